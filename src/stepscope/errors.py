@@ -1,0 +1,111 @@
+"""What can go wrong at the edge, in a form a person can act on.
+
+Inside the package builtin exceptions are used; these classes are raised where a user's
+input, file or environment is at fault. Every error says *what* happened, *where*, *why*
+and *what to do*, and carries a ``slug`` that is an anchor in ``docs/errors.md``.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class StepscopeError(Exception):
+    """Base of everything Stepscope raises on purpose.
+
+    Args:
+        what: One sentence, what happened.
+        where: File, host, address or option concerned.
+        why: The cause, as far as it is known.
+        mend: What the person can do about it.
+        slug: Overrides the class's anchor in ``docs/errors.md`` for a narrower one.
+    """
+
+    slug: ClassVar[str] = "error"
+    exit_code: ClassVar[int] = 4
+
+    def __init__(
+        self, what: str, *, where: str = "", why: str = "", mend: str = "", slug: str = ""
+    ) -> None:
+        super().__init__(what)
+        self.what = what
+        self.where = where
+        self.why = why
+        self.mend = mend
+        self.anchor = slug or type(self).slug
+
+    def __str__(self) -> str:
+        parts = [self.what]
+        if self.where:
+            parts.append(f"  where: {self.where}")
+        if self.why:
+            parts.append(f"  why:   {self.why}")
+        if self.mend:
+            parts.append(f"  do:    {self.mend}")
+        return "\n".join(parts)
+
+    def to_dict(self) -> dict[str, str]:
+        """The error as plain strings, for JSON surfaces."""
+        return {
+            "error": self.anchor,
+            "what": self.what,
+            "where": self.where,
+            "why": self.why,
+            "do": self.mend,
+        }
+
+
+class DecodeError(StepscopeError):
+    """Bytes that are not the XSpace they should be.
+
+    Args:
+        reason: What is wrong with the bytes at that place.
+        offset_bytes: Byte offset in the (uncompressed) file where decoding stopped.
+        path: Message path there, e.g. ``XSpace.planes[2].lines[0].events[17]``.
+        file: File the bytes came from, if any.
+        mend: What the person can do.
+    """
+
+    slug: ClassVar[str] = "malformed-xspace"
+
+    def __init__(
+        self, reason: str, *, offset_bytes: int, path: str, file: str = "", mend: str = ""
+    ) -> None:
+        self.reason = reason
+        self.offset_bytes = offset_bytes
+        self.path = path
+        self.file = file
+        place = f"byte {offset_bytes} ({path})"
+        super().__init__(
+            "This file is not a readable XSpace.",
+            where=f"{file}, {place}" if file else place,
+            why=reason,
+            mend=mend
+            or "Copy the file again in binary mode, or record again; a text copy or a cut download does this.",
+        )
+
+
+class StoreError(StepscopeError):
+    """A path that holds no profile that can be opened."""
+
+    slug: ClassVar[str] = "unreadable-path"
+
+
+class NothingToShow(StepscopeError):
+    """The profile opens but holds nothing a tool could show; the reason is in ``why``."""
+
+    slug: ClassVar[str] = "nothing-to-show"
+    exit_code: ClassVar[int] = 3
+
+
+class UsageError(StepscopeError):
+    """A tool, option or query that does not exist or has a wrong value."""
+
+    slug: ClassVar[str] = "usage"
+    exit_code: ClassVar[int] = 2
+
+
+class CaptureError(StepscopeError):
+    """A recording that could not start, finish or be written."""
+
+    slug: ClassVar[str] = "capture"

@@ -1,0 +1,172 @@
+"""How a tool, or a rule of advice, declares itself; every surface is derived from this.
+
+One ``Tool`` in ``analysis.TOOLS`` gives a Python method, ``stepscope show <id>``, an HTTP
+endpoint, a page in the UI, exports, TypeScript types and a docs page, with no further code.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
+
+from stepscope.errors import UsageError
+from stepscope.result import Finding, Result
+
+if TYPE_CHECKING:
+    from stepscope.tables.profile import Profile
+
+
+@dataclass(frozen=True, slots=True)
+class Help:
+    """Text for an option: ``field: Annotated[type, Help("…")] = default``."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """Something a tool needs from a profile.
+
+    Attributes:
+        met: Whether the profile has it.
+        missing: One sentence when it has not, naming what is missing.
+        record: How to record it: an option or a snippet.
+    """
+
+    met: Callable[[Profile], bool]
+    missing: str
+    record: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unavailable:
+    """Why a tool has nothing to show for a profile, and how to record what it needs."""
+
+    missing: str
+    record: str
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option of a tool, as read from its ``Options`` dataclass."""
+
+    name: str
+    type: Any
+    default: Any
+    choices: tuple[str, ...]
+    help: str
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool of the profiler.
+
+    Attributes:
+        id: Stable id, the incumbent's where it has one.
+        short: Short name accepted everywhere the id is.
+        title: Name of the page.
+        group: Heading in the navigation.
+        run: ``(Profile, Options) -> Result``; a pure function.
+        options: The frozen dataclass of its options.
+        result: The class of its answer.
+        needs: What it needs from a profile; all must be met.
+    """
+
+    id: str
+    short: str
+    title: str
+    group: str
+    run: Callable[[Profile, Any], Result]
+    options: type
+    result: type[Result]
+    needs: tuple[Need, ...] = ()
+
+    @property
+    def summary(self) -> str:
+        """First line of the docstring of the tool's result."""
+        return (self.result.__doc__ or "").strip().splitlines()[0]
+
+    def available(self, profile: Profile) -> Unavailable | None:
+        """None when the tool has something to show, else the reason."""
+        for need in self.needs:
+            if not need.met(profile):
+                return Unavailable(need.missing, need.record)
+        return None
+
+    def option_list(self) -> tuple[Option, ...]:
+        """The options in order, ready to become flags, query parameters and form fields."""
+        hints = get_type_hints(self.options, include_extras=True)
+        found = []
+        for f in dataclasses.fields(self.options):
+            hint, notes = hints[f.name], ()
+            if hasattr(hint, "__metadata__"):
+                hint, notes = hint.__origin__, hint.__metadata__
+            choices = get_args(hint) if get_origin(hint) is Literal else ()
+            text = next((note.text for note in notes if isinstance(note, Help)), "")
+            found.append(Option(f.name, str if choices else hint, f.default, choices, text))
+        return tuple(found)
+
+    def parse_options(self, given: dict[str, str]) -> Any:
+        """Options from text (query string, flags); unknown names or values raise ``UsageError``."""
+        known = {option.name: option for option in self.option_list()}
+        values: dict[str, Any] = {}
+        for name, text in given.items():
+            if name not in known:
+                raise UsageError(
+                    f"{self.id} has no option {name!r}.",
+                    mend=f"Known options: {', '.join(known) or 'none'}.",
+                )
+            values[name] = _parse(known[name], text, self.id)
+        return self.options(**values)
+
+
+def _parse(option: Option, text: str, tool: str) -> Any:
+    if option.choices and text not in option.choices:
+        raise UsageError(
+            f"{tool}: {option.name} cannot be {text!r}.", mend=f"One of {', '.join(option.choices)}."
+        )
+    if option.type is bool:
+        if text.lower() not in ("1", "true", "yes", "on", "0", "false", "no", "off", ""):
+            raise UsageError(f"{tool}: {option.name} cannot be {text!r}.", mend="Say true or false.")
+        return text.lower() in ("1", "true", "yes", "on")
+    kinds = [kind for kind in get_args(option.type) if kind is not type(None)] or [option.type]
+    try:
+        return kinds[0](text)
+    except (TypeError, ValueError) as error:
+        raise UsageError(
+            f"{tool}: {option.name} cannot be {text!r}.", why=str(error), mend=f"Give {kinds[0].__name__}."
+        ) from error
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule of advice.
+
+    Attributes:
+        id: Stable id; it names the problem, never the fix.
+        check: ``(Profile, results by tool id) -> findings``.
+        needs: Ids of the tools whose results it reads.
+        doc: The rule's four sections (what it checks, why it matters, what to do, when it is wrong).
+    """
+
+    id: str
+    check: Callable[[dict[str, Any]], Iterator[Finding]]
+    needs: tuple[str, ...]
+    doc: str = ""
+
+
+def find_tool(tools: tuple[Tool, ...], name: str) -> Tool:
+    """The tool with this id or short name (``trace_viewer@`` and the like lose their mark)."""
+    plain = name.rstrip("@^#").replace("-", "_")
+    for tool in tools:
+        if plain in (tool.id, tool.short):
+            return tool
+    raise UsageError(
+        f"There is no tool {name!r}.", mend=f"Known tools: {', '.join(tool.id for tool in tools)}."
+    )
+
+
+GROUPS: tuple[str, ...] = ("Answer", "Where time goes", "Resources", "Structure")
+GroupName = Literal["Answer", "Where time goes", "Resources", "Structure"]

@@ -1,0 +1,279 @@
+"""The only data types that surfaces see: tables, results, diagnostics, findings.
+
+A tool's answer is a frozen dataclass derived from ``Result``. Its fields are plain values,
+nested frozen dataclasses and ``Table``s; their names carry their unit (``_ms``, ``_us``,
+``_bytes``, ``_frac`` …) because these names *are* the published contract: the JSON of the CLI
+and of HTTP, the columns of data frames and the generated TypeScript types all use them.
+Picoseconds are the unit up to ``analysis``; a tool converts once, with ``us()`` and ``ms()``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Generic,
+    Literal,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+SCHEMA_VERSION = 1
+
+Kind = Literal["name", "text", "category", "count", "time", "ratio", "bytes", "rate", "number", "flag", "rank"]
+Severity = Literal["info", "low", "medium", "high"]
+
+
+def us(ps: float) -> float:
+    """Picoseconds to microseconds."""
+    return float(ps) / 1e6
+
+
+def ms(ps: float) -> float:
+    """Picoseconds to milliseconds."""
+    return float(ps) / 1e9
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What a field means to a person: the label, unit and kind every surface uses.
+
+    Attributes:
+        label: Heading.
+        unit: Unit as printed after the number ("µs", "%" …); "" for none.
+        kind: How to draw and sort it. ``ratio`` values are fractions 0–1, shown as per cent.
+        help: One sentence: what the number is.
+        sort: "desc" on the column a table is sorted by when it arrives.
+        hidden: Not shown until asked for.
+    """
+
+    label: str
+    unit: str = ""
+    kind: Kind = "number"
+    help: str = ""
+    sort: Literal["", "asc", "desc"] = ""
+    hidden: bool = False
+
+
+class Row:
+    """Base of table schemas: a class of ``name: Annotated[type, Column(…)]`` lines."""
+
+
+R = TypeVar("R", bound=Row)
+
+
+def columns_of(row: type[Row]) -> dict[str, tuple[Any, Column]]:
+    """``{field: (python type, Column)}`` of a row schema, in declaration order."""
+    found: dict[str, tuple[Any, Column]] = {}
+    for name, hint in get_type_hints(row, include_extras=True).items():
+        if get_origin(hint) is not Annotated:
+            raise TypeError(f"{row.__name__}.{name} needs Annotated[type, Column(...)]")
+        python_type, *notes = get_args(hint)
+        column = next((note for note in notes if isinstance(note, Column)), None)
+        if column is None:
+            raise TypeError(f"{row.__name__}.{name} has no Column")
+        found[name] = (python_type, column)
+    return found
+
+
+class Table(Generic[R]):
+    """Rows of one schema, stored as columns.
+
+    Args:
+        schema: The row class.
+        columns: ``{field: array or list}``; every field of the schema, equally long.
+    """
+
+    __slots__ = ("_columns", "schema")
+
+    def __init__(self, schema: type[R], columns: Mapping[str, Any]) -> None:
+        wanted = columns_of(schema)
+        missing, extra = wanted.keys() - columns.keys(), columns.keys() - wanted.keys()
+        if missing or extra:
+            raise ValueError(f"{schema.__name__}: missing {sorted(missing)}, unknown {sorted(extra)}")
+        lengths = {name: len(values) for name, values in columns.items()}
+        if len(set(lengths.values())) > 1:
+            raise ValueError(f"{schema.__name__}: columns differ in length: {lengths}")
+        self.schema = schema
+        self._columns: dict[str, Any] = {name: columns[name] for name in wanted}
+
+    @classmethod
+    def empty(cls, schema: type[R]) -> Table[R]:
+        """A table without rows."""
+        return cls(schema, {name: [] for name in columns_of(schema)})
+
+    def __len__(self) -> int:
+        return len(next(iter(self._columns.values()), ()))
+
+    def __repr__(self) -> str:
+        return f"Table[{self.schema.__name__}]({len(self)} rows: {', '.join(self._columns)})"
+
+    def __getitem__(self, name: str) -> Any:
+        """One column, as it is stored (NumPy array or list)."""
+        return self._columns[name]
+
+    @property
+    def columns(self) -> Mapping[str, Any]:
+        """All columns by name."""
+        return self._columns
+
+    def head(self, rows: int) -> Table[R]:
+        """The first ``rows`` rows."""
+        return Table(self.schema, {name: values[:rows] for name, values in self._columns.items()})
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Rows as dictionaries of plain Python values."""
+        plain = self.to_dict()
+        for values in zip(*plain.values(), strict=True):
+            yield dict(zip(plain, values, strict=True))
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Columns as lists of plain Python values (NaN becomes None: "not available" is never 0)."""
+        return {name: _plain_list(values) for name, values in self._columns.items()}
+
+    def to_polars(self) -> pl.DataFrame:
+        """The table as a Polars frame."""
+        import polars as pl
+
+        return pl.DataFrame({name: pl.Series(name, values) for name, values in self._columns.items()})
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The table as a pandas frame (pandas must be installed)."""
+        import pandas as pd
+
+        return pd.DataFrame(dict(self._columns))
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """Something the reader of a number must know about it.
+
+    Attributes:
+        slug: Stable name of the case.
+        severity: "info", "warning" or "error".
+        message: One sentence, complete in itself.
+        where: Host, plane or file concerned; "" for the whole session.
+    """
+
+    slug: str
+    severity: Literal["info", "warning", "error"]
+    message: str
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A pointer to the rows that prove a finding: tool id, and what to look at there."""
+
+    tool: str
+    what: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One piece of advice with its evidence.
+
+    Attributes:
+        rule: Id of the rule that fired.
+        severity: "info", "low", "medium" or "high".
+        saving_ms: What fixing it saves per step at most, in ms; None if it cannot be bounded.
+        confidence: 0–1.
+        message: What is wrong, with the measured values.
+        evidence: Where to see it.
+        actions: What to do, most useful first.
+    """
+
+    rule: str
+    severity: Severity
+    saving_ms: float | None
+    confidence: float
+    message: str
+    evidence: tuple[Ref, ...] = ()
+    actions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """Base of every tool's answer.
+
+    Attributes:
+        session: Name of the session (run).
+        hosts: Hosts the numbers are over.
+        diagnostics: What to know before believing them.
+    """
+
+    tool: ClassVar[str] = ""
+    session: str = ""
+    hosts: tuple[str, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    def to_dict(self, top: int | None = None) -> dict[str, Any]:
+        """The published JSON form. ``top`` keeps the first N rows of every table."""
+        body = {
+            f.name: _plain(getattr(self, f.name), top)
+            for f in dataclasses.fields(self)
+            if f.name not in ("session", "hosts", "diagnostics")
+        }
+        return {
+            "tool": type(self).tool,
+            "schema_version": SCHEMA_VERSION,
+            "session": self.session,
+            "hosts": list(self.hosts),
+            "diagnostics": _plain(self.diagnostics, None),
+            **body,
+        }
+
+    def tables(self) -> dict[str, Table[Any]]:
+        """The result's tables by field name."""
+        return {
+            f.name: value
+            for f in dataclasses.fields(self)
+            if isinstance(value := getattr(self, f.name), Table)
+        }
+
+
+def _plain(value: Any, top: int | None) -> Any:
+    """JSON-ready form of any value a result may hold."""
+    if isinstance(value, Table):
+        return list((value if top is None else value.head(top)).rows())
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: _plain(getattr(value, f.name), top) for f in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item, top) for key, item in value.items()}
+    if isinstance(value, str):
+        return value
+    if isinstance(value, np.ndarray):
+        return _plain_list(value)
+    if isinstance(value, Sequence):
+        return [_plain(item, top) for item in value]
+    return _plain_scalar(value)
+
+
+def _plain_scalar(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value
+
+
+def _plain_list(values: Any) -> list[Any]:
+    if isinstance(values, np.ndarray):
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            return [None if not np.isfinite(v) else v for v in values.tolist()]
+        listed: list[Any] = values.tolist()
+        return listed
+    return [_plain_scalar(value) for value in values]
