@@ -1,0 +1,253 @@
+"""The spine: path → runs → hosts → profile → results → findings. It holds no logic of its own."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import os
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+from stepscope import store
+from stepscope.advice import RULES, advise
+from stepscope.analysis import TOOLS
+from stepscope.errors import NothingToShow, UsageError
+from stepscope.registry import Tool, Unavailable, find_tool
+from stepscope.result import Diagnostic, Finding, Result
+from stepscope.session._tools import ToolMethods
+from stepscope.session.recording import FileReport, Progress, Recording
+from stepscope.store import Found, Run
+from stepscope.tables.profile import Profile
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def open(  # noqa: A001  # `stepscope.open` is the published name
+    path: str | os.PathLike[str],
+    *,
+    run: str | None = None,
+    host: str | None = None,
+    progress: Progress | None = None,
+) -> Session:
+    """Open a profile: a file, a run directory, a log directory or a URL.
+
+    Nothing is decoded until a result is asked for.
+
+    Args:
+        path: Where to look.
+        run: Which run, where there are several; the newest by default.
+        host: Only this host; all hosts by default.
+        progress: Called with (stage, done bytes, total bytes) while files are read and decoded.
+
+    Raises:
+        StoreError: Nothing there can be opened; the message says where it looked.
+        UsageError: There is no such run or host.
+    """
+    found = store.find(path)
+    chosen = pick_run(found, run)
+    return Session(found, Recording(chosen), host=host, progress=progress)
+
+
+def pick_run(found: Found, name: str | None) -> Run:
+    """The run of this id, or the newest; raises ``UsageError`` naming the ones there are."""
+    if name is None:
+        return found.runs[0]
+    for run in found.runs:
+        if run.id == name:
+            return run
+    ends = [run for run in found.runs if run.id.rsplit("/", 1)[-1] == name]
+    if len(ends) == 1:
+        return ends[0]
+    known = ", ".join(run.id for run in found.runs[:10])
+    more = f" and {len(found.runs) - 10} more" if len(found.runs) > 10 else ""
+    raise UsageError(
+        f"There is no run {name!r}.", where=found.root, mend=f"Runs here: {known}{more}.", slug="no-such-run"
+    )
+
+
+class Session(ToolMethods):
+    """One run, opened: its hosts, its results, its tables.
+
+    Every tool is a method (``session.overview_page()``); results are computed once. A session
+    is safe to use from several threads.
+    """
+
+    def __init__(
+        self,
+        found: Found,
+        recording: Recording,
+        *,
+        host: str | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        known = recording.run.hosts
+        if host is not None and host not in known:
+            raise UsageError(
+                f"There is no host {host!r} in run {recording.run.id!r}.",
+                where=found.root,
+                mend=f"Hosts: {', '.join(known)}.",
+                slug="no-such-host",
+            )
+        self._found = found
+        self._recording = recording
+        self._names = known if host is None else (host,)
+        self._progress = progress
+        self._lock = RLock()
+        self._profile: Profile | None = None
+        self._results: dict[tuple[str, Any], Result] = {}
+        self._findings: tuple[Finding, ...] | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the run."""
+        return self._recording.run.id
+
+    @property
+    def path(self) -> str:
+        """Folder of the run."""
+        return self._recording.run.path
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """All runs found at the path, newest first."""
+        return self._found.runs
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """Names of the hosts this session is over."""
+        return self._names
+
+    @property
+    def files(self) -> tuple[FileReport, ...]:
+        """Every file that was looked at with a reason: this run's, and the near misses."""
+        misses = tuple(FileReport.of_miss(miss) for miss in self._found.misses)
+        return self._recording.reports + misses
+
+    @property
+    def profile(self) -> Profile:
+        """The decoded hosts; reading and decoding happen here, once."""
+        with self._lock:
+            if self._profile is None:
+                hosts = self._recording.hosts(self._names, self._progress)
+                self._profile = Profile(self.name, hosts, self._recording.diagnostics(self._names))
+            return self._profile
+
+    def available(self, tool: str) -> Unavailable | None:
+        """None if this tool has something to show here, else what is missing and how to record it."""
+        return find_tool(TOOLS, tool).available(self.profile)
+
+    def run(self, tool: str, **options: Any) -> Result:
+        """The result of a tool, by id or short name; the same call again costs nothing.
+
+        Raises:
+            UsageError: No such tool or option.
+            NothingToShow: The profile lacks what the tool needs; ``why`` and ``mend`` say what.
+        """
+        found = find_tool(TOOLS, tool)
+        texts = {name: _text(value) for name, value in options.items() if value is not None}
+        parsed = found.parse_options(texts)
+        with self._lock:
+            result = self._run_plain(found, parsed)
+            if any(f.name == "findings" for f in dataclasses.fields(result)):
+                result = dataclasses.replace(result, **{"findings": self.findings()})
+            return result
+
+    def findings(self) -> tuple[Finding, ...]:
+        """What the rules of advice say about this run, by what fixing it saves."""
+        with self._lock:
+            if self._findings is None:
+                needed = {tool for rule in RULES for tool in rule.needs}
+                results: dict[str, Result] = {}
+                for tool in TOOLS:
+                    if tool.id in needed and tool.available(self.profile) is None:
+                        results[tool.id] = self._run_plain(tool, tool.options())
+                self._findings = tuple(advise(results))
+            return self._findings
+
+    def sql(self, query: str) -> pl.DataFrame:
+        """Run SQL over ``events``, ``steps`` and ``ops``; only the tables it names are built."""
+        from stepscope.session.sql import query_frames
+
+        return query_frames(self.profile, query)
+
+    @property
+    def events(self) -> pl.DataFrame:
+        """One row per event."""
+        return self._frame("events")
+
+    @property
+    def steps(self) -> pl.DataFrame:
+        """One row per step."""
+        return self._frame("steps")
+
+    @property
+    def ops(self) -> pl.DataFrame:
+        """One row per framework op."""
+        return self._frame("ops")
+
+    def close(self) -> None:
+        """Let go of the decoded columns, the results and the files."""
+        with self._lock:
+            self._profile = None
+            self._results.clear()
+            self._findings = None
+            self._recording.close()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        hosts = ", ".join(self._names[:3]) + (", …" if len(self._names) > 3 else "")
+        state = "decoded" if self._profile is not None else "not decoded yet"
+        others = f"; {len(self.runs) - 1} other run(s) in .runs" if len(self.runs) > 1 else ""
+        return f"<stepscope session {self.name!r}: {len(self._names)} host(s) ({hosts}), {state}{others}>"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{html.escape(tool.title)}</td><td><code>.{tool.id}()</code></td>"
+            f"<td>{html.escape(tool.summary)}</td></tr>"
+            for tool in TOOLS
+        )
+        return (
+            f"<div><b>{html.escape(self.name)}</b> · {html.escape(', '.join(self._names))}"
+            f"<table>{rows}</table></div>"
+        )
+
+    def _run_plain(self, tool: Tool, options: Any) -> Result:
+        """A tool's result without what only the session can add, memoised by its options."""
+        key = (tool.id, options)
+        if key not in self._results:
+            missing = tool.available(self.profile)
+            if missing is not None:
+                raise NothingToShow(
+                    f"{tool.title} has nothing to show for this profile.",
+                    where=self.name,
+                    why=missing.missing,
+                    mend=missing.record,
+                )
+            result = tool.run(self.profile, options)
+            self._results[key] = dataclasses.replace(
+                result,
+                session=self.name,
+                hosts=tuple(host.name for host in self.profile.hosts),
+                diagnostics=_merged(self.profile.diagnostics, result.diagnostics),
+            )
+        return self._results[key]
+
+    def _frame(self, name: str) -> pl.DataFrame:
+        from stepscope.session.sql import frame
+
+        return frame(self.profile, name)
+
+
+def _merged(first: tuple[Diagnostic, ...], second: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
+    return tuple(dict.fromkeys((*first, *second)))
+
+
+def _text(value: Any) -> str:
+    """An option as a flag would spell it, so Python, CLI and HTTP share one parser."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

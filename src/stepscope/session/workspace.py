@@ -1,0 +1,116 @@
+"""Many runs behind one door, for surfaces that switch between them: the newest used stay decoded."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from threading import RLock
+from typing import Literal
+
+from stepscope.errors import StepscopeError
+from stepscope.session.recording import FileReport, Recording
+from stepscope.session.session import Session, pick_run
+from stepscope.store import Found, Run
+
+MAX_DECODED_RUNS = 4
+
+
+@dataclass(slots=True)
+class OpenProgress:
+    """How far the opening of a run is.
+
+    Attributes:
+        state: "idle", "opening", "ready" or "failed".
+        stage: What is being done, e.g. "decoding host-0".
+        done, total: Bytes of that stage.
+        message: Why it failed; "" otherwise.
+    """
+
+    state: Literal["idle", "opening", "ready", "failed"] = "idle"
+    stage: str = ""
+    done: int = 0
+    total: int = 0
+    message: str = ""
+
+    def update(self, stage: str, done: int, total: int) -> None:
+        """Take a report from the reader or decoder."""
+        self.stage, self.done, self.total = stage, done, total
+
+
+@dataclass
+class _Opened:
+    recording: Recording
+    progress: OpenProgress
+    sessions: dict[str | None, Session]
+
+
+class Workspace:
+    """All runs of one search, each opened when first asked for."""
+
+    def __init__(self, found: Found) -> None:
+        self.found = found
+        self._lock = RLock()
+        self._opened: OrderedDict[str, _Opened] = OrderedDict()
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """All runs, newest first."""
+        return self.found.runs
+
+    @property
+    def files(self) -> tuple[FileReport, ...]:
+        """What became of every file of every run, and the near misses."""
+        with self._lock:
+            reports: list[FileReport] = []
+            for run in self.runs:
+                opened = self._opened.get(run.id)
+                recording = opened.recording if opened else Recording(run)
+                reports += recording.reports
+        return (*reports, *(FileReport.of_miss(miss) for miss in self.found.misses))
+
+    def session(self, run: str | None = None, host: str | None = None) -> Session:
+        """The session of a run (the newest by default) and host (all by default), not yet decoded."""
+        chosen = pick_run(self.found, run or None)
+        with self._lock:
+            opened = self._open(chosen)
+            if host not in opened.sessions:
+                opened.sessions[host] = Session(
+                    self.found, opened.recording, host=host or None, progress=opened.progress.update
+                )
+            return opened.sessions[host]
+
+    def progress(self, run: str | None = None) -> OpenProgress:
+        """How far the opening of a run is."""
+        with self._lock:
+            opened = self._opened.get(pick_run(self.found, run or None).id)
+            return opened.progress if opened else OpenProgress()
+
+    def load(self, run: str | None = None, host: str | None = None) -> Session:
+        """The session with its hosts decoded; ``progress`` tells how far while this waits."""
+        session = self.session(run, host)
+        progress = self.progress(session.name)
+        if progress.state != "ready":
+            progress.state = "opening"
+        try:
+            _ = session.profile
+        except StepscopeError as error:
+            progress.state, progress.message = "failed", error.what
+            raise
+        progress.state, progress.stage = "ready", ""
+        return session
+
+    def close(self) -> None:
+        """Let go of every run."""
+        with self._lock:
+            while self._opened:
+                self._opened.popitem()[1].recording.close()
+
+    def _open(self, run: Run) -> _Opened:
+        opened = self._opened.get(run.id)
+        if opened is None:
+            opened = self._opened[run.id] = _Opened(Recording(run), OpenProgress(), {})
+            while len(self._opened) > MAX_DECODED_RUNS:
+                # Not closed: a request may still be computing on it; its memory goes with the last user.
+                self._opened.popitem(last=False)
+        self._opened.move_to_end(run.id)
+        return opened

@@ -1,0 +1,240 @@
+"""Finding recordings: any layout, nothing skipped in silence.
+
+A run is one folder's recordings, one file per host, wherever the folder is: the standard
+``plugins/profile/<run>/<host>.xplane.pb``, hosts side by side, or a single file.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from stepscope.errors import StoreError
+from stepscope.store.found import Found, Miss, Run, Source
+from stepscope.store.identify import HEAD_BYTES, examine, host_of, promises_xspace
+from stepscope.store.local import LocalTree, unlistable
+from stepscope.store.tree import Entry, Tree
+
+MAX_DEPTH = 16
+MAX_ENTRIES = 200_000
+_NEVER_PROFILES = frozenset({".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "site-packages"})
+_SHOWN_MISSES = 12
+
+
+def find(path: str | os.PathLike[str]) -> Found:
+    """Search a file, folder or URL; raises ``StoreError`` with the reasons when there is no run."""
+    found = search(path)
+    if not found.runs:
+        raise nothing_found(found)
+    return found
+
+
+def search(path: str | os.PathLike[str]) -> Found:
+    """Search a file, folder or URL for recordings.
+
+    Raises:
+        StoreError: The path does not exist, or it is one file that is not a recording.
+    """
+    text = os.fspath(path)
+    if "://" in text:
+        from stepscope.store.remote import open_tree
+
+        tree, root, one_file = open_tree(text)
+        return _of_file(tree, one_file) if one_file else _of_folder(tree, root)
+    local = Path(text).expanduser()
+    root_path = Path(os.path.realpath(local))
+    if not root_path.exists():
+        raise _absent(local, text)
+    tree = LocalTree(root_path)
+    if root_path.is_dir():
+        return _of_folder(tree, str(root_path))
+    status = root_path.stat()
+    entry = Entry(str(root_path), local.name or root_path.name, "file", status.st_size, status.st_mtime)
+    return _of_file(LocalTree(root_path.parent), entry)
+
+
+def _absent(local: Path, text: str) -> StoreError:
+    parent = local
+    while not parent.exists() and parent != parent.parent:
+        parent = parent.parent
+    if local.is_symlink():
+        return StoreError(
+            "The path is a broken symbolic link.",
+            where=text,
+            why=f"Its target {os.path.realpath(local)} is not there.",
+            mend="Restore the target or give another path.",
+            slug="broken-link",
+        )
+    return StoreError(
+        "There is no such file or folder.",
+        where=text,
+        why=f"{parent} exists, {local.relative_to(parent)} in it does not.",
+        mend="Check the spelling; give a log directory, a run directory or an .xplane.pb file.",
+        slug="no-such-path",
+    )
+
+
+def _of_file(tree: Tree, entry: Entry) -> Found:
+    verdict = _verdict(tree, entry, named=True)
+    if isinstance(verdict, Miss):
+        raise StoreError(
+            "This file is not a recording that can be opened.",
+            where=verdict.path,
+            why=verdict.reason,
+            mend=verdict.mend,
+            slug=verdict.slug,
+        )
+    folder = posixpath.dirname(entry.path.replace(os.sep, "/"))
+    grandparent, run = posixpath.split(folder)
+    host = host_of(entry.name)
+    name = run if posixpath.basename(grandparent) == "profile" else host
+    source = Source(entry.path, host, entry.size_bytes, entry.modified)
+    return Found(entry.path, (Run(name, folder, (source,)),), (), folders=0, files=1)
+
+
+@dataclass
+class _Walk:
+    """State of one walk: what was found so far and how far it went."""
+
+    tree: Tree
+    sources: dict[str, list[tuple[Entry, str]]] = field(default_factory=lambda: defaultdict(list))
+    misses: list[Miss] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    folders: int = 0
+    files: int = 0
+    too_deep: int = 0
+
+    def into(self, root: str) -> None:
+        """Look at every entry below ``root``, nearest first, within the limits."""
+        level = [root]
+        for depth in range(MAX_DEPTH + 1):
+            level = [inner for folder in level for inner in self._look(folder)]
+            if not level:
+                return
+            if self.files > MAX_ENTRIES:
+                self.notes.append(
+                    f"The search stopped after {self.files:,} files; open a folder further in to see the rest."
+                )
+                return
+            if depth == MAX_DEPTH:
+                self.notes.append(
+                    f"{len(level)} folder(s) more than {MAX_DEPTH} levels down were not looked into, "
+                    f"the first is {level[0]}."
+                )
+
+    def _look(self, folder: str) -> list[str]:
+        self.folders += 1
+        inner: list[str] = []
+        if self.files > MAX_ENTRIES:
+            return inner
+        try:
+            for entry in self.tree.scan(folder):
+                if entry.kind == "folder":
+                    if entry.name not in _NEVER_PROFILES:
+                        inner.append(entry.path)
+                    continue
+                self.files += 1
+                self._file(folder, entry)
+        except OSError as error:
+            self.misses.append(unlistable(folder, error))
+        return inner
+
+    def _file(self, folder: str, entry: Entry) -> None:
+        if entry.miss is not None:
+            self.misses.append(entry.miss)
+        elif entry.kind == "file":
+            verdict = _verdict(self.tree, entry)
+            if isinstance(verdict, Miss):
+                self.misses.append(verdict)
+            elif verdict:
+                self.sources[folder].append((entry, host_of(entry.name)))
+
+
+def _verdict(tree: Tree, entry: Entry, *, named: bool = False) -> Miss | bool:
+    if tree.remote and not named and not promises_xspace(entry.name):
+        # A first-bytes read per file of a bucket would cost a round trip each: the name decides.
+        return examine(entry.path, entry.name, entry.size_bytes, lambda: b"")
+    try:
+        return examine(
+            entry.path, entry.name, entry.size_bytes, lambda: tree.head(entry.path, HEAD_BYTES), named=named
+        )
+    except OSError as error:
+        return unlistable(entry.path, error)
+
+
+def _of_folder(tree: Tree, root: str) -> Found:
+    walk = _Walk(tree)
+    walk.into(root)
+    runs = [_run(root, folder, entries, walk.misses) for folder, entries in walk.sources.items()]
+    ids = _short_ids([run.id for run in runs])
+    runs = [Run(ids[run.id], run.path, run.sources) for run in runs]
+    runs.sort(key=lambda run: (run.recorded, run.id), reverse=True)
+    misses = tuple(sorted(walk.misses, key=lambda miss: miss.path))
+    return Found(root, tuple(runs), misses, walk.folders, walk.files, tuple(walk.notes))
+
+
+def _run(root: str, folder: str, entries: list[tuple[Entry, str]], misses: list[Miss]) -> Run:
+    by_host: dict[str, Entry] = {}
+    for entry, host in sorted(entries, key=lambda pair: (pair[0].name.lower().endswith(".gz"), pair[0].name)):
+        first = by_host.get(host)
+        if first is None:
+            by_host[host] = entry
+        elif entry.name.lower().endswith(".gz") and not first.name.lower().endswith(".gz"):
+            misses.append(
+                Miss(
+                    entry.path,
+                    "duplicate",
+                    f"Has the same host name as {first.name}, which was opened instead.",
+                    "Nothing, if it is the compressed copy; else rename it.",
+                    entry.size_bytes,
+                )
+            )
+        else:
+            by_host[entry.name] = entry
+    sources = tuple(
+        Source(entry.path, host, entry.size_bytes, entry.modified) for host, entry in sorted(by_host.items())
+    )
+    relative = posixpath.relpath(folder.replace(os.sep, "/"), root.replace(os.sep, "/"))
+    return Run(relative if relative != "." else posixpath.basename(folder.rstrip("/")), folder, sources)
+
+
+def _short_ids(relative: list[str]) -> dict[str, str]:
+    """Ids without the ``plugins/profile/`` everyone has, where that leaves them unique."""
+    short: dict[str, str] = {}
+    for path in relative:
+        parts = path.split("/")
+        for at in range(len(parts) - 1):
+            if parts[at : at + 2] == ["plugins", "profile"] and at + 2 < len(parts):
+                parts[at : at + 2] = []
+                break
+            if at == 0 and parts[0] == "profile" and len(parts) > 1:
+                parts[0:1] = []
+                break
+        short[path] = "/".join(parts)
+    counts: dict[str, int] = defaultdict(int)
+    for name in short.values():
+        counts[name] += 1
+    return {path: name if counts[name] == 1 else path for path, name in short.items()}
+
+
+def nothing_found(found: Found) -> StoreError:
+    """The error for a search without a run: where it looked, and why each near miss is none."""
+    looked = f"{found.folders} folder(s) and {found.files} file(s) were looked at below it"
+    lines = [f"{miss.path}: {miss.reason} {miss.mend}" for miss in found.misses[:_SHOWN_MISSES]]
+    more = len(found.misses) - len(lines)
+    if more > 0:
+        lines.append(f"… and {more} more near misses (stepscope ls lists all)")
+    if not lines:
+        lines = ["none of the files is a recording (<host>.xplane.pb) or looks like part of one"]
+    why = f"{looked}:" + "".join(f"\n         {line}" for line in [*lines, *found.notes])
+    return StoreError(
+        "No recording was found.",
+        where=found.root,
+        why=why,
+        mend="Give the log directory the profiler was told to write to, or record first: "
+        "tf.profiler.experimental.start(logdir) … stop(), or jax.profiler.trace(logdir).",
+        slug="no-recording",
+    )

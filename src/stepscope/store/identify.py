@@ -1,0 +1,274 @@
+"""What one file is, by its name and first bytes: an XSpace, or which near miss.
+
+A name that promises an XSpace (``*.xplane.pb``) is believed: if the bytes disagree, decoding
+says where and why. Any other name needs bytes that read as the start of an XSpace.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from stepscope.store.found import Miss
+
+HEAD_BYTES = 4096
+GZIP_MAGIC = b"\x1f\x8b"
+
+_XPLANE_NAME = re.compile(r"\.xplane\.pb(\.gz)?$", re.IGNORECASE)
+_SUFFIX = re.compile(r"(\.xplane)?(\.pb)?(\.gz)?$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class NearMiss:
+    """A kind of file that belongs to profiling but is not an XSpace, known by its name."""
+
+    slug: str
+    name: re.Pattern[str]
+    reason: str
+    mend: str
+
+
+def _kind(slug: str, pattern: str, reason: str, mend: str) -> NearMiss:
+    return NearMiss(slug, re.compile(pattern, re.IGNORECASE), reason, mend)
+
+
+_LEGACY_TOOLS = (
+    "overview_page|input_pipeline|input_pipeline_analyzer|kernel_stats|tensorflow_stats|tf_stats"
+    "|framework_op_stats|op_stats|memory_profile|memory_viewer|pod_viewer|op_profile|hlo_stats"
+    "|roofline_model|tf_data_bottleneck_analysis|inference_profile|graph_viewer"
+)
+
+# First match wins, so a narrower name stands before a wider one.
+BY_NAME: tuple[NearMiss, ...] = (
+    _kind(
+        "temporary-file",
+        r"(\.(tmp|temp|part|partial|crdownload)(\.?[\w-]*)?|~)$",
+        "A temporary file: its writer was stopped, or is still writing.",
+        "Wait for the writer. If it is gone, rename the file to *.xplane.pb: whatever is whole in it is shown.",
+    ),
+    _kind(
+        "riegeli",
+        r"\.riegeli$",
+        "A Riegeli container, which newer profilers write instead of .xplane.pb; this version reads protobuf only.",
+        "Record with the .xplane.pb format, or convert it with the profiler that wrote it.",
+    ),
+    _kind(
+        "viewer-cache",
+        r"(\.sstable|\.ldb|\.op_stats_v2\.pb|\.dcn_collective_stats\.pb|\.smart_suggestion\.pb"
+        r"|\.hlo_proto\.pb|\.cached_tools\.json|cache_version\.txt)$",
+        "A cache another viewer made from a recording, not the recording.",
+        "Open the .xplane.pb it was made from; it stands, or stood, in the same folder.",
+    ),
+    _kind(
+        "chrome-trace",
+        r"(\.trace\.json|\.pt\.trace\.json|trace_events\.json)(\.gz)?$",
+        "A Chrome trace (JSON), not an XSpace. TensorFlow and JAX write it beside the recording, cut at a "
+        "million events; PyTorch writes only this.",
+        "Open the .xplane.pb of the same recording. A PyTorch trace has none: this version cannot read it yet.",
+    ),
+    _kind(
+        "tool-result",
+        rf"\.({_LEGACY_TOOLS})(\.(pb|json))?(\.gz)?$",
+        "The result of one tool, saved by an old TensorFlow (2.2 or before) or exported by a viewer; "
+        "the events it was made from are not in it.",
+        "Open the .xplane.pb of the same run, or record again with TensorFlow 2.3 or newer.",
+    ),
+    _kind(
+        "event-file",
+        r"(^|/)?events\.out\.tfevents\.",
+        "A TensorBoard event file (scalars, graphs); since TensorFlow 2.2 it holds no profile.",
+        "Look for plugins/profile/<run>/<host>.xplane.pb beside it; if there is none, the run was not profiled.",
+    ),
+    _kind(
+        "other-profiler",
+        r"\.(nsys-rep|qdrep|ncu-rep|pftrace|perfetto-trace|rocpd|speedscope\.json|prof|pstat)$",
+        "A recording of another profiler.",
+        "Record with tf.profiler or jax.profiler to get an .xplane.pb.",
+    ),
+)
+
+_UNRELATED = re.compile(
+    r"\.(py|pyc|txt|md|rst|csv|tsv|log|yaml|yml|toml|cfg|ini|sh|ipynb|png|jpe?g|gif|svg|pdf|html?|css|[jt]sx?"
+    r"|so|a|o|c|cc|h|hpp|whl|zip|tar|tgz|bz2|xz|zst|npy|npz|h5|hdf5|keras|safetensors|ckpt|index"
+    r"|data-\d+-of-\d+|tfrecord|parquet|arrow|pt|pth|pkl|lock)$",
+    re.IGNORECASE,
+)
+_PROFILE_LIKE = re.compile(r"(\.pb|\.xplane|\.pb\.gz|\.xspace)$", re.IGNORECASE)
+
+
+def host_of(name: str) -> str:
+    """The host a file name stands for: the name without its ``.xplane.pb[.gz]``."""
+    return _SUFFIX.sub("", name) or name
+
+
+def promises_xspace(name: str) -> bool:
+    """Whether the name alone says that the file is an XSpace."""
+    return bool(_XPLANE_NAME.search(name))
+
+
+def examine(
+    path: str, name: str, size_bytes: int, head: Callable[[], bytes], *, named: bool = False
+) -> Miss | bool:
+    """What a file is.
+
+    Args:
+        path: Where it is, for the report.
+        name: Its last part.
+        size_bytes: Size as stored.
+        head: Reads its first ``HEAD_BYTES`` bytes; called only when the name does not settle it.
+        named: The person named this very file, so even an unrelated one gets a reason.
+
+    Returns:
+        True for an XSpace, a ``Miss`` for a near miss, False for a file of no interest.
+    """
+    by_name = next((kind for kind in BY_NAME if kind.name.search(name)), None)
+    if by_name is not None:
+        return Miss(path, by_name.slug, by_name.reason, by_name.mend, size_bytes)
+    if _UNRELATED.search(name) and not named:
+        return False
+    like = bool(_PROFILE_LIKE.search(name)) or named
+    if size_bytes == 0:
+        return _empty(path) if like else False
+    if promises_xspace(name):
+        first = head()
+        return _wrapped(path, size_bytes, first) or True
+    first = head()
+    inner = inflate_head(first) if first.startswith(GZIP_MAGIC) else first
+    if starts_xspace(inner):
+        return True
+    if not like:
+        return _chrome_trace(path, size_bytes, inner) or False
+    return _wrapped(path, size_bytes, first) or _unknown(path, size_bytes, inner)
+
+
+def _empty(path: str) -> Miss:
+    return Miss(
+        path,
+        "empty-file",
+        "The file has 0 bytes. The profilers of TensorFlow and JAX write an empty file, and report success, "
+        "when a recording is larger than protobuf's 2 GB; a full disk does it too.",
+        "Record fewer steps, or lower the host and Python tracer levels; check the free space of the disk.",
+        0,
+    )
+
+
+_CONTENT: tuple[tuple[str, tuple[bytes, ...], str, str], ...] = (
+    (
+        "lfs-pointer",
+        (b"version https://git-lfs",),
+        "A Git LFS pointer: the recording itself was not downloaded.",
+        "Run `git lfs pull` in that repository.",
+    ),
+    (
+        "archive",
+        (b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ\x00", b"7z\xbc\xaf"),
+        "A compressed archive.",
+        "Unpack it and open the folder; only .gz is read as it is.",
+    ),
+    (
+        "html-page",
+        (b"<!DOCTYPE", b"<!doctype", b"<html", b"<HTML"),
+        "A web page saved under this name, as a download behind a login gives.",
+        "Download the file again, signed in.",
+    ),
+    (
+        "sqlite",
+        (b"SQLite format 3\x00",),
+        "An SQLite database, as Nsight Systems and rocprof export.",
+        "Record with tf.profiler or jax.profiler to get an .xplane.pb.",
+    ),
+)
+
+
+def _wrapped(path: str, size_bytes: int, first: bytes) -> Miss | None:
+    """A file whose first bytes name another format, whatever it is called."""
+    for slug, magics, reason, mend in _CONTENT:
+        if first.startswith(magics):
+            return Miss(path, slug, reason, mend, size_bytes)
+    return None
+
+
+# Keys near the start of a Chrome trace; PyTorch's begin with the device list.
+_TRACE_KEYS = (b'"traceEvents"', b'"ph"', b'"deviceProperties"', b'"displayTimeUnit"')
+
+
+def _chrome_trace(path: str, size_bytes: int, first: bytes) -> Miss | None:
+    if first.lstrip()[:1] not in (b"{", b"[") or not any(key in first for key in _TRACE_KEYS):
+        return None
+    kind = next(kind for kind in BY_NAME if kind.slug == "chrome-trace")
+    return Miss(path, kind.slug, kind.reason, kind.mend, size_bytes)
+
+
+def _unknown(path: str, size_bytes: int, first: bytes) -> Miss:
+    if first.lstrip()[:1] in (b"{", b"["):
+        return _chrome_trace(path, size_bytes, first) or Miss(
+            path,
+            "json-file",
+            "A JSON file, not an XSpace.",
+            "Give a file that tf.profiler, jax.profiler or the profiler service wrote (<host>.xplane.pb).",
+            size_bytes,
+        )
+    shown = first[:8].hex(" ")
+    return Miss(
+        path,
+        "not-an-xspace",
+        f"The first bytes ({shown}) are not the start of an XSpace.",
+        "Give a file that tf.profiler, jax.profiler or the profiler service wrote (<host>.xplane.pb).",
+        size_bytes,
+    )
+
+
+def inflate_head(first: bytes) -> bytes:
+    """As much as the first bytes of a gzip stream inflate to; empty if they are broken."""
+    try:
+        return zlib.decompressobj(wbits=31).decompress(first, HEAD_BYTES)
+    except zlib.error:
+        return b""
+
+
+def starts_xspace(first: bytes) -> bool:
+    """Whether bytes read as the start of an XSpace: a plane whose fields are a plane's."""
+    tag = first[:1]
+    if tag not in (b"\x0a", b"\x22"):
+        return False
+    length, at = _varint(first, 1)
+    if length is None:
+        return False
+    if tag == b"\x22":
+        return 0 < length < 256 and at + length < len(first) and first[at + length] in b"\x0a\x22"
+    return _reads_as_plane(first, at, min(len(first), at + length))
+
+
+def _reads_as_plane(data: bytes, at: int, end: int) -> bool:
+    """Walk a plane's fields: id (varint), name, lines, metadata maps and stats (all bytes)."""
+    named = False
+    while at < end:
+        tag = data[at]
+        value, at = _varint(data, at + 1)
+        if value is None:
+            return named
+        if tag == 0x08:
+            continue
+        if tag not in (0x12, 0x1A, 0x22, 0x2A, 0x32):
+            return False
+        if tag == 0x12:
+            text = data[at : min(at + value, end)]
+            if b"\x00" in text or not text[:1].isascii():
+                return False
+            named = True
+        at += value
+    return named
+
+
+def _varint(data: bytes, at: int) -> tuple[int | None, int]:
+    value = shift = 0
+    while at < len(data) and shift < 64:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at
+        shift += 7
+    return None, at

@@ -1,0 +1,81 @@
+"""Files of this machine: listing, first bytes, mapped or inflated contents."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from stepscope.store.found import Miss
+from stepscope.store.tree import Entry
+
+
+@dataclass(frozen=True)
+class LocalTree:
+    """A folder of this machine.
+
+    Links that lead out of ``root`` are reported, not followed; links within it are skipped
+    because the walk meets their target anyway.
+    """
+
+    root: Path
+    remote: bool = field(default=False, init=False)
+
+    def scan(self, folder: str) -> Iterator[Entry]:
+        """Entries of a folder in name order; raises ``OSError`` where it cannot be listed."""
+        with os.scandir(folder) as listing:
+            entries = sorted(listing, key=lambda entry: entry.name)
+        for entry in entries:
+            yield self._linked(entry) if entry.is_symlink() else _plain(entry)
+
+    def head(self, path: str, size: int) -> bytes:
+        """The first ``size`` bytes of a file."""
+        with Path(path).open("rb") as file:
+            return file.read(size)
+
+    def _linked(self, entry: os.DirEntry[str]) -> Entry:
+        target = Path(os.path.realpath(entry.path))
+        if not target.exists():
+            miss = Miss(
+                entry.path,
+                "broken-link",
+                f"A symbolic link to {target}, which is not there.",
+                "Restore the target or remove the link.",
+            )
+        elif target.is_relative_to(self.root):
+            return Entry(entry.path, entry.name, "other")
+        else:
+            miss = Miss(
+                entry.path,
+                "outside-link",
+                f"A symbolic link out of the folder, to {target}; it was not followed.",
+                f"Open {target} itself.",
+            )
+        return Entry(entry.path, entry.name, "other", miss=miss)
+
+
+def _plain(entry: os.DirEntry[str]) -> Entry:
+    if entry.is_dir(follow_symlinks=False):
+        return Entry(entry.path, entry.name, "folder")
+    try:
+        status = entry.stat(follow_symlinks=False)
+    except OSError as error:
+        return Entry(entry.path, entry.name, "other", miss=unlistable(entry.path, error))
+    kind = "file" if stat.S_ISREG(status.st_mode) else "other"
+    return Entry(entry.path, entry.name, kind, status.st_size, status.st_mtime)
+
+
+def unlistable(path: str, error: OSError) -> Miss:
+    """The miss for a file or folder the system does not let us see."""
+    if isinstance(error, PermissionError):
+        return Miss(
+            path,
+            "permission-denied",
+            "This user may not read it.",
+            "Make it readable (chmod) or run as its owner.",
+        )
+    return Miss(
+        path, "io-error", f"The system says: {error.strerror or error}.", "Check the disk or the mount."
+    )

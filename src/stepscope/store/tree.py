@@ -1,0 +1,41 @@
+"""What discovery needs from a file system, so that local disks and URLs are searched alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from stepscope.store.found import Miss
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry of a folder.
+
+    Attributes:
+        kind: "file", "folder", or "other" (links, sockets: not looked into).
+        modified: Seconds since 1970; 0 when unknown.
+        miss: Set where the entry itself is worth a report.
+    """
+
+    path: str
+    name: str
+    kind: Literal["file", "folder", "other"]
+    size_bytes: int = -1
+    modified: float = 0.0
+    miss: Miss | None = None
+
+
+class Tree(Protocol):
+    """A file system with folders."""
+
+    @property
+    def remote(self) -> bool:
+        """Whether reading first bytes costs a network round trip."""
+
+    def scan(self, folder: str) -> Iterable[Entry]:
+        """Entries of a folder in name order; ``OSError`` where it cannot be listed."""
+
+    def head(self, path: str, size: int) -> bytes:
+        """The first ``size`` bytes of a file; ``OSError`` where it cannot be read."""
