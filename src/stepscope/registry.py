@@ -125,18 +125,23 @@ class Tool:
 def _parse(option: Option, text: str, tool: str) -> Any:
     if option.choices and text not in option.choices:
         raise UsageError(
-            f"{tool}: {option.name} cannot be {text!r}.", mend=f"One of {', '.join(option.choices)}."
+            f"{tool}: {option.name} cannot be {text!r}.",
+            mend=f"One of {', '.join(option.choices)}.",
         )
     if option.type is bool:
         if text.lower() not in ("1", "true", "yes", "on", "0", "false", "no", "off", ""):
-            raise UsageError(f"{tool}: {option.name} cannot be {text!r}.", mend="Say true or false.")
+            raise UsageError(
+                f"{tool}: {option.name} cannot be {text!r}.", mend="Say true or false."
+            )
         return text.lower() in ("1", "true", "yes", "on")
     kinds = [kind for kind in get_args(option.type) if kind is not type(None)] or [option.type]
     try:
         return kinds[0](text)
     except (TypeError, ValueError) as error:
         raise UsageError(
-            f"{tool}: {option.name} cannot be {text!r}.", why=str(error), mend=f"Give {kinds[0].__name__}."
+            f"{tool}: {option.name} cannot be {text!r}.",
+            why=str(error),
+            mend=f"Give {kinds[0].__name__}.",
         ) from error
 
 
@@ -146,7 +151,7 @@ class Rule:
 
     Attributes:
         id: Stable id; it names the problem, never the fix.
-        check: ``(Profile, results by tool id) -> findings``.
+        check: ``results by tool id -> findings``.
         needs: Ids of the tools whose results it reads.
         doc: The rule's four sections (what it checks, why it matters, what to do, when it is wrong).
     """

@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 
-Kind = Literal["name", "text", "category", "count", "time", "ratio", "bytes", "rate", "number", "flag", "rank"]
+Kind = Literal[
+    "name", "text", "category", "count", "time", "ratio", "bytes", "rate", "number", "flag", "rank"
+]
 Severity = Literal["info", "low", "medium", "high"]
 
 
@@ -103,7 +105,9 @@ class Table(Generic[R]):
         wanted = columns_of(schema)
         missing, extra = wanted.keys() - columns.keys(), columns.keys() - wanted.keys()
         if missing or extra:
-            raise ValueError(f"{schema.__name__}: missing {sorted(missing)}, unknown {sorted(extra)}")
+            raise ValueError(
+                f"{schema.__name__}: missing {sorted(missing)}, unknown {sorted(extra)}"
+            )
         lengths = {name: len(values) for name, values in columns.items()}
         if len(set(lengths.values())) > 1:
             raise ValueError(f"{schema.__name__}: columns differ in length: {lengths}")
@@ -148,7 +152,9 @@ class Table(Generic[R]):
         """The table as a Polars frame."""
         import polars as pl
 
-        return pl.DataFrame({name: pl.Series(name, values) for name, values in self._columns.items()})
+        return pl.DataFrame(
+            {name: pl.Series(name, values) for name, values in self._columns.items()}
+        )
 
     def to_pandas(self) -> pd.DataFrame:
         """The table as a pandas frame (pandas must be installed)."""

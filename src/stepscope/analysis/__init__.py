@@ -1,1 +1,12 @@
 """One file per tool; ``TOOLS`` is the one ordered list every surface is derived from."""
+
+from __future__ import annotations
+
+from stepscope.analysis import framework_op_stats, overview_page
+from stepscope.registry import Tool
+
+# The order here is the order in every menu.
+TOOLS: tuple[Tool, ...] = (
+    overview_page.TOOL,
+    framework_op_stats.TOOL,
+)

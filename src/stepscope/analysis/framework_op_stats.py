@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, Literal
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from math import nan
+from typing import Annotated, Any, Literal
 
-from stepscope.registry import Help
-from stepscope.result import Column, Result, Row, Table
+from stepscope.registry import Help, Need, Tool
+from stepscope.result import Column, Result, Row, Table, columns_of, us
+from stepscope.tables.devices import devices
+from stepscope.tables.environment import environment
+from stepscope.tables.op_totals import OpTotals, device_op_totals, host_op_totals, merge_totals
+from stepscope.tables.profile import Profile
+
+IDLE = "IDLE"
 
 
 class OpRow(Row):
@@ -16,20 +24,35 @@ class OpRow(Row):
     host_or_device: Annotated[str, Column("Where", kind="category")]
     type: Annotated[str, Column("Type", kind="category")]
     operation: Annotated[str, Column("Operation", kind="name")]
-    occurrences: Annotated[int, Column("Occurrences", kind="count")]
-    total_time_us: Annotated[float, Column("Total time", unit="µs", kind="time", help="Includes child ops.")]
+    occurrences: Annotated[
+        int,
+        Column(
+            "Occurrences",
+            kind="count",
+            help="Events that carry the op's name, counted as XProf does (allocator events included).",
+        ),
+    ]
+    executions: Annotated[
+        int, Column("Executions", kind="count", help="Times the op ran; averages are over these.")
+    ]
+    total_time_us: Annotated[
+        float, Column("Total time", unit="µs", kind="time", help="Includes child ops.")
+    ]
     avg_time_us: Annotated[float, Column("Average time", unit="µs", kind="time")]
     self_time_us: Annotated[float, Column("Self time", unit="µs", kind="time", sort="desc")]
     avg_self_time_us: Annotated[float, Column("Average self time", unit="µs", kind="time")]
-    device_self_time_frac: Annotated[float, Column("Share of device self time", unit="%", kind="ratio")]
+    device_self_time_frac: Annotated[
+        float, Column("Share of device self time", unit="%", kind="ratio")
+    ]
     device_cumulative_frac: Annotated[float, Column("Device cumulative", unit="%", kind="ratio")]
     host_self_time_frac: Annotated[float, Column("Share of host self time", unit="%", kind="ratio")]
     host_cumulative_frac: Annotated[float, Column("Host cumulative", unit="%", kind="ratio")]
     flop_rate_gflops: Annotated[float, Column("FLOP rate", unit="GFLOP/s", kind="rate")]
     memory_bw_gibps: Annotated[float, Column("Memory bandwidth", unit="GiB/s", kind="rate")]
-    operational_intensity: Annotated[float, Column("Operational intensity", unit="FLOP/B", kind="rate")]
+    operational_intensity: Annotated[
+        float, Column("Operational intensity", unit="FLOP/B", kind="rate")
+    ]
     tensor_core_frac: Annotated[float, Column("Tensor-core share", unit="%", kind="ratio")]
-    bound_by: Annotated[str, Column("Bound by", kind="category")]
     eager: Annotated[str, Column("Execution", kind="category", help='"Eager" or "Function".')]
 
 
@@ -38,8 +61,12 @@ class Options:
     """Options of framework_op_stats."""
 
     group_by: Annotated[Literal["op", "type"], Help("Rows: one per op, or one per op type.")] = "op"
-    where: Annotated[Literal["both", "host", "device"], Help("Ops of the host, the device or both.")] = "both"
-    include_idle: Annotated[bool, Help("Add a row for idle time and count it in the shares.")] = False
+    where: Annotated[
+        Literal["both", "host", "device"], Help("Ops of the host, the device or both.")
+    ] = "both"
+    include_idle: Annotated[bool, Help("Add a row for idle time and count it in the shares.")] = (
+        False
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,3 +96,126 @@ class FrameworkOpStats(Result):
     device: SideTotals
     device_type: str
     task_type: str
+
+
+def framework_op_stats(profile: Profile, options: Options = Options()) -> FrameworkOpStats:
+    """Self and total time of every framework op of the profile."""
+    sides = {
+        "Device": merge_totals([device_op_totals(host) for host in profile.hosts]),
+        "Host": merge_totals([host_op_totals(host) for host in profile.hosts]),
+    }
+    blocks = [
+        _rows(side, _by_type(totals) if options.group_by == "type" else totals, options)
+        for side, totals in sides.items()
+        if options.where in ("both", side.lower())
+    ]
+    columns = {
+        name: [value for block in blocks for value in block[name]] for name in columns_of(OpRow)
+    }
+    columns["rank"] = list(range(1, len(columns["operation"]) + 1))
+    types = dict.fromkeys(d.type for host in profile.hosts for d in devices(host) if d.has_events)
+    training = [environment(host).is_training for host in profile.hosts]
+    return FrameworkOpStats(
+        ops=Table(OpRow, columns),
+        host=_side_totals(sides["Host"]),
+        device=_side_totals(sides["Device"]),
+        device_type=", ".join(types) or "CPU",
+        task_type="Training" if any(training) else "Inference" if False in training else "Unknown",
+    )
+
+
+def _side_totals(totals: OpTotals) -> SideTotals:
+    return SideTotals(
+        op_time_us=us(totals.op_time_ps),
+        idle_time_us=us(totals.idle_ps),
+        op_count=int(totals.executions.sum()),
+        distinct_ops=len(totals),
+    )
+
+
+def _by_type(totals: OpTotals) -> OpTotals:
+    """The same totals with one row per op type."""
+    return merge_totals([replace(totals, name=list(totals.type))])
+
+
+def _rows(side: str, totals: OpTotals, options: Options) -> dict[str, list[Any]]:
+    """The columns of one side, largest self time first (ties by name, as the incumbent)."""
+    idle = totals.idle_ps if options.include_idle else 0
+    whole = totals.op_time_ps + idle
+    order = sorted(
+        range(len(totals)), key=lambda row: (-int(totals.self_ps[row]), totals.name[row])
+    )
+    table = [_row(side, totals, row) for row in order]
+    if options.include_idle and (len(totals) or idle):
+        table.append(_idle_row(side, idle))
+        table.sort(key=lambda row: -row["self_time_us"])
+    shares = [row["self_time_us"] / us(whole) if whole else 0.0 for row in table]
+    for row, share, cumulative in zip(table, shares, accumulate(shares), strict=True):
+        own, other = ("device", "host") if side == "Device" else ("host", "device")
+        row |= {f"{own}_self_time_frac": share, f"{own}_cumulative_frac": min(cumulative, 1.0)}
+        row |= {f"{other}_self_time_frac": 0.0, f"{other}_cumulative_frac": 0.0}
+    return {name: [row.get(name) for row in table] for name in columns_of(OpRow)}
+
+
+def _row(side: str, totals: OpTotals, row: int) -> dict[str, Any]:
+    runs, self_ps = int(totals.executions[row]), int(totals.self_ps[row])
+    flops, accessed = float(totals.flops[row]), float(totals.bytes_accessed[row])
+    seconds = self_ps / 1e12
+    return {
+        "host_or_device": side,
+        "type": totals.type[row],
+        "operation": totals.name[row],
+        "occurrences": int(totals.occurrences[row]),
+        "executions": runs,
+        "total_time_us": us(int(totals.total_ps[row])),
+        "avg_time_us": us(int(totals.total_ps[row])) / max(runs, 1),
+        "self_time_us": us(self_ps),
+        "avg_self_time_us": us(self_ps) / max(runs, 1),
+        "flop_rate_gflops": flops / seconds / 1e9 if seconds else nan,
+        "memory_bw_gibps": accessed / seconds / 2**30 if seconds else nan,
+        "operational_intensity": flops / accessed if accessed else nan,
+        "tensor_core_frac": int(totals.tensor_core_ps[row]) / self_ps
+        if side == "Device" and self_ps
+        else nan,
+        "eager": "Eager" if totals.eager[row] else "Function",
+    }
+
+
+def _idle_row(side: str, idle_ps: int) -> dict[str, Any]:
+    return {
+        "host_or_device": side,
+        "type": IDLE,
+        "operation": IDLE,
+        "occurrences": 0,
+        "executions": 0,
+        "total_time_us": us(idle_ps),
+        "avg_time_us": 0.0,
+        "self_time_us": us(idle_ps),
+        "avg_self_time_us": 0.0,
+        "flop_rate_gflops": nan,
+        "memory_bw_gibps": nan,
+        "operational_intensity": nan,
+        "tensor_core_frac": nan,
+        "eager": "",
+    }
+
+
+TOOL = Tool(
+    id="framework_op_stats",
+    short="op_stats",
+    title="Framework Ops",
+    group="Where time goes",
+    run=framework_op_stats,
+    options=Options,
+    result=FrameworkOpStats,
+    needs=(
+        Need(
+            met=lambda profile: any(
+                len(host_op_totals(host)) or len(device_op_totals(host)) for host in profile.hosts
+            ),
+            missing="No framework op was recorded, on the host or on a device.",
+            record="Record with host_tracer_level 2 or more: "
+            "tf.profiler.experimental.start(logdir) or jax.profiler.start_trace(logdir).",
+        ),
+    ),
+)

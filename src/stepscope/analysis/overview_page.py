@@ -3,13 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from datetime import datetime, timezone
+from math import nan
+from typing import Annotated
 
-from stepscope.result import Column, Finding, Result, Row, Table
+import numpy as np
 
-BoundBy = Literal[
-    "input", "output", "kernel_launch", "host", "device", "collectives", "compilation", "balanced", "unknown"
-]
+from stepscope.registry import Tool
+from stepscope.result import Column, Finding, Result, Row, Table, ms
+from stepscope.tables import limits
+from stepscope.tables.completeness import completeness
+from stepscope.tables.device_events import device_events
+from stepscope.tables.devices import Device, devices
+from stepscope.tables.environment import environment
+from stepscope.tables.host_events import Work
+from stepscope.tables.kernel_names import is_tensor_core_eligible
+from stepscope.tables.limits import BoundBy
+from stepscope.tables.op_totals import (
+    OpTotals,
+    device_busy,
+    device_op_totals,
+    host_op_totals,
+    merge_totals,
+)
+from stepscope.tables.profile import Host, Profile
+from stepscope.tables.session_steps import SessionSteps, session_steps
+from stepscope.tables.steps import PARTS
 
 
 class StepRow(Row):
@@ -166,3 +185,302 @@ class OverviewPage(Result):
 @dataclass(frozen=True, slots=True)
 class Options:
     """The overview has no options."""
+
+
+def overview_page(profile: Profile, options: Options = Options()) -> OverviewPage:
+    """The verdict on a profile, and the numbers it rests on."""
+    found = session_steps(profile)
+    breakdown, spread = _breakdown(found)
+    device = DeviceShare(*_device_share(profile, found))
+    stats = _step_stats(found)
+    has_device = any(_active_devices(host) for host in profile.hosts)
+    bound, bound_frac = limits.bound_by(breakdown, stats.time_ms.mean, has_device=has_device)
+    return OverviewPage(
+        headline=_headline(bound, bound_frac, stats, breakdown, has_device),
+        bound_by=bound,
+        bound_frac=bound_frac,
+        steps=stats,
+        breakdown_ms=breakdown,
+        breakdown_std_ms=spread,
+        device=device,
+        precision=_precision(profile, found),
+        op_shares=_op_shares(profile),
+        environment=_environment(profile),
+        completeness=_completeness(profile),
+        next_steps=_next_steps(bound, stats, has_device),
+        top_ops=_top_ops(profile),
+        step_table=_step_table(found),
+        diagnostics=tuple(one for host in profile.hosts for one in completeness(host).diagnostics),
+    )
+
+
+def _breakdown(found: SessionSteps | None) -> tuple[dict[str, float], dict[str, float]]:
+    """Mean and sample standard deviation of each part over the kept steps, in ms."""
+    if found is None or not found.kept.any():
+        return dict.fromkeys(PARTS, 0.0), dict.fromkeys(PARTS, 0.0)
+    values = {part: found.parts_ps[part][found.kept] / 1e9 for part in PARTS}
+    return (
+        {part: float(v.mean()) for part, v in values.items()},
+        {part: float(v.std(ddof=1)) if len(v) > 1 else 0.0 for part, v in values.items()},
+    )
+
+
+def _step_stats(found: SessionSteps | None) -> Steps:
+    if found is None or not found.kept.any():
+        nothing = TimeStats(nan, nan, nan, nan, nan, nan)
+        return Steps(0, "none", 0.0, 0, nothing, "No step was marked and none could be inferred.")
+    time = found.duration_ps[found.kept] / 1e9
+    return Steps(
+        count=int(found.kept.sum()),
+        source=found.source,
+        confidence=found.confidence,
+        dropped=int((~found.kept).sum()),
+        time_ms=TimeStats(
+            mean=float(time.mean()),
+            std=float(time.std(ddof=1)) if len(time) > 1 else 0.0,
+            min=float(time.min()),
+            max=float(time.max()),
+            median=float(np.median(time)),
+            p95=float(np.percentile(time, 95)),
+        ),
+        explanation=found.explanation,
+    )
+
+
+def _active_devices(host: Host) -> list[Device]:
+    return [device for device in devices(host) if device.has_events]
+
+
+def _device_share(
+    profile: Profile, found: SessionSteps | None
+) -> tuple[float | None, float | None]:
+    """Busy and idle share: over the kept steps, else over each device's own span."""
+    busy = found.busy_frac if found is not None else None
+    if busy is None:
+        spans = [pair for host in profile.hosts for pair in device_busy(host).values() if pair[0]]
+        busy = float(np.mean([part / span for span, part in spans])) if spans else None
+    return (None, None) if busy is None else (busy, 1.0 - busy)
+
+
+_WORDS: dict[str, str] = {
+    "input": "waiting for input data",
+    "output": "copying results back to the host",
+    "kernel_launch": "launching kernels",
+    "host": "host compute and Python",
+    "device": "device compute",
+    "collectives": "communication between devices",
+    "compilation": "compilation",
+}
+
+
+def _headline(
+    bound_by: BoundBy, share: float, stats: Steps, breakdown: dict[str, float], has_device: bool
+) -> str:
+    """The verdict in one sentence."""
+    if stats.count == 0:
+        return (
+            "No step was found, so nothing can be said about where a step goes; "
+            "the op and timeline tables still hold."
+        )
+    step = stats.time_ms.mean
+    each = f"of each {step:.3g} ms step"
+    if bound_by == "input":
+        return (
+            f"Input-bound: {share:.0%} {each} goes to waiting for input data (the input pipeline)."
+        )
+    if bound_by == "unknown":
+        return (
+            f"The profile does not say where the time goes: {share:.0%} {each} is unaccounted for."
+        )
+    if bound_by == "balanced":
+        return f"No single limit: the largest part takes {share:.0%} {each}."
+    if bound_by == "host" and not has_device:
+        compute = breakdown["host_compute"] / step
+        return f"Bound by compute on the CPU: ops take {compute:.0%} {each}." + _input_note(
+            breakdown, step
+        )
+    words = _WORDS[bound_by]
+    verdict = f"{words[0].upper()}{words[1:]} takes {share:.0%} {each}."
+    return verdict + _input_note(breakdown, step)
+
+
+def _input_note(breakdown: dict[str, float], step_ms: float) -> str:
+    waiting = (breakdown["input"] + breakdown["host_to_device"]) / step_ms
+    return f" Input costs {waiting:.0%} as well." if waiting >= limits.INPUT_SOME_FRAC else ""
+
+
+def _precision(profile: Profile, found: SessionSteps | None) -> Precision:
+    """Share of device compute in 16 and 32 bits: in the kept steps, else in the whole profile."""
+    if found is not None and found.kept.any():
+        low = int(found.parts_ps["device_compute_16"][found.kept].sum())
+        high = int(found.parts_ps["device_compute_32"][found.kept].sum())
+    else:
+        events = [device_events(host) for host in profile.hosts]
+        low = sum(int(one.self_ps[one.work == Work.COMPUTE_16].sum()) for one in events)
+        high = sum(int(one.self_ps[one.work == Work.COMPUTE_32].sum()) for one in events)
+    total = low + high
+    return Precision(low / total, high / total) if total else Precision(None, None)
+
+
+def _op_shares(profile: Profile) -> OpShares:
+    """How much runs on the device, and how much eagerly."""
+    host = merge_totals([host_op_totals(one) for one in profile.hosts])
+    device = merge_totals([device_op_totals(one) for one in profile.hosts])
+    counts = int(host.executions.sum()), int(device.executions.sum())
+    total = sum(counts)
+
+    def eager(totals: OpTotals) -> float | None:
+        whole = totals.op_time_ps
+        return int(totals.self_ps[totals.eager].sum()) / whole if whole else None
+
+    return OpShares(
+        host_tf_op_frac=counts[0] / total if total else None,
+        device_tf_op_frac=counts[1] / total if total else None,
+        host_eager_frac=eager(host),
+        device_eager_frac=eager(device),
+    )
+
+
+def _environment(profile: Profile) -> Environment:
+    found = [environment(host) for host in profile.hosts]
+    active = [(host, device) for host in profile.hosts for device in _active_devices(host)]
+    types = dict.fromkeys(device.type for _host, device in active)
+    many = len(profile.hosts) > 1
+    started = min((one.start_unix_ns for one in found if one.start_unix_ns), default=0)
+    training = [one.is_training for one in found]
+    return Environment(
+        host_count=len(profile.hosts),
+        task_count=len(profile.hosts),
+        framework=next((one.framework for one in found if one.framework != "Unknown"), "Unknown"),
+        device_type=", ".join(types) or "CPU",
+        device_count=len(active),
+        devices=tuple(
+            f"{host.name} {device.name}" if many else device.name for host, device in active
+        ),
+        profile_duration_ms=max((ms(one.duration_ps) for one in found), default=0.0),
+        profile_start=_utc(started),
+        task_type="Training" if any(training) else "Inference" if False in training else "Unknown",
+        versions={key: value for one in found for key, value in one.versions.items()},
+    )
+
+
+def _utc(unix_ns: int) -> str:
+    if not unix_ns:
+        return ""
+    return datetime.fromtimestamp(unix_ns / 1e9, tz=timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def _completeness(profile: Profile) -> Completeness:
+    found = [completeness(host) for host in profile.hosts]
+    worst = max(
+        (one.verdict for one in found),
+        key=("complete", "partial", "damaged").index,
+        default="complete",
+    )
+    many = len(profile.hosts) > 1
+    notes = [
+        f"{one.where}: {one.message}" if many and one.where else one.message
+        for each in found
+        for one in each.diagnostics
+    ]
+    if any(one.severity == "error" for one in profile.diagnostics):
+        worst = "damaged" if worst == "damaged" else "partial"
+    notes += [one.message for one in profile.diagnostics]
+    return Completeness(worst, tuple(notes))
+
+
+_NEXT: dict[str, tuple[str, ...]] = {
+    "input": (
+        "Open input_pipeline_analyzer to see which stage of the input pipeline is slow.",
+        "Overlap input with compute: dataset.prefetch(tf.data.AUTOTUNE), parallel map and interleave, cache.",
+    ),
+    "output": (
+        "Copy results to the host less often: keep metrics on the device, log every N steps.",
+    ),
+    "kernel_launch": (
+        "Launch fewer, larger kernels: compile the step (tf.function(jit_compile=True), jax.jit, torch.compile).",
+        "If tf.data competes for CPU threads, set TF_GPU_THREAD_MODE=gpu_private.",
+    ),
+    "host": (
+        "Open framework_op_stats for the host ops with the most self time.",
+        "Python between ops shows as 'other': move it into the compiled step or out of the loop.",
+    ),
+    "device": (
+        "Open kernel_stats and framework_op_stats for the kernels and ops with the most time.",
+        "On tensor-core hardware compute in bfloat16 or float16.",
+    ),
+    "collectives": (
+        "Overlap communication with the backward pass, or make the slowest worker faster.",
+    ),
+    "compilation": ("Keep shapes and Python arguments constant so that the step compiles once.",),
+    "balanced": ("Open trace_viewer and look at one step: several parts share the time.",),
+    "unknown": ("Mark steps in the program, then record again.",),
+}
+
+
+def _next_steps(bound_by: BoundBy, stats: Steps, has_device: bool) -> tuple[str, ...]:
+    advice = list(_NEXT[bound_by])
+    if bound_by == "host" and not has_device:
+        advice[1] = "This run used no accelerator: the CPU's ops are the device work."
+    if stats.count and stats.source in ("framework", "inferred"):
+        advice.append("Steps were not marked; mark them for exact step times.")
+    return tuple(advice)
+
+
+def _top_ops(profile: Profile) -> Table[TopOpRow]:
+    """The ten ops with the most self time: on the devices, or on the host where there are none."""
+    device = merge_totals([device_op_totals(host) for host in profile.hosts])
+    host = merge_totals([host_op_totals(one) for one in profile.hosts])
+    side, totals = ("Device", device) if len(device) else ("Host", host)
+    whole = totals.op_time_ps
+    order = np.lexsort((np.asarray(totals.name, dtype=object), -totals.self_ps))[:10]
+    self_ps = totals.self_ps[order]
+    seconds = np.where(self_ps > 0, self_ps / 1e12, nan)
+    names = [totals.name[row] for row in order.tolist()]
+    used = totals.tensor_core_ps[order] > 0
+    return Table(
+        TopOpRow,
+        {
+            "rank": np.arange(1, len(order) + 1),
+            "host_or_device": [side] * len(order),
+            "type": [totals.type[row] for row in order.tolist()],
+            "operation": names,
+            "occurrences": totals.occurrences[order],
+            "self_time_us": self_ps / 1e6,
+            "self_time_frac": self_ps / whole if whole else self_ps * 0.0,
+            "cumulative_frac": np.cumsum(self_ps) / whole if whole else self_ps * 0.0,
+            "flop_rate_gflops": totals.flops[order] / seconds / 1e9,
+            "tensor_core_eligible": [
+                bool(u) or is_tensor_core_eligible(name)
+                for name, u in zip(names, used, strict=True)
+            ],
+            "tensor_core_used": used,
+        },
+    )
+
+
+def _step_table(found: SessionSteps | None) -> Table[StepRow]:
+    if found is None:
+        return Table.empty(StepRow)
+    return Table(
+        StepRow,
+        {
+            "step_num": found.num,
+            "step_name": found.name,
+            "start_ms": found.start_ps / 1e9,
+            "step_time_ms": found.duration_ps / 1e9,
+            **{f"{part}_ms": found.parts_ps[part] / 1e9 for part in PARTS},
+            "kept": found.kept,
+        },
+    )
+
+
+TOOL = Tool(
+    id="overview_page",
+    short="overview",
+    title="Overview",
+    group="Answer",
+    run=overview_page,
+    options=Options,
+    result=OverviewPage,
+)

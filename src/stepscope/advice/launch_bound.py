@@ -1,0 +1,45 @@
+"""The device waits for the host to launch work.
+
+What it checks: the share of the step in which the host only launches kernels and the device is idle.
+Why it matters: the device is faster than the program that feeds it.
+What to do: launch fewer, larger kernels: compile the step, fuse, enlarge the batch.
+When it is wrong: the recorder's own cost per launch is large at high tracer levels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from stepscope.registry import Rule
+from stepscope.result import Finding, Ref
+
+# The incumbent's thresholds for kernel launch (reference §3.4).
+SOME_FRAC = 0.03
+HIGH_FRAC = 0.15
+
+
+def launch_bound(results: dict[str, Any]) -> Iterator[Finding]:
+    """Fires when uncovered kernel launches cost 3 % of the step or more."""
+    overview = results["overview_page"]
+    step, launching = overview.steps.time_ms.mean, overview.breakdown_ms["kernel_launch"]
+    if not step > 0 or launching / step < SOME_FRAC:
+        return
+    share = launching / step
+    yield Finding(
+        rule=RULE.id,
+        severity="high" if share >= HIGH_FRAC else "low",
+        saving_ms=launching,
+        confidence=round(0.8 * overview.steps.confidence, 2),
+        message=f"The device waits {launching:.3g} ms of each {step:.3g} ms step ({share:.0%}) "
+        "while the host launches kernels.",
+        evidence=(Ref("overview_page", "breakdown_ms.kernel_launch"), Ref("kernel_stats")),
+        actions=(
+            "Compile the step: tf.function(jit_compile=True), jax.jit, torch.compile(mode='reduce-overhead').",
+            "Use a larger batch, so that each launch does more.",
+            "If tf.data competes for CPU threads, set TF_GPU_THREAD_MODE=gpu_private.",
+        ),
+    )
+
+
+RULE = Rule(id="launch-bound", check=launch_bound, needs=("overview_page",), doc=__doc__ or "")

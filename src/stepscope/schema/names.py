@@ -1,0 +1,97 @@
+"""Names that recorders write into planes, lines and stats, old spellings beside new ones.
+
+These strings are facts of the XSpace format (TensorFlow, JAX, PJRT and the ROCm and CUPTI
+collectors write them); nothing outside this file compares a name with a literal of its own.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+# --- planes -----------------------------------------------------------------------------
+HOST_PLANE: Final = "/host:CPU"
+METADATA_PLANE: Final = "/host:metadata"
+ENVIRONMENT_PLANE: Final = "Task Environment"
+GPU_PLANE: Final = "/device:GPU:"
+TPU_PLANE: Final = "/device:TPU:"
+CUSTOM_PLANE: Final = "/device:CUSTOM:"
+SPARSE_CORE_MARK: Final = "SparseCore"
+# Planes that older or interrupted captures leave unmerged beside /host:CPU.
+RAW_HOST_PLANES: Final = (
+    "/host:CUPTI",
+    "/host:NVTX-CUPTI",
+    "/host:ROCTRACER",
+    "/host:TPU-runtime",
+    "/host:python-tracer",
+)
+
+# --- lines ------------------------------------------------------------------------------
+STEPS_LINES: Final = ("Steps", "Sparse Core Steps")
+NAME_SCOPE_LINES: Final = ("Framework Name Scope", "TensorFlow Name Scope")
+FRAMEWORK_OPS_LINES: Final = ("Framework Ops", "TensorFlow Ops")
+XLA_MODULES_LINES: Final = ("XLA Modules", "Sparse Core Modules")
+XLA_OPS_LINES: Final = ("XLA Ops", "Sparse Core Ops")
+ASYNC_OPS_LINES: Final = ("Async XLA Ops",)
+SOURCE_LINES: Final = ("Source code", "Source")
+LAUNCH_STATS_LINES: Final = ("Launch Stats",)
+COUNTER_LINE: Final = "_counters_"
+# Thread ids of lines that a viewer derived from others start here (stored as int32 in old files).
+DERIVED_LINE_ID: Final = 0xDEADBEEF
+DERIVED_LINE_COUNT: Final = 4096
+# Host threads on which tf.data runs beside the training step, by the start of their name.
+TF_DATA_THREADS: Final = ("tf_data_", "tf_data")
+
+# --- stats ------------------------------------------------------------------------------
+STEP_NUM: Final = "step_num"
+ROOT_LEVEL: Final = "_r"
+ASYNC: Final = "_a"
+GROUP_ID: Final = "group_id"
+STEP_NAME: Final = "step_name"
+IS_EAGER: Final = "is_eager"
+IS_FUNC: Final = "is_func"
+CORRELATION_ID: Final = "correlation_id"
+DEVICE_ID: Final = "device_id"
+TF_OP: Final = "tf_op"
+# GPU kernels of TF before 2.5 carry "<op name>:<type>#key=value…" here instead of in tf_op.
+ANNOTATION: Final = "annotation"
+HLO_OP: Final = "hlo_op"
+HLO_MODULE: Final = "hlo_module"
+PROGRAM_ID: Final = "program_id"
+HLO_PROTO: Final = "Hlo Proto"
+# The HLO metadata's op_name, as ROCm captures attach it to kernels.
+XLA_OP_NAME: Final = "name"
+SHAPE: Final = "shape"
+KERNEL_DETAILS: Final = "kernel_details"
+MEMCPY_DETAILS: Final = "memcpy_details"
+HLO_CATEGORY: Final = "hlo_category"
+SYMBOL_ID: Final = "symbol_id"
+DEVICE_OFFSET_PS: Final = "device_offset_ps"
+DEVICE_DURATION_PS: Final = "device_duration_ps"
+FLOPS: Final = "flops"
+MODEL_FLOPS: Final = "model_flops"
+BYTES_ACCESSED: Final = "bytes_accessed"
+INPUT_STAGE_NAME: Final = "_ipl_stage_name"
+PROFILE_START: Final = "profile_start_time"
+PROFILE_STOP: Final = "profile_stop_time"
+PROCESS_ID: Final = "process_id"
+DROPPED_TRACES: Final = "dropped_traces"
+
+# --- host events ------------------------------------------------------------------------
+STEP_MARKER_NAMES: Final = ("train", "test", "predict", "TraceContext")
+PYTORCH_STEP: Final = "ProfilerStep#"
+KERAS_BATCH: Final = "Profiled batch"
+EAGER_EXECUTE: Final = "EagerExecute"
+EXECUTOR_PROCESS: Final = "ExecutorState::Process"
+ITERATOR_GET_NEXT: Final = "IteratorGetNext"
+ITERATOR: Final = "Iterator"
+MEMORY_EVENTS: Final = ("MemoryAllocation", "MemoryDeallocation")
+PJIT_FUNCTION: Final = "PjitFunction("
+PYTHON_CALL_MARK: Final = "$"
+# TF1 graph loops: their steps cannot be told from the events (see group_events).
+TF1_LOOP_MARKERS: Final = (
+    "WhileOp-EvalCond",
+    "WhileOp-StartBody",
+    "ForOp",
+    "ParallelForOp",
+    "ForeverOp",
+)

@@ -1,0 +1,313 @@
+"""What ran on the devices: kernels, copies and XLA ops, as one list per host.
+
+On GPUs the events are those of the raw streams; on TPUs those of the ``XLA Ops`` lines. Each is
+given its kind of work, the framework op it came from and the device it ran on; tracks that a
+viewer derived from them (Steps, Framework Ops …) are left out, they would count twice.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from stepscope.columns import nest, pivot
+from stepscope.columns.space import I32, I64, U8, Bool
+from stepscope.schema import names
+from stepscope.tables import kernel_names
+from stepscope.tables.hlo import HloModules, hlo_modules
+from stepscope.tables.host_events import Work, timed_events
+from stepscope.tables.host_ops import hlo_framework_op
+from stepscope.tables.op_name import OpCategory, OpName, parse_annotation, parse_op_name
+from stepscope.tables.planes import DEVICE_KINDS, LineKind, PlaneKind, planes
+from stepscope.tables.profile import Host, derived
+from stepscope.tables.stats import event_stats
+
+_COPY = (
+    (re.compile(r"mem_?cpy_?(h2d|htod)", re.I), Work.HOST_TO_DEVICE),
+    (re.compile(r"mem_?cpy_?(d2h|dtoh)", re.I), Work.DEVICE_TO_HOST),
+    (re.compile(r"mem_?cpy|rocclr_copyBuffer|mem_?set", re.I), Work.DEVICE_TO_DEVICE),
+)
+_HLO_WORK = (
+    (re.compile(r"infeed|host recv|recv-done.*host"), Work.INPUT_WAIT),
+    (re.compile(r"outfeed|host send"), Work.DEVICE_TO_HOST),
+    (re.compile(r"copy|send|recv|async-start|async-done"), Work.DEVICE_TO_DEVICE),
+)
+_HLO_16 = re.compile(r"=\s*\(?(bf16|f16|f8e)")
+# Planes whose events are XLA ops: the short name is the op, the long one its whole HLO text.
+_OP_LINE_PLANES = (PlaneKind.TPU, PlaneKind.SPARSE_CORE)
+_CONTAINERS = frozenset({"while", "call", "conditional", "megacore fusion"})
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceEvents:
+    """One row per event that ran on a device, in event-row order.
+
+    Attributes:
+        rows: Event rows.
+        device: Row in ``Space.planes``.
+        start_ps, duration_ps: On the device's clock where the recorder gives it.
+        self_ps: Duration minus nested ops (equal to the duration on GPU streams).
+        work: ``Work`` of each.
+        op: Index into ``ops``: the framework op it came from.
+        ops: Distinct framework ops.
+        program: Program each belongs to (0: none).
+        unit: Index of the device-level op (program and HLO op, or op and kernel) within ``op``.
+        is_kernel: Whether it is compute or a collective, not a copy.
+        tensor_core: Whether it used tensor or matrix cores.
+        is_container: Whether it only encloses others (while, call): not counted as busy compute.
+        correlation: ``correlation_id`` of the launch, -1 without.
+    """
+
+    rows: I64
+    device: I32
+    start_ps: I64
+    duration_ps: I64
+    self_ps: I64
+    work: U8
+    op: I32
+    ops: list[OpName]
+    program: I64
+    unit: I32
+    is_kernel: Bool
+    tensor_core: Bool
+    is_container: Bool
+    correlation: I64
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def end_ps(self) -> I64:
+        """Ends of the events."""
+        end: I64 = self.start_ps + self.duration_ps
+        return end
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """Everything that decides what a device event is; events that share it are alike."""
+
+    name: str
+    plane: PlaneKind
+    tf_op: str
+    annotation: str
+    hlo_op: str
+    program_id: int
+    xla_op_name: str
+    shape: str
+    hlo_category: str
+    launch: str
+
+
+@derived
+def device_events(host: Host) -> DeviceEvents:
+    """The device work of a host."""
+    rows = _rows(host)
+    space = host.space
+    line_plane = np.asarray([line.plane for line in space.lines] or [0], dtype=np.int32)
+    device = line_plane[space.event_line[rows]]
+    start, duration = _device_times(host, rows)
+    correlation = event_stats(host).ints(names.CORRELATION_ID).at(rows, -1)
+    sources, source_of = _sources(host, rows, device, correlation)
+    facts = [_describe(source, hlo_modules(host)) for source in sources]
+    ops: list[OpName] = []
+    index: dict[str, int] = {}
+    for fact in facts:
+        if fact.op.name not in index:
+            index[fact.op.name] = len(ops)
+            ops.append(fact.op)
+    per_source = {
+        "work": np.asarray([fact.work for fact in facts] or [0], dtype=np.uint8),
+        "op": np.asarray([index[fact.op.name] for fact in facts] or [0], dtype=np.int32),
+        "tensor": np.asarray([fact.tensor_core for fact in facts] or [False], dtype=bool),
+        "program": np.asarray([s.program_id for s in sources] or [0], dtype=np.int64),
+        "container": np.asarray([fact.is_container for fact in facts] or [False], dtype=bool),
+    }
+    units: dict[tuple[object, ...], int] = {}
+    unit = np.asarray([units.setdefault(f.unit, len(units)) for f in facts] or [0], dtype=np.int32)
+    work = per_source["work"][source_of]
+    is_kernel = (work >= Work.COMPUTE_32) | (work == Work.COLLECTIVE)
+    return DeviceEvents(
+        rows, device, start, duration, _self_times(host, rows, duration), work,
+        per_source["op"][source_of], ops, per_source["program"][source_of], unit[source_of], is_kernel,
+        per_source["tensor"][source_of], per_source["container"][source_of], correlation,
+    )  # fmt: skip
+
+
+def _rows(host: Host) -> I64:
+    table, space = planes(host), host.space
+    wanted = np.zeros(max(len(space.lines), 1), dtype=bool)
+    for row, kind in enumerate(table.line_kind):
+        on_device = table.plane_kind[space.lines[row].plane] in DEVICE_KINDS
+        wanted[row] = on_device and kind in (LineKind.STREAM, LineKind.OPS)
+    if not wanted.any():
+        return np.zeros(0, dtype=np.int64)
+    parts = [
+        np.arange(line.begin, line.end, dtype=np.int64)
+        for row, line in enumerate(space.lines)
+        if wanted[row]
+    ]
+    rows = np.concatenate(parts)
+    return rows[timed_events(host)[rows]]
+
+
+def _device_times(host: Host, rows: I64) -> tuple[I64, I64]:
+    """Starts and durations; TPUs also give the device's own duration, which is exact."""
+    events, stats = host.space.events, event_stats(host)
+    duration = events.duration_ps[rows]
+    own = stats.ints(names.DEVICE_DURATION_PS).at(rows, -1)
+    return events.start_ps[rows], np.where(own >= 0, own, duration)
+
+
+def _self_times(host: Host, rows: I64, duration: I64) -> I64:
+    """Self times where ops nest (TPU op lines); on streams kernels do not nest."""
+    space, table = host.space, planes(host)
+    nesting = [row for row, kind in enumerate(table.line_kind) if kind is LineKind.OPS]
+    if not nesting or len(rows) == 0:
+        return duration
+    select = np.zeros(len(space.events), dtype=bool)
+    select[rows] = True
+    parent, _self, _depth = nest(
+        space.events.start_ps, space.events.duration_ps, space.line_begin, select=select
+    )
+    is_op_line = np.isin(space.event_line[rows], np.asarray(nesting, dtype=np.int32))
+    parents = parent[rows]
+    child = is_op_line & (parents >= 0)
+    self_ps = duration.copy()
+    np.subtract.at(self_ps, np.searchsorted(rows, parents[child]), duration[child])
+    return np.maximum(self_ps, 0)
+
+
+def _sources(host: Host, rows: I64, device: I32, correlation: I64) -> tuple[list[_Source], I64]:
+    """The distinct sources of the rows, and which one each row has."""
+    space, stats, kinds = host.space, event_stats(host), planes(host).plane_kind
+    text_names = (names.TF_OP, names.ANNOTATION, names.HLO_OP, names.XLA_OP_NAME, names.SHAPE)
+    texts = [stats.texts(name) for name in text_names]
+    launch_names, launch_of = _launches(host, correlation)
+    keys = np.stack(
+        [
+            space.events.metadata[rows].astype(np.int64),
+            *(text.at(rows) for text in texts),
+            stats.ints(names.PROGRAM_ID).at(rows, 0),
+            launch_of,
+        ]
+    )
+    distinct, source_of = np.unique(keys, axis=1, return_inverse=True)
+    on_metadata = pivot.metadata_stats_by_name(
+        space, (names.TF_OP, names.HLO_CATEGORY, names.PROGRAM_ID)
+    )
+    sources = []
+    for meta, *codes, program, launch in distinct.T.tolist():
+        words = [t.texts[c] if c >= 0 else "" for t, c in zip(texts, codes, strict=True)]
+        common = on_metadata.get(meta, {})
+        name, label = space.event_metadata.name[meta], space.event_metadata.display_name[meta]
+        plane = kinds[space.event_metadata.plane[meta]]
+        sources.append(
+            _Source(
+                name=name,
+                plane=plane,
+                tf_op=words[0] or str(common.get(names.TF_OP, "")),
+                annotation=words[1],
+                hlo_op=words[2] or (label if plane in _OP_LINE_PLANES else ""),
+                program_id=program or int(common.get(names.PROGRAM_ID, 0)),
+                xla_op_name=words[3],
+                shape=words[4],
+                hlo_category=str(common.get(names.HLO_CATEGORY, "")),
+                launch=launch_names[launch] if launch >= 0 else "",
+            )
+        )
+    return sources, source_of.ravel().astype(np.int64)
+
+
+def _launches(host: Host, correlation: I64) -> tuple[list[str], I64]:
+    """The name of the host call that launched each device event (index, -1 unknown)."""
+    space, stats = host.space, event_stats(host).ints(names.CORRELATION_ID)
+    is_host = np.asarray([kind is PlaneKind.HOST for kind in planes(host).plane_kind] or [False])
+    line_is_host = np.asarray([is_host[line.plane] for line in space.lines] or [False], dtype=bool)
+    of_host = line_is_host[space.event_line[stats.rows]] if len(stats.rows) else stats.rows > 0
+    ids, meta = stats.values[of_host], space.events.metadata[stats.rows[of_host]]
+    found = np.full(len(correlation), -1, dtype=np.int64)
+    if len(ids) == 0:
+        return space.event_metadata.name, found
+    order = np.argsort(ids, kind="stable")
+    place = np.searchsorted(ids[order], correlation)
+    place[place == len(ids)] = 0
+    has = ids[order][place] == correlation
+    found[has] = meta[order][place][has]
+    return space.event_metadata.name, found
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What a source turned out to be."""
+
+    op: OpName
+    work: Work
+    unit: tuple[object, ...]
+    tensor_core: bool
+    is_container: bool
+
+
+def _describe(source: _Source, modules: HloModules) -> _Facts:
+    op = _framework_op(source, modules)
+    unit: tuple[object, ...] = (
+        (source.program_id, source.hlo_op.rpartition("::")[2])
+        if source.hlo_op
+        else (op.name, source.name)
+    )
+    is_container = source.hlo_category in _CONTAINERS
+    return _Facts(
+        op=op,
+        work=_work(source, modules),
+        unit=unit,
+        tensor_core=kernel_names.uses_tensor_core(source.name),
+        is_container=is_container,
+    )
+
+
+def _framework_op(source: _Source, modules: HloModules) -> OpName:
+    """The framework op a device event came from (reference §5.2, §6)."""
+    if source.hlo_op:
+        if source.plane in _OP_LINE_PLANES:
+            if source.tf_op:
+                return parse_op_name(source.tf_op)
+            return OpName(OpCategory.UNKNOWN, source.hlo_op, "Unknown")
+        found = hlo_framework_op(modules.get(source.program_id), source.hlo_op)
+        if found.type == "Unknown" and source.xla_op_name:
+            return parse_op_name(source.xla_op_name + ":")
+        return found
+    if source.tf_op:
+        return parse_op_name(source.tf_op)
+    if source.annotation:
+        return parse_annotation(source.annotation)
+    return OpName(OpCategory.UNKNOWN, source.name, "Unknown")
+
+
+def _work(source: _Source, modules: HloModules) -> Work:
+    if source.plane is PlaneKind.GPU:
+        return _gpu_work(source, modules)
+    if kernel_names.is_collective(source.hlo_category):
+        return Work.COLLECTIVE
+    for pattern, work in _HLO_WORK:
+        if pattern.search(source.hlo_category):
+            return work
+    return Work.COMPUTE_16 if _HLO_16.search(source.name[:200]) else Work.COMPUTE_32
+
+
+def _gpu_work(source: _Source, modules: HloModules) -> Work:
+    for pattern, work in _COPY:
+        if pattern.search(source.name):
+            # ROCm copies with a kernel: only the launching call knows the direction.
+            by_launch = (w for p, w in _COPY if source.launch and p.search(source.launch))
+            return next(by_launch, work) if work is Work.DEVICE_TO_DEVICE else work
+    if kernel_names.is_collective(source.name):
+        return Work.COLLECTIVE
+    module = modules.get(source.program_id) if source.hlo_op else None
+    if module is not None:
+        instruction = module.instructions.get(source.hlo_op.rpartition("::")[2])
+        if instruction is not None:
+            return Work.COMPUTE_16 if module.is_16_bit(instruction) else Work.COMPUTE_32
+    is_16 = kernel_names.is_16_bit(source.name, source.shape)
+    return Work.COMPUTE_16 if is_16 else Work.COMPUTE_32

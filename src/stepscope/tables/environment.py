@@ -1,0 +1,110 @@
+"""What ran: framework, versions, when and for how long, training or inference."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from stepscope.columns import pivot
+from stepscope.schema import names
+from stepscope.tables.device_events import device_events
+from stepscope.tables.hlo import hlo_modules
+from stepscope.tables.host_events import timed_events
+from stepscope.tables.host_ops import host_ops
+from stepscope.tables.op_name import OpCategory
+from stepscope.tables.planes import PlaneKind, planes
+from stepscope.tables.profile import Host, derived
+
+_TRAINING = re.compile(
+    r"(^|/)(gradient_tape|gradients\w*)(/|$)|transpose\(|(^|/)(Adam|SGD|RMSprop)(/|$)"
+)
+_VERSION_KEYS = re.compile(r"version", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """Facts of the run on one host.
+
+    Attributes:
+        framework: "TensorFlow", "JAX", "PyTorch", "XLA" or "Unknown".
+        versions: Versions the recorder noted, by name.
+        start_unix_ns: When recording began (0: not recorded).
+        span_ps: First event to last.
+        duration_ps: Length of the recording: as noted by the recorder, else ``span_ps``.
+        is_training: True, False, or None when the ops do not say.
+    """
+
+    framework: str
+    versions: dict[str, str]
+    start_unix_ns: int
+    span_ps: int
+    duration_ps: int
+    is_training: bool | None
+
+
+@derived
+def environment(host: Host) -> Environment:
+    """The environment of a host."""
+    space = host.space
+    versions: dict[str, str] = {}
+    start = stop = 0
+    for row in range(len(space.planes)):
+        for key, value in pivot.plane_stats(space, row).items():
+            if key == names.PROFILE_START:
+                start = int(value) if isinstance(value, int) else start
+            elif key == names.PROFILE_STOP:
+                stop = int(value) if isinstance(value, int) else stop
+            elif _VERSION_KEYS.search(key) and isinstance(value, str):
+                versions[key] = value
+    span = _span_ps(host)
+    noted = (stop - start) * 1000 if stop > start > 0 else 0
+    return Environment(_framework(host), versions, start, span, noted or span, _is_training(host))
+
+
+def _span_ps(host: Host) -> int:
+    events, timed = host.space.events, timed_events(host)
+    if not timed.any():
+        return 0
+    end = events.start_ps + events.duration_ps
+    return int(end[timed].max() - events.start_ps[timed].min())
+
+
+def _framework(host: Host) -> str:
+    space, kinds = host.space, planes(host).plane_kind
+    ran = {op.category for op in host_ops(host).ops} | {
+        op.category for op in device_events(host).ops
+    }
+    hosts = [
+        name
+        for name, plane in zip(
+            space.event_metadata.name, space.event_metadata.plane.tolist(), strict=True
+        )
+        if kinds[plane] is PlaneKind.HOST
+    ]
+    if any(name.startswith(names.PYTORCH_STEP) or name.startswith("aten::") for name in hosts):
+        return "PyTorch"
+    if any(name.startswith((names.PJIT_FUNCTION, "PyClient", "jax")) for name in hosts):
+        return "JAX"
+    if OpCategory.TENSORFLOW in ran or any(name.startswith("TFE_") for name in hosts):
+        return "TensorFlow"
+    if OpCategory.JAX in ran:
+        return "JAX"
+    return "XLA" if len(hlo_modules(host)) else "Unknown"
+
+
+def _is_training(host: Host) -> bool | None:
+    op_names = [op.name for op in host_ops(host).ops] + [op.name for op in device_events(host).ops]
+    if any(_TRAINING.search(name) for name in op_names):
+        return True
+    for module in hlo_modules(host):
+        if any(_TRAINING.search(one.op_name) for one in module.instructions.values()):
+            return True
+    return False if op_names else None
+
+
+def first_event_ps(host: Host) -> int:
+    """Start of the host's first event."""
+    timed = timed_events(host)
+    return int(np.min(host.space.events.start_ps[timed])) if timed.any() else 0

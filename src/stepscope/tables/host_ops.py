@@ -1,0 +1,150 @@
+"""The framework ops that ran on a host, as events: which op each is, and its self time.
+
+An op activity is a host event whose name is an op, or that carries a ``tf_op`` stat, or (XLA on
+the CPU) an ``hlo_op`` stat. Self time is duration minus direct op children on the same thread;
+events that are no ops do not count as children (reference §5.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from stepscope.columns import nest
+from stepscope.columns.space import I32, I64, Bool
+from stepscope.schema import names
+from stepscope.tables.hlo import HloModule, hlo_modules
+from stepscope.tables.host_events import host_names, timed_events
+from stepscope.tables.op_name import OpCategory, OpName, parse_op_name
+from stepscope.tables.planes import LineKind, planes
+from stepscope.tables.profile import Host, derived
+from stepscope.tables.stats import Texts, event_stats
+
+
+@dataclass(frozen=True, slots=True)
+class HostOps:
+    """The op activities of a host, one row per event.
+
+    Attributes:
+        rows: Event rows, ascending.
+        op: Index into ``ops``.
+        ops: Distinct ops, by name.
+        self_ps: Self time of each.
+        is_execution: False for allocator events that only name the op they serve.
+        is_eager: Whether an eager (not compiled) execution encloses it on its thread.
+    """
+
+    rows: I64
+    op: I32
+    ops: list[OpName]
+    self_ps: I64
+    is_execution: Bool
+    is_eager: Bool
+
+
+class _OpIndex:
+    """Distinct ops in order of first sight."""
+
+    def __init__(self) -> None:
+        self.ops: list[OpName] = []
+        self._index: dict[str, int] = {}
+
+    def code(self, op: OpName) -> int:
+        if op.name not in self._index:
+            self._index[op.name] = len(self.ops)
+            self.ops.append(op)
+        return self._index[op.name]
+
+
+@derived
+def host_ops(host: Host) -> HostOps:
+    """Find the op activities of the host's threads and nest them."""
+    space = host.space
+    index = _OpIndex()
+    op = _op_of_each_event(host, index)
+    mask = (op >= 0) & timed_events(host)
+    kinds = planes(host).line_kind
+    if any(kind is not LineKind.THREAD for kind in kinds):
+        is_thread = np.asarray([kind is LineKind.THREAD for kind in kinds], dtype=bool)
+        mask &= is_thread[space.event_line]
+    _parent, self_ps, _depth = nest(
+        space.events.start_ps, space.events.duration_ps, space.line_begin, select=mask
+    )
+    rows = np.flatnonzero(mask)
+    memory = np.asarray(
+        [name in names.MEMORY_EVENTS for name in space.event_metadata.name] or [False]
+    )
+    is_execution = ~memory[space.events.metadata[rows]]
+    return HostOps(rows, op[rows], index.ops, self_ps[rows], is_execution, _eager(host, rows))
+
+
+def _op_of_each_event(host: Host, index: _OpIndex) -> I32:
+    """The op of every event, -1 where it has none: by its name, else by its stats."""
+    space, by_name, stats = host.space, host_names(host), event_stats(host)
+    merged = np.asarray([index.code(op) for op in by_name.ops] + [-1], dtype=np.int32)
+    per_name = merged[by_name.op]
+    op: I32 = per_name[space.events.metadata]
+    _name_by_text(op, stats.texts(names.TF_OP), lambda text: index.code(parse_op_name(text)))
+    if len(stats.texts(names.HLO_OP).rows):
+        _name_by_hlo(host, op, index)
+    return op
+
+
+def _name_by_text(op: I32, texts: Texts, code: Callable[[str], int]) -> None:
+    """Give events that have no op yet the op their text stat names."""
+    if len(texts.rows) == 0:
+        return
+    free = op[texts.rows] < 0
+    lut = np.asarray([code(text) for text in texts.texts], dtype=np.int32)
+    op[texts.rows[free]] = lut[texts.codes[free]]
+
+
+def _name_by_hlo(host: Host, op: I32, index: _OpIndex) -> None:
+    """XLA on the CPU: an event's op is the framework op its HLO instruction came from."""
+    stats, modules = event_stats(host), hlo_modules(host)
+    hlo = stats.texts(names.HLO_OP)
+    free = op[hlo.rows] < 0
+    rows, codes = hlo.rows[free], hlo.codes[free].astype(np.int64)
+    programs = stats.ints(names.PROGRAM_ID).at(rows, 0)
+    pairs, inverse = np.unique(np.stack([programs, codes]), axis=1, return_inverse=True)
+    lut = np.empty(pairs.shape[1], dtype=np.int32)
+    for place, (program, code) in enumerate(pairs.T.tolist()):
+        lut[place] = index.code(hlo_framework_op(modules.get(program), hlo.texts[code]))
+    op[rows] = lut[inverse.ravel()]
+
+
+def hlo_framework_op(module: HloModule | None, hlo_op: str) -> OpName:
+    """The framework op of an HLO op: from the module's metadata, else the HLO op itself."""
+    name = hlo_op.rpartition("::")[2]
+    instruction = module.instructions.get(name) if module is not None else None
+    if instruction is None or not instruction.op_name:
+        return OpName(OpCategory.UNKNOWN, name, "Unknown")
+    full = instruction.op_name
+    return parse_op_name(full if ":" in full else full + ":")
+
+
+def _eager(host: Host, rows: I64) -> Bool:
+    """Whether each op event lies inside an EagerExecute that ran no compiled function."""
+    space, stats = host.space, event_stats(host)
+    recorded = stats.ints(names.IS_EAGER)
+    eager: Bool = recorded.at(rows, 0) > 0
+    is_marker = np.asarray(
+        [name == names.EAGER_EXECUTE for name in space.event_metadata.name] or [False]
+    )
+    markers = np.flatnonzero(is_marker[space.events.metadata])
+    if len(markers) == 0 or len(recorded.rows):
+        return eager
+    # An EagerExecute without is_func, or with is_func 0, ran a single op.
+    markers = markers[stats.ints(names.IS_FUNC).at(markers, 0) == 0]
+    start, end = space.events.start_ps, space.events.start_ps + space.events.duration_ps
+    line = space.event_line
+    for thread in np.unique(line[markers]):
+        own = markers[line[markers] == thread]
+        own = own[np.argsort(start[own], kind="stable")]
+        inside = np.flatnonzero(line[rows] == thread)
+        before = np.searchsorted(start[own], start[rows[inside]], side="right") - 1
+        has = before >= 0
+        eager[inside[has]] = end[rows[inside[has]]] <= end[own[before[has]]]
+    return eager

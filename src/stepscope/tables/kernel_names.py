@@ -1,0 +1,84 @@
+"""What a kernel's name gives away: precision, matrix units, collective, copy.
+
+Vendors do not publish these schemes; the patterns follow what cuBLAS, cuDNN, CUTLASS, Triton,
+XLA, rocBLAS/Tensile (``Cijk_…``), NCCL and RCCL kernels are called. An open rule: add a pattern
+here with a test that names a real kernel.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+_COLLECTIVE = re.compile(
+    r"nccl|rccl|all[-_]?reduce|all[-_]?gather|reduce[-_]?scatter|all[-_]?to[-_]?all|"
+    r"collective[-_]?permute|cross_device_reduce|(one|two)_?shot|collective-broadcast",
+    re.IGNORECASE,
+)
+# Floating-point formats of 16 bits or fewer. Volta's s884 tensor-core kernels only take fp16;
+# Tensile spells its types as three letters after the transposes: BBS = bf16, HHS/HSS = fp16.
+_BITS_16 = re.compile(
+    r"half|bf16|bfloat16|fp16|(?<![a-z])f16|_f16|h884|s884|h1688|h16816|s16816|hmma|hgemm|"
+    r"hsh_|hss_|16832|e4m3|e5m2|fp8|(?<![a-z0-9])f8|nvfp4|mxfp4|"
+    r"Cijk_\w+?_(HHS|HSS|HB|BBS|BSS|BB|F8|B8|HHH|BBH)[_\d]|__nv_bfloat16|c10::Half|c10::BFloat16",
+)
+_BITS_32_TYPES = re.compile(r"tf32|_f32f32|sgemm", re.IGNORECASE)
+_SHAPE_16 = re.compile(r"half|bfloat16|bf16|f16|float16|f8e|float8", re.IGNORECASE)
+_TENSOR_CORE = re.compile(
+    r"16816|c1688|conv1x1|conv2d_c1_k1|dgrad_1x1_stride_2x2|direct_group|first_layer_wgrad_kernel|"
+    r"h1688|h884|hmma|i16832|i8816|s884|s1688|xmma_|wgmma|gmma|tensorop|sm(80|86|89|90|100|120)_xmma|"
+    r"cutlass_\w*tensorop|cutlass3x_sm\d+|sm90_|sm100_|tcgen05|umma|MI\d+x\d+x\d+|mfma|_wmma|"
+    r"flash_(fwd|bwd)|fmha|nvjet|bf16gemm|gemm_fusion",
+    re.IGNORECASE,
+)
+
+
+@lru_cache(maxsize=100_000)
+def is_collective(name: str) -> bool:
+    """Whether a kernel or HLO op communicates between devices."""
+    return bool(_COLLECTIVE.search(name))
+
+
+@lru_cache(maxsize=100_000)
+def is_16_bit(name: str, shape: str = "") -> bool:
+    """Whether a kernel computes in 16 bits or fewer, from its operand shapes or its name."""
+    if shape:
+        return bool(_SHAPE_16.search(shape))
+    return bool(_BITS_16.search(name)) and not _BITS_32_TYPES.search(name)
+
+
+@lru_cache(maxsize=100_000)
+def uses_tensor_core(name: str) -> bool:
+    """Whether a kernel's name says it uses tensor cores (NVIDIA) or matrix cores (AMD)."""
+    return bool(_TENSOR_CORE.search(name))
+
+
+_ELIGIBLE_ENDS = (
+    "Conv2D",
+    "Conv2DBackpropFilter",
+    "Conv2DBackpropInput",
+    "Conv3D",
+    "DepthwiseConv2dNative",
+    "DepthwiseConv2dNativeBackpropFilter",
+    "DepthwiseConv2dNativeBackpropInput",
+    "MatMul",
+    "FusedMatMul",
+    "CudnnRNN",
+    "XlaDot",
+    "XlaDotV2",
+    "dot_general",
+    "conv_general_dilated",
+)
+_ELIGIBLE_PARTS = ("BatchMatMul", "CudnnRNNV", "CudnnRNNForward", "CudnnRNNBackprop")
+
+
+@lru_cache(maxsize=100_000)
+def is_tensor_core_eligible(op_name: str) -> bool:
+    """Whether an op of this name could run on tensor cores.
+
+    The incumbent's list, plus what it misses (reference §12.5): a top-level "MatMul" and JAX's
+    ``dot_general`` and ``conv_general_dilated``.
+    """
+    leaf = op_name.rpartition("/")[2]
+    leaf = re.sub(r"_\d+$", "", leaf)
+    return leaf.endswith(_ELIGIBLE_ENDS) or any(part in leaf for part in _ELIGIBLE_PARTS)

@@ -1,0 +1,69 @@
+"""Reading a framework op out of an event's name.
+
+Recorders write ``<name scope>/<op>:<type>`` for TensorFlow, ``<jit path>/<primitive>:`` for JAX,
+``Iterator::A::B`` for tf.data and ``MEMCPYHtoD`` for copies. The rules are those of
+``tf_op_utils`` in the XLA tree (reference §1.6), so names agree with other viewers.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from functools import lru_cache
+from typing import NamedTuple
+
+_TF_NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
+_TF_TYPE = re.compile(r"[A-Z_][a-zA-Z0-9_]*")
+_JAX_TYPE = re.compile(r"[a-z_][a-z0-9_]*(\[.*\])?", re.DOTALL)
+_SUFFIX = re.compile(r"_\d+$")
+_MEMCPY = (
+    ("MEMCPYHTOD", "MemcpyHToD"),
+    ("MEMCPYDTOH", "MemcpyDToH"),
+    ("MEMCPYDTOD", "MemcpyDToD"),
+    ("MEMCPYHTOH", "MemcpyHToH"),
+)
+
+
+class OpCategory(Enum):
+    """Which kind of name it is."""
+
+    UNKNOWN = "unknown"
+    TENSORFLOW = "tensorflow"
+    JAX = "jax"
+    TF_DATA = "tf_data"
+    MEMCPY = "memcpy"
+
+
+class OpName(NamedTuple):
+    """A parsed op name: ``name`` is the op's full path, ``type`` its kind ("MatMul")."""
+
+    category: OpCategory
+    name: str
+    type: str
+
+
+@lru_cache(maxsize=200_000)
+def parse_op_name(full: str) -> OpName:
+    """The op an event or stat text names; category UNKNOWN when it names none."""
+    name, colon, type_ = full.partition(":")
+    if not colon:
+        upper = full[:10].upper()
+        for prefix, memcpy_type in _MEMCPY:
+            if upper.startswith(prefix):
+                return OpName(OpCategory.MEMCPY, full, memcpy_type)
+        return OpName(OpCategory.UNKNOWN, full, "")
+    if name == "Iterator":
+        return OpName(OpCategory.TF_DATA, full, "Dataset")
+    if _TF_NAME.fullmatch(name) and _TF_TYPE.fullmatch(type_):
+        return OpName(OpCategory.TENSORFLOW, name, type_)
+    jax_type = type_ or _SUFFIX.sub("", name.rpartition("/")[2])
+    if _JAX_TYPE.fullmatch(jax_type):
+        return OpName(OpCategory.JAX, name, jax_type.partition("[")[0])
+    if not type_:
+        return OpName(OpCategory.TENSORFLOW, name, _SUFFIX.sub("", name.rpartition("/")[2]))
+    return OpName(OpCategory.UNKNOWN, full, "")
+
+
+def parse_annotation(text: str) -> OpName:
+    """The op in an old ``annotation`` stat: ``<name>:<type>#shape=…#::#edge_name=…#``."""
+    return parse_op_name(text.partition("#")[0])

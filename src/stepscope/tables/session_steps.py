@@ -1,0 +1,118 @@
+"""The steps of a whole session: hosts aligned step by step.
+
+Hosts of one job run the same steps, so step *n* is as long as on its slowest host, and its parts
+are that host's (parts of different hosts do not add up to any host's step). Hosts without
+devices only coordinate: they are left out where another host has devices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stepscope.columns.space import I32, I64, Bool
+from stepscope.tables.devices import devices
+from stepscope.tables.profile import Host, Profile, derived
+from stepscope.tables.steps import PARTS, Steps, steps
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSteps:
+    """One row per aligned step.
+
+    Attributes:
+        source, confidence, explanation: How steps were found (of the weakest host).
+        num, name: As recorded.
+        start_ps: Start on its own host's clock, relative to that host's first step.
+        duration_ps: Length, of the slowest host.
+        parts_ps: ``{part: int64[steps]}``, of the slowest host.
+        kept: Whether the step counts.
+        host: Index into ``Profile.hosts`` of the slowest host.
+        busy_frac: Mean over devices of the busy share of the kept steps; None without devices.
+    """
+
+    source: str
+    confidence: float
+    explanation: str
+    num: I64
+    name: list[str]
+    start_ps: I64
+    duration_ps: I64
+    parts_ps: dict[str, I64]
+    kept: Bool
+    host: I32
+    busy_frac: float | None
+
+    def __len__(self) -> int:
+        return len(self.num)
+
+
+@derived
+def session_steps(profile: Profile) -> SessionSteps | None:
+    """Align the hosts' steps; None when no host has any."""
+    found = _participants(profile)
+    if not found:
+        return None
+    shared = _aligned([one for _index, one in found])
+    count = len(shared[0])
+    lengths = np.stack(
+        [one.duration_ps[rows] for (_i, one), rows in zip(found, shared, strict=True)]
+    )
+    slowest = lengths.argmax(axis=0)
+    columns = np.arange(count)
+    parts = {}
+    for part in PARTS:
+        values = [one.parts_ps[part][rows] for (_i, one), rows in zip(found, shared, strict=True)]
+        parts[part] = np.stack(values)[slowest, columns]
+    kept = np.all([one.kept[rows] for (_i, one), rows in zip(found, shared, strict=True)], axis=0)
+    first, rows = found[0][1], shared[0]
+    weakest = min((one for _i, one in found), key=lambda one: one.markers.confidence).markers
+    return SessionSteps(
+        source=weakest.source,
+        confidence=weakest.confidence,
+        explanation=weakest.explanation,
+        num=first.markers.num[rows],
+        name=[first.markers.name[row] for row in rows.tolist()],
+        start_ps=first.start_ps[rows],
+        duration_ps=lengths[slowest, columns],
+        parts_ps=parts,
+        kept=kept,
+        host=np.asarray([index for index, _one in found], dtype=np.int32)[slowest],
+        busy_frac=_busy_frac([one for _i, one in found]),
+    )
+
+
+def _participants(profile: Profile) -> list[tuple[int, Steps]]:
+    """Hosts that take part, with their steps."""
+    with_devices = [_has_work(host) for host in profile.hosts]
+    found = []
+    for index, host in enumerate(profile.hosts):
+        one = steps(host)
+        if one is not None and (with_devices[index] or not any(with_devices)):
+            found.append((index, one))
+    return found
+
+
+def _has_work(host: Host) -> bool:
+    return any(device.has_events for device in devices(host))
+
+
+def _aligned(found: list[Steps]) -> list[I64]:
+    """Rows of the steps that all hosts share: by step number where they agree, else by order."""
+    common = found[0].markers.num
+    for one in found[1:]:
+        common = np.intersect1d(common, one.markers.num)
+    unique = all(len(np.unique(one.markers.num)) == len(one) for one in found)
+    if len(found) > 1 and len(common) and unique:
+        return [np.flatnonzero(np.isin(one.markers.num, common)) for one in found]
+    shortest = min(len(one) for one in found)
+    return [np.arange(shortest, dtype=np.int64) for _one in found]
+
+
+def _busy_frac(found: list[Steps]) -> float | None:
+    shares = []
+    for one in found:
+        total = int(one.duration_ps[one.kept].sum())
+        shares += [float(busy[one.kept].sum()) / total for busy in one.busy_ps.values() if total]
+    return float(np.mean(shares)) if shares else None

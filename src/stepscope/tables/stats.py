@@ -1,0 +1,105 @@
+"""The stats tables ask for, pivoted out of the long form in one pass per host."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stepscope.columns import pivot
+from stepscope.columns.space import I32, I64
+from stepscope.schema import names
+from stepscope.tables.profile import Host, derived
+
+# Every per-event stat any table reads. One list, so that the stats are walked once.
+WANTED = (
+    names.STEP_NUM,
+    names.ROOT_LEVEL,
+    names.GROUP_ID,
+    names.STEP_NAME,
+    names.IS_EAGER,
+    names.IS_FUNC,
+    names.CORRELATION_ID,
+    names.TF_OP,
+    names.ANNOTATION,
+    names.HLO_OP,
+    names.HLO_MODULE,
+    names.PROGRAM_ID,
+    names.XLA_OP_NAME,
+    names.SHAPE,
+    names.KERNEL_DETAILS,
+    names.MEMCPY_DETAILS,
+    names.DEVICE_OFFSET_PS,
+    names.DEVICE_DURATION_PS,
+    names.INPUT_STAGE_NAME,
+    names.FLOPS,
+    names.BYTES_ACCESSED,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Ints:
+    """Integer values of one stat: ``rows`` are event rows, ascending."""
+
+    rows: I64
+    values: I64
+
+    def at(self, wanted: I64, default: int) -> I64:
+        """The value of each wanted event row, ``default`` where it has none."""
+        return _at(self.rows, self.values, wanted, default)
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Text values of one stat: ``texts[codes[i]]`` belongs to event ``rows[i]``."""
+
+    rows: I64
+    codes: I32
+    texts: list[str]
+
+    def at(self, wanted: I64) -> I64:
+        """The code of each wanted event row, -1 where it has none."""
+        return _at(self.rows, self.codes.astype(np.int64), wanted, -1)
+
+
+@dataclass(frozen=True, slots=True)
+class EventStats:
+    """Per-event stats by name."""
+
+    ints_by_name: dict[str, Ints]
+    texts_by_name: dict[str, Texts]
+
+    def ints(self, name: str) -> Ints:
+        """The stat's integer values; empty when the host has none."""
+        empty = np.zeros(0, dtype=np.int64)
+        return self.ints_by_name.get(name, Ints(empty, empty))
+
+    def texts(self, name: str) -> Texts:
+        """The stat's text values; empty when the host has none."""
+        empty = np.zeros(0, dtype=np.int64)
+        return self.texts_by_name.get(name, Texts(empty, np.zeros(0, dtype=np.int32), []))
+
+
+@derived
+def event_stats(host: Host) -> EventStats:
+    """All stats in ``WANTED`` of this host's events."""
+    ints: dict[str, Ints] = {}
+    texts: dict[str, Texts] = {}
+    for name, column in pivot.stats_by_name(host.space, WANTED).items():
+        if isinstance(column, pivot.StrColumn):
+            texts[name] = Texts(column.rows.astype(np.int64), column.codes, column.values)
+        else:
+            rows = column.rows.astype(np.int64)
+            ints[name] = Ints(rows, column.values.astype(np.int64, copy=False))
+    return EventStats(ints, texts)
+
+
+def _at(rows: I64, values: I64, wanted: I64, default: int) -> I64:
+    found = np.full(len(wanted), default, dtype=np.int64)
+    if len(rows) == 0 or len(wanted) == 0:
+        return found
+    place = np.searchsorted(rows, wanted)
+    place[place == len(rows)] = 0
+    has = rows[place] == wanted
+    found[has] = values[place[has]]
+    return found

@@ -1,0 +1,234 @@
+"""Steps and where each one's time goes: disjoint parts, on host and device, that sum to the step.
+
+A step's interval is its marker, unless the devices run behind the host (asynchronous dispatch):
+then step *i* lasts from the end of step *i-1*'s device work to the end of its own, where "own"
+means launched from inside its marker. Intervals are disjoint either way, so a sweep over time
+can give every picosecond to exactly one part.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stepscope.columns import sweep, union_spans
+from stepscope.columns.space import I64, U8, Bool
+from stepscope.schema import names
+from stepscope.tables.device_events import DeviceEvents, device_events
+from stepscope.tables.host_events import (
+    Work,
+    host_names,
+    host_thread_rows,
+    is_pool_thread,
+    is_tf_data_thread,
+    timed_events,
+)
+from stepscope.tables.planes import PlaneKind, planes
+from stepscope.tables.profile import Host, derived
+from stepscope.tables.stats import event_stats
+from stepscope.tables.step_markers import Markers, step_markers
+
+# The parts of a step, in the order every surface stacks them, and the work each is made of.
+PARTS: dict[str, tuple[Work, ...]] = {
+    "device_compute_16": (Work.COMPUTE_16,),
+    "device_compute_32": (Work.COMPUTE_32,),
+    "device_to_device": (Work.DEVICE_TO_DEVICE,),
+    "collectives": (Work.COLLECTIVE,),
+    "input": (Work.INPUT_WAIT,),
+    "host_to_device": (Work.HOST_TO_DEVICE,),
+    "output": (Work.DEVICE_TO_HOST,),
+    "kernel_launch": (Work.LAUNCH,),
+    "host_compute": (Work.HOST_COMPUTE,),
+    "compilation": (Work.COMPILE,),
+    "other": (Work.NOTHING,),
+}
+# More steps than this, and the first and the last are left out: they are cut or warming up.
+EDGE_LIMIT = 5
+# Device work may end this much after the marker and still count as synchronous.
+_SYNC_SLACK = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """The steps of a host.
+
+    Attributes:
+        markers: Where they come from.
+        start_ps, end_ps: Disjoint half-open intervals, ascending.
+        parts_ps: ``{part: int64[steps]}``; over the parts they sum to the interval.
+        busy_ps: ``{device plane row: int64[steps]}``: time the device ran anything.
+        kept: Steps that count (edges left out when there are more than ``EDGE_LIMIT``).
+        runs_behind: Whether the devices run behind the host.
+    """
+
+    markers: Markers
+    start_ps: I64
+    end_ps: I64
+    parts_ps: dict[str, I64]
+    busy_ps: dict[int, I64]
+    kept: Bool
+    runs_behind: bool
+
+    def __len__(self) -> int:
+        return len(self.start_ps)
+
+    @property
+    def duration_ps(self) -> I64:
+        """Length of each step."""
+        length: I64 = self.end_ps - self.start_ps
+        return length
+
+
+@derived
+def steps(host: Host) -> Steps | None:
+    """The steps of a host with their attribution; None when it has none."""
+    markers = step_markers(host)
+    if markers is None or len(markers) == 0:
+        return None
+    start, end, behind = _intervals(host, markers)
+    starts, ends, work = _spans(host, markers)
+    time = sweep(starts, ends, work, start, end)
+    parts = {part: time[:, list(kinds)].sum(axis=1) for part, kinds in PARTS.items()}
+    kept = np.ones(len(start), dtype=bool)
+    if len(start) > EDGE_LIMIT:
+        kept[[0, -1]] = False
+    return Steps(markers, start, end, parts, _busy(device_events(host), start, end), kept, behind)
+
+
+def _intervals(host: Host, markers: Markers) -> tuple[I64, I64, bool]:
+    """Step intervals, and whether the devices run behind the host."""
+    start, end = markers.start_ps, markers.end_ps
+    found = device_events(host)
+    own_end = _launched_until(host, found, markers) if markers.line >= 0 and len(found) else None
+    if own_end is None:
+        return start, end, False
+    late = own_end - end
+    slack = _SYNC_SLACK * np.maximum(end - start, 1)
+    if np.median(late - slack) <= 0:
+        return start, end, False
+    finish = np.maximum.accumulate(np.maximum(own_end, end))
+    begin = np.maximum(start, np.concatenate([[np.iinfo(np.int64).min], finish[:-1]]))
+    # Before the first step nothing is known of the devices' backlog: it begins with its work.
+    return np.minimum(begin, finish), finish, True
+
+
+def _launched_until(host: Host, found: DeviceEvents, markers: Markers) -> I64 | None:
+    """Per step, when the last device event launched from inside its marker ends.
+
+    Steps that launched nothing keep their marker's end; None when no launch is recorded.
+    """
+    stats = event_stats(host).ints(names.CORRELATION_ID)
+    is_host = np.asarray([kind is PlaneKind.HOST for kind in planes(host).plane_kind] or [False])
+    line_is_host = np.asarray([is_host[line.plane] for line in host.space.lines] or [False])
+    if len(stats.rows) == 0:
+        return None
+    of_host = line_is_host[host.space.event_line[stats.rows]]
+    ids, at = stats.values[of_host], host.space.events.start_ps[stats.rows[of_host]]
+    if len(ids) == 0:
+        return None
+    order = np.argsort(ids, kind="stable")
+    ids, at = ids[order], at[order]
+    place = np.minimum(np.searchsorted(ids, found.correlation), len(ids) - 1)
+    has = (ids[place] == found.correlation) & (found.correlation >= 0)
+    if not has.any():
+        return None
+    launch = at[place[has]]
+    step = np.searchsorted(markers.start_ps, launch, side="right") - 1
+    inside = (step >= 0) & (launch < markers.end_ps[np.maximum(step, 0)])
+    until = markers.end_ps.copy()
+    last = np.full(len(markers), np.iinfo(np.int64).min)
+    np.maximum.at(last, step[inside], found.end_ps[has][inside])
+    launched = last > np.iinfo(np.int64).min
+    until[launched] = last[launched]
+    return until
+
+
+def _spans(host: Host, markers: Markers) -> tuple[I64, I64, U8]:
+    """Every span that may explain time: device events, and the host events of the step's threads."""
+    found = device_events(host)
+    on_device = ~found.is_container
+    rows, work = _host_work(host, markers)
+    events = host.space.events
+    starts = np.concatenate([found.start_ps[on_device], events.start_ps[rows]])
+    ends = np.concatenate(
+        [found.end_ps[on_device], events.start_ps[rows] + events.duration_ps[rows]]
+    )
+    return starts, ends, np.concatenate([found.work[on_device], work])
+
+
+def _host_work(host: Host, markers: Markers) -> tuple[I64, U8]:
+    """Host events that stand for work of the step, and which work.
+
+    They are those on the markers' thread and on the runtimes' pools; what tf.data prepares on
+    its own threads runs beside the step, except the wait for its next element.
+    """
+    space, by_name = host.space, host_names(host)
+    has_gpu = PlaneKind.GPU in planes(host).plane_kind
+    work = by_name.work.copy()
+    anywhere = np.where(by_name.is_input, work, Work.NOTHING).astype(np.uint8)
+    of_line = np.zeros(max(len(space.lines), 1), dtype=np.uint8)
+    threads = set(host_thread_rows(host).tolist())
+    for row, line in enumerate(space.lines):
+        if row in threads:
+            is_own = row == markers.line or is_pool_thread(line.name) or line.name == _MAIN
+            of_line[row] = 2 if is_own else 1 if is_tf_data_thread(line.name) else 0
+    level = of_line[space.event_line]
+    metadata = space.events.metadata
+    found = np.where(level == 2, work[metadata], np.where(level == 1, anywhere[metadata], 0))
+    if has_gpu:
+        calls = event_stats(host).ints(names.CORRELATION_ID).rows
+        found[calls[level[calls] == 2]] = Work.LAUNCH
+    stage = event_stats(host).texts(names.INPUT_STAGE_NAME).rows
+    found[stage[level[stage] == 2]] = Work.INPUT_WAIT
+    keep = (found != Work.NOTHING) & timed_events(host) & (space.events.duration_ps > 0)
+    in_marker = _is_marker(host, markers)
+    rows = np.flatnonzero(keep & ~in_marker)
+    return rows, found[rows].astype(np.uint8)
+
+
+_MAIN = "python"
+
+
+def _is_marker(host: Host, markers: Markers) -> Bool:
+    """The step markers and other marked roots, which are frames and no work."""
+    mask = np.zeros(len(host.space.events), dtype=bool)
+    mask[event_stats(host).ints(names.ROOT_LEVEL).rows] = True
+    if markers.line < 0:
+        return mask
+    line = host.space.lines[markers.line]
+    events = host.space.events
+    inside = slice(line.begin, line.end)
+    start = events.start_ps[inside]
+    place = np.minimum(np.searchsorted(markers.start_ps, start), len(markers) - 1)
+    same = (markers.start_ps[place] == start) & (
+        start + events.duration_ps[inside] >= markers.end_ps[place]
+    )
+    mask[inside] = same
+    return mask
+
+
+def _busy(found: DeviceEvents, start: I64, end: I64) -> dict[int, I64]:
+    """Per device and step, the time anything ran on the device."""
+    busy: dict[int, I64] = {}
+    for device in np.unique(found.device).tolist():
+        own = (found.device == device) & ~found.is_container
+        if own.any():
+            merged_start, merged_end = union_spans(found.start_ps[own], found.end_ps[own])
+            busy[device] = _overlap(merged_start, merged_end, start, end)
+    return busy
+
+
+def _overlap(span_start: I64, span_end: I64, start: I64, end: I64) -> I64:
+    """Time of disjoint ascending spans inside each interval."""
+    length = np.concatenate([[0], np.cumsum(span_end - span_start)])
+
+    def until(at: I64) -> I64:
+        whole = np.searchsorted(span_start, at, side="right")
+        last = np.maximum(whole - 1, 0)
+        over = np.where(whole > 0, np.maximum(span_end[last] - at, 0), 0)
+        total: I64 = length[whole] - over
+        return total
+
+    inside: I64 = until(end) - until(start)
+    return inside
