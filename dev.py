@@ -1,0 +1,380 @@
+#!/usr/bin/env python3
+"""Everything a developer or a first user runs: ``python3 dev.py demo | test | check | bench …``.
+
+Standard library only, so that a machine with Python and nothing else can start here. The first
+call makes ``.venv`` beside this file (with uv where it is installed, else with venv and pip);
+later calls find its stamp and start at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NoReturn
+
+ROOT = Path(__file__).resolve().parent
+VENV = ROOT / ".venv"
+WORK = ROOT / ".stepscope"
+PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+OLDEST_PYTHON = (3, 10)
+
+CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+class Trouble(Exception):
+    """Something a person must mend: what happened, and what to do."""
+
+    def __init__(self, what: str, do: str) -> None:
+        super().__init__(what)
+        self.do = do
+
+
+# ------------------------------------------------------------------------------ processes
+
+
+def say(text: str) -> None:
+    """One line of progress, on stderr so that output can be piped."""
+    print(f"▸ {text}", file=sys.stderr, flush=True)
+
+
+def quietly(label: str, command: list[str], *, do: str = "") -> None:
+    """Run a command that only talks when it fails; on a terminal the seconds count up.
+
+    Raises:
+        Trouble: It failed; its last lines are printed first.
+    """
+    WORK.mkdir(exist_ok=True)
+    log = WORK / "dev.log"
+    began = time.monotonic()
+    live = sys.stderr.isatty()
+    if not live:
+        say(f"{label} …")
+    with log.open("wb") as output:
+        child = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT)
+        while True:
+            try:
+                code = child.wait(timeout=1)
+                break
+            except subprocess.TimeoutExpired:
+                if live:
+                    seconds = time.monotonic() - began
+                    print(f"\r▸ {label} … {seconds:.0f} s", end="", file=sys.stderr, flush=True)
+    if live:
+        print("\r\033[K", end="", file=sys.stderr)
+    if code:
+        for line in log.read_text("utf-8", "replace").splitlines()[-30:]:
+            print(f"    {line}", file=sys.stderr)
+        raise Trouble(f"{label}: `{' '.join(command)}` ended with {code}.", do or f"See {log}.")
+    say(f"{label}: done in {time.monotonic() - began:.0f} s")
+
+
+def run(command: list[str], *, env: dict[str, str] | None = None) -> int:
+    """Run a command in the foreground; its exit code."""
+    return subprocess.run(
+        command, cwd=ROOT, check=False, env={**os.environ, **(env or {})}
+    ).returncode
+
+
+# ---------------------------------------------------------------------------- environment
+
+
+def web_files() -> ModuleType:
+    """``build_backend/web_files.py``: it needs no environment either."""
+    folder = str(ROOT / "build_backend")
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    return importlib.import_module("web_files")
+
+
+def fingerprint() -> str:
+    """What the environment depends on: this Python, the declared packages, the kernels."""
+    digest = hashlib.sha256(f"{sys.version}\0{ROOT}".encode())
+    columns = ROOT / "src" / "stepscope" / "columns"
+    listed = (columns / "_kernels.txt").read_text("utf-8").split()
+    kernels = [columns / name for name in listed if name.endswith(".py")]
+    for path in [ROOT / "pyproject.toml", ROOT / "setup.py", *kernels]:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def make_venv() -> None:
+    """An empty ``.venv`` with pip in it."""
+    if VENV.exists():
+        shutil.rmtree(VENV)
+    if shutil.which("uv"):
+        quietly("making .venv", ["uv", "venv", "--python", sys.executable, str(VENV)])
+        return
+    try:
+        quietly("making .venv", [sys.executable, "-m", "venv", str(VENV)])
+    except Trouble:
+        # Debian and Ubuntu cut ensurepip out of their Python; any pip of the machine will do.
+        shutil.rmtree(VENV, ignore_errors=True)
+        lend = [sys.executable, "-m", "pip", "--python", str(PYTHON), "install", "-q", "pip"]
+        do = "Install the venv package (Debian, Ubuntu: apt install python3-venv), or uv."
+        quietly(
+            "making .venv without ensurepip",
+            [sys.executable, "-m", "venv", "--without-pip", str(VENV)],
+            do=do,
+        )
+        quietly("lending it this machine's pip", lend, do=do)
+
+
+def install(label: str, *requirements: str) -> None:
+    """Install requirements into ``.venv``."""
+    if shutil.which("uv"):
+        command = ["uv", "pip", "install", "--python", str(PYTHON), *requirements]
+    else:
+        command = [
+            str(PYTHON),
+            "-m",
+            "pip",
+            "install",
+            "--disable-pip-version-check",
+            *requirements,
+        ]
+    quietly(label, command, do=f"Check the network and {WORK / 'dev.log'}, then run this again.")
+
+
+def ensure_environment() -> None:
+    """Make or refresh ``.venv`` and the web files; nothing to do takes milliseconds."""
+    stamp = VENV / "stepscope.sha256"
+    wanted = fingerprint()
+    if not (stamp.is_file() and stamp.read_text("utf-8") == wanted):
+        if not PYTHON.exists() or not same_python():
+            make_venv()
+        install("installing Stepscope and its developer packages", "-e", f"{ROOT}[dev]")
+        stamp.write_text(wanted, "utf-8")
+    if not web_files().is_fresh():
+        build_web()
+
+
+def same_python() -> bool:
+    """Whether ``.venv`` is of the Python that runs this file."""
+    ask = "import sys; print(sys.version)"
+    answer = subprocess.run([str(PYTHON), "-c", ask], capture_output=True, text=True, check=False)
+    return answer.stdout.strip() == sys.version.strip()
+
+
+def ensure_node() -> Any:
+    """Node of this machine, else Node's wheel in ``.venv``."""
+    files = web_files()
+    found = files.node_on_path()
+    if found is None:
+        site = next(iter(VENV.glob("lib/python*/site-packages")), VENV / "Lib" / "site-packages")
+        found = files.node_from_wheel(site)
+        if found is None:
+            install("installing Node (61 MB, once)", files.NODE_REQUIREMENT)
+            found = files.node_from_wheel(site)
+    return found
+
+
+def build_web() -> None:
+    """Build the web files; without them everything but the pages still works."""
+    files = web_files()
+    say("building the web files")
+    try:
+        files.build(ensure_node())
+    except (files.WebBuildError, Trouble, OSError) as error:
+        if os.environ.get("STEPSCOPE_REQUIRE_WEB", "") not in ("", "0"):
+            raise Trouble(f"The web files could not be built: {error}", "See above.") from error
+        say(f"the web files are NOT built: {error}")
+
+
+def has_module(name: str) -> bool:
+    """Whether ``.venv`` can import a module (without importing it)."""
+    ask = f"import importlib.util as u, sys; sys.exit(u.find_spec({name!r}) is None)"
+    return subprocess.run([str(PYTHON), "-c", ask], check=False).returncode == 0
+
+
+def ensure_framework(framework: str) -> None:
+    """Install a framework into ``.venv`` unless it is there.
+
+    Raises:
+        Trouble: It cannot be had here.
+    """
+    if has_module(framework):
+        return
+    packages = {"tensorflow": "tensorflow", "jax": "jax[cpu]", "torch": "torch"}
+    package = packages[framework]
+    if framework == "tensorflow" and sys.platform == "linux" and os.uname().machine == "x86_64":
+        package = "tensorflow-cpu"  # a quarter of the size; only published for this system
+    install(f"installing {package} (some hundred MB, once)", package)
+
+
+# ------------------------------------------------------------------------------- commands
+
+
+def demo(arguments: argparse.Namespace) -> int:
+    """Record a run whose input pipeline is too slow, explain it, and serve the pages."""
+    ensure_environment()
+    stepscope = [str(PYTHON), "-m", "stepscope"]
+    if arguments.sample:
+        logdir = ROOT / "examples" / "sample"
+        say("opening the bundled recording of examples/slow_input_cnn.py")
+    else:
+        ensure_framework(arguments.framework)
+        logdir = WORK / "demo" / time.strftime("%Y-%m-%d_%H-%M-%S")
+        name = {"tensorflow": "slow_input_cnn.py", "jax": "slow_input_jax.py"}[arguments.framework]
+        script = ROOT / "examples" / name
+        say(f"recording examples/{name} ({arguments.framework} on the CPU)")
+        quiet = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1", "JAX_PLATFORMS": "cpu"}
+        code = run([str(PYTHON), str(script), "--logdir", str(logdir)], env=quiet)
+        if code:
+            raise Trouble(
+                f"{script.name} ended with {code}.",
+                "Read its output above, or see the pages with `python3 dev.py demo --sample`.",
+            )
+    say("the diagnosis (`stepscope show overview_page`)")
+    code = run([*stepscope, "show", "overview_page", str(logdir)])
+    if code or arguments.no_serve:
+        return code
+    port = ["--port", str(arguments.port)] if arguments.port is not None else []
+    return run([*stepscope, "serve", str(logdir), *port])
+
+
+def test(arguments: argparse.Namespace) -> int:
+    """Run every test; what cannot run here is skipped and says why."""
+    ensure_environment()
+    wanted = ["tensorflow", "jax"]
+    if os.environ.get("STEPSCOPE_TORCH", "") not in ("", "0"):
+        wanted.append("torch")
+    for framework in wanted:
+        try:
+            ensure_framework(framework)
+        except Trouble as trouble:
+            say(f"tests that record with {framework} will be skipped: {trouble}")
+    ensure_chromium()
+    return run([str(PYTHON), "-m", "pytest", *arguments.rest])
+
+
+def ensure_chromium() -> None:
+    """The system's Chromium for the browser tests; installed with apt where that is allowed."""
+    if any(shutil.which(name) for name in CHROMIUM_NAMES):
+        return
+    if shutil.which("apt-get") and getattr(os, "geteuid", lambda: 1)() == 0:
+        try:
+            quietly("apt-get update", ["apt-get", "update", "-q"])
+            apt = ["apt-get", "install", "-qy", "--no-install-recommends", "chromium"]
+            quietly("installing Chromium", apt)
+        except Trouble as trouble:
+            say(f"tests marked `browser` will be skipped: {trouble}")
+        return
+    say("tests marked `browser` will be skipped: no Chromium on PATH, and no right to install it")
+
+
+def check(_: argparse.Namespace) -> int:
+    """Style, types and the import contracts, of the Python and of the web sources."""
+    ensure_environment()
+    python = [str(PYTHON), "-m"]
+    commands = [
+        [*python, "ruff", "check", "."],
+        [*python, "ruff", "format", "--check", "."],
+        [*python, "mypy"],
+        [*python, "importlinter.cli", "lint"],
+        [*python, "stepscope.surfaces.generate", "--check"],
+    ]
+    failed = []
+    for command in commands:
+        label = " ".join(command[2:])
+        say(label)
+        if run(command):
+            failed.append(label)
+    say("web: types, lint, unit tests")
+    files = web_files()
+    try:
+        node = ensure_node()
+        files.install_packages(node)
+        files.run_node(node, node.npm, "run", "check")
+    except (files.WebBuildError, Trouble) as error:
+        failed.append(f"web: {error}")
+    for label in failed:
+        say(f"FAILED {label}")
+    return 1 if failed else 0
+
+
+def web(arguments: argparse.Namespace) -> int:
+    """Build the web files, once or at every change."""
+    ensure_environment()
+    files = web_files()
+    node = ensure_node()
+    try:
+        if arguments.watch:
+            files.install_packages(node)
+            files.run_node(node, "node_modules/vite/bin/vite.js", "build", "--watch")
+        else:
+            files.build(node)
+    except files.WebBuildError as error:
+        raise Trouble(
+            f"The web files could not be built: {error}", "Mend what it names."
+        ) from error
+    return 0
+
+
+def bench(arguments: argparse.Namespace) -> int:
+    """Measure Stepscope against the incumbent, in the same run on the same files."""
+    ensure_environment()
+    return run([str(PYTHON), "-m", "bench", *arguments.rest])
+
+
+def generate(arguments: argparse.Namespace) -> int:
+    """Refresh the files that are derived from the list of tools."""
+    ensure_environment()
+    return run([str(PYTHON), "-m", "stepscope.surfaces.generate", *arguments.rest])
+
+
+def parser() -> argparse.ArgumentParser:
+    """The commands and their flags."""
+    top = argparse.ArgumentParser(prog="dev.py", description=__doc__.splitlines()[0])
+    commands = top.add_subparsers(dest="command", required=True)
+    for function in (demo, test, check, web, bench, generate):
+        text = (function.__doc__ or "").splitlines()[0]
+        made = commands.add_parser(function.__name__, help=text, description=text)
+        made.set_defaults(function=function)
+        if function is demo:
+            made.add_argument("--framework", choices=["tensorflow", "jax"], default="tensorflow")
+            made.add_argument("--sample", action="store_true", help="open the bundled recording")
+            made.add_argument("--no-serve", action="store_true", help="stop after the diagnosis")
+            made.add_argument("--port", type=int, help="port of the pages (default: chosen)")
+        if function is web:
+            made.add_argument("--watch", action="store_true", help="build again at every change")
+    return top
+
+
+def fail(trouble: Trouble) -> NoReturn:
+    """End with what happened and what to do."""
+    print(f"✗ {trouble}\n  do: {trouble.do}", file=sys.stderr)
+    sys.exit(1)
+
+
+def main() -> int:
+    """Parse and run; tests, bench and generate hand their remaining arguments on."""
+    if sys.version_info < OLDEST_PYTHON:
+        wanted = ".".join(map(str, OLDEST_PYTHON))
+        fail(
+            Trouble(f"This is Python {sys.version.split()[0]}.", f"Run it with Python >= {wanted}.")
+        )
+    passing = ("test", "bench", "generate")
+    if len(sys.argv) > 1 and sys.argv[1] in passing and sys.argv[2:] != ["--help"]:
+        arguments = parser().parse_args(sys.argv[1:2])
+        arguments.rest = [item for item in sys.argv[2:] if item != "--"]
+    else:
+        arguments = parser().parse_args()
+        arguments.rest = []
+    try:
+        return int(arguments.function(arguments))
+    except Trouble as trouble:
+        fail(trouble)
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())
