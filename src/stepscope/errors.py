@@ -81,7 +81,8 @@ class DecodeError(StepscopeError):
             where=f"{file}, {place}" if file else place,
             why=reason,
             mend=mend
-            or "Copy the file again in binary mode, or record again; a text copy or a cut download does this.",
+            or "Copy the file again in binary mode, or record again; a text copy or a cut "
+            "download does this.",
         )
 
 

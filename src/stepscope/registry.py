@@ -153,7 +153,8 @@ class Rule:
         id: Stable id; it names the problem, never the fix.
         check: ``results by tool id -> findings``.
         needs: Ids of the tools whose results it reads.
-        doc: The rule's four sections (what it checks, why it matters, what to do, when it is wrong).
+        doc: The rule's four sections: what it checks, why it matters, what to do, when it is
+            wrong.
     """
 
     id: str

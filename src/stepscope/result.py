@@ -145,7 +145,7 @@ class Table(Generic[R]):
             yield dict(zip(plain, values, strict=True))
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Columns as lists of plain Python values (NaN becomes None: "not available" is never 0)."""
+        """Columns as lists of plain values (NaN becomes None: "not available" is never 0)."""
         return {name: _plain_list(values) for name, values in self._columns.items()}
 
     def to_polars(self) -> pl.DataFrame:

@@ -36,7 +36,8 @@ def eager_execution(results: dict[str, Any]) -> Iterator[Finding]:
         message=f"Ops run eagerly: {said}.",
         evidence=(Ref("framework_op_stats", "eager"),),
         actions=(
-            "Wrap the training step in tf.function; add jit_compile=True where XLA supports its ops.",
+            "Wrap the training step in tf.function; add jit_compile=True where XLA "
+            "supports its ops.",
             "Keep Python side effects (prints, metrics to NumPy) out of the step.",
         ),
     )

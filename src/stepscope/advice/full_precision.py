@@ -36,11 +36,13 @@ def full_precision(results: dict[str, Any]) -> Iterator[Finding]:
         severity="medium",
         saving_ms=compute / 2 if step > 0 else None,
         confidence=0.5,
-        message=f"Only {low:.0%} of device compute is 16-bit on {overview.environment.device_type}.",
+        message=f"Only {low:.0%} of device compute is 16-bit "
+        f"on {overview.environment.device_type}.",
         evidence=(Ref("overview_page", "precision"), Ref("kernel_stats", "tensor_core_used")),
         actions=(
             "tf.keras.mixed_precision.set_global_policy('mixed_bfloat16')",
-            "JAX: keep parameters in float32, compute in jnp.bfloat16; PyTorch: torch.autocast('cuda', torch.bfloat16).",
+            "JAX: keep parameters in float32, compute in jnp.bfloat16.",
+            "PyTorch: torch.autocast('cuda', torch.bfloat16).",
         ),
     )
 

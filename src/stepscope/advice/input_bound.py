@@ -33,11 +33,13 @@ def input_bound(results: dict[str, Any]) -> Iterator[Finding]:
         severity="high" if share >= HIGH_FRAC else "medium",
         saving_ms=waiting,
         confidence=round(0.95 * overview.steps.confidence, 2),
-        message=f"The input pipeline costs {waiting:.3g} ms of each {step:.3g} ms step ({share:.0%}).",
+        message=f"The input pipeline costs {waiting:.3g} ms of each {step:.3g} ms step "
+        f"({share:.0%}).",
         evidence=(Ref("overview_page", "breakdown_ms.input"), Ref("input_pipeline_analyzer")),
         actions=(
-            "End the pipeline with dataset.prefetch(tf.data.AUTOTUNE) so that it runs beside the step.",
-            "Give slow stages threads: map(..., num_parallel_calls=tf.data.AUTOTUNE), interleave for files.",
+            "End the pipeline with dataset.prefetch(tf.data.AUTOTUNE): it runs beside the step.",
+            "Give slow stages threads: map(..., num_parallel_calls=tf.data.AUTOTUNE), "
+            "interleave for files.",
             "cache() what is expensive and fits in memory; move constant preprocessing offline.",
             "PyTorch: DataLoader(num_workers=…, pin_memory=True, persistent_workers=True).",
         ),

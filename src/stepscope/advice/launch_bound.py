@@ -1,6 +1,6 @@
 """The device waits for the host to launch work.
 
-What it checks: the share of the step in which the host only launches kernels and the device is idle.
+What it checks: the share of the step in which the host launches kernels while the device idles.
 Why it matters: the device is faster than the program that feeds it.
 What to do: launch fewer, larger kernels: compile the step, fuse, enlarge the batch.
 When it is wrong: the recorder's own cost per launch is large at high tracer levels.
@@ -35,7 +35,8 @@ def launch_bound(results: dict[str, Any]) -> Iterator[Finding]:
         "while the host launches kernels.",
         evidence=(Ref("overview_page", "breakdown_ms.kernel_launch"), Ref("kernel_stats")),
         actions=(
-            "Compile the step: tf.function(jit_compile=True), jax.jit, torch.compile(mode='reduce-overhead').",
+            "Compile the step: tf.function(jit_compile=True), jax.jit, "
+            "torch.compile(mode='reduce-overhead').",
             "Use a larger batch, so that each launch does more.",
             "If tf.data competes for CPU threads, set TF_GPU_THREAD_MODE=gpu_private.",
         ),

@@ -45,8 +45,9 @@ def slow_steps(results: dict[str, Any]) -> Iterator[Finding]:
         severity="medium",
         saving_ms=excess / len(time),
         confidence=0.6,
-        message=f"{int(slow.sum())} of {len(time)} steps take more than twice the median of {median:.3g} ms "
-        f"(slowest: step {worst}, {time.max():.3g} ms); in them {cause.replace('_', ' ')} grows most "
+        message=f"{int(slow.sum())} of {len(time)} steps take more than twice the median of "
+        f"{median:.3g} ms (slowest: step {worst}, {time.max():.3g} ms); in them "
+        f"{cause.replace('_', ' ')} grows most "
         f"(+{grown[cause]:.3g} ms).",
         evidence=(Ref("overview_page", f"step_table.step_num={worst}"), Ref("trace_viewer")),
         actions=("Compare the slowest step with a median one in the timeline.",),

@@ -29,7 +29,7 @@ class OpRow(Row):
         Column(
             "Occurrences",
             kind="count",
-            help="Events that carry the op's name, counted as XProf does (allocator events included).",
+            help="Events that carry the op's name, as XProf counts (allocator events too).",
         ),
     ]
     executions: Annotated[

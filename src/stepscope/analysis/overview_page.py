@@ -392,13 +392,15 @@ def _completeness(profile: Profile) -> Completeness:
 _NEXT: dict[str, tuple[str, ...]] = {
     "input": (
         "Open input_pipeline_analyzer to see which stage of the input pipeline is slow.",
-        "Overlap input with compute: dataset.prefetch(tf.data.AUTOTUNE), parallel map and interleave, cache.",
+        "Overlap input with compute: dataset.prefetch(tf.data.AUTOTUNE), parallel map and "
+        "interleave, cache.",
     ),
     "output": (
         "Copy results to the host less often: keep metrics on the device, log every N steps.",
     ),
     "kernel_launch": (
-        "Launch fewer, larger kernels: compile the step (tf.function(jit_compile=True), jax.jit, torch.compile).",
+        "Launch fewer, larger kernels: compile the step (tf.function(jit_compile=True), jax.jit, "
+        "torch.compile).",
         "If tf.data competes for CPU threads, set TF_GPU_THREAD_MODE=gpu_private.",
     ),
     "host": (

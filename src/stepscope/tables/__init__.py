@@ -1,1 +1,1 @@
-"""Columns to facts: what every tool shares. Each table is a function of a ``Host`` or ``Profile``."""
+"""Columns to facts: what every tool shares, as functions of a ``Host`` or a ``Profile``."""

@@ -96,8 +96,8 @@ def _devices_without_events(host: Host) -> list[Diagnostic]:
         return []
     if len(silent) == len(present):
         text = (
-            f"{len(silent)} device(s) are present but nothing was recorded on them. On GPUs this is "
-            "usually missing profiling privilege (CUPTI) or a recording that began after the work."
+            f"{len(silent)} device(s) are present but nothing was recorded on them. On GPUs "
+            "this is usually missing profiling privilege (CUPTI) or a recording that began after the work."
         )
         return [Diagnostic("no-device-events", "warning", text, host.name)]
     text = f"{len(silent)} of {len(present)} devices recorded no events: {', '.join(silent[:8])}."
@@ -127,8 +127,8 @@ def _launches(host: Host) -> list[Diagnostic]:
         said.append(Diagnostic("kernels-without-launch", "info", text, host.name))
     if lost > _MISSING_SHARE * len(launches):
         text = (
-            f"{lost:,} of {len(launches):,} launches have no device event: the recording ended first, "
-            "or the recorder lost kernels. Device times are lower bounds."
+            f"{lost:,} of {len(launches):,} launches have no device event: the recording ended "
+            "first, or the recorder lost kernels. Device times are lower bounds."
         )
         said.append(Diagnostic("launches-without-kernel", "warning", text, host.name))
     return said
@@ -143,7 +143,10 @@ def _clock(host: Host) -> list[Diagnostic]:
     negative = timed & (events.duration_ps < 0)
     said = []
     if far.any():
-        text = f"{int(far.sum()):,} events lie more than 30 days from the others: their clock is wrong."
+        text = (
+            f"{int(far.sum()):,} events lie more than 30 days from the others: "
+            "their clock is wrong."
+        )
         said.append(Diagnostic("clock-skew", "warning", text, host.name))
     if negative.any():
         text = f"{int(negative.sum()):,} events end before they begin; they are shown as instants."

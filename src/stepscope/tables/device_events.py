@@ -130,10 +130,21 @@ def device_events(host: Host) -> DeviceEvents:
     work = per_source["work"][source_of]
     is_kernel = (work >= Work.COMPUTE_32) | (work == Work.COLLECTIVE)
     return DeviceEvents(
-        rows, device, start, duration, _self_times(host, rows, duration), work,
-        per_source["op"][source_of], ops, per_source["program"][source_of], unit[source_of], is_kernel,
-        per_source["tensor"][source_of], per_source["container"][source_of], correlation,
-    )  # fmt: skip
+        rows=rows,
+        device=device,
+        start_ps=start,
+        duration_ps=duration,
+        self_ps=_self_times(host, rows, duration),
+        work=work,
+        op=per_source["op"][source_of],
+        ops=ops,
+        program=per_source["program"][source_of],
+        unit=unit[source_of],
+        is_kernel=is_kernel,
+        tensor_core=per_source["tensor"][source_of],
+        is_container=per_source["container"][source_of],
+        correlation=correlation,
+    )
 
 
 def _rows(host: Host) -> I64:

@@ -74,7 +74,7 @@ def steps_frame(profile: Profile) -> pl.DataFrame:
 
 
 def ops_frame(profile: Profile) -> pl.DataFrame:
-    """Every framework op: host, side, type, operation, occurrences, executions, total_us, self_us."""
+    """Every framework op: host, side, type, operation, counts, total_us and self_us."""
     import polars as pl
 
     frames = []

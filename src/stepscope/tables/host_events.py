@@ -73,7 +73,8 @@ _TO_DEVICE = re.compile(r"TransferToDevice|TransferLiteralToInfeed|InfeedEnqueue
 _FROM_DEVICE = re.compile(r"TransferFromDevice|OutfeedDequeue")
 # Threads that work for the step although its marker is elsewhere: the runtimes' own pools.
 _POOL = re.compile(
-    r"tf_|Host Threads/|.*Eigen|.*XLA|.*xla|.*[Pp]j[Rr]t|collective_ops|EventFD|tpu|main\b|pt_autograd"
+    r"tf_|Host Threads/|.*Eigen|.*XLA|.*xla|.*[Pp]j[Rr]t|collective_ops|EventFD|tpu|main\b|"
+    r"pt_autograd"
 )
 
 

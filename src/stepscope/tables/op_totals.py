@@ -170,7 +170,7 @@ def _all_eager(host: Host, found: DeviceEvents, size: int) -> Bool:
 
 @derived
 def device_busy(host: Host) -> dict[int, tuple[int, int]]:
-    """``{device plane row: (span, busy)}`` in ps: first begin to last end, and the union of events."""
+    """``{device plane row: (span, busy)}`` in ps: first begin to last end, union of events."""
     found = device_events(host)
     result: dict[int, tuple[int, int]] = {}
     for device in np.unique(found.device).tolist():

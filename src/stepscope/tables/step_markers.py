@@ -109,7 +109,7 @@ def _keras(host: Host) -> Markers | None:
         return None
     nums = np.arange(len(rows), dtype=np.int64)
     return _markers(
-        host, rows, nums, "framework", 0.95, f"{len(rows)} batches marked by Keras ({names.KERAS_BATCH!r}).",
+        host, rows, nums, "framework", 0.95, f"{len(rows)} batches marked by Keras.",
         [f"batch {num}" for num in nums.tolist()],
     )  # fmt: skip
 
@@ -259,7 +259,7 @@ def _calls(host: Host, rows: I64, what: str, confidence: float) -> Markers | Non
     return Markers(
         source="framework",
         confidence=confidence,
-        explanation=f"{len(start) - 1} steps taken from {what} (start to start); no step was marked.",
+        explanation=f"{len(start) - 1} steps taken from {what}, start to start; none was marked.",
         num=np.arange(len(start) - 1, dtype=np.int64),
         name=[f"call {i}" for i in range(len(start) - 1)],
         start_ps=start[:-1],

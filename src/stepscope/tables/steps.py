@@ -145,7 +145,7 @@ def _launched_until(host: Host, found: DeviceEvents, markers: Markers) -> I64 | 
 
 
 def _spans(host: Host, markers: Markers) -> tuple[I64, I64, U8]:
-    """Every span that may explain time: device events, and the host events of the step's threads."""
+    """Every span that may explain time: device events, and host events of the step's threads."""
     found = device_events(host)
     on_device = ~found.is_container
     rows, work = _host_work(host, markers)
