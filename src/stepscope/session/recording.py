@@ -94,7 +94,8 @@ class Recording:
                     Diagnostic(
                         "damaged-file",
                         "warning",
-                        f"The file is damaged; what stands before the damage is shown. {report.reason}",
+                        "The file is damaged; what stands before the damage is shown. "
+                        f"{report.reason}",
                         name,
                     )
                 )
@@ -103,7 +104,8 @@ class Recording:
                     Diagnostic(
                         "host-missing",
                         "error",
-                        f"This host's file does not open and is not in the numbers: {report.reason}",
+                        "This host's file does not open and is not in the numbers: "
+                        f"{report.reason}",
                         name,
                     )
                 )
@@ -130,7 +132,12 @@ def _open(file: _File, progress: Progress | None) -> Host | None:
                 file.error = error
                 why = f"{error.what} {error.why} ({error.where})" if error.why else str(error.what)
                 file.report = FileReport(
-                    file.source.path, file.source.size_bytes, "failed", why, error.mend, error.anchor
+                    file.source.path,
+                    file.source.size_bytes,
+                    "failed",
+                    why,
+                    error.mend,
+                    error.anchor,
                 )
         return file.host
 
@@ -156,7 +163,9 @@ def _decode(file: _File, progress: Progress | None) -> None:
         damage = " ".join(filter(None, (damage, f"{space.damage.reason} ({space.damage.where})")))
     if damage:
         mend = space.damage.mend if space.damage is not None else "Copy the file again."
-        file.report = FileReport(source.path, source.size_bytes, "damaged", damage, mend, "damaged-file")
+        file.report = FileReport(
+            source.path, source.size_bytes, "damaged", damage, mend, "damaged-file"
+        )
     else:
         file.report = FileReport(source.path, source.size_bytes, "opened")
 

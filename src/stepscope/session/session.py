@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-def open(  # noqa: A001  # `stepscope.open` is the published name
+def open(  # `stepscope.open` is the published name
     path: str | os.PathLike[str],
     *,
     run: str | None = None,
@@ -62,7 +62,10 @@ def pick_run(found: Found, name: str | None) -> Run:
     known = ", ".join(run.id for run in found.runs[:10])
     more = f" and {len(found.runs) - 10} more" if len(found.runs) > 10 else ""
     raise UsageError(
-        f"There is no run {name!r}.", where=found.root, mend=f"Runs here: {known}{more}.", slug="no-such-run"
+        f"There is no run {name!r}.",
+        where=found.root,
+        mend=f"Runs here: {known}{more}.",
+        slug="no-such-run",
     )
 
 
@@ -134,7 +137,7 @@ class Session(ToolMethods):
             return self._profile
 
     def available(self, tool: str) -> Unavailable | None:
-        """None if this tool has something to show here, else what is missing and how to record it."""
+        """None if this tool has something to show here, else what is missing."""
         return find_tool(TOOLS, tool).available(self.profile)
 
     def run(self, tool: str, **options: Any) -> Result:
@@ -244,7 +247,9 @@ class Session(ToolMethods):
         return frame(self.profile, name)
 
 
-def _merged(first: tuple[Diagnostic, ...], second: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
+def _merged(
+    first: tuple[Diagnostic, ...], second: tuple[Diagnostic, ...]
+) -> tuple[Diagnostic, ...]:
     return tuple(dict.fromkeys((*first, *second)))
 
 

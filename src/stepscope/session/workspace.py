@@ -1,4 +1,4 @@
-"""Many runs behind one door, for surfaces that switch between them: the newest used stay decoded."""
+"""Many runs behind one door, for surfaces that switch between them."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Workspace:
         return (*reports, *(FileReport.of_miss(miss) for miss in self.found.misses))
 
     def session(self, run: str | None = None, host: str | None = None) -> Session:
-        """The session of a run (the newest by default) and host (all by default), not yet decoded."""
+        """The session of a run (default: newest) and host (default: all), not yet decoded."""
         chosen = pick_run(self.found, run or None)
         with self._lock:
             opened = self._open(chosen)
@@ -110,7 +110,7 @@ class Workspace:
         if opened is None:
             opened = self._opened[run.id] = _Opened(Recording(run), OpenProgress(), {})
             while len(self._opened) > MAX_DECODED_RUNS:
-                # Not closed: a request may still be computing on it; its memory goes with the last user.
+                # Not closed: a request may still compute on it; memory goes with the last user.
                 self._opened.popitem(last=False)
         self._opened.move_to_end(run.id)
         return opened

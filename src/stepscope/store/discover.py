@@ -20,7 +20,9 @@ from stepscope.store.tree import Entry, Tree
 
 MAX_DEPTH = 16
 MAX_ENTRIES = 200_000
-_NEVER_PROFILES = frozenset({".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "site-packages"})
+_NEVER_PROFILES = frozenset(
+    {".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "site-packages"}
+)
 _SHOWN_MISSES = 12
 
 
@@ -52,7 +54,9 @@ def search(path: str | os.PathLike[str]) -> Found:
     if root_path.is_dir():
         return _of_folder(tree, str(root_path))
     status = root_path.stat()
-    entry = Entry(str(root_path), local.name or root_path.name, "file", status.st_size, status.st_mtime)
+    entry = Entry(
+        str(root_path), local.name or root_path.name, "file", status.st_size, status.st_mtime
+    )
     return _of_file(LocalTree(root_path.parent), entry)
 
 
@@ -116,12 +120,14 @@ class _Walk:
                 return
             if self.files > MAX_ENTRIES:
                 self.notes.append(
-                    f"The search stopped after {self.files:,} files; open a folder further in to see the rest."
+                    f"The search stopped after {self.files:,} files; open a folder further in "
+                    "to see the rest."
                 )
                 return
             if depth == MAX_DEPTH:
                 self.notes.append(
-                    f"{len(level)} folder(s) more than {MAX_DEPTH} levels down were not looked into, "
+                    f"{len(level)} folder(s) more than {MAX_DEPTH} levels down were not "
+                    "looked into, "
                     f"the first is {level[0]}."
                 )
 
@@ -159,7 +165,11 @@ def _verdict(tree: Tree, entry: Entry, *, named: bool = False) -> Miss | bool:
         return examine(entry.path, entry.name, entry.size_bytes, lambda: b"")
     try:
         return examine(
-            entry.path, entry.name, entry.size_bytes, lambda: tree.head(entry.path, HEAD_BYTES), named=named
+            entry.path,
+            entry.name,
+            entry.size_bytes,
+            lambda: tree.head(entry.path, HEAD_BYTES),
+            named=named,
         )
     except OSError as error:
         return unlistable(entry.path, error)
@@ -178,7 +188,9 @@ def _of_folder(tree: Tree, root: str) -> Found:
 
 def _run(root: str, folder: str, entries: list[tuple[Entry, str]], misses: list[Miss]) -> Run:
     by_host: dict[str, Entry] = {}
-    for entry, host in sorted(entries, key=lambda pair: (pair[0].name.lower().endswith(".gz"), pair[0].name)):
+    for entry, host in sorted(
+        entries, key=lambda pair: (pair[0].name.lower().endswith(".gz"), pair[0].name)
+    ):
         first = by_host.get(host)
         if first is None:
             by_host[host] = entry
@@ -195,10 +207,13 @@ def _run(root: str, folder: str, entries: list[tuple[Entry, str]], misses: list[
         else:
             by_host[entry.name] = entry
     sources = tuple(
-        Source(entry.path, host, entry.size_bytes, entry.modified) for host, entry in sorted(by_host.items())
+        Source(entry.path, host, entry.size_bytes, entry.modified)
+        for host, entry in sorted(by_host.items())
     )
     relative = posixpath.relpath(folder.replace(os.sep, "/"), root.replace(os.sep, "/"))
-    return Run(relative if relative != "." else posixpath.basename(folder.rstrip("/")), folder, sources)
+    return Run(
+        relative if relative != "." else posixpath.basename(folder.rstrip("/")), folder, sources
+    )
 
 
 def _short_ids(relative: list[str]) -> dict[str, str]:

@@ -46,12 +46,14 @@ BY_NAME: tuple[NearMiss, ...] = (
         "temporary-file",
         r"(\.(tmp|temp|part|partial|crdownload)(\.?[\w-]*)?|~)$",
         "A temporary file: its writer was stopped, or is still writing.",
-        "Wait for the writer. If it is gone, rename the file to *.xplane.pb: whatever is whole in it is shown.",
+        "Wait for the writer. If it is gone, rename the file to *.xplane.pb: whatever is "
+        "whole in it is shown.",
     ),
     _kind(
         "riegeli",
         r"\.riegeli$",
-        "A Riegeli container, which newer profilers write instead of .xplane.pb; this version reads protobuf only.",
+        "A Riegeli container, which newer profilers write instead of .xplane.pb; this version "
+        "reads protobuf only.",
         "Record with the .xplane.pb format, or convert it with the profiler that wrote it.",
     ),
     _kind(
@@ -64,14 +66,17 @@ BY_NAME: tuple[NearMiss, ...] = (
     _kind(
         "chrome-trace",
         r"(\.trace\.json|\.pt\.trace\.json|trace_events\.json)(\.gz)?$",
-        "A Chrome trace (JSON), not an XSpace. TensorFlow and JAX write it beside the recording, cut at a "
+        "A Chrome trace (JSON), not an XSpace. TensorFlow and JAX write it beside the "
+        "recording, cut at a "
         "million events; PyTorch writes only this.",
-        "Open the .xplane.pb of the same recording. A PyTorch trace has none: this version cannot read it yet.",
+        "Open the .xplane.pb of the same recording. A PyTorch trace has none: this version "
+        "cannot read it yet.",
     ),
     _kind(
         "tool-result",
         rf"\.({_LEGACY_TOOLS})(\.(pb|json))?(\.gz)?$",
-        "The result of one tool, saved by an old TensorFlow (2.2 or before) or exported by a viewer; "
+        "The result of one tool, saved by an old TensorFlow (2.2 or before) or exported by a "
+        "viewer; "
         "the events it was made from are not in it.",
         "Open the .xplane.pb of the same run, or record again with TensorFlow 2.3 or newer.",
     ),
@@ -79,7 +84,8 @@ BY_NAME: tuple[NearMiss, ...] = (
         "event-file",
         r"(^|/)?events\.out\.tfevents\.",
         "A TensorBoard event file (scalars, graphs); since TensorFlow 2.2 it holds no profile.",
-        "Look for plugins/profile/<run>/<host>.xplane.pb beside it; if there is none, the run was not profiled.",
+        "Look for plugins/profile/<run>/<host>.xplane.pb beside it; if there is none, the run "
+        "was not profiled.",
     ),
     _kind(
         "other-profiler",
@@ -147,9 +153,11 @@ def _empty(path: str) -> Miss:
     return Miss(
         path,
         "empty-file",
-        "The file has 0 bytes. The profilers of TensorFlow and JAX write an empty file, and report success, "
+        "The file has 0 bytes. The profilers of TensorFlow and JAX write an empty file, and "
+        "report success, "
         "when a recording is larger than protobuf's 2 GB; a full disk does it too.",
-        "Record fewer steps, or lower the host and Python tracer levels; check the free space of the disk.",
+        "Record fewer steps, or lower the host and Python tracer levels; check the free space "
+        "of the disk.",
         0,
     )
 
@@ -207,7 +215,8 @@ def _unknown(path: str, size_bytes: int, first: bytes) -> Miss:
             path,
             "json-file",
             "A JSON file, not an XSpace.",
-            "Give a file that tf.profiler, jax.profiler or the profiler service wrote (<host>.xplane.pb).",
+            "Give a file that tf.profiler, jax.profiler or the profiler service wrote "
+            "(<host>.xplane.pb).",
             size_bytes,
         )
     shown = first[:8].hex(" ")
@@ -215,7 +224,8 @@ def _unknown(path: str, size_bytes: int, first: bytes) -> Miss:
         path,
         "not-an-xspace",
         f"The first bytes ({shown}) are not the start of an XSpace.",
-        "Give a file that tf.profiler, jax.profiler or the profiler service wrote (<host>.xplane.pb).",
+        "Give a file that tf.profiler, jax.profiler or the profiler service wrote "
+        "(<host>.xplane.pb).",
         size_bytes,
     )
 

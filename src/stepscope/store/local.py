@@ -77,5 +77,8 @@ def unlistable(path: str, error: OSError) -> Miss:
             "Make it readable (chmod) or run as its owner.",
         )
     return Miss(
-        path, "io-error", f"The system says: {error.strerror or error}.", "Check the disk or the mount."
+        path,
+        "io-error",
+        f"The system says: {error.strerror or error}.",
+        "Check the disk or the mount.",
     )

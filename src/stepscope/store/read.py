@@ -136,7 +136,7 @@ def _gather(chunks: Iterable[bytes], hint: int, damage: list[str]) -> Contents:
 
 
 def inflate(chunks: Iterable[bytes], damage: list[str]) -> Iterator[bytes]:
-    """Inflate gzip members one after another; a broken stream ends early and says so in ``damage``."""
+    """Inflate gzip members in turn; a broken stream ends early and says so in ``damage``."""
     decoder = zlib.decompressobj(wbits=31)
     seen = 0
     started = False
@@ -157,6 +157,8 @@ def inflate(chunks: Iterable[bytes], damage: list[str]) -> Iterator[bytes]:
         if not decoder.eof:
             if started:
                 yield decoder.flush()
-            damage.append(f"The gzip stream is cut: it ends after {seen} bytes without its trailer.")
+            damage.append(
+                f"The gzip stream is cut: it ends after {seen} bytes without its trailer."
+            )
     except zlib.error as error:
         damage.append(f"The gzip stream is broken after byte {seen}: {error}.")

@@ -99,7 +99,9 @@ def open_tree(url: str) -> tuple[RemoteTree, str, Entry | None]:
         ) from error
     if info["type"] == "directory":
         return tree, root, None
-    entry = Entry(root, posixpath.basename(path), "file", int(info.get("size") or 0), _modified(info))
+    entry = Entry(
+        root, posixpath.basename(path), "file", int(info.get("size") or 0), _modified(info)
+    )
     return tree, root, entry
 
 

@@ -1,0 +1,178 @@
+"""The commands. What is heavy is imported inside a command, so that help is quick."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+PathArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="PATH",
+        help="A file, a run directory, a log directory or a URL.",
+        show_default=False,
+    ),
+]
+Runs = Annotated[
+    str | None, typer.Option("--run", help="Which run; the newest by default.", show_default=False)
+]
+HostName = Annotated[
+    str | None, typer.Option("--host", help="Only this host; all by default.", show_default=False)
+]
+ListFormat = Annotated[
+    Literal["table", "json"], typer.Option("--format", "-f", help="How to print.")
+]
+AdviceFormat = Annotated[
+    Literal["table", "json", "md"], typer.Option("--format", "-f", help="How to print.")
+]
+
+_CONTEXT = {"help_option_names": ["-h", "--help"]}
+
+
+def build(arguments: list[str]) -> typer.Typer:
+    """The command line for these arguments.
+
+    The commands of ``show`` are made from the list of tools, which costs importing NumPy; they
+    are made only when the arguments are about ``show``.
+    """
+    app = typer.Typer(
+        help="Where every training or inference step goes, why, and what to change.",
+        no_args_is_help=True,
+        add_completion=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings=_CONTEXT,
+    )
+    app.command("ls")(list_runs)
+    app.command("advise")(advise)
+    app.command("serve")(serve)
+    app.command("demo")(demo)
+    app.command("version")(version)
+    show = typer.Typer(
+        help="Show the answer of one tool.",
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        context_settings=_CONTEXT,
+    )
+    words = [argument for argument in arguments if not argument.startswith("-")]
+    if words[:1] in ([], ["show"]) or "_STEPSCOPE_COMPLETE" in __import__("os").environ:
+        from stepscope.surfaces.cli.show import add_tools
+
+        add_tools(show)
+    app.add_typer(show, name="show")
+    return app
+
+
+def list_runs(
+    path: PathArgument,
+    check: Annotated[
+        bool, typer.Option("--check", help="Decode every file and say which are whole.")
+    ] = False,
+    format: ListFormat = "table",
+) -> None:
+    """List what is at a path: runs, hosts, files, and why a file does not open."""
+    from stepscope.surfaces.cli.listing import print_listing
+
+    print_listing(path, check=check, as_json=format == "json")
+
+
+def advise(
+    path: PathArgument,
+    run: Runs = None,
+    host: HostName = None,
+    format: AdviceFormat = "table",
+) -> None:
+    """Say what to change, ordered by what it saves."""
+    from stepscope.surfaces.cli.advice import print_advice
+
+    print_advice(path, run=run, host=host, format=format)
+
+
+def serve(
+    path: PathArgument,
+    host: Annotated[
+        str,
+        typer.Option("--host", help="Address to bind; other than loopback, the token is required."),
+    ] = "127.0.0.1",
+    port: Annotated[
+        int | None,
+        typer.Option(
+            "--port",
+            help="Port; 0 takes a free one. 8790, or the next free one, by default.",
+            min=0,
+            max=65535,
+            show_default=False,
+        ),
+    ] = None,
+    token: Annotated[
+        bool,
+        typer.Option(
+            "--token/--no-token",
+            help="Ask for the token of the printed URL; --no-token only on loopback.",
+        ),
+    ] = True,
+    path_prefix: Annotated[
+        str,
+        typer.Option(
+            "--path-prefix", metavar="/PREFIX", help="Serve below this path, behind a proxy."
+        ),
+    ] = "",
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow-host",
+            metavar="NAME",
+            help="Accept this Host header too (a proxy's name); may be repeated.",
+        ),
+    ] = None,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")
+    ] = True,
+) -> None:
+    """Serve the pages of all runs at a path on this machine."""
+    from stepscope.surfaces.http import Settings, serve_forever
+
+    settings = Settings(
+        address=host,
+        port=port,
+        token_required=token,
+        prefix=path_prefix,
+        extra_hosts=tuple(allow_host or ()),
+    )
+    serve_forever(path, settings, browser=browser)
+
+
+def demo(
+    serve: Annotated[
+        bool, typer.Option("--serve/--no-serve", help="Serve the pages after the diagnosis.")
+    ] = True,
+    port: Annotated[
+        int | None, typer.Option("--port", help="Port to serve on.", show_default=False)
+    ] = None,
+) -> None:
+    """Show the diagnosis of a bundled recording, then serve its pages."""
+    from stepscope.surfaces.cli.sample import find_sample
+    from stepscope.surfaces.cli.show import print_tool
+    from stepscope.surfaces.http import Settings, serve_forever
+
+    sample = find_sample()
+    print_tool("overview_page", str(sample), {})
+    if serve:
+        serve_forever(str(sample), Settings(port=port), browser=True)
+
+
+def version(
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Also what it runs on.")] = False,
+) -> None:
+    """Print the version."""
+    from stepscope.surfaces.cli.versions import version_lines
+
+    for line in version_lines(verbose=verbose):
+        print(line)
+
+
+def output_path(text: str | None) -> Path | None:
+    """A path given as an option, or None."""
+    return Path(text).expanduser() if text else None

@@ -1,0 +1,74 @@
+"""Entry point: runs a command and turns whatever happens into the published exit codes.
+
+0 ok · 1 a bug in Stepscope · 2 usage · 3 nothing to show · 4 unreadable input · 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+
+import typer
+
+from stepscope.errors import StepscopeError, UsageError
+
+# typer.BadParameter → UsageError → ClickException. Typer carries its own copy of click in new
+# versions and imports click in old ones; the base is the same class either way.
+_CommandLineError = typer.BadParameter.__mro__[2]
+
+INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit."""
+    sys.exit(run(list(sys.argv[1:] if arguments is None else arguments)))
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command; returns its exit code."""
+    from stepscope.surfaces.cli.app import build
+
+    try:
+        code = build(arguments)(args=arguments, prog_name="stepscope", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except _CommandLineError as error:
+        return fail(_usage(error), arguments)
+    except StepscopeError as error:
+        return fail(error, arguments)
+    except (KeyboardInterrupt, typer.Abort):
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader (head, less) has enough: that is no failure, but Python would complain at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def fail(error: StepscopeError, arguments: Sequence[str]) -> int:
+    """Tell the person (stderr) and, where JSON was asked for, the script (stdout)."""
+    from stepscope.surfaces.format import clean
+
+    if wants_json(arguments):
+        print(json.dumps(error.to_dict(), ensure_ascii=False))
+    lines = str(error).split("\n")
+    print("\n".join(["error: " + clean(lines[0]), *map(clean, lines[1:])]), file=sys.stderr)
+    return type(error).exit_code
+
+
+def wants_json(arguments: Sequence[str]) -> bool:
+    """Whether the command line asks for JSON, readable even when it does not parse."""
+    return any(
+        argument == "--format=json"
+        or (argument in ("--format", "-f") and list(arguments[at + 1 : at + 2]) == ["json"])
+        for at, argument in enumerate(arguments)
+    )
+
+
+def _usage(error: Exception) -> UsageError:
+    message = getattr(error, "format_message", error.__str__)()
+    context = getattr(error, "ctx", None)
+    command = getattr(context, "command_path", "stepscope")
+    return UsageError(message or "Something is missing.", mend=f"See: {command} --help")

@@ -1,0 +1,77 @@
+"""Results as terminal pages: the overview laid out by hand, any other tool from its schema."""
+
+from __future__ import annotations
+
+from stepscope.result import Diagnostic, Finding, Result
+from stepscope.surfaces.cli.page import Page
+from stepscope.surfaces.format import clean, label_of, milliseconds, percent
+from stepscope.surfaces.outline import outline
+
+_SEVERITY = {"high": "bold red", "medium": "yellow", "low": "cyan", "info": "dim"}
+_DIAGNOSTIC = {"error": "red", "warning": "yellow", "info": "dim"}
+
+
+def generic_page(result: Result, title: str, columns: int | None, top: int | None) -> Page:
+    """Any result: what it is over, its values, its tables."""
+    page = Page(columns)
+    title_line(page, title, result)
+    diagnostics(page, result.diagnostics)
+    page.blank()
+    for line in outline(result):
+        lead = "  " * (line.depth + 1)
+        if line.label and line.text:
+            page.text(line.text, lead=f"{lead}{line.label}: ")
+        elif line.label:
+            page.line(lead, (line.label, "bold"))
+        else:
+            page.text(line.text, lead=f"{lead}· ")
+    for name, table in result.tables().items():
+        page.heading(f"{label_of(name)} · {len(table):,} rows")
+        page.table(table, top)
+    return page
+
+
+def title_line(page: Page, title: str, result: Result) -> None:
+    """The first line: tool, run, hosts."""
+    hosts = clean(result.hosts[0]) if len(result.hosts) == 1 else f"{len(result.hosts)} hosts"
+    page.line((title, "bold"), (f"  ·  run {clean(result.session)}  ·  {hosts}", "dim"))
+
+
+def diagnostics(page: Page, found: tuple[Diagnostic, ...]) -> None:
+    """What to know before believing the numbers."""
+    for diagnostic in found:
+        where = f" [{clean(diagnostic.where)}]" if diagnostic.where else ""
+        page.text(
+            f"{clean(diagnostic.message)}{where}",
+            lead="! " if diagnostic.severity != "info" else "· ",
+            style=_DIAGNOSTIC[diagnostic.severity],
+        )
+
+
+def findings(page: Page, found: tuple[Finding, ...], checked: int) -> None:
+    """The advice, most valuable first; with none, that it was looked for."""
+    if not found:
+        page.text(
+            f"None of the {checked} rules of advice fired."
+            if checked
+            else "No rule of advice applies.",
+            indent=2,
+        )
+    for at, finding in enumerate(found, 1):
+        saving = (
+            ""
+            if finding.saving_ms is None
+            else f"saves up to {milliseconds(finding.saving_ms)} a step · "
+        )
+        page.line(
+            f"  {at}. ",
+            (finding.severity, _SEVERITY[finding.severity]),
+            (f"  {saving}confidence {percent(finding.confidence)} · {finding.rule}", "dim"),
+        )
+        page.text(clean(finding.message), indent=5)
+        for action in finding.actions:
+            page.text(clean(action), indent=5, lead="→ ")
+        for ref in finding.evidence:
+            page.text(
+                f"see {ref.tool}{': ' + clean(ref.what) if ref.what else ''}", indent=5, style="dim"
+            )

@@ -1,0 +1,209 @@
+"""What surfaces say about runs, files and tools around a result: JSON-ready values.
+
+The shapes are typed dictionaries because the TypeScript types are generated from them.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal, TypedDict, get_args
+
+from stepscope.registry import Option, Tool, Unavailable
+from stepscope.result import Table, columns_of
+from stepscope.session import FileReport
+from stepscope.store import Run
+from stepscope.surfaces.fields import table_fields
+
+OptionType = Literal["bool", "str", "int", "float"]
+
+
+class RunInfo(TypedDict):
+    """One run. ``modified`` is the ISO 8601 time of its newest file."""
+
+    id: str
+    name: str
+    path: str
+    hosts: list[str]
+    modified: str
+    bytes: int
+
+
+class FileInfo(TypedDict):
+    """One file that was looked at, and why it is not simply opened. ``bytes`` -1 is unknown."""
+
+    path: str
+    bytes: int
+    state: Literal["opened", "damaged", "failed", "skipped", "waiting"]
+    reason: str
+    do: str
+    error: str
+
+
+class SessionInfo(TypedDict):
+    """What is served: runs (newest first) and files."""
+
+    version: str
+    path: str
+    runs: list[RunInfo]
+    default_run: str
+    files: list[FileInfo]
+    notes: list[str]
+    capture_allowed: bool
+
+
+class OptionInfo(TypedDict):
+    """One option of a tool."""
+
+    name: str
+    type: OptionType
+    default: str | int | float | bool | None
+    choices: list[str]
+    help: str
+
+
+class ColumnInfo(TypedDict):
+    """One column of a table."""
+
+    name: str
+    label: str
+    unit: str
+    kind: str
+    help: str
+    sort: str
+    hidden: bool
+
+
+class ToolInfo(TypedDict):
+    """One tool. ``missing`` says what the profile lacks, ``record`` how to record it."""
+
+    id: str
+    short: str
+    title: str
+    group: str
+    summary: str
+    available: bool
+    missing: str
+    record: str
+    options: list[OptionInfo]
+    tables: dict[str, list[ColumnInfo]]
+
+
+class ToolsInfo(TypedDict):
+    """All tools, in menu order."""
+
+    tools: list[ToolInfo]
+
+
+class ProgressInfo(TypedDict):
+    """How far the opening of a run is; ``done`` and ``total`` are bytes of the stage."""
+
+    state: Literal["idle", "opening", "ready", "failed"]
+    stage: str
+    done: int
+    total: int
+    message: str
+
+
+class ErrorInfo(TypedDict):
+    """Why there is no answer; ``error`` is an anchor in docs/errors.md."""
+
+    error: str
+    what: str
+    where: str
+    why: str
+    do: str
+
+
+ENVELOPES: tuple[type, ...] = (
+    RunInfo,
+    FileInfo,
+    SessionInfo,
+    OptionInfo,
+    ColumnInfo,
+    ToolInfo,
+    ToolsInfo,
+    ProgressInfo,
+    ErrorInfo,
+)
+
+
+def run_info(run: Run) -> RunInfo:
+    """A run for JSON."""
+    modified = datetime.fromtimestamp(run.modified).astimezone()
+    return {
+        "id": run.id,
+        "name": run.id,
+        "path": run.path,
+        "hosts": list(run.hosts),
+        "modified": modified.isoformat(timespec="seconds"),
+        "bytes": run.size_bytes,
+    }
+
+
+def file_info(report: FileReport) -> FileInfo:
+    """A file's report for JSON."""
+    return {
+        "path": report.path,
+        "bytes": report.size_bytes,
+        "state": report.state,
+        "reason": report.reason,
+        "do": report.mend,
+        "error": report.slug,
+    }
+
+
+def tool_info(tool: Tool, unavailable: Unavailable | None) -> ToolInfo:
+    """A tool for JSON, with what the profile lacks for it."""
+    return {
+        "id": tool.id,
+        "short": tool.short,
+        "title": tool.title,
+        "group": tool.group,
+        "summary": tool.summary,
+        "available": unavailable is None,
+        "missing": unavailable.missing if unavailable else "",
+        "record": unavailable.record if unavailable else "",
+        "options": [option_info(option) for option in tool.option_list()],
+        "tables": {name: column_infos(row) for name, row in table_fields(tool.result).items()},
+    }
+
+
+def option_info(option: Option) -> OptionInfo:
+    """An option for JSON."""
+    return {
+        "name": option.name,
+        "type": option_type(option.type),
+        "default": option.default,
+        "choices": list(option.choices),
+        "help": option.help,
+    }
+
+
+def option_type(hint: Any) -> OptionType:
+    """The plain type of an option, None aside."""
+    kinds = [kind for kind in get_args(hint) if kind is not type(None)] or [hint]
+    names: dict[type, OptionType] = {bool: "bool", int: "int", float: "float"}
+    return names.get(kinds[0], "str")
+
+
+def column_infos(row: type) -> list[ColumnInfo]:
+    """The columns of a row schema for JSON."""
+    return [
+        {
+            "name": name,
+            "label": column.label,
+            "unit": column.unit,
+            "kind": column.kind,
+            "help": column.help,
+            "sort": column.sort,
+            "hidden": column.hidden,
+        }
+        for name, (_, column) in columns_of(row).items()
+    ]
+
+
+def columnar(body: dict[str, Any], tables: dict[str, Table[Any]]) -> dict[str, Any]:
+    """A result's JSON with each table as ``{"rows": n, "columns": {name: values}}``."""
+    return body | {
+        name: {"rows": len(table), "columns": table.to_dict()} for name, table in tables.items()
+    }

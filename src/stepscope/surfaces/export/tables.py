@@ -1,0 +1,103 @@
+"""One table of a result as CSV, Markdown or Parquet."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any
+
+from stepscope.errors import NothingToShow, UsageError
+from stepscope.result import Result, Table, columns_of
+from stepscope.surfaces.format import cell, heading
+
+# A spreadsheet runs a cell that starts with one of these as a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def main_table(result: Result, name: str | None = None) -> tuple[str, Table[Any]]:
+    """A result's table of this name, or its first one.
+
+    Raises:
+        UsageError: It has no table of that name.
+        NothingToShow: It has no table at all.
+    """
+    tables = result.tables()
+    if not tables:
+        raise NothingToShow(
+            f"{type(result).tool} has no table.",
+            why="Its answer is not rows.",
+            mend="Use --format json.",
+            slug="no-table",
+        )
+    if name is None:
+        name = next(iter(tables))
+    if name not in tables:
+        raise UsageError(
+            f"{type(result).tool} has no table {name!r}.",
+            mend=f"Its tables: {', '.join(tables)}.",
+            slug="no-such-table",
+        )
+    return name, tables[name]
+
+
+def csv_text(table: Table[Any], top: int | None = None) -> str:
+    """The table as CSV (RFC 4180): field names with units in the first line, full precision.
+
+    Text cells a spreadsheet would run as a formula get a leading apostrophe.
+    """
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\r\n")
+    columns = (table if top is None else table.head(top)).to_dict()
+    writer.writerow(columns)
+    guarded = [_guarded(values) for values in columns.values()]
+    writer.writerows(zip(*guarded, strict=True))
+    return out.getvalue()
+
+
+def _guarded(values: list[Any]) -> list[Any]:
+    if not any(isinstance(value, str) for value in values):
+        return values
+    return [
+        f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+        for value in values
+    ]
+
+
+def parquet_bytes(table: Table[Any], top: int | None = None) -> bytes:
+    """The table as a Parquet file."""
+    out = io.BytesIO()
+    (table if top is None else table.head(top)).to_polars().write_parquet(out)
+    return out.getvalue()
+
+
+def markdown_table(table: Table[Any], top: int | None = None) -> str:
+    """The table as a Markdown pipe table, headings with units."""
+    schema = columns_of(table.schema)
+    shown = (table if top is None else table.head(top)).to_dict()
+    names = [name for name in shown if not schema[name][1].hidden]
+    lines = [
+        "| " + " | ".join(heading(schema[name][1]) for name in names) + " |",
+        "| "
+        + " | ".join(
+            "---" if schema[n][1].kind in ("name", "text", "category") else "---:" for n in names
+        )
+        + " |",
+    ]
+    texts = [
+        [markdown_escape(cell(value, schema[name][1])) for value in shown[name]] for name in names
+    ]
+    lines += ["| " + " | ".join(row) + " |" for row in zip(*texts, strict=True)]
+    return "\n".join(lines)
+
+
+def markdown_escape(text: str) -> str:
+    """Text that Markdown shows as it is, in a table cell too."""
+    for mark in "\\`*_[]<>|":
+        text = text.replace(mark, f"\\{mark}") if mark != "<" else text.replace("<", "&lt;")
+    return text
+
+
+def table_json(table: Table[Any]) -> str:
+    """The table as a JSON list of rows."""
+    return json.dumps(list(table.rows()), ensure_ascii=False, allow_nan=False)

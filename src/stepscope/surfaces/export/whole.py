@@ -1,0 +1,35 @@
+"""A whole result as JSON or Markdown."""
+
+from __future__ import annotations
+
+import json
+
+from stepscope.result import Result
+from stepscope.surfaces.export.tables import markdown_escape, markdown_table
+from stepscope.surfaces.format import label_of
+from stepscope.surfaces.outline import outline
+
+
+def json_text(result: Result, top: int | None = None) -> str:
+    """The published JSON of a result; ``top`` keeps the first N rows of every table."""
+    return json.dumps(result.to_dict(top), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def markdown_text(result: Result, title: str, top: int | None = None) -> str:
+    """The result as a Markdown page: what it is over, its values, its tables."""
+    lines = [
+        f"# {markdown_escape(title)}",
+        "",
+        f"Run {markdown_escape(result.session)}, {len(result.hosts)} host(s).",
+    ]
+    for diagnostic in result.diagnostics:
+        lines += ["", f"> {diagnostic.severity}: {markdown_escape(diagnostic.message)}"]
+    lines.append("")
+    for line in outline(result):
+        words = ": ".join(filter(None, (markdown_escape(line.label), markdown_escape(line.text))))
+        lines.append(f"{'  ' * line.depth}- {words}")
+    for name, table in result.tables().items():
+        lines += ["", f"## {label_of(name)}", "", markdown_table(table, top)]
+        if top is not None and len(table) > top:
+            lines += ["", f"… {len(table) - top:,} more rows."]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,58 @@
+"""What a result class holds, read from its annotations: for schemas, types and documents."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import Any, get_args, get_origin, get_type_hints
+
+from stepscope.result import Result, Row, Table
+
+ENVELOPE = ("session", "hosts", "diagnostics")
+
+
+def own_fields(result: type) -> dict[str, Any]:
+    """``{field: type}`` of a result (its envelope aside) or of any nested record."""
+    hints = get_type_hints(result)
+    skip = ENVELOPE if issubclass(result, Result) else ()
+    return {f.name: hints[f.name] for f in dataclasses.fields(result) if f.name not in skip}
+
+
+def row_of(hint: Any) -> type[Row] | None:
+    """The row schema when a hint is ``Table[Row]``."""
+    if get_origin(hint) is Table:
+        row: type[Row] = get_args(hint)[0]
+        return row
+    return None
+
+
+def table_fields(result: type[Result]) -> dict[str, type[Row]]:
+    """The tables of a result class and their row schemas."""
+    rows = {name: row_of(hint) for name, hint in own_fields(result).items()}
+    return {name: row for name, row in rows.items() if row is not None}
+
+
+def records_in(hint: Any) -> list[type]:
+    """The record classes (dataclasses) a hint mentions, at any depth."""
+    if isinstance(hint, type) and dataclasses.is_dataclass(hint):
+        return [hint]
+    return [record for inner in get_args(hint) for record in records_in(inner)]
+
+
+def described(cls: type) -> dict[str, str]:
+    """``{field: text}`` from the Attributes section of a class's docstring."""
+    text = cls.__doc__ or ""
+    found: dict[str, str] = {}
+    _, _, section = text.partition("Attributes:")
+    for match in re.finditer(
+        r"^\s+([\w, ]+): (.+(?:\n(?!\s+[\w, ]+: ).+)*)", section, re.MULTILINE
+    ):
+        words = " ".join(match.group(2).split())
+        for name in match.group(1).split(","):
+            found[name.strip()] = words
+    return found
+
+
+def first_sentence(cls: type) -> str:
+    """The docstring's first paragraph on one line."""
+    return " ".join((cls.__doc__ or "").strip().split("\n\n")[0].split())

@@ -1,0 +1,184 @@
+"""Numbers and names as a person reads them: one place, so terminal and Markdown agree.
+
+A field's unit is the suffix of its name (``_ms``, ``_frac`` …) or its ``Column``; nothing here
+changes a value, it only prints it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from typing import Any
+
+from stepscope.result import Column
+
+NOT_AVAILABLE = "–"
+
+_UNITS = {
+    "_ps": "ps",
+    "_ns": "ns",
+    "_us": "µs",
+    "_ms": "ms",
+    "_s": "s",
+    "_frac": "%",
+    "_pct": "%",
+    "_bytes": "bytes",
+    "_flops": "FLOP",
+    "_gflops": "GFLOP/s",
+    "_gibps": "GiB/s",
+}
+_BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+_WORDS = {"op": "op", "tf": "TF", "id": "id", "std": "standard deviation", "ms": "ms"}
+
+
+def label_of(name: str) -> str:
+    """A field name as a heading: ``self_time_us`` → "Self time"."""
+    plain = name.removesuffix(suffix_of(name))
+    words = [_WORDS.get(word, word) for word in plain.split("_") if word]
+    text = " ".join(words)
+    return text[:1].upper() + text[1:]
+
+
+def suffix_of(name: str) -> str:
+    """The unit suffix of a field name, "" for none."""
+    return max((suffix for suffix in _UNITS if name.endswith(suffix)), key=len, default="")
+
+
+def unit_of(name: str) -> str:
+    """The unit of a field by its suffix, "" for none."""
+    return _UNITS.get(suffix_of(name), "")
+
+
+def number(value: float) -> str:
+    """A number with thousands separators and about four significant digits."""
+    size = abs(value)
+    if value == 0:
+        return "0"
+    if size >= 1000:
+        return f"{value:,.0f}"
+    if size >= 100:
+        return f"{value:,.1f}"
+    if size >= 1:
+        return f"{value:,.2f}"
+    if size >= 0.001:
+        return f"{value:.3f}"
+    return f"{value:.1e}"
+
+
+def percent(fraction: float | None) -> str:
+    """A fraction 0–1 as per cent: "12.3 %"."""
+    return NOT_AVAILABLE if fraction is None or math.isnan(fraction) else f"{fraction * 100:.1f} %"
+
+
+def milliseconds(value: float) -> str:
+    """Milliseconds in the unit that reads best: "850 µs", "20.1 ms", "3.2 s"."""
+    if value != 0 and abs(value) < 1:
+        return f"{number(value * 1000)} µs"
+    if abs(value) >= 10_000:
+        return f"{number(value / 1000)} s"
+    return f"{number(value)} ms"
+
+
+def size(value: float) -> str:
+    """Bytes with a binary prefix: "1.5 MiB"."""
+    if value < 0:
+        return NOT_AVAILABLE
+    step = 0
+    scaled = float(value)
+    while scaled >= 1024 and step < len(_BINARY) - 1:
+        scaled /= 1024
+        step += 1
+    return f"{scaled:.0f} B" if step == 0 else f"{scaled:.1f} {_BINARY[step]}"
+
+
+def cell(value: Any, column: Column) -> str:
+    """One cell of a table, without its unit (the heading has it)."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return NOT_AVAILABLE
+    if column.kind == "flag":
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return clean(value)
+    if column.kind == "ratio":
+        return f"{value * 100:.1f}"
+    if column.kind == "bytes":
+        return size(value)
+    if column.kind in ("count", "rank") or isinstance(value, int):
+        return f"{value:,.0f}" if column.kind == "count" else f"{value:.0f}"
+    return number(value)
+
+
+def heading(column: Column) -> str:
+    """A column's heading with its unit."""
+    if column.unit and column.kind != "bytes":
+        return f"{column.label} ({column.unit})"
+    return column.label
+
+
+def scalar(name: str, value: Any) -> str:
+    """One field of a result with its unit."""
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return NOT_AVAILABLE
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return clean(value) or NOT_AVAILABLE
+    if name.endswith("_frac"):
+        return percent(value)
+    if name.endswith("_bytes"):
+        return size(value)
+    if name.endswith("_ms"):
+        return milliseconds(float(value))
+    shown = f"{value:,}" if isinstance(value, int) else number(float(value))
+    return " ".join(filter(None, (shown, unit_of(name))))
+
+
+_UNSAFE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def clean(text: str) -> str:
+    """Text made safe to print: control and direction characters become visible escapes."""
+    return _UNSAFE.sub(lambda match: _escaped(match.group()), text)
+
+
+def _escaped(character: str) -> str:
+    code = ord(character)
+    return {"\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(
+        character, f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+    )
+
+
+def width(text: str) -> int:
+    """Columns a text takes on a terminal."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0
+        if unicodedata.combining(character)
+        else 2
+        if unicodedata.east_asian_width(character) in "WF"
+        else 1
+        for character in text
+    )
+
+
+def shorten(text: str, limit: int) -> str:
+    """Text cut to ``limit`` columns with "…" in the middle: op names differ at both ends."""
+    if width(text) <= limit:
+        return text
+    if limit <= 1:
+        return "…"[:limit]
+    tail = (limit - 1) // 2
+    head = limit - 1 - tail
+    while width(text[:head]) + 1 + width(text[-tail:] if tail else "") > limit and (head or tail):
+        head, tail = (head - 1, tail) if head >= tail else (head, tail - 1)
+    return text[:head] + "…" + (text[-tail:] if tail else "")
+
+
+def pad(text: str, columns: int, *, right: bool = False) -> str:
+    """Text padded to ``columns``; ``right`` aligns it right."""
+    space = " " * max(columns - width(text), 0)
+    return space + text if right else text + space

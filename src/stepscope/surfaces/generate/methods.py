@@ -1,0 +1,76 @@
+"""The typed Python methods of a session, one per tool."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+from stepscope.registry import Option, Tool
+
+_HEAD = '''"""One typed method per tool. Generated: python -m stepscope.surfaces.generate."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+{imports}
+
+
+class ToolMethods(ABC):
+    """The tools as methods."""
+
+    @abstractmethod
+    def run(self, tool: str, **options: Any) -> Result:
+        """Run a tool by id."""
+'''
+
+
+def methods_source(tools: tuple[Tool, ...]) -> str:
+    """Text of ``session/_tools.py``."""
+    literals = any(option.choices for tool in tools for option in tool.option_list())
+    homes = sorted({(tool.result.__module__, tool.result.__name__) for tool in tools})
+    imports = ["    from typing import Literal", ""] if literals else []
+    imports += [f"    from {module} import {name}" for module, name in homes]
+    imports.append("    from stepscope.result import Result")
+    return _HEAD.format(imports="\n".join(imports)) + "".join(_method(tool) for tool in tools)
+
+
+def _method(tool: Tool) -> str:
+    options = tool.option_list()
+    name = tool.result.__name__
+    signature = "".join(f", {o.name}: {_hint(o)} = {_literal(o.default)}" for o in options)
+    star = ", *" if options else ""
+    given = "".join(f", {o.name}={o.name}" for o in options)
+    doc = f'        """{tool.summary}'
+    if options:
+        width = "            "
+        listed = "".join(f"\n{width}{o.name}: {o.help}" for o in options)
+        doc += f"\n\n        Args:{listed}\n        "
+    return (
+        f"\n    def {tool.id}(self{star}{signature}) -> {name}:\n"
+        f'{doc}"""\n'
+        f'        return cast("{name}", self.run("{tool.id}"{given}))\n'
+    )
+
+
+def _hint(option: Option) -> str:
+    if option.choices:
+        return f"Literal[{', '.join(_literal(choice) for choice in option.choices)}]"
+    return python_type(option.type)
+
+
+def python_type(hint: Any) -> str:
+    """A simple type as source text."""
+    parts = get_args(hint)
+    return " | ".join(_name(part) for part in parts) if parts else _name(hint)
+
+
+def _name(hint: Any) -> str:
+    return "None" if hint is type(None) else str(hint.__name__)
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, str):
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return repr(value)

@@ -1,0 +1,139 @@
+"""TypeScript types of the HTTP API: envelopes, results, rows and column schemas."""
+
+from __future__ import annotations
+
+import json
+import types
+from collections.abc import Mapping
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
+
+from stepscope.registry import GROUPS, Tool
+from stepscope.result import SCHEMA_VERSION, Diagnostic, Result, columns_of
+from stepscope.surfaces.envelope import ENVELOPES
+from stepscope.surfaces.fields import first_sentence, own_fields, records_in, row_of, table_fields
+
+_PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null"}
+
+_HEAD = """// Generated: python -m stepscope.surfaces.generate. Do not edit.
+
+export const SCHEMA_VERSION = {version};
+
+/** Headings of the navigation, in order. */
+export const GROUPS = {groups} as const;
+
+/** A table as columns of equal length; null is "not available", never zero. */
+export interface TableOf<Columns> {{
+  readonly rows: number;
+  readonly columns: Columns;
+}}
+
+/** What every result holds beside its own fields. */
+export interface ResultBody {{
+  readonly tool: string;
+  readonly schema_version: number;
+  readonly session: string;
+  readonly hosts: readonly string[];
+  readonly diagnostics: readonly Diagnostic[];
+}}
+"""
+
+
+def types_source(tools: tuple[Tool, ...]) -> str:
+    """Text of ``web/src/api/types.gen.ts``."""
+    head = _HEAD.format(version=SCHEMA_VERSION, groups=json.dumps(list(GROUPS)))
+    parts = [_interface(cls) for cls in ENVELOPES]
+    records: dict[str, type] = {Diagnostic.__name__: Diagnostic}
+    for tool in tools:
+        for record in _all_records(tool.result):
+            known = records.setdefault(record.__name__, record)
+            if known is not record:
+                raise TypeError(
+                    f"two records are named {record.__name__}: TypeScript needs one meaning"
+                )
+    parts += [_interface(record) for record in records.values()]
+    rows = {row.__name__: row for tool in tools for row in table_fields(tool.result).values()}
+    parts += [_columns(row) for row in rows.values()]
+    parts += [_interface(tool.result) for tool in tools]
+    parts.append(_result_map(tools))
+    return head + "\n" + "\n".join(parts)
+
+
+def _all_records(cls: type) -> list[type]:
+    """Nested records of a result, depth first, each once."""
+    found: dict[type, None] = {}
+    for hint in own_fields(cls).values():
+        for record in records_in(hint):
+            if row_of(hint) is None:
+                found.update(dict.fromkeys([record, *_all_records(record)]))
+    return list(found)
+
+
+def _interface(cls: type) -> str:
+    extends = " extends ResultBody" if isinstance(cls, type) and issubclass(cls, Result) else ""
+    hints = get_type_hints(cls) if is_typeddict(cls) else own_fields(cls)
+    lines = [f"  readonly {name}: {type_of(hint)};" for name, hint in hints.items()]
+    if extends:
+        lines.insert(0, f"  readonly tool: {json.dumps(cls.tool)};")  # type: ignore[attr-defined]  # a Result by the test above
+    return (
+        f"/** {first_sentence(cls)} */\nexport interface {cls.__name__}{extends} {{\n"
+        + "\n".join(lines)
+        + "\n}\n"
+    )
+
+
+def _columns(row: type) -> str:
+    lines = []
+    for name, (hint, column) in columns_of(row).items():
+        unit = f" ({column.unit})" if column.unit else ""
+        note = f" {column.help}" if column.help else ""
+        lines.append(f"  /** {column.label}{unit}.{note} */")
+        lines.append(f"  readonly {name}: readonly ({type_of(hint)} | null)[];")
+    return (
+        f"/** Columns: {first_sentence(row)} */\nexport interface {row.__name__} {{\n"
+        + "\n".join(lines)
+        + "\n}\n"
+    )
+
+
+def _result_map(tools: tuple[Tool, ...]) -> str:
+    lines = [f"  readonly {tool.id}: {tool.result.__name__};" for tool in tools]
+    return "/** Results by tool id. */\nexport interface Results {\n" + "\n".join(lines) + "\n}\n"
+
+
+def type_of(hint: Any) -> str:
+    """A Python type as TypeScript."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return type_of(arguments[0])
+    if (row := row_of(hint)) is not None:
+        return f"TableOf<{row.__name__}>"
+    if origin is Literal:
+        return " | ".join(json.dumps(choice) for choice in arguments)
+    if origin in (Union, types.UnionType):
+        return " | ".join(type_of(inner) for inner in arguments)
+    if origin is tuple:
+        return f"readonly {_grouped(type_of(arguments[0]))}[]"
+    if origin is list:
+        return f"readonly {_grouped(type_of(arguments[0]))}[]"
+    if origin in (dict, Mapping):
+        return f"Readonly<Record<string, {type_of(arguments[1])}>>"
+    if hint is Any:
+        return "unknown"
+    # Numbers can be "not available": JSON has null for NaN.
+    plain = _PLAIN.get(hint)
+    if plain is not None:
+        return "number | null" if hint is float else plain
+    return str(hint.__name__)
+
+
+def _grouped(text: str) -> str:
+    return f"({text})" if " " in text else text

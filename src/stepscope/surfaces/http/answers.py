@@ -1,0 +1,54 @@
+"""Responses: JSON (compressed where it pays), downloads, errors."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import Any
+
+from werkzeug.wrappers import Request, Response
+
+from stepscope.errors import StepscopeError
+
+_COMPRESS_FROM_BYTES = 4096
+# Level 1: a large table is compressed in well under its transfer time even on loopback.
+_LEVEL = 1
+
+
+def json_answer(request: Request, body: Any, status: int = 200) -> Response:
+    """A JSON answer."""
+    data = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    response = Response(data, status, mimetype="application/json")
+    response.headers["Cache-Control"] = "no-store"
+    return compressed(request, response)
+
+
+def error_answer(request: Request, error: StepscopeError, status: int | None = None) -> Response:
+    """An error as JSON, with the status its kind has."""
+    return json_answer(request, error.to_dict(), status or status_of(error))
+
+
+def status_of(error: StepscopeError) -> int:
+    """HTTP status for a kind of error: 400 usage, 409 nothing to show, 422 unreadable input."""
+    if error.anchor in ("no-such-run", "no-such-host", "no-such-table"):
+        return 404
+    return {2: 400, 3: 409}.get(type(error).exit_code, 422)
+
+
+def download(data: bytes, mimetype: str, name: str) -> Response:
+    """A file to save."""
+    response = Response(data, mimetype=mimetype)
+    safe = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "_" for c in name)
+    response.headers["Content-Disposition"] = f'attachment; filename="{safe}"'
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+def compressed(request: Request, response: Response) -> Response:
+    """The response gzipped, when it is large and the browser takes it."""
+    response.vary.add("Accept-Encoding")
+    data = response.get_data()
+    if len(data) >= _COMPRESS_FROM_BYTES and request.accept_encodings.quality("gzip") > 0:
+        response.set_data(gzip.compress(data, _LEVEL, mtime=0))
+        response.headers["Content-Encoding"] = "gzip"
+    return response

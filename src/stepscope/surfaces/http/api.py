@@ -1,0 +1,129 @@
+"""The JSON API, version 1: what is served, the tools, their answers, downloads, progress."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from werkzeug.wrappers import Request, Response
+
+from stepscope import __version__
+from stepscope.analysis import TOOLS
+from stepscope.errors import UsageError
+from stepscope.registry import find_tool
+from stepscope.result import Result
+from stepscope.session import Session, Workspace
+from stepscope.surfaces import export
+from stepscope.surfaces.envelope import (
+    ProgressInfo,
+    SessionInfo,
+    ToolsInfo,
+    columnar,
+    file_info,
+    run_info,
+    tool_info,
+)
+from stepscope.surfaces.http.answers import compressed, download, json_answer
+
+_RESERVED = ("run", "host", "layout", "token", "top")
+
+_FORMATS: dict[str, tuple[str, Callable[[Result, str], bytes]]] = {
+    "csv": (
+        "text/csv",
+        lambda result, table: export.csv_text(export.main_table(result, table)[1]).encode(),
+    ),
+    "json": (
+        "application/json",
+        lambda result, table: export.table_json(export.main_table(result, table)[1]).encode(),
+    ),
+    "parquet": (
+        "application/vnd.apache.parquet",
+        lambda result, table: export.parquet_bytes(export.main_table(result, table)[1]),
+    ),
+}
+
+
+class Api:
+    """Answers below ``api/v1/``."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+
+    def session(self, request: Request) -> Response:
+        """What is served."""
+        found = self.workspace.found
+        body: SessionInfo = {
+            "version": __version__,
+            "path": found.root,
+            "runs": [run_info(run) for run in found.runs],
+            "default_run": found.runs[0].id,
+            "files": [file_info(report) for report in self.workspace.files],
+            "notes": list(found.notes),
+            "capture_allowed": False,
+        }
+        return json_answer(request, body)
+
+    def tools(self, request: Request) -> Response:
+        """Every tool, and what this run lacks for it."""
+        profile = self._session(request).profile
+        body: ToolsInfo = {"tools": [tool_info(tool, tool.available(profile)) for tool in TOOLS]}
+        return json_answer(request, body)
+
+    def tool(self, request: Request, tool: str) -> Response:
+        """One tool's answer; ``layout=columns`` gives tables as columns, ``top`` cuts them."""
+        result = self._result(request, tool)
+        layout = request.args.get("layout", "rows")
+        if layout not in ("rows", "columns"):
+            raise UsageError(f"layout cannot be {layout!r}.", mend="One of rows, columns.")
+        top = _top(request.args.get("top"))
+        if layout == "rows":
+            return json_answer(request, result.to_dict(top))
+        # Tables are replaced anyway: cutting the row form to nothing spares making it.
+        tables = result.tables()
+        if top is not None:
+            tables = {name: table.head(top) for name, table in tables.items()}
+        return json_answer(request, columnar(result.to_dict(0), tables))
+
+    def table(self, request: Request, tool: str, table: str, format: str) -> Response:
+        """One table of an answer as a file to save."""
+        if format not in _FORMATS:
+            raise UsageError(
+                f"There is no format {format!r}.", mend=f"One of {', '.join(_FORMATS)}."
+            )
+        result = self._result(request, tool)
+        mimetype, write = _FORMATS[format]
+        name = f"{result.session}-{type(result).tool}-{table}.{format}"
+        return compressed(request, download(write(result, table), mimetype, name))
+
+    def progress(self, request: Request) -> Response:
+        """How far the opening of a run is."""
+        progress = self.workspace.progress(request.args.get("run"))
+        body: ProgressInfo = {
+            "state": progress.state,
+            "stage": progress.stage,
+            "done": progress.done,
+            "total": progress.total,
+            "message": progress.message,
+        }
+        return json_answer(request, body)
+
+    def _session(self, request: Request) -> Session:
+        return self.workspace.load(
+            request.args.get("run") or None, request.args.get("host") or None
+        )
+
+    def _result(self, request: Request, tool: str) -> Result:
+        options: dict[str, Any] = {
+            name: value for name, value in request.args.items() if name not in _RESERVED
+        }
+        found = find_tool(TOOLS, tool)
+        found.parse_options(options)  # a wrong option should not cost a decode
+        return self._session(request).run(found.id, **options)
+
+
+def _top(text: str | None) -> int | None:
+    if text is None:
+        return None
+    if not text.isascii() or not text.isdigit():
+        raise UsageError(f"top cannot be {text!r}.", mend="Give a number of rows.")
+    return int(text)

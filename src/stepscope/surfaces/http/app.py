@@ -1,0 +1,176 @@
+"""The WSGI application: routes, guards, and errors as JSON. It mounts anywhere."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from werkzeug.exceptions import HTTPException, MethodNotAllowed, NotFound
+from werkzeug.routing import Map, RequestRedirect, Rule
+from werkzeug.utils import redirect
+from werkzeug.wrappers import Request, Response
+
+from stepscope.errors import StepscopeError
+from stepscope.session import Workspace
+from stepscope.surfaces.http import notices
+from stepscope.surfaces.http.answers import error_answer, json_answer
+from stepscope.surfaces.http.api import Api
+from stepscope.surfaces.http.security import Guard, cross_site, protect
+from stepscope.surfaces.http.static import StaticFiles
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIEnvironment
+
+_log = logging.getLogger(__name__)
+
+STATIC_FOLDER = Path(__file__).parents[1] / "static"
+
+_ROUTES = Map(
+    [
+        Rule("/", endpoint="page"),
+        Rule("/index.html", endpoint="page"),
+        Rule("/api/v1/session", endpoint="session"),
+        Rule("/api/v1/tools", endpoint="tools"),
+        Rule("/api/v1/progress", endpoint="progress"),
+        Rule("/api/v1/tool/<tool>", endpoint="tool"),
+        Rule("/api/v1/tool/<tool>/<table>.<format>", endpoint="table"),
+        Rule("/<path:name>", endpoint="static"),
+    ],
+    strict_slashes=False,
+    merge_slashes=False,
+)
+
+
+class Application:
+    """Pages and API over one workspace.
+
+    All URLs in answers are relative, so the application works below any path: mounted in
+    another WSGI server (``SCRIPT_NAME``) or behind a proxy that keeps a prefix.
+    """
+
+    def __init__(self, workspace: Workspace, guard: Guard, static: Path = STATIC_FOLDER) -> None:
+        self.workspace = workspace
+        self.guard = guard
+        self._api = Api(workspace)
+        self._static = StaticFiles(static)
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        """Answer one request."""
+        request = Request(self._mounted(environ))
+        return protect(self._answer(request))(request.environ, start_response)
+
+    def _mounted(self, environ: WSGIEnvironment) -> WSGIEnvironment:
+        """The environment with our prefix moved from the path to the script name."""
+        prefix, path = self.guard.settings.prefix, environ.get("PATH_INFO", "")
+        if prefix and (path == prefix or path.startswith(prefix + "/")):
+            moved = dict(environ)
+            moved["SCRIPT_NAME"] = environ.get("SCRIPT_NAME", "") + prefix
+            moved["PATH_INFO"] = path[len(prefix) :]
+            return moved
+        return environ
+
+    def _answer(self, request: Request) -> Response:
+        if not self.guard.host_allowed(request):
+            return _refusal(
+                request,
+                421,
+                "host-not-allowed",
+                "This name is not one of this server's.",
+                "Open the printed address, or start with --allow-host NAME.",
+            )
+        if request.method not in ("GET", "HEAD"):
+            return _refusal(
+                request, 405, "method-not-allowed", "Only GET and HEAD are answered.", ""
+            )
+        if request.environ.get("PATH_INFO", "") == "":
+            # Without the slash the page's relative URLs would resolve one level too high.
+            return redirect(request.script_root.rsplit("/", 1)[-1] + "/" + _query(request), 308)
+        try:
+            return self._routed(request)
+        except StepscopeError as error:
+            return error_answer(request, error)
+        except HTTPException as error:
+            return _refusal(
+                request, error.code or 500, "not-found", f"{error.name}.", "Check the address."
+            )
+        except Exception:
+            _log.exception("%s %s failed", request.method, request.path)
+            return _refusal(
+                request,
+                500,
+                "bug",
+                "This is a bug in Stepscope.",
+                "The terminal has the traceback; report it.",
+            )
+
+    def _routed(self, request: Request) -> Response:
+        try:
+            endpoint, values = _ROUTES.bind_to_environ(request.environ).match()
+        except (RequestRedirect, MethodNotAllowed) as error:
+            raise NotFound from error
+        if endpoint == "page":
+            return self._page(request)
+        refused = self._unadmitted(request)
+        if refused is not None:
+            return refused
+        if endpoint == "static":
+            found = self._static.answer(request, values["name"])
+            if found is None:
+                raise NotFound
+            return found
+        handler: Any = getattr(self._api, endpoint)
+        answer: Response = handler(request, **values)
+        return answer
+
+    def _unadmitted(self, request: Request) -> Response | None:
+        if cross_site(request):
+            return _refusal(
+                request,
+                403,
+                "cross-site",
+                "Another site may not read this.",
+                "Open the page itself.",
+            )
+        if self.guard.admitted(request):
+            return None
+        status = 403 if self.guard.token_given(request) else 401
+        return _refusal(
+            request,
+            status,
+            "token",
+            "The token is missing or wrong.",
+            "Open the full address that `stepscope serve` printed; a server started again has "
+            "a new one.",
+        )
+
+    def _page(self, request: Request) -> Response:
+        """The page; a token in the address becomes a cookie and leaves the address."""
+        given = request.args.get("token")
+        if given is not None and self.guard.settings.token_required:
+            if not self.guard.matches(given):
+                return notices.no_token_page(given=True)
+            # A redirect another site began would go without the cookie, so it gets the page itself.
+            response = self._index(request) if cross_site(request) else redirect("./", 303)
+            self.guard.remember(response, request)
+            return response
+        if not self.guard.admitted(request):
+            return notices.no_token_page(given=bool(self.guard.token_given(request)))
+        return self._index(request)
+
+    def _index(self, request: Request) -> Response:
+        if not self._static.built:
+            return notices.not_built_page()
+        return self._static.answer(request, "index.html") or notices.not_built_page()
+
+
+def _query(request: Request) -> str:
+    query = request.query_string.decode("latin-1")
+    return f"?{query}" if query else ""
+
+
+def _refusal(request: Request, status: int, slug: str, what: str, do: str) -> Response:
+    return json_answer(
+        request, {"error": slug, "what": what, "where": request.path, "why": "", "do": do}, status
+    )

@@ -1,0 +1,104 @@
+"""Who may ask: the Host header, the token, and the headers that bind the browser.
+
+The pages show names from strangers' files and the server reads local files, so it answers only
+its own machine's names (no DNS rebinding), only with the token, and never to another origin.
+"""
+
+from __future__ import annotations
+
+from hmac import compare_digest
+
+from werkzeug.wrappers import Request, Response
+
+from stepscope.surfaces.http.settings import Settings, is_loopback
+
+_WILDCARDS = ("0.0.0.0", "::", "")  # compared with, never bound here
+
+HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'self'; object-src 'none'; img-src 'self' data: blob:",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+
+
+class Guard:
+    """Decides about requests; ``port`` is known once the server is bound."""
+
+    def __init__(self, settings: Settings, port: int) -> None:
+        self.settings = settings
+        self.cookie = f"stepscope_{port}"
+
+    def host_allowed(self, request: Request) -> bool:
+        """Whether the Host header names this machine, the bound address or an allowed name.
+
+        The port is not compared: port forwarding (SSH, containers, editors) changes it.
+        """
+        name = _host_name(request.headers.get("Host", ""))
+        if not name:
+            return False
+        bound = self.settings.address.strip("[]").lower()
+        if is_loopback(name) or name in (extra.lower() for extra in self.settings.extra_hosts):
+            return True
+        if bound in _WILDCARDS:
+            # Bound to every interface on purpose: the names are unknown, the token decides.
+            return _is_address(name)
+        return name == bound
+
+    def token_given(self, request: Request) -> str:
+        """The token a request carries, by cookie, header or query; "" for none."""
+        bearer = request.headers.get("Authorization", "")
+        if bearer.startswith("Bearer "):
+            return bearer.removeprefix("Bearer ")
+        return request.cookies.get(self.cookie) or request.args.get("token", "")
+
+    def admitted(self, request: Request) -> bool:
+        """Whether the request carries the right token (or none is asked for)."""
+        return not self.settings.token_required or self.matches(self.token_given(request))
+
+    def matches(self, token: str) -> bool:
+        """Whether a token is the right one, in constant time."""
+        return compare_digest(token.encode(), self.settings.token.encode())
+
+    def remember(self, response: Response, request: Request) -> None:
+        """Give the browser the token as a cookie: hidden from scripts, kept from other sites."""
+        response.set_cookie(
+            self.cookie,
+            self.settings.token,
+            httponly=True,
+            samesite="Strict",
+            secure=request.is_secure,
+            path=self.settings.prefix or "/",
+        )
+
+
+def cross_site(request: Request) -> bool:
+    """Whether the browser says that another site made this request."""
+    return request.headers.get("Sec-Fetch-Site", "none") == "cross-site"
+
+
+def protect(response: Response) -> Response:
+    """Add the headers every answer has."""
+    for name, value in HEADERS.items():
+        response.headers.setdefault(name, value)
+    return response
+
+
+def _host_name(header: str) -> str:
+    """The name in a Host header, without port and brackets."""
+    text = header.strip().lower()
+    if text.startswith("["):
+        return text[1 : text.find("]")] if "]" in text else ""
+    return text.rsplit(":", 1)[0].rstrip(".") if text.count(":") == 1 else text.rstrip(".")
+
+
+def _is_address(name: str) -> bool:
+    import ipaddress
+
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,160 @@
+"""The application on a port of this machine."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import sys
+import webbrowser
+from threading import Thread
+from types import TracebackType
+from typing import Any
+
+from waitress.server import create_server
+
+from stepscope.errors import StepscopeError, UsageError
+from stepscope.session import Workspace
+from stepscope.store import find
+from stepscope.surfaces.http.app import Application
+from stepscope.surfaces.http.security import Guard
+from stepscope.surfaces.http.settings import DEFAULT_PORT, Settings
+
+_THREADS = 8
+_NEXT_PORTS = 20
+
+
+class Server:
+    """Serves what is at a path until closed; ``url`` is what to open.
+
+    Args:
+        path: File, folder or URL of recordings.
+        settings: Where and to whom.
+
+    Raises:
+        StoreError: There is nothing to serve at the path.
+        UsageError: The port is taken or the address cannot be bound.
+    """
+
+    def __init__(self, path: str, settings: Settings | None = None) -> None:
+        self.settings = settings or Settings()
+        self.workspace = Workspace(find(path))
+        listener = _bind(self.settings)
+        self.port: int = listener.getsockname()[1]
+        self.application = Application(self.workspace, Guard(self.settings, self.port))
+        # waitress has no types. It takes our bound socket: nobody can take the port in between.
+        self._server: Any = create_server(
+            self.application,
+            sockets=[listener],
+            threads=_THREADS,
+            ident=None,
+            max_request_body_size=1 << 16,
+            channel_timeout=60,
+            clear_untrusted_proxy_headers=True,
+        )
+        self._thread: Thread | None = None
+
+    @property
+    def url(self) -> str:
+        """The address to open, token included."""
+        address = self.settings.address
+        name = "127.0.0.1" if address in ("0.0.0.0", "::") else address  # compared, not bound
+        name = f"[{name}]" if ":" in name else name
+        query = f"?token={self.settings.token}" if self.settings.token_required else ""
+        return f"http://{name}:{self.port}{self.settings.prefix}/{query}"
+
+    def start(self) -> Server:
+        """Serve in a thread of its own; returns at once."""
+        self._thread = Thread(target=self.run, name="stepscope-http", daemon=True)
+        self._thread.start()
+        return self
+
+    def run(self) -> None:
+        """Serve in this thread until closed or interrupted; the newest run opens meanwhile."""
+        Thread(target=self._warm, name="stepscope-open", daemon=True).start()
+        self._server.run()
+
+    def close(self) -> None:
+        """Stop serving and let go of the recordings."""
+        self._server.close()
+        self._server.task_dispatcher.shutdown(cancel_pending=True, timeout=1)
+        if self._thread is not None:
+            self._thread.join(2)
+        self.workspace.close()
+
+    def __enter__(self) -> Server:
+        return self.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _warm(self) -> None:
+        try:
+            self.workspace.load()
+        except StepscopeError:
+            pass  # the page asks again and shows the reason
+        except Exception:
+            logging.getLogger(__name__).exception("opening the newest run failed")
+
+
+def _bind(settings: Settings) -> socket.socket:
+    if settings.port is not None:
+        return _listen(settings.address, settings.port)
+    for port in range(DEFAULT_PORT, DEFAULT_PORT + _NEXT_PORTS):
+        try:
+            return _listen(settings.address, port)
+        except UsageError as error:
+            if error.anchor != "port-taken":
+                raise
+    return _listen(settings.address, 0)
+
+
+def _listen(address: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        if os.name == "posix":
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((address.strip("[]"), port))
+        listener.listen(128)
+    except OSError as error:
+        listener.close()
+        taken = error.errno in (48, 98, 10048)
+        raise UsageError(
+            f"Port {port} is taken." if taken else f"{address}:{port} cannot be bound.",
+            where=f"{address}:{port}",
+            why=error.strerror or str(error),
+            mend="Give another --port, or --port 0 for a free one."
+            if taken
+            else "Check --host and --port.",
+            slug="port-taken" if taken else "cannot-bind",
+        ) from error
+    listener.setblocking(False)
+    return listener
+
+
+def serve_forever(path: str, settings: Settings, *, browser: bool) -> None:
+    """Serve until interrupted; prints the address, and opens it where there is a screen."""
+    server = Server(path, settings)
+    print(f"Serving {server.workspace.found.root}: {len(server.workspace.runs)} run(s)")
+    print(f"Open {server.url}", flush=True)
+    print("Ctrl+C stops.", file=sys.stderr)
+    if browser and _has_screen():
+        webbrowser.open(server.url)
+    try:
+        server.run()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        server.close()
+
+
+def _has_screen() -> bool:
+    return sys.platform in ("darwin", "win32") or bool(
+        os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    )

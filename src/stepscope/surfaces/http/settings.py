@@ -1,0 +1,59 @@
+"""How the pages are served."""
+
+from __future__ import annotations
+
+import ipaddress
+import secrets
+from dataclasses import dataclass, field
+
+from stepscope.errors import UsageError
+
+DEFAULT_PORT = 8790
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Where and to whom the pages are served.
+
+    Attributes:
+        address: Address to bind.
+        port: Port; 0 takes a free one, None takes ``DEFAULT_PORT`` or the next free one.
+        token_required: Whether a request must carry the token; only loopback may do without.
+        prefix: Path everything is below ("" or "/x"), for use behind a proxy.
+        extra_hosts: Names accepted in the Host header besides this machine's own.
+        token: The secret in the printed URL.
+    """
+
+    address: str = "127.0.0.1"
+    port: int | None = None
+    token_required: bool = True
+    prefix: str = ""
+    extra_hosts: tuple[str, ...] = ()
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.token_required and not is_loopback(self.address):
+            raise UsageError(
+                "Without a token only this machine may be served.",
+                where=f"--host {self.address} --no-token",
+                why="Anyone who reaches the address could read the recordings.",
+                mend="Drop --no-token, or bind 127.0.0.1 and use an SSH tunnel.",
+                slug="token-required",
+            )
+        prefix = "/" + self.prefix.strip("/") if self.prefix.strip("/") else ""
+        if any(part in ("", ".", "..") for part in prefix.split("/")[1:]) or not prefix.isascii():
+            raise UsageError(
+                f"--path-prefix cannot be {self.prefix!r}.", mend="Give a path such as /stepscope."
+            )
+        object.__setattr__(self, "prefix", prefix)
+
+
+def is_loopback(address: str) -> bool:
+    """Whether an address or host name can only mean this machine."""
+    name = address.strip("[]").rstrip(".").lower()
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False

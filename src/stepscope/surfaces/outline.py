@@ -1,0 +1,77 @@
+"""Any result's values as an outline: labelled lines with depth, for terminal and Markdown alike."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from stepscope.result import Result, Table
+from stepscope.surfaces.format import clean, label_of, scalar, suffix_of
+
+_ENVELOPE = frozenset({"session", "hosts", "diagnostics"})
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line: its depth, its label ("" for a plain list item) and its text ("" for a heading)."""
+
+    depth: int
+    label: str
+    text: str = ""
+
+
+def outline(result: Result) -> Iterator[Line]:
+    """The values of a result that are not tables, in field order."""
+    for f in dataclasses.fields(result):
+        value = getattr(result, f.name)
+        if f.name not in _ENVELOPE and not isinstance(value, Table):
+            yield from _lines(f.name, value, 0)
+
+
+def _lines(name: str, value: Any, depth: int, label: str | None = None) -> Iterator[Line]:
+    title = label_of(name) if label is None else label
+    if _is_record(value):
+        yield Line(depth, title)
+        for f in dataclasses.fields(value):
+            yield from _lines(f.name, getattr(value, f.name), depth + 1)
+    elif isinstance(value, Mapping):
+        yield Line(depth, title, "" if value else "none")
+        for key, item in value.items():
+            # The values of a map carry the unit of the map's name, not of their key.
+            yield from _lines(suffix_of(name), item, depth + 1, clean(str(key)))
+    elif isinstance(value, (tuple, list)):
+        yield from _sequence(name, title, value, depth)
+    else:
+        yield Line(depth, title, scalar(name, value))
+
+
+def _sequence(
+    name: str, title: str, values: tuple[Any, ...] | list[Any], depth: int
+) -> Iterator[Line]:
+    if any(_is_record(value) for value in values):
+        yield Line(depth, title)
+        for value in values:
+            fields = [(f.name, getattr(value, f.name)) for f in dataclasses.fields(value)]
+            yield Line(
+                depth + 1, "", ", ".join(f"{label_of(k).lower()}: {_flat(k, v)}" for k, v in fields)
+            )
+    elif len(values) > 1:
+        yield Line(depth, title)
+        for value in values:
+            yield Line(depth + 1, "", scalar(name, value))
+    else:
+        yield Line(depth, title, scalar(name, values[0]) if values else "none")
+
+
+def _flat(name: str, value: Any) -> str:
+    if _is_record(value):
+        return " ".join(_flat(f.name, getattr(value, f.name)) for f in dataclasses.fields(value))
+    if isinstance(value, (tuple, list)):
+        return "; ".join(_flat(name, item) for item in value) or "none"
+    return scalar(name, value)
+
+
+def _is_record(value: Any) -> bool:
+    return dataclasses.is_dataclass(value) and not isinstance(value, type)
