@@ -1,0 +1,63 @@
+"""Profiles for tests, said in microseconds or drawn as text, and written by google.protobuf."""
+
+from tests.profiles.drawing import draw, event, nth
+from tests.profiles.messages import parse
+from tests.profiles.model import (
+    NVIDIA_A100,
+    Event,
+    Kind,
+    Line,
+    Plane,
+    environment,
+    gpu,
+    host,
+    line,
+    plane,
+    ref,
+    space,
+    stream,
+    u,
+)
+from tests.profiles.ready import (
+    HOSTILE_NAMES,
+    async_gpu,
+    empty,
+    hostile_names,
+    negative_thread_ids,
+    no_events,
+    overlapping_streams,
+    pytorch_like,
+    unmarked,
+    worked_example,
+)
+
+__all__ = [
+    "HOSTILE_NAMES",
+    "NVIDIA_A100",
+    "Event",
+    "Kind",
+    "Line",
+    "Plane",
+    "async_gpu",
+    "draw",
+    "empty",
+    "environment",
+    "event",
+    "gpu",
+    "host",
+    "hostile_names",
+    "line",
+    "negative_thread_ids",
+    "no_events",
+    "nth",
+    "overlapping_streams",
+    "parse",
+    "plane",
+    "pytorch_like",
+    "ref",
+    "space",
+    "stream",
+    "u",
+    "unmarked",
+    "worked_example",
+]
