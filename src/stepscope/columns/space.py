@@ -89,7 +89,7 @@ class Events:
 class EventMetadata:
     """XEventMetadata of all planes, plane after plane, in file order.
 
-    Entries that events refer to but the file lacks are added with ``present`` False.
+    Entries that events refer to but the file lacks are added at the end, with ``present`` False.
 
     Attributes:
         plane: Row in ``Space.planes``.
@@ -99,6 +99,7 @@ class EventMetadata:
         metadata: ``{row: bytes}`` for entries that carry the opaque ``metadata`` field.
         child_id: ``{row: ids}`` for entries with children.
         present: Whether the file holds the entry.
+        own_id: ``{row: id}`` for entries whose own id is not the key they stand under.
     """
 
     plane: I32
@@ -109,6 +110,7 @@ class EventMetadata:
     metadata: dict[int, bytes]
     child_id: dict[int, tuple[int, ...]]
     present: Bool
+    own_id: dict[int, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.id)
@@ -123,6 +125,7 @@ class StatMetadata:
     name: list[str]
     description: list[str]
     present: Bool
+    own_id: dict[int, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.id)

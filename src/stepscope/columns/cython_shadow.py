@@ -1,0 +1,54 @@
+"""What the kernels need of the ``cython`` module when Cython is not installed.
+
+A kernel that was not compiled is plain Python: its decorators and declarations do nothing.
+Cython's own module plays this part where it is installed; it is not a runtime dependency.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+compiled = False
+uchar = int
+longlong = int
+ulonglong = int
+Py_ssize_t = int
+
+
+class _Nogil:
+    """Both ``@nogil`` and ``with nogil:``."""
+
+    def __call__(self, function: F) -> F:
+        return function
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+
+nogil = _Nogil()
+
+
+def cfunc(function: F) -> F:
+    """Mark a function that only this module calls."""
+    return function
+
+
+def inline(function: F) -> F:
+    """Ask for a function to be compiled into its callers."""
+    return function
+
+
+def returns(_type: object) -> Callable[[F], F]:
+    """Declare a C return type."""
+    return lambda function: function
+
+
+def exceptval(*, check: bool) -> Callable[[F], F]:
+    """Declare that a function raises nothing."""
+    return lambda function: function
