@@ -153,7 +153,8 @@ class Session(ToolMethods):
         with self._lock:
             result = self._run_plain(found, parsed)
             if any(f.name == "findings" for f in dataclasses.fields(result)):
-                result = dataclasses.replace(result, **{"findings": self.findings()})
+                added: dict[str, Any] = {"findings": self.findings()}
+                result = dataclasses.replace(result, **added)
             return result
 
     def findings(self) -> tuple[Finding, ...]:
@@ -207,7 +208,8 @@ class Session(ToolMethods):
         hosts = ", ".join(self._names[:3]) + (", …" if len(self._names) > 3 else "")
         state = "decoded" if self._profile is not None else "not decoded yet"
         others = f"; {len(self.runs) - 1} other run(s) in .runs" if len(self.runs) > 1 else ""
-        return f"<stepscope session {self.name!r}: {len(self._names)} host(s) ({hosts}), {state}{others}>"
+        over = f"{len(self._names)} host(s) ({hosts})"
+        return f"<stepscope session {self.name!r}: {over}, {state}{others}>"
 
     def _repr_html_(self) -> str:
         rows = "".join(

@@ -50,9 +50,8 @@ def search(path: str | os.PathLike[str]) -> Found:
     root_path = Path(os.path.realpath(local))
     if not root_path.exists():
         raise _absent(local, text)
-    tree = LocalTree(root_path)
     if root_path.is_dir():
-        return _of_folder(tree, str(root_path))
+        return _of_folder(LocalTree(root_path), str(root_path))
     status = root_path.stat()
     entry = Entry(
         str(root_path), local.name or root_path.name, "file", status.st_size, status.st_mtime

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from stepscope.store.found import Miss
-from stepscope.store.tree import Entry
+from stepscope.store.tree import Entry, EntryKind
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def _plain(entry: os.DirEntry[str]) -> Entry:
         status = entry.stat(follow_symlinks=False)
     except OSError as error:
         return Entry(entry.path, entry.name, "other", miss=unlistable(entry.path, error))
-    kind = "file" if stat.S_ISREG(status.st_mode) else "other"
+    kind: EntryKind = "file" if stat.S_ISREG(status.st_mode) else "other"
     return Entry(entry.path, entry.name, kind, status.st_size, status.st_mtime)
 
 

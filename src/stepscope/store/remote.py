@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, BinaryIO, cast
 
 from stepscope.errors import StoreError
-from stepscope.store.tree import Entry
+from stepscope.store.tree import Entry, EntryKind
 
 
 def _file_system(url: str) -> tuple[Any, str]:
@@ -49,7 +49,7 @@ class RemoteTree:
         listing = self.system.ls(self.system._strip_protocol(folder), detail=True)
         for info in sorted(listing, key=lambda info: str(info["name"])):
             path = self.system.unstrip_protocol(info["name"])
-            kind = "folder" if info["type"] == "directory" else "file"
+            kind: EntryKind = "folder" if info["type"] == "directory" else "file"
             name = posixpath.basename(str(info["name"]).rstrip("/"))
             if name:
                 yield Entry(path, name, kind, int(info.get("size") or 0), _modified(info))

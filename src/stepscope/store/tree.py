@@ -8,6 +8,8 @@ from typing import Literal, Protocol
 
 from stepscope.store.found import Miss
 
+EntryKind = Literal["file", "folder", "other"]
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -21,7 +23,7 @@ class Entry:
 
     path: str
     name: str
-    kind: Literal["file", "folder", "other"]
+    kind: EntryKind
     size_bytes: int = -1
     modified: float = 0.0
     miss: Miss | None = None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
+from collections.abc import Callable
 from typing import Annotated, Literal
 
 import typer
@@ -45,11 +46,8 @@ def build(arguments: list[str]) -> typer.Typer:
         pretty_exceptions_enable=False,
         context_settings=_CONTEXT,
     )
-    app.command("ls")(list_runs)
-    app.command("advise")(advise)
-    app.command("serve")(serve)
-    app.command("demo")(demo)
-    app.command("version")(version)
+    for name, command in COMMANDS.items():
+        app.command(name)(command)
     show = typer.Typer(
         help="Show the answer of one tool.",
         no_args_is_help=True,
@@ -57,7 +55,7 @@ def build(arguments: list[str]) -> typer.Typer:
         context_settings=_CONTEXT,
     )
     words = [argument for argument in arguments if not argument.startswith("-")]
-    if words[:1] in ([], ["show"]) or "_STEPSCOPE_COMPLETE" in __import__("os").environ:
+    if words[:1] in ([], ["show"]) or "_STEPSCOPE_COMPLETE" in os.environ:
         from stepscope.surfaces.cli.show import add_tools
 
         add_tools(show)
@@ -173,6 +171,10 @@ def version(
         print(line)
 
 
-def output_path(text: str | None) -> Path | None:
-    """A path given as an option, or None."""
-    return Path(text).expanduser() if text else None
+COMMANDS: dict[str, Callable[..., None]] = {
+    "ls": list_runs,
+    "advise": advise,
+    "serve": serve,
+    "demo": demo,
+    "version": version,
+}

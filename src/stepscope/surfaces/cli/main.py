@@ -9,6 +9,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from typing import cast
 
 import typer
 
@@ -16,7 +17,7 @@ from stepscope.errors import StepscopeError, UsageError
 
 # typer.BadParameter → UsageError → ClickException. Typer carries its own copy of click in new
 # versions and imports click in old ones; the base is the same class either way.
-_CommandLineError = typer.BadParameter.__mro__[2]
+_CommandLineError = cast("type[Exception]", typer.BadParameter.__mro__[2])
 
 INTERRUPTED = 130
 

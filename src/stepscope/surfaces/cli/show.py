@@ -74,13 +74,13 @@ _SHARED: dict[str, tuple[Any, Any]] = {
 def add_tools(app: typer.Typer) -> None:
     """Add a command per tool, and one per short name that help does not list."""
     for tool in TOOLS:
-        command = _command(tool)
+        command = tool_command(tool)
         app.command(tool.id, help=tool.summary)(command)
         if tool.short != tool.id:
             app.command(tool.short, help=tool.summary, hidden=True)(command)
 
 
-def _command(tool: Tool) -> Callable[..., None]:
+def tool_command(tool: Tool) -> Callable[..., None]:
     """A function whose signature, which Typer reads, is the shared options and the tool's own."""
     own = {option.name: option for option in tool.option_list()}
 
@@ -126,7 +126,8 @@ def _parameter(option: Option) -> inspect.Parameter:
 
 def _type_name(hint: Any) -> str:
     kinds = [kind for kind in get_args(hint) if kind is not type(None)] or [hint]
-    return {"str": "text"}.get(kinds[0].__name__, kinds[0].__name__)
+    name: str = kinds[0].__name__
+    return {"str": "text"}.get(name, name)
 
 
 def _flag_text(value: Any) -> str:

@@ -1,14 +1,17 @@
-"""``docs/cli.md``: every command and flag, read from the command line itself."""
+"""``docs/cli.md``: every command and flag, read from the functions the command line is made of."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from typer.main import get_command
+from typer.models import ArgumentInfo, OptionInfo
 
 from stepscope.registry import Tool
-from stepscope.surfaces.cli.app import build
+from stepscope.surfaces.cli.app import COMMANDS
+from stepscope.surfaces.cli.show import tool_command
 
 _HEAD = """# Command line
 
@@ -31,80 +34,77 @@ fails: `{"error", "what", "where", "why", "do"}`, where `error` is an anchor in 
 """
 
 
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """One flag or argument of a command."""
+
+    name: str
+    spellings: tuple[str, ...]
+    help: str
+    choices: tuple[str, ...]
+    default: Any
+    metavar: str
+
+
 def command_docs(tools: tuple[Tool, ...]) -> str:
     """Text of ``docs/cli.md``."""
-    root = get_command(build([]))
-    lines = [_HEAD]
-    for name, command in _commands(root):
-        if name == "show":
-            lines += [f"## stepscope {name} TOOL PATH", "", str(command.help), ""]
-            lines += ["Flags of every tool:", "", *_flags(_shared(command, tools)), ""]
-            for tool in tools:
-                own = [
-                    p
-                    for p in _subcommands(command)[tool.id].params
-                    if p.name in _option_names(tool)
-                ]
-                lines += [
-                    f"### stepscope show {tool.id}",
-                    "",
-                    f"{tool.summary} ([page](tools/{tool.id}.md))",
-                    "",
-                ]
-                lines += [*(_flags(own) if own else ["No flags of its own."]), ""]
-        else:
-            lines += [
-                f"## stepscope {name}{_usage(command)}",
-                "",
-                str(command.help),
-                "",
-                *_flags(command.params),
-                "",
-            ]
+    lines = [_HEAD, "## stepscope show TOOL PATH", "", "Show the answer of one tool.", ""]
+    own_names = {tool.id: {option.name for option in tool.option_list()} for tool in tools}
+    for at, tool in enumerate(tools):
+        flags = flags_of(tool_command(tool))
+        own = [flag for flag in flags if flag.name in own_names[tool.id]]
+        if at == 0:
+            shared = [flag for flag in flags if flag.name not in own_names[tool.id]]
+            lines += ["Flags of every tool:", "", *_rows(shared), ""]
+        lines += [f"### stepscope show {tool.id}", ""]
+        lines += [f"{tool.summary} ([page](tools/{tool.id}.md))", ""]
+        lines += [*(_rows(own) if own else ["No flags of its own."]), ""]
+    for name, command in COMMANDS.items():
+        flags = flags_of(command)
+        arguments = "".join(f" {flag.metavar}" for flag in flags if not flag.spellings)
+        lines += [f"## stepscope {name}{arguments}", "", inspect.getdoc(command) or "", ""]
+        lines += [*_rows(flags), ""]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _commands(root: Any) -> Iterator[tuple[str, Any]]:
-    for name, command in _subcommands(root).items():
-        if not command.hidden:
-            yield name, command
-
-
-def _subcommands(group: Any) -> dict[str, Any]:
-    found: dict[str, Any] = group.commands
+def flags_of(command: Callable[..., None]) -> list[Flag]:
+    """The flags and arguments of a command, from its signature and annotations."""
+    hints = get_type_hints(command, include_extras=True)
+    found = []
+    for name, parameter in inspect.signature(command).parameters.items():
+        python_type, info = get_args(hints[name])
+        help_text, metavar = str(info.help or ""), str(info.metavar or name.upper())
+        spellings = tuple(_spellings(info)) if isinstance(info, OptionInfo) else ()
+        found.append(
+            Flag(
+                name, spellings, help_text, tuple(_choices(python_type)), parameter.default, metavar
+            )
+        )
     return found
 
 
-def _option_names(tool: Tool) -> set[str]:
-    return {option.name for option in tool.option_list()}
+def _spellings(info: OptionInfo | ArgumentInfo) -> Iterator[str]:
+    # In an annotation Typer keeps the first spelling in ``default`` and the rest in ``param_decls``.
+    for text in (info.default, *(info.param_decls or ())):
+        if isinstance(text, str) and text.startswith("-"):
+            yield from text.split("/")
 
 
-def _shared(show: Any, tools: tuple[Tool, ...]) -> list[Any]:
-    first = _subcommands(show)[tools[0].id]
-    return [
-        parameter for parameter in first.params if parameter.name not in _option_names(tools[0])
-    ]
+def _choices(hint: Any) -> Iterator[str]:
+    if get_origin(hint) is Literal:
+        yield from get_args(hint)
+    else:
+        for inner in get_args(hint):
+            yield from _choices(inner)
 
 
-def _usage(command: Any) -> str:
-    return "".join(
-        f" {p.metavar or p.name.upper()}" for p in command.params if p.param_type_name == "argument"
-    )
-
-
-def _flags(parameters: list[Any]) -> list[str]:
+def _rows(flags: list[Flag]) -> list[str]:
     lines = ["| flag | meaning |", "| --- | --- |"]
-    for parameter in parameters:
-        if parameter.param_type_name == "argument":
-            continue
-        names = ", ".join(f"`{flag}`" for flag in [*parameter.opts, *parameter.secondary_opts])
-        choices = getattr(parameter.type, "choices", None)
-        values = " (" + ", ".join(str(choice) for choice in choices) + ")" if choices else ""
-        shown = parameter.default
-        default = (
-            f" Default: {shown}."
-            if shown not in (None, "", False, ()) and not callable(shown)
-            else ""
-        )
-        lines.append(f"| {names} | {parameter.help or ''}{values}{default} |")
-    return lines
+    for flag in flags:
+        if flag.spellings:
+            names = ", ".join(f"`{spelling}`" for spelling in flag.spellings)
+            values = f" One of {', '.join(flag.choices)}." if flag.choices else ""
+            shown = flag.default not in (None, "", False, True, inspect.Parameter.empty)
+            default = f" Default: `{flag.default}`." if shown else ""
+            lines.append(f"| {names} | {flag.help}{values}{default} |")
+    return lines if len(lines) > 2 else ["No flags."]

@@ -37,20 +37,23 @@ def methods_source(tools: tuple[Tool, ...]) -> str:
 
 
 def _method(tool: Tool) -> str:
+    """One method, laid out as the formatter would."""
     options = tool.option_list()
     name = tool.result.__name__
-    signature = "".join(f", {o.name}: {_hint(o)} = {_literal(o.default)}" for o in options)
-    star = ", *" if options else ""
-    given = "".join(f", {o.name}={o.name}" for o in options)
-    doc = f'        """{tool.summary}'
-    if options:
-        width = "            "
-        listed = "".join(f"\n{width}{o.name}: {o.help}" for o in options)
-        doc += f"\n\n        Args:{listed}\n        "
+    if not options:
+        return (
+            f"\n    def {tool.id}(self) -> {name}:\n"
+            f'        """{tool.summary}"""\n'
+            f'        return cast("{name}", self.run("{tool.id}"))\n'
+        )
+    signature = "".join(f"        {o.name}: {_hint(o)} = {_literal(o.default)},\n" for o in options)
+    listed = "".join(f"            {o.name}: {o.help}\n" for o in options)
+    given = "".join(f"                {o.name}={o.name},\n" for o in options)
     return (
-        f"\n    def {tool.id}(self{star}{signature}) -> {name}:\n"
-        f'{doc}"""\n'
-        f'        return cast("{name}", self.run("{tool.id}"{given}))\n'
+        f"\n    def {tool.id}(\n        self,\n        *,\n{signature}    ) -> {name}:\n"
+        f'        """{tool.summary}\n\n        Args:\n{listed}        """\n'
+        f'        return cast(\n            "{name}",\n            self.run(\n'
+        f'                "{tool.id}",\n{given}            ),\n        )\n'
     )
 
 

@@ -16,7 +16,7 @@ from stepscope.surfaces.fields import (
     row_of,
     table_fields,
 )
-from stepscope.surfaces.format import unit_of
+from stepscope.surfaces.format import label_of, unit_of
 from stepscope.surfaces.generate.methods import python_type
 
 
@@ -97,12 +97,14 @@ def _values(cls: type, prefix: str) -> Iterator[str]:
     texts = described(cls)
     for name, hint in own_fields(cls).items():
         if row_of(hint) is not None:
-            yield f"| `{prefix}{name}` | | the table below. {texts.get(name, '')} |"
+            yield f"| `{prefix}{name}` | | {texts.get(name, 'Rows.')} See below. |"
             continue
         records = records_in(hint)
         text = texts.get(name, "") or (first_sentence(records[0]) if records else "")
         many = "[]" if getattr(hint, "__origin__", None) is tuple else ""
-        yield f"| `{prefix}{name}{many}` | {unit_of(name)} | {text or _choices(hint)} |"
+        unit = "fraction 0–1" if name.endswith("_frac") else unit_of(name)
+        meaning = text or _choices(hint) or f"{label_of(name)}."
+        yield f"| `{prefix}{name}{many}` | {unit} | {meaning} |"
         if len(records) == 1 and dataclasses.is_dataclass(records[0]):
             yield from _values(records[0], f"{prefix}{name}{many}.")
 

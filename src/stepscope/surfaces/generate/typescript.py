@@ -96,7 +96,7 @@ def _columns(row: type) -> str:
         unit = f" ({column.unit})" if column.unit else ""
         note = f" {column.help}" if column.help else ""
         lines.append(f"  /** {column.label}{unit}.{note} */")
-        lines.append(f"  readonly {name}: readonly ({type_of(hint)} | null)[];")
+        lines.append(f"  readonly {name}: readonly ({_union(type_of(hint), 'null')})[];")
     return (
         f"/** Columns: {first_sentence(row)} */\nexport interface {row.__name__} {{\n"
         + "\n".join(lines)
@@ -119,7 +119,7 @@ def type_of(hint: Any) -> str:
     if origin is Literal:
         return " | ".join(json.dumps(choice) for choice in arguments)
     if origin in (Union, types.UnionType):
-        return " | ".join(type_of(inner) for inner in arguments)
+        return _union(*(type_of(inner) for inner in arguments))
     if origin is tuple:
         return f"readonly {_grouped(type_of(arguments[0]))}[]"
     if origin is list:
@@ -133,6 +133,11 @@ def type_of(hint: Any) -> str:
     if plain is not None:
         return "number | null" if hint is float else plain
     return str(hint.__name__)
+
+
+def _union(*members: str) -> str:
+    """A union type with every member once."""
+    return " | ".join(dict.fromkeys(part for member in members for part in member.split(" | ")))
 
 
 def _grouped(text: str) -> str:

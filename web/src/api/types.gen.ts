@@ -1,0 +1,342 @@
+// Generated: python -m stepscope.surfaces.generate. Do not edit.
+
+export const SCHEMA_VERSION = 1;
+
+/** Headings of the navigation, in order. */
+export const GROUPS = ["Answer", "Where time goes", "Resources", "Structure"] as const;
+
+/** A table as columns of equal length; null is "not available", never zero. */
+export interface TableOf<Columns> {
+  readonly rows: number;
+  readonly columns: Columns;
+}
+
+/** What every result holds beside its own fields. */
+export interface ResultBody {
+  readonly tool: string;
+  readonly schema_version: number;
+  readonly session: string;
+  readonly hosts: readonly string[];
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** One run. ``modified`` is the ISO 8601 time of its newest file. */
+export interface RunInfo {
+  readonly id: string;
+  readonly name: string;
+  readonly path: string;
+  readonly hosts: readonly string[];
+  readonly modified: string;
+  readonly bytes: number;
+}
+
+/** One file that was looked at, and why it is not simply opened. ``bytes`` -1 is unknown. */
+export interface FileInfo {
+  readonly path: string;
+  readonly bytes: number;
+  readonly state: "opened" | "damaged" | "failed" | "skipped" | "waiting";
+  readonly reason: string;
+  readonly do: string;
+  readonly error: string;
+}
+
+/** What is served: runs (newest first) and files. */
+export interface SessionInfo {
+  readonly version: string;
+  readonly path: string;
+  readonly runs: readonly RunInfo[];
+  readonly default_run: string;
+  readonly files: readonly FileInfo[];
+  readonly notes: readonly string[];
+  readonly capture_allowed: boolean;
+}
+
+/** One option of a tool. */
+export interface OptionInfo {
+  readonly name: string;
+  readonly type: "bool" | "str" | "int" | "float";
+  readonly default: string | number | null | boolean;
+  readonly choices: readonly string[];
+  readonly help: string;
+}
+
+/** One column of a table. */
+export interface ColumnInfo {
+  readonly name: string;
+  readonly label: string;
+  readonly unit: string;
+  readonly kind: string;
+  readonly help: string;
+  readonly sort: string;
+  readonly hidden: boolean;
+}
+
+/** One tool. ``missing`` says what the profile lacks, ``record`` how to record it. */
+export interface ToolInfo {
+  readonly id: string;
+  readonly short: string;
+  readonly title: string;
+  readonly group: string;
+  readonly summary: string;
+  readonly available: boolean;
+  readonly missing: string;
+  readonly record: string;
+  readonly options: readonly OptionInfo[];
+  readonly tables: Readonly<Record<string, readonly ColumnInfo[]>>;
+}
+
+/** All tools, in menu order. */
+export interface ToolsInfo {
+  readonly tools: readonly ToolInfo[];
+}
+
+/** How far the opening of a run is; ``done`` and ``total`` are bytes of the stage. */
+export interface ProgressInfo {
+  readonly state: "idle" | "opening" | "ready" | "failed";
+  readonly stage: string;
+  readonly done: number;
+  readonly total: number;
+  readonly message: string;
+}
+
+/** Why there is no answer; ``error`` is an anchor in docs/errors.md. */
+export interface ErrorInfo {
+  readonly error: string;
+  readonly what: string;
+  readonly where: string;
+  readonly why: string;
+  readonly do: string;
+}
+
+/** Something the reader of a number must know about it. */
+export interface Diagnostic {
+  readonly slug: string;
+  readonly severity: "info" | "warning" | "error";
+  readonly message: string;
+  readonly where: string;
+}
+
+/** The steps the numbers are over. */
+export interface Steps {
+  readonly count: number;
+  readonly source: string;
+  readonly confidence: number | null;
+  readonly dropped: number;
+  readonly time_ms: TimeStats;
+  readonly explanation: string;
+}
+
+/** Mean, sample standard deviation, range and median of the kept steps' times, in ms. */
+export interface TimeStats {
+  readonly mean: number | null;
+  readonly std: number | null;
+  readonly min: number | null;
+  readonly max: number | null;
+  readonly median: number | null;
+  readonly p95: number | null;
+}
+
+/** Busy and idle share of the device(s) over the kept steps; None without a device. */
+export interface DeviceShare {
+  readonly busy_frac: number | null;
+  readonly idle_frac: number | null;
+}
+
+/** Device compute time by precision (None without device compute). They sum to 1. */
+export interface Precision {
+  readonly bits_16_frac: number | null;
+  readonly bits_32_frac: number | null;
+}
+
+/** Shares by occurrence and by eager self time (None where there is nothing to share). */
+export interface OpShares {
+  readonly host_tf_op_frac: number | null;
+  readonly device_tf_op_frac: number | null;
+  readonly host_eager_frac: number | null;
+  readonly device_eager_frac: number | null;
+}
+
+/** What ran where. */
+export interface Environment {
+  readonly host_count: number;
+  readonly task_count: number;
+  readonly framework: string;
+  readonly device_type: string;
+  readonly device_count: number;
+  readonly devices: readonly string[];
+  readonly profile_duration_ms: number | null;
+  readonly profile_start: string;
+  readonly task_type: string;
+  readonly versions: Readonly<Record<string, string>>;
+}
+
+/** Whether the profile is whole: "complete", "partial" or "damaged", and what is missing. */
+export interface Completeness {
+  readonly verdict: string;
+  readonly notes: readonly string[];
+}
+
+/** One piece of advice with its evidence. */
+export interface Finding {
+  readonly rule: string;
+  readonly severity: "info" | "low" | "medium" | "high";
+  readonly saving_ms: number | null;
+  readonly confidence: number | null;
+  readonly message: string;
+  readonly evidence: readonly Ref[];
+  readonly actions: readonly string[];
+}
+
+/** A pointer to the rows that prove a finding: tool id, and what to look at there. */
+export interface Ref {
+  readonly tool: string;
+  readonly what: string;
+}
+
+/** Totals of one side (host or device), in µs. */
+export interface SideTotals {
+  readonly op_time_us: number | null;
+  readonly idle_time_us: number | null;
+  readonly op_count: number;
+  readonly distinct_ops: number;
+}
+
+/** Columns: One of the ten framework ops with the most self time. */
+export interface TopOpRow {
+  /** Rank. */
+  readonly rank: readonly (number | null)[];
+  /** Where. */
+  readonly host_or_device: readonly (string | null)[];
+  /** Type. */
+  readonly type: readonly (string | null)[];
+  /** Operation. */
+  readonly operation: readonly (string | null)[];
+  /** Occurrences. */
+  readonly occurrences: readonly (number | null)[];
+  /** Self time (µs). */
+  readonly self_time_us: readonly (number | null)[];
+  /** Share (%). */
+  readonly self_time_frac: readonly (number | null)[];
+  /** Cumulative (%). */
+  readonly cumulative_frac: readonly (number | null)[];
+  /** FLOP rate (GFLOP/s). */
+  readonly flop_rate_gflops: readonly (number | null)[];
+  /** TC eligible. */
+  readonly tensor_core_eligible: readonly (boolean | null)[];
+  /** TC used. */
+  readonly tensor_core_used: readonly (boolean | null)[];
+}
+
+/** Columns: One step: its time and the disjoint parts that sum to it. */
+export interface StepRow {
+  /** Step. */
+  readonly step_num: readonly (number | null)[];
+  /** Name. */
+  readonly step_name: readonly (string | null)[];
+  /** Start (ms). */
+  readonly start_ms: readonly (number | null)[];
+  /** Step time (ms). */
+  readonly step_time_ms: readonly (number | null)[];
+  /** Compilation (ms). */
+  readonly compilation_ms: readonly (number | null)[];
+  /** Input wait (ms). */
+  readonly input_ms: readonly (number | null)[];
+  /** Copy to device (ms). */
+  readonly host_to_device_ms: readonly (number | null)[];
+  /** Output (ms). */
+  readonly output_ms: readonly (number | null)[];
+  /** Kernel launch (ms). */
+  readonly kernel_launch_ms: readonly (number | null)[];
+  /** Host compute (ms). */
+  readonly host_compute_ms: readonly (number | null)[];
+  /** Device to device (ms). */
+  readonly device_to_device_ms: readonly (number | null)[];
+  /** Collectives (ms). */
+  readonly collectives_ms: readonly (number | null)[];
+  /** Device compute, 16-bit (ms). */
+  readonly device_compute_16_ms: readonly (number | null)[];
+  /** Device compute, 32-bit (ms). */
+  readonly device_compute_32_ms: readonly (number | null)[];
+  /** All others (ms). */
+  readonly other_ms: readonly (number | null)[];
+  /** Counted. False for steps cut at the edges. */
+  readonly kept: readonly (boolean | null)[];
+}
+
+/** Columns: One framework op (or op type), on host or device. */
+export interface OpRow {
+  /** Rank. */
+  readonly rank: readonly (number | null)[];
+  /** Where. */
+  readonly host_or_device: readonly (string | null)[];
+  /** Type. */
+  readonly type: readonly (string | null)[];
+  /** Operation. */
+  readonly operation: readonly (string | null)[];
+  /** Occurrences. Events that carry the op's name, as XProf counts (allocator events too). */
+  readonly occurrences: readonly (number | null)[];
+  /** Executions. Times the op ran; averages are over these. */
+  readonly executions: readonly (number | null)[];
+  /** Total time (µs). Includes child ops. */
+  readonly total_time_us: readonly (number | null)[];
+  /** Average time (µs). */
+  readonly avg_time_us: readonly (number | null)[];
+  /** Self time (µs). */
+  readonly self_time_us: readonly (number | null)[];
+  /** Average self time (µs). */
+  readonly avg_self_time_us: readonly (number | null)[];
+  /** Share of device self time (%). */
+  readonly device_self_time_frac: readonly (number | null)[];
+  /** Device cumulative (%). */
+  readonly device_cumulative_frac: readonly (number | null)[];
+  /** Share of host self time (%). */
+  readonly host_self_time_frac: readonly (number | null)[];
+  /** Host cumulative (%). */
+  readonly host_cumulative_frac: readonly (number | null)[];
+  /** FLOP rate (GFLOP/s). */
+  readonly flop_rate_gflops: readonly (number | null)[];
+  /** Memory bandwidth (GiB/s). */
+  readonly memory_bw_gibps: readonly (number | null)[];
+  /** Operational intensity (FLOP/B). */
+  readonly operational_intensity: readonly (number | null)[];
+  /** Tensor-core share (%). */
+  readonly tensor_core_frac: readonly (number | null)[];
+  /** Execution. "Eager" or "Function". */
+  readonly eager: readonly (string | null)[];
+}
+
+/** What limits this run, where an average step goes, and the ops that take the time. */
+export interface OverviewPage extends ResultBody {
+  readonly tool: "overview_page";
+  readonly headline: string;
+  readonly bound_by: "input" | "output" | "kernel_launch" | "host" | "device" | "collectives" | "compilation" | "balanced" | "unknown";
+  readonly bound_frac: number | null;
+  readonly steps: Steps;
+  readonly breakdown_ms: Readonly<Record<string, number | null>>;
+  readonly breakdown_std_ms: Readonly<Record<string, number | null>>;
+  readonly device: DeviceShare;
+  readonly precision: Precision;
+  readonly op_shares: OpShares;
+  readonly environment: Environment;
+  readonly completeness: Completeness;
+  readonly next_steps: readonly string[];
+  readonly top_ops: TableOf<TopOpRow>;
+  readonly step_table: TableOf<StepRow>;
+  readonly findings: readonly Finding[];
+}
+
+/** Every framework op with its self and total time, on the host and on the device. */
+export interface FrameworkOpStats extends ResultBody {
+  readonly tool: "framework_op_stats";
+  readonly ops: TableOf<OpRow>;
+  readonly host: SideTotals;
+  readonly device: SideTotals;
+  readonly device_type: string;
+  readonly task_type: string;
+}
+
+/** Results by tool id. */
+export interface Results {
+  readonly overview_page: OverviewPage;
+  readonly framework_op_stats: FrameworkOpStats;
+}
