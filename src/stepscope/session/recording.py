@@ -130,7 +130,11 @@ def _open(file: _File, progress: Progress | None) -> Host | None:
                 _decode(file, progress)
             except StepscopeError as error:
                 file.error = error
-                why = f"{error.what} {error.why} ({error.where})" if error.why else str(error.what)
+                why = (
+                    f"{error.what.rstrip('.')}: {error.why} ({error.where})"
+                    if error.why
+                    else error.what
+                )
                 file.report = FileReport(
                     file.source.path,
                     file.source.size_bytes,

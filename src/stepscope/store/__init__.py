@@ -1,8 +1,19 @@
 """Bytes ⇄ files: finding recordings in any layout, reading them, writing safely."""
 
 from stepscope.store.atomic import write_atomic
-from stepscope.store.discover import find, search
+from stepscope.store.discover import by_reason, find, search
 from stepscope.store.found import Found, Miss, Run, Source
 from stepscope.store.read import Contents, read
 
-__all__ = ["Contents", "Found", "Miss", "Run", "Source", "find", "read", "search", "write_atomic"]
+__all__ = [
+    "Contents",
+    "Found",
+    "Miss",
+    "Run",
+    "Source",
+    "by_reason",
+    "find",
+    "read",
+    "search",
+    "write_atomic",
+]

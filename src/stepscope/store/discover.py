@@ -23,7 +23,7 @@ MAX_ENTRIES = 200_000
 _NEVER_PROFILES = frozenset(
     {".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "site-packages"}
 )
-_SHOWN_MISSES = 12
+_SHOWN_PER_REASON = 5
 
 
 def find(path: str | os.PathLike[str]) -> Found:
@@ -234,13 +234,26 @@ def _short_ids(relative: list[str]) -> dict[str, str]:
     return {path: name if counts[name] == 1 else path for path, name in short.items()}
 
 
+def by_reason(misses: tuple[Miss, ...]) -> list[list[Miss]]:
+    """Near misses in groups that share reason and mend, so that each is said once."""
+    groups: dict[tuple[str, str], list[Miss]] = defaultdict(list)
+    for miss in misses:
+        groups[miss.reason, miss.mend].append(miss)
+    return list(groups.values())
+
+
+def _group_lines(root: str, group: list[Miss]) -> list[str]:
+    names = [miss.path.removeprefix(root).lstrip("/") or miss.path for miss in group]
+    lines = names[:_SHOWN_PER_REASON]
+    if len(names) > len(lines):
+        lines.append(f"… and {len(names) - len(lines)} more like these")
+    return [*lines, f"  {group[0].reason}", f"  → {group[0].mend}"]
+
+
 def nothing_found(found: Found) -> StoreError:
     """The error for a search without a run: where it looked, and why each near miss is none."""
     looked = f"{found.folders} folder(s) and {found.files} file(s) were looked at below it"
-    lines = [f"{miss.path}: {miss.reason} {miss.mend}" for miss in found.misses[:_SHOWN_MISSES]]
-    more = len(found.misses) - len(lines)
-    if more > 0:
-        lines.append(f"… and {more} more near misses (stepscope ls lists all)")
+    lines = [line for group in by_reason(found.misses) for line in _group_lines(found.root, group)]
     if not lines:
         lines = ["none of the files is a recording (<host>.xplane.pb) or looks like part of one"]
     why = f"{looked}:" + "".join(f"\n         {line}" for line in [*lines, *found.notes])

@@ -46,8 +46,6 @@ def build(arguments: list[str]) -> typer.Typer:
         pretty_exceptions_enable=False,
         context_settings=_CONTEXT,
     )
-    for name, command in COMMANDS.items():
-        app.command(name)(command)
     show = typer.Typer(
         help="Show the answer of one tool.",
         no_args_is_help=True,
@@ -60,6 +58,8 @@ def build(arguments: list[str]) -> typer.Typer:
 
         add_tools(show)
     app.add_typer(show, name="show")
+    for name, command in COMMANDS.items():
+        app.command(name)(command)
     return app
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from stepscope.errors import StepscopeError
 from stepscope.session import FileReport, Workspace
-from stepscope.store import Found, find
+from stepscope.store import Found, by_reason, find
 from stepscope.surfaces.cli.page import Page, terminal_width
 from stepscope.surfaces.envelope import file_info, run_info
 from stepscope.surfaces.format import clean, pad, size, width
@@ -77,17 +77,19 @@ def _page(found: Found, reports: tuple[FileReport, ...]) -> Page:
                 f"{pad(size(source.size_bytes), 10, right=True)}  ",
                 (state, "dim"),
             )
-            _reason(page, report)
+            _reason(page, report.reason, report.mend)
     skipped = [report for report in reports if report.state == "skipped"]
     if skipped:
         page.heading(f"Not opened · {len(skipped)}")
-        for report in skipped:
-            page.line("  ", clean(report.path.removeprefix(found.root).lstrip("/")))
-            _reason(page, report)
+        for group in by_reason(found.misses):
+            page.blank()
+            for miss in group:
+                page.line("  ", clean(miss.path.removeprefix(found.root).lstrip("/")))
+            _reason(page, group[0].reason, group[0].mend)
     return page
 
 
-def _reason(page: Page, report: FileReport) -> None:
-    if report.reason:
-        page.text(clean(report.reason), indent=4, style="yellow")
-        page.text(clean(report.mend), indent=4, lead="→ ")
+def _reason(page: Page, reason: str, mend: str) -> None:
+    if reason:
+        page.text(clean(reason), indent=4, style="yellow")
+        page.text(clean(mend), indent=4, lead="→ ")

@@ -72,4 +72,7 @@ def _usage(error: Exception) -> UsageError:
     message = getattr(error, "format_message", error.__str__)()
     context = getattr(error, "ctx", None)
     command = getattr(context, "command_path", "stepscope")
-    return UsageError(message or "Something is missing.", mend=f"See: {command} --help")
+    known = getattr(getattr(context, "command", None), "commands", {})
+    listed = ", ".join(name for name, one in known.items() if not one.hidden)
+    mend = f"Known: {listed}. See: {command} --help" if listed else f"See: {command} --help"
+    return UsageError(message or "Something is missing.", mend=mend)

@@ -84,7 +84,7 @@ def flags_of(command: Callable[..., None]) -> list[Flag]:
 
 
 def _spellings(info: OptionInfo | ArgumentInfo) -> Iterator[str]:
-    # In an annotation Typer keeps the first spelling in ``default`` and the rest in ``param_decls``.
+    # In an annotation Typer keeps the first spelling in ``default``, the rest in ``param_decls``.
     for text in (info.default, *(info.param_decls or ())):
         if isinstance(text, str) and text.startswith("-"):
             yield from text.split("/")
