@@ -4,6 +4,17 @@ from __future__ import annotations
 
 from stepscope.columns.core import compiled
 from stepscope.columns.decode import decode
+from stepscope.columns.nesting import Nesting, nest, nesting_order, sweep, union_length, union_spans
+from stepscope.columns.pivot import (
+    StatColumn,
+    StrColumn,
+    event_stats,
+    metadata_stats_by_name,
+    plane_stats,
+    read_bytes,
+    read_string,
+    stats_by_name,
+)
 from stepscope.columns.space import (
     EventMetadata,
     Events,
@@ -19,11 +30,25 @@ __all__ = [
     "EventMetadata",
     "Events",
     "Line",
+    "Nesting",
     "Plane",
     "Space",
+    "StatColumn",
     "StatMetadata",
     "Stats",
+    "StrColumn",
     "Unknown",
     "compiled",
     "decode",
+    "event_stats",
+    "metadata_stats_by_name",
+    "nest",
+    "nesting_order",
+    "plane_stats",
+    "read_bytes",
+    "read_string",
+    "stats_by_name",
+    "sweep",
+    "union_length",
+    "union_spans",
 ]

@@ -36,8 +36,10 @@ def _load(name: str) -> ModuleType:
 
 
 read = _load("read_kernel")
+nest = _load("nest_kernel")
+gather = _load("gather_kernel")
 
 
 def compiled() -> bool:
     """Whether the kernels run as machine code."""
-    return bool(read.is_compiled())
+    return all(kernel.is_compiled() for kernel in (read, nest, gather))

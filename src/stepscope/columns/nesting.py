@@ -1,0 +1,163 @@
+"""Which event contains which, and who is active when.
+
+The nesting rule, per line: events are taken by start (ascending), then duration (descending),
+then file order. The parent of an event is the innermost event still open that contains it
+completely: its start is not after, its end not before. An event that does not contain the next
+one is closed for good, so two events that overlap only in part are siblings. Events without
+length have parents, too. Self time is the duration less the union of the direct children.
+Negative durations count as 0.
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.columns import core
+from stepscope.columns.space import I32, I64, U8, Bool
+
+CLASSES: Final = 64
+_THREADS_FROM_EVENTS: Final = 1 << 17
+_NO_ORDER: Final = np.empty(0, np.int64)
+_ALL: Final = np.empty(0, np.uint8)
+
+
+class Nesting(NamedTuple):
+    """How events contain each other; one row per event.
+
+    Attributes:
+        parent: Row of the containing event, -1 if there is none.
+        self_ps: Duration not covered by children.
+        depth: Number of containing events.
+    """
+
+    parent: I32
+    self_ps: I64
+    depth: I32
+
+
+def nest(
+    start_ps: I64,
+    duration_ps: I64,
+    line_begin: I64,
+    *,
+    select: Bool | None = None,
+    threads: int | None = None,
+) -> Nesting:
+    """Nest the events of all lines.
+
+    Args:
+        start_ps, duration_ps: Of each event, line after line.
+        line_begin: lines+1 offsets.
+        select: Events to nest, as if the others did not exist; those get parent -1, self 0 and
+            depth 0.
+        threads: At most so many lines at a time; the number of CPUs by default.
+    """
+    count = len(start_ps)
+    nesting = Nesting(np.empty(count, np.int32), np.empty(count, np.int64), np.empty(count, np.int32))
+    mask = _ALL if select is None else np.ascontiguousarray(select).view(np.uint8)
+    starts, durations = np.ascontiguousarray(start_ps), np.ascontiguousarray(duration_ps)
+
+    def work(line: int) -> None:
+        _nest_line(starts, durations, int(line_begin[line]), int(line_begin[line + 1]), mask, nesting)
+
+    lines = range(len(line_begin) - 1)
+    workers = threads or os.cpu_count() or 1
+    if workers == 1 or count < _THREADS_FROM_EVENTS:
+        for line in lines:
+            work(line)
+    else:
+        by_size = sorted(lines, key=lambda line: int(line_begin[line] - line_begin[line + 1]))
+        with ThreadPoolExecutor(workers, "stepscope-nest") as pool:
+            list(pool.map(work, by_size))
+    return nesting
+
+
+def _nest_line(
+    starts: I64, durations: I64, begin: int, end: int, mask: U8, nesting: Nesting
+) -> None:
+    if begin == end:
+        return
+    order, levels = _NO_ORDER, 256
+    while True:
+        stopped = core.nest.nest_line(
+            memoryview(starts), memoryview(durations), begin, end, memoryview(order),
+            memoryview(mask), memoryview(np.empty(levels, np.int64)), memoryview(nesting.parent),
+            memoryview(nesting.self_ps), memoryview(nesting.depth),
+        )  # fmt: skip
+        if not stopped:
+            return
+        if stopped == 1:
+            order = begin + _order(starts[begin:end], durations[begin:end])
+        else:
+            levels = min(levels * 8, end - begin + 1)
+
+
+def _order(starts: I64, durations: I64) -> I64:
+    # Not -durations: that overflows for the smallest int64.
+    return np.lexsort((-np.maximum(durations, 0), starts)).astype(np.int64)
+
+
+def nesting_order(start_ps: I64, duration_ps: I64, line_begin: I64) -> I64:
+    """Rows of all events in the order of nesting, line after line: parents before children."""
+    rows = np.arange(len(start_ps), dtype=np.int64)
+    for begin, end in zip(line_begin[:-1].tolist(), line_begin[1:].tolist(), strict=True):
+        rows[begin:end] = begin + _order(start_ps[begin:end], duration_ps[begin:end])
+    return rows
+
+
+def sweep(
+    starts_ps: I64, ends_ps: I64, classes: NDArray[np.integer], step_begin_ps: I64, step_end_ps: I64
+) -> I64:
+    """How long, in each step, each class was the highest active one.
+
+    Args:
+        starts_ps, ends_ps: Spans in any order, overlapping as they like.
+        classes: Of each span, 0–63; where spans overlap the highest class has the time. Class 0
+            is the same as no span.
+        step_begin_ps, step_end_ps: Steps, sorted and disjoint.
+
+    Returns:
+        int64[steps, 64], ps. Each row sums to the length of its step; column 0 is time in which
+        nothing was active.
+
+    Raises:
+        ValueError: Steps overlap or are not sorted, or a class is out of range.
+    """
+    if np.any(step_end_ps < step_begin_ps) or np.any(step_begin_ps[1:] < step_end_ps[:-1]):
+        raise ValueError("steps must be sorted and disjoint")
+    if len(classes) and (classes.min() < 0 or classes.max() >= CLASSES):
+        raise ValueError(f"classes must be 0..{CLASSES - 1}")
+    real = (ends_ps > starts_ps) & (classes > 0)
+    starts, ends, kinds = starts_ps[real], ends_ps[real], classes[real].astype(np.uint8)
+    by_start, by_end = np.argsort(starts, kind="stable"), np.argsort(ends, kind="stable")
+    out = np.zeros((len(step_begin_ps), CLASSES), np.int64)
+    core.nest.sweep_spans(
+        memoryview(starts[by_start]), memoryview(kinds[by_start]), memoryview(ends[by_end]),
+        memoryview(kinds[by_end]), memoryview(np.ascontiguousarray(step_begin_ps)),
+        memoryview(np.ascontiguousarray(step_end_ps)), memoryview(np.zeros(CLASSES, np.int64)),
+        memoryview(out.reshape(-1)),
+    )  # fmt: skip
+    return out
+
+
+def union_spans(starts_ps: I64, ends_ps: I64) -> tuple[I64, I64]:
+    """The spans merged: sorted, disjoint, and not touching; empty spans vanish."""
+    real = ends_ps > starts_ps
+    starts, ends = starts_ps[real], ends_ps[real]
+    if not len(starts):
+        return starts, ends
+    order = np.argsort(starts, kind="stable")
+    starts, reach = starts[order], np.maximum.accumulate(ends[order])
+    opens = np.append(True, starts[1:] > reach[:-1])
+    return starts[opens], reach[np.append(opens[1:], True)]
+
+
+def union_length(starts_ps: I64, ends_ps: I64, begin_ps: int, end_ps: int) -> int:
+    """How much of ``begin_ps:end_ps`` the spans cover together, in ps."""
+    starts, ends = union_spans(np.maximum(starts_ps, begin_ps), np.minimum(ends_ps, end_ps))
+    return int((ends - starts).sum())

@@ -1,0 +1,281 @@
+"""From stats in long form to one column per name.
+
+Names are what people and tables know; each plane has its own ids for them. One pass over the
+stats finds those of all wanted names; values are converted when they are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+
+from stepscope.columns import core
+from stepscope.columns.space import (
+    I32,
+    I64,
+    KIND_BYTES,
+    KIND_DOUBLE,
+    KIND_INT64,
+    KIND_NONE,
+    KIND_REF,
+    KIND_STR,
+    KIND_UINT64,
+    U8,
+    U64,
+    Bool,
+    Space,
+    Stats,
+)
+
+Value = int | float | str | bytes | None
+F64 = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+_TEXT_KINDS: Final = (KIND_STR, KIND_BYTES, KIND_REF)
+
+
+@dataclass(frozen=True, slots=True)
+class StrColumn:
+    """Interned text, one row per stat.
+
+    Attributes:
+        rows: The event (or metadata entry) of each, ascending.
+        codes: Position of its text in ``values``.
+        values: The distinct texts.
+    """
+
+    rows: I64
+    codes: I32
+    values: list[str]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def texts(self) -> list[str]:
+        """The text of each row, as a list."""
+        return [self.values[code] for code in self.codes.tolist()]
+
+
+@dataclass(frozen=True)
+class StatColumn:
+    """All stats of one name.
+
+    An event can have the same stat twice, and one name can have values of several kinds: an
+    older and a newer writer, or a reference here and a string there.
+
+    Attributes:
+        rows: The event (or metadata entry) of each stat, ascending.
+        kind: ``KIND_*`` of each.
+        bits: The raw value of each, as in ``Stats.value``.
+        space: Where strings are.
+    """
+
+    rows: I64
+    kind: U8
+    bits: U64
+    space: Space
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @cached_property
+    def is_number(self) -> Bool:
+        """Where the value is an integer or a double."""
+        return np.isin(self.kind, (KIND_DOUBLE, KIND_INT64, KIND_UINT64))
+
+    @cached_property
+    def ints(self) -> I64:
+        """Values as int64: doubles truncated, texts read as decimal numbers, else 0.
+
+        A uint64 above 2^63 - 1 appears negative; ``uints`` has it exactly.
+        """
+        values = self.bits.view(np.int64).copy()
+        doubles = np.flatnonzero(self.kind == KIND_DOUBLE)
+        if len(doubles):
+            values[doubles] = _truncated(self.bits[doubles].view(np.float64))
+        self._from_text(values, _parse_int)
+        values[self.kind == KIND_NONE] = 0
+        return values
+
+    @cached_property
+    def uints(self) -> U64:
+        """``ints`` modulo 2^64: exact for uint64 values, such as ids and addresses."""
+        return self.ints.view(np.uint64)
+
+    @cached_property
+    def floats(self) -> F64:
+        """Values as float64; texts read as numbers, else NaN."""
+        values = self.bits.view(np.int64).astype(np.float64)
+        doubles = self.kind == KIND_DOUBLE
+        values[doubles] = self.bits[doubles].view(np.float64)
+        unsigned = self.kind == KIND_UINT64
+        values[unsigned] = self.bits[unsigned].astype(np.float64)
+        self._from_text(values, _parse_float)
+        values[self.kind == KIND_NONE] = np.nan
+        return values
+
+    @cached_property
+    def texts(self) -> StrColumn:
+        """Values as text; numbers as Python prints them."""
+        return _intern(self.space, self.rows, self.kind, self.bits)
+
+    def _from_text(
+        self, values: I64 | F64, parse: Callable[[str], int | float]
+    ) -> None:
+        where = np.flatnonzero(np.isin(self.kind, _TEXT_KINDS))
+        if len(where):
+            text = _intern(self.space, self.rows[where], self.kind[where], self.bits[where])
+            parsed = np.array([parse(value) for value in text.values], values.dtype)
+            values[where] = parsed[text.codes]
+
+
+def _truncated(values: F64) -> I64:
+    edge = 2.0**63
+    safe = np.where(np.abs(values) < edge, values, np.where(values < 0, -edge, 0.0))
+    whole = safe.astype(np.int64)
+    whole[values >= edge] = np.iinfo(np.int64).max
+    return whole
+
+
+def _parse_int(text: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        return 0
+    wrapped = number & (1 << 64) - 1
+    return wrapped - (1 << 64) if wrapped >> 63 else wrapped
+
+
+def _parse_float(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")
+
+
+def _intern(space: Space, rows: I64, kind: U8, bits: U64) -> StrColumn:
+    codes = np.empty(len(rows), np.int32)
+    values: list[str] = []
+    code_of: dict[str, int] = {}
+
+    def code(text: str) -> int:
+        found = code_of.setdefault(text, len(values))
+        if found == len(values):
+            values.append(text)
+        return found
+
+    for one in np.unique(kind).tolist():
+        where = np.flatnonzero(kind == one)
+        unique, inverse = np.unique(bits[where], return_inverse=True)
+        table = [code(_as_text(to_value(space, one, raw))) for raw in unique.tolist()]
+        codes[where] = np.array(table, np.int32)[inverse]
+    return StrColumn(rows, codes, values)
+
+
+def _as_text(value: Value) -> str:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "surrogateescape")
+    return "" if value is None else str(value)
+
+
+def read_bytes(space: Space, value: int) -> bytes:
+    """The payload of a ``KIND_STR`` or ``KIND_BYTES`` stat, given its ``Stats.value``."""
+    at, size, shift = int(value), 0, 0
+    buffer = space.buffer
+    while True:
+        byte = buffer[at]
+        at += 1
+        size |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            return bytes(buffer[at : at + size])
+
+
+def read_string(space: Space, value: int) -> str:
+    """The text of a ``KIND_STR`` stat; bytes that are not UTF-8 become lone surrogates."""
+    return read_bytes(space, value).decode("utf-8", "surrogateescape")
+
+
+def to_value(space: Space, kind: int, bits: int) -> Value:
+    """One stat's value as a Python object, given its ``Stats.kind`` and ``Stats.value``."""
+    if kind == KIND_DOUBLE:
+        return float(np.uint64(bits).view(np.float64))
+    if kind == KIND_UINT64:
+        return int(bits)
+    if kind == KIND_INT64:
+        return int(bits) - (1 << 64) if int(bits) >> 63 else int(bits)
+    if kind == KIND_STR:
+        return read_string(space, bits)
+    if kind == KIND_BYTES:
+        return read_bytes(space, bits)
+    if kind == KIND_REF:
+        return space.stat_metadata.name[int(bits)]
+    return None
+
+
+def stats_by_name(space: Space, names: Iterable[str]) -> dict[str, StatColumn]:
+    """The stats of events, for each of ``names``; rows are rows of ``Space.events``."""
+    return _pivot(space, space.event_stats, space.events.stat_begin, tuple(names))
+
+
+def metadata_stats_by_name(space: Space, names: Iterable[str]) -> dict[str, StatColumn]:
+    """The stats of metadata entries, for each of ``names``; rows are of ``Space.event_metadata``."""
+    return _pivot(space, space.metadata_stats, space.event_metadata.stat_begin, tuple(names))
+
+
+def plane_stats(space: Space, plane: int) -> dict[str, Value]:
+    """The stats of one plane by name; of a name that comes twice, the last."""
+    row = space.planes[plane]
+    return dict(_listed(space, space.plane_stats, row.stat_begin, row.stat_end))
+
+
+def event_stats(space: Space, row: int) -> list[tuple[str, Value]]:
+    """The stats of one event: those all events of its name share first, then its own.
+
+    A stat of the event replaces the shared one of the same name.
+    """
+    entry = int(space.events.metadata[row])
+    shared_begin, shared_end = space.event_metadata.stat_begin[entry : entry + 2].tolist()
+    begin, end = space.events.stat_begin[row : row + 2].tolist()
+    own = _listed(space, space.event_stats, begin, end)
+    replaced = {name for name, _ in own}
+    shared = _listed(space, space.metadata_stats, shared_begin, shared_end)
+    return [(name, value) for name, value in shared if name not in replaced] + own
+
+
+def _listed(space: Space, stats: Stats, begin: int, end: int) -> list[tuple[str, Value]]:
+    names = space.stat_metadata.name
+    return [
+        (names[key], to_value(space, kind, value))
+        for key, kind, value in zip(
+            stats.key[begin:end].tolist(),
+            stats.kind[begin:end].tolist(),
+            stats.value[begin:end].tolist(),
+            strict=True,
+        )
+    ]
+
+
+def _pivot(
+    space: Space, stats: Stats, stat_begin: I64, names: Sequence[str]
+) -> dict[str, StatColumn]:
+    number = {name: i for i, name in enumerate(dict.fromkeys(names))}
+    wanted = np.array([number.get(name, -1) for name in space.stat_metadata.name], np.int32)
+    counts = np.zeros(len(number), np.int64)
+    core.gather.count_wanted(memoryview(stats.key), memoryview(wanted), memoryview(counts))
+    begin = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    owner, stat = np.empty(int(begin[-1]), np.int64), np.empty(int(begin[-1]), np.int64)
+    if len(owner):
+        core.gather.collect_wanted(
+            memoryview(stat_begin), memoryview(stats.key), memoryview(wanted),
+            memoryview(begin[:-1].copy()), memoryview(owner), memoryview(stat),
+        )  # fmt: skip
+    columns = {}
+    for name, i in number.items():
+        mine = slice(int(begin[i]), int(begin[i + 1]))
+        columns[name] = StatColumn(
+            owner[mine], stats.kind[stat[mine]], stats.value[stat[mine]], space
+        )
+    return columns
