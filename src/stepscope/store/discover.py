@@ -108,22 +108,19 @@ class _Walk:
     notes: list[str] = field(default_factory=list)
     folders: int = 0
     files: int = 0
-    too_deep: int = 0
 
     def into(self, root: str) -> None:
         """Look at every entry below ``root``, nearest first, within the limits."""
         level = [root]
         for depth in range(MAX_DEPTH + 1):
             level = [inner for folder in level for inner in self._look(folder)]
-            if not level:
-                return
             if self.files > MAX_ENTRIES:
                 self.notes.append(
-                    f"The search stopped after {self.files:,} files; open a folder further in "
+                    f"The search stopped after {MAX_ENTRIES:,} files; open a folder further in "
                     "to see the rest."
                 )
                 return
-            if depth == MAX_DEPTH:
+            if depth == MAX_DEPTH and level:
                 self.notes.append(
                     f"{len(level)} folder(s) more than {MAX_DEPTH} levels down were not "
                     "looked into, "
@@ -142,6 +139,8 @@ class _Walk:
                         inner.append(entry.path)
                     continue
                 self.files += 1
+                if self.files > MAX_ENTRIES:
+                    break
                 self._file(folder, entry)
         except OSError as error:
             self.misses.append(unlistable(folder, error))

@@ -137,7 +137,8 @@ def _gather(chunks: Iterable[bytes], hint: int, damage: list[str]) -> Contents:
 
 def inflate(chunks: Iterable[bytes], damage: list[str]) -> Iterator[bytes]:
     """Inflate gzip members in turn; a broken stream ends early and says so in ``damage``."""
-    decoder = zlib.decompressobj(wbits=31)
+    decoder = before = zlib.decompressobj(wbits=31)
+    data = b""
     seen = 0
     started = False
     try:
@@ -149,6 +150,7 @@ def inflate(chunks: Iterable[bytes], damage: list[str]) -> Iterator[bytes]:
                         return  # padding after the last member
                     decoder = zlib.decompressobj(wbits=31)
                 started = True
+                before = decoder.copy()
                 out = decoder.decompress(data, CHUNK_BYTES)
                 if out:
                     yield out
@@ -161,4 +163,12 @@ def inflate(chunks: Iterable[bytes], damage: list[str]) -> Iterator[bytes]:
                 f"The gzip stream is cut: it ends after {seen} bytes without its trailer."
             )
     except zlib.error as error:
+        yield from _salvage(before, data)
         damage.append(f"The gzip stream is broken after byte {seen}: {error}.")
+
+
+def _salvage(decoder: zlib._Decompress, data: bytes) -> Iterator[bytes]:
+    """What of ``data`` inflates before it breaks: the failing call itself gave nothing back."""
+    with contextlib.suppress(zlib.error):
+        for at in range(len(data)):
+            yield decoder.decompress(data[at : at + 1])

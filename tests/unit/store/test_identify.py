@@ -1,0 +1,124 @@
+"""Every kind of file that is not a recording is refused with a reason of its own."""
+
+from __future__ import annotations
+
+import gzip
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from stepscope.errors import StoreError
+from stepscope.store import Miss, find, search
+from stepscope.store.identify import examine, host_of, starts_xspace
+from tests.profiles import HOSTILE_NAMES, hostile_names, no_events, worked_example
+
+# name, content → slug of the reason
+NEAR_MISSES: dict[str, tuple[str, bytes, str]] = {
+    "the silent 2 GB failure": ("host.xplane.pb", b"", "empty-file"),
+    "a writer at work": ("host.xplane.pb.tmp", b"\x0a\x02", "temporary-file"),
+    "a browser at work": ("host.xplane.pb.crdownload", b"\x0a\x02", "temporary-file"),
+    "the newer container": ("host.xplane.riegeli", b"\x83\xaf\x70\xd1", "riegeli"),
+    "a viewer's tables": ("host.SSTABLE", b"\x00" * 64, "viewer-cache"),
+    "a viewer's op stats": ("ALL_HOSTS.op_stats_v2.pb", b"\x0a\x04abcd", "viewer-cache"),
+    "a viewer's HLO": ("jit_step.hlo_proto.pb", b"\x0a\x04abcd", "viewer-cache"),
+    "TensorFlow's trace": ("host.trace.json.gz", gzip.compress(b"{}"), "chrome-trace"),
+    "PyTorch's trace": ("host_1.123.pt.trace.json", b'{"traceEvents": []}', "chrome-trace"),
+    "a trace under any name": ("step.json", b'{"traceEvents": []}', "chrome-trace"),
+    "TensorFlow 2.2's results": ("host.overview_page.pb", b"\x12\x93", "tool-result"),
+    "results as JSON": ("10.0.0.1.input_pipeline.json", b"{}", "tool-result"),
+    "TensorBoard's events": ("events.out.tfevents.1.host", b"\x18\0\0\0", "event-file"),
+    "Nsight's recording": ("report.nsys-rep", b"\x1f", "other-profiler"),
+    "a Git LFS pointer": (
+        "host.xplane.pb",
+        b"version https://git-lfs.github.com/spec",
+        "lfs-pointer",
+    ),
+    "a zip": ("profile.pb", b"PK\x03\x04" + b"\0" * 30, "archive"),
+    "a login page": ("host.xplane.pb", b"<!DOCTYPE html><html>", "html-page"),
+    "a database": ("trace.pb", b"SQLite format 3\0" + b"\0" * 30, "sqlite"),
+    "a model": ("saved_model.pb", b"\x08\x01\x12\x05hello", "not-an-xspace"),
+}
+
+
+@pytest.mark.parametrize("case", NEAR_MISSES)
+def test_near_miss_in_a_folder_is_reported_with_reason_and_mend(case: str, tmp_path: Path) -> None:
+    name, content, slug = NEAR_MISSES[case]
+    (tmp_path / name).write_bytes(content)
+    (miss,) = search(tmp_path).misses
+    assert (miss.slug, miss.size_bytes) == (slug, len(content))
+    assert miss.reason.endswith(".") and miss.mend.endswith(".")
+
+
+@pytest.mark.parametrize("case", NEAR_MISSES)
+def test_near_miss_opened_itself_is_an_error_of_its_kind(case: str, tmp_path: Path) -> None:
+    name, content, slug = NEAR_MISSES[case]
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(StoreError) as caught:
+        find(path)
+    assert caught.value.anchor == slug
+    assert str(path) in str(caught.value)
+
+
+def test_reasons_are_distinct_per_kind() -> None:
+    kinds: dict[str, set[str]] = {}
+    for name, content, slug in NEAR_MISSES.values():
+        verdict = examine(name, name, len(content), partial(bytes, content))
+        assert isinstance(verdict, Miss)
+        kinds.setdefault(verdict.reason.split("(")[0], set()).add(slug)
+    assert all(len(slugs) == 1 for slugs in kinds.values())
+    assert len(kinds) >= 12
+
+
+@pytest.mark.parametrize("name", ["profile", "host.pb", "a.bin", "vm.xplane.pb.1", "host.xspace"])
+@pytest.mark.parametrize("compress", [False, True])
+def test_any_name_opens_when_the_content_is_an_xspace(
+    name: str, compress: bool, tmp_path: Path
+) -> None:
+    data = worked_example(gpu=True)
+    (tmp_path / name).write_bytes(gzip.compress(data) if compress else data)
+    (run,) = find(tmp_path).runs
+    assert run.sources[0].path == str(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\x0a",
+        b"\x0a\x05abc",
+        b"\x0a\x02\x12\x00",
+        b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
+        b"\n\nplain text that begins with newlines\n",
+        b"# a comment\n",
+        b"\x0a\x04\x3a\x02ab",
+    ],
+)
+def test_other_bytes_do_not_read_as_an_xspace(content: bytes) -> None:
+    named = content == b"\x0a\x02\x12\x00"  # a plane with an empty name: short, but it is one
+    assert starts_xspace(content) is named
+
+
+@pytest.mark.parametrize("data", [worked_example(gpu=False), no_events(), hostile_names()])
+def test_real_starts_are_recognised_even_when_cut(data: bytes) -> None:
+    assert HOSTILE_NAMES
+    assert starts_xspace(data)
+    assert starts_xspace(data[:200])
+
+
+def test_host_is_the_name_without_its_suffixes() -> None:
+    assert host_of("vm.xplane.pb") == "vm"
+    assert host_of("vm.xplane.pb.gz") == "vm"
+    assert host_of("10.0.0.1_6009.xplane.pb") == "10.0.0.1_6009"
+    assert host_of(".xplane.pb") == ".xplane.pb"
+    assert host_of("profile") == "profile"
+
+
+def test_source_files_beside_a_recording_are_of_no_interest(tmp_path: Path) -> None:
+    (tmp_path / "vm.xplane.pb").write_bytes(worked_example(gpu=False))
+    for name in ("train.py", "notes.md", "model.ckpt", "checkpoint", "x.data-00000-of-00001"):
+        (tmp_path / name).write_bytes(b"whatever")
+    found = find(tmp_path)
+    assert found.misses == ()
+    assert found.files == 6

@@ -1,0 +1,110 @@
+"""Bytes come out as they were written, mapped or inflated, and damage is said."""
+
+from __future__ import annotations
+
+import gzip
+import mmap
+import random
+from pathlib import Path
+
+import pytest
+
+from stepscope.errors import StoreError
+from stepscope.store import read
+from stepscope.store.read import CHUNK_BYTES, inflate
+
+
+@pytest.fixture
+def data() -> bytes:
+    """Three and a bit chunks that do not compress, then ones that do."""
+    return random.Random(7).randbytes(3 * CHUNK_BYTES + 17) + b"\0" * CHUNK_BYTES
+
+
+def test_plain_file_is_mapped(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(data)
+    with read(str(path)) as contents:
+        assert isinstance(contents.buffer.obj, mmap.mmap)
+        assert contents.buffer == data
+        assert contents.damage == ""
+
+
+def test_gzip_is_recognised_by_content_and_inflated(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "named-without-gz"
+    path.write_bytes(gzip.compress(data))
+    with read(str(path)) as contents:
+        assert contents.buffer == data
+        assert contents.buffer.readonly
+
+
+def test_gzip_members_one_after_another_are_one(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "a.gz"
+    path.write_bytes(gzip.compress(data) + gzip.compress(b"tail") + b"\0\0\0")
+    with read(str(path)) as contents:
+        assert contents.buffer == data + b"tail"
+        assert contents.damage == ""
+
+
+def test_cut_gzip_gives_what_stands_before_and_says_so(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "a.gz"
+    packed = gzip.compress(data)
+    path.write_bytes(packed[: len(packed) // 2])
+    with read(str(path)) as contents:
+        got = bytes(contents.buffer)
+        assert "cut" in contents.damage and str(len(packed) // 2) in contents.damage
+    assert len(got) > CHUNK_BYTES
+    assert data.startswith(got)
+
+
+def test_broken_gzip_gives_what_stands_before_and_says_so(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "a.gz"
+    packed = bytearray(gzip.compress(data))
+    packed[-6] ^= 0xFF  # the checksum
+    path.write_bytes(packed)
+    with read(str(path)) as contents:
+        assert data.startswith(bytes(contents.buffer))
+        assert "broken" in contents.damage
+
+
+def test_trailer_that_lies_about_the_size_costs_no_memory(tmp_path: Path) -> None:
+    path = tmp_path / "a.gz"
+    packed = gzip.compress(b"small")
+    path.write_bytes(packed[:-4] + b"\xff\xff\xff\xff")
+    with read(str(path)) as contents:
+        assert bytes(contents.buffer) == b"small"
+
+
+def test_progress_ends_at_the_file_size(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "a.gz"
+    path.write_bytes(gzip.compress(data))
+    seen: list[tuple[int, int]] = []
+    read(str(path), lambda done, total: seen.append((done, total))).close()
+    assert seen[-1] == (path.stat().st_size, path.stat().st_size)
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+
+
+def test_empty_and_absent_files_are_errors(tmp_path: Path) -> None:
+    (tmp_path / "empty").write_bytes(b"")
+    for name, slug in (("empty", "empty-file"), ("gone", "io-error")):
+        with pytest.raises(StoreError) as caught:
+            read(str(tmp_path / name))
+        assert caught.value.anchor == slug
+
+
+def test_close_with_views_alive_is_safe(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"abcdef")
+    contents = read(str(path))
+    view = contents.buffer[2:4]
+    contents.close()
+    contents.close()
+    assert bytes(view) == b"cd"
+
+
+def test_inflate_works_in_any_chunking(data: bytes) -> None:
+    packed = gzip.compress(data[:5000]) + gzip.compress(data[5000:9000])
+    for step in (1, 7, 4096):
+        damage: list[str] = []
+        chunks = (packed[at : at + step] for at in range(0, len(packed), step))
+        assert b"".join(inflate(chunks, damage)) == data[:9000]
+        assert damage == []
