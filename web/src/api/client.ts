@@ -1,0 +1,78 @@
+/** Requests to the server this page came from; every URL is relative to the page. */
+
+import type { ErrorBody, Progress, ResultBody, SessionInfo, ToolInfo } from "./types.ts";
+
+/** The server answered with an error. */
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    readonly body: ErrorBody,
+  ) {
+    super(body.what);
+  }
+}
+
+/** The server did not answer at all. */
+export class ServerGone extends Error {}
+
+type Query = Readonly<Record<string, string>>;
+
+const ROOT = "api/v1/";
+
+/** Relative URL of an endpoint; empty values are left out. */
+export function apiUrl(path: string, query: Query = {}): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== "") search.set(name, value);
+  const text = search.toString();
+  return ROOT + path + (text ? `?${text}` : "");
+}
+
+async function get<T>(url: string, signal?: AbortSignal): Promise<T> {
+  let response: Response;
+  try {
+    response = await fetch(url, {
+      headers: { accept: "application/json" },
+      ...(signal ? { signal } : {}),
+    });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new ServerGone("The Stepscope server does not answer.");
+  }
+  if (response.ok) return (await response.json()) as T;
+  throw new ApiError(response.status, await errorBody(response));
+}
+
+async function errorBody(response: Response): Promise<ErrorBody> {
+  const blank = { error: `http-${response.status}`, what: "", where: "", why: "", do: "" };
+  let given: Partial<ErrorBody> = {};
+  try {
+    given = (await response.json()) as Partial<ErrorBody>;
+  } catch {
+    // A proxy between here and the server may answer in HTML; the status then says all there is.
+  }
+  const body = { ...blank, ...given };
+  return body.what ? body : { ...body, what: `The server answered ${response.status}.` };
+}
+
+export function getSession(): Promise<SessionInfo> {
+  return get(apiUrl("session"));
+}
+
+export async function getTools(run: string, host: string): Promise<readonly ToolInfo[]> {
+  return (await get<{ tools: ToolInfo[] }>(apiUrl("tools", { run, host }))).tools;
+}
+
+export function getResult(tool: string, query: Query, signal: AbortSignal): Promise<ResultBody> {
+  return get(apiUrl(`tool/${tool}`, { ...query, layout: "columns" }), signal);
+}
+
+export function getProgress(run: string): Promise<Progress> {
+  return get(apiUrl("progress", { run }));
+}
+
+export type ExportFormat = "csv" | "json" | "parquet";
+
+/** URL of one table of a result as a file to download. */
+export function exportUrl(tool: string, table: string, format: ExportFormat, query: Query): string {
+  return apiUrl(`tool/${tool}/${table}.${format}`, query);
+}

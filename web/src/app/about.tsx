@@ -1,0 +1,130 @@
+/** About this profile: what was opened, what was not and why, what each missing page would need. */
+
+import { getResult } from "../api/client.ts";
+import type { OverviewPage } from "../api/results.ts";
+import type { FileInfo, RunInfo, ToolInfo } from "../api/types.ts";
+import { bytes, moment, plural } from "../base/format.ts";
+import { OverviewRun } from "../tools/overview_run.tsx";
+import { Facts } from "../widgets/facts.tsx";
+import { useAnswer } from "./load.ts";
+import { pageHref, route, session } from "./state.ts";
+
+export interface AboutProps {
+  readonly run: RunInfo;
+  readonly tools: readonly ToolInfo[];
+}
+
+export function About({ run, tools }: AboutProps) {
+  const info = session.value;
+  if (!info) return null;
+  const overview = tools.find((tool) => tool.id === "overview_page" && tool.available);
+  return (
+    <div class="about">
+      <header class="page-head">
+        <h1>About this profile</h1>
+        <p class="quiet">Opened by Stepscope {info.version}.</p>
+      </header>
+      <section>
+        <h2>Run</h2>
+        <Facts
+          facts={[
+            { label: "Name", value: run.name },
+            { label: "Folder", value: <code>{run.path}</code> },
+            { label: "Hosts", value: run.hosts.join(", ") },
+            { label: "Size", value: bytes(run.bytes) },
+            { label: "Newest file", value: moment(run.modified) },
+            { label: "Opened path", value: <code>{info.path}</code> },
+          ]}
+        />
+      </section>
+      {overview && <RunFacts run={run} />}
+      <FileList files={info.files} />
+      <Unavailable tools={tools} />
+    </div>
+  );
+}
+
+function RunFacts({ run }: { run: RunInfo }) {
+  const query = { run: run.id, host: route.value.host };
+  const { value } = useAnswer(
+    `overview_page ${JSON.stringify(query)}`,
+    `overview_page${run.id}`,
+    run.id,
+    (signal) => getResult("overview_page", query, signal),
+  );
+  return value ? <OverviewRun result={value as OverviewPage} /> : null;
+}
+
+const STATES: Readonly<Record<FileInfo["state"], string>> = {
+  opened: "opened",
+  damaged: "opened in part",
+  failed: "not opened",
+  skipped: "left out",
+};
+
+export function FileList({ files }: { files: readonly FileInfo[] }) {
+  if (files.length === 0) return null;
+  const opened = files.filter((file) => file.state === "opened").length;
+  return (
+    <section>
+      <header class="section-head">
+        <h2>Files</h2>
+        <p class="quiet">
+          {opened} of {plural(files.length, "file")} opened whole
+        </p>
+      </header>
+      <table class="plain-table">
+        <thead>
+          <tr>
+            <th scope="col">File</th>
+            <th scope="col" class="numeric">
+              Size
+            </th>
+            <th scope="col">State</th>
+            <th scope="col">Why, and what to do</th>
+          </tr>
+        </thead>
+        <tbody>
+          {files.map((file) => (
+            <tr key={file.path}>
+              <td>
+                <code>{file.path}</code>
+              </td>
+              <td class="numeric">{bytes(file.bytes)}</td>
+              <td>
+                <span class={`mark state-${file.state}`}>{STATES[file.state]}</span>
+              </td>
+              <td>
+                {file.reason}
+                {file.do && <span class="quiet"> {file.do}</span>}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function Unavailable({ tools }: { tools: readonly ToolInfo[] }) {
+  const missing = tools.filter((tool) => !tool.available);
+  if (missing.length === 0) return null;
+  return (
+    <section>
+      <h2>Pages with nothing to show</h2>
+      <dl class="missing-pages">
+        {missing.map((tool) => (
+          <div key={tool.id}>
+            <dt>
+              <a href={pageHref(tool.id)}>{tool.title}</a>
+            </dt>
+            <dd>
+              {tool.missing}
+              <pre class="remedy">{tool.record}</pre>
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}

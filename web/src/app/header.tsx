@@ -1,0 +1,105 @@
+/** The bar on top: which run and host, where to go, how it looks. */
+
+import { bytes, moment } from "../base/format.ts";
+import { Picker } from "../widgets/picker.tsx";
+import { Popover } from "../widgets/popover.tsx";
+import { helpOpen, paletteOpen } from "./keys.ts";
+import { currentRun, navigate, pageHref, route, session } from "./state.ts";
+import { chooseTheme, type Theme, theme } from "./theme.ts";
+
+const ALL_HOSTS = "";
+
+export function Header({ home }: { home: string }) {
+  const run = currentRun.value;
+  const hosts = run?.hosts ?? [];
+  const runs = session.value?.runs ?? [];
+  return (
+    <header class="header">
+      <a class="brand" href={pageHref(home)}>
+        Stepscope
+      </a>
+      {run && (
+        <Picker
+          what="Run"
+          name="Runs"
+          placeholder="Find a run"
+          current={run.id}
+          choices={runs.map((each) => ({
+            id: each.id,
+            label: each.name,
+            detail: `${moment(each.modified)}, ${bytes(each.bytes)}, ${each.path}`,
+          }))}
+          onChoose={(id) => navigate({ ...route.value, run: id, host: "", params: {} })}
+        />
+      )}
+      {hosts.length > 0 && (
+        <Picker
+          what="Host"
+          name="Hosts"
+          placeholder="Find a host"
+          current={hosts.length === 1 ? hosts[0] : route.value.host}
+          choices={[
+            ...(hosts.length > 1
+              ? [{ id: ALL_HOSTS, label: `All ${hosts.length} hosts`, detail: "Together" }]
+              : []),
+            ...hosts.map((host) => ({ id: host, label: host })),
+          ]}
+          onChoose={(host) => navigate({ ...route.value, host })}
+        />
+      )}
+      <div class="header-controls">
+        <button
+          type="button"
+          class="button"
+          onClick={() => {
+            paletteOpen.value = true;
+          }}
+        >
+          Go to <kbd>Ctrl K</kbd>
+        </button>
+        <ThemeMenu />
+        <button
+          type="button"
+          class="button"
+          onClick={() => {
+            helpOpen.value = true;
+          }}
+        >
+          Keys <kbd>?</kbd>
+        </button>
+      </div>
+    </header>
+  );
+}
+
+const THEMES: readonly (readonly [Theme, string])[] = [
+  ["system", "As the system"],
+  ["light", "Light"],
+  ["dark", "Dark"],
+];
+
+function ThemeMenu() {
+  return (
+    <Popover label="Theme" align="right">
+      {(close) => (
+        <fieldset class="menu">
+          <legend class="off-screen">Theme</legend>
+          {THEMES.map(([id, label]) => (
+            <label key={id} class="check">
+              <input
+                type="radio"
+                name="theme"
+                checked={theme.value === id}
+                onChange={() => {
+                  chooseTheme(id);
+                  close();
+                }}
+              />
+              {label}
+            </label>
+          ))}
+        </fieldset>
+      )}
+    </Popover>
+  );
+}

@@ -1,0 +1,56 @@
+/** The keys, in a dialog. */
+
+import type { ToolInfo } from "../api/types.ts";
+import { Dialog } from "../widgets/dialog.tsx";
+import { helpOpen, pageLetters } from "./keys.ts";
+
+const KEYS: readonly (readonly [string, string])[] = [
+  ["Ctrl K or ⌘ K", "Go to a page, a run or a host"],
+  ["/", "Filter the table"],
+  ["1 … 9", "Pages in the order of the list"],
+  ["?", "This help"],
+  ["Esc", "Close; in a chart, show all; in a table, select nothing"],
+];
+
+const TABLE_KEYS: readonly (readonly [string, string])[] = [
+  ["↑ ↓ PgUp PgDn Home End", "Move; with Shift, select a range"],
+  ["Ctrl A, Ctrl C", "Select all rows shown; copy the selected ones"],
+  ["← → in a chart", "Read it column by column; Enter zooms in"],
+];
+
+export function Help({ tools }: { tools: readonly ToolInfo[] }) {
+  const titles = new Map(tools.map((tool) => [tool.id, tool.title]));
+  const pages = [...pageLetters(tools)].map(
+    ([letter, page]) => [`g ${letter}`, titles.get(page) ?? "About this profile"] as const,
+  );
+  return (
+    <Dialog
+      title="Keys"
+      class="help"
+      onClose={() => {
+        helpOpen.value = false;
+      }}
+    >
+      <div class="help-columns">
+        <KeyList keys={KEYS} />
+        <KeyList keys={TABLE_KEYS} />
+        <KeyList keys={pages} />
+      </div>
+    </Dialog>
+  );
+}
+
+function KeyList({ keys }: { keys: readonly (readonly [string, string])[] }) {
+  return (
+    <dl class="keys">
+      {keys.map(([key, meaning]) => (
+        <div key={key}>
+          <dt>
+            <kbd>{key}</kbd>
+          </dt>
+          <dd>{meaning}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

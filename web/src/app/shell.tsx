@@ -1,0 +1,161 @@
+/** The frame of every page, and the choice of what stands in it. */
+
+import { useEffect, useRef } from "preact/hooks";
+import { getTools } from "../api/client.ts";
+import type { RunInfo, ToolInfo } from "../api/types.ts";
+import { Notice } from "../widgets/notice.tsx";
+import { About, FileList } from "./about.tsx";
+import { Header } from "./header.tsx";
+import { Help } from "./help.tsx";
+import { helpOpen, listenForKeys, paletteOpen } from "./keys.ts";
+import { type Loaded, useAnswer } from "./load.ts";
+import { Nav } from "./nav.tsx";
+import { Palette } from "./palette.tsx";
+import {
+  currentRun,
+  loadSession,
+  navigate,
+  route,
+  serverGone,
+  session,
+  sessionError,
+} from "./state.ts";
+import { Failure, ToolView, Waiting } from "./tool_view.tsx";
+
+const HOME = "overview_page";
+const NO_TOOLS: readonly ToolInfo[] = [];
+
+export function Shell() {
+  const run = currentRun.value;
+  const host = route.value.host;
+  const answer = useAnswer(`tools ${run?.id} ${host}`, `tools ${run?.id}`, run?.id ?? "", () =>
+    run ? getTools(run.id, host) : Promise.resolve(NO_TOOLS),
+  );
+  const tools = answer.value ?? NO_TOOLS;
+  const latest = useRef(tools);
+  latest.current = tools;
+  useEffect(
+    () =>
+      listenForKeys(
+        () => latest.current,
+        (page) => navigate({ ...route.value, page, params: {} }),
+      ),
+    [],
+  );
+  const page = resolvePage(route.value.page, tools);
+  const title = page === "about" ? "About" : tools.find((tool) => tool.id === page)?.title;
+  useEffect(() => {
+    document.title = [title, run?.name, "Stepscope"].filter(Boolean).join(" · ");
+  }, [title, run?.name]);
+  return (
+    <div class="shell">
+      <button type="button" class="skip" onClick={() => document.getElementById("main")?.focus()}>
+        Skip to the content
+      </button>
+      <Header home={HOME} />
+      {serverGone.value && <GoneBanner />}
+      <div class="frame">
+        <Nav tools={tools} page={page} />
+        <main id="main" class="main" tabIndex={-1}>
+          <Content run={run} answer={answer} page={page} />
+        </main>
+      </div>
+      {helpOpen.value && <Help tools={tools} />}
+      {paletteOpen.value && <Palette tools={tools} />}
+    </div>
+  );
+}
+
+/** The id of the page an address means; short names and the empty address are accepted. */
+function resolvePage(name: string, tools: readonly ToolInfo[]): string {
+  if (name === "") return HOME;
+  return tools.find((tool) => tool.id === name || tool.short === name)?.id ?? name;
+}
+
+interface ContentProps {
+  readonly run: RunInfo | null;
+  readonly answer: Loaded<readonly ToolInfo[]>;
+  readonly page: string;
+}
+
+function Content({ run, answer, page }: ContentProps) {
+  const info = session.value;
+  if (sessionError.value) return <Failure error={sessionError.value} status={0} />;
+  if (!info) return serverGone.value ? <GoneNotice /> : <Waiting progress={null} />;
+  if (!run) return <NoRun />;
+  if (answer.error) {
+    return (
+      <>
+        <Failure error={answer.error} status={answer.status} />
+        <FileList files={info.files} />
+      </>
+    );
+  }
+  if (!answer.value) return <Waiting progress={answer.progress} />;
+  if (page === "about") return <About run={run} tools={answer.value} />;
+  const tool = answer.value.find((each) => each.id === page);
+  if (tool) return <ToolView key={tool.id + run.id} tool={tool} tools={answer.value} run={run} />;
+  return (
+    <Notice title={`There is no page “${page}”.`}>
+      <p>The pages of this profile are listed on the left.</p>
+    </Notice>
+  );
+}
+
+function NoRun() {
+  const info = session.value;
+  const wanted = route.value.run;
+  if (!info) return null;
+  if (info.runs.length > 0) {
+    return (
+      <Notice title={`There is no run “${wanted}” here.`}>
+        <p>
+          Looked in <code>{info.path}</code>. Choose one of these:
+        </p>
+        <ul>
+          {info.runs.map((run) => (
+            <li key={run.id}>
+              <a href={`#/overview_page?run=${encodeURIComponent(run.id)}`}>{run.name}</a>
+            </li>
+          ))}
+        </ul>
+      </Notice>
+    );
+  }
+  return (
+    <>
+      <Notice
+        title="No profile was found."
+        remedy={"Record one, or open another folder:\nstepscope demo\nstepscope serve PATH"}
+      >
+        <p>
+          Looked in <code>{info.path}</code> and every folder below it
+          {info.files.length > 0 ? "; these files came near:" : ", which hold no file at all."}
+        </p>
+      </Notice>
+      <FileList files={info.files} />
+    </>
+  );
+}
+
+function GoneBanner() {
+  return (
+    <div class="gone" role="alert">
+      <span>
+        The Stepscope server has stopped. What is loaded stays readable; start it again with{" "}
+        <code>stepscope serve</code>.
+      </span>
+      <button type="button" class="button" onClick={() => void loadSession()}>
+        Try again
+      </button>
+    </div>
+  );
+}
+
+function GoneNotice() {
+  return (
+    <Notice title="The Stepscope server does not answer." remedy="stepscope serve PATH">
+      <p>It was stopped, or this page was kept longer than it ran.</p>
+    </Notice>
+  );
+}

@@ -1,0 +1,116 @@
+/** One tool's page: its heading and options, then its answer, or why there is none. */
+
+import { getResult } from "../api/client.ts";
+import type { ErrorBody, Progress, RunInfo, ToolInfo } from "../api/types.ts";
+import { pageOf } from "../tools/index.ts";
+import type { Params } from "../tools/page.ts";
+import { Notice, ProgressBar } from "../widgets/notice.tsx";
+import { useAnswer } from "./load.ts";
+import { chosenOptions, Options } from "./options.tsx";
+import { navigate, pageHref, route } from "./state.ts";
+
+export interface ToolViewProps {
+  readonly tool: ToolInfo;
+  readonly tools: readonly ToolInfo[];
+  readonly run: RunInfo;
+}
+
+/** Whether only the state of tables and charts differs: such changes make no entry in history. */
+function isViewChange(before: Params, after: Params): boolean {
+  const names = new Set([...Object.keys(before), ...Object.keys(after)]);
+  return [...names].every((name) => name.includes(".") || before[name] === after[name]);
+}
+
+function setParams(params: Params): void {
+  const now = route.value;
+  navigate({ ...now, params }, isViewChange(now.params, params) ? "replace" : "push");
+}
+
+export function ToolView({ tool, tools, run }: ToolViewProps) {
+  return (
+    <>
+      {tool.id !== "overview_page" && (
+        <header class="page-head">
+          <h1>{tool.title}</h1>
+          <p class="quiet">{tool.summary}</p>
+        </header>
+      )}
+      {tool.available ? (
+        <Answer tool={tool} tools={tools} run={run} />
+      ) : (
+        <Notice title={tool.missing || "There is nothing to show."} remedy={tool.record}>
+          <p>This page needs what this profile does not hold. The other pages are not affected.</p>
+        </Notice>
+      )}
+    </>
+  );
+}
+
+function Answer({ tool, tools, run }: ToolViewProps) {
+  const { host, params } = route.value;
+  const query: Params = { run: run.id, host, ...chosenOptions(tool.options, params) };
+  const key = `${tool.id} ${JSON.stringify(query)}`;
+  const answer = useAnswer(key, tool.id + run.id, run.id, (signal) =>
+    getResult(tool.id, query, signal),
+  );
+  const Page = pageOf(tool.id);
+  const linkTo = (id: string) =>
+    tools.some((each) => each.id === id && each.available) ? pageHref(id) : null;
+  return (
+    <>
+      {tool.options.length > 0 && (
+        <Options
+          options={tool.options}
+          params={params}
+          onOption={(name, value) => setParams({ ...params, [name]: value })}
+        />
+      )}
+      {answer.error && <Failure error={answer.error} status={answer.status} />}
+      {answer.value ? (
+        <div class={answer.waiting ? "stale" : ""} aria-busy={answer.waiting}>
+          <Page
+            tool={tool}
+            result={answer.value}
+            params={params}
+            onParams={setParams}
+            query={query}
+            linkTo={linkTo}
+          />
+        </div>
+      ) : (
+        answer.waiting && <Waiting progress={answer.progress} />
+      )}
+    </>
+  );
+}
+
+/** Nothing for a moment, then how far the server is. */
+export function Waiting({ progress }: { progress: Progress | null }) {
+  if (!progress) return <div class="waiting" aria-busy="true" />;
+  const label = progress.message || progress.stage || "Working";
+  return (
+    <div class="waiting" aria-busy="true">
+      <ProgressBar label={label} done={progress.done} total={progress.total} />
+    </div>
+  );
+}
+
+const NOTHING_TO_SHOW = 409;
+
+export function Failure({ error, status }: { error: ErrorBody; status: number }) {
+  return (
+    <Notice title={error.what} remedy={error.do}>
+      {error.why && <p>{error.why}</p>}
+      {error.where && (
+        <p>
+          <code>{error.where}</code>
+        </p>
+      )}
+      {status !== NOTHING_TO_SHOW && status > 0 && (
+        <p class="quiet">
+          The server answered {status} ({error.error}).
+        </p>
+      )}
+    </Notice>
+  );
+}

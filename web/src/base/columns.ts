@@ -1,0 +1,65 @@
+/** What a column or a field of a result means to a person. Mirrors `Column` on the server. */
+
+export type Kind =
+  | "name"
+  | "text"
+  | "category"
+  | "count"
+  | "time"
+  | "ratio"
+  | "bytes"
+  | "rate"
+  | "number"
+  | "flag"
+  | "rank";
+
+export interface ColumnMeta {
+  readonly name: string;
+  readonly label: string;
+  /** Unit as printed after a number; "" for none. */
+  readonly unit: string;
+  readonly kind: Kind;
+  readonly help: string;
+  /** "asc" or "desc" on the column a table is sorted by when it arrives. */
+  readonly sort: "" | "asc" | "desc";
+  readonly hidden: boolean;
+}
+
+/** One cell as it travels in JSON; null means "not available" and is never shown as 0. */
+export type Cell = string | number | boolean | null;
+
+/** A table as it travels with `layout=columns`. */
+export interface ColumnarTable {
+  readonly rows: number;
+  readonly columns: Readonly<Record<string, readonly Cell[]>>;
+}
+
+export function isColumnarTable(value: unknown): value is ColumnarTable {
+  if (typeof value !== "object" || value === null) return false;
+  const table = value as { rows?: unknown; columns?: unknown };
+  return (
+    typeof table.rows === "number" && typeof table.columns === "object" && table.columns !== null
+  );
+}
+
+const NUMERIC: ReadonlySet<Kind> = new Set([
+  "count",
+  "time",
+  "ratio",
+  "bytes",
+  "rate",
+  "number",
+  "rank",
+]);
+
+/** Whether values of this kind are numbers (right-aligned, summed, compared with ≥ and ≤). */
+export function isNumeric(kind: Kind): boolean {
+  return NUMERIC.has(kind);
+}
+
+/** Whether a sum of this column means something. */
+export function isSummable(column: ColumnMeta): boolean {
+  if (column.kind === "ratio") return !/cumulative|intensity/i.test(column.label);
+  const additive = column.kind === "count" || column.kind === "time" || column.kind === "bytes";
+  return additive && !/average|mean|min|max|start|end|peak/i.test(column.label);
+}

@@ -1,0 +1,63 @@
+/** The meaning of a result's field, read from the published suffix of its name. */
+
+import type { Kind } from "./columns.ts";
+import { bytes, count, duration, fixed, MISSING, percent, significant } from "./format.ts";
+
+interface Suffix {
+  readonly ending: string;
+  readonly unit: string;
+  readonly kind: Kind;
+  readonly show: (value: number) => string;
+}
+
+const SUFFIXES: readonly Suffix[] = [
+  { ending: "_ps", unit: "ps", kind: "time", show: (v) => duration(v, "ps") },
+  { ending: "_ns", unit: "ns", kind: "time", show: (v) => duration(v, "ns") },
+  { ending: "_us", unit: "µs", kind: "time", show: (v) => duration(v, "µs") },
+  { ending: "_ms", unit: "ms", kind: "time", show: (v) => duration(v, "ms") },
+  { ending: "_bytes", unit: "B", kind: "bytes", show: bytes },
+  { ending: "_frac", unit: "%", kind: "ratio", show: percent },
+  { ending: "_pct", unit: "%", kind: "number", show: (v) => `${fixed(v, 1)}%` },
+  { ending: "_gflops", unit: "GFLOP/s", kind: "rate", show: (v) => `${significant(v)} GFLOP/s` },
+  { ending: "_gibps", unit: "GiB/s", kind: "rate", show: (v) => `${significant(v)} GiB/s` },
+  { ending: "_flops", unit: "FLOP", kind: "number", show: (v) => `${significant(v)} FLOP` },
+];
+
+function suffixOf(field: string): Suffix | undefined {
+  return SUFFIXES.find((suffix) => field.endsWith(suffix.ending));
+}
+
+const ACRONYMS: Readonly<Record<string, string>> = {
+  cpu: "CPU",
+  gpu: "GPU",
+  tpu: "TPU",
+  tf: "TF",
+  hlo: "HLO",
+  id: "ID",
+  p95: "95th percentile",
+  std: "Standard deviation",
+};
+
+/** A field's name in words: "host_tf_op_frac" is "Host TF op". */
+export function fieldLabel(field: string): string {
+  const bare = field.slice(0, field.length - (suffixOf(field)?.ending.length ?? 0)) || field;
+  const words = bare.split("_").map((word) => ACRONYMS[word] ?? word);
+  const text = words.join(" ");
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** Unit and kind of a numeric field. `parent` is the field it is nested in: "time_ms.mean" is in ms. */
+export function fieldMeaning(field: string, parent = ""): { unit: string; kind: Kind } {
+  const suffix = suffixOf(field) ?? suffixOf(parent);
+  return suffix ? { unit: suffix.unit, kind: suffix.kind } : { unit: "", kind: "number" };
+}
+
+/** A scalar of a result as text with its unit. */
+export function fieldText(field: string, value: unknown, parent = ""): string {
+  if (value === null || value === undefined || value === "") return MISSING;
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (typeof value !== "number") return String(value);
+  const suffix = suffixOf(field) ?? suffixOf(parent);
+  if (suffix) return suffix.show(value);
+  return Number.isInteger(value) ? count(value) : significant(value);
+}

@@ -1,0 +1,111 @@
+/** Numbers as text. Every function returns the number together with its unit. */
+
+/** Shown where a value is not available. */
+export const MISSING = "–";
+
+const GROUPED = new Map<number, Intl.NumberFormat>();
+
+/** A number with thousands separators and exactly `decimals` decimals. */
+export function fixed(value: number, decimals: number): string {
+  let format = GROUPED.get(decimals);
+  if (!format) {
+    format = new Intl.NumberFormat("en-US", {
+      minimumFractionDigits: decimals,
+      maximumFractionDigits: decimals,
+    });
+    GROUPED.set(decimals, format);
+  }
+  // Rounding must neither show "-0" nor hide that a small value is not zero.
+  const text = format.format(value);
+  return /^-0(\.0*)?$/.test(text) ? text.slice(1) : text;
+}
+
+/** A whole number with thousands separators. */
+export function count(value: number): string {
+  return fixed(Math.round(value), 0);
+}
+
+/** A number with three significant digits, without exponent between 1e-4 and 1e15. */
+export function significant(value: number): string {
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  if (size < 1e-4 || size >= 1e15) return value.toExponential(2);
+  return fixed(value, Math.min(6, Math.max(0, 2 - Math.floor(Math.log10(size)))));
+}
+
+const TIME_UNITS: readonly (readonly [string, number])[] = [
+  ["ps", 1e-12],
+  ["ns", 1e-9],
+  ["µs", 1e-6],
+  ["ms", 1e-3],
+  ["s", 1],
+];
+
+/** A time in the unit that suits its size. `unit` is the unit of `value`. */
+export function duration(value: number, unit: "ps" | "ns" | "µs" | "ms" | "s"): string {
+  const given = TIME_UNITS.find(([name]) => name === unit);
+  const seconds = value * (given ? given[1] : 1);
+  if (seconds === 0) return `0 ${unit}`;
+  const size = Math.abs(seconds);
+  const [name, scale] =
+    TIME_UNITS.findLast(([, limit]) => size >= limit * 0.99995) ?? (["ps", 1e-12] as const);
+  return `${significant(seconds / scale)} ${name}`;
+}
+
+/** A fraction 0–1 as per cent with one decimal; what would round to 0.0 says "<0.1%". */
+export function percent(fraction: number): string {
+  if (fraction !== 0 && Math.abs(fraction) < 0.0005) return fraction < 0 ? ">-0.1%" : "<0.1%";
+  return `${fixed(fraction * 100, 1)}%`;
+}
+
+const BYTE_UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"] as const;
+
+/** A size in binary units. */
+export function bytes(value: number): string {
+  let size = value;
+  let step = 0;
+  while (Math.abs(size) >= 1024 && step < BYTE_UNITS.length - 1) {
+    size /= 1024;
+    step += 1;
+  }
+  return step === 0 ? `${count(size)} B` : `${significant(size)} ${BYTE_UNITS[step]}`;
+}
+
+/**
+ * Decimals that suit a whole column, so that its numbers line up: three significant digits for
+ * the middle value of those that are not 0, at most three decimals.
+ */
+export function columnDecimals(values: ArrayLike<number>): number {
+  const sizes: number[] = [];
+  let whole = true;
+  const stride = Math.max(1, Math.floor(values.length / 2000));
+  for (let i = 0; i < values.length; i += stride) {
+    const value = values[i] as number;
+    if (value === 0 || Number.isNaN(value)) continue;
+    if (!Number.isInteger(value)) whole = false;
+    sizes.push(Math.abs(value));
+  }
+  if (whole || sizes.length === 0) return 0;
+  sizes.sort((a, b) => a - b);
+  const middle = sizes[sizes.length >> 1] as number;
+  return Math.min(3, Math.max(0, 2 - Math.floor(Math.log10(middle))));
+}
+
+/** A number of a column, with that column's decimals; too small for them says "<0.01". */
+export function aligned(value: number, decimals: number): string {
+  const least = 10 ** -decimals;
+  if (value !== 0 && Math.abs(value) < least / 2) return value < 0 ? "≈0" : `<${least}`;
+  return fixed(value, decimals);
+}
+
+/** "1 step", "2 steps"; irregular plurals are given. */
+export function plural(n: number, one: string, many = `${one}s`): string {
+  return `${count(n)} ${n === 1 ? one : many}`;
+}
+
+/** A point in time, in the reader's own time zone, or the text itself if it is none. */
+export function moment(when: string): string {
+  const time = Date.parse(when);
+  if (Number.isNaN(time)) return when;
+  return new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" }).format(time);
+}

@@ -1,0 +1,33 @@
+/** More steps than pixels: which step a bar stands for. */
+
+export interface Bin {
+  /** First and last index it covers, both included. */
+  readonly first: number;
+  readonly last: number;
+  /** The index with the greatest value: the bar shows this one, so that no spike is averaged away. */
+  readonly shown: number;
+}
+
+/**
+ * Divides indices `from … to` (both included) into at most `most` bins of equal width.
+ *
+ * @param values one number per index; NaN counts as the smallest.
+ */
+export function slowestBins(
+  values: ArrayLike<number>,
+  from: number,
+  to: number,
+  most: number,
+): Bin[] {
+  const width = Math.max(1, Math.ceil((to - from + 1) / Math.max(1, most)));
+  const bins: Bin[] = [];
+  for (let first = from; first <= to; first += width) {
+    const last = Math.min(to, first + width - 1);
+    let shown = first;
+    for (let i = first + 1; i <= last; i++) {
+      if (!((values[i] as number) <= (values[shown] as number))) shown = i;
+    }
+    bins.push({ first, last, shown });
+  }
+  return bins;
+}

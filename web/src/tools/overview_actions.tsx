@@ -1,0 +1,78 @@
+/** What to change, by what it saves; and where to look next. */
+
+import type { Finding } from "../api/results.ts";
+import { duration, percent } from "../base/format.ts";
+import type { OverviewProps } from "./overview.tsx";
+
+export function OverviewActions(props: OverviewProps) {
+  const { findings, next_steps: nextSteps } = props.result;
+  return (
+    <section class="actions-section">
+      <header class="section-head">
+        <h2>What to do</h2>
+        {findings.length > 1 && <p class="quiet">by the time it saves</p>}
+      </header>
+      {findings.length > 0 ? (
+        <ol class="findings">
+          {findings.map((finding) => (
+            <FindingItem key={finding.rule + finding.message} finding={finding} {...props} />
+          ))}
+        </ol>
+      ) : (
+        <p>
+          No rule of advice found anything to change. Checked: input wait, kernel launches, idle
+          device time, precision and compilation, as far as this profile recorded them.
+        </p>
+      )}
+      {nextSteps.length > 0 && (
+        <>
+          <h3>Look next</h3>
+          <ul class="next-steps">
+            {nextSteps.map((step) => (
+              <li key={step}>{step}</li>
+            ))}
+          </ul>
+        </>
+      )}
+    </section>
+  );
+}
+
+function FindingItem({ finding, linkTo }: OverviewProps & { finding: Finding }) {
+  const saving = finding.saving_ms;
+  return (
+    <li>
+      <p class="finding-head">
+        <strong class="finding-saving">
+          {saving === null ? "not bounded" : `up to ${duration(saving, "ms")} per step`}
+        </strong>
+        <span class="quiet">
+          {finding.severity}, {percent(finding.confidence)} sure
+        </span>
+      </p>
+      <p>{finding.message}</p>
+      {finding.actions.length > 0 && (
+        <ul class="finding-actions">
+          {finding.actions.map((action) => (
+            <li key={action}>{action}</li>
+          ))}
+        </ul>
+      )}
+      {finding.evidence.length > 0 && (
+        <p class="quiet evidence">
+          Evidence:{" "}
+          {finding.evidence.map(({ tool, what }, index) => {
+            const href = linkTo(tool);
+            const text = what || tool;
+            return (
+              <span key={tool + what}>
+                {index > 0 && ", "}
+                {href ? <a href={href}>{text}</a> : text}
+              </span>
+            );
+          })}
+        </p>
+      )}
+    </li>
+  );
+}

@@ -1,0 +1,96 @@
+/** The step chart of the overview, with its zoom in the address. */
+
+import { useMemo, useState } from "preact/hooks";
+import type { ColumnarTable } from "../base/columns.ts";
+import { plural } from "../base/format.ts";
+import { partsFor } from "../base/parts.ts";
+import { readableTop } from "../engine/stack.ts";
+import { ChartFrame } from "../widgets/chart_frame.tsx";
+import { Grid } from "../widgets/grid.tsx";
+import { StepChart, type StepRange, type StepSeries } from "../widgets/step_chart.tsx";
+import type { OverviewProps } from "./overview.tsx";
+import { useTable } from "./page.ts";
+
+const NOT_PARTS: ReadonlySet<string> = new Set(["start_ms", "step_time_ms"]);
+
+/** Steps in the order of the table, with only those parts that take any time. */
+export function stepSeries(source: ColumnarTable): StepSeries {
+  const numbers = (name: string): Float64Array =>
+    Float64Array.from(source.columns[name] ?? [], (cell) => (typeof cell === "number" ? cell : 0));
+  const partColumns = Object.keys(source.columns).filter(
+    (name) => name.endsWith("_ms") && !NOT_PARTS.has(name),
+  );
+  const layers = partsFor(partColumns.map((name) => name.slice(0, -"_ms".length)))
+    .map((part) => ({ part, values: numbers(`${part.id}_ms`) }))
+    .filter(({ values }) => values.some((value) => value > 0));
+  return {
+    numbers: numbers("step_num"),
+    totals: numbers("step_time_ms"),
+    layers,
+    kept: (source.columns.kept ?? []).map((cell) => cell !== false),
+  };
+}
+
+function readRange(text: string | undefined, steps: number): StepRange {
+  const [from = Number.NaN, to = Number.NaN] = (text ?? "").split("-").map(Number);
+  const valid = from >= 0 && to > from && to < steps;
+  return valid ? [from, to] : [0, steps - 1];
+}
+
+export function OverviewSteps(props: OverviewProps) {
+  const { result, params, onParams } = props;
+  const source = result.step_table;
+  const series = useMemo(() => stepSeries(source), [source]);
+  const binding = useTable(props, "step_table", source);
+  const [whole, setWhole] = useState(false);
+  const range = readRange(params.steps, source.rows);
+  const zoomed = range[1] - range[0] + 1 < source.rows;
+  const onRange = (next: StepRange | null) =>
+    onParams({ ...params, steps: next ? `${next[0]}-${next[1]}` : "" });
+  const { cut } = useMemo(
+    () => readableTop(series.totals.subarray(range[0], range[1] + 1)),
+    [series, range[0], range[1]],
+  );
+  if (source.rows === 0) return null;
+  const controls = (
+    <>
+      {cut > 0 && (
+        <button type="button" class="button" aria-pressed={whole} onClick={() => setWhole(!whole)}>
+          {whole ? "Cut tall steps" : "Show tall steps whole"}
+        </button>
+      )}
+      {zoomed && (
+        <button type="button" class="button" onClick={() => onRange(null)}>
+          All {plural(source.rows, "step")}
+        </button>
+      )}
+    </>
+  );
+  const note = [
+    zoomed ? `${plural(range[1] - range[0] + 1, "step")} of ${source.rows}` : "",
+    cut > 0 && !whole ? `${plural(cut, "step is", "steps are")} taller than the axis (▲)` : "",
+    "drag to zoom",
+  ];
+  return (
+    <ChartFrame
+      title="Step times"
+      note={note.filter(Boolean).join("; ")}
+      file={`${result.session} steps`}
+      controls={controls}
+      table={() => <Grid {...binding} label="Steps" noun={["step", "steps"]} maxRows={12} />}
+    >
+      <StepChart
+        series={series}
+        range={range}
+        onRange={onRange}
+        medianMs={result.steps.count > 0 ? result.steps.time_ms.median : null}
+        whole={whole}
+      />
+      <p class="quiet chart-key">
+        {series.layers.length > 0
+          ? "Colours as in the average step."
+          : "The parts of these steps were not recorded."}
+      </p>
+    </ChartFrame>
+  );
+}

@@ -1,0 +1,48 @@
+/** What a tool's page is given, and the small things every page does with it. */
+
+import type { ComponentType } from "preact";
+import { useMemo } from "preact/hooks";
+import { type ExportFormat, exportUrl } from "../api/client.ts";
+import type { ResultBody, ToolInfo } from "../api/types.ts";
+import type { ColumnarTable } from "../base/columns.ts";
+import { type GridView, viewFromParams, viewToParams } from "../engine/gridview.ts";
+import { subParams, withSubParams } from "../engine/route.ts";
+import { buildTable, type Table } from "../engine/table.ts";
+
+export type Params = Readonly<Record<string, string>>;
+
+export interface ToolPageProps<R extends ResultBody = ResultBody> {
+  readonly tool: ToolInfo;
+  readonly result: R;
+  readonly params: Params;
+  /** Puts new parameters into the address. */
+  readonly onParams: (params: Params) => void;
+  /** The run, host and options the result was asked with, for exports. */
+  readonly query: Params;
+  /** Address of another tool's page for the same run and host; null when there is no such tool. */
+  readonly linkTo: (tool: string) => string | null;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: each page narrows the result to its own tool's type
+export type ToolPage = ComponentType<ToolPageProps<any>>;
+
+export interface TableBinding {
+  readonly table: Table;
+  readonly view: GridView;
+  readonly onView: (view: GridView) => void;
+  readonly exportHref: (format: ExportFormat) => string;
+}
+
+/** A table field of the result, ready for a grid whose state lives in the address. */
+export function useTable(props: ToolPageProps, field: string, source: ColumnarTable): TableBinding {
+  const { tool, params, onParams, query } = props;
+  const table = useMemo(() => buildTable(source, tool.tables[field] ?? []), [source, tool, field]);
+  const state = JSON.stringify(subParams(params, field));
+  const view = useMemo(() => viewFromParams(JSON.parse(state) as Record<string, string>), [state]);
+  return {
+    table,
+    view,
+    onView: (next) => onParams(withSubParams(params, field, viewToParams(next))),
+    exportHref: (format) => exportUrl(tool.id, field, format, query),
+  };
+}

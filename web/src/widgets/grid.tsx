@@ -1,0 +1,184 @@
+/**
+ * A table of any length: sorted, filtered and drawn row by row as it scrolls. It knows kinds of
+ * columns, not tools.
+ */
+
+import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
+import { toTsv } from "../engine/cells.ts";
+import { arrange, defaultOrder, type GridView, isShown, nextOrder } from "../engine/gridview.ts";
+import { NONE_PICKED, pickAll, pickByKey, pickedRows, pickPlace } from "../engine/picked.ts";
+import type { Column, Table } from "../engine/table.ts";
+import { columnWidth } from "../engine/widths.ts";
+import { rowWindow, scrollToRow } from "../engine/window.ts";
+import { GridFoot, GridHead, GridRow } from "./grid_parts.tsx";
+import { GridToolbar } from "./grid_toolbar.tsx";
+import { RowDetails } from "./row_details.tsx";
+
+const ROW_PX = 24;
+const OVERSCAN = 8;
+
+export type ExportHref = (format: "csv" | "json" | "parquet") => string;
+
+export interface GridProps {
+  readonly table: Table;
+  readonly view: GridView;
+  readonly onView: (view: GridView) => void;
+  /** Names the table, for assistive technology. */
+  readonly label: string;
+  /** What a row is: ["op", "ops"]. */
+  readonly noun?: readonly [string, string];
+  readonly exportHref?: ExportHref | undefined;
+  /** Rows in view at most before the table scrolls. */
+  readonly maxRows?: number;
+  /** Without the bar above and the sums below, for a handful of rows. */
+  readonly plain?: boolean;
+}
+
+export function Grid(props: GridProps) {
+  const { table, view, onView, label, plain = false, maxRows = 22 } = props;
+  const { rows, problem } = useMemo(() => arrange(table, view), [table, view]);
+  const columns = useMemo(
+    () => table.columns.filter((column) => isShown(column, view)),
+    [table, view],
+  );
+  const [picked, setPicked] = useState(NONE_PICKED);
+  useEffect(() => setPicked(NONE_PICKED), [rows]);
+  const copied = () => toTsv(columns, pickedRows(picked, rows));
+  const activeRow = rows[picked.active];
+
+  return (
+    <div class="grid-frame">
+      {!plain && (
+        <GridToolbar
+          {...props}
+          shownRows={rows.length}
+          pickedRows={picked.places.size}
+          copyText={copied}
+        />
+      )}
+      {problem && (
+        <p class="grid-problem" role="alert">
+          Not applied: {problem}
+        </p>
+      )}
+      <GridBody
+        label={label}
+        columns={columns}
+        rows={rows}
+        viewportPx={Math.min(maxRows, Math.max(1, rows.length)) * ROW_PX}
+        picked={picked}
+        onPicked={setPicked}
+        copyText={copied}
+        order={view.order ?? defaultOrder(table)}
+        onSort={(name) => {
+          onView({ ...view, order: nextOrder(table, view.order ?? defaultOrder(table), name) });
+        }}
+        sums={!plain}
+      />
+      {!plain && activeRow !== undefined && picked.places.size === 1 && (
+        <RowDetails table={table} row={activeRow} onClose={() => setPicked(NONE_PICKED)} />
+      )}
+    </div>
+  );
+}
+
+interface GridBodyProps {
+  readonly label: string;
+  readonly columns: readonly Column[];
+  readonly rows: Uint32Array;
+  readonly viewportPx: number;
+  readonly picked: typeof NONE_PICKED;
+  readonly onPicked: (picked: typeof NONE_PICKED) => void;
+  readonly copyText: () => string;
+  readonly order: GridView["order"];
+  readonly onSort: (column: string) => void;
+  readonly sums: boolean;
+}
+
+function GridBody(props: GridBodyProps) {
+  const { columns, rows, viewportPx, picked } = props;
+  const scroller = useRef<HTMLDivElement>(null);
+  const [scrollTop, setScrollTop] = useState(0);
+  const id = useId();
+  useEffect(() => {
+    if (scroller.current) scroller.current.scrollTop = 0;
+    setScrollTop(0);
+  }, [rows]);
+  const layout = useMemo(() => tracksOf(columns), [columns]);
+  const span = rowWindow(scrollTop, viewportPx, rows.length, ROW_PX, OVERSCAN);
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (!scroller.current || event.target !== scroller.current) return;
+    const all = event.key === "a" && (event.ctrlKey || event.metaKey);
+    const page = Math.max(1, Math.floor(viewportPx / ROW_PX) - 1);
+    const next = all
+      ? pickAll(rows.length)
+      : event.key === "Escape" && picked.active >= 0
+        ? NONE_PICKED
+        : pickByKey(picked, event.key, event.shiftKey, rows.length, page);
+    if (!next) return;
+    event.preventDefault();
+    props.onPicked(next);
+    if (all || next.active < 0) return;
+    const goal = scrollToRow(next.active, scrollTop, viewportPx, rows.length, ROW_PX);
+    if (goal !== null) scroller.current.scrollTop = goal;
+  };
+  return (
+    <div
+      ref={scroller}
+      class="grid"
+      role="grid"
+      tabIndex={0}
+      aria-label={props.label}
+      aria-rowcount={rows.length + 1}
+      aria-colcount={columns.length}
+      aria-multiselectable="true"
+      aria-activedescendant={picked.active < 0 ? undefined : `${id}-${picked.active}`}
+      style={{ "--viewport": `${viewportPx}px` }}
+      onScroll={(event) => setScrollTop(event.currentTarget.scrollTop)}
+      onKeyDown={onKeyDown}
+      onCopy={(event) => {
+        if (picked.active < 0 || window.getSelection()?.toString()) return;
+        event.clipboardData?.setData("text/plain", props.copyText());
+        event.preventDefault();
+      }}
+    >
+      <div class="grid-inner" role="presentation" style={layout}>
+        <GridHead columns={columns} order={props.order} onSort={props.onSort} />
+        <div role="rowgroup" class="grid-rows" style={{ height: `${span.height}px` }}>
+          <div role="presentation" style={{ transform: `translateY(${span.top}px)` }}>
+            {Array.from(rows.subarray(span.first, span.end), (row, offset) => {
+              const place = span.first + offset;
+              return (
+                <GridRow
+                  key={place}
+                  id={`${id}-${place}`}
+                  columns={columns}
+                  row={row}
+                  place={place}
+                  picked={picked.places.has(place)}
+                  active={place === picked.active}
+                  onPick={(mode) => props.onPicked(pickPlace(picked, place, mode))}
+                />
+              );
+            })}
+          </div>
+        </div>
+        {rows.length === 0 && <p class="grid-none quiet">No row passes the filter.</p>}
+        {props.sums && rows.length > 0 && <GridFoot columns={columns} rows={rows} />}
+      </div>
+    </div>
+  );
+}
+
+/** Widths of the columns: names take what is left, else an empty track does. */
+function tracksOf(columns: readonly Column[]): Record<string, string> {
+  const widths = columns.map((column) => columnWidth(column));
+  const named = columns.some((column) => column.meta.kind === "name");
+  const tracks = columns.map((column, i) =>
+    column.meta.kind === "name" ? `minmax(${widths[i]}px, 1fr)` : `${widths[i]}px`,
+  );
+  return {
+    minWidth: `${widths.reduce((sum, width) => sum + width, 0)}px`,
+    "--tracks": named ? tracks.join(" ") : `${tracks.join(" ")} 1fr`,
+  };
+}

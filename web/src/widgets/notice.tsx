@@ -1,0 +1,48 @@
+/** What stands in the place of content that is not there: why, and what to do about it. */
+
+import type { ComponentChildren } from "preact";
+
+export interface NoticeProps {
+  readonly title: string;
+  readonly children?: ComponentChildren;
+  /** Given under a heading of its own; a snippet or option keeps its line breaks. */
+  readonly remedy?: string;
+  readonly actions?: ComponentChildren;
+}
+
+export function Notice({ title, children, remedy, actions }: NoticeProps) {
+  return (
+    <section class="notice">
+      <h2>{title}</h2>
+      {children}
+      {remedy && (
+        <>
+          <h3>What to do</h3>
+          <pre class="remedy">{remedy}</pre>
+        </>
+      )}
+      {actions && <p class="actions">{actions}</p>}
+    </section>
+  );
+}
+
+export interface ProgressBarProps {
+  readonly label: string;
+  readonly done: number;
+  readonly total: number;
+}
+
+/** Progress of known or unknown extent; the stage is said in words. */
+export function ProgressBar({ label, done, total }: ProgressBarProps) {
+  const known = total > 0;
+  const percent = known ? Math.min(100, Math.round((done / total) * 100)) : undefined;
+  return (
+    <div class="progress">
+      <p role="status">
+        {label}
+        {known && <span class="quiet"> {percent}%</span>}
+      </p>
+      <progress aria-label={label} max={100} value={percent} />
+    </div>
+  );
+}

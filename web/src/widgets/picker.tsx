@@ -1,0 +1,146 @@
+/** A searchable list of choices behind a button, or by itself. */
+
+import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { Popover } from "./popover.tsx";
+
+export interface Choice {
+  readonly id: string;
+  readonly label: string;
+  /** Second, quieter line. */
+  readonly detail?: string;
+  /** Further text the search finds it by. */
+  readonly keywords?: string;
+}
+
+export interface ChoiceListProps {
+  readonly choices: readonly Choice[];
+  readonly current?: string | undefined;
+  /** Names the list for assistive technology, e.g. "Runs". */
+  readonly name: string;
+  readonly placeholder: string;
+  readonly onChoose: (id: string) => void;
+}
+
+/** Choices whose words contain every word typed. */
+function matching(choices: readonly Choice[], typed: string): readonly Choice[] {
+  const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
+  return choices.filter((choice) => {
+    const text = `${choice.label} ${choice.detail ?? ""} ${choice.keywords ?? ""}`.toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
+}
+
+/** A text field over a list box: type to narrow, arrows to move, Enter to choose. */
+export function ChoiceList({ choices, current, name, placeholder, onChoose }: ChoiceListProps) {
+  const [typed, setTyped] = useState("");
+  const start = Math.max(
+    0,
+    choices.findIndex((choice) => choice.id === current),
+  );
+  const [active, setActive] = useState(start);
+  const field = useRef<HTMLInputElement>(null);
+  const list = useRef<HTMLDivElement>(null);
+  const id = useId();
+  const found = matching(choices, typed);
+  const marked = Math.min(active, found.length - 1);
+
+  useEffect(() => field.current?.focus(), []);
+  useEffect(() => {
+    list.current?.querySelector(`[data-index="${marked}"]`)?.scrollIntoView({ block: "nearest" });
+  }, [marked]);
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 }[event.key];
+    if (step !== undefined) {
+      event.preventDefault();
+      setActive(Math.min(found.length - 1, Math.max(0, marked + step)));
+    } else if (event.key === "Enter") {
+      event.preventDefault();
+      const choice = found[marked];
+      if (choice) onChoose(choice.id);
+    }
+  };
+
+  return (
+    <div class="choices">
+      <input
+        ref={field}
+        class="field"
+        type="text"
+        role="combobox"
+        aria-expanded="true"
+        aria-controls={id}
+        aria-activedescendant={found.length > 0 ? `${id}-${marked}` : undefined}
+        aria-label={placeholder}
+        placeholder={placeholder}
+        value={typed}
+        onInput={(event) => {
+          setTyped(event.currentTarget.value);
+          setActive(0);
+        }}
+        onKeyDown={onKeyDown}
+      />
+      <div class="choice-list" role="listbox" id={id} aria-label={name} ref={list} tabIndex={-1}>
+        {found.map((choice, index) => (
+          <div
+            key={choice.id}
+            id={`${id}-${index}`}
+            role="option"
+            tabIndex={-1}
+            data-index={index}
+            class={index === marked ? "choice marked" : "choice"}
+            aria-selected={choice.id === current}
+            onClick={() => onChoose(choice.id)}
+            onPointerMove={() => setActive(index)}
+          >
+            <span class="choice-label">{choice.label}</span>
+            {choice.detail && <span class="choice-detail">{choice.detail}</span>}
+          </div>
+        ))}
+      </div>
+      {found.length === 0 && <p class="quiet choice-none">Nothing matches “{typed}”.</p>}
+    </div>
+  );
+}
+
+export interface PickerProps extends ChoiceListProps {
+  /** What is picked, e.g. "Run". */
+  readonly what: string;
+}
+
+/** The list behind a button that shows the current choice; a single choice is plain text. */
+export function Picker(props: PickerProps) {
+  const current = props.choices.find((choice) => choice.id === props.current);
+  const shown = current?.label ?? "–";
+  if (props.choices.length <= 1) {
+    return (
+      <span class="picked">
+        <span class="quiet">{props.what}</span>{" "}
+        <span class="picked-name" title={shown}>
+          {shown}
+        </span>
+      </span>
+    );
+  }
+  return (
+    <Popover
+      name={`${props.what}: ${shown}. Choose another`}
+      class="picker"
+      label={
+        <>
+          <span class="quiet">{props.what}</span> <span class="picked-name">{shown}</span>
+        </>
+      }
+    >
+      {(close) => (
+        <ChoiceList
+          {...props}
+          onChoose={(id) => {
+            close();
+            props.onChoose(id);
+          }}
+        />
+      )}
+    </Popover>
+  );
+}

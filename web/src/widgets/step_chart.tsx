@@ -1,0 +1,285 @@
+/**
+ * Steps as stacked columns. More steps than pixels share a column, which then shows the slowest of
+ * them, so that no spike is lost. A drag zooms; the arrow keys read the columns out.
+ */
+
+import { useId, useMemo, useRef, useState } from "preact/hooks";
+import { duration, plural } from "../base/format.ts";
+import type { Part } from "../base/parts.ts";
+import { type Bin, slowestBins } from "../engine/bins.ts";
+import { readableTop, stackPaths } from "../engine/stack.ts";
+import { timeTicks } from "../engine/timeaxis.ts";
+import { StepTip } from "./step_tip.tsx";
+import { partFill, Textures } from "./textures.tsx";
+import { useWidth } from "./width.ts";
+
+export interface StepSeries {
+  /** Number of each step as it was recorded. */
+  readonly numbers: ArrayLike<number>;
+  /** Step time, ms. */
+  readonly totals: Float64Array;
+  /** In stacking order; values in ms. */
+  readonly layers: readonly { readonly part: Part; readonly values: Float64Array }[];
+  readonly kept: readonly boolean[];
+}
+
+/** First and last index shown, both included. */
+export type StepRange = readonly [number, number];
+
+export interface StepChartProps {
+  readonly series: StepSeries;
+  readonly range: StepRange;
+  readonly onRange: (range: StepRange | null) => void;
+  readonly medianMs: number | null;
+  /** Show the tallest columns whole, however small the others get. */
+  readonly whole: boolean;
+}
+
+const HEIGHT = 208;
+const TOP = 14;
+const BOTTOM = 22;
+const LEAST_COLUMN_PX = 3;
+const WIDEST_COLUMN_PX = 48;
+
+export interface Geometry {
+  readonly bins: readonly Bin[];
+  readonly left: number;
+  readonly pitch: number;
+  readonly bar: number;
+  readonly top: number;
+  readonly y: (ms: number) => number;
+}
+
+function geometryOf(props: StepChartProps, width: number, left: number, top: number): Geometry {
+  const [from, to] = props.range;
+  const room = width - left - 4;
+  const bins = slowestBins(props.series.totals, from, to, Math.floor(room / LEAST_COLUMN_PX));
+  const pitch = Math.min(WIDEST_COLUMN_PX, room / bins.length);
+  const bar = Math.max(1, pitch - (pitch >= 6 ? 1.5 : pitch >= 4 ? 0.8 : 0.3));
+  const y = (ms: number) => HEIGHT - BOTTOM - (ms / (top || 1)) * (HEIGHT - TOP - BOTTOM);
+  return { bins, left, pitch, bar, top, y };
+}
+
+export function StepChart(props: StepChartProps) {
+  const { series, range, onRange } = props;
+  const box = useRef<HTMLDivElement>(null);
+  const width = useWidth(box, 960);
+  const scope = useId();
+  const [marked, setMarked] = useState(-1);
+  const [drag, setDrag] = useState<readonly [number, number] | null>(null);
+
+  const visible = series.totals.subarray(range[0], range[1] + 1);
+  const highest = useMemo(() => readableTop(visible), [visible]);
+  const top = props.whole ? visible.reduce((a, b) => Math.max(a, b || 0), 0) : highest.top;
+  const ticks = timeTicks(top, 4);
+  const left = Math.max(...ticks.labels.map((label) => label.length)) * 6.6 + 10;
+  const shape = geometryOf(props, width, left, top);
+  const placeAt = (clientX: number) => {
+    const x = clientX - (box.current?.getBoundingClientRect().left ?? 0) - left;
+    return Math.min(shape.bins.length - 1, Math.max(0, Math.floor(x / shape.pitch)));
+  };
+  const zoomTo = (a: number, b: number) => {
+    const first = shape.bins[Math.min(a, b)];
+    const last = shape.bins[Math.max(a, b)];
+    if (first && last && last.last > first.first) onRange([first.first, last.last]);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const last = shape.bins.length - 1;
+    const goals: Readonly<Record<string, number>> = {
+      ArrowRight: marked + 1,
+      ArrowLeft: marked < 0 ? last : marked - 1,
+      Home: 0,
+      End: last,
+    };
+    const goal = goals[event.key];
+    if (goal !== undefined) setMarked(Math.min(last, Math.max(0, goal)));
+    else if (event.key === "Enter" && marked >= 0) zoomTo(marked - 5, marked + 5);
+    else if (event.key === "Escape") onRange(null);
+    else return;
+    event.preventDefault();
+  };
+
+  const bin = shape.bins[marked];
+  return (
+    <div
+      ref={box}
+      class="step-chart"
+      role="group"
+      tabIndex={0}
+      aria-label={`Step times of ${plural(range[1] - range[0] + 1, "step")}. Arrow keys read them out, Enter zooms in, Escape shows all.`}
+      onKeyDown={onKeyDown}
+      onPointerDown={(event) => {
+        if (event.button !== 0) return;
+        box.current?.setPointerCapture(event.pointerId);
+        setDrag([placeAt(event.clientX), placeAt(event.clientX)]);
+      }}
+      onPointerMove={(event) => {
+        const place = placeAt(event.clientX);
+        setMarked(place);
+        if (drag) setDrag([drag[0], place]);
+      }}
+      onPointerUp={() => {
+        if (drag && drag[0] !== drag[1]) zoomTo(drag[0], drag[1]);
+        setDrag(null);
+      }}
+      onPointerLeave={() => setMarked(-1)}
+      onBlur={() => setMarked(-1)}
+    >
+      <StepDrawing
+        {...props}
+        width={width}
+        shape={shape}
+        ticks={ticks}
+        scope={scope}
+        marked={marked}
+        drag={drag}
+      />
+      {bin && (
+        <StepTip
+          series={series}
+          bin={bin}
+          x={left + (marked + 0.5) * shape.pitch}
+          width={width}
+          scope={scope}
+        />
+      )}
+    </div>
+  );
+}
+
+interface StepDrawingProps extends StepChartProps {
+  readonly width: number;
+  readonly shape: Geometry;
+  readonly ticks: ReturnType<typeof timeTicks>;
+  readonly scope: string;
+  readonly marked: number;
+  readonly drag: readonly [number, number] | null;
+}
+
+function StepDrawing(props: StepDrawingProps) {
+  const { series, width, shape, ticks, scope, marked, drag } = props;
+  const { bins, left, pitch, bar, y, top } = shape;
+  const at = (place: number) => left + place * pitch;
+  const parts = series.layers.map((layer) => layer.part);
+  const paths = useMemo(
+    () =>
+      stackPaths(
+        series.layers.map(({ part, values }) => ({ id: part.id, values })),
+        bins,
+        at,
+        bar,
+        y,
+        top,
+      ),
+    [series, props.range, width, top],
+  );
+  const floor = HEIGHT - BOTTOM;
+  return (
+    <svg width={width} height={HEIGHT} aria-hidden="true">
+      <Textures parts={parts} scope={scope} />
+      {ticks.values.map((value, i) => (
+        <g key={value} class="axis">
+          <line x1={left} x2={width} y1={y(value)} y2={y(value)} />
+          <text x={left - 6} y={y(value)} text-anchor="end" dominant-baseline="central">
+            {ticks.labels[i]}
+          </text>
+        </g>
+      ))}
+      {parts.map((part, i) => (
+        <path key={part.id} d={paths[i]} {...partFill(part, scope)} />
+      ))}
+      <CutMarks {...props} />
+      <MedianLine medianMs={props.medianMs} shape={shape} width={width} />
+      <StepAxis series={series} shape={shape} floor={floor} width={width} />
+      {marked >= 0 && (
+        <rect
+          data-screen-only
+          class="step-mark"
+          x={at(marked)}
+          y={TOP}
+          width={pitch}
+          height={floor - TOP}
+        />
+      )}
+      {drag && drag[0] !== drag[1] && (
+        <rect
+          data-screen-only
+          class="step-brush"
+          x={at(Math.min(...drag))}
+          y={TOP}
+          width={(Math.abs(drag[1] - drag[0]) + 1) * pitch}
+          height={floor - TOP}
+        />
+      )}
+    </svg>
+  );
+}
+
+/** A notch over each column that is taller than the axis. */
+function CutMarks({ series, shape }: StepDrawingProps) {
+  const { bins, left, pitch, bar, top, y } = shape;
+  return (
+    <g class="cut-mark">
+      {bins.map((bin, place) => {
+        if (!((series.totals[bin.shown] as number) > top * 1.0001)) return null;
+        const middle = left + place * pitch + bar / 2;
+        return <path key={bin.first} d={`M${middle - 4} ${y(top) - 3}l4 -6l4 6z`} />;
+      })}
+    </g>
+  );
+}
+
+interface MedianLineProps {
+  readonly medianMs: number | null;
+  readonly shape: Geometry;
+  readonly width: number;
+}
+
+function MedianLine({ medianMs, shape, width }: MedianLineProps) {
+  if (medianMs === null || medianMs > shape.top) return null;
+  const label = `median ${duration(medianMs, "ms")}`;
+  const at = shape.y(medianMs);
+  const room = label.length * 6.2 + 10;
+  return (
+    <g class="median">
+      <line x1={shape.left} x2={width} y1={at} y2={at} />
+      <rect x={width - room} y={at - 8} width={room} height={16} rx={2} />
+      <text x={width - 5} y={at} text-anchor="end" dominant-baseline="central">
+        {label}
+      </text>
+    </g>
+  );
+}
+
+interface StepAxisProps {
+  readonly series: StepSeries;
+  readonly shape: Geometry;
+  readonly floor: number;
+  readonly width: number;
+}
+
+function StepAxis({ series, shape, floor, width }: StepAxisProps) {
+  const { bins, left, pitch } = shape;
+  const room = bins.length * pitch;
+  const every = Math.max(1, Math.ceil(bins.length / Math.max(1, Math.floor(room / 64))));
+  return (
+    <g class="axis">
+      <line class="axis-base" x1={left} x2={width} y1={floor} y2={floor} />
+      <text x={left - 6} y={floor + 14} text-anchor="end">
+        step
+      </text>
+      {bins.map((bin, place) =>
+        place % every === 0 ? (
+          <text
+            key={bin.first}
+            x={left + place * pitch + pitch / 2}
+            y={floor + 14}
+            text-anchor="middle"
+          >
+            {series.numbers[bin.first]}
+          </text>
+        ) : null,
+      )}
+    </g>
+  );
+}

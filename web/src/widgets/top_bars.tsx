@@ -1,0 +1,56 @@
+/** The largest rows of a table as horizontal bars. */
+
+import { useRef } from "preact/hooks";
+import { useWidth } from "./width.ts";
+
+export interface TopBar {
+  readonly label: string;
+  readonly value: number;
+  /** The value with its unit. */
+  readonly text: string;
+}
+
+export interface TopBarsProps {
+  readonly bars: readonly TopBar[];
+  readonly label: string;
+}
+
+const ROW = 22;
+const LABEL_CHARACTERS = 38;
+const CHARACTER_PX = 6.7;
+
+export function TopBars({ bars, label }: TopBarsProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const width = useWidth(box, 960);
+  const longest = Math.max(...bars.map((bar) => Math.min(LABEL_CHARACTERS, bar.label.length)));
+  const left = longest * CHARACTER_PX + 12;
+  const right = Math.max(...bars.map((bar) => bar.text.length)) * CHARACTER_PX + 10;
+  const max = Math.max(...bars.map((bar) => bar.value)) || 1;
+  return (
+    <div ref={box}>
+      <svg width={width} height={bars.length * ROW} role="img" aria-label={label} class="top-bars">
+        {bars.map((bar, i) => {
+          const length = Math.max(1, (bar.value / max) * (width - left - right));
+          const middle = i * ROW + ROW / 2;
+          return (
+            <g key={i}>
+              <title>{`${bar.label}: ${bar.text}`}</title>
+              <text x={left - 8} y={middle} text-anchor="end" dominant-baseline="central">
+                {shortened(bar.label)}
+              </text>
+              <rect x={left} y={i * ROW + 4} width={length} height={ROW - 8} class="plain-bar" />
+              <text x={left + length + 6} y={middle} dominant-baseline="central">
+                {bar.text}
+              </text>
+            </g>
+          );
+        })}
+      </svg>
+    </div>
+  );
+}
+
+/** The end of a long name tells more than its start: scopes come first. */
+function shortened(name: string): string {
+  return name.length <= LABEL_CHARACTERS ? name : `…${name.slice(1 - LABEL_CHARACTERS)}`;
+}
