@@ -1,0 +1,288 @@
+"""One HLO module: its computations and the graph of their instructions.
+
+The whole module is walked once for names, ids and edges; what few readers ask for (shapes,
+attributes, source) stays in the instruction's bytes and is read on first use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from stepscope.columns.message import fields, packed_varints
+from stepscope.errors import DecodeError
+from stepscope.tables.hlo.shape import Shape, parse_shape
+
+# xla.PrimitiveType numbers of the element types of 16 bits and fewer that matrix units compute in.
+_LOW_PRECISION = frozenset({10, 16, 19, 20, 23, 24, 25, 26, 27, 28, 29, 32, 33})
+_MATRIX_OPCODES = frozenset({"dot", "convolution", "custom-call"})
+_FUSION_KINDS = {"kLoop": "Loop", "kInput": "Input", "kOutput": "Output", "kCustom": "Custom"}
+# Field numbers of xla.HloInstructionProto.
+_NAME, _OPCODE, _SHAPE, _METADATA, _FUSION_KIND = 1, 2, 3, 7, 11
+_ID, _OPERANDS, _CALLED = 35, 36, 38
+_CUSTOM_CALL_TARGET, _BACKEND_CONFIG = 28, 43
+
+
+@dataclass(frozen=True, eq=False)
+class Instruction:
+    """One HLO instruction.
+
+    Attributes:
+        operand_ids: Ids of its operands, in order.
+        called_ids: Ids of the computations it calls (a fusion's body, a loop's body …).
+        computation_id: The computation it stands in.
+        data: Its HloInstructionProto.
+    """
+
+    name: str
+    opcode: str
+    id: int
+    operand_ids: tuple[int, ...]
+    called_ids: tuple[int, ...]
+    computation_id: int
+    metadata: dict[int, int | bytes] = field(repr=False)
+    shape_proto: bytes = field(repr=False)
+    data: bytes = field(repr=False)
+
+    @property
+    def op_name(self) -> str:
+        """The framework op it came from (``metadata.op_name``), "" when unknown."""
+        return self._text(2)
+
+    @property
+    def op_type(self) -> str:
+        """The type of the framework op, "" when unknown."""
+        return self._text(1)
+
+    @property
+    def deduplicated_name(self) -> str:
+        """The instruction this one repeats, "" when it stands for itself."""
+        return self._text(12)
+
+    @property
+    def source(self) -> str:
+        """``file:line`` of the program, "" when unknown."""
+        file, line = self._text(3), self.metadata.get(4, 0)
+        return f"{file}:{line}" if file else ""
+
+    def _text(self, number: int) -> str:
+        value = self.metadata.get(number, b"")
+        return value.decode("utf-8", "replace") if isinstance(value, bytes) else ""
+
+    @cached_property
+    def shape(self) -> Shape:
+        """Shape of its result."""
+        return parse_shape(self.shape_proto)
+
+    @property
+    def element_type(self) -> int:
+        """``xla.PrimitiveType`` of its result (0 or 13: tuple or unknown)."""
+        return self.shape.element_type
+
+    @cached_property
+    def attributes(self) -> dict[int, list[int | bytes]]:
+        """Every field of its proto by number, undecoded."""
+        found: dict[int, list[int | bytes]] = {}
+        for number, value in fields(self.data):
+            found.setdefault(number, []).append(value)
+        return found
+
+    def message(self, number: int) -> bytes:
+        """An attribute that is a message or text; empty when not set."""
+        value = self.attributes.get(number, [b""])[0]
+        return value if isinstance(value, bytes) else b""
+
+    def ints(self, number: int) -> tuple[int, ...]:
+        """An attribute that is a (repeated) number."""
+        return ints_of(self.attributes.get(number, ()))
+
+    @property
+    def fusion_kind(self) -> str:
+        """ "Loop", "Input", "Output" or "Custom" for a fusion, else ""."""
+        kind = self.message(_FUSION_KIND).decode("utf-8", "replace")
+        return _FUSION_KINDS.get(kind, kind)
+
+    @property
+    def custom_call_target(self) -> str:
+        """What a custom call calls, e.g. ``__cublas$gemm``."""
+        return self.message(_CUSTOM_CALL_TARGET).decode("utf-8", "replace")
+
+    @property
+    def backend_config(self) -> str:
+        """What the backend wrote about it (often JSON)."""
+        return self.message(_BACKEND_CONFIG).decode("utf-8", "replace")
+
+
+def ints_of(values: list[int | bytes] | tuple[()]) -> tuple[int, ...]:
+    """Numbers of a repeated field, packed or not."""
+    found: list[int] = []
+    for value in values:
+        found += [value] if isinstance(value, int) else packed_varints(value)
+    return tuple(found)
+
+
+@dataclass(frozen=True, eq=False)
+class Computation:
+    """One computation: instructions in the order the module lists them."""
+
+    name: str
+    id: int
+    root_id: int
+    instructions: tuple[Instruction, ...] = field(repr=False)
+
+    @property
+    def root(self) -> Instruction:
+        """The instruction whose result is the computation's."""
+        by_id = (one for one in self.instructions if one.id == self.root_id)
+        return next(by_id, self.instructions[-1])
+
+
+@dataclass(frozen=True, eq=False)
+class HloModule:
+    """One compiled program.
+
+    Attributes:
+        instructions: All instructions by name, over all computations.
+        by_id: The same by id.
+        computations: Computations by id, in file order.
+        entry_id: The computation the program starts in.
+        buffer_assignment: The BufferAssignmentProto, empty when the file has none.
+        stack_frames: The StackFrameIndexProto, empty when the file has none.
+    """
+
+    name: str
+    instructions: dict[str, Instruction] = field(repr=False)
+    by_id: dict[int, Instruction] = field(repr=False)
+    computations: dict[int, Computation] = field(repr=False)
+    entry_id: int
+    buffer_assignment: bytes = field(default=b"", repr=False)
+    stack_frames: bytes = field(default=b"", repr=False)
+
+    @property
+    def entry(self) -> Computation | None:
+        """The computation the program starts in."""
+        return self.computations.get(self.entry_id)
+
+    def operands(self, instruction: Instruction) -> Iterator[Instruction]:
+        """The operands the module holds, in order."""
+        return (self.by_id[id_] for id_ in instruction.operand_ids if id_ in self.by_id)
+
+    def called(self, instruction: Instruction) -> Iterator[Computation]:
+        """The computations an instruction calls."""
+        ids = instruction.called_ids
+        return (self.computations[id_] for id_ in ids if id_ in self.computations)
+
+    @cached_property
+    def users(self) -> dict[int, tuple[int, ...]]:
+        """Ids of the instructions that read each instruction."""
+        found: dict[int, list[int]] = {}
+        for one in self.by_id.values():
+            for operand in dict.fromkeys(one.operand_ids):
+                found.setdefault(operand, []).append(one.id)
+        return {id_: tuple(users) for id_, users in found.items()}
+
+    def is_16_bit(self, instruction: Instruction) -> bool:
+        """Whether it computes in 16 bits or fewer: its result, or a matrix op's operands."""
+        if instruction.element_type in _LOW_PRECISION:
+            return True
+        if instruction.opcode not in _MATRIX_OPCODES:
+            return False
+        return any(op.element_type in _LOW_PRECISION for op in self.operands(instruction))
+
+
+def parse_module(proto: bytes) -> HloModule | None:
+    """The module in an HloProto; None when the bytes hold none or are damaged."""
+    module = buffers = b""
+    try:
+        for number, value in fields(proto):
+            if number == 1 and isinstance(value, bytes):
+                module = value
+            elif number == 3 and isinstance(value, bytes):
+                buffers = value
+        return _parse(module, buffers) if module else None
+    except DecodeError:
+        return None
+
+
+def _parse(data: bytes, buffers: bytes) -> HloModule:
+    name, entry_name, stack_frames, entry_id = "", "", b"", 0
+    computations: dict[int, Computation] = {}
+    for number, value in fields(data):
+        if isinstance(value, int):
+            entry_id = value if number == 6 else entry_id
+        elif number == 1:
+            name = value.decode("utf-8", "replace")
+        elif number == 2:
+            entry_name = value.decode("utf-8", "replace")
+        elif number == 3:
+            computation = _parse_computation(value)
+            computations[computation.id] = computation
+        elif number == 17:
+            stack_frames = value
+    if entry_id not in computations:
+        named = (one.id for one in computations.values() if one.name == entry_name)
+        entry_id = next(named, next(reversed(computations), 0))
+    found = [one for computation in computations.values() for one in computation.instructions]
+    return HloModule(
+        name=name,
+        instructions={one.name: one for one in found},
+        by_id={one.id: one for one in found},
+        computations=computations,
+        entry_id=entry_id,
+        buffer_assignment=buffers,
+        stack_frames=stack_frames,
+    )
+
+
+def _parse_computation(data: bytes) -> Computation:
+    name, id_, root = "", 0, 0
+    protos: list[bytes] = []
+    for number, value in fields(data):
+        if isinstance(value, int):
+            id_ = value if number == 5 else id_
+            root = value if number == 6 else root
+        elif number == 1:
+            name = value.decode("utf-8", "replace")
+        elif number == 2:
+            protos.append(value)
+    return Computation(name, id_, root, tuple(_parse_instruction(one, id_) for one in protos))
+
+
+def _parse_instruction(data: bytes, computation_id: int) -> Instruction:
+    name = opcode = ""
+    shape = metadata = b""
+    id_ = 0
+    operands: list[int] = []
+    called: list[int] = []
+    for number, value in fields(data):
+        if isinstance(value, int):
+            if number == _ID:
+                id_ = value
+            elif number == _OPERANDS:
+                operands.append(value)
+            elif number == _CALLED:
+                called.append(value)
+        elif number == _NAME:
+            name = value.decode("utf-8", "replace")
+        elif number == _OPCODE:
+            opcode = value.decode("utf-8", "replace")
+        elif number == _SHAPE:
+            shape = value
+        elif number == _METADATA:
+            metadata = value
+        elif number == _OPERANDS:
+            operands += packed_varints(value)
+        elif number == _CALLED:
+            called += packed_varints(value)
+    return Instruction(
+        name,
+        opcode,
+        id_,
+        tuple(operands),
+        tuple(called),
+        computation_id,
+        dict(fields(metadata)),
+        shape,
+        data,
+    )

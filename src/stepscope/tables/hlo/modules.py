@@ -1,0 +1,66 @@
+"""HLO modules of a host: for each program, what its instructions are and where they came from.
+
+Modules travel as ``Hlo Proto`` stats on ``/host:metadata``. A module is parsed when first asked
+for; a damaged one is treated as absent, since everything else in the profile still stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stepscope.columns import pivot
+from stepscope.columns.space import KIND_BYTES
+from stepscope.schema import names
+from stepscope.tables.hlo.module import HloModule, parse_module
+from stepscope.tables.planes import PlaneKind, planes
+from stepscope.tables.profile import Host, derived
+
+
+class HloModules:
+    """The modules of a host by program id; parsed on first use."""
+
+    def __init__(self, protos: dict[int, bytes]) -> None:
+        self._protos = protos
+        self._parsed: dict[int, HloModule | None] = {}
+
+    def __len__(self) -> int:
+        return len(self._protos)
+
+    def get(self, program_id: int) -> HloModule | None:
+        """The module of a program, None when the file has none (or a damaged one)."""
+        program_id &= (1 << 64) - 1
+        if program_id not in self._parsed:
+            proto = self._protos.get(program_id)
+            self._parsed[program_id] = None if proto is None else parse_module(proto)
+        return self._parsed[program_id]
+
+    def ids(self) -> tuple[int, ...]:
+        """Program ids of the modules the file holds, damaged ones included."""
+        return tuple(self._protos)
+
+    def __iter__(self) -> Iterator[HloModule]:
+        return (module for id_ in self._protos if (module := self.get(id_)) is not None)
+
+
+@derived
+def hlo_modules(host: Host) -> HloModules:
+    """All HLO modules of a host, by program id (as an unsigned 64-bit number)."""
+    space, kinds = host.space, planes(host).plane_kind
+    metadata, stats = space.event_metadata, space.metadata_stats
+    protos: dict[int, bytes] = {}
+    for row in range(len(metadata)):
+        if kinds[metadata.plane[row]] is not PlaneKind.METADATA:
+            continue
+        for stat in range(int(metadata.stat_begin[row]), int(metadata.stat_begin[row + 1])):
+            key = int(stats.key[stat])
+            is_proto = key >= 0 and space.stat_metadata.name[key] == names.HLO_PROTO
+            if is_proto and stats.kind[stat] == KIND_BYTES:
+                proto = pivot.read_bytes(space, stats.value[stat])
+                protos[_program_id(metadata.name[row], int(metadata.id[row]))] = proto
+    return HloModules(protos)
+
+
+def _program_id(name: str, id_: int) -> int:
+    """A module's program id: the number in "jit_f(64)"; the entry's own id when it has none."""
+    inside = name.rpartition("(")[2].rstrip(")")
+    return (int(inside) if inside.lstrip("-").isdigit() else id_) & ((1 << 64) - 1)
