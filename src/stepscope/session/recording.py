@@ -88,27 +88,16 @@ class Recording:
         """What a reader of numbers over these hosts must know about their files."""
         found = []
         for name in names:
-            report = self._files[name].report
-            if report.state == "damaged":
-                found.append(
-                    Diagnostic(
-                        "damaged-file",
-                        "warning",
-                        "The file is damaged; what stands before the damage is shown. "
-                        f"{report.reason}",
-                        name,
-                    )
+            file = self._files[name]
+            if file.report.state == "failed":
+                text = (
+                    f"This host is not in the numbers, its file does not open: {file.report.reason}"
                 )
-            elif report.state == "failed":
-                found.append(
-                    Diagnostic(
-                        "host-missing",
-                        "error",
-                        "This host's file does not open and is not in the numbers: "
-                        f"{report.reason}",
-                        name,
-                    )
-                )
+                found.append(Diagnostic("host-missing", "error", text, name))
+            elif file.contents is not None and file.contents.damage:
+                # Damage inside the XSpace is told with the profile's completeness; this is outside.
+                text = f"{file.contents.damage} What stands before it is shown."
+                found.append(Diagnostic("damaged-file", "error", text, name))
         return tuple(found)
 
     def close(self) -> None:
@@ -162,13 +151,13 @@ def _decode(file: _File, progress: Progress | None) -> None:
         raise
     file.contents = contents
     file.host = Host(source.host, space)
-    damage = contents.damage
+    reasons = [contents.damage] if contents.damage else []
     if space.damage is not None:
-        damage = " ".join(filter(None, (damage, f"{space.damage.reason} ({space.damage.where})")))
-    if damage:
+        reasons.append(f"{space.damage.reason} ({space.damage.where}).")
+    if reasons:
         mend = space.damage.mend if space.damage is not None else "Copy the file again."
         file.report = FileReport(
-            source.path, source.size_bytes, "damaged", damage, mend, "damaged-file"
+            source.path, source.size_bytes, "damaged", " ".join(reasons), mend, "damaged-file"
         )
     else:
         file.report = FileReport(source.path, source.size_bytes, "opened")

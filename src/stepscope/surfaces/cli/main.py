@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 from typing import cast
 
@@ -19,6 +20,7 @@ from stepscope.errors import StepscopeError, UsageError
 # versions and imports click in old ones; the base is the same class either way.
 _CommandLineError = cast("type[Exception]", typer.BadParameter.__mro__[2])
 
+BUG = 1
 INTERRUPTED = 130
 
 
@@ -46,6 +48,16 @@ def run(arguments: list[str]) -> int:
         # The reader (head, less) has enough: that is no failure, but Python would complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except Exception as error:
+        traceback.print_exc()
+        bug = StepscopeError(
+            "This is a bug in Stepscope.",
+            why=f"{type(error).__name__}: {error}",
+            mend="Please report it with the traceback above and `stepscope version -v`.",
+            slug="bug",
+        )
+        fail(bug, arguments)
+        return BUG
 
 
 def fail(error: StepscopeError, arguments: Sequence[str]) -> int:

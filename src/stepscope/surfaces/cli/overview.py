@@ -11,6 +11,7 @@ from stepscope.surfaces.cli.page import Page
 from stepscope.surfaces.cli.render import diagnostics, findings, title_line
 from stepscope.surfaces.format import clean, milliseconds, pad, percent
 
+_NOT_IN_TOP = ("rank", "host_or_device", "tensor_core_eligible", "tensor_core_used")
 _BLOCKS = " ▏▎▍▌▋▊▉█"
 _COLOURS = {
     "compilation": "magenta",
@@ -33,12 +34,13 @@ def overview_lines(result: OverviewPage, columns: int | None, top: int | None) -
     title_line(page, "Overview", result)
     page.blank()
     page.text(clean(result.headline), style="bold")
-    diagnostics(page, result.diagnostics)
+    # What is only informative stands under "Completeness".
+    diagnostics(page, tuple(one for one in result.diagnostics if one.severity != "info"))
     _figures(page, result)
     _average_step(page, result)
     if len(result.top_ops):
         page.heading(f"Top ops by self time · {clean(str(result.top_ops['host_or_device'][0]))}")
-        page.table(result.top_ops, top or None, skip=("rank", "host_or_device"))
+        page.table(result.top_ops, top or None, skip=_NOT_IN_TOP)
     page.heading("What to change")
     findings(page, result.findings, len(RULES))
     if result.next_steps:
@@ -147,10 +149,10 @@ def _environment(page: Page, result: OverviewPage) -> None:
     known = [
         f"{label} {percent(value)}"
         for label, value in (
-            ("host ops on TF", shares.host_tf_op_frac),
-            ("device ops on TF", shares.device_tf_op_frac),
-            ("host eager", shares.host_eager_frac),
-            ("device eager", shares.device_eager_frac),
+            ("ops on the host", shares.host_tf_op_frac),
+            ("on the device", shares.device_tf_op_frac),
+            ("eager on the host", shares.host_eager_frac),
+            ("on the device", shares.device_eager_frac),
         )
         if value is not None
     ]

@@ -28,6 +28,8 @@ _SGR = {
     "cyan": "36",
 }
 _GAP = 2
+# A name can still be told from its neighbours at the first width, just about at the second.
+_GOOD_TEXT = 32
 _MIN_TEXT = 14
 
 
@@ -92,7 +94,8 @@ class Page:
         heads = {name: heading(schema[name][1]) for name in names}
         left = {name: schema[name][1].kind in ("name", "text", "category") for name in names}
         widths = {name: max([width(heads[name]), *map(width, texts[name])]) for name in names}
-        kept = _fit(names, widths, left, None if self.width is None else self.width - 2)
+        wanted = {n for n in names if schema[n][1].kind == "name" or schema[n][1].sort}
+        kept = _fit(names, widths, left, wanted, None if self.width is None else self.width - 2)
         self.line(
             "  ",
             (
@@ -145,28 +148,29 @@ def _styled(text: str, style: str) -> str:
 
 
 def _fit(
-    names: list[str], widths: dict[str, int], left: dict[str, bool], room: int | None
+    names: list[str],
+    widths: dict[str, int],
+    left: dict[str, bool],
+    wanted: set[str],
+    room: int | None,
 ) -> list[str]:
-    """Which columns fit; text columns shrink (in ``widths``) before the last ones go."""
-    kept = list(names)
+    """Which columns fit: text columns shrink (in ``widths``), then the last unwanted ones go."""
+    kept, natural = list(names), dict(widths)
     if room is None:
         return kept
 
-    def total() -> int:
-        return sum(widths[name] for name in kept) + _GAP * (len(kept) - 1)
+    def excess() -> int:
+        return sum(widths[name] for name in kept) + _GAP * (len(kept) - 1) - room
 
-    while total() > room:
-        wide = max((n for n in kept if left[n]), key=lambda n: widths[n], default=None)
-        if wide is not None and widths[wide] > _MIN_TEXT * 2:
-            widths[wide] = max(widths[wide] - (total() - room), _MIN_TEXT * 2)
-        elif len(kept) > 3:
-            kept.pop()
-        elif wide is not None and widths[wide] > _MIN_TEXT:
-            widths[wide] = max(widths[wide] - (total() - room), _MIN_TEXT)
-        elif len(kept) > 1:
-            kept.pop()
-        else:
-            break
+    for floor in (_GOOD_TEXT, _MIN_TEXT):
+        for name in sorted((n for n in kept if left[n]), key=lambda n: -widths[n]):
+            if (over := excess()) > 0 and widths[name] > floor:
+                widths[name] = max(widths[name] - over, floor)
+        expendable = [name for name in kept if name not in wanted]
+        while excess() > 0 and expendable:
+            kept.remove(expendable.pop())
+    for name in kept:  # what the columns that went left over
+        widths[name] = min(natural[name], widths[name] + max(-excess(), 0))
     return kept
 
 
