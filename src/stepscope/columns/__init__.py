@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from stepscope.columns.core import compiled
 from stepscope.columns.decode import decode
+from stepscope.columns.encode import encode, encode_to
 from stepscope.columns.nesting import Nesting, nest, nesting_order, sweep, union_length, union_spans
 from stepscope.columns.pivot import (
     StatColumn,
@@ -40,6 +41,8 @@ __all__ = [
     "Unknown",
     "compiled",
     "decode",
+    "encode",
+    "encode_to",
     "event_stats",
     "metadata_stats_by_name",
     "nest",

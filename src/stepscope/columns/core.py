@@ -36,10 +36,12 @@ def _load(name: str) -> ModuleType:
 
 
 read = _load("read_kernel")
+write = _load("write_kernel")
 nest = _load("nest_kernel")
 gather = _load("gather_kernel")
+pyramid = _load("pyramid_kernel")
 
 
 def compiled() -> bool:
     """Whether the kernels run as machine code."""
-    return all(kernel.is_compiled() for kernel in (read, nest, gather))
+    return all(kernel.is_compiled() for kernel in (read, nest, gather, pyramid))
