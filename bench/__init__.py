@@ -1,0 +1,1 @@
+"""Measurements of Stepscope against the incumbent: ``python3 dev.py bench``."""

@@ -1,0 +1,54 @@
+"""One cold process: its wall time and the most memory it held.
+
+The measuring process must stay small: Linux counts a child's memory from what its parent held
+when it was started, so nothing heavy is imported here.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one process took."""
+
+    wall_s: float
+    peak_mb: float
+
+
+class ProcessFailed(Exception):
+    """A measured command ended with an error; the message holds the end of its output."""
+
+
+def measure(command: Sequence[str], log: Path, env: Mapping[str, str] | None = None) -> Run:
+    """Run a command to its end; its output goes to ``log``.
+
+    Raises:
+        ProcessFailed: Its exit code was not 0.
+    """
+    with log.open("wb") as output:
+        began = time.perf_counter()
+        child = subprocess.Popen(
+            command, stdout=output, stderr=subprocess.STDOUT, env={**os.environ, **(env or {})}
+        )
+        _, status, usage = os.wait4(child.pid, 0)
+        wall_s = time.perf_counter() - began
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode:
+        tail = log.read_text("utf-8", "replace")[-2000:]
+        raise ProcessFailed(f"{' '.join(command[:4])} … ended with {child.returncode}\n{tail}")
+    unit = 1 if sys.platform == "darwin" else 1024  # ru_maxrss is bytes there, kB elsewhere
+    return Run(wall_s, usage.ru_maxrss * unit / 1e6)
+
+
+def middle(runs: Sequence[Run]) -> Run:
+    """The median time and the median peak of several runs."""
+    return Run(median(run.wall_s for run in runs), median(run.peak_mb for run in runs))
