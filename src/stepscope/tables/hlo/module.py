@@ -99,7 +99,7 @@ class Instruction:
 
     @property
     def fusion_kind(self) -> str:
-        """ "Loop", "Input", "Output" or "Custom" for a fusion, else ""."""
+        """Kind of a fusion: "Loop", "Input", "Output" or "Custom"; else ""."""
         kind = self.message(_FUSION_KIND).decode("utf-8", "replace")
         return _FUSION_KINDS.get(kind, kind)
 

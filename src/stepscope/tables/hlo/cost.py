@@ -1,0 +1,308 @@
+"""What an instruction must compute and move: a cost analysis from shapes alone.
+
+FLOPs follow XLA's own count: one per element and arithmetic operation, two per multiply-add of
+a product; exponentials and their like are not FLOPs. Bytes are what a perfect cache would still
+move: each operand read once, each result written once, slices only in the part they touch.
+Recorders on TPUs note their compiler's costs with each op; this serves GPUs and CPUs.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from stepscope.columns.message import fields
+from stepscope.tables.hlo.category import ARITHMETIC, NO_WORK
+from stepscope.tables.hlo.module import Computation, HloModule, Instruction, ints_of
+from stepscope.tables.hlo.shape import TUPLE, Shape
+
+_WINDOW, _CONV_NUMBERS, _DOT = 15, 16, 30
+_SLICES = frozenset({"slice", "dynamic-slice", "gather"})
+_ASYNC_DONE = ("-done", "-update")
+# Costs of these depend on values (trip counts, branches) or on code the module does not hold.
+_UNKNOWN = frozenset({"while", "conditional", "async-start", "infeed", "outfeed"})
+_GEMM_TARGETS = ("gemm", "matmul")
+_CONV_TARGETS = ("__cudnn$conv",)
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """The cost of running an instruction once; NaN where it cannot be known.
+
+    Attributes:
+        flops: Floating-point (or integer) operations.
+        bytes_read: Bytes of operands read.
+        bytes_written: Bytes of results written.
+    """
+
+    flops: float = 0.0
+    bytes_read: float = 0.0
+    bytes_written: float = 0.0
+
+    @property
+    def bytes(self) -> float:
+        """Bytes moved either way."""
+        return self.bytes_read + self.bytes_written
+
+
+NO_COST = Cost()
+UNKNOWN_COST = Cost(math.nan, math.nan, math.nan)
+
+
+class CostAnalysis:
+    """Costs of the instructions of one module, worked out when asked for."""
+
+    def __init__(self, module: HloModule) -> None:
+        self._module = module
+        self._flops: dict[int, float] = {}
+
+    def of(self, instruction: Instruction) -> Cost:
+        """The cost of running an instruction once."""
+        opcode = instruction.opcode
+        if opcode in NO_WORK or opcode.endswith(_ASYNC_DONE):
+            return NO_COST
+        if opcode in _UNKNOWN:
+            return UNKNOWN_COST
+        if opcode == "call":
+            return self._of_call(instruction)
+        read, written = self._bytes(instruction)
+        return Cost(self.flops(instruction), read, written)
+
+    def flops(self, instruction: Instruction) -> float:
+        """FLOPs of running an instruction once, a fusion's or call's body included."""
+        if instruction.id not in self._flops:
+            self._flops[instruction.id] = self._count(instruction)
+        return self._flops[instruction.id]
+
+    def _of_call(self, instruction: Instruction) -> Cost:
+        costs = [
+            self.of(one)
+            for called in self._module.called(instruction)
+            for one in called.instructions
+        ]
+        return Cost(
+            sum(cost.flops for cost in costs),
+            sum(cost.bytes_read for cost in costs),
+            sum(cost.bytes_written for cost in costs),
+        )
+
+    def _count(self, instruction: Instruction) -> float:
+        opcode, out = instruction.opcode, instruction.shape
+        operands = [one.shape for one in self._module.operands(instruction)]
+        if opcode in ARITHMETIC:
+            inner = self._inner_flops(instruction) if opcode == "map" else 1.0
+            return out.elements * inner
+        if opcode in ("fusion", "call"):
+            return self._inner_flops(instruction)
+        if opcode == "dot" and operands:
+            return _dot_flops(out, operands[0], ints_of(_numbers(instruction, _DOT).get(1, ())))
+        if opcode == "convolution" and len(operands) == 2:
+            return convolution_flops(instruction, operands[0], operands[1], out)
+        if opcode == "custom-call":
+            return _custom_call_flops(instruction, operands)
+        return self._count_reduction(instruction, operands)
+
+    def _count_reduction(self, instruction: Instruction, operands: list[Shape]) -> float:
+        """FLOPs of ops that fold elements together with a computation they call."""
+        opcode, out = instruction.opcode, instruction.shape
+        each = self._inner_flops(instruction) or 1.0
+        if opcode == "reduce" and operands:
+            results = len(out.parts) or 1
+            return (operands[0].elements - out.elements / results) * each
+        if opcode == "reduce-window":
+            window = math.prod(size for size, *_rest in _window(instruction))
+            return (window - 1) * out.elements * each / (len(out.parts) or 1)
+        if opcode == "select-and-scatter" and len(operands) > 1:
+            window = math.prod(size for size, *_rest in _window(instruction))
+            return operands[1].elements * (window - 1 + each)
+        if opcode == "scatter" and len(operands) > 2:
+            return operands[-1].elements * each
+        if opcode.startswith(("all-reduce", "reduce-scatter")):
+            return out.elements * each
+        if opcode == "sort" and operands:
+            return operands[0].elements * math.ceil(math.log2(max(operands[0].elements, 1)))
+        if opcode in ("triangular-solve", "cholesky") and operands:
+            extent = operands[0].dimensions[-1] if operands[0].dimensions else 1
+            return out.elements * extent * (1.0 if opcode == "triangular-solve" else 1 / 3)
+        return 0.0
+
+    def _inner_flops(self, instruction: Instruction) -> float:
+        called = self._module.called(instruction)
+        return sum(self.flops(one) for body in called for one in body.instructions)
+
+    def _bytes(self, instruction: Instruction) -> tuple[float, float]:
+        """Bytes read and written."""
+        opcode, out = instruction.opcode, instruction.shape
+        operands = list(self._module.operands(instruction))
+        if opcode in _SLICES:
+            indices = sum(one.shape.bytes for one in operands[1:])
+            return out.bytes + indices, out.bytes
+        if opcode == "dynamic-update-slice" and len(operands) > 1:
+            update = operands[1].shape.bytes
+            return update + sum(one.shape.bytes for one in operands[2:]), update
+        if opcode == "scatter" and len(operands) > 2:
+            updates = operands[-1].shape.bytes
+            return 2.0 * updates + operands[1].shape.bytes, updates
+        if opcode == "fusion":
+            body = next(self._module.called(instruction), None)
+            if body is not None:
+                return self._fusion_reads(body, operands), self._fusion_writes(body)
+        return float(sum(one.shape.bytes for one in operands)), float(out.bytes)
+
+    def _fusion_reads(self, body: Computation, operands: list[Instruction]) -> float:
+        """Each operand once; of those the body only slices, the slices."""
+        parameters = {
+            next(iter(one.ints(9)), 0): one
+            for one in body.instructions
+            if one.opcode == "parameter"
+        }
+        return float(
+            sum(
+                self._read_of(parameters[place]) if place in parameters else one.shape.bytes
+                for place, one in enumerate(operands)
+            )
+        )
+
+    def _read_of(self, parameter: Instruction) -> float:
+        users = [self._module.by_id[id_] for id_ in self._module.users.get(parameter.id, ())]
+        whole, part = parameter.shape.bytes, 0
+        for user in users:
+            first = user.operand_ids[:1] == (parameter.id,)
+            rest = parameter.id in user.operand_ids[1:]
+            if user.opcode in _SLICES and first and not rest:
+                part += user.shape.bytes
+            elif user.opcode != "dynamic-update-slice" or not first or rest:
+                return whole
+        return min(part, whole) if users else 0
+
+    def _fusion_writes(self, body: Computation) -> float:
+        root = body.root
+        written = list(self._module.operands(root)) if root.opcode == "tuple" else [root]
+        return float(sum(self._write_of(one) for one in written))
+
+    def _write_of(self, root: Instruction) -> float:
+        """An update in place writes only the update."""
+        while root.opcode in ("bitcast", "copy") and len(root.operand_ids) == 1:
+            below = self._module.by_id.get(root.operand_ids[0])
+            if below is None or root.opcode == "copy":
+                break
+            root = below
+        if root.opcode == "dynamic-update-slice":
+            updates = list(self._module.operands(root))[1:2]
+            return sum(one.shape.bytes for one in updates)
+        return root.shape.bytes
+
+
+def _dot_flops(out: Shape, left: Shape, contracting: tuple[int, ...]) -> float:
+    inner = math.prod(left.dimensions[d] for d in contracting if d < len(left.dimensions))
+    return 2.0 * out.elements * inner
+
+
+def convolution_flops(instruction: Instruction, left: Shape, right: Shape, out: Shape) -> float:
+    """Two per multiply-add; positions that fall into padding are not counted."""
+    numbers = _numbers(instruction, _CONV_NUMBERS)
+    names = {name: (ints_of(numbers.get(number, ())) or (0,)) for name, number in _CONV.items()}
+    pairs = 1.0
+    for place, (size, stride, low, _high, dilation, base) in enumerate(_window(instruction)):
+        extent = left.dimensions[names["input_spatial"][place]]
+        count = out.dimensions[names["output_spatial"][place]]
+        pairs *= _valid_pairs(extent, count, size, stride, low, dilation, base)
+    features_in = right.dimensions[names["kernel_in"][0]]
+    features_out = out.dimensions[names["output_feature"][0]]
+    batch = out.dimensions[names["output_batch"][0]]
+    return 2.0 * pairs * features_in * features_out * batch
+
+
+_CONV = {
+    "input_spatial": 11,
+    "output_spatial": 12,
+    "kernel_in": 3,
+    "output_feature": 10,
+    "output_batch": 9,
+}
+
+
+def _valid_pairs(
+    extent: int, count: int, size: int, stride: int, low: int, dilation: int, base: int
+) -> int:
+    """(kernel place, output place) pairs of one dimension that read a true input element."""
+    reach = (extent - 1) * base + 1
+    valid = 0
+    for tap in range(size):
+        offset = tap * dilation - low
+        if base == 1:
+            first = max(0, -(offset // stride)) if offset < 0 else 0
+            last = min(count - 1, (reach - 1 - offset) // stride)
+            valid += max(0, last - first + 1)
+        else:
+            places = (place * stride + offset for place in range(count))
+            valid += sum(1 for at in places if 0 <= at < reach and at % base == 0)
+    return valid
+
+
+def _window(instruction: Instruction) -> list[tuple[int, int, int, int, int, int]]:
+    """(size, stride, padding low, padding high, window dilation, base dilation) per dimension."""
+    found = []
+    for number, value in fields(instruction.message(_WINDOW)):
+        if number == 1 and isinstance(value, bytes):
+            one = {n: v for n, v in fields(value) if isinstance(v, int)}
+            low, high = (_signed(one.get(n, 0)) for n in (3, 4))
+            found.append(
+                (
+                    one.get(1, 1),
+                    one.get(2, 1) or 1,
+                    low,
+                    high,
+                    one.get(5, 1) or 1,
+                    one.get(6, 1) or 1,
+                )
+            )
+    return found
+
+
+def _custom_call_flops(instruction: Instruction, operands: list[Shape]) -> float:
+    target, out = instruction.custom_call_target, instruction.shape
+    result = out.parts[0] if out.element_type == TUPLE and out.parts else out
+    if target.startswith(_CONV_TARGETS) and len(operands) >= 2:
+        return _conv_call_flops(instruction, operands, result)
+    if any(word in target.lower() for word in _GEMM_TARGETS) and len(operands) >= 2:
+        contracting = _gemm_contracting(instruction.backend_config)
+        if contracting is not None:
+            return _dot_flops(result, operands[0], contracting)
+    return math.nan
+
+
+def _conv_call_flops(instruction: Instruction, operands: list[Shape], result: Shape) -> float:
+    """Backward convolutions multiply as often as the forward one whose shapes they swap."""
+    target = instruction.custom_call_target
+    if "BackwardInput" in target:
+        return convolution_flops(instruction, result, operands[1], operands[0])
+    if "BackwardFilter" in target:
+        return convolution_flops(instruction, operands[0], result, operands[1])
+    return convolution_flops(instruction, operands[0], operands[1], result)
+
+
+def _gemm_contracting(config: str) -> tuple[int, ...] | None:
+    """The left operand's contracting dimensions from a GPU backend config (JSON)."""
+    try:
+        found: Any = json.loads(config)
+    except ValueError:
+        return None
+    gemm = found.get("gemm_backend_config", found) if isinstance(found, dict) else {}
+    numbers = gemm.get("dot_dimension_numbers") if isinstance(gemm, dict) else None
+    if not isinstance(numbers, dict):
+        return None
+    return tuple(int(one) for one in numbers.get("lhs_contracting_dimensions", ()))
+
+
+def _numbers(instruction: Instruction, field: int) -> dict[int, list[int | bytes]]:
+    found: dict[int, list[int | bytes]] = {}
+    for number, value in fields(instruction.message(field)):
+        found.setdefault(number, []).append(value)
+    return found
+
+
+def _signed(value: int) -> int:
+    return value - (1 << 64) if value >= 1 << 63 else value

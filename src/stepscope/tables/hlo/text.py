@@ -1,0 +1,102 @@
+"""HLO text of one instruction, as the compiler's own dumps write it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stepscope.columns.message import fields
+from stepscope.tables.hlo.module import HloModule, Instruction, ints_of
+
+_DIMENSIONS, _TUPLE_INDEX, _PARAMETER, _COMPARISON, _CHANNEL = 14, 13, 9, 63, 26
+_SLICE, _DYNAMIC_SLICE_SIZES, _DOT = 17, 20, 30
+_WITH_DIMENSIONS = frozenset(
+    {
+        "all-gather",
+        "all-to-all",
+        "broadcast",
+        "concatenate",
+        "iota",
+        "reduce",
+        "reduce-scatter",
+        "reverse",
+        "sort",
+        "transpose",
+    }
+)
+_DOT_TEXT = (
+    (3, "lhs_batch_dims"),
+    (1, "lhs_contracting_dims"),
+    (4, "rhs_batch_dims"),
+    (2, "rhs_contracting_dims"),
+)
+
+
+def expression(module: HloModule, instruction: Instruction) -> str:
+    """The instruction in HLO text, without metadata and backend configuration."""
+    operands = ", ".join(f"{one.shape} %{one.name}" for one in module.operands(instruction))
+    if instruction.opcode == "parameter":
+        operands = str(next(iter(instruction.ints(_PARAMETER)), 0))
+    elif instruction.opcode == "constant":
+        operands = "…"
+    head = f"%{instruction.name} = {instruction.shape} {instruction.opcode}({operands})"
+    return ", ".join([head, *_attributes(module, instruction)])
+
+
+def _attributes(module: HloModule, instruction: Instruction) -> Iterator[str]:
+    opcode = instruction.opcode
+    if opcode in _WITH_DIMENSIONS:
+        yield f"dimensions={_braces(instruction.ints(_DIMENSIONS))}"
+    elif opcode == "get-tuple-element":
+        yield f"index={next(iter(instruction.ints(_TUPLE_INDEX)), 0)}"
+    elif opcode == "compare":
+        yield f"direction={instruction.message(_COMPARISON).decode('utf-8', 'replace')}"
+    elif opcode == "slice":
+        yield f"slice={{{', '.join(_slices(instruction))}}}"
+    elif opcode == "dynamic-slice":
+        yield f"dynamic_slice_sizes={_braces(instruction.ints(_DYNAMIC_SLICE_SIZES))}"
+    elif opcode == "dot":
+        yield from _dot(instruction)
+    if channel := next(iter(instruction.ints(_CHANNEL)), 0):
+        yield f"channel_id={channel}"
+    if opcode == "fusion":
+        yield f"kind=k{instruction.fusion_kind}"
+    yield from _calls(module, instruction)
+    if opcode == "custom-call":
+        yield f'custom_call_target="{instruction.custom_call_target}"'
+
+
+def _calls(module: HloModule, instruction: Instruction) -> Iterator[str]:
+    called = [f"%{one.name}" for one in module.called(instruction)]
+    if not called:
+        return
+    if instruction.opcode == "while" and len(called) == 2:
+        body, condition = called
+        yield f"condition={condition}"
+        yield f"body={body}"
+    elif instruction.opcode == "conditional":
+        yield f"branch_computations={{{', '.join(called)}}}"
+    elif len(called) == 1:
+        enclosing = instruction.opcode in ("fusion", "async-start", "custom-call")
+        yield f"{'calls' if enclosing else 'to_apply'}={called[0]}"
+    else:
+        yield f"calls={{{', '.join(called)}}}"
+
+
+def _dot(instruction: Instruction) -> Iterator[str]:
+    numbers: dict[int, list[int | bytes]] = {}
+    for number, value in fields(instruction.message(_DOT)):
+        numbers.setdefault(number, []).append(value)
+    for number, word in _DOT_TEXT:
+        if number in numbers:
+            yield f"{word}={_braces(ints_of(numbers[number]))}"
+
+
+def _slices(instruction: Instruction) -> Iterator[str]:
+    for item in instruction.attributes.get(_SLICE, ()):
+        found = dict(fields(item)) if isinstance(item, bytes) else {}
+        stride = found.get(3, 1)
+        yield f"[{found.get(1, 0)}:{found.get(2, 0)}{f':{stride}' if stride != 1 else ''}]"
+
+
+def _braces(numbers: tuple[int, ...]) -> str:
+    return f"{{{','.join(map(str, numbers))}}}"
