@@ -25,7 +25,7 @@ export function About({ run, tools }: AboutProps) {
         <p class="quiet">Opened by Stepscope {info.version}.</p>
       </header>
       <section>
-        <h2>Run</h2>
+        <h2>Recording</h2>
         <Facts
           facts={[
             { label: "Name", value: run.name },

@@ -57,9 +57,14 @@ export function isNumeric(kind: Kind): boolean {
   return NUMERIC.has(kind);
 }
 
+/** Whether each row holds the sum of all rows before it. */
+export function isCumulative(column: ColumnMeta): boolean {
+  return /cumulative/i.test(column.label);
+}
+
 /** Whether a sum of this column means something. */
 export function isSummable(column: ColumnMeta): boolean {
-  if (column.kind === "ratio") return !/cumulative|intensity/i.test(column.label);
+  if (column.kind === "ratio") return !isCumulative(column) && /share/i.test(column.label);
   const additive = column.kind === "count" || column.kind === "time" || column.kind === "bytes";
   return additive && !/average|mean|min|max|start|end|peak/i.test(column.label);
 }

@@ -7,12 +7,17 @@ export interface Part {
   /** Name of the colour token: `var(--part-<colour>)`, text on it `var(--on-<colour>)`. */
   readonly colour: string;
   /** Texture over the colour, for parts that share a hue. */
-  readonly pattern: "solid" | "hatch" | "dots";
+  readonly pattern: "solid" | "hatch";
 }
 
 /** In stacking order, bottom or left first: what the machine is bought for, then what delays it. */
 export const PARTS: readonly Part[] = [
-  { id: "device_compute_16", label: "Device compute, 16-bit", colour: "device", pattern: "dots" },
+  {
+    id: "device_compute_16",
+    label: "Device compute, 16-bit",
+    colour: "device-16",
+    pattern: "solid",
+  },
   { id: "device_compute_32", label: "Device compute, 32-bit", colour: "device", pattern: "solid" },
   { id: "collectives", label: "Collectives", colour: "collectives", pattern: "solid" },
   { id: "device_to_device", label: "Device to device", colour: "collectives", pattern: "hatch" },
@@ -46,13 +51,13 @@ export function partsFor(ids: Iterable<string>): Part[] {
   return [...known, ...[...given].filter((id) => !names.has(id)).map(partOf)];
 }
 
-/** Names of what a step is bound by, as they stand in a sentence, with the parts they comprise. */
+/** What a step can be bound by: its short name, and the colour of the part it is about. */
 export const BOUNDS: Readonly<Record<string, { label: string; colour: string }>> = {
   input: { label: "Input", colour: "input" },
   output: { label: "Output", colour: "output" },
   kernel_launch: { label: "Kernel launch", colour: "launch" },
-  host: { label: "Host compute", colour: "host" },
-  device: { label: "Device compute", colour: "device" },
+  host: { label: "Host", colour: "host" },
+  device: { label: "Device", colour: "device" },
   collectives: { label: "Collectives", colour: "collectives" },
   compilation: { label: "Compilation", colour: "compile" },
   balanced: { label: "Nothing alone", colour: "other" },

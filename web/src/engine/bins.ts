@@ -1,5 +1,7 @@
 /** More steps than pixels: which step a bar stands for. */
 
+import { ticks } from "d3-array";
+
 export interface Bin {
   /** First and last index it covers, both included. */
   readonly first: number;
@@ -30,4 +32,29 @@ export function slowestBins(
     bins.push({ first, last, shown });
   }
   return bins;
+}
+
+/**
+ * The bins that hold round step numbers, for the labels of an axis.
+ *
+ * @param numbers the step number of each index, rising
+ * @param about how many labels there is room for
+ */
+export function numberedBins(
+  bins: readonly Bin[],
+  numbers: ArrayLike<number>,
+  about: number,
+): { place: number; number: number }[] {
+  const first = numbers[bins[0]?.first ?? 0] as number;
+  const last = numbers[bins.at(-1)?.last ?? 0] as number;
+  const wanted = ticks(first, last, about).filter(Number.isInteger);
+  const found: { place: number; number: number }[] = [];
+  let place = 0;
+  for (const number of wanted) {
+    while (place < bins.length && (numbers[(bins[place] as Bin).last] as number) < number)
+      place += 1;
+    const bin = bins[place];
+    if (bin && (numbers[bin.first] as number) <= number) found.push({ place, number });
+  }
+  return found;
 }

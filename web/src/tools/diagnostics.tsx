@@ -3,7 +3,7 @@
 import type { Diagnostic } from "../api/types.ts";
 
 const WEIGHT = { error: 0, warning: 1, info: 2 } as const;
-const MARK = { error: "Error", warning: "Careful", info: "Note" } as const;
+const MARK = { error: "Error", warning: "Warning", info: "Note" } as const;
 
 export function Diagnostics({ diagnostics }: { diagnostics: readonly Diagnostic[] }) {
   if (diagnostics.length === 0) return null;

@@ -1,7 +1,8 @@
 /** What to change, by what it saves; and where to look next. */
 
-import type { Finding } from "../api/results.ts";
+import type { Finding, OverviewPage } from "../api/results.ts";
 import { duration, percent } from "../base/format.ts";
+import { partOf } from "../base/parts.ts";
 import type { OverviewProps } from "./overview.tsx";
 
 export function OverviewActions(props: OverviewProps) {
@@ -19,10 +20,7 @@ export function OverviewActions(props: OverviewProps) {
           ))}
         </ol>
       ) : (
-        <p>
-          No rule of advice found anything to change. Checked: input wait, kernel launches, idle
-          device time, precision and compilation, as far as this profile recorded them.
-        </p>
+        <NothingFound result={props.result} />
       )}
       {nextSteps.length > 0 && (
         <>
@@ -35,6 +33,23 @@ export function OverviewActions(props: OverviewProps) {
         </>
       )}
     </section>
+  );
+}
+
+/** No advice is an answer too: it names what the step's time goes to instead. */
+function NothingFound({ result }: { result: OverviewPage }) {
+  const parts = Object.entries(result.breakdown_ms)
+    .flatMap(([id, ms]) => (ms === null || ms <= 0 ? [] : [{ label: partOf(id).label, ms }]))
+    .sort((a, b) => b.ms - a.ms)
+    .slice(0, 3);
+  return (
+    <p>
+      No rule of advice found a saving in this profile.
+      {parts.length > 0 &&
+        ` The largest parts of the step are ${parts
+          .map(({ label, ms }) => `${label.toLowerCase()} (${duration(ms, "ms")})`)
+          .join(", ")}.`}
+    </p>
   );
 }
 

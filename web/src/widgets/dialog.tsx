@@ -16,6 +16,8 @@ export function Dialog({ title, class: extra = "", onClose, children }: DialogPr
 
   useEffect(() => {
     dialog.current?.showModal();
+    // showModal() focuses the first control, which is the one that closes.
+    dialog.current?.querySelector("input")?.focus();
   }, []);
 
   return (

@@ -8,13 +8,15 @@ import { toTsv } from "../engine/cells.ts";
 import { arrange, defaultOrder, type GridView, isShown, nextOrder } from "../engine/gridview.ts";
 import { NONE_PICKED, pickAll, pickByKey, pickedRows, pickPlace } from "../engine/picked.ts";
 import type { Column, Table } from "../engine/table.ts";
-import { columnWidth } from "../engine/widths.ts";
+import { columnWidth, type Measure } from "../engine/widths.ts";
 import { rowWindow, scrollToRow } from "../engine/window.ts";
 import { GridFoot, GridHead, GridRow } from "./grid_parts.tsx";
 import { GridToolbar } from "./grid_toolbar.tsx";
+import { textWidth } from "./measure.ts";
 import { RowDetails } from "./row_details.tsx";
 
 const ROW_PX = 24;
+const HEAD_AND_FOOT_PX = 70;
 const OVERSCAN = 8;
 
 export type ExportHref = (format: "csv" | "json" | "parquet") => string;
@@ -119,7 +121,9 @@ function GridBody(props: GridBodyProps) {
     event.preventDefault();
     props.onPicked(next);
     if (all || next.active < 0) return;
-    const goal = scrollToRow(next.active, scrollTop, viewportPx, rows.length, ROW_PX);
+    // A horizontal scroll bar takes its room from the rows.
+    const seenPx = Math.min(viewportPx, scroller.current.clientHeight - HEAD_AND_FOOT_PX);
+    const goal = scrollToRow(next.active, scrollTop, seenPx, rows.length, ROW_PX);
     if (goal !== null) scroller.current.scrollTop = goal;
   };
   return (
@@ -170,9 +174,12 @@ function GridBody(props: GridBodyProps) {
   );
 }
 
+const measure: Measure = (text, as) =>
+  textWidth(text, as === "cell" ? "normal" : "bold", as === "heading" ? 12 : 13);
+
 /** Widths of the columns: names take what is left, else an empty track does. */
 function tracksOf(columns: readonly Column[]): Record<string, string> {
-  const widths = columns.map((column) => columnWidth(column));
+  const widths = columns.map((column) => columnWidth(column, measure));
   const named = columns.some((column) => column.meta.kind === "name");
   const tracks = columns.map((column, i) =>
     column.meta.kind === "name" ? `minmax(${widths[i]}px, 1fr)` : `${widths[i]}px`,

@@ -5,6 +5,7 @@ import { MISSING } from "../base/format.ts";
 import { cellText, headingText, sumText } from "../engine/cells.ts";
 import type { Order } from "../engine/gridview.ts";
 import type { Column, NumberColumn } from "../engine/table.ts";
+import { hasBar } from "../engine/widths.ts";
 
 function cellClass(column: Column): string {
   return `cell ${isNumeric(column.meta.kind) ? "numeric" : ""} kind-${column.meta.kind}`;
@@ -88,7 +89,7 @@ function GridCell({ column, row, index }: { column: Column; row: number; index: 
       class={text === MISSING ? `${cellClass(column)} missing` : cellClass(column)}
       title={long ? text : undefined}
     >
-      {column.meta.kind === "ratio" && column.type === "number" && (
+      {column.type === "number" && hasBar(column) && (
         <InlineBar column={column} value={column.values[row] as number} />
       )}
       <span class="cell-text">{text}</span>

@@ -2,7 +2,7 @@
 
 import { arc, pie } from "d3-shape";
 import { useId, useState } from "preact/hooks";
-import { percent } from "../base/format.ts";
+import { count as grouped, percent } from "../base/format.ts";
 import type { Sectors } from "../engine/sectors.ts";
 
 export interface RingProps {
@@ -83,6 +83,6 @@ function withOther(sectors: Sectors, noun: readonly [string, string]): RingItem[
   const items = sectors.sectors.map((share, index) => ({ ...share, tone: `tone-${index + 1}` }));
   const { value, count } = sectors.other;
   if (count === 0) return items;
-  const label = `${count} other ${count === 1 ? noun[0] : noun[1]}`;
+  const label = `${grouped(count)} other ${count === 1 ? noun[0] : noun[1]}`;
   return [...items, { label, value, tone: "tone-other" }];
 }

@@ -3,6 +3,7 @@
 import { useId, useRef } from "preact/hooks";
 import { duration, percent } from "../base/format.ts";
 import type { Part } from "../base/parts.ts";
+import { textWidth } from "./measure.ts";
 import { partFill, Swatch, Textures } from "./textures.tsx";
 import { useWidth } from "./width.ts";
 
@@ -20,7 +21,6 @@ export interface StackBarProps {
 }
 
 const HEIGHT = 36;
-const CHARACTER_PX = 6.6;
 
 export function StackBar({ items, totalMs }: StackBarProps) {
   const scope = useId();
@@ -72,7 +72,7 @@ function BarLabel({
   width: number;
 }) {
   const whole = `${part.label} ${text}`;
-  const fits = (label: string) => label.length * CHARACTER_PX + 16 <= width;
+  const fits = (label: string) => textWidth(label, "bold", 12) + 16 <= width;
   const label = fits(whole) ? whole : fits(text) ? text : "";
   if (!label) return null;
   return (
@@ -81,7 +81,7 @@ function BarLabel({
         <rect
           x={x + 5}
           y={9}
-          width={label.length * CHARACTER_PX + 6}
+          width={textWidth(label, "bold", 12) + 6}
           height={18}
           rx={2}
           class={`fill-${part.colour}`}

@@ -6,9 +6,10 @@
 import { useId, useMemo, useRef, useState } from "preact/hooks";
 import { duration, plural } from "../base/format.ts";
 import type { Part } from "../base/parts.ts";
-import { type Bin, slowestBins } from "../engine/bins.ts";
+import { type Bin, numberedBins, slowestBins } from "../engine/bins.ts";
 import { readableTop, stackPaths } from "../engine/stack.ts";
 import { timeTicks } from "../engine/timeaxis.ts";
+import { textWidth } from "./measure.ts";
 import { StepTip } from "./step_tip.tsx";
 import { partFill, Textures } from "./textures.tsx";
 import { useWidth } from "./width.ts";
@@ -39,7 +40,9 @@ const HEIGHT = 208;
 const TOP = 14;
 const BOTTOM = 22;
 const LEAST_COLUMN_PX = 3;
-const WIDEST_COLUMN_PX = 48;
+const WIDEST_COLUMN_PX = 96;
+/** Room on the right for the name of the median line. */
+const MEDIAN_PX = 62;
 
 export interface Geometry {
   readonly bins: readonly Bin[];
@@ -50,9 +53,15 @@ export interface Geometry {
   readonly y: (ms: number) => number;
 }
 
-function geometryOf(props: StepChartProps, width: number, left: number, top: number): Geometry {
+function geometryOf(
+  props: StepChartProps,
+  width: number,
+  left: number,
+  right: number,
+  top: number,
+): Geometry {
   const [from, to] = props.range;
-  const room = width - left - 4;
+  const room = width - left - right;
   const bins = slowestBins(props.series.totals, from, to, Math.floor(room / LEAST_COLUMN_PX));
   const pitch = Math.min(WIDEST_COLUMN_PX, room / bins.length);
   const bar = Math.max(1, pitch - (pitch >= 6 ? 1.5 : pitch >= 4 ? 0.8 : 0.3));
@@ -72,8 +81,9 @@ export function StepChart(props: StepChartProps) {
   const highest = useMemo(() => readableTop(visible), [visible]);
   const top = props.whole ? visible.reduce((a, b) => Math.max(a, b || 0), 0) : highest.top;
   const ticks = timeTicks(top, 4);
-  const left = Math.max(...ticks.labels.map((label) => label.length)) * 6.6 + 10;
-  const shape = geometryOf(props, width, left, top);
+  const left = Math.max(...ticks.labels.map((label) => textWidth(label, "normal", 12))) + 10;
+  const right = props.medianMs === null ? 4 : MEDIAN_PX;
+  const shape = geometryOf(props, width, left, right, top);
   const placeAt = (clientX: number) => {
     const x = clientX - (box.current?.getBoundingClientRect().left ?? 0) - left;
     return Math.min(shape.bins.length - 1, Math.max(0, Math.floor(x / shape.pitch)));
@@ -237,15 +247,17 @@ interface MedianLineProps {
 
 function MedianLine({ medianMs, shape, width }: MedianLineProps) {
   if (medianMs === null || medianMs > shape.top) return null;
-  const label = `median ${duration(medianMs, "ms")}`;
   const at = shape.y(medianMs);
-  const room = label.length * 6.2 + 10;
+  const end = width - MEDIAN_PX + 4;
   return (
     <g class="median">
-      <line x1={shape.left} x2={width} y1={at} y2={at} />
-      <rect x={width - room} y={at - 8} width={room} height={16} rx={2} />
-      <text x={width - 5} y={at} text-anchor="end" dominant-baseline="central">
-        {label}
+      <line class="halo" x1={shape.left} x2={end} y1={at} y2={at} />
+      <line x1={shape.left} x2={end} y1={at} y2={at} />
+      <text x={end + 4} y={at - 2}>
+        median
+      </text>
+      <text x={end + 4} y={at + 12}>
+        {duration(medianMs, "ms")}
       </text>
     </g>
   );
@@ -260,26 +272,26 @@ interface StepAxisProps {
 
 function StepAxis({ series, shape, floor, width }: StepAxisProps) {
   const { bins, left, pitch } = shape;
-  const room = bins.length * pitch;
-  const every = Math.max(1, Math.ceil(bins.length / Math.max(1, Math.floor(room / 64))));
+  const about = Math.max(2, Math.floor((bins.length * pitch) / 90));
   return (
     <g class="axis">
       <line class="axis-base" x1={left} x2={width} y1={floor} y2={floor} />
-      <text x={left - 6} y={floor + 14} text-anchor="end">
+      <text x={left - 6} y={floor + 15} text-anchor="end">
         step
       </text>
-      {bins.map((bin, place) =>
-        place % every === 0 ? (
+      {numberedBins(bins, series.numbers, about).map(({ place, number }) => {
+        const middle = left + (place + 0.5) * pitch;
+        return (
           <text
-            key={bin.first}
-            x={left + place * pitch + pitch / 2}
-            y={floor + 14}
-            text-anchor="middle"
+            key={place}
+            x={Math.max(left, middle)}
+            y={floor + 15}
+            text-anchor={middle < left + 16 ? "start" : "middle"}
           >
-            {series.numbers[bin.first]}
+            {number}
           </text>
-        ) : null,
-      )}
+        );
+      })}
     </g>
   );
 }

@@ -14,7 +14,7 @@ export interface StepTipProps {
   readonly scope: string;
 }
 
-const TIP_PX = 232;
+const TIP_PX = 268;
 
 export function StepTip({ series, bin, x, width, scope }: StepTipProps) {
   const step = bin.shown;

@@ -15,14 +15,10 @@ export function Textures({ parts, scope }: { parts: readonly Part[]; scope: stri
             width="6"
             height="6"
             patternUnits="userSpaceOnUse"
-            patternTransform={part.pattern === "hatch" ? "rotate(45)" : undefined}
+            patternTransform="rotate(45)"
           >
             <rect width="6" height="6" class={`fill-${part.colour}`} />
-            {part.pattern === "hatch" ? (
-              <rect width="1.5" height="6" class="texture" />
-            ) : (
-              <circle cx="3" cy="3" r="0.9" class="texture" />
-            )}
+            <rect width="1.5" height="6" class="texture" />
           </pattern>
         ))}
     </defs>

@@ -1,6 +1,7 @@
 /** The largest rows of a table as horizontal bars. */
 
 import { useRef } from "preact/hooks";
+import { textWidth } from "./measure.ts";
 import { useWidth } from "./width.ts";
 
 export interface TopBar {
@@ -17,14 +18,12 @@ export interface TopBarsProps {
 
 const ROW = 22;
 const LABEL_CHARACTERS = 38;
-const CHARACTER_PX = 6.7;
 
 export function TopBars({ bars, label }: TopBarsProps) {
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box, 960);
-  const longest = Math.max(...bars.map((bar) => Math.min(LABEL_CHARACTERS, bar.label.length)));
-  const left = longest * CHARACTER_PX + 12;
-  const right = Math.max(...bars.map((bar) => bar.text.length)) * CHARACTER_PX + 10;
+  const left = Math.max(...bars.map((bar) => textWidth(shortened(bar.label), "normal", 12))) + 12;
+  const right = Math.max(...bars.map((bar) => textWidth(bar.text, "normal", 12))) + 10;
   const max = Math.max(...bars.map((bar) => bar.value)) || 1;
   return (
     <div ref={box}>
