@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from stepscope.analysis import framework_op_stats, overview_page
+from stepscope.analysis import (
+    framework_op_stats,
+    input_pipeline_analyzer,
+    kernel_stats,
+    overview_page,
+)
 from stepscope.registry import Tool
 
 # The order here is the order in every menu.
 TOOLS: tuple[Tool, ...] = (
     overview_page.TOOL,
+    input_pipeline_analyzer.TOOL,
     framework_op_stats.TOOL,
+    kernel_stats.TOOL,
 )

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from stepscope.analysis.framework_op_stats import FrameworkOpStats
+    from stepscope.analysis.input_pipeline_analyzer import InputPipelineAnalyzer
     from stepscope.analysis.overview_page import OverviewPage
     from stepscope.result import Result
 
@@ -23,6 +24,24 @@ class ToolMethods(ABC):
     def overview_page(self) -> OverviewPage:
         """What limits this run, where an average step goes, and the ops that take the time."""
         return cast("OverviewPage", self.run("overview_page"))
+
+    def input_pipeline_analyzer(
+        self,
+        *,
+        instances: Literal["separate", "merged"] = "separate",
+    ) -> InputPipelineAnalyzer:
+        """How much of the step waits for input, and where the host spends the time to bring it.
+
+        Args:
+            instances: Repeated or interleaved instances of one iterator: separate rows, or merged.
+        """
+        return cast(
+            "InputPipelineAnalyzer",
+            self.run(
+                "input_pipeline_analyzer",
+                instances=instances,
+            ),
+        )
 
     def framework_op_stats(
         self,

@@ -23,16 +23,17 @@ from stepscope.tables.profile import Host, derived
 class Work(IntEnum):
     """Kinds of work, in order of precedence: where spans overlap, the larger value names the time.
 
-    The order is the incumbent's (reference §2.5): input outranks collectives so that an
-    all-reduce stalled by input counts as input, and device compute outranks everything, so that
-    time hidden behind it costs nothing.
+    The order is the incumbent's (reference §2.5) but for one pair: input outranks collectives, so
+    that an all-reduce stalled by input counts as input; device compute outranks everything, so
+    that time hidden behind it costs nothing; and a copy to the device outranks the launching of
+    what comes next, because the device is busy with it.
     """
 
     NOTHING = 0
     HOST_COMPUTE = 1
     COMPILE = 6
-    HOST_TO_DEVICE = 8
-    LAUNCH = 9
+    LAUNCH = 8
+    HOST_TO_DEVICE = 9
     COLLECTIVE = 10
     INPUT_WAIT = 11
     DEVICE_TO_DEVICE = 12
@@ -58,8 +59,13 @@ _WRAPPERS = (
     names.KERAS_BATCH,
     *names.MEMORY_EVENTS,
 )
-_INPUT = re.compile(
-    r"IteratorGetNext|enumerate\(DataLoader\)|_MultiProcessingDataLoaderIter|_SingleProcessDataLoaderIter"
+# Spans in which a program asks a loader for its next batch: PyTorch's own, and the names people
+# give to the annotation around ``next(batches)``.
+_DATA_LOADER = re.compile(
+    r"enumerate\(DataLoader\)|_MultiProcessingDataLoaderIter|_SingleProcessDataLoaderIter|"
+    r"next\(|[\w.]*__next__$|data[ _]?load(ing|er)?$|"
+    r"(next|load|get|fetch|read)[ _](next[ _])?(batch|data|input)",
+    re.I,
 )
 _COMPILE = re.compile(
     r"backend_compile|trace_to_jaxpr|lower_sharding_computation|XlaCompil|::Compile\b|"
@@ -123,7 +129,7 @@ def work_of_name(name: str, *, has_gpu: bool) -> Work:
     """The work a host event of this name stands for."""
     if name.startswith(_WRAPPERS):
         return Work.NOTHING
-    if _INPUT.match(name):
+    if name.startswith(names.ITERATOR_GET_NEXT) or is_data_loader(name):
         return Work.INPUT_WAIT
     if has_gpu and _LAUNCH.search(name):
         return Work.LAUNCH
@@ -134,6 +140,11 @@ def work_of_name(name: str, *, has_gpu: bool) -> Work:
     if _FROM_DEVICE.search(name):
         return Work.DEVICE_TO_HOST
     return Work.HOST_COMPUTE
+
+
+def is_data_loader(name: str) -> bool:
+    """Whether an event of this name is a program's call for its next batch."""
+    return bool(_DATA_LOADER.match(name))
 
 
 @derived

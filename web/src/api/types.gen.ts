@@ -193,6 +193,31 @@ export interface Ref {
   readonly what: string;
 }
 
+/** What the steps spent waiting. */
+export interface DeviceSide {
+  readonly step_time_ms: Spread;
+  readonly input_wait_ms: Spread;
+  readonly input_wait_frac: Spread;
+  readonly mean_ms: Readonly<Record<string, number | null>>;
+}
+
+/** Mean, sample standard deviation and range over the kept steps (NaN without steps). */
+export interface Spread {
+  readonly mean: number | null;
+  readonly std: number | null;
+  readonly min: number | null;
+  readonly max: number | null;
+}
+
+/** Self time of one category of host input work, its share, and what to do about it. */
+export interface CategoryTime {
+  readonly category: string;
+  readonly self_time_ms: number | null;
+  readonly self_time_frac: number | null;
+  readonly what: string;
+  readonly advice: string;
+}
+
 /** Totals of one side (host or device), in µs. */
 export interface SideTotals {
   readonly op_time_us: number | null;
@@ -227,40 +252,70 @@ export interface TopOpRow {
   readonly tensor_core_used: readonly (boolean | null)[];
 }
 
-/** Columns: One step: its time and the disjoint parts that sum to it. */
+/** Columns: One step by category, input first; the categories sum to the step time. */
 export interface StepRow {
   /** Step. */
   readonly step_num: readonly (number | null)[];
-  /** Name. */
-  readonly step_name: readonly (string | null)[];
-  /** Start (ms). */
-  readonly start_ms: readonly (number | null)[];
   /** Step time (ms). */
   readonly step_time_ms: readonly (number | null)[];
-  /** Compilation (ms). */
-  readonly compilation_ms: readonly (number | null)[];
+  /** Waiting for input (%). Input wait and copies to it. */
+  readonly input_frac: readonly (number | null)[];
   /** Input wait (ms). */
   readonly input_ms: readonly (number | null)[];
   /** Copy to device (ms). */
   readonly host_to_device_ms: readonly (number | null)[];
-  /** Output (ms). */
-  readonly output_ms: readonly (number | null)[];
-  /** Kernel launch (ms). */
-  readonly kernel_launch_ms: readonly (number | null)[];
-  /** Host compute (ms). */
-  readonly host_compute_ms: readonly (number | null)[];
+  /** Device compute (ms). */
+  readonly device_compute_ms: readonly (number | null)[];
   /** Device to device (ms). */
   readonly device_to_device_ms: readonly (number | null)[];
   /** Collectives (ms). */
   readonly collectives_ms: readonly (number | null)[];
-  /** Device compute, 16-bit (ms). */
-  readonly device_compute_16_ms: readonly (number | null)[];
-  /** Device compute, 32-bit (ms). */
-  readonly device_compute_32_ms: readonly (number | null)[];
+  /** Host compute (ms). */
+  readonly host_compute_ms: readonly (number | null)[];
+  /** Kernel launch (ms). */
+  readonly kernel_launch_ms: readonly (number | null)[];
+  /** Output (ms). */
+  readonly output_ms: readonly (number | null)[];
+  /** Compilation (ms). */
+  readonly compilation_ms: readonly (number | null)[];
   /** All others (ms). */
   readonly other_ms: readonly (number | null)[];
   /** Counted. False for steps cut at the edges. */
   readonly kept: readonly (boolean | null)[];
+}
+
+/** Columns: One input op of the hosts. */
+export interface InputOpRow {
+  /** Input op. */
+  readonly op: readonly (string | null)[];
+  /** Count. Times the op ran. */
+  readonly count: readonly (number | null)[];
+  /** Total time (ms). */
+  readonly total_time_ms: readonly (number | null)[];
+  /** Total time share (%). Of all input ops' self time. */
+  readonly total_time_frac: readonly (number | null)[];
+  /** Self time (ms). Without the input ops it called on its own thread; waits count. */
+  readonly self_time_ms: readonly (number | null)[];
+  /** Self time share (%). */
+  readonly self_time_frac: readonly (number | null)[];
+  /** Category. */
+  readonly category: readonly (string | null)[];
+}
+
+/** Columns: One host's own steps and what input costs them. */
+export interface HostRow {
+  /** Host. */
+  readonly host: readonly (string | null)[];
+  /** Steps. */
+  readonly step_count: readonly (number | null)[];
+  /** Mean step time (ms). */
+  readonly step_time_ms: readonly (number | null)[];
+  /** Mean input wait (ms). */
+  readonly input_wait_ms: readonly (number | null)[];
+  /** Waiting for input (%). */
+  readonly input_frac: readonly (number | null)[];
+  /** Input op self time (ms). */
+  readonly input_ops_ms: readonly (number | null)[];
 }
 
 /** Columns: One framework op (or op type), on host or device. */
@@ -325,6 +380,22 @@ export interface OverviewPage extends ResultBody {
   readonly findings: readonly Finding[];
 }
 
+/** How much of the step waits for input, and where the host spends the time to bring it. */
+export interface InputPipelineAnalyzer extends ResultBody {
+  readonly tool: "input_pipeline_analyzer";
+  readonly verdict: "highly_input_bound" | "moderately_input_bound" | "not_input_bound" | "unknown";
+  readonly headline: string;
+  readonly input_frac: number | null;
+  readonly step_count: number;
+  readonly step_source: string;
+  readonly device_side: DeviceSide;
+  readonly host_breakdown: readonly CategoryTime[];
+  readonly next_step: string;
+  readonly input_ops: TableOf<InputOpRow>;
+  readonly step_table: TableOf<StepRow>;
+  readonly host_table: TableOf<HostRow>;
+}
+
 /** Every framework op with its self and total time, on the host and on the device. */
 export interface FrameworkOpStats extends ResultBody {
   readonly tool: "framework_op_stats";
@@ -338,5 +409,6 @@ export interface FrameworkOpStats extends ResultBody {
 /** Results by tool id. */
 export interface Results {
   readonly overview_page: OverviewPage;
+  readonly input_pipeline_analyzer: InputPipelineAnalyzer;
   readonly framework_op_stats: FrameworkOpStats;
 }

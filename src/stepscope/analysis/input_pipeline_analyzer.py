@@ -1,0 +1,419 @@
+"""Input pipeline analyzer: how much of each step waits for data, and what the data waits for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import nan
+from typing import Annotated, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.columns.space import I64
+from stepscope.registry import Help, Need, Tool
+from stepscope.result import Column, Diagnostic, Result, Row, Table, ms
+from stepscope.tables import limits
+from stepscope.tables.devices import devices
+from stepscope.tables.input_ops import (
+    ADVANCED,
+    CATEGORIES,
+    DEMANDED,
+    ENQUEUE,
+    OTHER,
+    PREPROCESSING,
+    InputOps,
+    input_ops,
+    merge_input_ops,
+    without_instances,
+)
+from stepscope.tables.profile import Profile
+from stepscope.tables.session_steps import SessionSteps, session_steps
+from stepscope.tables.steps import steps
+
+Verdict = Literal["highly_input_bound", "moderately_input_bound", "not_input_bound", "unknown"]
+# Parts of a step that are waiting for input, and the categories the chart stacks.
+_WAIT = ("input", "host_to_device")
+_STACK: dict[str, tuple[str, ...]] = {
+    "input": ("input",),
+    "host_to_device": ("host_to_device",),
+    "device_compute": ("device_compute_16", "device_compute_32"),
+    "device_to_device": ("device_to_device",),
+    "collectives": ("collectives",),
+    "host_compute": ("host_compute",),
+    "kernel_launch": ("kernel_launch",),
+    "output": ("output",),
+    "compilation": ("compilation",),
+    "other": ("other",),
+}
+
+
+class StepRow(Row):
+    """One step by category, input first; the categories sum to the step time."""
+
+    step_num: Annotated[int, Column("Step", kind="number")]
+    step_time_ms: Annotated[float, Column("Step time", unit="ms", kind="time")]
+    input_frac: Annotated[
+        float,
+        Column("Waiting for input", unit="%", kind="ratio", help="Input wait and copies to it."),
+    ]
+    input_ms: Annotated[float, Column("Input wait", unit="ms", kind="time")]
+    host_to_device_ms: Annotated[float, Column("Copy to device", unit="ms", kind="time")]
+    device_compute_ms: Annotated[float, Column("Device compute", unit="ms", kind="time")]
+    device_to_device_ms: Annotated[float, Column("Device to device", unit="ms", kind="time")]
+    collectives_ms: Annotated[float, Column("Collectives", unit="ms", kind="time")]
+    host_compute_ms: Annotated[float, Column("Host compute", unit="ms", kind="time")]
+    kernel_launch_ms: Annotated[float, Column("Kernel launch", unit="ms", kind="time")]
+    output_ms: Annotated[float, Column("Output", unit="ms", kind="time")]
+    compilation_ms: Annotated[float, Column("Compilation", unit="ms", kind="time")]
+    other_ms: Annotated[float, Column("All others", unit="ms", kind="time")]
+    kept: Annotated[bool, Column("Counted", kind="flag", help="False for steps cut at the edges.")]
+
+
+class InputOpRow(Row):
+    """One input op of the hosts."""
+
+    op: Annotated[str, Column("Input op", kind="name")]
+    count: Annotated[int, Column("Count", kind="count", help="Times the op ran.")]
+    total_time_ms: Annotated[float, Column("Total time", unit="ms", kind="time")]
+    total_time_frac: Annotated[
+        float,
+        Column("Total time share", unit="%", kind="ratio", help="Of all input ops' self time."),
+    ]
+    self_time_ms: Annotated[
+        float,
+        Column(
+            "Self time",
+            unit="ms",
+            kind="time",
+            sort="desc",
+            help="Without the input ops it called on its own thread; waits count.",
+        ),
+    ]
+    self_time_frac: Annotated[float, Column("Self time share", unit="%", kind="ratio")]
+    category: Annotated[str, Column("Category", kind="category")]
+
+
+class HostRow(Row):
+    """One host's own steps and what input costs them."""
+
+    host: Annotated[str, Column("Host", kind="name")]
+    step_count: Annotated[int, Column("Steps", kind="count")]
+    step_time_ms: Annotated[float, Column("Mean step time", unit="ms", kind="time")]
+    input_wait_ms: Annotated[float, Column("Mean input wait", unit="ms", kind="time", sort="desc")]
+    input_frac: Annotated[float, Column("Waiting for input", unit="%", kind="ratio")]
+    input_ops_ms: Annotated[float, Column("Input op self time", unit="ms", kind="time")]
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Mean, sample standard deviation and range over the kept steps (NaN without steps)."""
+
+    mean: float
+    std: float
+    min: float
+    max: float
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceSide:
+    """What the steps spent waiting.
+
+    Attributes:
+        step_time_ms: Step time.
+        input_wait_ms: Time of a step in which input or its copy to the device was waited for.
+        input_wait_frac: The same as a share of each step.
+        mean_ms: Mean time of each category; they sum to ``step_time_ms.mean``.
+    """
+
+    step_time_ms: Spread
+    input_wait_ms: Spread
+    input_wait_frac: Spread
+    mean_ms: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryTime:
+    """Self time of one category of host input work, its share, and what to do about it."""
+
+    category: str
+    self_time_ms: float
+    self_time_frac: float | None
+    what: str
+    advice: str
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Options of input_pipeline_analyzer."""
+
+    instances: Annotated[
+        Literal["separate", "merged"],
+        Help("Repeated or interleaved instances of one iterator: separate rows, or merged."),
+    ] = "separate"
+
+
+@dataclass(frozen=True, kw_only=True)
+class InputPipelineAnalyzer(Result):
+    """How much of the step waits for input, and where the host spends the time to bring it.
+
+    Attributes:
+        verdict: Highly (20 % of step time or more), moderately (5 %) or not input-bound.
+        headline: The verdict in one sentence.
+        input_frac: Share of the kept steps' time spent waiting for input; None without steps.
+        step_count: Kept steps.
+        step_source: How steps were found.
+        device_side: Statistics of the steps.
+        host_breakdown: The five categories of host input work, in a fixed order.
+        next_step: What to look at now.
+        input_ops: Every input op, by self time.
+        step_table: Every step by category.
+        host_table: The same per host.
+    """
+
+    tool = "input_pipeline_analyzer"
+    verdict: Verdict
+    headline: str
+    input_frac: float | None
+    step_count: int
+    step_source: str
+    device_side: DeviceSide
+    host_breakdown: tuple[CategoryTime, ...]
+    next_step: str
+    input_ops: Table[InputOpRow]
+    step_table: Table[StepRow]
+    host_table: Table[HostRow]
+
+
+def input_pipeline_analyzer(
+    profile: Profile, options: Options = Options()
+) -> InputPipelineAnalyzer:
+    """Device side: the steps and their waits. Host side: the input ops by category."""
+    found = session_steps(profile)
+    has_steps = found is not None and bool(found.kept.any())
+    rename = without_instances if options.instances == "merged" else None
+    ops = merge_input_ops([input_ops(host) for host in profile.hosts], rename)
+    frac = _input_frac(found) if found is not None and has_steps else None
+    verdict = verdict_of(frac)
+    breakdown = _host_breakdown(ops)
+    return InputPipelineAnalyzer(
+        verdict=verdict,
+        headline=_headline(verdict, frac, breakdown),
+        input_frac=frac,
+        step_count=int(found.kept.sum()) if found is not None else 0,
+        step_source=found.source if found is not None and has_steps else "none",
+        device_side=_device_side(found if has_steps else None),
+        host_breakdown=breakdown,
+        next_step=_next_step(verdict, ops, breakdown),
+        input_ops=_op_table(ops),
+        step_table=_step_table(found),
+        host_table=_host_table(profile),
+        diagnostics=_diagnostics(profile, found),
+    )
+
+
+def verdict_of(input_frac: float | None) -> Verdict:
+    """The verdict on a share of step time (reference §3.4)."""
+    if input_frac is None:
+        return "unknown"
+    if input_frac >= limits.INPUT_HIGH_FRAC:
+        return "highly_input_bound"
+    return "moderately_input_bound" if input_frac >= limits.INPUT_SOME_FRAC else "not_input_bound"
+
+
+def _sum_parts(parts_ps: dict[str, I64], parts: tuple[str, ...]) -> I64:
+    total: I64 = np.stack([parts_ps[part] for part in parts]).sum(axis=0)
+    return total
+
+
+def _wait_ps(found: SessionSteps) -> I64:
+    return _sum_parts(found.parts_ps, _WAIT)
+
+
+def _input_frac(found: SessionSteps) -> float | None:
+    """Σ wait over Σ step time, of the kept steps."""
+    total = int(found.duration_ps[found.kept].sum())
+    return int(_wait_ps(found)[found.kept].sum()) / total if total else None
+
+
+def _spread(values: NDArray[np.float64]) -> Spread:
+    if len(values) == 0:
+        return Spread(nan, nan, nan, nan)
+    std = float(values.std(ddof=1)) if len(values) > 1 else 0.0
+    return Spread(float(values.mean()), std, float(values.min()), float(values.max()))
+
+
+def _device_side(found: SessionSteps | None) -> DeviceSide:
+    if found is None:
+        nothing = _spread(np.zeros(0))
+        return DeviceSide(nothing, nothing, nothing, dict.fromkeys(_STACK, nan))
+    time = found.duration_ps[found.kept]
+    wait = _wait_ps(found)[found.kept]
+    share = wait[time > 0] / time[time > 0]
+    means = {
+        name: float(_sum_parts(found.parts_ps, parts)[found.kept].mean()) / 1e9
+        for name, parts in _STACK.items()
+    }
+    return DeviceSide(_spread(time / 1e9), _spread(wait / 1e9), _spread(share), means)
+
+
+_WHAT: dict[str, tuple[str, str]] = {
+    DEMANDED: (
+        "Reading files when the data is asked for, without caching, prefetching or interleaving.",
+        "Read ahead: end the pipeline with prefetch(tf.data.AUTOTUNE), read files with "
+        "interleave(num_parallel_calls=tf.data.AUTOTUNE), cache() what fits in memory.",
+    ),
+    ADVANCED: (
+        "Reading files ahead of the step: behind prefetch, interleave or parallel map.",
+        "Tune the reader: interleave's cycle_length, prefetch's buffer, "
+        "TFRecordDataset(buffer_size=…); then look at where the files are stored.",
+    ),
+    PREPROCESSING: (
+        "Transforming elements: decoding, augmenting, shuffling, batching.",
+        "Give map num_parallel_calls=tf.data.AUTOTUNE, map whole batches instead of elements, "
+        "cache() before random augmentation, or preprocess offline.",
+    ),
+    ENQUEUE: (
+        "Handing batches to the device.",
+        "Send fewer, larger pieces: larger batches, one packed tensor instead of many.",
+    ),
+    OTHER: (
+        "Calls for the next batch outside tf.data: DataLoader, next(…), annotated stages.",
+        "Move the loading beside the step: DataLoader(num_workers=…, persistent_workers=True), "
+        "or a tf.data or grain pipeline with prefetch.",
+    ),
+}
+
+
+def _host_breakdown(ops: InputOps) -> tuple[CategoryTime, ...]:
+    whole = int(ops.self_ps.sum())
+    time = dict.fromkeys(CATEGORIES, 0)
+    for category, self_ps in zip(ops.category, ops.self_ps.tolist(), strict=True):
+        time[category] += self_ps
+    return tuple(
+        CategoryTime(name, ms(spent), spent / whole if whole else None, *_WHAT[name])
+        for name, spent in time.items()
+    )
+
+
+def _headline(verdict: Verdict, frac: float | None, breakdown: tuple[CategoryTime, ...]) -> str:
+    if frac is None:
+        return "No step was found, so the share of time spent waiting for input is unknown."
+    share = f"{frac:.1%} of step time is spent waiting for input"
+    if verdict == "not_input_bound":
+        return f"Not input-bound: {share}."
+    degree = "Highly" if verdict == "highly_input_bound" else "Moderately"
+    largest = max(breakdown, key=lambda one: one.self_time_ms)
+    where = ""
+    if largest.self_time_frac:
+        where = f" Most of the host's input time ({largest.self_time_frac:.0%}) is " + (
+            f"{largest.category[0].lower()}{largest.category[1:]}."
+        )
+    return f"{degree} input-bound: {share}.{where}"
+
+
+def _next_step(verdict: Verdict, ops: InputOps, breakdown: tuple[CategoryTime, ...]) -> str:
+    if verdict == "not_input_bound":
+        return "Input does not limit this program: look at overview_page for what does."
+    if verdict == "unknown":
+        return "Mark the steps and record again; the host side below holds without them."
+    if any(name.startswith("Iterator::") for name in ops.name):
+        return "Open tf_data_bottleneck_analysis: it names the stage to change and the gain."
+    if len(ops) == 0:
+        return (
+            "No input op was recorded: annotate the loader, or use tf.data, so that the wait "
+            "can be explained."
+        )
+    return max(breakdown, key=lambda one: one.self_time_ms).advice
+
+
+def _op_table(ops: InputOps) -> Table[InputOpRow]:
+    order = np.lexsort((np.asarray(ops.name, dtype=object), -ops.self_ps))
+    # The incumbent relates both times to the self time of all input ops, so that totals may
+    # exceed 100 %.
+    whole = float(ops.self_ps.sum()) or nan
+    return Table(
+        InputOpRow,
+        {
+            "op": [ops.name[row] for row in order.tolist()],
+            "count": ops.count[order],
+            "total_time_ms": ops.total_ps[order] / 1e9,
+            "total_time_frac": ops.total_ps[order] / whole,
+            "self_time_ms": ops.self_ps[order] / 1e9,
+            "self_time_frac": ops.self_ps[order] / whole,
+            "category": [ops.category[row] for row in order.tolist()],
+        },
+    )
+
+
+def _step_table(found: SessionSteps | None) -> Table[StepRow]:
+    if found is None:
+        return Table.empty(StepRow)
+    stacked = {
+        f"{name}_ms": _sum_parts(found.parts_ps, parts) / 1e9 for name, parts in _STACK.items()
+    }
+    return Table(
+        StepRow,
+        {
+            "step_num": found.num,
+            "step_time_ms": found.duration_ps / 1e9,
+            "input_frac": _wait_ps(found) / np.where(found.duration_ps, found.duration_ps, nan),
+            "kept": found.kept,
+            **stacked,
+        },
+    )
+
+
+def _host_table(profile: Profile) -> Table[HostRow]:
+    rows: list[tuple[str, int, float, float, float, float]] = []
+    for host in profile.hosts:
+        found, spent = steps(host), ms(int(input_ops(host).self_ps.sum()))
+        if found is None or not found.kept.any():
+            rows.append((host.name, 0, nan, nan, nan, spent))
+            continue
+        time = float(found.duration_ps[found.kept].mean()) / 1e9
+        wait = float(_sum_parts(found.parts_ps, _WAIT)[found.kept].mean()) / 1e9
+        share = wait / time if time else nan
+        rows.append((host.name, int(found.kept.sum()), time, wait, share, spent))
+    rows.sort(key=lambda row: -row[3] if row[3] == row[3] else 1.0)
+    fields = ("host", "step_count", "step_time_ms", "input_wait_ms", "input_frac", "input_ops_ms")
+    return Table(HostRow, {name: [row[i] for row in rows] for i, name in enumerate(fields)})
+
+
+def _diagnostics(profile: Profile, found: SessionSteps | None) -> tuple[Diagnostic, ...]:
+    if found is None:
+        return (
+            Diagnostic(
+                "no-steps",
+                "warning",
+                "No step was marked and none could be inferred; wait shares are not available.",
+            ),
+        )
+    has_device = any(d.has_events for host in profile.hosts for d in devices(host))
+    if has_device or found.source == "markers":
+        return ()
+    return (
+        Diagnostic("steps-not-marked", "info", f"{found.explanation} Mark steps for exact shares."),
+    )
+
+
+TOOL = Tool(
+    id="input_pipeline_analyzer",
+    short="input_pipeline",
+    title="Input Pipeline",
+    group="Answer",
+    run=input_pipeline_analyzer,
+    options=Options,
+    result=InputPipelineAnalyzer,
+    needs=(
+        Need(
+            met=lambda profile: (
+                session_steps(profile) is not None
+                or any(len(input_ops(host)) for host in profile.hosts)
+            ),
+            missing="Neither a step nor any input activity was recorded.",
+            record="Record several steps, each inside "
+            'tf.profiler.experimental.Trace("train", step_num=i, _r=1) or '
+            'jax.profiler.StepTraceAnnotation("train", step_num=i).',
+        ),
+    ),
+)

@@ -1,0 +1,227 @@
+"""What the host did to bring data: every kind of input activity, as one list of ops in sum.
+
+Four recorders of input are read (reference §4.2 knows the first two):
+
+* framework ops: tf.data iterators (``Iterator::A::B``), infeed enqueues, copies to the device;
+* annotated stages (``_ipl_stage_name``), which any framework may write;
+* spans of data loaders: PyTorch's ``enumerate(DataLoader)``, ``next(…)`` and ``load_batch``
+  annotations of a Python loop;
+* Python functions inside tf.data, and the readers (h5py, PIL, NumPy …) that the Python tracer
+  saw inside them.
+
+``IteratorGetNext`` is left out on purpose: it is the victim of a slow pipeline, not its cause.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from stepscope.columns import nest, stats_by_name
+from stepscope.columns.space import I64, Bool
+from stepscope.schema import names
+from stepscope.tables.host_events import (
+    host_thread_rows,
+    is_data_loader,
+    is_tf_data_thread,
+    timed_events,
+)
+from stepscope.tables.host_ops import host_ops
+from stepscope.tables.op_name import OpCategory, OpName
+from stepscope.tables.planes import PlaneKind, planes
+from stepscope.tables.profile import Host, derived
+from stepscope.tables.stats import Texts, event_stats
+from stepscope.tables.sums import sum_by_key
+
+DEMANDED: Final = "Demanded file read"
+ADVANCED: Final = "Advanced file read"
+PREPROCESSING: Final = "Preprocessing"
+ENQUEUE: Final = "Enqueue"
+OTHER: Final = "Other"
+CATEGORIES: Final = (DEMANDED, ADVANCED, PREPROCESSING, ENQUEUE, OTHER)
+
+# Leaves of iterators that read files, and stages that make a reader run ahead of its consumer.
+_READERS = ("TFRecord", "TextLine", "FixedLengthRecord", "SSTable", "RecordIO", "ArrayRecord")
+_FILE_READ = re.compile(rf"::({'|'.join(_READERS)})(V\d+)?(\[\d+\])?$")
+_AHEAD = re.compile(r"::(MemoryReader|MemoryWriter|Interleave|ParallelInterleave|Prefetch|"
+                    r"ParallelMap)")  # fmt: skip
+_PYTHON_FUNCTIONS = frozenset({"PyFunc", "EagerPyFunc", "PyFuncStateless"})
+_STAGE_CATEGORY = {"enqueue": ENQUEUE, "read": DEMANDED, "preprocessing": PREPROCESSING}
+# Python frames ("$file.py:line function") of libraries whose business is reading data.
+_READER_FRAME = re.compile(
+    r"\$(<[^>]*>|.*/)?(h5py|PIL|imageio|cv2|tifffile|rasterio|zarr|netCDF4|nibabel|pydicom|"
+    r"soundfile|librosa|pyarrow|fastparquet|pandas/io|Image\.py|ImageFile\.py|npyio\.py|"
+    r"readers?\.py|_hl/\w+\.py)|\$(builtins|io) (open|read)\b|\$\S+ imread\b"
+)
+_INSTANCE = re.compile(r"\[\d+\]")
+
+
+@dataclass(frozen=True, slots=True)
+class InputOps:
+    """Input ops in sum, one row per op.
+
+    Attributes:
+        name, category: The op and one of ``CATEGORIES``.
+        count: Times it ran.
+        total_ps, self_ps: Σ duration, and Σ duration without the input ops inside it on the
+            same thread.
+    """
+
+    name: list[str]
+    category: list[str]
+    count: I64
+    total_ps: I64
+    self_ps: I64
+
+    def __len__(self) -> int:
+        return len(self.name)
+
+
+@derived
+def input_ops(host: Host) -> InputOps:
+    """All input ops of a host."""
+    return merge_input_ops([_framework_input(host), _spans_of_input(host)])
+
+
+def without_instances(name: str) -> str:
+    """An iterator's long name without the numbers of repeated or interleaved instances."""
+    return _INSTANCE.sub("", name)
+
+
+def merge_input_ops(parts: list[InputOps], rename: Callable[[str], str] | None = None) -> InputOps:
+    """Several lists as one, summed by name (after ``rename``)."""
+    index: dict[str, int] = {}
+    category: list[str] = []
+    keys: list[int] = []
+    for part in parts:
+        for name, kind in zip(part.name, part.category, strict=True):
+            label = rename(name) if rename else name
+            if label not in index:
+                index[label] = len(index)
+                category.append(kind)
+            keys.append(index[label])
+    key, size = np.asarray(keys, dtype=np.int64), len(index)
+
+    def total(column: str) -> I64:
+        values = [getattr(part, column) for part in parts] or [np.zeros(0, dtype=np.int64)]
+        return sum_by_key(key, np.concatenate(values), size)
+
+    return InputOps(list(index), category, total("count"), total("total_ps"), total("self_ps"))
+
+
+def category_of(op: OpName) -> str | None:
+    """The category of a framework op that brings data; None for any other op."""
+    if op.type.startswith("InfeedEnqueue") or op.type == "MemcpyHToD":
+        return ENQUEUE
+    if op.category is not OpCategory.TF_DATA:
+        return None
+    if _FILE_READ.search(op.name):
+        return ADVANCED if _AHEAD.search(op.name) else DEMANDED
+    return PREPROCESSING
+
+
+def _framework_input(host: Host) -> InputOps:
+    found = host_ops(host)
+    category = [category_of(op) for op in found.ops]
+    wanted = np.asarray([one is not None for one in category] or [False], dtype=bool)
+    keep = found.is_execution & wanted[found.op]
+    op, size = found.op[keep].astype(np.int64), len(found.ops)
+    duration = host.space.events.duration_ps[found.rows[keep]]
+    chosen = np.unique(op)
+    return InputOps(
+        name=[found.ops[row].name for row in chosen.tolist()],
+        category=[category[row] or OTHER for row in chosen.tolist()],
+        count=np.bincount(op, minlength=size)[chosen],
+        total_ps=sum_by_key(op, duration, size)[chosen],
+        self_ps=sum_by_key(op, found.self_ps[keep], size)[chosen],
+    )
+
+
+def _spans_of_input(host: Host) -> InputOps:
+    """Stages, loaders, Python functions and readers: nested among themselves, then summed."""
+    space = host.space
+    labels, category, code = _span_codes(host)
+    mask = (code >= 0) & timed_events(host)
+    if not mask.any():
+        nothing = np.zeros(0, dtype=np.int64)
+        return InputOps([], [], nothing, nothing, nothing)
+    _parent, self_ps, _depth = nest(
+        space.events.start_ps, space.events.duration_ps, space.line_begin, select=mask
+    )
+    rows = np.flatnonzero(mask)
+    chosen, key = np.unique(code[rows], return_inverse=True)
+    size = len(chosen)
+    return InputOps(
+        name=[labels[one] for one in chosen.tolist()],
+        category=[category[one] for one in chosen.tolist()],
+        count=np.bincount(key, minlength=size),
+        total_ps=sum_by_key(key, space.events.duration_ps[rows], size),
+        self_ps=sum_by_key(key, self_ps[rows], size),
+    )
+
+
+def _span_codes(host: Host) -> tuple[list[str], list[str], I64]:
+    """Labels, their categories, and per event the label it has (-1 none)."""
+    space, kinds = host.space, planes(host).plane_kind
+    labels: list[str] = []
+    category: list[str] = []
+    per_name = np.full(max(len(space.event_metadata), 1), -1, dtype=np.int64)
+    only_in_pipeline = np.zeros(len(per_name), dtype=bool)
+    for row, (name, plane) in enumerate(
+        zip(space.event_metadata.name, space.event_metadata.plane.tolist(), strict=True)
+    ):
+        kind = _span_category(name) if kinds[plane] is PlaneKind.HOST else None
+        if kind is not None:
+            per_name[row] = len(labels)
+            only_in_pipeline[row] = kind != OTHER
+            labels.append(name)
+            category.append(kind)
+    code: I64 = per_name[space.events.metadata]
+    # A reader counts where the pipeline runs; the program may open other files elsewhere.
+    loose = only_in_pipeline[space.events.metadata] & ~_in_pipeline(host)
+    code[loose] = -1
+    code[~np.isin(space.event_line, host_thread_rows(host))] = -1
+    _add_stages(host, code, labels, category)
+    return labels, category, code
+
+
+def _span_category(name: str) -> str | None:
+    """The category of an event by its name alone; None when it is no input."""
+    if is_data_loader(name):
+        return OTHER
+    if _READER_FRAME.match(name):
+        return DEMANDED
+    if name.rpartition(":")[2] in _PYTHON_FUNCTIONS:
+        return PREPROCESSING
+    return None
+
+
+def _in_pipeline(host: Host) -> Bool:
+    """Events on threads of tf.data."""
+    lines = host.space.lines
+    is_pipeline = np.asarray([is_tf_data_thread(line.name) for line in lines] or [False])
+    mask: Bool = is_pipeline[host.space.event_line]
+    return mask
+
+
+def _add_stages(host: Host, code: I64, labels: list[str], category: list[str]) -> None:
+    """Give annotated stages their own labels."""
+    stage = event_stats(host).texts(names.INPUT_STAGE_NAME)
+    if len(stage.rows) == 0:
+        return
+    said = stats_by_name(host.space, (names.INPUT_STAGE_CATEGORY,))[
+        names.INPUT_STAGE_CATEGORY
+    ].texts
+    given = Texts(said.rows, said.codes, said.values)
+    pairs, inverse = np.unique(
+        np.stack([stage.codes.astype(np.int64), given.at(stage.rows)]), axis=1, return_inverse=True
+    )
+    code[stage.rows] = len(labels) + inverse.ravel()
+    for name_code, said_code in pairs.T.tolist():
+        labels.append(stage.texts[name_code])
+        word = given.texts[said_code].lower() if said_code >= 0 else ""
+        category.append(_STAGE_CATEGORY.get(word, OTHER))
