@@ -100,7 +100,8 @@ class Tool:
         hints = get_type_hints(self.options, include_extras=True)
         found = []
         for f in dataclasses.fields(self.options):
-            hint, notes = hints[f.name], ()
+            hint = hints[f.name]
+            notes: tuple[Any, ...] = ()
             if hasattr(hint, "__metadata__"):
                 hint, notes = hint.__origin__, hint.__metadata__
             choices = get_args(hint) if get_origin(hint) is Literal else ()

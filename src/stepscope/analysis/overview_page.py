@@ -263,13 +263,12 @@ def _device_share(
 
 
 _WORDS: dict[str, str] = {
-    "input": "waiting for input data",
-    "output": "copying results back to the host",
-    "kernel_launch": "launching kernels",
-    "host": "host compute and Python",
-    "device": "device compute",
-    "collectives": "communication between devices",
-    "compilation": "compilation",
+    "output": "Copying results back to the host takes",
+    "kernel_launch": "Launching kernels takes",
+    "host": "Host compute and Python take",
+    "device": "Device compute takes",
+    "collectives": "Communication between devices takes",
+    "compilation": "Compilation takes",
 }
 
 
@@ -299,9 +298,7 @@ def _headline(
         return f"Bound by compute on the CPU: ops take {compute:.0%} {each}." + _input_note(
             breakdown, step
         )
-    words = _WORDS[bound_by]
-    verdict = f"{words[0].upper()}{words[1:]} takes {share:.0%} {each}."
-    return verdict + _input_note(breakdown, step)
+    return f"{_WORDS[bound_by]} {share:.0%} {each}." + _input_note(breakdown, step)
 
 
 def _input_note(breakdown: dict[str, float], step_ms: float) -> str:

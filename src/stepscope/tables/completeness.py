@@ -97,7 +97,8 @@ def _devices_without_events(host: Host) -> list[Diagnostic]:
     if len(silent) == len(present):
         text = (
             f"{len(silent)} device(s) are present but nothing was recorded on them. On GPUs "
-            "this is usually missing profiling privilege (CUPTI) or a recording that began after the work."
+            "this is usually missing profiling privilege (CUPTI), or a recording that began "
+            "after the work."
         )
         return [Diagnostic("no-device-events", "warning", text, host.name)]
     text = f"{len(silent)} of {len(present)} devices recorded no events: {', '.join(silent[:8])}."

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from stepscope.columns import nest, pivot
+from stepscope.columns import nest
 from stepscope.columns.space import I32, I64, U8, Bool
 from stepscope.schema import names
 from stepscope.tables import kernel_names
@@ -22,7 +23,7 @@ from stepscope.tables.host_ops import hlo_framework_op
 from stepscope.tables.op_name import OpCategory, OpName, parse_annotation, parse_op_name
 from stepscope.tables.planes import DEVICE_KINDS, LineKind, PlaneKind, planes
 from stepscope.tables.profile import Host, derived
-from stepscope.tables.stats import event_stats
+from stepscope.tables.stats import event_stats, metadata_ints, metadata_texts
 
 _COPY = (
     (re.compile(r"mem_?cpy_?(h2d|htod)", re.I), Work.HOST_TO_DEVICE),
@@ -112,23 +113,15 @@ def device_events(host: Host) -> DeviceEvents:
     correlation = event_stats(host).ints(names.CORRELATION_ID).at(rows, -1)
     sources, source_of = _sources(host, rows, device, correlation)
     facts = [_describe(source, hlo_modules(host)) for source in sources]
-    ops: list[OpName] = []
-    index: dict[str, int] = {}
-    for fact in facts:
-        if fact.op.name not in index:
-            index[fact.op.name] = len(ops)
-            ops.append(fact.op)
-    per_source = {
-        "work": np.asarray([fact.work for fact in facts] or [0], dtype=np.uint8),
-        "op": np.asarray([index[fact.op.name] for fact in facts] or [0], dtype=np.int32),
-        "tensor": np.asarray([fact.tensor_core for fact in facts] or [False], dtype=bool),
-        "program": np.asarray([s.program_id for s in sources] or [0], dtype=np.int64),
-        "container": np.asarray([fact.is_container for fact in facts] or [False], dtype=bool),
-    }
-    units: dict[tuple[object, ...], int] = {}
-    unit = np.asarray([units.setdefault(f.unit, len(units)) for f in facts] or [0], dtype=np.int32)
-    work = per_source["work"][source_of]
-    is_kernel = (work >= Work.COMPUTE_32) | (work == Work.COLLECTIVE)
+    ops = list({fact.op.name: fact.op for fact in facts}.values())
+    op_index = {op.name: index for index, op in enumerate(ops)}
+    units = {unit: index for index, unit in enumerate(dict.fromkeys(fact.unit for fact in facts))}
+
+    def spread(values: list[int], dtype: type[np.generic]) -> Any:
+        """One value per source, spread over the events of that source."""
+        return np.asarray(values or [0], dtype=dtype)[source_of]
+
+    work: U8 = spread([int(fact.work) for fact in facts], np.uint8)
     return DeviceEvents(
         rows=rows,
         device=device,
@@ -136,13 +129,13 @@ def device_events(host: Host) -> DeviceEvents:
         duration_ps=duration,
         self_ps=_self_times(host, rows, duration),
         work=work,
-        op=per_source["op"][source_of],
+        op=spread([op_index[fact.op.name] for fact in facts], np.int32),
         ops=ops,
-        program=per_source["program"][source_of],
-        unit=unit[source_of],
-        is_kernel=is_kernel,
-        tensor_core=per_source["tensor"][source_of],
-        is_container=per_source["container"][source_of],
+        program=spread([source.program_id for source in sources], np.int64),
+        unit=spread([units[fact.unit] for fact in facts], np.int32),
+        is_kernel=(work >= Work.COMPUTE_32) | (work == Work.COLLECTIVE),
+        tensor_core=spread([fact.tensor_core for fact in facts], np.bool_),
+        is_container=spread([fact.is_container for fact in facts], np.bool_),
         correlation=correlation,
     )
 
@@ -173,22 +166,21 @@ def _device_times(host: Host, rows: I64) -> tuple[I64, I64]:
 
 
 def _self_times(host: Host, rows: I64, duration: I64) -> I64:
-    """Self times where ops nest (TPU op lines); on streams kernels do not nest."""
+    """Self times where ops nest (TPU op lines); on streams kernels do not nest.
+
+    Nesting goes by the device's own clock where every op has it: the host clock's rounding would
+    put the end of one op behind the start of the next.
+    """
     space, table = host.space, planes(host)
-    nesting = [row for row, kind in enumerate(table.line_kind) if kind is LineKind.OPS]
-    if not nesting or len(rows) == 0:
+    op_lines = [row for row, kind in enumerate(table.line_kind) if kind is LineKind.OPS]
+    if not op_lines or len(rows) == 0:
         return duration
-    select = np.zeros(len(space.events), dtype=bool)
-    select[rows] = True
-    parent, _self, _depth = nest(
-        space.events.start_ps, space.events.duration_ps, space.line_begin, select=select
-    )
-    is_op_line = np.isin(space.event_line[rows], np.asarray(nesting, dtype=np.int32))
-    parents = parent[rows]
-    child = is_op_line & (parents >= 0)
-    self_ps = duration.copy()
-    np.subtract.at(self_ps, np.searchsorted(rows, parents[child]), duration[child])
-    return np.maximum(self_ps, 0)
+    offset = event_stats(host).ints(names.DEVICE_OFFSET_PS).at(rows, -1)
+    is_op = np.isin(space.event_line[rows], np.asarray(op_lines, dtype=np.int32))
+    start = offset if (offset[is_op] >= 0).all() else space.events.start_ps[rows]
+    begin = np.searchsorted(rows, space.line_begin).astype(np.int64)
+    nesting = nest(np.ascontiguousarray(start), duration, begin, select=is_op)
+    return np.where(is_op, nesting.self_ps, duration)
 
 
 def _sources(host: Host, rows: I64, device: I32, correlation: I64) -> tuple[list[_Source], I64]:
@@ -206,26 +198,24 @@ def _sources(host: Host, rows: I64, device: I32, correlation: I64) -> tuple[list
         ]
     )
     distinct, source_of = np.unique(keys, axis=1, return_inverse=True)
-    on_metadata = pivot.metadata_stats_by_name(
-        space, (names.TF_OP, names.HLO_CATEGORY, names.PROGRAM_ID)
-    )
+    tf_ops, categories = (metadata_texts(host, name) for name in (names.TF_OP, names.HLO_CATEGORY))
+    programs = metadata_ints(host, names.PROGRAM_ID)
     sources = []
     for meta, *codes, program, launch in distinct.T.tolist():
         words = [t.texts[c] if c >= 0 else "" for t, c in zip(texts, codes, strict=True)]
-        common = on_metadata.get(meta, {})
         name, label = space.event_metadata.name[meta], space.event_metadata.display_name[meta]
         plane = kinds[space.event_metadata.plane[meta]]
         sources.append(
             _Source(
                 name=name,
                 plane=plane,
-                tf_op=words[0] or str(common.get(names.TF_OP, "")),
+                tf_op=words[0] or tf_ops.get(meta, ""),
                 annotation=words[1],
                 hlo_op=words[2] or (label if plane in _OP_LINE_PLANES else ""),
-                program_id=program or int(common.get(names.PROGRAM_ID, 0)),
+                program_id=program or programs.get(meta, 0),
                 xla_op_name=words[3],
                 shape=words[4],
-                hlo_category=str(common.get(names.HLO_CATEGORY, "")),
+                hlo_category=categories.get(meta, ""),
                 launch=launch_names[launch] if launch >= 0 else "",
             )
         )

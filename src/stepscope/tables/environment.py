@@ -71,24 +71,26 @@ def _span_ps(host: Host) -> int:
     return int(end[timed].max() - events.start_ps[timed].min())
 
 
+# What only one framework's runtime writes on a host, tried in order.
+_FRAMEWORK_MARKS = (
+    ("PyTorch", re.compile(r"ProfilerStep#|aten::|autograd::engine")),
+    ("JAX", re.compile(r"PjitFunction\(|PyClient|jax::|jit_\w+:XLA GPU module")),
+    ("TensorFlow", re.compile(r"TFE_|EagerExecute|ExecutorState::|IteratorGetNext|tf_")),
+)
+
+
 def _framework(host: Host) -> str:
     space, kinds = host.space, planes(host).plane_kind
-    ran = {op.category for op in host_ops(host).ops} | {
-        op.category for op in device_events(host).ops
-    }
-    hosts = [
+    metadata = space.event_metadata
+    seen = [
         name
-        for name, plane in zip(
-            space.event_metadata.name, space.event_metadata.plane.tolist(), strict=True
-        )
+        for name, plane in zip(metadata.name, metadata.plane.tolist(), strict=True)
         if kinds[plane] is PlaneKind.HOST
     ]
-    if any(name.startswith(names.PYTORCH_STEP) or name.startswith("aten::") for name in hosts):
-        return "PyTorch"
-    if any(name.startswith((names.PJIT_FUNCTION, "PyClient", "jax")) for name in hosts):
-        return "JAX"
-    if OpCategory.TENSORFLOW in ran or any(name.startswith("TFE_") for name in hosts):
-        return "TensorFlow"
+    for framework, mark in _FRAMEWORK_MARKS:
+        if any(mark.match(name) for name in seen):
+            return framework
+    ran = {op.category for op in device_events(host).ops}
     if OpCategory.JAX in ran:
         return "JAX"
     return "XLA" if len(hlo_modules(host)) else "Unknown"

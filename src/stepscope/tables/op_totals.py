@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.columns import pivot, union_spans
+from stepscope.columns import union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
 from stepscope.tables.device_events import DeviceEvents, device_events
+from stepscope.tables.event_names import name_codes
 from stepscope.tables.host_ops import HostOps, host_ops
 from stepscope.tables.profile import Host, derived
-from stepscope.tables.stats import event_stats
+from stepscope.tables.stats import event_stats, metadata_ints
 
 F64 = NDArray[np.float64]
 
@@ -125,7 +126,7 @@ def _device_counts(host: Host, found: DeviceEvents, size: int) -> tuple[I64, I64
     occurrences, executions = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
     if len(found) == 0:
         return occurrences, executions
-    kernel = host.space.events.metadata[found.rows].astype(np.int64)
+    kernel = name_codes(host)[host.space.events.metadata[found.rows]].astype(np.int64)
     keys = np.stack([found.op.astype(np.int64), found.program, found.unit, kernel])
     distinct, counts = np.unique(keys, axis=1, return_counts=True)
     per_program: dict[tuple[int, int], int] = {}
@@ -142,21 +143,15 @@ def _device_counts(host: Host, found: DeviceEvents, size: int) -> tuple[I64, I64
 def _costs(host: Host, found: DeviceEvents, size: int) -> tuple[F64, F64]:
     """Σ flops and bytes per op, from per-event or per-metadata stats; NaN where not recorded."""
     space, stats = host.space, event_stats(host)
-    common = pivot.metadata_stats_by_name(space, (names.FLOPS, names.BYTES_ACCESSED))
-    sums = []
+    sums: list[F64] = []
     for name in (names.FLOPS, names.BYTES_ACCESSED):
         per_name = np.full(max(len(space.event_metadata), 1), -1, dtype=np.int64)
-        for row, values in common.items():
-            if name in values:
-                per_name[row] = int(values[name])
-        value = stats.ints(name).at(found.rows, -1)
-        value = np.where(value >= 0, value, per_name[space.events.metadata[found.rows]])
-        known = value >= 0
-        total = np.bincount(
-            found.op[known], weights=value[known].astype(np.float64), minlength=size
-        )
-        total[np.bincount(found.op[known], minlength=size) == 0] = np.nan
-        sums.append(total)
+        for row, value in metadata_ints(host, name).items():
+            per_name[row] = value
+        cost = stats.ints(name).at(found.rows, -1)
+        cost = np.where(cost >= 0, cost, per_name[space.events.metadata[found.rows]])
+        known = cost >= 0
+        sums.append(_known_sum(found.op[known], cost[known], size))
     return sums[0], sums[1]
 
 
@@ -178,6 +173,8 @@ def device_busy(host: Host) -> dict[int, tuple[int, int]]:
         if not own.any():
             continue
         start, end = union_spans(found.start_ps[own], found.end_ps[own])
+        if len(start) == 0:
+            continue
         result[device] = (int(end[-1] - start[0]), int((end - start).sum()))
     return result
 
@@ -190,6 +187,13 @@ def _sum(key: np.ndarray, value: I64, size: int) -> I64:
     order = np.argsort(key, kind="stable")
     cuts = np.flatnonzero(np.diff(key[order], prepend=-1))
     total[key[order][cuts]] = np.add.reduceat(value[order], cuts)
+    return total
+
+
+def _known_sum(key: np.ndarray, value: np.ndarray, size: int) -> F64:
+    """Σ per key as float; NaN for keys without any value ("not recorded" is not 0)."""
+    total = np.bincount(key, weights=value, minlength=size).astype(np.float64)
+    total[np.bincount(key, minlength=size) == 0] = np.nan
     return total
 
 
@@ -211,9 +215,7 @@ def merge_totals(parts: list[OpTotals]) -> OpTotals:
     def known_sum(name: str) -> F64:
         values = column(name)
         has = ~np.isnan(values)
-        total = np.bincount(key[has], weights=values[has], minlength=size)
-        total[np.bincount(key[has], minlength=size) == 0] = np.nan
-        return total
+        return _known_sum(key[has], values[has], size)
 
     whole = ("occurrences", "executions", "total_ps", "self_ps", "tensor_core_ps")
     sums = {name: _sum(key, column(name).astype(np.int64), size) for name in whole}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.columns import pivot
+from stepscope.columns import StatColumn, metadata_stats_by_name, stats_by_name
 from stepscope.columns.space import I32, I64
 from stepscope.schema import names
 from stepscope.tables.profile import Host, derived
@@ -37,6 +37,23 @@ WANTED = (
 )
 
 
+class EventStats:
+    """Per-event stats by name; converted when first asked for."""
+
+    def __init__(self, columns: dict[str, StatColumn]) -> None:
+        self._columns = columns
+
+    def ints(self, name: str) -> Ints:
+        """The stat's values as integers."""
+        column = self._columns[name]
+        return Ints(column.rows, column.ints)
+
+    def texts(self, name: str) -> Texts:
+        """The stat's values as text."""
+        column = self._columns[name].texts
+        return Texts(column.rows, column.codes, column.values)
+
+
 @dataclass(frozen=True, slots=True)
 class Ints:
     """Integer values of one stat: ``rows`` are event rows, ascending."""
@@ -62,36 +79,22 @@ class Texts:
         return _at(self.rows, self.codes.astype(np.int64), wanted, -1)
 
 
-@dataclass(frozen=True, slots=True)
-class EventStats:
-    """Per-event stats by name."""
-
-    ints_by_name: dict[str, Ints]
-    texts_by_name: dict[str, Texts]
-
-    def ints(self, name: str) -> Ints:
-        """The stat's integer values; empty when the host has none."""
-        empty = np.zeros(0, dtype=np.int64)
-        return self.ints_by_name.get(name, Ints(empty, empty))
-
-    def texts(self, name: str) -> Texts:
-        """The stat's text values; empty when the host has none."""
-        empty = np.zeros(0, dtype=np.int64)
-        return self.texts_by_name.get(name, Texts(empty, np.zeros(0, dtype=np.int32), []))
-
-
 @derived
 def event_stats(host: Host) -> EventStats:
     """All stats in ``WANTED`` of this host's events."""
-    ints: dict[str, Ints] = {}
-    texts: dict[str, Texts] = {}
-    for name, column in pivot.stats_by_name(host.space, WANTED).items():
-        if isinstance(column, pivot.StrColumn):
-            texts[name] = Texts(column.rows.astype(np.int64), column.codes, column.values)
-        else:
-            rows = column.rows.astype(np.int64)
-            ints[name] = Ints(rows, column.values.astype(np.int64, copy=False))
-    return EventStats(ints, texts)
+    return EventStats(stats_by_name(host.space, WANTED))
+
+
+def metadata_texts(host: Host, name: str) -> dict[int, str]:
+    """``{row of Space.event_metadata: text}`` of a stat that all events of a name share."""
+    column = metadata_stats_by_name(host.space, (name,))[name]
+    return dict(zip(column.rows.tolist(), column.texts.texts(), strict=True))
+
+
+def metadata_ints(host: Host, name: str) -> dict[int, int]:
+    """``{row of Space.event_metadata: number}`` of a stat that all events of a name share."""
+    column = metadata_stats_by_name(host.space, (name,))[name]
+    return dict(zip(column.rows.tolist(), column.ints.tolist(), strict=True))
 
 
 def _at(rows: I64, values: I64, wanted: I64, default: int) -> I64:

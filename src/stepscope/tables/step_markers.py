@@ -78,7 +78,7 @@ def _annotated(host: Host) -> Markers | None:
     what = ", ".join(f"{label!r}" for label in dict.fromkeys(labels[:1000]))
     return _markers(
         host, rows, nums, "markers", 1.0,
-        f"{len(rows)} steps marked by the program ({what} with step_num).",
+        f"{_count(len(rows))} marked by the program ({what} with step_num).",
         [f"{label} {num}" for label, num in zip(labels, nums.tolist(), strict=True)],
     )  # fmt: skip
 
@@ -97,7 +97,7 @@ def _pytorch(host: Host) -> Markers | None:
         nums,
         "markers",
         1.0,
-        f"{len(rows)} steps marked by torch.profiler's step().",
+        f"{_count(len(rows))} marked by torch.profiler's step().",
         labels,
     )
 
@@ -135,7 +135,7 @@ def _device_steps(host: Host) -> Markers | None:
         nums,
         "device_steps",
         0.9,
-        f"{len(best)} steps from the Steps line of {device}.",
+        f"{_count(len(best))} from the Steps line of {device}.",
         labels,
     )
 
@@ -223,6 +223,8 @@ def _periodic(host: Host) -> Markers | None:
     )
 
 
+_CALLS_FLOOR = 0.35
+
 _FINDERS: tuple[Callable[[Host], Markers | None], ...] = (
     _annotated,
     _pytorch,
@@ -252,13 +254,21 @@ def _markers(
 
 
 def _calls(host: Host, rows: I64, what: str, confidence: float) -> Markers | None:
-    """Steps from the start of one call to the start of the next (the last has no end)."""
+    """Steps from the start of one call to the start of the next (the last has no end).
+
+    Uneven spacing lowers the confidence: a loop calls its step evenly, a set-up phase calls
+    helpers as it goes. Below a floor there are no steps rather than wrong ones.
+    """
     start = np.sort(host.space.events.start_ps[rows])
     if len(start) < 3:
         return None
+    low, middle, high = np.percentile(np.diff(start), (25, 50, 75))
+    confidence = confidence / (1 + (high - low) / max(middle, 1))
+    if confidence < _CALLS_FLOOR:
+        return None
     return Markers(
         source="framework",
-        confidence=confidence,
+        confidence=round(float(confidence), 2),
         explanation=f"{len(start) - 1} steps taken from {what}, start to start; none was marked.",
         num=np.arange(len(start) - 1, dtype=np.int64),
         name=[f"call {i}" for i in range(len(start) - 1)],
@@ -324,3 +334,7 @@ def _lines(host: Host, kind: LineKind) -> list[int]:
 def _number_in(label: str) -> int:
     found = re.search(r"\d+", label)
     return int(found.group()) if found else -1
+
+
+def _count(steps: int) -> str:
+    return "1 step" if steps == 1 else f"{steps:,} steps"

@@ -1,0 +1,80 @@
+"""Each rule fires on the profile that has its fault, and not on one that has not."""
+
+import pytest
+
+from stepscope.advice import RULES, advise
+from stepscope.analysis.overview_page import overview_page
+from stepscope.columns import decode
+from stepscope.result import Finding
+from stepscope.tables.profile import Host, Profile
+from tests.profiles import worked_example
+from tests.profiles.model import Event, gpu, host, line, space, stream
+
+
+def findings(data: bytes) -> dict[str, Finding]:
+    page = overview_page(Profile("s", (Host("h", decode(data)),)))
+    return {one.rule: one for one in advise({"overview_page": page})}
+
+
+def healthy(*, low: bool = True, slow_step: int | None = None, launch: float = 1) -> bytes:
+    """Ten steps of 100 µs, a kernel of 95 µs in each (``low``: in 16 bits)."""
+    marks, kernels, at = [], [], 0.0
+    for i in range(12):
+        length = 400.0 if i == slow_step else 100.0
+        ids = {"correlation_id": i}
+        marks.append(Event("train", at, length, {"step_num": i, "_r": 1}))
+        marks.append(Event("cuLaunchKernel", at + 1, launch, ids))
+        name = "volta_h884gemm" if low else "sgemm_128x64"
+        kernels.append(Event(name, at + 1 + launch, 94 - launch, ids))
+        at += length
+    return space(host(line("python", *marks)), gpu(0, stream(7, *kernels)))
+
+
+def test_a_healthy_run_has_no_findings() -> None:
+    assert findings(healthy()) == {}
+
+
+def test_input_bound() -> None:
+    found = findings(worked_example(gpu=True))["input-bound"]
+    assert found.severity == "high"
+    assert found.saving_ms == pytest.approx(0.23)
+
+
+def test_launch_bound() -> None:
+    found = findings(healthy(launch=40))["launch-bound"]
+    assert found.severity == "high"
+    assert found.saving_ms == pytest.approx(0.04)
+
+
+def test_full_precision() -> None:
+    assert findings(healthy(low=False))["full-precision"].saving_ms == pytest.approx(0.0465)
+
+
+def test_slow_steps_name_the_step_and_what_grew() -> None:
+    found = findings(healthy(slow_step=5))["slow-steps"]
+    assert "step 5" in found.message
+    assert "other grows" in found.message
+
+
+def test_eager_execution() -> None:
+    data = space(
+        host(line("python", ("EagerExecute", 0, 90, {"is_func": 0}), ("a/Add:AddV2", 5, 80)))
+    )
+    assert "100% of host op time" in findings(data)["eager-execution"].message
+
+
+def test_what_saves_most_comes_first() -> None:
+    page = overview_page(Profile("s", (Host("h", decode(worked_example(gpu=True))),)))
+    savings = [one.saving_ms or 0.0 for one in advise({"overview_page": page})]
+    assert savings == sorted(savings, reverse=True)
+
+
+def test_a_rule_without_its_results_is_not_run() -> None:
+    assert advise({}) == ()
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_every_rule_says_what_why_how_and_when_it_is_wrong(rule: object) -> None:
+    doc = getattr(rule, "doc", "")
+    for part in ("What it checks:", "Why it matters:", "What to do:", "When it is wrong:"):
+        assert part in doc

@@ -1,0 +1,87 @@
+"""The overview's numbers on profiles of known structure."""
+
+import pytest
+
+from stepscope.analysis.overview_page import OverviewPage, overview_page
+from stepscope.columns import decode
+from stepscope.tables.profile import Host, Profile
+from tests.profiles import worked_example
+from tests.profiles.model import Event, gpu, host, line, space, stream
+
+
+def overview(data: bytes) -> OverviewPage:
+    return overview_page(Profile("s", (Host("h", decode(data)),)))
+
+
+def test_the_worked_example_on_the_gpu() -> None:
+    page = overview(worked_example(gpu=True))
+    assert page.steps.count == 6
+    assert page.steps.dropped == 2
+    assert page.steps.source == "markers"
+    assert page.steps.time_ms.mean == pytest.approx(0.9)
+    assert page.breakdown_ms["input"] == pytest.approx(0.2)
+    assert page.breakdown_ms["host_to_device"] == pytest.approx(0.03)
+    assert page.breakdown_ms["device_compute_32"] == pytest.approx(0.15)
+    assert sum(page.breakdown_ms.values()) == pytest.approx(page.steps.time_ms.mean)
+    assert page.device.busy_frac == pytest.approx(0.2)
+    assert page.device.idle_frac == pytest.approx(0.8)
+    assert page.bound_by == "input"
+    assert "input" in page.headline.lower()
+    assert page.precision.bits_32_frac == 1.0
+    assert page.environment.device_type == "NVIDIA GPU (Ampere)"
+    assert page.completeness.verdict == "complete"
+
+
+def test_top_ops_of_the_gpu() -> None:
+    top = list(overview(worked_example(gpu=True)).top_ops.rows())
+    assert [row["type"] for row in top] == ["MatMul", "MemcpyHToD"]
+    assert top[0]["self_time_frac"] == pytest.approx(150 / 180)
+    assert top[0]["cumulative_frac"] + top[1]["self_time_frac"] == pytest.approx(1.0)
+    assert top[0]["tensor_core_eligible"]
+    assert top[0]["tensor_core_used"]
+
+
+def test_top_ops_of_the_cpu_are_the_hosts() -> None:
+    page = overview(worked_example())
+    assert [row["operation"] for row in page.top_ops.rows()] == [
+        "model/dense/MatMul",
+        "model/ein/mul",
+    ]
+    assert page.environment.device_type == "CPU"
+    assert page.device.busy_frac is None
+    assert page.bound_by == "input"
+
+
+def test_without_steps_the_page_says_so_and_still_answers() -> None:
+    page = overview(space(host(line("python", ("a/MatMul:MatMul", 0, 10)))))
+    assert page.bound_by == "unknown"
+    assert page.steps.count == 0
+    assert page.steps.source == "none"
+    assert page.to_dict()["steps"]["time_ms"]["mean"] is None
+    assert len(page.top_ops) == 1
+    assert any(one.slug == "no-steps" for one in page.diagnostics)
+
+
+def test_an_empty_profile_gives_an_empty_page() -> None:
+    page = overview(space(host()))
+    assert page.bound_by == "unknown"
+    assert len(page.top_ops) == len(page.step_table) == 0
+
+
+def test_kernels_lost_by_the_recorder_are_said() -> None:
+    launches = [Event("cuLaunchKernel", 10 * i, 2, {"correlation_id": i}) for i in range(100)]
+    kernels = [Event("k", 10 * i + 5, 2, {"correlation_id": i}) for i in range(95)]
+    page = overview(space(host(line("python", *launches)), gpu(0, stream(7, *kernels))))
+    assert page.completeness.verdict == "partial"
+    assert any("5 of 100 launches" in note for note in page.completeness.notes)
+
+
+def test_low_precision_share() -> None:
+    kernels = [
+        Event("sm90_xmma_gemm_bf16bf16_bf16f32", 0, 30),
+        Event("volta_h884gemm", 30, 30),
+        Event("ampere_sgemm_128x64", 60, 40),
+    ]
+    page = overview(space(host(line("python")), gpu(0, stream(7, *kernels))))
+    assert page.precision.bits_16_frac == pytest.approx(0.6)
+    assert page.precision.bits_32_frac == pytest.approx(0.4)
