@@ -1,0 +1,68 @@
+"""Many runs behind one door."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stepscope.errors import DecodeError, UsageError
+from stepscope.session import Workspace, workspace
+from stepscope.store import find
+from tests.profiles import worked_example
+
+
+def make(root: Path, *runs: str) -> Workspace:
+    for run in runs:
+        folder = root / run
+        folder.mkdir()
+        (folder / "a.xplane.pb").write_bytes(worked_example(gpu=False))
+        (folder / "b.xplane.pb").write_bytes(worked_example(gpu=True))
+    return Workspace(find(root))
+
+
+def test_sessions_of_a_run_share_its_hosts(tmp_path: Path) -> None:
+    runs = make(tmp_path, "r")
+    whole, one = runs.load("r"), runs.load("r", "a")
+    assert runs.session("r") is whole
+    assert one.profile.hosts[0] is whole.profile.hosts[0]
+
+
+def test_progress_goes_from_idle_to_ready(tmp_path: Path) -> None:
+    runs = make(tmp_path, "r")
+    assert runs.progress("r").state == "idle"
+    runs.load("r")
+    assert runs.progress("r").state == "ready"
+
+
+def test_failure_is_kept_for_whoever_asks_next(tmp_path: Path) -> None:
+    (tmp_path / "a.xplane.pb").write_bytes(b"text, not a profile, and more than a line of it\n" * 9)
+    runs = Workspace(find(tmp_path))
+    with pytest.raises(DecodeError):
+        runs.load()
+    assert runs.progress().state == "failed"
+    assert "not a readable XSpace" in runs.progress().message
+
+
+def test_files_tell_what_is_known_so_far(tmp_path: Path) -> None:
+    runs = make(tmp_path, "r", "s")
+    assert {report.state for report in runs.files} == {"waiting"}
+    runs.load("r")
+    states = {Path(report.path).parent.name: report.state for report in runs.files}
+    assert states == {"r": "opened", "s": "waiting"}
+
+
+def test_oldest_runs_are_let_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workspace, "MAX_DECODED_RUNS", 2)
+    runs = make(tmp_path, "r", "s", "t")
+    first = runs.load("r")
+    runs.load("s")
+    runs.load("t")
+    assert runs.progress("r").state == "idle"
+    assert first.overview_page().headline, "a session in use outlives its place"
+    assert runs.session("r") is not first
+
+
+def test_unknown_run_is_a_usage_error(tmp_path: Path) -> None:
+    with pytest.raises(UsageError):
+        make(tmp_path, "r").session("nope")
