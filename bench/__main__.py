@@ -124,4 +124,7 @@ def say(text: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except ProcessFailed as error:
+        sys.exit(f"✗ {error}")

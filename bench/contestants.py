@@ -61,6 +61,6 @@ def install_incumbent(folder: Path) -> Incumbent:
     if not done.exists():
         print(f"installing {INCUMBENT} into {environment.name} (once) …", flush=True)
         subprocess.run([sys.executable, "-m", "venv", str(environment)], check=True)
-        subprocess.run([str(python), "-m", "pip", "install", "-q", INCUMBENT], check=True)
+        subprocess.run([str(python), "-m", "pip", "install", "-qq", INCUMBENT], check=True)
         done.touch()
     return Incumbent(python)
