@@ -18,9 +18,10 @@ _COLLECTIVE = re.compile(
 # Floating-point formats of 16 bits or fewer. Volta's s884 tensor-core kernels only take fp16;
 # Tensile spells its types as three letters after the transposes: BBS = bf16, HHS/HSS = fp16.
 _BITS_16 = re.compile(
-    r"half|bf16|bfloat16|fp16|(?<![a-z])f16|_f16|h884|s884|h1688|h16816|s16816|hmma|hgemm|"
-    r"hsh_|hss_|16832|e4m3|e5m2|fp8|(?<![a-z0-9])f8|nvfp4|mxfp4|"
-    r"Cijk_\w+?_(HHS|HSS|HB|BBS|BSS|BB|F8|B8|HHH|BBH)[_\d]|__nv_bfloat16|c10::Half|c10::BFloat16",
+    r"half|[Bb][Ff](loat)?16|fp16|(?<![a-z])f16|_f16|h884|s884|h1688|h16816|s16816|s161616|hmma|hgemm|"
+    r"hsh_|hss_|16832|[Ee]4m3|[Ee]5m2|[Ee]2m1|fp8|(?<![a-z0-9])f8|nvfp4|mxfp4|DF16|"
+    # Tensile's first type after the transposes; cuBLAS nvjet: t = bf16, h = fp16, q = fp8.
+    r"Cijk_A\w{3}_B\w{3}_(H|B(?!ias)|F8|B8)|nvjet_(sm\d+_)?[thq]",
 )
 _BITS_32_TYPES = re.compile(r"tf32|_f32f32|sgemm", re.IGNORECASE)
 _SHAPE_16 = re.compile(r"half|bfloat16|bf16|f16|float16|f8e|float8", re.IGNORECASE)
@@ -28,7 +29,8 @@ _TENSOR_CORE = re.compile(
     r"16816|c1688|conv1x1|conv2d_c1_k1|dgrad_1x1_stride_2x2|direct_group|first_layer_wgrad_kernel|"
     r"h1688|h884|hmma|i16832|i8816|s884|s1688|xmma_|wgmma|gmma|tensorop|sm(80|86|89|90|100|120)_xmma|"
     r"cutlass_\w*tensorop|cutlass3x_sm\d+|sm90_|sm100_|tcgen05|umma|MI\d+x\d+x\d+|mfma|_wmma|"
-    r"flash_(fwd|bwd)|fmha|nvjet|bf16gemm|gemm_fusion",
+    r"flash_(fwd|bwd)|FlashAttn(Fwd|Bwd)|fmha|nvjet|bf16gemm|gemm_fusion|xdl|igemm_\w+_gtcx|"
+    r"s161616|mfma16",
     re.IGNORECASE,
 )
 

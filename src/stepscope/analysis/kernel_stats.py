@@ -1,0 +1,391 @@
+"""Kernel stats: every GPU kernel with its launch, its op and its times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from itertools import accumulate
+from typing import Annotated, Any, Literal
+
+from stepscope.registry import Help, Need, Tool
+from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, us
+from stepscope.tables.kernel_classes import kernel_class
+from stepscope.tables.kernel_names import is_16_bit, is_tensor_core_eligible, uses_tensor_core
+from stepscope.tables.kernels import DeviceKernel, Kernel, Times, session_kernels
+from stepscope.tables.profile import Profile
+
+# Slices of the pie beside "all others".
+_SLICES = 10
+OTHERS = "all others"
+
+
+class KernelRow(Row):
+    """A kernel as launched for an op (or what the rows are grouped by)."""
+
+    rank: Annotated[int, Column("Rank", kind="rank", help="By total time.")]
+    name: Annotated[str, Column("Kernel", kind="name")]
+    kernel_class: Annotated[
+        str, Column("Class", kind="category", help="Kind of work, by the kernel's or op's name.")
+    ]
+    op_name: Annotated[str, Column("Op", kind="name", help="Framework op that launched it.")]
+    op_type: Annotated[str, Column("Op type", kind="category", hidden=True)]
+    registers_per_thread: Annotated[int, Column("Registers per thread", kind="count")]
+    shmem_bytes: Annotated[
+        int,
+        Column("Shared memory", unit="B", kind="bytes", help="Static plus dynamic, per block."),
+    ]
+    static_shmem_bytes: Annotated[
+        int, Column("Static shared memory", unit="B", kind="bytes", hidden=True)
+    ]
+    dynamic_shmem_bytes: Annotated[
+        int, Column("Dynamic shared memory", unit="B", kind="bytes", hidden=True)
+    ]
+    block_dim: Annotated[str, Column("Block", kind="text", help="Threads per block, x,y,z.")]
+    grid_dim: Annotated[str, Column("Grid", kind="text", help="Blocks, x,y,z.")]
+    occupancy_frac: Annotated[
+        float,
+        Column("Occupancy", unit="%", kind="ratio", help="Theoretical; empty when not recorded."),
+    ]
+    is_op_tensor_core_eligible: Annotated[
+        bool, Column("Op could use tensor cores", kind="flag", help="NVIDIA tensor or AMD matrix.")
+    ]
+    is_kernel_using_tensor_core: Annotated[bool, Column("Uses tensor cores", kind="flag")]
+    is_16_bit: Annotated[
+        bool, Column("16-bit", kind="flag", help="Computes in 16 bits or fewer, by its name.")
+    ]
+    occurrences: Annotated[int, Column("Occurrences", kind="count")]
+    total_duration_us: Annotated[float, Column("Total time", unit="µs", kind="time", sort="desc")]
+    avg_duration_us: Annotated[float, Column("Average time", unit="µs", kind="time")]
+    min_duration_us: Annotated[float, Column("Shortest", unit="µs", kind="time")]
+    max_duration_us: Annotated[float, Column("Longest", unit="µs", kind="time")]
+    share_frac: Annotated[
+        float, Column("Share", unit="%", kind="ratio", help="Of the time of all kernels.")
+    ]
+    cumulative_frac: Annotated[
+        float, Column("Cumulative", unit="%", kind="ratio", help="Of this row and those above.")
+    ]
+    devices: Annotated[str, Column("Devices", kind="text", help="Where it ran.")]
+
+
+class KernelSliceRow(Row):
+    """One slice of the pie of the longest kernels; the last one is all others."""
+
+    name: Annotated[str, Column("Kernel", kind="name")]
+    total_duration_us: Annotated[float, Column("Total time", unit="µs", kind="time")]
+    share_frac: Annotated[float, Column("Share", unit="%", kind="ratio")]
+
+
+class KernelClassRow(Row):
+    """All kernels of one class."""
+
+    kernel_class: Annotated[str, Column("Class", kind="category")]
+    kernels: Annotated[int, Column("Kernels", kind="count", help="Distinct kernel names.")]
+    occurrences: Annotated[int, Column("Occurrences", kind="count")]
+    total_duration_us: Annotated[float, Column("Total time", unit="µs", kind="time", sort="desc")]
+    share_frac: Annotated[float, Column("Share", unit="%", kind="ratio")]
+    tensor_core_frac: Annotated[
+        float,
+        Column("On tensor cores", unit="%", kind="ratio", help="Share of the class's time."),
+    ]
+
+
+class KernelDeviceRow(Row):
+    """All kernels of one device."""
+
+    host: Annotated[str, Column("Host", kind="name")]
+    device: Annotated[str, Column("Device", kind="name")]
+    kernels: Annotated[int, Column("Kernels", kind="count", help="Distinct kernel names.")]
+    occurrences: Annotated[int, Column("Occurrences", kind="count")]
+    total_duration_us: Annotated[float, Column("Total time", unit="µs", kind="time")]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Options of kernel_stats."""
+
+    group_by: Annotated[
+        Literal["kernel", "op", "class", "name"],
+        Help("Rows: one per kernel, launch and op; per op; per class; or per kernel name."),
+    ] = "kernel"
+    device: Annotated[str, Help('Only this device, e.g. "GPU:0"; empty for all.')] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelTotals:
+    """Totals over the kernels shown.
+
+    Attributes:
+        distinct_kernels: Distinct kernel names.
+        occurrences: Kernel runs.
+        total_duration_us: Their time; kernels at once on several streams or devices all count.
+        tensor_core_frac: Share of the time in kernels that use tensor or matrix cores.
+        tensor_core_eligible_frac: Share of the time in ops that could use them.
+        tensor_core_missed_us: Time of matrix products and convolutions that do not use them.
+        bits_16_frac: Share of the time in kernels named for 16 bits or fewer.
+    """
+
+    distinct_kernels: int
+    occurrences: int
+    total_duration_us: float
+    tensor_core_frac: float | None
+    tensor_core_eligible_frac: float | None
+    tensor_core_missed_us: float
+    bits_16_frac: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelStats(Result):
+    """Every GPU kernel with its launch, the op that launched it, and its times.
+
+    Attributes:
+        kernels: The rows, longest total first. No cap.
+        longest: The pie: the kernels with the most time, and all others as one.
+        by_class: The same time by kind of work.
+        by_device: The same time by device.
+        totals: What the shares refer to.
+    """
+
+    tool = "kernel_stats"
+    kernels: Table[KernelRow]
+    longest: Table[KernelSliceRow]
+    by_class: Table[KernelClassRow]
+    by_device: Table[KernelDeviceRow]
+    totals: KernelTotals
+
+
+@dataclass(frozen=True, slots=True)
+class _Traits:
+    """What a kernel is, beside how long it took."""
+
+    kernel_class: str
+    tensor_core: bool
+    eligible: bool
+    bits_16: bool
+
+
+def kernel_stats(profile: Profile, options: Options = Options()) -> KernelStats:
+    """Times of the GPU kernels of all hosts and devices together."""
+    rows = [
+        row
+        for row in session_kernels(profile)
+        if options.device in ("", row.device, f"{row.host}/{row.device}")
+    ]
+    traits = {kernel: _traits(kernel) for kernel in {row.kernel for row in rows}}
+    total_ps = sum(row.times.total_ps for row in rows)
+    notes: tuple[Diagnostic, ...] = ()
+    if not rows and options.device:
+        known = sorted({row.device for row in session_kernels(profile)})
+        notes = (
+            Diagnostic(
+                "no-such-device",
+                "warning",
+                f"No kernel ran on {options.device!r}; there are {', '.join(known)}.",
+            ),
+        )
+    return KernelStats(
+        kernels=_kernel_table(rows, traits, options, total_ps),
+        longest=_longest(rows, total_ps),
+        by_class=_by_class(rows, traits, total_ps),
+        by_device=_by_device(rows),
+        totals=_totals(rows, traits, total_ps),
+        diagnostics=notes,
+    )
+
+
+def _traits(kernel: Kernel) -> _Traits:
+    tensor_core = uses_tensor_core(kernel.name)
+    return _Traits(
+        kernel_class=kernel_class(kernel.name, kernel.op_name),
+        tensor_core=tensor_core,
+        eligible=tensor_core or is_tensor_core_eligible(kernel.op_name),
+        bits_16=is_16_bit(kernel.name),
+    )
+
+
+_GROUPS: dict[str, Callable[[Kernel, _Traits], object]] = {
+    "kernel": lambda kernel, _traits: kernel,
+    "op": lambda kernel, _traits: kernel.op_name,
+    "class": lambda _kernel, traits: traits.kernel_class,
+    "name": lambda kernel, _traits: kernel.name,
+}
+
+
+def _kernel_table(
+    rows: list[DeviceKernel], traits: dict[Kernel, _Traits], options: Options, total_ps: int
+) -> Table[KernelRow]:
+    key = _GROUPS[options.group_by]
+    groups: dict[object, list[DeviceKernel]] = {}
+    for row in rows:
+        groups.setdefault(key(row.kernel, traits[row.kernel]), []).append(row)
+    several_hosts = len({row.host for row in rows}) > 1
+    found = [_row(members, traits, several_hosts) for members in groups.values()]
+    # Ties by name and launch, so that equal profiles give equal tables.
+    found.sort(
+        key=lambda row: (
+            -row["total_duration_us"],
+            *(str(row[name]) for name in ("name", "grid_dim", "block_dim", "op_name")),
+        )
+    )
+    shares = [row["total_duration_us"] / us(total_ps) if total_ps else 0.0 for row in found]
+    numbered = enumerate(zip(found, shares, accumulate(shares), strict=True), start=1)
+    for rank, (values, share, running) in numbered:
+        values |= {"rank": rank, "share_frac": share, "cumulative_frac": min(running, 1.0)}
+    return Table(KernelRow, {name: [row[name] for row in found] for name in columns_of(KernelRow)})
+
+
+def _row(
+    members: list[DeviceKernel], traits: dict[Kernel, _Traits], several_hosts: bool
+) -> dict[str, Any]:
+    """One row: values all members share, None (or "") where they differ; times added up."""
+    kernels = list(dict.fromkeys(member.kernel for member in members))
+    times = _sum(members)
+    launches = {
+        f.name: _shared([getattr(kernel.launch, f.name) for kernel in kernels])
+        for f in fields(kernels[0].launch)
+    }
+    what = [traits[kernel] for kernel in kernels]
+    places = dict.fromkeys(
+        f"{member.host}/{member.device}" if several_hosts else member.device for member in members
+    )
+    return {
+        "name": _shared([kernel.name for kernel in kernels]) or _several(kernels),
+        "kernel_class": _shared([one.kernel_class for one in what]) or "",
+        "op_name": _shared([kernel.op_name for kernel in kernels]) or "",
+        "op_type": _shared([kernel.op_type for kernel in kernels]) or "",
+        "registers_per_thread": launches["registers"],
+        "shmem_bytes": launches["shared_bytes"],
+        "static_shmem_bytes": launches["static_shared_bytes"],
+        "dynamic_shmem_bytes": launches["dynamic_shared_bytes"],
+        "block_dim": str(launches["block"] or ""),
+        "grid_dim": str(launches["grid"] or ""),
+        "occupancy_frac": launches["occupancy_frac"],
+        "is_op_tensor_core_eligible": any(one.eligible for one in what),
+        "is_kernel_using_tensor_core": any(one.tensor_core for one in what),
+        "is_16_bit": all(one.bits_16 for one in what),
+        "occurrences": times.occurrences,
+        "total_duration_us": us(times.total_ps),
+        "avg_duration_us": us(times.total_ps) / times.occurrences,
+        "min_duration_us": us(times.min_ps),
+        "max_duration_us": us(times.max_ps),
+        "devices": ", ".join(places),
+    }
+
+
+def _shared(values: list[Any]) -> Any:
+    """The value all have, else None."""
+    return values[0] if all(value == values[0] for value in values) else None
+
+
+def _several(kernels: list[Kernel]) -> str:
+    return f"{len({kernel.name for kernel in kernels})} kernels"
+
+
+def _sum(rows: list[DeviceKernel]) -> Times:
+    total = rows[0].times
+    for row in rows[1:]:
+        total = total + row.times
+    return total
+
+
+def _longest(rows: list[DeviceKernel], total_ps: int) -> Table[KernelSliceRow]:
+    by_name: dict[str, int] = {}
+    for row in rows:
+        by_name[row.kernel.name] = by_name.get(row.kernel.name, 0) + row.times.total_ps
+    ordered = sorted(by_name.items(), key=lambda item: (-item[1], item[0]))
+    slices = ordered[:_SLICES]
+    if len(ordered) > _SLICES:
+        slices.append((OTHERS, sum(value for _name, value in ordered[_SLICES:])))
+    return Table(
+        KernelSliceRow,
+        {
+            "name": [name for name, _value in slices],
+            "total_duration_us": [us(value) for _name, value in slices],
+            "share_frac": [value / total_ps if total_ps else 0.0 for _name, value in slices],
+        },
+    )
+
+
+def _by_class(
+    rows: list[DeviceKernel], traits: dict[Kernel, _Traits], total_ps: int
+) -> Table[KernelClassRow]:
+    groups: dict[str, list[DeviceKernel]] = {}
+    for row in rows:
+        groups.setdefault(traits[row.kernel].kernel_class, []).append(row)
+    sums = {name: _sum(members) for name, members in groups.items()}
+    order = sorted(groups, key=lambda name: (-sums[name].total_ps, name))
+    matrix = {
+        name: sum(row.times.total_ps for row in groups[name] if traits[row.kernel].tensor_core)
+        for name in order
+    }
+    totals = [sums[name].total_ps for name in order]
+    return Table(
+        KernelClassRow,
+        {
+            "kernel_class": order,
+            "kernels": [len({row.kernel.name for row in groups[name]}) for name in order],
+            "occurrences": [sums[name].occurrences for name in order],
+            "total_duration_us": [us(value) for value in totals],
+            "share_frac": [value / total_ps if total_ps else 0.0 for value in totals],
+            "tensor_core_frac": [
+                matrix[name] / value if value else 0.0
+                for name, value in zip(order, totals, strict=True)
+            ],
+        },
+    )
+
+
+def _by_device(rows: list[DeviceKernel]) -> Table[KernelDeviceRow]:
+    groups: dict[tuple[str, str], list[DeviceKernel]] = {}
+    for row in rows:
+        groups.setdefault((row.host, row.device), []).append(row)
+    sums = [_sum(members) for members in groups.values()]
+    return Table(
+        KernelDeviceRow,
+        {
+            "host": [host for host, _device in groups],
+            "device": [device for _host, device in groups],
+            "kernels": [len({row.kernel.name for row in members}) for members in groups.values()],
+            "occurrences": [times.occurrences for times in sums],
+            "total_duration_us": [us(times.total_ps) for times in sums],
+        },
+    )
+
+
+def _totals(rows: list[DeviceKernel], traits: dict[Kernel, _Traits], total_ps: int) -> KernelTotals:
+    def time_of(wanted: Callable[[_Traits], bool]) -> int:
+        return sum(row.times.total_ps for row in rows if wanted(traits[row.kernel]))
+
+    def share(part: int) -> float | None:
+        return part / total_ps if total_ps else None
+
+    missed = time_of(
+        lambda one: one.kernel_class in ("gemm", "convolution") and not one.tensor_core
+    )
+    return KernelTotals(
+        distinct_kernels=len({row.kernel.name for row in rows}),
+        occurrences=sum(row.times.occurrences for row in rows),
+        total_duration_us=us(total_ps),
+        tensor_core_frac=share(time_of(lambda one: one.tensor_core)),
+        tensor_core_eligible_frac=share(time_of(lambda one: one.eligible)),
+        tensor_core_missed_us=us(missed),
+        bits_16_frac=share(time_of(lambda one: one.bits_16)),
+    )
+
+
+TOOL = Tool(
+    id="kernel_stats",
+    short="kernels",
+    title="Kernels",
+    group="Where time goes",
+    run=kernel_stats,
+    options=Options,
+    result=KernelStats,
+    needs=(
+        Need(
+            met=lambda profile: bool(session_kernels(profile)),
+            missing="No kernel of a GPU was recorded.",
+            record="Record on a machine with a GPU whose driver lets the profiler in (NVIDIA: "
+            "CUPTI found and profiling permitted; AMD: rocprofiler), with device tracing on.",
+        ),
+    ),
+)
