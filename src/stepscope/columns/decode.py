@@ -17,7 +17,7 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.columns.fields import Damage, Fields, index
+from stepscope.columns.fields import Damage, Fields, index, joined
 from stepscope.columns.headers import Headers, read_headers, set_origin
 from stepscope.columns.ids import IdRows, MissingIds
 from stepscope.columns.lines import (
@@ -173,7 +173,7 @@ class _Reader:
             origin_ns=origin_ns,
             unknown=(
                 *as_unknown("space", unknown_fields(view, top.other_than(_SPACE_FIELDS))),
-                *as_unknown("plane", unknown_fields(view, self.fields.other_than(_PLANE_FIELDS))),
+                *as_unknown("plane", self._unknown_of_planes(event_entries.odd, stat_entries.odd)),
                 *as_unknown("line", headers.unknown),
                 *unknown,
                 *as_unknown("plane_stat", plane_stats.unknown),
@@ -259,6 +259,13 @@ class _Reader:
             Plane(ids[i], names[i], line_begin[i], line_begin[i + 1], stats[i], stats[i + 1])
             for i in range(count)
         )
+
+    def _unknown_of_planes(self, *odd_entries: Fields) -> list[tuple[int, bytes]]:
+        fields = self.fields.other_than(_PLANE_FIELDS)
+        if not self.damage:
+            # Nothing has looked inside these; in a damaged file they could be broken themselves.
+            fields = joined([fields, *odd_entries])
+        return unknown_fields(self.view, fields[np.argsort(fields.begin)])
 
     def _texts(self, top: Fields, number: XSpace) -> tuple[str, ...]:
         fields = top.of(number, Wire.LEN)

@@ -168,9 +168,7 @@ def index(
                 part = part[:-1]
             state[:] = message + 1, -1, 0, 0, 0
         parts.append(part)
-    fields = Fields(
-        *(np.concatenate([getattr(part, column) for part in parts]) for column in _COLUMNS)
-    )
+    fields = joined(parts)
     for message, offset, tag, code in broken:
         place = path(message) + _field_path(fields, message, offset, tag, schema)
         if tag and tag >> 3 in containers:
@@ -178,6 +176,12 @@ def index(
         else:
             damage.add(offset, place, code)
     return fields
+
+
+def joined(parts: Sequence[Fields]) -> Fields:
+    """The rows of all parts, one after the other."""
+    columns = ([getattr(part, column) for part in parts] for column in _COLUMNS)
+    return Fields(*(np.concatenate(column) for column in columns))
 
 
 def _empty(rows: int) -> Fields:

@@ -35,6 +35,7 @@ from stepscope.schema.xspace import (
 Path = Callable[[int], str]
 Missing = list[tuple[int, int]]
 
+_ENTRY_FIELDS: Final = ((MapEntry.KEY, Wire.VARINT), (MapEntry.VALUE, Wire.LEN))
 _STAT_VALUES: Final = (
     (XStat.DOUBLE_VALUE, Wire.FIXED64),
     (XStat.UINT64_VALUE, Wire.VARINT),
@@ -78,6 +79,8 @@ class Entries:
         own_id: ``{row: id}`` where the entry's own id is not its key.
         fields: All fields of the entries; ``parent`` is the row.
         unknown: ``(row, bytes)`` of fields to keep as they stand.
+        odd: Fields of planes that hold an entry with more in it than key and value. As protobuf
+            has it, such an entry is not in the map, and is kept as an unknown field of the plane.
         path: Message path of a row, for reports.
     """
 
@@ -88,6 +91,7 @@ class Entries:
     own_id: dict[int, int]
     fields: Fields
     unknown: list[tuple[int, bytes]]
+    odd: Fields
     path: Path
 
     def rows_of(self, planes: int, missing: MissingIds) -> list[IdRows]:
@@ -149,7 +153,10 @@ def read_entries(
     keys = np.zeros(len(entries), np.uint64)
     given = halves.of(MapEntry.KEY, Wire.VARINT)
     keys[given.parent] = given.value
-    kept = _last_of_each(entries.parent, keys)
+    odd = np.zeros(len(entries), np.bool_)
+    odd[halves.other_than(_ENTRY_FIELDS).parent] = True
+    usual = np.flatnonzero(~odd)
+    kept = usual[_last_of_each(entries.parent[usual], keys[usual])]
     row_of_entry = np.full(len(entries), -1, np.int64)
     row_of_entry[kept] = np.arange(len(kept))
 
@@ -173,6 +180,7 @@ def read_entries(
         own_id=dict(zip(differs.tolist(), own.view(np.int64)[differs].tolist(), strict=True)),
         fields=fields,
         unknown=unknown_fields(buffer, fields.other_than(_known_fields(which))),
+        odd=entries[odd],
         path=lambda row: entry_path(int(kept[row])) + ".value",
     )
 
