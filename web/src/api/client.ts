@@ -1,12 +1,12 @@
 /** Requests to the server this page came from; every URL is relative to the page. */
 
-import type { ErrorBody, Progress, ResultBody, SessionInfo, ToolInfo } from "./types.ts";
+import type { ErrorInfo, ProgressInfo, ResultBody, SessionInfo, ToolInfo } from "./types.gen.ts";
 
 /** The server answered with an error. */
 export class ApiError extends Error {
   constructor(
     readonly status: number,
-    readonly body: ErrorBody,
+    readonly body: ErrorInfo,
   ) {
     super(body.what);
   }
@@ -42,11 +42,11 @@ async function get<T>(url: string, signal?: AbortSignal): Promise<T> {
   throw new ApiError(response.status, await errorBody(response));
 }
 
-async function errorBody(response: Response): Promise<ErrorBody> {
+async function errorBody(response: Response): Promise<ErrorInfo> {
   const blank = { error: `http-${response.status}`, what: "", where: "", why: "", do: "" };
-  let given: Partial<ErrorBody> = {};
+  let given: Partial<ErrorInfo> = {};
   try {
-    given = (await response.json()) as Partial<ErrorBody>;
+    given = (await response.json()) as Partial<ErrorInfo>;
   } catch {
     // A proxy between here and the server may answer in HTML; the status then says all there is.
   }
@@ -66,7 +66,7 @@ export function getResult(tool: string, query: Query, signal: AbortSignal): Prom
   return get(apiUrl(`tool/${tool}`, { ...query, layout: "columns" }), signal);
 }
 
-export function getProgress(run: string): Promise<Progress> {
+export function getProgress(run: string): Promise<ProgressInfo> {
   return get(apiUrl("progress", { run }));
 }
 

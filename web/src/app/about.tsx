@@ -1,9 +1,8 @@
 /** About this profile: what was opened, what was not and why, what each missing page would need. */
 
 import { getResult } from "../api/client.ts";
-import type { OverviewPage } from "../api/results.ts";
-import type { FileInfo, RunInfo, ToolInfo } from "../api/types.ts";
-import { bytes, moment, plural } from "../base/format.ts";
+import type { FileInfo, OverviewPage, RunInfo, ToolInfo } from "../api/types.gen.ts";
+import { bytes, MISSING, moment, plural } from "../base/format.ts";
 import { OverviewRun } from "../tools/overview_run.tsx";
 import { Facts } from "../widgets/facts.tsx";
 import { useAnswer } from "./load.ts";
@@ -60,17 +59,20 @@ const STATES: Readonly<Record<FileInfo["state"], string>> = {
   damaged: "opened in part",
   failed: "not opened",
   skipped: "left out",
+  waiting: "not opened yet",
 };
 
 export function FileList({ files }: { files: readonly FileInfo[] }) {
   if (files.length === 0) return null;
-  const opened = files.filter((file) => file.state === "opened").length;
+  const count = (state: FileInfo["state"]) => files.filter((file) => file.state === state).length;
+  const waiting = count("waiting");
   return (
     <section>
       <header class="section-head">
         <h2>Files</h2>
         <p class="quiet">
-          {opened} of {plural(files.length, "file")} opened whole
+          {count("opened")} of {plural(files.length, "file")} opened whole
+          {waiting > 0 && `, ${waiting} open when their run is chosen`}
         </p>
       </header>
       <table class="plain-table">
@@ -90,7 +92,7 @@ export function FileList({ files }: { files: readonly FileInfo[] }) {
               <td>
                 <code>{file.path}</code>
               </td>
-              <td class="numeric">{bytes(file.bytes)}</td>
+              <td class="numeric">{file.bytes < 0 ? MISSING : bytes(file.bytes)}</td>
               <td>
                 <span class={`mark state-${file.state}`}>{STATES[file.state]}</span>
               </td>

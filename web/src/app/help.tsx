@@ -1,6 +1,6 @@
 /** The keys, in a dialog. */
 
-import type { ToolInfo } from "../api/types.ts";
+import type { ToolInfo } from "../api/types.gen.ts";
 import { Dialog } from "../widgets/dialog.tsx";
 import { helpOpen, pageLetters } from "./keys.ts";
 

@@ -1,7 +1,7 @@
 /** The keyboard: one table of keys, from which the help page is drawn. */
 
 import { signal } from "@preact/signals";
-import type { ToolInfo } from "../api/types.ts";
+import type { ToolInfo } from "../api/types.gen.ts";
 
 export const helpOpen = signal(false);
 export const paletteOpen = signal(false);

@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { ApiError, getProgress } from "../api/client.ts";
-import type { ErrorBody, Progress } from "../api/types.ts";
+import type { ErrorInfo, ProgressInfo } from "../api/types.gen.ts";
 import { noteFailure, serverGone } from "./state.ts";
 
 export interface Loaded<T> {
@@ -10,10 +10,10 @@ export interface Loaded<T> {
   readonly value: T | null;
   /** True while `value` is not (yet) the answer to the present question. */
   readonly waiting: boolean;
-  readonly error: ErrorBody | null;
+  readonly error: ErrorInfo | null;
   readonly status: number;
   /** Where the server is, once the wait has become noticeable. */
-  readonly progress: Progress | null;
+  readonly progress: ProgressInfo | null;
 }
 
 const NOTICEABLE_MS = 300;
@@ -94,7 +94,7 @@ export function useAnswer<T>(
 }
 
 /** Reports progress from the moment a wait is noticeable; returns what ends it. */
-function watchProgress(run: string, report: (progress: Progress) => void): () => void {
+function watchProgress(run: string, report: (progress: ProgressInfo) => void): () => void {
   let ended = false;
   let timer = 0;
   const poll = async () => {

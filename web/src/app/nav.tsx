@@ -1,6 +1,6 @@
 /** The list of tools by group. A tool that has nothing to show stays in it, dimmed, with why. */
 
-import type { ToolInfo } from "../api/types.ts";
+import type { ToolInfo } from "../api/types.gen.ts";
 import { pageHref } from "./state.ts";
 
 export interface NavProps {

@@ -1,6 +1,6 @@
 /** The options of a tool as a form; what is chosen stands in the address. */
 
-import type { OptionInfo } from "../api/types.ts";
+import type { OptionInfo } from "../api/types.gen.ts";
 import { fieldLabel } from "../base/fields.ts";
 
 export interface OptionsProps {

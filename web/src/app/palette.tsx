@@ -1,6 +1,6 @@
 /** Go to: one list of everything that has an address. */
 
-import type { ToolInfo } from "../api/types.ts";
+import type { ToolInfo } from "../api/types.gen.ts";
 import { Dialog } from "../widgets/dialog.tsx";
 import { type Choice, ChoiceList } from "../widgets/picker.tsx";
 import { paletteOpen } from "./keys.ts";

@@ -2,7 +2,7 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import { getTools } from "../api/client.ts";
-import type { RunInfo, ToolInfo } from "../api/types.ts";
+import type { RunInfo, ToolInfo } from "../api/types.gen.ts";
 import { Notice } from "../widgets/notice.tsx";
 import { About, FileList } from "./about.tsx";
 import { Header } from "./header.tsx";

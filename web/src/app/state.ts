@@ -2,13 +2,13 @@
 
 import { computed, signal } from "@preact/signals";
 import { ApiError, getSession, ServerGone } from "../api/client.ts";
-import type { ErrorBody, RunInfo, SessionInfo } from "../api/types.ts";
+import type { ErrorInfo, RunInfo, SessionInfo } from "../api/types.gen.ts";
 import { formatHash, parseHash, type Route } from "../engine/route.ts";
 
 export const route = signal<Route>(parseHash(window.location.hash));
 
 export const session = signal<SessionInfo | null>(null);
-export const sessionError = signal<ErrorBody | null>(null);
+export const sessionError = signal<ErrorInfo | null>(null);
 
 /** True from the first request that got no answer until one does again. */
 export const serverGone = signal(false);

@@ -1,7 +1,7 @@
 /** One tool's page: its heading and options, then its answer, or why there is none. */
 
 import { getResult } from "../api/client.ts";
-import type { ErrorBody, Progress, RunInfo, ToolInfo } from "../api/types.ts";
+import type { ErrorInfo, ProgressInfo, RunInfo, ToolInfo } from "../api/types.gen.ts";
 import { pageOf } from "../tools/index.ts";
 import type { Params } from "../tools/page.ts";
 import { Notice, ProgressBar } from "../widgets/notice.tsx";
@@ -85,7 +85,7 @@ function Answer({ tool, tools, run }: ToolViewProps) {
 }
 
 /** Nothing for a moment, then how far the server is. */
-export function Waiting({ progress }: { progress: Progress | null }) {
+export function Waiting({ progress }: { progress: ProgressInfo | null }) {
   if (!progress) return <div class="waiting" aria-busy="true" />;
   const label = progress.message || progress.stage || "Working";
   return (
@@ -97,7 +97,7 @@ export function Waiting({ progress }: { progress: Progress | null }) {
 
 const NOTHING_TO_SHOW = 409;
 
-export function Failure({ error, status }: { error: ErrorBody; status: number }) {
+export function Failure({ error, status }: { error: ErrorInfo; status: number }) {
   return (
     <Notice title={error.what} remedy={error.do}>
       {error.why && <p>{error.why}</p>}

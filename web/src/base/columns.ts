@@ -1,17 +1,20 @@
 /** What a column or a field of a result means to a person. Mirrors `Column` on the server. */
 
-export type Kind =
-  | "name"
-  | "text"
-  | "category"
-  | "count"
-  | "time"
-  | "ratio"
-  | "bytes"
-  | "rate"
-  | "number"
-  | "flag"
-  | "rank";
+export const KINDS = [
+  "name",
+  "text",
+  "category",
+  "count",
+  "time",
+  "ratio",
+  "bytes",
+  "rate",
+  "number",
+  "flag",
+  "rank",
+] as const;
+
+export type Kind = (typeof KINDS)[number];
 
 export interface ColumnMeta {
   readonly name: string;
@@ -32,6 +35,12 @@ export type Cell = string | number | boolean | null;
 export interface ColumnarTable {
   readonly rows: number;
   readonly columns: Readonly<Record<string, readonly Cell[]>>;
+}
+
+/** Such a table under a type that names its columns. */
+export interface AnyTable {
+  readonly rows: number;
+  readonly columns: object;
 }
 
 export function isColumnarTable(value: unknown): value is ColumnarTable {

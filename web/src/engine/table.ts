@@ -5,6 +5,7 @@
 
 import { type Cell, type ColumnarTable, type ColumnMeta, isNumeric } from "../base/columns.ts";
 import { columnDecimals } from "../base/format.ts";
+import { visible } from "../base/text.ts";
 
 export interface NumberColumn {
   readonly type: "number";
@@ -86,7 +87,7 @@ function textColumn(meta: ColumnMeta, cells: readonly Cell[]): TextColumn {
     if (code === undefined) {
       code = words.length;
       known.set(word, code);
-      words.push(word);
+      words.push(visible(word));
     }
     codes[i] = code;
   }

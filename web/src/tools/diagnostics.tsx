@@ -1,6 +1,6 @@
 /** What the reader of a page must know before believing its numbers. */
 
-import type { Diagnostic } from "../api/types.ts";
+import type { Diagnostic } from "../api/types.gen.ts";
 
 const WEIGHT = { error: 0, warning: 1, info: 2 } as const;
 const MARK = { error: "Error", warning: "Warning", info: "Note" } as const;

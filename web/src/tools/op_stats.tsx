@@ -1,7 +1,7 @@
 /** Framework op stats: where op time goes on host and device, as four rings and one table. */
 
 import { useMemo } from "preact/hooks";
-import type { FrameworkOpStats } from "../api/results.ts";
+import type { FrameworkOpStats } from "../api/types.gen.ts";
 import { count, duration, percent } from "../base/format.ts";
 import { largestSectors, type Share } from "../engine/sectors.ts";
 import { columnOf, type Table, wordAt } from "../engine/table.ts";

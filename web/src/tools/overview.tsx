@@ -1,6 +1,6 @@
 /** Overview: the verdict, five figures, the average step, the steps, what to do, the top ops. */
 
-import type { OverviewPage } from "../api/results.ts";
+import type { OverviewPage } from "../api/types.gen.ts";
 import { plural } from "../base/format.ts";
 import { BOUNDS, partsFor } from "../base/parts.ts";
 import { cellText } from "../engine/cells.ts";

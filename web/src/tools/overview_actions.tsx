@@ -1,6 +1,6 @@
 /** What to change, by what it saves; and where to look next. */
 
-import type { Finding, OverviewPage } from "../api/results.ts";
+import type { Finding, OverviewPage } from "../api/types.gen.ts";
 import { duration, percent } from "../base/format.ts";
 import { partOf } from "../base/parts.ts";
 import type { OverviewProps } from "./overview.tsx";
@@ -62,7 +62,8 @@ function FindingItem({ finding, linkTo }: OverviewProps & { finding: Finding }) 
           {saving === null ? "not bounded" : `up to ${duration(saving, "ms")} per step`}
         </strong>
         <span class="quiet">
-          {finding.severity}, {percent(finding.confidence)} sure
+          {finding.severity}
+          {finding.confidence !== null && `, ${percent(finding.confidence)} sure`}
         </span>
       </p>
       <p>{finding.message}</p>

@@ -1,6 +1,6 @@
 /** The five figures under the verdict. */
 
-import type { OverviewPage } from "../api/results.ts";
+import type { OverviewPage } from "../api/types.gen.ts";
 import { count, duration, MISSING, percent } from "../base/format.ts";
 import { BOUNDS } from "../base/parts.ts";
 import { type Fact, Figures } from "../widgets/facts.tsx";

@@ -1,10 +1,10 @@
 /** What ran where, with which precision, and how complete the recording is. */
 
-import type { OverviewPage } from "../api/results.ts";
+import type { OpShares, OverviewPage } from "../api/types.gen.ts";
 import { duration, MISSING, moment, percent, plural } from "../base/format.ts";
 import { type Fact, Facts } from "../widgets/facts.tsx";
 
-const SHARE_LABELS: readonly (readonly [string, string])[] = [
+const SHARE_LABELS: readonly (readonly [keyof OpShares, string])[] = [
   ["host_tf_op_frac", "Ops placed on the host"],
   ["device_tf_op_frac", "Ops placed on the device"],
   ["host_eager_frac", "Eager share of host op time"],

@@ -1,6 +1,7 @@
 /** The step chart of the overview, with its zoom in the address. */
 
 import { useMemo, useState } from "preact/hooks";
+import { byName } from "../api/columns.ts";
 import type { ColumnarTable } from "../base/columns.ts";
 import { plural } from "../base/format.ts";
 import { partsFor } from "../base/parts.ts";
@@ -40,7 +41,7 @@ function readRange(text: string | undefined, steps: number): StepRange {
 export function OverviewSteps(props: OverviewProps) {
   const { result, params, onParams } = props;
   const source = result.step_table;
-  const series = useMemo(() => stepSeries(source), [source]);
+  const series = useMemo(() => stepSeries(byName(source)), [source]);
   const binding = useTable(props, "step_table", source);
   const [whole, setWhole] = useState(false);
   const range = readRange(params.steps, source.rows);

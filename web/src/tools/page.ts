@@ -3,8 +3,9 @@
 import type { ComponentType } from "preact";
 import { useMemo } from "preact/hooks";
 import { type ExportFormat, exportUrl } from "../api/client.ts";
-import type { ResultBody, ToolInfo } from "../api/types.ts";
-import type { ColumnarTable } from "../base/columns.ts";
+import { byName, columnMetas } from "../api/columns.ts";
+import type { ResultBody, ToolInfo } from "../api/types.gen.ts";
+import type { AnyTable } from "../base/columns.ts";
 import { type GridView, viewFromParams, viewToParams } from "../engine/gridview.ts";
 import { subParams, withSubParams } from "../engine/route.ts";
 import { buildTable, type Table } from "../engine/table.ts";
@@ -34,9 +35,12 @@ export interface TableBinding {
 }
 
 /** A table field of the result, ready for a grid whose state lives in the address. */
-export function useTable(props: ToolPageProps, field: string, source: ColumnarTable): TableBinding {
+export function useTable(props: ToolPageProps, field: string, source: AnyTable): TableBinding {
   const { tool, params, onParams, query } = props;
-  const table = useMemo(() => buildTable(source, tool.tables[field] ?? []), [source, tool, field]);
+  const table = useMemo(
+    () => buildTable(byName(source), columnMetas(tool.tables[field] ?? [])),
+    [source, tool, field],
+  );
   const state = JSON.stringify(subParams(params, field));
   const view = useMemo(() => viewFromParams(JSON.parse(state) as Record<string, string>), [state]);
   return {
