@@ -26,9 +26,12 @@ from stepscope.tables.profile import Host, derived
 from stepscope.tables.stats import event_stats, metadata_ints, metadata_texts
 
 _COPY = (
-    (re.compile(r"mem_?cpy_?(h2d|htod)", re.I), Work.HOST_TO_DEVICE),
-    (re.compile(r"mem_?cpy_?(d2h|dtoh)", re.I), Work.DEVICE_TO_HOST),
-    (re.compile(r"mem_?cpy|rocclr_copyBuffer|mem_?set", re.I), Work.DEVICE_TO_DEVICE),
+    (re.compile(r"mem_?cpy_?(h2d|htod)|CopyHostToDevice", re.I), Work.HOST_TO_DEVICE),
+    (re.compile(r"mem_?cpy_?(d2h|dtoh)|CopyDeviceToHost", re.I), Work.DEVICE_TO_HOST),
+    (
+        re.compile(r"mem_?cpy|CopyDeviceToDevice|rocclr_copyBuffer|mem_?set", re.I),
+        Work.DEVICE_TO_DEVICE,
+    ),
 )
 _HLO_WORK = (
     (re.compile(r"infeed|host recv|recv-done.*host"), Work.INPUT_WAIT),

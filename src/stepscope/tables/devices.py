@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from stepscope.columns import pivot
@@ -40,7 +41,7 @@ class Device:
     kind: PlaneKind
     name: str
     type: str
-    capabilities: dict[str, object]
+    capabilities: Mapping[str, object]
     has_events: bool
 
 
@@ -60,7 +61,7 @@ def devices(host: Host) -> tuple[Device, ...]:
     return tuple(found)
 
 
-def device_type(kind: PlaneKind, capabilities: dict[str, object]) -> str:
+def device_type(kind: PlaneKind, capabilities: Mapping[str, object]) -> str:
     """A device's type in words, from the capabilities its plane records."""
     if kind is PlaneKind.GPU:
         return _gpu_type(capabilities)
@@ -70,7 +71,7 @@ def device_type(kind: PlaneKind, capabilities: dict[str, object]) -> str:
     return str(capabilities.get("device_type_string", fallback))
 
 
-def _gpu_type(capabilities: dict[str, object]) -> str:
+def _gpu_type(capabilities: Mapping[str, object]) -> str:
     model = str(capabilities.get("gpu_device_name", ""))
     major, minor = (_int(capabilities.get(f"compute_cap_{part}")) for part in ("major", "minor"))
     vendor = str(capabilities.get("device_vendor", "Nvidia"))
