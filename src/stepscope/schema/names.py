@@ -70,12 +70,35 @@ DEVICE_DURATION_PS: Final = "device_duration_ps"
 FLOPS: Final = "flops"
 MODEL_FLOPS: Final = "model_flops"
 BYTES_ACCESSED: Final = "bytes_accessed"
+# Bytes by direction and memory space: a serialised tensorflow.profiler breakdown message.
+MEMORY_BREAKDOWN: Final = "memory_access_breakdown"
+DMA_STALL_PS: Final = "dma_stall_duration_ps"
+DEDUPLICATED_NAME: Final = "deduplicated_name"
+SOURCE: Final = "source"
+SOURCE_STACK: Final = "source_stack"
 INPUT_STAGE_NAME: Final = "_ipl_stage_name"
 INPUT_STAGE_CATEGORY: Final = "_ipl_stage_cat"
 PROFILE_START: Final = "profile_start_time"
 PROFILE_STOP: Final = "profile_stop_time"
 PROCESS_ID: Final = "process_id"
 DROPPED_TRACES: Final = "dropped_traces"
+COUNTER_VALUE: Final = "counter_value"
+
+# --- stats of MemoryAllocation and MemoryDeallocation ---------------------------------------
+ALLOCATOR_NAME: Final = "allocator_name"
+# TPU allocators have no name: the device's number on its host stands for them.
+DEVICE_ORDINAL: Final = "device_ordinal"
+INDEX_ON_HOST: Final = "index_on_host"
+BYTES_RESERVED: Final = "bytes_reserved"
+BYTES_ALLOCATED: Final = "bytes_allocated"
+BYTES_AVAILABLE: Final = "bytes_available"
+FRAGMENTATION: Final = "fragmentation"
+PEAK_BYTES_IN_USE: Final = "peak_bytes_in_use"
+REQUESTED_BYTES: Final = "requested_bytes"
+ALLOCATION_BYTES: Final = "allocation_bytes"
+ADDRESS: Final = "addr"
+REGION_TYPE: Final = "region_type"
+DATA_TYPE: Final = "data_type"
 
 # --- host events ------------------------------------------------------------------------
 STEP_MARKER_NAMES: Final = ("train", "test", "predict", "TraceContext")
