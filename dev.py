@@ -278,12 +278,12 @@ def check(_: argparse.Namespace) -> int:
         [*python, "ruff", "check", "."],
         [*python, "ruff", "format", "--check", "."],
         [*python, "mypy"],
-        [*python, "importlinter.cli", "lint"],
+        [str(PYTHON.with_name("lint-imports")), "--no-cache"],
         [*python, "stepscope.surfaces.generate", "--check"],
     ]
     failed = []
     for command in commands:
-        label = " ".join(command[2:])
+        label = " ".join(command).removeprefix(" ".join(python)).strip()
         say(label)
         if run(command):
             failed.append(label)

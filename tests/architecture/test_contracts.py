@@ -1,0 +1,43 @@
+"""The layers of ARCHITECTURE.md hold, and the contracts would notice if they did not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.tree import ROOT, copy_to
+
+
+def lint(root: Path) -> subprocess.CompletedProcess[str]:
+    """import-linter over the package in ``root``."""
+    command = [str(Path(sys.executable).with_name("lint-imports")), "--no-cache"]
+    env = {**os.environ, "PYTHONPATH": str(root / "src")}
+    return subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, check=False)
+
+
+def test_every_contract_is_kept() -> None:
+    done = lint(ROOT)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("file", "statement", "contract"),
+    [
+        ("tables/stats.py", "import stepscope.session", "One direction"),
+        ("analysis/overview_page.py", "import stepscope.analysis.framework_op_stats", "A tool"),
+        ("tables/stats.py", "import socket", "functions of values"),
+        ("session/session.py", "import pandas", "pandas is the caller's"),
+        ("store/read.py", "import google.protobuf", "protobuf runtime"),
+    ],
+)
+def test_a_breach_is_noticed(tmp_path: Path, file: str, statement: str, contract: str) -> None:
+    root = copy_to(tmp_path, "src", "pyproject.toml")
+    broken = root / "src" / "stepscope" / file
+    broken.write_text(f"{broken.read_text('utf-8')}\n{statement}\n", "utf-8")
+    done = lint(root)
+    assert done.returncode != 0
+    assert any(contract in line and "BROKEN" in line for line in done.stdout.splitlines())

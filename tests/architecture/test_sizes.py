@@ -1,0 +1,70 @@
+"""The tail of the sizes: no file, no function, that a person cannot read in one sitting."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.architecture.tree import ROOT
+
+FILE_LINES = 500
+FUNCTION_LINES = 60
+VAGUE = {"utils", "util", "common", "helpers", "helper", "misc"}
+
+# "path" or "path:function" → why it may be longer, and until when. Empty is the normal state.
+DEBTS: dict[str, str] = {}
+
+
+def sources() -> list[Path]:
+    """Every hand-written source file, Python and TypeScript."""
+    folders = ["src", "bench", "build_backend", "examples", "fuzz", "tests"]
+    found = [path for name in folders for path in (ROOT / name).rglob("*.py")]
+    found += [*ROOT.glob("*.py"), *(ROOT / "web" / "src").rglob("*.ts*")]
+    return sorted(path for path in found if "static" not in path.parts and ".gen." not in path.name)
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def functions(path: Path) -> Iterator[tuple[str, int]]:
+    """Each function and its lines, the docstring not counted."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[0]
+            is_doc = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+            doc_lines = (first.end_lineno or 0) - first.lineno + 1 if is_doc else 0
+            yield node.name, (node.end_lineno or 0) - node.lineno + 1 - doc_lines
+
+
+def test_there_are_sources() -> None:
+    assert len(sources()) > 50
+
+
+def test_files_are_short() -> None:
+    lengths = {name_of(path): path.read_text("utf-8").count("\n") for path in sources()}
+    long = {name: lines for name, lines in lengths.items() if lines > FILE_LINES}
+    assert {name: lines for name, lines in long.items() if name not in DEBTS} == {}
+
+
+def test_functions_are_short() -> None:
+    long = {
+        f"{name_of(path)}:{name}": lines
+        for path in sources()
+        if path.suffix == ".py"
+        for name, lines in functions(path)
+        if lines > FUNCTION_LINES
+    }
+    assert {name: lines for name, lines in long.items() if name not in DEBTS} == {}
+
+
+def test_no_debt_is_paid_and_still_listed() -> None:
+    known = {name_of(path) for path in sources()}
+    assert {debt for debt in DEBTS if debt.partition(":")[0] not in known} == set()
+
+
+def test_no_file_has_a_name_that_says_nothing() -> None:
+    vague = [name_of(path) for path in sources() if path.stem.lower() in VAGUE]
+    vague += [name_of(path.parent) for path in sources() if path.parent.name.lower() in VAGUE]
+    assert vague == []
