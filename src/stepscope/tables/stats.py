@@ -34,6 +34,8 @@ WANTED = (
     names.INPUT_STAGE_NAME,
     names.FLOPS,
     names.BYTES_ACCESSED,
+    names.MODEL_FLOPS,
+    names.DMA_STALL_PS,
 )
 
 

@@ -17,8 +17,9 @@ from stepscope.columns.message import fields
 from stepscope.tables.hlo.category import ARITHMETIC, NO_WORK
 from stepscope.tables.hlo.module import Computation, HloModule, Instruction, ints_of
 from stepscope.tables.hlo.shape import TUPLE, Shape
+from stepscope.tables.hlo.window import WindowDimension, window_dimensions
 
-_WINDOW, _CONV_NUMBERS, _DOT = 15, 16, 30
+_CONV_NUMBERS, _DOT = 16, 30
 _SLICES = frozenset({"slice", "dynamic-slice", "gather"})
 _ASYNC_DONE = ("-done", "-update")
 # Costs of these depend on values (trip counts, branches) or on code the module does not hold.
@@ -112,10 +113,10 @@ class CostAnalysis:
             results = len(out.parts) or 1
             return (operands[0].elements - out.elements / results) * each
         if opcode == "reduce-window":
-            window = math.prod(size for size, *_rest in _window(instruction))
+            window = math.prod(one.size for one in window_dimensions(instruction))
             return (window - 1) * out.elements * each / (len(out.parts) or 1)
         if opcode == "select-and-scatter" and len(operands) > 1:
-            window = math.prod(size for size, *_rest in _window(instruction))
+            window = math.prod(one.size for one in window_dimensions(instruction))
             return operands[1].elements * (window - 1 + each)
         if opcode == "scatter" and len(operands) > 2:
             return operands[-1].elements * each
@@ -205,10 +206,10 @@ def convolution_flops(instruction: Instruction, left: Shape, right: Shape, out: 
     numbers = _numbers(instruction, _CONV_NUMBERS)
     names = {name: (ints_of(numbers.get(number, ())) or (0,)) for name, number in _CONV.items()}
     pairs = 1.0
-    for place, (size, stride, low, _high, dilation, base) in enumerate(_window(instruction)):
+    for place, dimension in enumerate(window_dimensions(instruction)):
         extent = left.dimensions[names["input_spatial"][place]]
         count = out.dimensions[names["output_spatial"][place]]
-        pairs *= _valid_pairs(extent, count, size, stride, low, dilation, base)
+        pairs *= _valid_pairs(extent, count, dimension)
     features_in = right.dimensions[names["kernel_in"][0]]
     features_out = out.dimensions[names["output_feature"][0]]
     batch = out.dimensions[names["output_batch"][0]]
@@ -224,10 +225,9 @@ _CONV = {
 }
 
 
-def _valid_pairs(
-    extent: int, count: int, size: int, stride: int, low: int, dilation: int, base: int
-) -> int:
+def _valid_pairs(extent: int, count: int, window: WindowDimension) -> int:
     """(kernel place, output place) pairs of one dimension that read a true input element."""
+    size, stride, low, _high, dilation, base = window
     reach = (extent - 1) * base + 1
     valid = 0
     for tap in range(size):
@@ -240,26 +240,6 @@ def _valid_pairs(
             places = (place * stride + offset for place in range(count))
             valid += sum(1 for at in places if 0 <= at < reach and at % base == 0)
     return valid
-
-
-def _window(instruction: Instruction) -> list[tuple[int, int, int, int, int, int]]:
-    """(size, stride, padding low, padding high, window dilation, base dilation) per dimension."""
-    found = []
-    for number, value in fields(instruction.message(_WINDOW)):
-        if number == 1 and isinstance(value, bytes):
-            one = {n: v for n, v in fields(value) if isinstance(v, int)}
-            low, high = (_signed(one.get(n, 0)) for n in (3, 4))
-            found.append(
-                (
-                    one.get(1, 1),
-                    one.get(2, 1) or 1,
-                    low,
-                    high,
-                    one.get(5, 1) or 1,
-                    one.get(6, 1) or 1,
-                )
-            )
-    return found
 
 
 def _custom_call_flops(instruction: Instruction, operands: list[Shape]) -> float:
@@ -302,7 +282,3 @@ def _numbers(instruction: Instruction, field: int) -> dict[int, list[int | bytes
     for number, value in fields(instruction.message(field)):
         found.setdefault(number, []).append(value)
     return found
-
-
-def _signed(value: int) -> int:
-    return value - (1 << 64) if value >= 1 << 63 else value

@@ -64,7 +64,7 @@ class Instruction:
     def source(self) -> str:
         """``file:line`` of the program, "" when unknown."""
         file, line = self._text(3), self.metadata.get(4, 0)
-        return f"{file}:{line}" if file else ""
+        return f"{file}:{line}" if file and isinstance(line, int) else file
 
     def _text(self, number: int) -> str:
         value = self.metadata.get(number, b"")

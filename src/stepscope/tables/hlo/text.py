@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from stepscope.columns.message import fields
 from stepscope.tables.hlo.module import HloModule, Instruction, ints_of
+from stepscope.tables.hlo.window import window_dimensions
 
 _DIMENSIONS, _TUPLE_INDEX, _PARAMETER, _COMPARISON, _CHANNEL = 14, 13, 9, 63, 26
-_SLICE, _DYNAMIC_SLICE_SIZES, _DOT = 17, 20, 30
+_SLICE, _DYNAMIC_SLICE_SIZES, _DOT, _CONV_NUMBERS = 17, 20, 30, 16
 _WITH_DIMENSIONS = frozenset(
     {
         "all-gather",
@@ -56,6 +57,10 @@ def _attributes(module: HloModule, instruction: Instruction) -> Iterator[str]:
         yield f"dynamic_slice_sizes={_braces(instruction.ints(_DYNAMIC_SLICE_SIZES))}"
     elif opcode == "dot":
         yield from _dot(instruction)
+    if window := _window_text(instruction):
+        yield f"window={{{window}}}"
+    if labels := _dim_labels(module, instruction):
+        yield f"dim_labels={labels}"
     if channel := next(iter(instruction.ints(_CHANNEL)), 0):
         yield f"channel_id={channel}"
     if opcode == "fusion":
@@ -91,9 +96,46 @@ def _dot(instruction: Instruction) -> Iterator[str]:
             yield f"{word}={_braces(ints_of(numbers[number]))}"
 
 
+def _window_text(instruction: Instruction) -> str:
+    """Of a window only what differs from the default, e.g. "size=3x3 stride=2x2 pad=1_1x1_1"."""
+    dimensions = window_dimensions(instruction)
+    if not dimensions:
+        return ""
+    parts = [f"size={'x'.join(str(one.size) for one in dimensions)}"]
+    pads = [f"{one.low}_{one.high}" for one in dimensions]
+    for name, values, default in (
+        ("stride", [str(one.stride) for one in dimensions], "1"),
+        ("pad", pads, "0_0"),
+        ("lhs_dilate", [str(one.base_dilation) for one in dimensions], "1"),
+        ("rhs_dilate", [str(one.dilation) for one in dimensions], "1"),
+    ):
+        if any(value != default for value in values):
+            parts.append(f"{name}={'x'.join(values)}")
+    return " ".join(parts)
+
+
+def _dim_labels(module: HloModule, instruction: Instruction) -> str:
+    """Of a convolution, e.g. "b01f_01io->b01f": what each dimension of each array is."""
+    numbers: dict[int, list[int | bytes]] = {}
+    for number, value in fields(instruction.message(_CONV_NUMBERS)):
+        numbers.setdefault(number, []).append(value)
+    if not numbers:
+        return ""
+
+    def label(first: tuple[str, int], second: tuple[str, int], spatial: int) -> str:
+        places = {next(iter(ints_of(numbers.get(n, []))), 0): word for word, n in (first, second)}
+        marks = {place: str(n) for n, place in enumerate(ints_of(numbers.get(spatial, [])))}
+        return "".join(word for _, word in sorted((places | marks).items()))
+
+    left = label(("b", 7), ("f", 8), 11)
+    kernel = label(("i", 3), ("o", 4), 6)
+    return f"{left}_{kernel}->{label(('b', 9), ('f', 10), 12)}"
+
+
 def _slices(instruction: Instruction) -> Iterator[str]:
     for item in instruction.attributes.get(_SLICE, ()):
-        found = dict(fields(item)) if isinstance(item, bytes) else {}
+        pairs = fields(item) if isinstance(item, bytes) else ()
+        found = {number: value for number, value in pairs if isinstance(value, int)}
         stride = found.get(3, 1)
         yield f"[{found.get(1, 0)}:{found.get(2, 0)}{f':{stride}' if stride != 1 else ''}]"
 
