@@ -71,11 +71,11 @@ class Api:
 
     def tool(self, request: Request, tool: str) -> Response:
         """One tool's answer; ``layout=columns`` gives tables as columns, ``top`` cuts them."""
-        result = self._result(request, tool)
         layout = request.args.get("layout", "rows")
         if layout not in ("rows", "columns"):
             raise UsageError(f"layout cannot be {layout!r}.", mend="One of rows, columns.")
         top = _top(request.args.get("top"))
+        result = self._result(request, tool)
         if layout == "rows":
             return json_answer(request, result.to_dict(top))
         # Tables are replaced anyway: cutting the row form to nothing spares making it.
