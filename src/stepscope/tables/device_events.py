@@ -282,10 +282,10 @@ def _framework_op(source: _Source, modules: HloModules) -> OpName:
         if found.type == "Unknown" and source.xla_op_name:
             return parse_op_name(source.xla_op_name + ":")
         return found
-    if source.tf_op:
-        return parse_op_name(source.tf_op)
-    if source.annotation:
-        return parse_annotation(source.annotation)
+    if source.tf_op or source.annotation:
+        named = parse_op_name(source.tf_op) if source.tf_op else parse_annotation(source.annotation)
+        # A name without a type ("MakeTensorFromProto" on a copy): the event says what it does.
+        return named if named.type else named._replace(type=source.name)
     return OpName(OpCategory.UNKNOWN, source.name, "Unknown")
 
 

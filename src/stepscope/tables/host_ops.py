@@ -69,18 +69,21 @@ def host_ops(host: Host) -> HostOps:
     if any(kind is not LineKind.THREAD for kind in kinds):
         is_thread = np.asarray([kind is LineKind.THREAD for kind in kinds], dtype=bool)
         mask &= is_thread[space.event_line]
-    nesting = nest(space.events.start_ps, space.events.duration_ps, space.line_begin, select=mask)
     rows = np.flatnonzero(mask)
+    start, duration = space.events.start_ps[rows], space.events.duration_ps[rows]
+    line_begin = np.searchsorted(rows, space.line_begin).astype(np.int64)
+    self_ps = nest(start, duration, line_begin).self_ps
     # Stats name the ops of devices, too; keep those that a host thread ran.
-    used, codes = np.unique(op[rows], return_inverse=True)
+    op = op[rows]
+    used = np.flatnonzero(np.bincount(op, minlength=len(index.ops)))
+    renumbered = np.zeros(len(index.ops), dtype=np.int32)
+    renumbered[used] = np.arange(len(used))
     ops = [index.ops[code] for code in used.tolist()]
     memory = np.asarray(
         [name in names.MEMORY_EVENTS for name in space.event_metadata.name] or [False]
     )
     is_execution = ~memory[space.events.metadata[rows]]
-    return HostOps(
-        rows, codes.astype(np.int32), ops, nesting.self_ps[rows], is_execution, _eager(host, rows)
-    )
+    return HostOps(rows, renumbered[op], ops, self_ps, is_execution, _eager(host, rows))
 
 
 def _op_of_each_event(host: Host, index: _OpIndex) -> I32:
