@@ -55,7 +55,9 @@ _EXTRA = st.sampled_from([0, 0, 0, 0, 0, 1, 2])
 _INT64 = st.integers(-(2**63), 2**63 - 1)
 _SCALARS: dict[str, st.SearchStrategy[int]] = {
     "int": st.one_of(st.integers(0, 300), _INT64),
-    "id": st.one_of(st.integers(0, 9), st.integers(0, 9), _INT64, st.sampled_from([-1, 2**31, 2**63 - 1])),
+    "id": st.one_of(
+        st.integers(0, 9), st.integers(0, 9), _INT64, st.sampled_from([-1, 2**31, 2**63 - 1])
+    ),
     "time": st.one_of(st.integers(0, 10**6), st.sampled_from([0, 1_700_000_000 * 10**9]), _INT64),
 }
 _TEXT = st.one_of(st.text(max_size=6).map(str.encode), st.binary(max_size=6))

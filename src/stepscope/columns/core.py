@@ -44,4 +44,4 @@ pyramid = _load("pyramid_kernel")
 
 def compiled() -> bool:
     """Whether the kernels run as machine code."""
-    return all(kernel.is_compiled() for kernel in (read, nest, gather, pyramid))
+    return all(kernel.is_compiled() for kernel in (read, write, nest, gather, pyramid))

@@ -53,11 +53,7 @@ from stepscope.schema.xspace import Wire, XEventMetadata, XPlane, XSpace
 _SPACE_FIELDS: Final = tuple((number, Wire.LEN) for number in XSpace)
 _PLANE_FIELDS: Final = (
     (XPlane.ID, Wire.VARINT),
-    *(
-        (number, Wire.LEN)
-        for number in XPlane
-        if number is not XPlane.ID
-    ),
+    *((number, Wire.LEN) for number in XPlane if number is not XPlane.ID),
 )
 
 

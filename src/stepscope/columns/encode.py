@@ -42,7 +42,7 @@ from stepscope.schema.xspace import (
 )
 
 _CHUNK_BYTES: Final = 1 << 20
-_MEASURE: Final = memoryview(np.empty(0, np.uint8))
+_MEASURE: Final = np.empty(0, np.uint8).data
 
 Write = Callable[[bytes | memoryview], object]
 
@@ -94,7 +94,7 @@ class _Writer:
         self.event_rows = _rows_by_plane(space, space.event_metadata)
         self.stat_rows = _rows_by_plane(space, space.stat_metadata)
         self.columns = [
-            memoryview(np.ascontiguousarray(column))
+            np.ascontiguousarray(column).data
             for column in (
                 events.metadata,
                 events.start_ps.view(np.uint64),
@@ -118,7 +118,9 @@ class _Writer:
         plane = self.space.planes[row]
         rows = range(plane.line_begin, plane.line_end)
         heads = [self._line_head(line) for line in rows]
-        sizes = [len(head) + self._events_size(line) for line, head in zip(rows, heads, strict=True)]
+        sizes = [
+            len(head) + self._events_size(line) for line, head in zip(rows, heads, strict=True)
+        ]
         first = wire.number(XPlane.ID, plane.id) + wire.text(XPlane.NAME, plane.name)
         last = b"".join(self._metadata(row)) + b"".join(self._plane_stats(plane))
         last += self.kept("plane", row)
@@ -156,7 +158,7 @@ class _Writer:
         state = np.zeros(2, np.int64)
         shift = line.shift_ps & (1 << 64) - 1
         core.write.write_events(
-            self.space.buffer, begin, end, shift, *self.columns, out, memoryview(state)
+            self.space.buffer, begin, end, shift, *self.columns, out, state.data
         )
         return int(state[0]), int(state[1])
 
@@ -174,12 +176,12 @@ class _Writer:
         for begin, end in self._runs(line):
             at = begin
             while at < end:
-                after, size = self._kernel(line, at, end, memoryview(out))
+                after, size = self._kernel(line, at, end, out.data)
                 if after == at:
                     # One event larger than the piece.
                     out = np.empty(self._kernel(line, at, at + 1, _MEASURE)[1], np.uint8)
                     continue
-                write(memoryview(out)[:size])
+                write(out.data[:size])
                 at = after
             if end < line.end:
                 write(self._event(line, end))
@@ -266,7 +268,7 @@ def _check_rows(space: Space) -> None:
         ("event_stats.value", refs, len(space.stat_metadata)),
         ("events.stat_begin", events.stat_begin, len(stats) + 1),
     ):
-        if len(rows) and not (0 <= rows.min() and rows.max() < size):
+        if len(rows) and (rows.min() < 0 or rows.max() >= size):
             raise ValueError(f"{name} has rows outside 0..{size - 1}")
     if len(events.stat_begin) != len(events) + 1:
         raise ValueError("events.stat_begin must have one more row than there are events")

@@ -136,7 +136,8 @@ def index(
 
     Args:
         buffer: The file.
-        begins, ends: Byte offsets of the messages.
+        begins: Byte offset of each message.
+        ends: Where each ends.
         schema: Their field numbers, for reports.
         path: Message path of the i-th message, for reports.
         damage: Receives what is broken.
@@ -151,10 +152,10 @@ def index(
         rows = _empty(capacity)
         core.read.index_fields(
             buffer,
-            memoryview(begins),
-            memoryview(ends),
-            *(memoryview(getattr(rows, column)) for column in _COLUMNS),
-            memoryview(state),
+            begins.data,
+            ends.data,
+            *(getattr(rows, column).data for column in _COLUMNS),
+            state.data,
         )
         message, _, count, code, offset = (int(number) for number in state)
         part = rows[:count]
@@ -180,18 +181,28 @@ def index(
 
 def joined(parts: Sequence[Fields]) -> Fields:
     """The rows of all parts, one after the other."""
-    columns = ([getattr(part, column) for part in parts] for column in _COLUMNS)
-    return Fields(*(np.concatenate(column) for column in columns))
+    return Fields(
+        parent=np.concatenate([part.parent for part in parts]),
+        tag=np.concatenate([part.tag for part in parts]),
+        begin=np.concatenate([part.begin for part in parts]),
+        prefix=np.concatenate([part.prefix for part in parts]),
+        value=np.concatenate([part.value for part in parts]),
+        end=np.concatenate([part.end for part in parts]),
+    )
 
 
 def _empty(rows: int) -> Fields:
-    kinds = (np.int64, np.uint64, np.int64, np.int64, np.uint64, np.int64)
-    return Fields(*(np.empty(rows, kind) for kind in kinds))
+    return Fields(
+        parent=np.empty(rows, np.int64),
+        tag=np.empty(rows, np.uint64),
+        begin=np.empty(rows, np.int64),
+        prefix=np.empty(rows, np.int64),
+        value=np.empty(rows, np.uint64),
+        end=np.empty(rows, np.int64),
+    )
 
 
-def _field_path(
-    fields: Fields, message: int, offset: int, tag: int, schema: type[IntEnum]
-) -> str:
+def _field_path(fields: Fields, message: int, offset: int, tag: int, schema: type[IntEnum]) -> str:
     if not tag:
         return ""
     before = (fields.parent == message) & (fields.begin < offset) & (fields.tag == np.uint64(tag))

@@ -72,7 +72,7 @@ class IdRows:
 
     def views(self) -> tuple[memoryview, memoryview, memoryview]:
         """Table, keys and rows as the kernel takes them; entries with row -1 are unknown."""
-        return memoryview(self.table), memoryview(self.keys), memoryview(self.rows)
+        return self.table.data, self.keys.data, self.rows.data
 
     def resolve(self, ids: U64) -> I32:
         """The rows of ``ids``; ids without entry get one and are found faster from now on."""
@@ -102,6 +102,8 @@ class IdRows:
         self.table[keys[small].astype(np.int64)] = rows[small]
         with self.missing.lock:
             if not small.all():
-                all_keys, first = np.unique(np.concatenate([self.keys, keys[~small]]), return_index=True)
+                all_keys, first = np.unique(
+                    np.concatenate([self.keys, keys[~small]]), return_index=True
+                )
                 self.rows = np.concatenate([self.rows, rows[~small]])[first]
                 self.keys = all_keys

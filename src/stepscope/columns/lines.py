@@ -97,9 +97,7 @@ class Pages:
                 self.progress(self.done_bytes, self.total_bytes)
 
 
-def over_lines(
-    work: Callable[[RawLine], T], lines: list[RawLine], threads: int
-) -> list[T]:
+def over_lines(work: Callable[[RawLine], T], lines: list[RawLine], threads: int) -> list[T]:
     """``work`` on each line, big lines first, many small lines together; results in line order."""
     order = sorted(range(len(lines)), key=lambda i: lines[i].begin - lines[i].end)
     results: list[T | None] = [None] * len(lines)
@@ -135,7 +133,7 @@ def scan(buffer: memoryview, line: RawLine, pages: Pages) -> None:
     before = line.begin
     while state[0] < line.end:
         pause = before + CHUNK_BYTES
-        core.read.scan_line(buffer, line.end, pause, memoryview(runs), memoryview(state))
+        core.read.scan_line(buffer, line.end, pause, runs.data, state.data)
         line.runs += runs[: 2 * int(state[3])].tolist()
         pages.done(before, int(state[0]))
         before = int(state[0])
@@ -181,13 +179,13 @@ class Filler:
     pages: Pages
 
     def fill(self, line: RawLine, first_event: int, first_stat: int) -> Filled:
-        """Write one line's events to rows from ``first_event`` on, its stats from ``first_stat``."""
+        """Write one line: events from row ``first_event`` on, stats from ``first_stat`` on."""
         filled = Filled()
         notes = np.empty(4 * _NOTES, np.uint64)
         state = np.array([line.begin, first_event, first_stat, 0, 0, 0, -1, 0], np.int64)
         events, stats = slice(None, first_event + line.events), slice(None, first_stat + line.stats)
         columns = [
-            memoryview(column)
+            column.data
             for column in (
                 self.events.metadata[events],
                 self.events.start_ps[events].view(np.uint64),
@@ -206,7 +204,7 @@ class Filler:
             core.read.fill_line(
                 self.buffer, line.end, pause, shift,
                 *self.event_ids[line.plane].views(), *self.stat_ids[line.plane].views(),
-                *columns, memoryview(notes), memoryview(state),
+                *columns, notes.data, state.data,
             )  # fmt: skip
             if state[7] and not state[3]:
                 notes = np.empty(2 * len(notes), np.uint64)
@@ -223,7 +221,9 @@ class Filler:
             filled.error = int(state[5]), path, int(state[4])
         return filled
 
-    def _take_notes(self, notes: np.ndarray[tuple[int, ...], np.dtype[np.uint64]], plane: int, filled: Filled) -> None:
+    def _take_notes(
+        self, notes: np.ndarray[tuple[int, ...], np.dtype[np.uint64]], plane: int, filled: Filled
+    ) -> None:
         if not len(notes):
             return
         what, rows = notes[:, 0], notes[:, 1].view(np.int64)
@@ -238,7 +238,9 @@ class Filler:
         for kind, level in ((_UNKNOWN_EVENT, "event"), (_UNKNOWN_STAT, "event_stat")):
             for row, begin, end in notes[what == kind, 1:].tolist():
                 place = level, row
-                filled.unknown[place] = filled.unknown.get(place, b"") + bytes(self.buffer[begin:end])
+                filled.unknown[place] = filled.unknown.get(place, b"") + bytes(
+                    self.buffer[begin:end]
+                )
         for row, count, _ in notes[what == _OCCURRENCES, 1:].tolist():
             filled.occurrences[row] = count - (1 << 64) if count >> 63 else count
 

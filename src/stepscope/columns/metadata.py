@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import pairwise
 from typing import Final, TypeVar
 
 import numpy as np
@@ -100,7 +101,7 @@ class Entries:
         rows = np.arange(len(self.id), dtype=np.int32)
         return [
             IdRows(plane, self.id[a:b], rows[a:b], missing)
-            for plane, (a, b) in enumerate(zip(bounds[:-1], bounds[1:], strict=True))
+            for plane, (a, b) in enumerate(pairwise(bounds.tolist()))
         ]
 
 
@@ -148,7 +149,13 @@ def read_entries(
         return f"{path(plane)}.{which.name.lower()}[{nth}]"
 
     halves = index(
-        buffer, entries.payload, entries.end, MapEntry, entry_path, damage, containers=(MapEntry.VALUE,)
+        buffer,
+        entries.payload,
+        entries.end,
+        MapEntry,
+        entry_path,
+        damage,
+        containers=(MapEntry.VALUE,),
     )
     keys = np.zeros(len(entries), np.uint64)
     given = halves.of(MapEntry.KEY, Wire.VARINT)
@@ -259,13 +266,21 @@ def read_children(
     fields = entries.fields
     chosen = fields[(fields.tag == single) | (fields.tag == packed)]
     for row, tag, value, end in zip(
-        chosen.parent.tolist(), chosen.tag.tolist(), chosen.value.tolist(), chosen.end.tolist(), strict=True
+        chosen.parent.tolist(),
+        chosen.tag.tolist(),
+        chosen.value.tolist(),
+        chosen.end.tolist(),
+        strict=True,
     ):
         children = found.setdefault(row, [])
         if tag == single:
             children.append(_signed(value))
         else:
-            children += _unpack(buffer, value, end, damage, lambda: entries.path(row))
+            numbers, broken = _unpack(buffer, value, end)
+            children += numbers
+            if broken is not None:
+                path = f"{entries.path(row)}.child_id[{len(numbers)}]"
+                damage.add(broken[0], path, broken[1])
     return {row: tuple(children) for row, children in found.items() if children}
 
 
@@ -273,24 +288,20 @@ def _signed(value: int) -> int:
     return value - (1 << 64) if value >> 63 else value
 
 
-def _unpack(
-    buffer: memoryview, at: int, end: int, damage: Damage, path: Callable[[], str]
-) -> list[int]:
+def _unpack(buffer: memoryview, begin: int, end: int) -> tuple[list[int], tuple[int, int] | None]:
+    """The numbers of a packed field, and byte offset and error code where it breaks."""
     numbers: list[int] = []
-    value = shift = 0
-    for offset in range(at, end):
+    first, value, shift = begin, 0, 0
+    for offset in range(begin, end):
         byte = buffer[offset]
         value |= (byte & 0x7F) << shift
         shift += 7
         if byte < 0x80:
             numbers.append(_signed(value & (1 << 64) - 1))
-            value = shift = 0
+            first, value, shift = offset + 1, 0, 0
         elif shift > 63:
-            damage.add(offset, f"{path()}.child_id[{len(numbers)}]", -2)
-            return numbers
-    if shift:
-        damage.add(at, f"{path()}.child_id[{len(numbers)}]", -1)
-    return numbers
+            return numbers, (first, -2)
+    return numbers, (first, -1) if shift else None
 
 
 def event_metadata_rows(

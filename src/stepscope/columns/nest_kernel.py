@@ -56,6 +56,7 @@ def nest_line(
     top: cython.Py_ssize_t = -1
     level: cython.int = -1
     first: cython.bint = True
+    late: cython.bint
     start: cython.longlong
     stop: cython.longlong
     duration: cython.longlong
@@ -73,10 +74,10 @@ def nest_line(
             start = start_ps[row]
             stop = end_of(start, duration_ps[row])
             duration = stop - start
-            if not ordered and not first:
-                if start < before or (start == before and duration > before_duration):
-                    result = 1
-                    break
+            late = start < before or (start == before and duration > before_duration)
+            if late and not ordered and not first:
+                result = 1
+                break
             first = False
             before = start
             before_duration = duration

@@ -51,19 +51,24 @@ def nest(
     """Nest the events of all lines.
 
     Args:
-        start_ps, duration_ps: Of each event, line after line.
+        start_ps: Of each event, line after line.
+        duration_ps: Of each event.
         line_begin: lines+1 offsets.
         select: Events to nest, as if the others did not exist; those get parent -1, self 0 and
             depth 0.
         threads: At most so many lines at a time; the number of CPUs by default.
     """
     count = len(start_ps)
-    nesting = Nesting(np.empty(count, np.int32), np.empty(count, np.int64), np.empty(count, np.int32))
+    nesting = Nesting(
+        np.empty(count, np.int32), np.empty(count, np.int64), np.empty(count, np.int32)
+    )
     mask = _ALL if select is None else np.ascontiguousarray(select).view(np.uint8)
     starts, durations = np.ascontiguousarray(start_ps), np.ascontiguousarray(duration_ps)
 
     def work(line: int) -> None:
-        _nest_line(starts, durations, int(line_begin[line]), int(line_begin[line + 1]), mask, nesting)
+        _nest_line(
+            starts, durations, int(line_begin[line]), int(line_begin[line + 1]), mask, nesting
+        )
 
     lines = range(len(line_begin) - 1)
     workers = threads or os.cpu_count() or 1
@@ -85,9 +90,9 @@ def _nest_line(
     order, levels = _NO_ORDER, 256
     while True:
         stopped = core.nest.nest_line(
-            memoryview(starts), memoryview(durations), begin, end, memoryview(order),
-            memoryview(mask), memoryview(np.empty(levels, np.int64)), memoryview(nesting.parent),
-            memoryview(nesting.self_ps), memoryview(nesting.depth),
+            starts.data, durations.data, begin, end, order.data,
+            mask.data, np.empty(levels, np.int64).data, nesting.parent.data,
+            nesting.self_ps.data, nesting.depth.data,
         )  # fmt: skip
         if not stopped:
             return
@@ -116,10 +121,12 @@ def sweep(
     """How long, in each step, each class was the highest active one.
 
     Args:
-        starts_ps, ends_ps: Spans in any order, overlapping as they like.
+        starts_ps: Starts of spans in any order, overlapping as they like.
+        ends_ps: Their ends.
         classes: Of each span, 0–63; where spans overlap the highest class has the time. Class 0
             is the same as no span.
-        step_begin_ps, step_end_ps: Steps, sorted and disjoint.
+        step_begin_ps: Begins of steps, which are sorted and disjoint.
+        step_end_ps: Their ends.
 
     Returns:
         int64[steps, 64], ps. Each row sums to the length of its step; column 0 is time in which
@@ -137,10 +144,10 @@ def sweep(
     by_start, by_end = np.argsort(starts, kind="stable"), np.argsort(ends, kind="stable")
     out = np.zeros((len(step_begin_ps), CLASSES), np.int64)
     core.nest.sweep_spans(
-        memoryview(starts[by_start]), memoryview(kinds[by_start]), memoryview(ends[by_end]),
-        memoryview(kinds[by_end]), memoryview(np.ascontiguousarray(step_begin_ps)),
-        memoryview(np.ascontiguousarray(step_end_ps)), memoryview(np.zeros(CLASSES, np.int64)),
-        memoryview(out.reshape(-1)),
+        starts[by_start].data, kinds[by_start].data, ends[by_end].data,
+        kinds[by_end].data, np.ascontiguousarray(step_begin_ps).data,
+        np.ascontiguousarray(step_end_ps).data, np.zeros(CLASSES, np.int64).data,
+        out.reshape(-1).data,
     )  # fmt: skip
     return out
 

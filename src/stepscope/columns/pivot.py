@@ -121,9 +121,7 @@ class StatColumn:
         """Values as text; numbers as Python prints them."""
         return _intern(self.space, self.rows, self.kind, self.bits)
 
-    def _from_text(
-        self, values: I64 | F64, parse: Callable[[str], int | float]
-    ) -> None:
+    def _from_text(self, values: I64 | F64, parse: Callable[[str], int | float]) -> None:
         where = np.flatnonzero(np.isin(self.kind, _TEXT_KINDS))
         if len(where):
             text = _intern(self.space, self.rows[where], self.kind[where], self.bits[where])
@@ -221,7 +219,7 @@ def stats_by_name(space: Space, names: Iterable[str]) -> dict[str, StatColumn]:
 
 
 def metadata_stats_by_name(space: Space, names: Iterable[str]) -> dict[str, StatColumn]:
-    """The stats of metadata entries, for each of ``names``; rows are of ``Space.event_metadata``."""
+    """As ``stats_by_name``, of metadata entries; rows are of ``Space.event_metadata``."""
     return _pivot(space, space.metadata_stats, space.event_metadata.stat_begin, tuple(names))
 
 
@@ -264,13 +262,13 @@ def _pivot(
     number = {name: i for i, name in enumerate(dict.fromkeys(names))}
     wanted = np.array([number.get(name, -1) for name in space.stat_metadata.name], np.int32)
     counts = np.zeros(len(number), np.int64)
-    core.gather.count_wanted(memoryview(stats.key), memoryview(wanted), memoryview(counts))
+    core.gather.count_wanted(stats.key.data, wanted.data, counts.data)
     begin = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     owner, stat = np.empty(int(begin[-1]), np.int64), np.empty(int(begin[-1]), np.int64)
     if len(owner):
         core.gather.collect_wanted(
-            memoryview(stat_begin), memoryview(stats.key), memoryview(wanted),
-            memoryview(begin[:-1].copy()), memoryview(owner), memoryview(stat),
+            stat_begin.data, stats.key.data, wanted.data,
+            begin[:-1].copy().data, owner.data, stat.data,
         )  # fmt: skip
     columns = {}
     for name, i in number.items():

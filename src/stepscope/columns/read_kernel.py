@@ -33,7 +33,7 @@ def is_compiled() -> bool:
 @cython.returns((cython.ulonglong, cython.Py_ssize_t))
 def varint(
     buf: cython.const[cython.uchar][::1], at: cython.Py_ssize_t, end: cython.Py_ssize_t
-):
+) -> tuple[int, int]:
     """The number at ``at`` and the position behind it (or a negative error code)."""
     value: cython.ulonglong = 0
     shift: cython.int = 0
@@ -51,6 +51,23 @@ def varint(
             return value, at
         shift += 7
     return 0, -1
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+@cython.returns((cython.ulonglong, cython.Py_ssize_t))
+def long_tag(
+    buf: cython.const[cython.uchar][::1], at: cython.Py_ssize_t, end: cython.Py_ssize_t
+) -> tuple[int, int]:
+    """``varint`` for the number before a field, which protobuf limits to 5 bytes and 32 bits."""
+    value: cython.ulonglong
+    past: cython.Py_ssize_t
+    value, past = varint(buf, at, end)
+    if past - at > 5 or value >> 32 != 0:
+        return 0, -3
+    return value, past
 
 
 @cython.cfunc
@@ -95,7 +112,7 @@ def skip(
     wire: cython.ulonglong = tag & 7
     size: cython.ulonglong
     inner: cython.ulonglong
-    if tag < 8 or tag >> 32 != 0:
+    if tag < 8:
         return -3
     if wire == 0:
         return skip_varint(buf, at, end)
@@ -115,7 +132,7 @@ def skip(
     if depth >= 100:
         return -7
     while at < end:
-        inner, at = varint(buf, at, end)
+        inner, at = long_tag(buf, at, end)
         if at < 0:
             return at
         if inner == tag + 1:
@@ -165,7 +182,7 @@ def index_fields(
             stop = ends[message]
             while at < stop and rows < capacity:
                 start = at
-                tag, at = varint(buf, at, stop)
+                tag, at = long_tag(buf, at, stop)
                 if at < 0:
                     error = at
                     break
@@ -229,7 +246,7 @@ def scan_line(
     with cython.nogil:
         while at < end and at < pause:
             start = at
-            tag, at = varint(buf, at, end)
+            tag, at = long_tag(buf, at, end)
             if at < 0:
                 break
             if tag != 0x22:
@@ -254,7 +271,7 @@ def scan_line(
                 if tag < 0x80:
                     at += 1
                 else:
-                    tag, at = varint(buf, at, stop)
+                    tag, at = long_tag(buf, at, stop)
                     if at < 0:
                         break
                 if tag == 0x22:
@@ -387,7 +404,7 @@ def fill_line(
     with cython.nogil:
         while at < end and at < pause:
             start = at
-            tag, at = varint(buf, at, end)
+            tag, at = long_tag(buf, at, end)
             if at >= 0 and tag != 0x22:
                 at = skip(buf, at, end, tag, 0)
                 if at >= 0:
@@ -415,7 +432,7 @@ def fill_line(
                 tag = buf[at]
                 at += 1
                 if tag >= 0x80:
-                    tag, at = varint(buf, field, stop)
+                    tag, at = long_tag(buf, field, stop)
                     if at < 0:
                         error = at
                         error_at = field
@@ -440,7 +457,7 @@ def fill_line(
                         tag = buf[at]
                         at += 1
                         if tag >= 0x80:
-                            tag, at = varint(buf, field, inner)
+                            tag, at = long_tag(buf, field, inner)
                             if at < 0:
                                 error = at
                                 break

@@ -9,7 +9,11 @@ _PROBE_BYTES: Final = 1 << 16
 _REPLACEMENT: Final = b"\xef\xbf\xbd"
 
 _MAGIC: Final = (
-    (b"\x1f\x8b", "a gzip file", "Unpack it with gunzip, or open it under a name that ends in .gz."),
+    (
+        b"\x1f\x8b",
+        "a gzip file",
+        "Unpack it with gunzip, or open it under a name that ends in .gz.",
+    ),
     (b"PK\x03\x04", "a zip archive", "Unpack it and open the .xplane.pb file inside."),
     (b"\x28\xb5\x2f\xfd", "a Zstandard file", "Unpack it with zstd -d and open the result."),
     (b"BZh", "a bzip2 file", "Unpack it with bunzip2 and open the result."),
@@ -79,7 +83,11 @@ def _as_text(head: bytes, recognised: bool) -> Wrong | None:
             "where bytes of the original were lost",
             "Copy the original again in binary mode (no text editor, no text conversion).",
         )
-    if not recognised and _is_utf8(head) and all(byte >= 32 or byte in b"\t\r\n\f" for byte in head):
+    if (
+        not recognised
+        and _is_utf8(head)
+        and all(byte >= 32 or byte in b"\t\r\n\f" for byte in head)
+    ):
         return Wrong("the file is plain text", "Open the .xplane.pb file that the profiler wrote.")
     return None
 

@@ -224,7 +224,17 @@ def write_events(
             first = stat_begin[row]
             last = stat_begin[row + 1]
             size = event_size(
-                buf, event_id, data[row], when, duration_ps[row], first, last, key, kind, value, stat_ids
+                buf,
+                event_id,
+                data[row],
+                when,
+                duration_ps[row],
+                first,
+                last,
+                key,
+                kind,
+                value,
+                stat_ids,
             )
             if measure:
                 at += 1 + size_of(size) + size

@@ -1,0 +1,12 @@
+"""Types of the kernels over stats: mypy cannot follow Cython's annotations."""
+
+def is_compiled() -> bool: ...
+def count_wanted(key: memoryview, wanted: memoryview, counts: memoryview) -> None: ...
+def collect_wanted(
+    stat_begin: memoryview,
+    key: memoryview,
+    wanted: memoryview,
+    place: memoryview,
+    owner: memoryview,
+    stat: memoryview,
+) -> None: ...
