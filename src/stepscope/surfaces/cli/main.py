@@ -44,9 +44,10 @@ def run(arguments: list[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
-    except BrokenPipeError:
-        # The reader (head, less) has enough: that is no failure, but Python would complain at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (BrokenPipeError, SystemExit):
+        # The reader (head, less) has enough; Typer turns that into an exit of its own. It is no
+        # failure, but Python would complain when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
     except Exception as error:
         traceback.print_exc()

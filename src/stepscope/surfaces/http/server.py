@@ -7,11 +7,13 @@ import os
 import socket
 import sys
 import webbrowser
+from functools import partial
 from threading import Thread
 from types import TracebackType
 from typing import Any
 
 from waitress.server import create_server
+from waitress.wasyncore import close_all
 
 from stepscope.errors import StepscopeError, UsageError
 from stepscope.session import Workspace
@@ -43,8 +45,10 @@ class Server:
         self.port: int = listener.getsockname()[1]
         self.application = Application(self.workspace, Guard(self.settings, self.port))
         # waitress has no types. It takes our bound socket: nobody can take the port in between.
+        self._sockets: dict[int, Any] = {}
         self._server: Any = create_server(
             self.application,
+            map=self._sockets,
             sockets=[listener],
             threads=_THREADS,
             ident=None,
@@ -76,10 +80,14 @@ class Server:
 
     def close(self) -> None:
         """Stop serving and let go of the recordings."""
-        self._server.close()
-        self._server.task_dispatcher.shutdown(cancel_pending=True, timeout=1)
+        stop = partial(close_all, self._sockets, ignore_all=True)
         if self._thread is not None:
-            self._thread.join(2)
+            # Sockets are closed by the thread that waits on them, or it would wait on closed ones.
+            self._server.trigger.pull_trigger(stop)
+            self._thread.join(5)
+            self._thread = None
+        stop()
+        self._server.task_dispatcher.shutdown(cancel_pending=True, timeout=1)
         self.workspace.close()
 
     def __enter__(self) -> Server:
