@@ -50,6 +50,13 @@ STEP_NAME: Final = "step_name"
 IS_EAGER: Final = "is_eager"
 IS_FUNC: Final = "is_func"
 CORRELATION_ID: Final = "correlation_id"
+# Context that one thread hands to another: (type, id) of the producer and of the consumer.
+PRODUCER_TYPE: Final = "_pt"
+PRODUCER_ID: Final = "_p"
+CONSUMER_TYPE: Final = "_ct"
+CONSUMER_ID: Final = "_c"
+# Direction (2 bits, 1 in, 2 out), id (56 bits) and category (6 bits) in one number.
+FLOW: Final = "flow"
 DEVICE_ID: Final = "device_id"
 TF_OP: Final = "tf_op"
 # GPU kernels of TF before 2.5 carry "<op name>:<type>#key=value…" here instead of in tf_op.
