@@ -45,4 +45,4 @@ def kernels() -> list[Extension]:
     return translated
 
 
-setup(ext_modules=kernels())
+setup(ext_modules=kernels(), options={"build_ext": {"parallel": os.cpu_count() or 1}})

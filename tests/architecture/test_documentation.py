@@ -1,0 +1,95 @@
+"""Every tool, flag and error a person can meet is explained in ``docs/``."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+from stepscope.analysis import TOOLS
+from stepscope.store.identify import BY_NAME
+from stepscope.surfaces.cli.app import build
+from tests.architecture.tree import ROOT, modules
+
+DOCS = ROOT / "docs"
+
+
+@pytest.mark.parametrize("tool", [tool.id for tool in TOOLS])
+def test_every_tool_has_its_page(tool: str) -> None:
+    page = (DOCS / "tools" / f"{tool}.md").read_text("utf-8")
+    assert f"stepscope show {tool}" in page
+
+
+def flags() -> Iterator[tuple[str, str]]:
+    """(command, flag) of everything the command line accepts."""
+
+    def walk(command: object, path: str) -> Iterator[tuple[str, str]]:
+        for parameter in getattr(command, "params", []):
+            for spelling in [*parameter.opts, *parameter.secondary_opts]:
+                if spelling.startswith("-") and spelling not in ("-h", "--help"):
+                    yield path, spelling
+        for name, child in getattr(command, "commands", {}).items():
+            yield from walk(child, f"{path} {name}")
+
+    yield from walk(get_command(build(["show"])), "stepscope")
+
+
+def test_every_flag_is_explained() -> None:
+    known = set(flags())
+    assert len(known) > 10
+    text = (DOCS / "cli.md").read_text("utf-8")
+    # The shell completion that Typer adds explains itself in --help.
+    missing = {
+        (command, flag)
+        for command, flag in known
+        if f"`{flag}`" not in text and "completion" not in flag
+    }
+    assert missing == set()
+
+
+def slugs_in(path: Path) -> Iterator[str]:
+    """String literals given as an error's slug in one module."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.keyword) and node.arg == "slug":
+            yield from _literals(node.value)
+        if isinstance(node, ast.AnnAssign) and getattr(node.target, "id", "") == "slug":
+            yield from _literals(node.value or ast.Constant(""))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "_refusal":
+            yield from _literals(node.args[2])
+
+
+def _literals(node: ast.expr) -> Iterator[str]:
+    branches = [node.body, node.orelse] if isinstance(node, ast.IfExp) else [node]
+    for branch in branches:
+        if isinstance(branch, ast.Constant) and isinstance(branch.value, str) and branch.value:
+            yield branch.value
+
+
+def error_slugs() -> set[str]:
+    """Every slug that ``StepscopeError.anchor``, a near miss or an HTTP refusal can have."""
+    # Findings and diagnostics have slugs too; those belong to their tool's page.
+    homes = [path for path in modules() if not {"tables", "analysis", "advice"} & set(path.parts)]
+    return {slug for path in homes for slug in slugs_in(path)} | {kind.slug for kind in BY_NAME}
+
+
+def test_every_error_has_its_heading() -> None:
+    slugs = error_slugs()
+    assert {"malformed-xspace", "no-recording", "token"} <= slugs
+    page = (DOCS / "errors.md").read_text("utf-8")
+    headings = set(re.findall(r"^#+ +`?([\w-]+)`?\s*$", page, re.MULTILINE))
+    assert slugs - headings == set()
+
+
+def test_links_between_documents_lead_somewhere() -> None:
+    pages = [*DOCS.rglob("*.md"), *ROOT.glob("*.md"), ROOT / "examples" / "README.md"]
+    broken = [
+        (page.relative_to(ROOT).as_posix(), link)
+        for page in pages
+        for link in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text("utf-8"))
+        if "://" not in link and not (page.parent / link).exists()
+    ]
+    assert broken == []
