@@ -46,7 +46,7 @@ def search(path: str | os.PathLike[str]) -> Found:
 
         tree, root, one_file = open_tree(text)
         return _of_file(tree, one_file) if one_file else _of_folder(tree, root)
-    local = Path(text).expanduser()
+    local = Path(text).expanduser().absolute()
     root_path = Path(os.path.realpath(local))
     if not root_path.exists():
         raise _absent(local, text)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
-from typing import Literal
 
 from stepscope.advice import RULES
 from stepscope.result import SCHEMA_VERSION, Finding
 from stepscope.session import open
+from stepscope.surfaces.cli.app import AdviceFormat
 from stepscope.surfaces.cli.page import Page, terminal_width
 from stepscope.surfaces.cli.progress import Waiting
 from stepscope.surfaces.cli.render import findings as findings_section
@@ -17,18 +17,16 @@ from stepscope.surfaces.export.tables import markdown_escape
 from stepscope.surfaces.format import clean, milliseconds, percent
 
 
-def print_advice(
-    path: str, *, run: str | None, host: str | None, format: Literal["table", "json", "md"]
-) -> None:
+def print_advice(path: str, *, run: str | None, host: str | None, format: AdviceFormat) -> None:
     """Print what the rules of advice say about a run."""
     with Waiting() as waiting, open(path, run=run, host=host, progress=waiting.update) as session:
         found = session.findings()
         waiting.stop()
-        if format == "json":
+        if format is AdviceFormat.json:
             print(
                 json.dumps(_json(session.name, session.hosts, found), indent=2, ensure_ascii=False)
             )
-        elif format == "md":
+        elif format is AdviceFormat.md:
             print(_markdown(session.name, found))
         else:
             page = Page(terminal_width(sys.stdout))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Annotated, Literal
+from enum import Enum
+from typing import Annotated
 
 import typer
 
@@ -22,12 +23,22 @@ Runs = Annotated[
 HostName = Annotated[
     str | None, typer.Option("--host", help="Only this host; all by default.", show_default=False)
 ]
-ListFormat = Annotated[
-    Literal["table", "json"], typer.Option("--format", "-f", help="How to print.")
-]
-AdviceFormat = Annotated[
-    Literal["table", "json", "md"], typer.Option("--format", "-f", help="How to print.")
-]
+
+
+class ListFormat(str, Enum):
+    """How a listing is printed."""
+
+    table = "table"
+    json = "json"
+
+
+class AdviceFormat(str, Enum):
+    """How advice is printed."""
+
+    table = "table"
+    json = "json"
+    md = "md"
+
 
 _CONTEXT = {"help_option_names": ["-h", "--help"]}
 
@@ -40,7 +51,6 @@ def build(arguments: list[str]) -> typer.Typer:
     """
     app = typer.Typer(
         help="Where every training or inference step goes, why, and what to change.",
-        no_args_is_help=True,
         add_completion=True,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
@@ -48,7 +58,6 @@ def build(arguments: list[str]) -> typer.Typer:
     )
     show = typer.Typer(
         help="Show the answer of one tool.",
-        no_args_is_help=True,
         rich_markup_mode=None,
         context_settings=_CONTEXT,
     )
@@ -68,19 +77,23 @@ def list_runs(
     check: Annotated[
         bool, typer.Option("--check", help="Decode every file and say which are whole.")
     ] = False,
-    format: ListFormat = "table",
+    format: Annotated[
+        ListFormat, typer.Option("--format", "-f", help="How to print.")
+    ] = ListFormat.table,
 ) -> None:
     """List what is at a path: runs, hosts, files, and why a file does not open."""
     from stepscope.surfaces.cli.listing import print_listing
 
-    print_listing(path, check=check, as_json=format == "json")
+    print_listing(path, check=check, as_json=format is ListFormat.json)
 
 
 def advise(
     path: PathArgument,
     run: Runs = None,
     host: HostName = None,
-    format: AdviceFormat = "table",
+    format: Annotated[
+        AdviceFormat, typer.Option("--format", "-f", help="How to print.")
+    ] = AdviceFormat.table,
 ) -> None:
     """Say what to change, ordered by what it saves."""
     from stepscope.surfaces.cli.advice import print_advice

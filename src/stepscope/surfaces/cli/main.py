@@ -33,6 +33,8 @@ def run(arguments: list[str]) -> int:
     """Run one command; returns its exit code."""
     from stepscope.surfaces.cli.app import build
 
+    if arguments in ([], ["show"]):
+        arguments = [*arguments, "--help"]
     try:
         code = build(arguments)(args=arguments, prog_name="stepscope", standalone_mode=False)
         sys.stdout.flush()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable
+from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, get_args
 
 import typer
 
@@ -16,7 +17,16 @@ from stepscope.registry import Option, Tool, find_tool
 from stepscope.result import Result
 from stepscope.surfaces.cli.app import HostName, PathArgument, Runs
 
-Format = Literal["table", "json", "csv", "md", "parquet"]
+
+class Format(str, Enum):
+    """How a result is printed or written."""
+
+    table = "table"
+    json = "json"
+    csv = "csv"
+    md = "md"
+    parquet = "parquet"
+
 
 DEFAULT_ROWS = 20
 
@@ -157,20 +167,14 @@ def print_tool(
     with Waiting() as waiting, open(path, run=run, host=host, progress=waiting.update) as session:
         result = session.run(tool.id, **options)
         waiting.stop()
-        rows = DEFAULT_ROWS if top is None and chosen == "table" else top or None
+        rows = DEFAULT_ROWS if top is None and chosen is Format.table else top or None
         _write(_rendered(tool, result, chosen, rows, table, to_file=target is not None), target)
 
 
 def _format_of(target: Path | None) -> Format:
     if target is None:
-        return "table"
-    known: dict[str, Format] = {
-        ".json": "json",
-        ".csv": "csv",
-        ".md": "md",
-        ".parquet": "parquet",
-        ".txt": "table",
-    }
+        return Format.table
+    known = {f".{one.value}": one for one in Format} | {".txt": Format.table}
     found = known.get(target.suffix.lower())
     if found is None:
         raise UsageError(
@@ -192,13 +196,13 @@ def _rendered(
     """The answer as bytes to write; None where the page printed itself."""
     from stepscope.surfaces import export
 
-    if format == "json":
+    if format is Format.json:
         return (export.json_text(result, rows) + "\n").encode()
-    if format == "md":
+    if format is Format.md:
         return export.markdown_text(result, tool.title, rows).encode()
-    if format == "csv":
+    if format is Format.csv:
         return export.csv_text(export.main_table(result, table)[1], rows).encode()
-    if format == "parquet":
+    if format is Format.parquet:
         if not to_file and sys.stdout.isatty():
             raise UsageError(
                 "Parquet is binary.", mend="Add --output FILE.parquet, or redirect the output."

@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from enum import Enum
+from typing import Any, get_args, get_type_hints
 
 from typer.models import ArgumentInfo, OptionInfo
 
@@ -91,11 +92,10 @@ def _spellings(info: OptionInfo | ArgumentInfo) -> Iterator[str]:
 
 
 def _choices(hint: Any) -> Iterator[str]:
-    if get_origin(hint) is Literal:
-        yield from get_args(hint)
-    else:
-        for inner in get_args(hint):
-            yield from _choices(inner)
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        yield from (str(one.value) for one in hint)
+    for inner in get_args(hint):
+        yield from _choices(inner)
 
 
 def _rows(flags: list[Flag]) -> list[str]:
@@ -105,6 +105,10 @@ def _rows(flags: list[Flag]) -> list[str]:
             names = ", ".join(f"`{spelling}`" for spelling in flag.spellings)
             values = f" One of {', '.join(flag.choices)}." if flag.choices else ""
             shown = flag.default not in (None, "", False, True, inspect.Parameter.empty)
-            default = f" Default: `{flag.default}`." if shown else ""
+            default = f" Default: `{_plain(flag.default)}`." if shown else ""
             lines.append(f"| {names} | {flag.help}{values}{default} |")
     return lines if len(lines) > 2 else ["No flags."]
+
+
+def _plain(value: Any) -> str:
+    return str(value.value if isinstance(value, Enum) else value)
