@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import cached_property
 from os import cpu_count
 from threading import Lock
 from typing import Final, Literal
@@ -203,14 +204,21 @@ class Timeline:
             return 0, 0
         return min(begin for begin, _end in spans), max(end for _begin, end in spans)
 
+    @cached_property
+    def _by_first_event(self) -> tuple[I64, list[Track]]:
+        shown = sorted(
+            (track for track in self.tracks if track.counter is None), key=lambda t: t.first_event
+        )
+        return np.asarray([track.first_event for track in shown], dtype=np.int64), shown
+
     def track_of(self, event: int) -> tuple[Track, int]:
         """The track of an event id, and which of its events it is.
 
         Raises:
             KeyError: No track shows such an event.
         """
-        for track in self.tracks:
-            index = event - track.first_event
-            if 0 <= index < len(track.start_ps):
-                return track, index
-        raise KeyError(event)
+        firsts, shown = self._by_first_event
+        at = int(np.searchsorted(firsts, event, side="right")) - 1
+        if at < 0 or event - shown[at].first_event >= len(shown[at].start_ps):
+            raise KeyError(event)
+        return shown[at], event - shown[at].first_event

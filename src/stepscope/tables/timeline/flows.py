@@ -1,0 +1,194 @@
+"""Which event led to which: launch → kernel, producer → consumer, and recorded flows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from stepscope.columns import pivot
+from stepscope.columns.space import I64, U8, Bool
+from stepscope.schema import names
+from stepscope.tables.planes import DEVICE_KINDS, LineKind, PlaneKind, planes
+from stepscope.tables.profile import Host, Profile, derived
+from stepscope.tables.stats import event_stats
+
+#: What a flow is; the number in ``Flows.kind`` is the index here.
+KINDS: Final = ("launch", "produce", "flow")
+_LAUNCH, _PRODUCE, _FLOW = range(3)
+_IN, _OUT = 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class Flows:
+    """Arrows between events of a session, by source.
+
+    Attributes:
+        source, target: Event ids.
+        kind: Index into ``KINDS``.
+        by_target: Rows of the arrows, ordered by target.
+    """
+
+    source: I64
+    target: I64
+    kind: U8
+    by_target: I64
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def out_of(self, event: int) -> list[int]:
+        """Rows of the arrows that start at an event."""
+        low, high = np.searchsorted(self.source, [event, event + 1]).tolist()
+        return list(range(low, high))
+
+    def into(self, event: int) -> list[int]:
+        """Rows of the arrows that end at an event."""
+        ends = self.target[self.by_target]
+        low, high = np.searchsorted(ends, [event, event + 1]).tolist()
+        rows: list[int] = self.by_target[low:high].tolist()
+        return rows
+
+    def around(self, event: int, depth: int) -> list[int]:
+        """Rows of the arrows within ``depth`` steps forward or backward of an event."""
+        found: dict[int, None] = {}
+        for ahead in (True, False):
+            front = {event}
+            for _ in range(depth):
+                rows = [r for e in front for r in (self.out_of(e) if ahead else self.into(e))]
+                new = [row for row in rows if row not in found]
+                found |= dict.fromkeys(new)
+                front = {int((self.target if ahead else self.source)[row]) for row in new}
+        return list(found)
+
+
+@derived
+def flows(profile: Profile) -> Flows:
+    """All arrows of a session. Ids count the events of the hosts in order."""
+    parts: list[tuple[I64, I64, int]] = []
+    first = 0
+    for host in profile.hosts:
+        for source, target, kind in (_launches(host), _produced(host), _recorded(host)):
+            parts.append((source + first, target + first, kind))
+        first += len(host.space.events)
+    source = np.concatenate([part[0] for part in parts] or [np.empty(0, np.int64)])
+    target = np.concatenate([part[1] for part in parts] or [np.empty(0, np.int64)])
+    kind = np.repeat([part[2] for part in parts], [len(part[0]) for part in parts])
+    order = np.lexsort((target, source))
+    target = target[order]
+    return Flows(
+        source[order], target, kind[order].astype(np.uint8), np.argsort(target, kind="stable")
+    )
+
+
+def _launches(host: Host) -> tuple[I64, I64, int]:
+    """Host calls and the kernels or copies with the same correlation id."""
+    ids = event_stats(host).ints(names.CORRELATION_ID)
+    rows, value = ids.rows[ids.values != 0], ids.values[ids.values != 0]
+    on_host, on_stream = _sides(host, rows)
+    caller, called = rows[on_host], rows[on_stream]
+    order = np.argsort(value[on_host], kind="stable")
+    known, wanted = value[on_host][order], value[on_stream]
+    # Of several host events with one id (an API call inside a marker) the last written calls.
+    at = np.searchsorted(known, wanted, side="right") - 1
+    has = at >= 0
+    has[has] = known[at[has]] == wanted[has]
+    return caller[order][at[has]], called[has], _LAUNCH
+
+
+def _sides(host: Host, rows: I64) -> tuple[Bool, Bool]:
+    """Which events are on host planes, and which on lines that devices recorded."""
+    space, table = host.space, planes(host)
+    device_lines = (LineKind.STREAM, LineKind.OPS)
+    kinds = [table.plane_kind[line.plane] for line in space.lines] or [PlaneKind.OTHER]
+    is_host = np.asarray([kind is PlaneKind.HOST for kind in kinds])
+    is_device = np.asarray(
+        [
+            kind in DEVICE_KINDS and table.line_kind[row] in device_lines
+            for row, kind in enumerate(kinds)
+        ]
+        if space.lines
+        else [False]
+    )
+    line = space.event_line[rows]
+    return is_host[line], is_device[line]
+
+
+def _produced(host: Host) -> tuple[I64, I64, int]:
+    """Producers and consumers that recorded the same context."""
+    found = pivot.stats_by_name(
+        host.space,
+        (names.PRODUCER_TYPE, names.PRODUCER_ID, names.CONSUMER_TYPE, names.CONSUMER_ID),
+    )
+    empty = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64)
+    sides = []
+    for type_name, id_name in (
+        (names.PRODUCER_TYPE, names.PRODUCER_ID),
+        (names.CONSUMER_TYPE, names.CONSUMER_ID),
+    ):
+        types, ids = found.get(type_name), found.get(id_name)
+        if types is None or ids is None:
+            sides.append(empty)
+            continue
+        rows, at, mine = np.intersect1d(types.rows, ids.rows, return_indices=True)
+        sides.append((rows, types.ints[at], ids.ints[mine]))
+    return *_join(host, sides[0], sides[1]), _PRODUCE
+
+
+def _recorded(host: Host) -> tuple[I64, I64, int]:
+    """Flows as recorded: one number that holds direction, id and category."""
+    found = pivot.stats_by_name(host.space, (names.FLOW,)).get(names.FLOW)
+    if found is None:
+        return np.empty(0, np.int64), np.empty(0, np.int64), _FLOW
+    packed = found.uints
+    direction = (packed & np.uint64(3)).astype(np.int64)
+    ids = (packed >> np.uint64(2)).view(np.int64)
+    none = np.zeros(len(ids), np.int64)
+    out, into = (direction & _OUT) > 0, (direction & _IN) > 0
+    return *_join(
+        host, (found.rows[out], none[out], ids[out]), (found.rows[into], none[into], ids[into])
+    ), _FLOW
+
+
+def _join(
+    host: Host, sources: tuple[I64, I64, I64], targets: tuple[I64, I64, I64]
+) -> tuple[I64, I64]:
+    """Each target with the latest source of its (type, id) that starts before it, else the first.
+
+    Args:
+        host: Whose events they are.
+        sources, targets: Event rows, types and ids.
+    """
+    none = np.empty(0, np.int64)
+    if not len(sources[0]) or not len(targets[0]):
+        return none, none
+    keys = np.stack([np.concatenate([sources[i], targets[i]]) for i in (1, 2)])
+    _distinct, group = np.unique(keys, axis=1, return_inverse=True)
+    group = group.ravel()
+    rows = np.concatenate([sources[0], targets[0]])
+    start = host.space.events.start_ps[rows]
+    is_target = np.arange(len(rows)) >= len(sources[0])
+    order = np.lexsort((is_target, start, group))
+    place = np.arange(len(rows))
+    latest = np.maximum.accumulate(np.where(~is_target[order], place, -1))
+    # The first source at or behind each place, for targets that start before any source.
+    ahead = np.where(~is_target[order], place, len(rows))
+    ahead = np.minimum.accumulate(ahead[::-1])[::-1]
+    wanted = place[is_target[order]]
+    same = group[order]
+    chosen = latest[wanted]
+    miss = (chosen < 0) | (same[np.maximum(chosen, 0)] != same[wanted])
+    chosen = np.where(miss, np.minimum(ahead[wanted], len(rows) - 1), chosen)
+    good = (same[chosen] == same[wanted]) & ~is_target[order][chosen]
+    source, target = rows[order][chosen[good]], rows[order][wanted[good]]
+    other = source != target
+    return source[other], target[other]
+
+
+def bundle(found: Flows, rows: Sequence[int], track_of: I64) -> list[tuple[int, int, int]]:
+    """Arrows by pair of tracks: (source track, target track, count)."""
+    pairs = np.stack([track_of[found.source[rows]], track_of[found.target[rows]]])
+    distinct, count = np.unique(pairs, axis=1, return_counts=True)
+    return [(int(a), int(b), int(n)) for (a, b), n in zip(distinct.T, count, strict=True)]
