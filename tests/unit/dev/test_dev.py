@@ -1,0 +1,74 @@
+"""The parts of dev.py that need no network: what it decides, and what it says when it fails."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import dev
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A checkout of its own with one kernel."""
+    columns = tmp_path / "src" / "stepscope" / "columns"
+    columns.mkdir(parents=True)
+    (columns / "_kernels.txt").write_text("fast_kernel.py\n")
+    (columns / "fast_kernel.py").write_text("x = 1\n")
+    (tmp_path / "pyproject.toml").write_text("[project]\n")
+    (tmp_path / "setup.py").write_text("")
+    monkeypatch.setattr(dev, "ROOT", tmp_path)
+    monkeypatch.setattr(dev, "WORK", tmp_path / ".stepscope")
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["pyproject.toml", "src/stepscope/columns/fast_kernel.py"])
+def test_the_environment_is_stale_when_what_it_was_made_of_changes(tree: Path, name: str) -> None:
+    before = dev.fingerprint()
+    assert dev.fingerprint() == before
+    (tree / name).write_text("changed = True\n")
+    assert dev.fingerprint() != before
+
+
+def test_other_sources_do_not_make_it_stale(tree: Path) -> None:
+    before = dev.fingerprint()
+    (tree / "src/stepscope/session.py").write_text("new = 1\n")
+    assert dev.fingerprint() == before
+
+
+def test_a_failing_step_shows_its_last_lines_and_what_to_do(
+    tree: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    command = [sys.executable, "-c", "print('the reason'); raise SystemExit(3)"]
+    with pytest.raises(dev.Trouble) as caught:
+        dev.quietly("building", command, do="Mend it.")
+    assert "ended with 3" in str(caught.value)
+    assert caught.value.do == "Mend it."
+    assert "the reason" in capfd.readouterr().err
+
+
+def test_a_step_that_works_says_one_line(tree: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    dev.quietly("building", [sys.executable, "-c", "print('noise')"])
+    said = capfd.readouterr().err
+    assert "building: done in 0 s" in said
+    assert "noise" not in said
+
+
+def test_help_names_every_command() -> None:
+    done = subprocess.run(
+        [sys.executable, str(Path(dev.__file__)), "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for command in ("demo", "test", "check", "bench", "web", "generate"):
+        assert f"\n    {command} " in done.stdout
+
+
+def test_an_old_python_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dev, "OLDEST_PYTHON", (99, 0))
+    with pytest.raises(SystemExit):
+        dev.main()
