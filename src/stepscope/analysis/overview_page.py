@@ -298,6 +298,12 @@ def _headline(
         return f"Bound by compute on the CPU: ops take {compute:.0%} {each}." + _input_note(
             breakdown, step
         )
+    copies = breakdown["device_to_device"]
+    if (
+        bound_by == "device"
+        and copies > breakdown["device_compute_16"] + breakdown["device_compute_32"]
+    ):
+        return f"Copies on and between devices take {copies / step:.0%} {each}."
     return f"{_WORDS[bound_by]} {share:.0%} {each}." + _input_note(breakdown, step)
 
 

@@ -115,28 +115,40 @@ def _keras(host: Host) -> Markers | None:
 
 
 def _device_steps(host: Host) -> Markers | None:
-    """The ``Steps`` line of a device (native on TPUs; derived by a viewer on GPUs)."""
-    space, table = host.space, planes(host)
-    best: I64 = np.zeros(0, dtype=np.int64)
-    for row, kind in enumerate(table.line_kind):
-        line = space.lines[row]
-        if kind is LineKind.STEPS and line.end - line.begin > len(best):
-            best = np.arange(line.begin, line.end, dtype=np.int64)
-    if len(best) == 0:
+    """The ``Steps`` lines of devices (native on TPUs; derived by a viewer on GPUs).
+
+    Devices run the same steps side by side; a step is as long as on the device where it takes
+    longest (reference §2.4). Spans of different devices are not joined: replicas may also run one
+    after the other.
+    """
+    space = host.space
+    lines = [space.lines[row] for row in _lines(host, LineKind.STEPS)]
+    rows = np.concatenate([np.arange(one.begin, one.end) for one in lines] or [np.zeros(0, int)])
+    if len(rows) == 0:
         return None
-    best = best[np.argsort(space.events.start_ps[best], kind="stable")]
-    labels = [space.event_metadata.name[m] for m in space.events.metadata[best]]
-    nums = np.asarray([_number_in(label) for label in labels], dtype=np.int64)
-    nums = np.where(nums >= 0, nums, np.arange(len(best)))
-    device = space.planes[space.lines[int(space.event_line[best[0]])].plane].name
-    return _markers(
-        host,
-        best,
-        nums,
-        "device_steps",
-        0.9,
-        f"{_count(len(best))} from the Steps line of {device}.",
-        labels,
+    in_order = np.concatenate([np.arange(one.end - one.begin) for one in lines])
+    text = [space.event_metadata.name[meta] for meta in space.events.metadata[rows]]
+    nums = np.asarray([_number_in(label) for label in text], dtype=np.int64)
+    nums = np.where(nums >= 0, nums, in_order)
+    longest = np.lexsort((-space.events.duration_ps[rows], nums))
+    distinct, first = np.unique(nums[longest], return_index=True)
+    chosen = rows[longest[first]]
+    start = space.events.start_ps[chosen]
+    order = np.argsort(start, kind="stable")
+    start = start[order]
+    end = start + space.events.duration_ps[chosen[order]]
+    end[:-1] = np.minimum(end[:-1], start[1:])
+    seen = [space.planes[one.plane].name for one in lines if one.end > one.begin]
+    where = ", ".join([*dict.fromkeys(seen)][:4])
+    return Markers(
+        source="device_steps",
+        confidence=0.9,
+        explanation=f"{_count(len(distinct))} from the Steps line of {where}.",
+        num=distinct[order],
+        name=[str(num) for num in distinct[order].tolist()],
+        start_ps=start,
+        end_ps=end,
+        line=-1,
     )
 
 
