@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from stepscope.analysis import (
     framework_op_stats,
+    hlo_stats,
     input_pipeline_analyzer,
     kernel_stats,
+    memory_profile,
     overview_page,
+    roofline_model,
 )
 from stepscope.registry import Tool
 
@@ -16,4 +19,7 @@ TOOLS: tuple[Tool, ...] = (
     input_pipeline_analyzer.TOOL,
     framework_op_stats.TOOL,
     kernel_stats.TOOL,
+    hlo_stats.TOOL,
+    roofline_model.TOOL,
+    memory_profile.TOOL,
 )

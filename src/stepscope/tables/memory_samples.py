@@ -1,0 +1,52 @@
+"""Memory use as sampled counters say it, where no allocator reported its events."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from stepscope.columns import stats_by_name
+from stepscope.columns.space import I64
+from stepscope.schema import names
+from stepscope.tables.planes import LineKind, lines_of
+from stepscope.tables.profile import Host, derived
+
+# Counters of bytes held: "Memory used", "rss_bytes", "HBM bytes in use", "gpu_memory" …
+_MEMORY = re.compile(r"memory|hbm|rss|bytes_in_use|bytes in use|vram", re.IGNORECASE)
+_NOT_AN_AMOUNT = re.compile(r"bandwidth|util|percent|pct|clock|/s\b|per_second|rate", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySamples:
+    """One counter of bytes in use over time."""
+
+    name: str
+    time_ps: I64
+    in_use_bytes: I64
+
+
+@derived
+def memory_samples(host: Host) -> tuple[MemorySamples, ...]:
+    """The memory counters of a host, one per plane and counter name."""
+    space = host.space
+    lines = lines_of(host, LineKind.COUNTERS)
+    if not lines:
+        return ()
+    column = stats_by_name(space, (names.COUNTER_VALUE,))[names.COUNTER_VALUE]
+    found = []
+    for row in lines:
+        line = space.lines[row]
+        low, high = np.searchsorted(column.rows, [line.begin, line.end]).tolist()
+        rows, values = column.rows[low:high], column.ints[low:high]
+        metadata = space.events.metadata[rows]
+        for code in np.unique(metadata).tolist():
+            name = space.event_metadata.name[code]
+            if _MEMORY.search(name) and not _NOT_AN_AMOUNT.search(name):
+                own = metadata == code
+                time = space.events.start_ps[rows[own]]
+                order = np.argsort(time, kind="stable")
+                label = f"{space.planes[line.plane].name}: {name}"
+                found.append(MemorySamples(label, time[order], values[own][order]))
+    return tuple(found)

@@ -1,0 +1,160 @@
+"""Memory profiles whose answers can be worked out by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stepscope.analysis.memory_profile import TOOL, MemoryProfile, Options, memory_profile
+from stepscope.columns import decode
+from stepscope.tables.profile import Host, Profile
+from tests.profiles import worked_example
+from tests.profiles.memory import Heap
+from tests.profiles.model import Event, gpu, host, line, plane, space
+
+
+def profile(*hosts: bytes) -> Profile:
+    return Profile("s", tuple(Host(f"h{i}", decode(data)) for i, data in enumerate(hosts)))
+
+
+def answer(*hosts: bytes, **options: Any) -> MemoryProfile:
+    return memory_profile(profile(*hosts), Options(**options))
+
+
+def training() -> bytes:
+    """Weights from before, one weight in the first step, an activation in each of two steps."""
+    heap = Heap("GPU_0_bfc", limit=1 << 20, in_use=4096, stack=512)
+    heap.take(10, 0xA, 2000, tf_op="weight/Assign", region_type="persist", data_type=1)
+    heap.take(20, 0xB, 1000, tf_op="act/Relu", region_type="output", data_type=19)
+    heap.give(80, 0xB)
+    heap.take(120, 0xC, 3000, tf_op="act/Relu", region_type="output", data_type=19)
+    heap.give(180, 0xC)
+    steps = [Event("train", 100 * i, 90, {"step_num": i, "_r": 1}) for i in range(2)]
+    return space(host(line("python", *steps), line("tf_Compute/1", *heap.events)), gpu(0))
+
+
+def test_summary_at_the_peak() -> None:
+    (memory,) = answer(training()).memories
+    assert (memory.id, memory.device, memory.source) == ("GPU_0_bfc", "GPU:0", "allocator events")
+    assert (memory.allocations, memory.deallocations) == (3, 2)
+    assert memory.peak_bytes == 512 + 4096 + 2048 + 3072
+    assert (memory.peak_time_ms, memory.peak_step) == (0.12, 1)
+    assert (memory.stack_bytes, memory.heap_bytes) == (512, 4096 + 2048 + 3072)
+    assert memory.capacity_bytes == 1 << 20
+    assert memory.free_bytes == (1 << 20) - memory.peak_bytes
+    assert memory.fragmentation_frac == 0.25
+    assert memory.lifetime_peak_bytes == memory.peak_bytes
+    assert memory.before_recording_bytes == 4096
+
+
+def test_long_lived_weights_are_attributed_across_steps() -> None:
+    rows = {row["op_name"]: row for row in answer(training()).memories[0].breakdown.rows()}
+    weight = rows["weight/Assign"]
+    assert (weight["allocation_bytes"], weight["requested_bytes"]) == (2048, 2000)
+    assert (weight["kept_bytes"], weight["first_ms"], weight["data_type"]) == (2048, 0.01, "float")
+    assert rows["act/Relu"]["kept_bytes"] == 0
+    assert rows["act/Relu"]["data_type"] == "half"
+    before = rows["allocated before the recording, never freed in it"]
+    assert (before["allocation_bytes"], before["origin"]) == (4096, "before recording")
+    assert rows["stack"]["allocation_bytes"] == 512
+
+
+def test_hover_fields_and_signs() -> None:
+    rows = list(answer(training()).timeline.rows())
+    assert [row["event"] for row in rows].count("deallocation") == 2
+    freed = rows[2]
+    assert (freed["requested_bytes"], freed["allocation_bytes"]) == (-1024, -1024)
+    assert (freed["op_name"], freed["region_type"], freed["step"]) == ("act/Relu", "output", 0)
+    assert freed["in_use_bytes"] == freed["stack_bytes"] + freed["heap_bytes"]
+
+
+def test_allocators_that_say_neither_free_nor_fragmentation() -> None:
+    heap = Heap("cpu", limit=None)
+    heap.take(1, 0xA, 10)
+    (memory,) = answer(space(host(line("python", *heap.events)))).memories
+    assert (memory.capacity_bytes, memory.free_bytes, memory.fragmentation_frac) == (None,) * 3
+    assert memory.device == ""
+
+
+def test_the_lifetime_peak_may_be_before_the_recording() -> None:
+    heap = Heap("GPU_0_bfc", peak=1 << 20)
+    heap.take(1, 0xA, 10)
+    assert (
+        answer(space(host(line("python", *heap.events)))).memories[0].lifetime_peak_bytes == 1 << 20
+    )
+
+
+def test_hosts_keep_their_memories_apart() -> None:
+    found = answer(training(), training())
+    assert [memory.id for memory in found.memories] == ["h0: GPU_0_bfc", "h1: GPU_0_bfc"]
+    one = answer(training(), training(), memory="h1: GPU_0_bfc")
+    assert [memory.host for memory in one.memories] == ["h1"]
+
+
+def test_missing_deallocations_are_told() -> None:
+    heap = Heap("GPU_0_bfc")
+    heap.take(1, 0xA, 256)
+    heap.in_use = 0
+    heap.take(2, 0xB, 256)
+    found = answer(space(host(line("python", *heap.events))))
+    assert found.diagnostics[0].slug == "memory-events-disagree"
+
+
+def test_sampled_counters_stand_in_for_allocators() -> None:
+    sampled = plane(
+        "/device:GPU:0",
+        line(
+            "_counters_",
+            *(
+                Event("HBM bytes in use", 10 * i, 0, {"counter_value": v})
+                for i, v in enumerate([5, 9, 7])
+            ),
+            Event("memory bandwidth", 0, 0, {"counter_value": 99}),
+        ),
+    )
+    found = answer(space(sampled))
+    (memory,) = found.memories
+    assert (memory.source, memory.peak_bytes, memory.peak_time_ms) == ("sampled counter", 9, 0.01)
+    assert (memory.device, memory.allocations, len(memory.breakdown)) == ("GPU:0", None, 0)
+    assert list(found.timeline["in_use_bytes"]) == [5, 9, 7]
+
+
+def test_without_any_source_it_says_what_to_record() -> None:
+    why = TOOL.available(profile(worked_example()))
+    assert why is not None and "allocator" in why.missing and "TF_CPU_ALLOCATOR" in why.record
+
+
+_USES = st.lists(st.integers(1, 50), min_size=2, max_size=300)
+
+
+@given(_USES, st.integers(1, 40))
+def test_thinning_keeps_the_highest_use_of_each_interval(sizes: list[int], points: int) -> None:
+    heap = Heap("GPU_0_bfc")
+    for i, size in enumerate(sizes):
+        heap.take(2 * i, i, size * 256)
+        if i % 3:
+            heap.give(2 * i + 1, i)
+    data = space(host(line("python", *heap.events)))
+    whole, few = answer(data, points=0), answer(data, points=points)
+    assert len(few.timeline) <= max(points, 1)
+    assert few.timeline_events == len(whole.timeline) == len(heap.events)
+    assert max(few.timeline["in_use_bytes"]) == max(whole.timeline["in_use_bytes"])
+    known = list(zip(whole.timeline["time_ms"], whole.timeline["in_use_bytes"], strict=True))
+    shown = list(zip(few.timeline["time_ms"], few.timeline["in_use_bytes"], strict=True))
+    assert set(shown) <= set(known)
+    first, last = known[0][0], known[-1][0]
+    for low in range(points):
+        begin, end = (first + (last - first) * edge / points for edge in (low, low + 1))
+        inside = [use for at, use in known if begin + 1e-9 < at < end - 1e-9]
+        near = [use for at, use in shown if begin - 1e-9 <= at <= end + 1e-9]
+        if inside:
+            assert near and max(near) >= max(inside)
+
+
+def test_a_range_gives_its_events_in_full() -> None:
+    found = answer(training(), from_ms=0.02, to_ms=0.12)
+    assert list(found.timeline["time_ms"]) == pytest.approx([0.02, 0.08, 0.12])
+    assert answer(training(), from_ms=5.0, to_ms=4.0).timeline_events == 0
