@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from stepscope.analysis.framework_op_stats import FrameworkOpStats
     from stepscope.analysis.input_pipeline_analyzer import InputPipelineAnalyzer
+    from stepscope.analysis.kernel_stats import KernelStats
     from stepscope.analysis.overview_page import OverviewPage
     from stepscope.result import Result
 
@@ -64,5 +65,26 @@ class ToolMethods(ABC):
                 group_by=group_by,
                 where=where,
                 include_idle=include_idle,
+            ),
+        )
+
+    def kernel_stats(
+        self,
+        *,
+        group_by: Literal["kernel", "op", "class", "name"] = "kernel",
+        device: str = "",
+    ) -> KernelStats:
+        """Every GPU kernel with its launch, the op that launched it, and its times.
+
+        Args:
+            group_by: Rows: one per kernel, launch and op; per op; per class; or per kernel name.
+            device: Only this device, e.g. "GPU:0"; empty for all.
+        """
+        return cast(
+            "KernelStats",
+            self.run(
+                "kernel_stats",
+                group_by=group_by,
+                device=device,
             ),
         )

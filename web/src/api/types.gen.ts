@@ -226,6 +226,17 @@ export interface SideTotals {
   readonly distinct_ops: number;
 }
 
+/** Totals over the kernels shown. */
+export interface KernelTotals {
+  readonly distinct_kernels: number;
+  readonly occurrences: number;
+  readonly total_duration_us: number | null;
+  readonly tensor_core_frac: number | null;
+  readonly tensor_core_eligible_frac: number | null;
+  readonly tensor_core_missed_us: number | null;
+  readonly bits_16_frac: number | null;
+}
+
 /** Columns: One of the ten framework ops with the most self time. */
 export interface TopOpRow {
   /** Rank. */
@@ -360,6 +371,96 @@ export interface OpRow {
   readonly eager: readonly (string | null)[];
 }
 
+/** Columns: A kernel as launched for an op (or what the rows are grouped by). */
+export interface KernelRow {
+  /** Rank. By total time. */
+  readonly rank: readonly (number | null)[];
+  /** Kernel. */
+  readonly name: readonly (string | null)[];
+  /** Class. Kind of work, by the kernel's or op's name. */
+  readonly kernel_class: readonly (string | null)[];
+  /** Op. Framework op that launched it. */
+  readonly op_name: readonly (string | null)[];
+  /** Op type. */
+  readonly op_type: readonly (string | null)[];
+  /** Registers per thread. */
+  readonly registers_per_thread: readonly (number | null)[];
+  /** Shared memory (B). Static plus dynamic, per block. */
+  readonly shmem_bytes: readonly (number | null)[];
+  /** Static shared memory (B). */
+  readonly static_shmem_bytes: readonly (number | null)[];
+  /** Dynamic shared memory (B). */
+  readonly dynamic_shmem_bytes: readonly (number | null)[];
+  /** Block. Threads per block, x,y,z. */
+  readonly block_dim: readonly (string | null)[];
+  /** Grid. Blocks, x,y,z. */
+  readonly grid_dim: readonly (string | null)[];
+  /** Occupancy (%). Theoretical; empty when not recorded. */
+  readonly occupancy_frac: readonly (number | null)[];
+  /** Op could use tensor cores. NVIDIA tensor or AMD matrix. */
+  readonly is_op_tensor_core_eligible: readonly (boolean | null)[];
+  /** Uses tensor cores. */
+  readonly is_kernel_using_tensor_core: readonly (boolean | null)[];
+  /** 16-bit. Computes in 16 bits or fewer, by its name. */
+  readonly is_16_bit: readonly (boolean | null)[];
+  /** Occurrences. */
+  readonly occurrences: readonly (number | null)[];
+  /** Total time (µs). */
+  readonly total_duration_us: readonly (number | null)[];
+  /** Average time (µs). */
+  readonly avg_duration_us: readonly (number | null)[];
+  /** Shortest (µs). */
+  readonly min_duration_us: readonly (number | null)[];
+  /** Longest (µs). */
+  readonly max_duration_us: readonly (number | null)[];
+  /** Share (%). Of the time of all kernels. */
+  readonly share_frac: readonly (number | null)[];
+  /** Cumulative (%). Of this row and those above. */
+  readonly cumulative_frac: readonly (number | null)[];
+  /** Devices. Where it ran. */
+  readonly devices: readonly (string | null)[];
+}
+
+/** Columns: One slice of the pie of the longest kernels; the last one is all others. */
+export interface KernelSliceRow {
+  /** Kernel. */
+  readonly name: readonly (string | null)[];
+  /** Total time (µs). */
+  readonly total_duration_us: readonly (number | null)[];
+  /** Share (%). */
+  readonly share_frac: readonly (number | null)[];
+}
+
+/** Columns: All kernels of one class. */
+export interface KernelClassRow {
+  /** Class. */
+  readonly kernel_class: readonly (string | null)[];
+  /** Kernels. Distinct kernel names. */
+  readonly kernels: readonly (number | null)[];
+  /** Occurrences. */
+  readonly occurrences: readonly (number | null)[];
+  /** Total time (µs). */
+  readonly total_duration_us: readonly (number | null)[];
+  /** Share (%). */
+  readonly share_frac: readonly (number | null)[];
+  /** On tensor cores (%). Share of the class's time. */
+  readonly tensor_core_frac: readonly (number | null)[];
+}
+
+/** Columns: All kernels of one device. */
+export interface KernelDeviceRow {
+  /** Host. */
+  readonly host: readonly (string | null)[];
+  /** Device. */
+  readonly device: readonly (string | null)[];
+  /** Kernels. Distinct kernel names. */
+  readonly kernels: readonly (number | null)[];
+  /** Occurrences. */
+  readonly occurrences: readonly (number | null)[];
+  /** Total time (µs). */
+  readonly total_duration_us: readonly (number | null)[];
+}
+
 /** What limits this run, where an average step goes, and the ops that take the time. */
 export interface OverviewPage extends ResultBody {
   readonly tool: "overview_page";
@@ -406,9 +507,20 @@ export interface FrameworkOpStats extends ResultBody {
   readonly task_type: string;
 }
 
+/** Every GPU kernel with its launch, the op that launched it, and its times. */
+export interface KernelStats extends ResultBody {
+  readonly tool: "kernel_stats";
+  readonly kernels: TableOf<KernelRow>;
+  readonly longest: TableOf<KernelSliceRow>;
+  readonly by_class: TableOf<KernelClassRow>;
+  readonly by_device: TableOf<KernelDeviceRow>;
+  readonly totals: KernelTotals;
+}
+
 /** Results by tool id. */
 export interface Results {
   readonly overview_page: OverviewPage;
   readonly input_pipeline_analyzer: InputPipelineAnalyzer;
   readonly framework_op_stats: FrameworkOpStats;
+  readonly kernel_stats: KernelStats;
 }
