@@ -1,12 +1,13 @@
 /** About this profile: what was opened, what was not and why, what each missing page would need. */
 
+import { useEffect } from "preact/hooks";
 import { getResult } from "../api/client.ts";
 import type { FileInfo, OverviewPage, RunInfo, ToolInfo } from "../api/types.gen.ts";
 import { bytes, MISSING, moment, plural } from "../base/format.ts";
 import { OverviewRun } from "../tools/overview_run.tsx";
 import { Facts } from "../widgets/facts.tsx";
 import { useAnswer } from "./load.ts";
-import { pageHref, route, session } from "./state.ts";
+import { loadSession, pageHref, route, session } from "./state.ts";
 
 export interface AboutProps {
   readonly run: RunInfo;
@@ -15,6 +16,8 @@ export interface AboutProps {
 
 export function About({ run, tools }: AboutProps) {
   const info = session.value;
+  // Files are opened as their runs are chosen, so what is known about them grows.
+  useEffect(() => void loadSession(), []);
   if (!info) return null;
   const overview = tools.find((tool) => tool.id === "overview_page" && tool.available);
   return (
@@ -37,7 +40,7 @@ export function About({ run, tools }: AboutProps) {
         />
       </section>
       {overview && <RunFacts run={run} />}
-      <FileList files={info.files} />
+      <FileList files={info.files} notes={info.notes} root={info.path} />
       <Unavailable tools={tools} />
     </div>
   );
@@ -62,7 +65,20 @@ const STATES: Readonly<Record<FileInfo["state"], string>> = {
   waiting: "not opened yet",
 };
 
-export function FileList({ files }: { files: readonly FileInfo[] }) {
+export interface FileListProps {
+  readonly files: readonly FileInfo[];
+  /** What the search for files left out. */
+  readonly notes: readonly string[];
+  /** The opened path; files below it are named from there. */
+  readonly root: string;
+}
+
+function below(path: string, root: string): string {
+  const folder = root.replace(/\/?$/, "/");
+  return path.startsWith(folder) ? path.slice(folder.length) : path;
+}
+
+export function FileList({ files, notes, root }: FileListProps) {
   if (files.length === 0) return null;
   const count = (state: FileInfo["state"]) => files.filter((file) => file.state === state).length;
   const waiting = count("waiting");
@@ -90,7 +106,7 @@ export function FileList({ files }: { files: readonly FileInfo[] }) {
           {files.map((file) => (
             <tr key={file.path}>
               <td>
-                <code>{file.path}</code>
+                <code>{below(file.path, root)}</code>
               </td>
               <td class="numeric">{file.bytes < 0 ? MISSING : bytes(file.bytes)}</td>
               <td>
@@ -104,6 +120,13 @@ export function FileList({ files }: { files: readonly FileInfo[] }) {
           ))}
         </tbody>
       </table>
+      {notes.length > 0 && (
+        <ul class="notes quiet">
+          {notes.map((note) => (
+            <li key={note}>{note}</li>
+          ))}
+        </ul>
+      )}
     </section>
   );
 }

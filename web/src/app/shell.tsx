@@ -2,7 +2,7 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import { getTools } from "../api/client.ts";
-import type { RunInfo, ToolInfo } from "../api/types.gen.ts";
+import type { ErrorInfo, RunInfo, SessionInfo, ToolInfo } from "../api/types.gen.ts";
 import { Notice } from "../widgets/notice.tsx";
 import { About, FileList } from "./about.tsx";
 import { Header } from "./header.tsx";
@@ -80,25 +80,38 @@ interface ContentProps {
 
 function Content({ run, answer, page }: ContentProps) {
   const info = session.value;
-  if (sessionError.value) return <Failure error={sessionError.value} status={0} />;
+  if (sessionError.value) return <Failure main error={sessionError.value} status={0} />;
   if (!info) return serverGone.value ? <GoneNotice /> : <Waiting progress={null} />;
   if (!run) return <NoRun />;
   if (answer.error) {
-    return (
-      <>
-        <Failure error={answer.error} status={answer.status} />
-        <FileList files={info.files} />
-      </>
-    );
+    return <RunFailure info={info} error={answer.error} status={answer.status} />;
   }
   if (!answer.value) return <Waiting progress={answer.progress} />;
   if (page === "about") return <About run={run} tools={answer.value} />;
   const tool = answer.value.find((each) => each.id === page);
   if (tool) return <ToolView key={tool.id + run.id} tool={tool} tools={answer.value} run={run} />;
   return (
-    <Notice title={`There is no page “${page}”.`}>
+    <Notice main title={`There is no page “${page}”.`}>
       <p>The pages of this profile are listed on the left.</p>
     </Notice>
+  );
+}
+
+interface RunFailureProps {
+  readonly info: SessionInfo;
+  readonly error: ErrorInfo;
+  readonly status: number;
+}
+
+/** A run that does not open: why, and what is known about its files. */
+function RunFailure({ info, error, status }: RunFailureProps) {
+  // The files were looked at since the session was asked for.
+  useEffect(() => void loadSession(), []);
+  return (
+    <div class="about">
+      <Failure main error={error} status={status} />
+      <FileList files={info.files} notes={info.notes} root={info.path} />
+    </div>
   );
 }
 
@@ -108,7 +121,7 @@ function NoRun() {
   if (!info) return null;
   if (info.runs.length > 0) {
     return (
-      <Notice title={`There is no run “${wanted}” here.`}>
+      <Notice main title={`There is no run “${wanted}” here.`}>
         <p>
           Looked in <code>{info.path}</code>. Choose one of these:
         </p>
@@ -123,8 +136,9 @@ function NoRun() {
     );
   }
   return (
-    <>
+    <div class="about">
       <Notice
+        main
         title="No profile was found."
         remedy={"Record one, or open another folder:\nstepscope demo\nstepscope serve PATH"}
       >
@@ -133,8 +147,8 @@ function NoRun() {
           {info.files.length > 0 ? "; these files came near:" : ", which hold no file at all."}
         </p>
       </Notice>
-      <FileList files={info.files} />
-    </>
+      <FileList files={info.files} notes={info.notes} root={info.path} />
+    </div>
   );
 }
 
@@ -154,7 +168,7 @@ function GoneBanner() {
 
 function GoneNotice() {
   return (
-    <Notice title="The Stepscope server does not answer." remedy="stepscope serve PATH">
+    <Notice main title="The Stepscope server does not answer." remedy="stepscope serve PATH">
       <p>It was stopped, or this page was kept longer than it ran.</p>
     </Notice>
   );

@@ -54,8 +54,10 @@ function Answer({ tool, tools, run }: ToolViewProps) {
     getResult(tool.id, query, signal),
   );
   const Page = pageOf(tool.id);
-  const linkTo = (id: string) =>
-    tools.some((each) => each.id === id && each.available) ? pageHref(id) : null;
+  const pageFor = (id: string) => {
+    const other = tools.find((each) => each.id === id && each.available);
+    return other ? { href: pageHref(id), title: other.title } : null;
+  };
   return (
     <>
       {tool.options.length > 0 && (
@@ -74,7 +76,7 @@ function Answer({ tool, tools, run }: ToolViewProps) {
             params={params}
             onParams={setParams}
             query={query}
-            linkTo={linkTo}
+            pageFor={pageFor}
           />
         </div>
       ) : (
@@ -97,10 +99,17 @@ export function Waiting({ progress }: { progress: ProgressInfo | null }) {
 
 const NOTHING_TO_SHOW = 409;
 
-export function Failure({ error, status }: { error: ErrorInfo; status: number }) {
+export interface FailureProps {
+  readonly error: ErrorInfo;
+  readonly status: number;
+  /** When the page has no other heading. */
+  readonly main?: boolean;
+}
+
+export function Failure({ error, status, main = false }: FailureProps) {
   return (
-    <Notice title={error.what} remedy={error.do}>
-      {error.why && <p>{error.why}</p>}
+    <Notice main={main} title={error.what} remedy={error.do}>
+      {error.why && <p class="sentence">{error.why}</p>}
       {error.where && (
         <p>
           <code>{error.where}</code>

@@ -74,6 +74,7 @@ export function isCumulative(column: ColumnMeta): boolean {
 /** Whether a sum of this column means something. */
 export function isSummable(column: ColumnMeta): boolean {
   if (column.kind === "ratio") return !isCumulative(column) && /share/i.test(column.label);
-  const additive = column.kind === "count" || column.kind === "time" || column.kind === "bytes";
-  return additive && !/average|mean|min|max|start|end|peak/i.test(column.label);
+  if (column.kind === "bytes") return /total/i.test(column.label);
+  if (column.kind !== "count" && column.kind !== "time") return false;
+  return !/\b(average|mean|median|min|max|start|end|peak|per|registers)\b/i.test(column.label);
 }

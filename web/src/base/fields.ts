@@ -2,6 +2,7 @@
 
 import type { Kind } from "./columns.ts";
 import { bytes, count, duration, fixed, MISSING, percent, significant } from "./format.ts";
+import { visible } from "./text.ts";
 
 interface Suffix {
   readonly ending: string;
@@ -27,7 +28,7 @@ function suffixOf(field: string): Suffix | undefined {
   return SUFFIXES.find((suffix) => field.endsWith(suffix.ending));
 }
 
-const ACRONYMS: Readonly<Record<string, string>> = {
+const WORDS: Readonly<Record<string, string>> = {
   cpu: "CPU",
   gpu: "GPU",
   tpu: "TPU",
@@ -40,8 +41,10 @@ const ACRONYMS: Readonly<Record<string, string>> = {
 
 /** A field's name in words: "host_tf_op_frac" is "Host TF op". */
 export function fieldLabel(field: string): string {
-  const bare = field.slice(0, field.length - (suffixOf(field)?.ending.length ?? 0)) || field;
-  const words = bare.split("_").map((word) => ACRONYMS[word] ?? word);
+  if (field === "step_table") return "Steps";
+  const named = field.slice(0, field.length - (suffixOf(field)?.ending.length ?? 0)) || field;
+  const bare = named.replace(/_table$/, "");
+  const words = bare.split("_").map((word) => WORDS[word] ?? word);
   const text = words.join(" ");
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
@@ -52,11 +55,16 @@ export function fieldMeaning(field: string, parent = ""): { unit: string; kind: 
   return suffix ? { unit: suffix.unit, kind: suffix.kind } : { unit: "", kind: "number" };
 }
 
+/** An identifier of several words as words; any other text as it is. */
+function wordsOf(text: string): string {
+  return /^[a-z]+(_[a-z0-9]+)+$/.test(text) ? text.replaceAll("_", " ") : text;
+}
+
 /** A scalar of a result as text with its unit. */
 export function fieldText(field: string, value: unknown, parent = ""): string {
   if (value === null || value === undefined || value === "") return MISSING;
   if (typeof value === "boolean") return value ? "yes" : "no";
-  if (typeof value !== "number") return String(value);
+  if (typeof value !== "number") return wordsOf(visible(String(value)));
   const suffix = suffixOf(field) ?? suffixOf(parent);
   if (suffix) return suffix.show(value);
   return Number.isInteger(value) ? count(value) : significant(value);

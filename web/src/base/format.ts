@@ -30,7 +30,9 @@ export function significant(value: number): string {
   if (value === 0) return "0";
   const size = Math.abs(value);
   if (size < 1e-4 || size >= 1e15) return value.toExponential(2);
-  return fixed(value, Math.min(6, Math.max(0, 2 - Math.floor(Math.log10(size)))));
+  // The size after rounding counts: 999.96 has one digit more than 999.94.
+  const rounded = Number(size.toPrecision(3));
+  return fixed(value, Math.min(6, Math.max(0, 2 - Math.floor(Math.log10(rounded)))));
 }
 
 const TIME_UNITS: readonly (readonly [string, number])[] = [

@@ -19,6 +19,7 @@ export const PARTS: readonly Part[] = [
     pattern: "solid",
   },
   { id: "device_compute_32", label: "Device compute, 32-bit", colour: "device", pattern: "solid" },
+  { id: "device_compute", label: "Device compute", colour: "device", pattern: "solid" },
   { id: "collectives", label: "Collectives", colour: "collectives", pattern: "solid" },
   { id: "device_to_device", label: "Device to device", colour: "collectives", pattern: "hatch" },
   { id: "input", label: "Input wait", colour: "input", pattern: "solid" },
@@ -41,6 +42,11 @@ export function partOf(id: string): Part {
     colour: "other",
     pattern: "hatch",
   };
+}
+
+/** Whether this is the id of a known part. */
+export function isPart(id: string): boolean {
+  return PARTS.some((part) => part.id === id);
 }
 
 /** All known parts in order, then those of `ids` that are not known. */

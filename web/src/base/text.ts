@@ -14,3 +14,26 @@ export function visible(text: string): string {
     return code === 0x7f ? DELETE_PICTURE : String.fromCharCode(CONTROL_PICTURES + code);
   });
 }
+
+const LONGEST_TAIL = 22;
+const SHORT_NAME = 16;
+
+/** A name of at most `most` characters, cut in the middle: both its scope and its end are told. */
+export function shortened(name: string, most: number): string {
+  if (name.length <= most) return name;
+  const end = Math.floor(most / 2);
+  return `${name.slice(0, most - end - 1)}…${name.slice(-end)}`;
+}
+
+/**
+ * A name in two pieces of which the second must stay readable when the first is cut: the last
+ * step of a path, since names of ops begin with the scopes that they share.
+ */
+export function headAndTail(name: string): readonly [string, string] {
+  if (name.length <= SHORT_NAME) return ["", name];
+  const slash = name.lastIndexOf("/");
+  const tail = name.length - slash;
+  const at =
+    slash > 0 && tail <= LONGEST_TAIL ? slash : Math.max(0, name.length - LONGEST_TAIL / 2);
+  return [name.slice(0, at), name.slice(at)];
+}

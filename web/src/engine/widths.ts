@@ -7,7 +7,8 @@ import { allRows, type Column, wordAt } from "./table.ts";
 /** Width of a text in px, as a cell, a heading or a sum is set. */
 export type Measure = (text: string, as: "cell" | "heading" | "sum") => number;
 
-const PADDING_PX = 18;
+/** Padding of both sides, and a little for texts of equal length but wider letters. */
+const PADDING_PX = 22;
 const SORT_MARK_PX = 12;
 const BAR_PX = 50;
 const SAMPLED_ROWS = 200;

@@ -69,7 +69,7 @@ function SideRings({ side, table, byType, result, query }: SideRingsProps) {
   if (types.total === 0) {
     return (
       <section class="side absent">
-        <h2>{name}</h2>
+        <h2>{side === "host" ? "Host" : "Device"}</h2>
         <p class="quiet">{absence(side, query.where)}</p>
       </section>
     );
@@ -120,6 +120,6 @@ function* shares(table: Table, side: Side, label: "operation" | "type"): Generat
   if (where?.type !== "text" || self?.type !== "number" || labels?.type !== "text") return;
   for (let row = 0; row < table.rows; row++) {
     if (wordAt(where, row).toLowerCase() !== side) continue;
-    yield { label: wordAt(labels, row), value: self.values[row] as number };
+    yield { label: wordAt(labels, row) || `(no ${label})`, value: self.values[row] as number };
   }
 }

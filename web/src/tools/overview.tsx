@@ -11,21 +11,26 @@ import { Diagnostics } from "./diagnostics.tsx";
 import { OverviewActions } from "./overview_actions.tsx";
 import { OverviewFigures } from "./overview_figures.tsx";
 import { OverviewRun } from "./overview_run.tsx";
-import { OverviewSteps } from "./overview_steps.tsx";
 import { type TableBinding, type ToolPageProps, useTable } from "./page.ts";
+import { StepSection } from "./step_section.tsx";
 
 export type OverviewProps = ToolPageProps<OverviewPage>;
 
 export function Overview(props: OverviewProps) {
   const { result } = props;
   const { binding: ops, said } = withoutConstants(useTable(props, "top_ops", result.top_ops));
-  const opStats = props.linkTo("framework_op_stats");
+  const opStats = props.pageFor("framework_op_stats");
   return (
     <div class="overview">
       <Verdict result={result} />
       <OverviewFigures result={result} />
       <AverageStep result={result} />
-      <OverviewSteps {...props} />
+      <StepSection
+        {...props}
+        field="step_table"
+        source={result.step_table}
+        medianMs={result.steps.count > 0 ? result.steps.time_ms.median : null}
+      />
       <div class="columns-2-1">
         <OverviewActions {...props} />
         <OverviewRun result={result} />
@@ -36,7 +41,7 @@ export function Overview(props: OverviewProps) {
           {said && <p class="quiet">{said}</p>}
           {opStats && (
             <div class="section-controls">
-              <a href={opStats}>All ops</a>
+              <a href={opStats.href}>All ops</a>
             </div>
           )}
         </header>

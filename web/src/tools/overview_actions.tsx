@@ -1,9 +1,11 @@
 /** What to change, by what it saves; and where to look next. */
 
 import type { Finding, OverviewPage } from "../api/types.gen.ts";
+import { fieldLabel } from "../base/fields.ts";
 import { duration, percent } from "../base/format.ts";
 import { partOf } from "../base/parts.ts";
 import type { OverviewProps } from "./overview.tsx";
+import { Prose } from "./prose.tsx";
 
 export function OverviewActions(props: OverviewProps) {
   const { findings, next_steps: nextSteps } = props.result;
@@ -27,7 +29,9 @@ export function OverviewActions(props: OverviewProps) {
           <h3>Look next</h3>
           <ul class="next-steps">
             {nextSteps.map((step) => (
-              <li key={step}>{step}</li>
+              <li key={step}>
+                <Prose {...props} text={step} />
+              </li>
             ))}
           </ul>
         </>
@@ -53,7 +57,7 @@ function NothingFound({ result }: { result: OverviewPage }) {
   );
 }
 
-function FindingItem({ finding, linkTo }: OverviewProps & { finding: Finding }) {
+function FindingItem({ finding, ...props }: OverviewProps & { finding: Finding }) {
   const saving = finding.saving_ms;
   return (
     <li>
@@ -66,29 +70,39 @@ function FindingItem({ finding, linkTo }: OverviewProps & { finding: Finding }) 
           {finding.confidence !== null && `, ${percent(finding.confidence)} sure`}
         </span>
       </p>
-      <p>{finding.message}</p>
+      <p>
+        <Prose {...props} text={finding.message} />
+      </p>
       {finding.actions.length > 0 && (
         <ul class="finding-actions">
           {finding.actions.map((action) => (
-            <li key={action}>{action}</li>
+            <li key={action}>
+              <Prose {...props} text={action} />
+            </li>
           ))}
         </ul>
       )}
-      {finding.evidence.length > 0 && (
-        <p class="quiet evidence">
-          Evidence:{" "}
-          {finding.evidence.map(({ tool, what }, index) => {
-            const href = linkTo(tool);
-            const text = what || tool;
-            return (
-              <span key={tool + what}>
-                {index > 0 && ", "}
-                {href ? <a href={href}>{text}</a> : text}
-              </span>
-            );
-          })}
-        </p>
-      )}
+      {finding.evidence.length > 0 && <Evidence {...props} evidence={finding.evidence} />}
     </li>
+  );
+}
+
+/** Where to see that a finding is true; links only where they lead away from here. */
+function Evidence({ evidence, tool, pageFor }: OverviewProps & Pick<Finding, "evidence">) {
+  return (
+    <p class="quiet evidence">
+      Evidence:{" "}
+      {evidence.map((ref, index) => {
+        const page = ref.tool === tool.id ? null : pageFor(ref.tool);
+        const name = ref.tool === tool.id ? "this page" : (page?.title ?? fieldLabel(ref.tool));
+        return (
+          <span key={ref.tool + ref.what}>
+            {index > 0 && "; "}
+            {page ? <a href={page.href}>{name}</a> : name}
+            {ref.what && `, ${ref.what}`}
+          </span>
+        );
+      })}
+    </p>
   );
 }

@@ -7,6 +7,7 @@ import { type Fact, Figures } from "../widgets/facts.tsx";
 
 const SOURCES: Readonly<Record<string, string>> = {
   markers: "from step markers",
+  device_steps: "from the device's own steps",
   framework: "from framework roots",
   inferred: "inferred from repetition",
   none: "none found",
@@ -24,7 +25,11 @@ export function OverviewFigures({ result }: { result: OverviewPage }) {
     {
       label: "Median step",
       value: some ? time(median) : MISSING,
-      note: some ? `mean ${time(mean)} ± ${time(std)}` : "no step found",
+      note: !some
+        ? "no step found"
+        : steps.count > 1
+          ? `mean ${time(mean)} ± ${time(std)}`
+          : "of one step",
     },
     {
       label: "95th percentile",

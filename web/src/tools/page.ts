@@ -12,6 +12,11 @@ import { buildTable, type Table } from "../engine/table.ts";
 
 export type Params = Readonly<Record<string, string>>;
 
+export interface PageLink {
+  readonly href: string;
+  readonly title: string;
+}
+
 export interface ToolPageProps<R extends ResultBody = ResultBody> {
   readonly tool: ToolInfo;
   readonly result: R;
@@ -20,8 +25,8 @@ export interface ToolPageProps<R extends ResultBody = ResultBody> {
   readonly onParams: (params: Params) => void;
   /** The run, host and options the result was asked with, for exports. */
   readonly query: Params;
-  /** Address of another tool's page for the same run and host; null when there is no such tool. */
-  readonly linkTo: (tool: string) => string | null;
+  /** Another tool's page for the same run and host; null when it has nothing to show. */
+  readonly pageFor: (tool: string) => PageLink | null;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: each page narrows the result to its own tool's type

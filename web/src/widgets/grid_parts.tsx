@@ -6,9 +6,12 @@ import { cellText, headingText, sumText } from "../engine/cells.ts";
 import type { Order } from "../engine/gridview.ts";
 import type { Column, NumberColumn } from "../engine/table.ts";
 import { hasBar } from "../engine/widths.ts";
+import { LongName } from "./long_name.tsx";
 
-function cellClass(column: Column): string {
-  return `cell ${isNumeric(column.meta.kind) ? "numeric" : ""} kind-${column.meta.kind}`;
+/** Classes of a cell; the first column of names stays in view as the others scroll sideways. */
+function cellClass(columns: readonly Column[], column: Column): string {
+  const pinned = column === columns.find((each) => each.meta.kind === "name");
+  return `cell${isNumeric(column.meta.kind) ? " numeric" : ""}${pinned ? " pinned" : ""}`;
 }
 
 export interface GridHeadProps {
@@ -30,7 +33,7 @@ export function GridHead({ columns, order, onSort }: GridHeadProps) {
               role="columnheader"
               aria-colindex={index + 1}
               aria-sort={sorted ? direction : "none"}
-              class={cellClass(column)}
+              class={cellClass(columns, column)}
             >
               <button
                 type="button"
@@ -73,26 +76,43 @@ export function GridRow({ id, columns, row, place, picked, active, onPick }: Gri
       }}
     >
       {columns.map((column, index) => (
-        <GridCell key={column.meta.name} column={column} row={row} index={index} />
+        <GridCell
+          key={column.meta.name}
+          column={column}
+          row={row}
+          index={index}
+          className={cellClass(columns, column)}
+        />
       ))}
     </div>
   );
 }
 
-function GridCell({ column, row, index }: { column: Column; row: number; index: number }) {
+interface GridCellProps {
+  readonly column: Column;
+  readonly row: number;
+  readonly index: number;
+  readonly className: string;
+}
+
+function GridCell({ column, row, index, className }: GridCellProps) {
   const text = cellText(column, row);
   const long = column.meta.kind === "name" || column.meta.kind === "text";
   return (
     <div
       role="gridcell"
       aria-colindex={index + 1}
-      class={text === MISSING ? `${cellClass(column)} missing` : cellClass(column)}
+      class={text === MISSING || text === "0" ? `${className} faint` : className}
       title={long ? text : undefined}
     >
       {column.type === "number" && hasBar(column) && (
         <InlineBar column={column} value={column.values[row] as number} />
       )}
-      <span class="cell-text">{text}</span>
+      {column.meta.kind === "name" ? (
+        <LongName name={text} />
+      ) : (
+        <span class="cell-text">{text}</span>
+      )}
     </div>
   );
 }
@@ -108,6 +128,7 @@ function InlineBar({ column, value }: { column: NumberColumn; value: number }) {
 }
 
 export function GridFoot({ columns, rows }: { columns: readonly Column[]; rows: Uint32Array }) {
+  const named = columns.find((column) => column.meta.kind === "name");
   return (
     <div role="rowgroup" class="grid-foot">
       <div role="row" class="grid-row">
@@ -116,10 +137,10 @@ export function GridFoot({ columns, rows }: { columns: readonly Column[]; rows: 
             key={column.meta.name}
             role="gridcell"
             aria-colindex={index + 1}
-            class={cellClass(column)}
+            class={cellClass(columns, column)}
           >
             <span class="cell-text">
-              {column.meta.kind === "name" ? "Sum of the rows shown" : sumText(column, rows)}
+              {column === named ? "Sum of the rows shown" : sumText(column, rows)}
             </span>
           </div>
         ))}

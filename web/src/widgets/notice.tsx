@@ -4,16 +4,18 @@ import type { ComponentChildren } from "preact";
 
 export interface NoticeProps {
   readonly title: string;
+  /** When the page has no other heading. */
+  readonly main?: boolean;
   readonly children?: ComponentChildren;
   /** Given under a heading of its own; a snippet or option keeps its line breaks. */
   readonly remedy?: string;
   readonly actions?: ComponentChildren;
 }
 
-export function Notice({ title, children, remedy, actions }: NoticeProps) {
+export function Notice({ title, main = false, children, remedy, actions }: NoticeProps) {
   return (
     <section class="notice">
-      <h2>{title}</h2>
+      {main ? <h1>{title}</h1> : <h2>{title}</h2>}
       {children}
       {remedy && (
         <>

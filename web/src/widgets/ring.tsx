@@ -4,6 +4,7 @@ import { arc, pie } from "d3-shape";
 import { useId, useState } from "preact/hooks";
 import { count as grouped, percent } from "../base/format.ts";
 import type { Sectors } from "../engine/sectors.ts";
+import { LongName } from "./long_name.tsx";
 
 export interface RingProps {
   readonly title: string;
@@ -60,7 +61,9 @@ export function Ring({ title, sectors, show, noun }: RingProps) {
             <svg class="swatch" width="10" height="10" aria-hidden="true">
               <rect width="10" height="10" rx="2" class={`sector ${item.tone}`} />
             </svg>
-            <span class="ring-name">{item.label}</span>
+            <span class="ring-name">
+              <LongName name={item.label} />
+            </span>
             <span class="ring-share">{percent(item.value / sectors.total)}</span>
           </li>
         ))}

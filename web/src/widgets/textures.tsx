@@ -1,5 +1,6 @@
 /** Fills for the parts of a step: a colour, or a colour under a texture where parts share a hue. */
 
+import { useId } from "preact/hooks";
 import type { Part } from "../base/parts.ts";
 
 /** Definitions of the textures of some parts, to stand inside an SVG. `scope` keeps ids apart. */
@@ -30,6 +31,21 @@ export function partFill(part: Part, scope: string): { class?: string; fill?: st
   return part.pattern === "solid"
     ? { class: `fill-${part.colour}` }
     : { fill: `url(#${scope}-${part.id})` };
+}
+
+/** Names of parts beside their fills, in one line. */
+export function PartKey({ parts }: { parts: readonly Part[] }) {
+  const scope = useId();
+  return (
+    <ul class="part-key quiet">
+      {parts.map((part) => (
+        <li key={part.id}>
+          <Swatch part={part} scope={scope} />
+          {part.label}
+        </li>
+      ))}
+    </ul>
+  );
 }
 
 /** The small square that stands before a part's name in legends. */

@@ -1,6 +1,7 @@
 /** The largest rows of a table as horizontal bars. */
 
 import { useRef } from "preact/hooks";
+import { shortened } from "../base/text.ts";
 import { textWidth } from "./measure.ts";
 import { useWidth } from "./width.ts";
 
@@ -22,7 +23,10 @@ const LABEL_CHARACTERS = 38;
 export function TopBars({ bars, label }: TopBarsProps) {
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box, 960);
-  const left = Math.max(...bars.map((bar) => textWidth(shortened(bar.label), "normal", 12))) + 12;
+  const left =
+    Math.max(
+      ...bars.map((bar) => textWidth(shortened(bar.label, LABEL_CHARACTERS), "normal", 12)),
+    ) + 12;
   const right = Math.max(...bars.map((bar) => textWidth(bar.text, "normal", 12))) + 10;
   const max = Math.max(...bars.map((bar) => bar.value)) || 1;
   return (
@@ -35,7 +39,7 @@ export function TopBars({ bars, label }: TopBarsProps) {
             <g key={i}>
               <title>{`${bar.label}: ${bar.text}`}</title>
               <text x={left - 8} y={middle} text-anchor="end" dominant-baseline="central">
-                {shortened(bar.label)}
+                {shortened(bar.label, LABEL_CHARACTERS)}
               </text>
               <rect x={left} y={i * ROW + 4} width={length} height={ROW - 8} class="plain-bar" />
               <text x={left + length + 6} y={middle} dominant-baseline="central">
@@ -47,9 +51,4 @@ export function TopBars({ bars, label }: TopBarsProps) {
       </svg>
     </div>
   );
-}
-
-/** The end of a long name tells more than its start: scopes come first. */
-function shortened(name: string): string {
-  return name.length <= LABEL_CHARACTERS ? name : `…${name.slice(1 - LABEL_CHARACTERS)}`;
 }

@@ -1,16 +1,16 @@
-/** The step chart of the overview, with its zoom in the address. */
+/** Steps as a chart, with its zoom in the address, or as a table. */
 
 import { useMemo, useState } from "preact/hooks";
 import { byName } from "../api/columns.ts";
-import type { ColumnarTable } from "../base/columns.ts";
+import type { AnyTable, ColumnarTable } from "../base/columns.ts";
 import { plural } from "../base/format.ts";
 import { partsFor } from "../base/parts.ts";
 import { readableTop } from "../engine/stack.ts";
 import { ChartFrame } from "../widgets/chart_frame.tsx";
 import { Grid } from "../widgets/grid.tsx";
 import { StepChart, type StepRange, type StepSeries } from "../widgets/step_chart.tsx";
-import type { OverviewProps } from "./overview.tsx";
-import { useTable } from "./page.ts";
+import { PartKey } from "../widgets/textures.tsx";
+import { type ToolPageProps, useTable } from "./page.ts";
 
 const NOT_PARTS: ReadonlySet<string> = new Set(["start_ms", "step_time_ms"]);
 
@@ -38,11 +38,22 @@ function readRange(text: string | undefined, steps: number): StepRange {
   return valid ? [from, to] : [0, steps - 1];
 }
 
-export function OverviewSteps(props: OverviewProps) {
-  const { result, params, onParams } = props;
-  const source = result.step_table;
+export interface StepSectionProps extends ToolPageProps {
+  /** The field of the result that holds the steps. */
+  readonly field: string;
+  readonly source: AnyTable;
+  readonly medianMs: number | null;
+}
+
+/** Whether a table holds steps with their times. */
+export function isStepTable(source: ColumnarTable): boolean {
+  return source.columns.step_num !== undefined && source.columns.step_time_ms !== undefined;
+}
+
+export function StepSection(props: StepSectionProps) {
+  const { result, params, onParams, field, source } = props;
   const series = useMemo(() => stepSeries(byName(source)), [source]);
-  const binding = useTable(props, "step_table", source);
+  const binding = useTable(props, field, source);
   const [whole, setWhole] = useState(false);
   const range = readRange(params.steps, source.rows);
   const zoomed = range[1] - range[0] + 1 < source.rows;
@@ -70,7 +81,7 @@ export function OverviewSteps(props: OverviewProps) {
   const note = [
     zoomed ? `${plural(range[1] - range[0] + 1, "step")} of ${source.rows}` : "",
     cut > 0 && !whole ? `${plural(cut, "step is", "steps are")} taller than the axis (▲)` : "",
-    "drag to zoom",
+    source.rows > 2 ? "drag to zoom" : "",
   ];
   return (
     <ChartFrame
@@ -84,14 +95,14 @@ export function OverviewSteps(props: OverviewProps) {
         series={series}
         range={range}
         onRange={onRange}
-        medianMs={result.steps.count > 0 ? result.steps.time_ms.median : null}
+        medianMs={props.medianMs}
         whole={whole}
       />
-      <p class="quiet chart-key">
-        {series.layers.length > 0
-          ? "Colours as in the average step."
-          : "The parts of these steps were not recorded."}
-      </p>
+      {series.layers.length > 0 ? (
+        <PartKey parts={series.layers.map(({ part }) => part)} />
+      ) : (
+        <p class="quiet">The parts of these steps were not recorded.</p>
+      )}
     </ChartFrame>
   );
 }

@@ -1,0 +1,30 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fieldLabel, fieldMeaning, fieldText } from "./fields.ts";
+
+test("the suffix of a name gives its unit and is not part of its label", () => {
+  assert.equal(fieldLabel("host_tf_op_frac"), "Host TF op");
+  assert.equal(fieldText("self_time_us", 1500), "1.50 ms");
+  assert.equal(fieldText("peak_bytes", 2048), "2.00 KiB");
+  assert.equal(fieldText("busy_frac", 0.25), "25.0%");
+});
+
+test("a nested field inherits the unit of the one around it", () => {
+  assert.equal(fieldText("mean", 12.5, "time_ms"), "12.5 ms");
+  assert.deepEqual(fieldMeaning("mean", "time_ms"), { unit: "ms", kind: "time" });
+});
+
+test("a name that is only a suffix stays a label", () => {
+  assert.equal(fieldLabel("_ms"), "_ms".replace("_", " "));
+});
+
+test("what is not available is never a zero", () => {
+  assert.equal(fieldText("busy_frac", null), "–");
+  assert.equal(fieldText("framework", ""), "–");
+});
+
+test("identifiers become words, other texts stay", () => {
+  assert.equal(fieldText("verdict", "not_input_bound"), "not input bound");
+  assert.equal(fieldText("version", "2.21.0"), "2.21.0");
+  assert.equal(fieldText("eager", true), "yes");
+});

@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  aligned,
+  bytes,
+  columnDecimals,
+  count,
+  duration,
+  fixed,
+  percent,
+  plural,
+  significant,
+} from "./format.ts";
+
+test("a time is told in the unit that suits its size", () => {
+  assert.equal(duration(71.2, "ms"), "71.2 ms");
+  assert.equal(duration(0.0712, "ms"), "71.2 µs");
+  assert.equal(duration(1234.5, "ms"), "1.23 s");
+  assert.equal(duration(3, "ps"), "3.00 ps");
+  assert.equal(duration(0.5, "ps"), "0.500 ps");
+  assert.equal(duration(-2.5, "s"), "-2.50 s");
+});
+
+test("zero keeps the unit it was given in", () => {
+  assert.equal(duration(0, "µs"), "0 µs");
+});
+
+test("a time just below a unit's limit does not print four digits", () => {
+  assert.equal(duration(999.96, "µs"), "1.00 ms");
+});
+
+test("a share that is not zero never reads as zero", () => {
+  assert.equal(percent(0), "0.0%");
+  assert.equal(percent(0.0001), "<0.1%");
+  assert.equal(percent(-0.0001), ">-0.1%");
+  assert.equal(percent(0.5824), "58.2%");
+});
+
+test("rounding to nothing leaves no minus sign", () => {
+  assert.equal(fixed(-0.001, 2), "0.00");
+  assert.equal(fixed(-1.5, 1), "-1.5");
+});
+
+test("sizes are binary and small ones exact", () => {
+  assert.equal(bytes(1023), "1,023 B");
+  assert.equal(bytes(1536), "1.50 KiB");
+  assert.equal(bytes(16 * 1024 ** 3), "16.0 GiB");
+});
+
+test("significant digits survive very small and very large numbers", () => {
+  assert.equal(significant(0), "0");
+  assert.equal(significant(0.0000012), "1.20e-6");
+  assert.equal(significant(12345.6), "12,346");
+});
+
+test("a column's decimals follow its middle value and ignore zeros and gaps", () => {
+  assert.equal(columnDecimals([0, Number.NaN, 0.12, 0.34, 1000]), 3);
+  assert.equal(columnDecimals([120.5, 340.25, 0.001]), 0);
+  assert.equal(columnDecimals([1, 2, 3]), 0);
+  assert.equal(columnDecimals([]), 0);
+});
+
+test("a number too small for its column is not shown as zero", () => {
+  assert.equal(aligned(0.004, 1), "<0.1");
+  assert.equal(aligned(0, 1), "0.0");
+  assert.equal(aligned(12.345, 1), "12.3");
+});
+
+test("counts and plurals", () => {
+  assert.equal(count(2052510), "2,052,510");
+  assert.equal(plural(1, "step"), "1 step");
+  assert.equal(plural(2000, "step"), "2,000 steps");
+  assert.equal(plural(0, "class", "classes"), "0 classes");
+});
