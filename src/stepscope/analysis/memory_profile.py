@@ -158,15 +158,15 @@ class MemoryProfile(Result):
 
     Attributes:
         memories: One per memory, the fullest first.
-        timeline: Use over time, one row per event shown, by memory and time.
         breakdown: The breakdowns of all memories as one table.
+        timeline: Use over time, one row per event shown, by memory and time.
         timeline_events: Events in the range of the timeline, before thinning.
     """
 
     tool = "memory_profile"
     memories: tuple[MemorySystem, ...]
-    timeline: Table[MemoryTimeRow]
     breakdown: Table[MemoryHoldingRow]
+    timeline: Table[MemoryTimeRow]
     timeline_events: int
 
 
@@ -191,8 +191,8 @@ def memory_profile(profile: Profile, options: Options = Options()) -> MemoryProf
     found.sort(key=lambda memory: (-memory.peak_bytes, memory.id))
     return MemoryProfile(
         memories=tuple(found),
-        timeline=_joined(MemoryTimeRow, series),
         breakdown=_joined(MemoryHoldingRow, [dict(memory.breakdown.columns) for memory in found]),
+        timeline=_joined(MemoryTimeRow, series),
         timeline_events=events,
         diagnostics=tuple(notes),
     )

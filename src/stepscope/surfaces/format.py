@@ -103,7 +103,7 @@ def cell(value: Any, column: Column) -> str:
     if column.kind == "ratio":
         return f"{value * 100:.1f}"
     if column.kind == "bytes":
-        return size(value)
+        return size(value) if value >= 0 else f"-{size(-value)}"
     if column.kind in ("count", "rank") or isinstance(value, int):
         return f"{value:,.0f}" if column.kind == "count" else f"{value:.0f}"
     return number(value)

@@ -53,7 +53,12 @@ def _sequence(
     if any(_is_record(value) for value in values):
         yield Line(depth, title)
         for value in values:
-            fields = [(f.name, getattr(value, f.name)) for f in dataclasses.fields(value)]
+            fields = [
+                (f.name, inner)
+                for f in dataclasses.fields(value)
+                # A record's own table is among the result's tables, too.
+                if not isinstance(inner := getattr(value, f.name), Table)
+            ]
             yield Line(
                 depth + 1, "", ", ".join(f"{label_of(k).lower()}: {_flat(k, v)}" for k, v in fields)
             )
