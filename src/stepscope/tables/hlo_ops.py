@@ -131,7 +131,10 @@ class HloOpEvents:
         costs: What one run of each costs.
         op: Index into ``ops``.
         device: Row in ``Space.planes``: a device, or the host's plane for work on the CPU.
-        start_ps, duration_ps, self_ps: On the device's clock where the recorder gives it.
+        start_ps: Start on the clock of the steps.
+        own_start_ps: Start on the device's own clock, exact relative to ``duration_ps`` (the
+            clock of the steps where the recorder gives no other).
+        duration_ps, self_ps: On the device's own clock.
         is_run: Whether the event counts as a run: an op of several kernels runs as often as the
             most frequent of them, whose events are marked.
         dma_stall_ps: Time stalled by copies, 0 where not recorded.
@@ -143,6 +146,7 @@ class HloOpEvents:
     op: I32
     device: I32
     start_ps: I64
+    own_start_ps: I64
     duration_ps: I64
     self_ps: I64
     is_run: Bool
@@ -194,6 +198,7 @@ def hlo_op_events(host: Host) -> HloOpEvents:
         op=op_of,
         device=events.device,
         start_ps=events.start_ps,
+        own_start_ps=_own_start(host, events),
         duration_ps=events.duration_ps,
         self_ps=events.self_ps,
         is_run=is_run,
@@ -232,6 +237,11 @@ def _host_side(host: Host) -> _Events:
         found.ops,
         on_device=False,
     )
+
+
+def _own_start(host: Host, events: _Events) -> I64:
+    offset = event_stats(host).ints(names.DEVICE_OFFSET_PS).at(events.rows, -1)
+    return offset if (offset >= 0).all() else events.start_ps
 
 
 def _sources(host: Host, events: _Events) -> tuple[list[tuple[int, int, int, str]], I64]:

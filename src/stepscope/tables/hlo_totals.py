@@ -114,7 +114,7 @@ def _idle(events: HloOpEvents, select: Bool) -> tuple[int, int]:
     idle, found = 0, np.unique(events.device[select]).tolist()
     for device in found:
         own = select & (events.device == device)
-        start = events.start_ps[own]
+        start = events.own_start_ps[own]
         begin, end = union_spans(start, start + events.duration_ps[own])
         if len(begin):
             idle += int(end[-1] - begin[0]) - int((end - begin).sum())

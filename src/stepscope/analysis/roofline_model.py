@@ -1,0 +1,421 @@
+"""Roofline: how close each op comes to what the device can compute and move."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+import numpy as np
+
+from stepscope.columns.space import I64, Bool
+from stepscope.registry import Help, Need, Tool
+from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, us
+from stepscope.tables.device_peaks import Peaks, active_peaks
+from stepscope.tables.hlo_ops import HloOp, HloOpEvents, hlo_op_events
+from stepscope.tables.hlo_totals import COST_FIELDS, HloTotals, profile_totals
+from stepscope.tables.profile import Profile
+from stepscope.tables.roofline import F64, GIB, Rates, rates, rates_of, ridge
+from stepscope.tables.steps import Steps, steps
+
+PROGRAM = "Program"
+_FEEDS = ("infeed", "outfeed")
+
+
+class RooflineRow(Row):
+    """One op, or the whole program, on the roofline."""
+
+    step: Annotated[
+        str, Column("Step", kind="category", help='"Total", "Average" or a step number.')
+    ]
+    rank: Annotated[int, Column("Rank", kind="rank")]
+    category: Annotated[str, Column("Category", kind="category")]
+    operation: Annotated[str, Column("Operation", kind="name")]
+    program: Annotated[str, Column("Program", kind="category", hidden=True)]
+    occurrences: Annotated[int, Column("Occurrences", kind="count")]
+    total_time_us: Annotated[float, Column("Total time", unit="µs", kind="time")]
+    avg_time_us: Annotated[float, Column("Average time", unit="µs", kind="time")]
+    self_time_us: Annotated[float, Column("Self time", unit="µs", kind="time", sort="desc")]
+    self_time_frac: Annotated[float, Column("Share", unit="%", kind="ratio")]
+    cumulative_frac: Annotated[float, Column("Cumulative", unit="%", kind="ratio")]
+    time_per_device_us: Annotated[
+        float, Column("Time per device", unit="µs", kind="time", hidden=True)
+    ]
+    flop_rate_gflops: Annotated[float, Column("FLOP rate", unit="GFLOP/s", kind="rate")]
+    model_flop_rate_gflops: Annotated[
+        float, Column("Model FLOP rate", unit="GFLOP/s", kind="rate", hidden=True)
+    ]
+    memory_bw_gibps: Annotated[float, Column("Memory bandwidth", unit="GiB/s", kind="rate")]
+    hbm_bw_gibps: Annotated[float, Column("HBM bandwidth", unit="GiB/s", kind="rate")]
+    on_chip_read_bw_gibps: Annotated[
+        float, Column("On-chip read", unit="GiB/s", kind="rate", hidden=True)
+    ]
+    on_chip_write_bw_gibps: Annotated[
+        float, Column("On-chip write", unit="GiB/s", kind="rate", hidden=True)
+    ]
+    operational_intensity: Annotated[
+        float, Column("Operational intensity", unit="FLOP/B", kind="rate")
+    ]
+    hbm_operational_intensity: Annotated[
+        float, Column("HBM intensity", unit="FLOP/B", kind="rate", hidden=True)
+    ]
+    bottleneck_operational_intensity: Annotated[
+        float,
+        Column(
+            "Bottleneck intensity",
+            unit="FLOP/B",
+            kind="rate",
+            help="FLOPs per byte of the memory that bounds the op: its place on the chart.",
+        ),
+    ]
+    bound_by: Annotated[str, Column("Bound by", kind="category")]
+    optimal_flop_rate_gflops: Annotated[
+        float,
+        Column(
+            "Optimal FLOP rate",
+            unit="GFLOP/s",
+            kind="rate",
+            help="The rate at which the bounding resource would be used fully.",
+        ),
+    ]
+    roofline_efficiency_frac: Annotated[
+        float, Column("Roofline efficiency", unit="%", kind="ratio")
+    ]
+    flop_utilisation_frac: Annotated[float, Column("FLOP rate / peak", unit="%", kind="ratio")]
+    memory_utilisation_frac: Annotated[float, Column("Bandwidth / peak", unit="%", kind="ratio")]
+    source: Annotated[str, Column("Source", kind="text", hidden=True)]
+
+
+class RoofPoint(Row):
+    """A corner of a roof: the achievable FLOP rate at an intensity."""
+
+    memory: Annotated[str, Column("Memory", kind="category")]
+    operational_intensity: Annotated[float, Column("Intensity", unit="FLOP/B", kind="rate")]
+    flop_rate_gflops: Annotated[float, Column("FLOP rate", unit="GFLOP/s", kind="rate")]
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """The device the roofs belong to; None where a limit is unknown.
+
+    Attributes:
+        peak_source: Where the FLOP peak comes from.
+        hbm_ridge_flop_per_byte: Intensity above which compute is the limit.
+    """
+
+    device_type: str
+    device_count: int
+    peak_gflops: float
+    peak_hbm_bw_gibps: float
+    peak_on_chip_read_bw_gibps: float
+    peak_on_chip_write_bw_gibps: float
+    hbm_ridge_flop_per_byte: float
+    on_chip_read_ridge_flop_per_byte: float
+    on_chip_write_ridge_flop_per_byte: float
+    peak_source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Options of roofline_model."""
+
+    include_infeed_outfeed: Annotated[
+        bool, Help("Count ops that feed data in or out, and their time.")
+    ] = True
+    peak_gflops: Annotated[
+        float | None, Help("Peak FLOP rate of one device in GFLOP/s, where the table has none.")
+    ] = None
+    peak_hbm_gbps: Annotated[
+        float | None, Help("Peak memory bandwidth of one device in GB/s, likewise.")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RooflineModel(Result):
+    """How close each op, and the whole program, comes to the device's roofline.
+
+    Attributes:
+        device: The limits.
+        roofs: Corners of the roof of each memory, for a chart.
+        programs: The whole program: in total, in the average step, in each step.
+        ops: The ops, by self time. No cap.
+    """
+
+    tool = "roofline_model"
+    device: Device
+    roofs: Table[RoofPoint]
+    programs: Table[RooflineRow]
+    ops: Table[RooflineRow]
+
+
+def roofline_model(profile: Profile, options: Options = Options()) -> RooflineModel:
+    """The roofline of the profile."""
+    totals = profile_totals(profile)
+    active = active_peaks(profile)
+    peaks = _stated(active.peaks, options)
+    whole_ps = totals.op_time_ps + totals.idle_ps
+    if not options.include_infeed_outfeed:
+        whole_ps -= int(totals.self_ps[~_counted(totals.ops, options)].sum())
+    rows = _total_row(totals, whole_ps, peaks, options) + _step_rows(profile, peaks, options)
+    return RooflineModel(
+        device=_device(active.device_type, totals.device_count, peaks),
+        roofs=_roofs(peaks),
+        programs=Table(RooflineRow, {name: [row[name] for row in rows] for name in rows[0]}),
+        ops=_ops(totals, whole_ps, peaks, options),
+        diagnostics=_diagnostics(active.device_type, peaks, totals),
+    )
+
+
+def _stated(peaks: Peaks, options: Options) -> Peaks:
+    """Peaks with those a person gave."""
+    if options.peak_gflops:
+        peaks = replace(peaks, flops=options.peak_gflops * 1e9, source="given by hand")
+    if options.peak_hbm_gbps:
+        peaks = replace(peaks, hbm_bytes=options.peak_hbm_gbps * 1e9)
+    return peaks
+
+
+def _counted(ops: list[HloOp], options: Options) -> Bool:
+    feeds = [any(word in op.category for word in _FEEDS) for op in ops]
+    return np.asarray([options.include_infeed_outfeed or not feed for feed in feeds], dtype=bool)
+
+
+def _device(type_: str, count: int, peaks: Peaks) -> Device:
+    return Device(
+        device_type=type_,
+        device_count=count,
+        peak_gflops=peaks.flops / 1e9,
+        peak_hbm_bw_gibps=peaks.hbm_bytes / GIB,
+        peak_on_chip_read_bw_gibps=peaks.on_chip_read_bytes / GIB,
+        peak_on_chip_write_bw_gibps=peaks.on_chip_write_bytes / GIB,
+        hbm_ridge_flop_per_byte=ridge(peaks.flops, peaks.hbm_bytes),
+        on_chip_read_ridge_flop_per_byte=ridge(peaks.flops, peaks.on_chip_read_bytes),
+        on_chip_write_ridge_flop_per_byte=ridge(peaks.flops, peaks.on_chip_write_bytes),
+        peak_source=peaks.source,
+    )
+
+
+def _roofs(peaks: Peaks) -> Table[RoofPoint]:
+    """Three corners per memory: far left on the slope, the ridge, far right on the ceiling."""
+    found: dict[str, list[Any]] = {name: [] for name in columns_of(RoofPoint)}
+    for memory, limit in (
+        ("HBM", peaks.hbm_bytes),
+        ("On-chip read", peaks.on_chip_read_bytes),
+        ("On-chip write", peaks.on_chip_write_bytes),
+    ):
+        top = ridge(peaks.flops, limit)
+        if math.isnan(top):
+            continue
+        for intensity in (top / 1e4, top, top * 1e4):
+            found["memory"].append(memory)
+            found["operational_intensity"].append(intensity)
+            found["flop_rate_gflops"].append(min(intensity * limit, peaks.flops) / 1e9)
+    return Table(RoofPoint, found)
+
+
+def _program_rows(
+    steps: list[str],
+    time_ps: I64,
+    costs: dict[str, F64],
+    peaks: Peaks,
+    *,
+    devices: int,
+    averaged: int = 1,
+) -> list[dict[str, Any]]:
+    """Rows of the whole program over spans of device time.
+
+    Args:
+        steps: What each span is.
+        time_ps: Device time of each, over all devices.
+        costs: ``COST_FIELDS`` of each.
+        peaks: Limits of one device.
+        devices: How many devices the time is over.
+        averaged: Steps that each span stands for; times are per step.
+    """
+    found = rates(
+        time_ps,
+        bytes_accessed=costs["bytes"],
+        peaks=peaks,
+        **{name: costs[name] for name in COST_FIELDS if name != "bytes"},
+    )
+    columns = _rate_columns(found)
+    rows = []
+    for at, step in enumerate(steps):
+        time_us = us(int(time_ps[at])) / averaged
+        cells = {name: values[at] for name, values in columns.items()}
+        rows.append(
+            cells
+            | dict.fromkeys(("category", "operation"), PROGRAM)
+            | dict.fromkeys(("program", "source"), "")
+            | dict.fromkeys(("self_time_us", "self_time_frac", "cumulative_frac"), 0.0)
+            | dict.fromkeys(("total_time_us", "avg_time_us"), time_us)
+            | {"step": step, "rank": 0, "occurrences": averaged}
+            | {"time_per_device_us": time_us / max(devices, 1)}
+        )
+    return rows
+
+
+def _total_row(
+    totals: HloTotals, time_ps: int, peaks: Peaks, options: Options
+) -> list[dict[str, Any]]:
+    inner = totals.is_innermost & _counted(totals.ops, options)
+    costs = {name: _known(getattr(totals, name)[inner]) for name in COST_FIELDS}
+    time = np.asarray([time_ps], dtype=np.int64)
+    return _program_rows(["Total"], time, costs, peaks, devices=totals.device_count)
+
+
+def _known(values: F64) -> F64:
+    """Σ of the known values as an array of one; NaN when none is known."""
+    known = ~np.isnan(values)
+    return np.asarray([values[known].sum() if known.any() else np.nan], dtype=np.float64)
+
+
+def _rate_columns(found: Rates) -> dict[str, Any]:
+    return {
+        "flop_rate_gflops": found.gflops,
+        "model_flop_rate_gflops": found.model_gflops,
+        "memory_bw_gibps": found.gibps,
+        "hbm_bw_gibps": found.hbm_gibps,
+        "on_chip_read_bw_gibps": found.on_chip_read_gibps,
+        "on_chip_write_bw_gibps": found.on_chip_write_gibps,
+        "operational_intensity": found.intensity,
+        "hbm_operational_intensity": found.hbm_intensity,
+        "bottleneck_operational_intensity": found.bottleneck_intensity,
+        "bound_by": found.bound_by,
+        "optimal_flop_rate_gflops": found.optimal_gflops,
+        "roofline_efficiency_frac": found.efficiency_frac,
+        "flop_utilisation_frac": found.flop_frac,
+        "memory_utilisation_frac": found.memory_frac,
+    }
+
+
+def _step_rows(profile: Profile, peaks: Peaks, options: Options) -> list[dict[str, Any]]:
+    """The program in the average step and in each step that is kept, per host."""
+    rows: list[dict[str, Any]] = []
+    times: list[I64] = []
+    sums: list[dict[str, F64]] = []
+    devices = 1
+    for host in profile.hosts:
+        found, events = steps(host), hlo_op_events(host)
+        if found is None or len(events) == 0:
+            continue
+        devices = max(len(np.unique(events.device)), 1)
+        time_ps = found.duration_ps[found.kept] * devices
+        costs = {
+            name: values[found.kept]
+            for name, values in _costs_by_step(found, events, options).items()
+        }
+        numbers = found.markers.num[found.kept].tolist()
+        many = len(profile.hosts) > 1
+        labels = [f"{number} ({host.name})" if many else str(number) for number in numbers]
+        rows += _program_rows(labels, time_ps, costs, peaks, devices=devices)
+        times.append(time_ps)
+        sums.append(costs)
+    if not rows:
+        return rows
+    whole = {name: np.asarray([sum(one[name].sum() for one in sums)]) for name in COST_FIELDS}
+    time = np.asarray([sum(int(one.sum()) for one in times)], dtype=np.int64)
+    count = sum(len(one) for one in times)
+    average = _program_rows(["Average"], time, whole, peaks, devices=devices, averaged=count)
+    return average + rows
+
+
+def _costs_by_step(found: Steps, events: HloOpEvents, options: Options) -> dict[str, F64]:
+    """``COST_FIELDS`` of the innermost ops that start in each step."""
+    place = np.searchsorted(found.start_ps, events.start_ps, side="right") - 1
+    inside = (place >= 0) & (events.start_ps < found.end_ps[np.maximum(place, 0)])
+    inner = np.asarray([not op.is_container for op in events.ops], dtype=bool)
+    counts = inside & events.is_run & (inner & _counted(events.ops, options))[events.op]
+    result: dict[str, F64] = {}
+    for name in COST_FIELDS:
+        each = np.asarray([getattr(cost, name) for cost in events.costs], dtype=np.float64)
+        known = counts & ~np.isnan(each)[events.op]
+        size = len(found)
+        weights = each[events.op[known]]
+        summed = np.bincount(place[known], weights=weights, minlength=size).astype(np.float64)
+        result[name] = summed if known.any() else np.full(size, np.nan)
+    return result
+
+
+def _ops(totals: HloTotals, whole_ps: int, peaks: Peaks, options: Options) -> Table[RooflineRow]:
+    order = totals.order()
+    order = order[(_counted(totals.ops, options) & (totals.runs > 0))[order]]
+    ops = [totals.ops[row] for row in order.tolist()]
+    runs, self_us = totals.runs[order], totals.self_ps[order] / 1e6
+    total_us = totals.total_ps[order] / 1e6
+    share = self_us / us(whole_ps) if whole_ps else np.zeros(len(order))
+    found = _rate_columns(rates_of(totals, peaks))
+    columns: dict[str, Any] = {
+        name: [values[row] for row in order.tolist()] if name == "bound_by" else values[order]
+        for name, values in found.items()
+    }
+    columns |= {
+        "step": ["Total"] * len(order),
+        "rank": np.arange(1, len(order) + 1),
+        "category": [op.category for op in ops],
+        "operation": [op.name for op in ops],
+        "program": [op.program for op in ops],
+        "occurrences": runs,
+        "total_time_us": total_us,
+        "avg_time_us": total_us / np.maximum(runs, 1),
+        "self_time_us": self_us,
+        "self_time_frac": share,
+        "cumulative_frac": np.minimum(np.cumsum(share), 1.0),
+        "time_per_device_us": total_us / max(totals.device_count, 1),
+        "source": [op.source for op in ops],
+    }
+    return Table(RooflineRow, columns)
+
+
+def _diagnostics(type_: str, peaks: Peaks, totals: HloTotals) -> tuple[Diagnostic, ...]:
+    found = []
+    if math.isnan(peaks.flops):
+        found.append(
+            Diagnostic(
+                "peak-unknown",
+                "warning",
+                f"The peak FLOP rate of {type_ or 'this device'} is not known, so utilisation is "
+                "left out; give it with peak_gflops.",
+            )
+        )
+    if not math.isfinite(peaks.hbm_bytes):
+        found.append(
+            Diagnostic(
+                "bandwidth-unknown",
+                "warning",
+                f"The memory bandwidth of {type_ or 'this device'} is not known; give it with "
+                "peak_hbm_gbps.",
+            )
+        )
+    missing = int(totals.self_ps[np.isnan(totals.flops)].sum()) if len(totals) else 0
+    if totals.op_time_ps and missing / totals.op_time_ps > 0.05:
+        found.append(
+            Diagnostic(
+                "cost-unknown",
+                "info",
+                f"FLOPs are unknown for ops that take {missing / totals.op_time_ps:.0%} of the "
+                "op time (kernels outside of XLA, custom calls); the program's rates leave "
+                "them out.",
+            )
+        )
+    return tuple(found)
+
+
+TOOL = Tool(
+    id="roofline_model",
+    short="roofline",
+    title="Roofline",
+    group="Where time goes",
+    run=roofline_model,
+    options=Options,
+    result=RooflineModel,
+    needs=(
+        Need(
+            met=lambda profile: bool(np.isfinite(profile_totals(profile).flops).any()),
+            missing="No op in this recording has known FLOPs: none was compiled by XLA, or the "
+            "HLO of the programs was not recorded.",
+            record="Record a program that XLA compiles (jax.jit, or "
+            "tf.function(jit_compile=True)) with enable_hlo_proto left on.",
+        ),
+    ),
+)
