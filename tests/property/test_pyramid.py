@@ -39,7 +39,9 @@ def test_every_event_has_one_place_and_none_overlap_in_a_lane(
     built = pyramid.build(start, duration)
     placed = built.events(np.arange(len(built), dtype=np.int64))
     assert sorted(placed.tolist()) == list(range(len(events)))
-    for low, high in zip(built.lane_begin[:-1].tolist(), built.lane_begin[1:].tolist(), strict=True):
+    for low, high in zip(
+        built.lane_begin[:-1].tolist(), built.lane_begin[1:].tolist(), strict=True
+    ):
         rows = placed[low:high]
         ends = start[rows] + np.maximum(duration[rows], 1)
         assert np.all(start[rows][1:] >= ends[:-1])

@@ -104,7 +104,8 @@ class Pyramid:
         """What ``begin:end`` of these lanes shows when a bucket is about a pixel wide.
 
         Args:
-            begin_ps, end_ps: The view; events that only touch it count in full.
+            begin_ps: Begin of the view; events that only touch it count in full.
+            end_ps: Its end.
             bucket_ps: A power of two.
             lanes: Which lanes.
             room: At most so many cells.
@@ -112,18 +113,21 @@ class Pyramid:
         Returns:
             The cells, or None when there are more than ``room``.
         """
-        longs = [np.empty(room, np.int64) for _ in range(3)]
-        ints = [np.empty(room, np.int32) for _ in range(3)]
+        begin, end, busy = (np.empty(room, np.int64) for _ in range(3))
+        many, event, lane = (np.empty(room, np.int32) for _ in range(3))
         count = core.pyramid.cut_cells(
             self.start_ps, self.duration_ps, self.order, self.lane_begin, self.level_begin,
             self.block_max, self.block_sum, self.block_longest, lanes.start, lanes.stop,
-            begin_ps, end_ps, bucket_ps, *longs, *ints,
+            begin_ps, end_ps, bucket_ps, begin, end, busy, many, event, lane,
         )  # fmt: skip
         if count < 0:
             return None
-        return Cells(*(array[:count].copy() for array in (*longs, *ints)))
+        used = slice(0, count)
+        return Cells(begin[used], end[used], busy[used], many[used], event[used], lane[used])
 
-    def density(self, begin_ps: int, column_ps: int, columns: int, lane: int = 0) -> tuple[I64, I64]:
+    def density(
+        self, begin_ps: int, column_ps: int, columns: int, lane: int = 0
+    ) -> tuple[I64, I64]:
         """Busy time in ps, and events that start, in each of ``columns`` equal parts of a view."""
         busy, count = np.zeros(columns, np.int64), np.zeros(columns, np.int64)
         if lane < self.lanes:
@@ -138,7 +142,8 @@ def build(start_ps: I64, duration_ps: I64, select: I32 | None = None) -> Pyramid
     """Lay out the events of one track and sum them up.
 
     Args:
-        start_ps, duration_ps: Of each event, in any order; kept, not copied.
+        start_ps: Of each event, in any order; kept, not copied.
+        duration_ps: Likewise.
         select: The events to take; all by default.
     """
     starts, durations = np.ascontiguousarray(start_ps), np.ascontiguousarray(duration_ps)

@@ -60,18 +60,20 @@ def lay_out(
     place: cython.Py_ssize_t
     start: cython.longlong
     stop: cython.longlong
+    is_late: cython.bint
     with cython.nogil:
         while i < count:
             row = order[i] if ordered else i
             start = start_ps[row]
             stop = end_of(start, duration_ps[row])
-            if not ordered and i > 0:
-                if start < start_ps[i - 1] or (
-                    start == start_ps[i - 1]
-                    and stop > end_of(start_ps[i - 1], duration_ps[i - 1])
-                ):
-                    result = 1
-                    break
+            is_late = i > 0 and start == start_ps[i - 1]
+            if is_late:
+                is_late = stop > end_of(start, duration_ps[i - 1])
+            elif i > 0:
+                is_late = start < start_ps[i - 1]
+            if is_late and not ordered:
+                result = 1
+                break
             if stop == start:
                 # An instant fills its picosecond, so that no two of a lane share a place.
                 stop = end_of(start, 1)

@@ -30,7 +30,7 @@ def error_answer(request: Request, error: StepscopeError, status: int | None = N
 
 def status_of(error: StepscopeError) -> int:
     """HTTP status for a kind of error: 400 usage, 409 nothing to show, 422 unreadable input."""
-    if error.anchor in ("no-such-run", "no-such-host", "no-such-table"):
+    if error.anchor in ("no-such-run", "no-such-host", "no-such-table", "no-such-event"):
         return 404
     return {2: 400, 3: 409}.get(type(error).exit_code, 422)
 

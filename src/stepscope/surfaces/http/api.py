@@ -23,6 +23,7 @@ from stepscope.surfaces.envelope import (
     run_info,
     tool_info,
 )
+from stepscope.surfaces.http import timeline
 from stepscope.surfaces.http.answers import compressed, download, json_answer
 
 _RESERVED = ("run", "host", "layout", "token", "top")
@@ -94,6 +95,10 @@ class Api:
         mimetype, write = _FORMATS[format]
         name = f"{result.session}-{type(result).tool}-{table}.{format}"
         return compressed(request, download(write(result, table), mimetype, name))
+
+    def timeline(self, request: Request, part: str) -> Response:
+        """One part of the timeline: its tracks, a tile, a search …"""
+        return timeline.answer(request, self._session(request), part)
 
     def progress(self, request: Request) -> Response:
         """How far the opening of a run is."""

@@ -36,6 +36,7 @@ _ROUTES = Map(
         Rule("/api/v1/progress", endpoint="progress"),
         Rule("/api/v1/tool/<tool>", endpoint="tool"),
         Rule("/api/v1/tool/<tool>/<table>.<format>", endpoint="table"),
+        Rule("/api/v1/timeline/<part>", endpoint="timeline"),
         Rule("/<path:name>", endpoint="static"),
     ],
     strict_slashes=False,

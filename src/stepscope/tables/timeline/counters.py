@@ -72,9 +72,7 @@ def counter_cells(
     )
 
 
-def _one(
-    counter: Counter, begin_ps: int, end_ps: int, bucket_ps: int
-) -> tuple[I64, F64, F64, F64]:
+def _one(counter: Counter, begin_ps: int, end_ps: int, bucket_ps: int) -> tuple[I64, F64, F64, F64]:
     """Offset from the view's begin, least, most and last per bucket; on the host's clock."""
     low, high = np.searchsorted(counter.time_ps, [begin_ps, end_ps], side="left").tolist()
     low = max(low - 1, 0)
@@ -173,5 +171,3 @@ def _track(name: str, time: I64, value: F64, unit: str) -> Track:
         labels=Labels(no_codes, np.empty(0, np.uint8)),
         counter=Counter(time[order], value[order], unit),
     )
-
-

@@ -133,7 +133,9 @@ def occurrences(timeline: Timeline, own: Place) -> Occurrences:
         codes = np.flatnonzero(track.labels.name == own.name)
         if track.counter is not None or not len(codes):
             continue
-        rows = np.flatnonzero(np.isin(track.code, codes) if len(codes) > 1 else track.code == codes[0])
+        rows = np.flatnonzero(
+            np.isin(track.code, codes) if len(codes) > 1 else track.code == codes[0]
+        )
         durations.append(np.maximum(track.duration_ps[rows], 0))
         ids.append(rows + track.first_event)
         if track.id == own.track:

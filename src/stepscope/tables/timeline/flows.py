@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -57,8 +56,8 @@ class Flows:
         for ahead in (True, False):
             front = {event}
             for _ in range(depth):
-                rows = [r for e in front for r in (self.out_of(e) if ahead else self.into(e))]
-                new = [row for row in rows if row not in found]
+                ends = [self.out_of(at) if ahead else self.into(at) for at in front]
+                new = [row for rows in ends for row in rows if row not in found]
                 found |= dict.fromkeys(new)
                 front = {int((self.target if ahead else self.source)[row]) for row in new}
         return list(found)
@@ -70,8 +69,8 @@ def flows(profile: Profile) -> Flows:
     parts: list[tuple[I64, I64, int]] = []
     first = 0
     for host in profile.hosts:
-        for source, target, kind in (_launches(host), _produced(host), _recorded(host)):
-            parts.append((source + first, target + first, kind))
+        for found in (_launches(host), _produced(host), _recorded(host)):
+            parts.append((found[0] + first, found[1] + first, found[2]))
         first += len(host.space.events)
     source = np.concatenate([part[0] for part in parts] or [np.empty(0, np.int64)])
     target = np.concatenate([part[1] for part in parts] or [np.empty(0, np.int64)])
@@ -159,14 +158,13 @@ def _join(
 
     Args:
         host: Whose events they are.
-        sources, targets: Event rows, types and ids.
+        sources: Event rows, types and ids.
+        targets: Likewise.
     """
     none = np.empty(0, np.int64)
     if not len(sources[0]) or not len(targets[0]):
         return none, none
-    keys = np.stack([np.concatenate([sources[i], targets[i]]) for i in (1, 2)])
-    _distinct, group = np.unique(keys, axis=1, return_inverse=True)
-    group = group.ravel()
+    group = _groups(*(np.concatenate([sources[i], targets[i]]) for i in (1, 2)))
     rows = np.concatenate([sources[0], targets[0]])
     start = host.space.events.start_ps[rows]
     is_target = np.arange(len(rows)) >= len(sources[0])
@@ -187,8 +185,8 @@ def _join(
     return source[other], target[other]
 
 
-def bundle(found: Flows, rows: Sequence[int], track_of: I64) -> list[tuple[int, int, int]]:
-    """Arrows by pair of tracks: (source track, target track, count)."""
-    pairs = np.stack([track_of[found.source[rows]], track_of[found.target[rows]]])
-    distinct, count = np.unique(pairs, axis=1, return_counts=True)
-    return [(int(a), int(b), int(n)) for (a, b), n in zip(distinct.T, count, strict=True)]
+def _groups(types: I64, ids: I64) -> I64:
+    """A number for each distinct (type, id)."""
+    _ids, id_code = np.unique(ids, return_inverse=True)
+    _types, type_code = np.unique(types, return_inverse=True)
+    return type_code.ravel().astype(np.int64) * len(_ids) + id_code.ravel()

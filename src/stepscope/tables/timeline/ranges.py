@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -11,6 +12,9 @@ from stepscope.columns import nest, union_length
 from stepscope.columns.space import I32, I64, Bool
 from stepscope.tables.timeline.flows import KINDS, flows
 from stepscope.tables.timeline.model import Timeline, Track
+
+#: Kinds of tracks that tell of time which other tracks have already.
+RETOLD: Final = ("steps", "name_scope", "framework_ops", "modules", "source")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +84,20 @@ class _Part:
 def range_totals(
     timeline: Timeline, begin_ps: int, end_ps: int, tracks: Sequence[int] | None = None
 ) -> RangeTotals:
-    """Statistics of the events that touch ``begin_ps:end_ps`` on these tracks (all: None)."""
-    ids = range(len(timeline.tracks)) if tracks is None else tracks
-    chosen = [timeline.tracks[i] for i in ids if timeline.tracks[i].counter is None]
+    """Statistics of the events that touch ``begin_ps:end_ps``.
+
+    Args:
+        timeline: The session.
+        begin_ps: On the axis.
+        end_ps: Likewise.
+        tracks: Which tracks; by default those where work was recorded, because steps, scopes and
+            framework ops tell of the same time again.
+    """
+    if tracks is None:
+        chosen = [track for track in timeline.tracks if track.kind not in RETOLD]
+    else:
+        chosen = [timeline.tracks[i] for i in tracks]
+    chosen = [track for track in chosen if track.counter is None]
     timeline.build_all(chosen)
     parts = [(track, _part(timeline, track, begin_ps, end_ps)) for track in chosen]
     used = [(track, part) for track, part in parts if len(part.event)]

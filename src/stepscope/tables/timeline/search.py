@@ -104,7 +104,9 @@ def search(
     matches = matcher(query, mode)
     chosen = timeline.tracks if tracks is None else [timeline.tracks[i] for i in tracks]
     chosen = [track for track in chosen if track.counter is None]
-    found = _by_stat(timeline, stat, matches, chosen) if stat else _by_name(timeline, matches, chosen)
+    found = (
+        _by_stat(timeline, stat, matches, chosen) if stat else _by_name(timeline, matches, chosen)
+    )
     return Hits(tuple(hits for hits in found if len(hits.event)))
 
 

@@ -67,9 +67,7 @@ def timeline(profile: Profile) -> Timeline:
                 if track.derived:
                     next_event += len(track)
                 placed.append(
-                    replace(
-                        track, id=len(tracks), section=section, host=number, first_event=own
-                    )
+                    replace(track, id=len(tracks), section=section, host=number, first_event=own)
                 )
                 tracks.append(placed[-1])
             ids = tuple(track.id for track in placed)

@@ -86,7 +86,8 @@ def tile(
     Args:
         timeline: The session.
         wanted: Tracks and lanes, in the order of the answer's rows.
-        begin_ps, end_ps: The view on the axis; it should be at least 1 ps long.
+        begin_ps: Begin of the view on the axis.
+        end_ps: Its end, at least 1 ps later.
         width_px: Buckets are the smallest power of two that is at least a pixel.
         max_slices: Buckets double until no more slices than this are left.
 

@@ -1,0 +1,165 @@
+"""``api/v1/timeline/…``: what the timeline page asks for, as ``docs/timeline-format.md`` says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any, Final
+
+from werkzeug.wrappers import Request, Response
+
+from stepscope.errors import StepscopeError, UsageError
+from stepscope.session import Session
+from stepscope.surfaces.http import tile_format, timeline_json
+from stepscope.surfaces.http.answers import compressed, error_answer, json_answer
+from stepscope.surfaces.http.settings import is_loopback
+from stepscope.tables.timeline import Timeline, Wanted, tile, timeline
+from stepscope.tables.timeline.tiles import MAX_SLICES, MAX_WIDTH_PX
+
+_TRACK: Final = re.compile(r"(\d{1,9})(?::(\d{1,9})-(\d{1,9}))?")
+_FOREVER: Final = "private, max-age=31536000, immutable"
+_ALWAYS_ASK: Final = "private, no-cache"
+
+
+class StaleTimeline(StepscopeError):
+    """The recording behind a link is another one now."""
+
+    slug = "stale-timeline"
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """The query string, read with reasons for what is wrong in it."""
+
+    args: Mapping[str, str]
+
+    def text(self, name: str, default: str = "") -> str:
+        """A text."""
+        return self.args.get(name, default)
+
+    def number(self, name: str, default: int | None = None) -> int:
+        """An integer; an error without one when there is no default."""
+        text = self.args.get(name, "")
+        if not text and default is not None:
+            return default
+        if not re.fullmatch(r"-?\d{1,19}", text, re.ASCII):
+            raise UsageError(f"timeline: {name} cannot be {text!r}.", mend="Give an integer.")
+        return int(text)
+
+    def choice(self, name: str, known: tuple[str, ...]) -> str:
+        """One of some words; the first by default."""
+        text = self.args.get(name, known[0])
+        if text not in known:
+            raise UsageError(
+                f"timeline: {name} cannot be {text!r}.", mend=f"One of {', '.join(known)}."
+            )
+        return text
+
+    def view(self, line: Timeline) -> tuple[int, int]:
+        """``start_ps:end_ps``; the whole trace where they are not given."""
+        if "start_ps" not in self.args and "end_ps" not in self.args:
+            begin, end = line.span()
+            return begin, max(end, begin + 1)
+        begin, end = self.number("start_ps"), self.number("end_ps")
+        if not 0 < end - begin < 1 << 62 or abs(begin) >= 1 << 62:
+            raise UsageError(
+                "timeline: end_ps must lie behind start_ps.", mend="Times are integers, in ps."
+            )
+        return begin, end
+
+    def wanted(self, line: Timeline) -> list[Wanted]:
+        """``tracks=3,5,12:0-40``: ids, or lanes of an id; all tracks where it is not given."""
+        text = self.args.get("tracks")
+        if text is None:
+            return [Wanted(track.id) for track in line.tracks]
+        found = []
+        for part in filter(None, text.split(",")):
+            match = _TRACK.fullmatch(part)
+            if match is None or int(match[1]) >= len(line.tracks):
+                raise UsageError(
+                    f"timeline: there is no track {part!r}.",
+                    mend=f"Tracks are 0 to {len(line.tracks) - 1}; lanes are written 12:0-40.",
+                )
+            lanes = (int(match[2]), int(match[3])) if match[2] else (0, None)
+            found.append(Wanted(int(match[1]), *lanes))
+        return found
+
+    def tracks(self, line: Timeline) -> list[int] | None:
+        """Ids of ``tracks``; None where it is not given."""
+        return None if "tracks" not in self.args else [w.track for w in self.wanted(line)]
+
+
+def answer(request: Request, session: Session, part: str) -> Response:
+    """One part of the timeline."""
+    line = timeline(session.profile)
+    stale = _stale(request, line)
+    if stale is not None:
+        return stale
+    found = _unchanged(request, line)
+    if found is None:
+        query = Query(request.args)
+        if part == "tile":
+            found = _tile(request, line, query)
+        elif part in _PARTS:
+            found = json_answer(request, _PARTS[part](line, query))
+        else:
+            raise UsageError(
+                f"The timeline has no part {part!r}.", mend=f"One of tile, {', '.join(_PARTS)}."
+            )
+    lasting = request.args.get("v") == line.fingerprint
+    found.headers["Cache-Control"] = _FOREVER if lasting else _ALWAYS_ASK
+    found.set_etag(_etag(request, line))
+    return found
+
+
+def _tile(request: Request, line: Timeline, query: Query) -> Response:
+    begin, end = query.view(line)
+    width = query.number("width_px", 1024)
+    most = query.number("max_slices", MAX_SLICES)
+    if not 0 < width <= MAX_WIDTH_PX or not 0 < most <= 65_535:
+        raise UsageError(
+            "timeline: width_px or max_slices is out of range.",
+            mend=f"width_px: 1 to {MAX_WIDTH_PX}; max_slices: 1 to 65535.",
+        )
+    made = tile(line, query.wanted(line), begin, end, width, most)
+    if query.choice("format", ("binary", "json")) == "json":
+        return json_answer(request, tile_format.plain(made))
+    response = Response(tile_format.pack(made), mimetype=tile_format.MIMETYPE)
+    # On the machine itself compressing costs more time than it saves.
+    return response if is_loopback(request.remote_addr or "") else compressed(request, response)
+
+
+def _stale(request: Request, line: Timeline) -> Response | None:
+    """An answer for links to a recording that was replaced since."""
+    given = request.args.get("v")
+    if given is None or given == line.fingerprint:
+        return None
+    error = StaleTimeline(
+        "The recording is another one than when this page was loaded.",
+        mend="Load the page again.",
+    )
+    return error_answer(request, error, 410)
+
+
+def _unchanged(request: Request, line: Timeline) -> Response | None:
+    if request.if_none_match.contains(_etag(request, line)):
+        return Response(status=304)
+    return None
+
+
+def _etag(request: Request, line: Timeline) -> str:
+    what = f"{line.fingerprint}\0{tile_format.VERSION}\0{request.path}\0".encode()
+    return blake2b(what + request.query_string, digest_size=12).hexdigest()
+
+
+_PARTS: Final[dict[str, Callable[[Timeline, Query], Any]]] = {
+    "meta": timeline_json.meta,
+    "names": timeline_json.names,
+    "event": timeline_json.event,
+    "flows": timeline_json.flow_arrows,
+    "search": timeline_json.search_answer,
+    "range": timeline_json.range_answer,
+    "density": timeline_json.density,
+}
