@@ -144,8 +144,9 @@ def test_only_reading_is_answered(client: Client, method: str) -> None:
     assert response.status_code == 405
 
 
-def test_other_sites_may_not_read(client: Client) -> None:
-    response = ask(client, "/api/v1/session", **{"Sec-Fetch-Site": "cross-site"})
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_other_sites_and_ports_may_not_read(client: Client, site: str) -> None:
+    response = ask(client, "/api/v1/session", **{"Sec-Fetch-Site": site})
     assert response.status_code == 403
 
 

@@ -82,14 +82,16 @@ def _options(options: tuple[Option, ...]) -> list[str]:
         ).replace("|", "or")
         flag = option.name.replace("_", "-")
         lines.append(
-            f"| `{option.name}` (`--{flag}`) | {values} | `{_plain(option.default)}` | "
+            f"| `{option.name}` (`--{flag}`) | {values} | {_plain(option.default)} | "
             f"{option.help} |"
         )
     return lines
 
 
 def _plain(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    if value in (None, ""):
+        return "empty"
+    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
 
 
 def _values(cls: type, prefix: str) -> Iterator[str]:

@@ -17,7 +17,7 @@ from stepscope.session import Workspace
 from stepscope.surfaces.http import notices
 from stepscope.surfaces.http.answers import error_answer, json_answer
 from stepscope.surfaces.http.api import Api
-from stepscope.surfaces.http.security import Guard, cross_site, protect
+from stepscope.surfaces.http.security import Guard, cross_origin, cross_site, protect
 from stepscope.surfaces.http.static import StaticFiles
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class Application:
         return answer
 
     def _unadmitted(self, request: Request) -> Response | None:
-        if cross_site(request):
+        if cross_origin(request):
             return _refusal(
                 request,
                 403,

@@ -79,6 +79,11 @@ def cross_site(request: Request) -> bool:
     return request.headers.get("Sec-Fetch-Site", "none") == "cross-site"
 
 
+def cross_origin(request: Request) -> bool:
+    """Whether it says that another page made it, one on another port of this machine included."""
+    return request.headers.get("Sec-Fetch-Site", "none") in ("cross-site", "same-site")
+
+
 def protect(response: Response) -> Response:
     """Add the headers every answer has."""
     for name, value in HEADERS.items():
