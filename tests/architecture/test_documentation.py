@@ -93,3 +93,16 @@ def test_links_between_documents_lead_somewhere() -> None:
         if "://" not in link and not (page.parent / link).exists()
     ]
     assert broken == []
+
+
+def test_the_python_of_the_readme_runs() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    block = next(
+        found
+        for found in re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+        if "import stepscope" in found
+    )
+    said: list[str] = []
+    scope = {"print": lambda *words: said.append(" ".join(map(str, words)))}
+    exec(block.replace("LOGDIR", (ROOT / "examples" / "sample").as_posix()), scope)
+    assert "Input-bound" in said[0]
