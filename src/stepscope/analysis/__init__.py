@@ -8,8 +8,10 @@ from stepscope.analysis import (
     input_pipeline_analyzer,
     kernel_stats,
     memory_profile,
+    op_profile,
     overview_page,
     roofline_model,
+    tf_data_bottleneck_analysis,
 )
 from stepscope.registry import Tool
 
@@ -17,8 +19,10 @@ from stepscope.registry import Tool
 TOOLS: tuple[Tool, ...] = (
     overview_page.TOOL,
     input_pipeline_analyzer.TOOL,
+    tf_data_bottleneck_analysis.TOOL,
     framework_op_stats.TOOL,
     kernel_stats.TOOL,
+    op_profile.TOOL,
     hlo_stats.TOOL,
     roofline_model.TOOL,
     memory_profile.TOOL,

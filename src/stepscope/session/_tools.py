@@ -9,9 +9,14 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from stepscope.analysis.framework_op_stats import FrameworkOpStats
+    from stepscope.analysis.hlo_stats import HloStats
     from stepscope.analysis.input_pipeline_analyzer import InputPipelineAnalyzer
     from stepscope.analysis.kernel_stats import KernelStats
+    from stepscope.analysis.memory_profile import MemoryProfile
+    from stepscope.analysis.op_profile import OpProfile
     from stepscope.analysis.overview_page import OverviewPage
+    from stepscope.analysis.roofline_model import RooflineModel
+    from stepscope.analysis.tf_data_bottleneck_analysis import TfDataBottleneckAnalysis
     from stepscope.result import Result
 
 
@@ -41,6 +46,30 @@ class ToolMethods(ABC):
             self.run(
                 "input_pipeline_analyzer",
                 instances=instances,
+            ),
+        )
+
+    def tf_data_bottleneck_analysis(
+        self,
+        *,
+        host: str = "",
+        pipeline: str = "",
+        rank: int = -1,
+    ) -> TfDataBottleneckAnalysis:
+        """Which tf.data iterator holds the program up, and what changing it gains.
+
+        Args:
+            host: Host of the graph; by default the most input-bound one.
+            pipeline: Pipeline of the graph, e.g. "Host:0".
+            rank: Call of the graph, 0 the slowest; -1 the mean of all calls.
+        """
+        return cast(
+            "TfDataBottleneckAnalysis",
+            self.run(
+                "tf_data_bottleneck_analysis",
+                host=host,
+                pipeline=pipeline,
+                rank=rank,
             ),
         )
 
@@ -86,5 +115,84 @@ class ToolMethods(ABC):
                 "kernel_stats",
                 group_by=group_by,
                 device=device,
+            ),
+        )
+
+    def op_profile(
+        self,
+        *,
+        group_by: Literal["program", "category", "provenance"] = "program",
+        include_idle: bool = True,
+        show_fused: bool = False,
+    ) -> OpProfile:
+        """Where the device's time goes as a tree, and how well each part uses the device.
+
+        Args:
+            group_by: First level: programs, kinds of op, or the scopes of the model.
+            include_idle: Add the time in which the devices ran nothing.
+            show_fused: Show the instructions inside of fusions; no time is known for them.
+        """
+        return cast(
+            "OpProfile",
+            self.run(
+                "op_profile",
+                group_by=group_by,
+                include_idle=include_idle,
+                show_fused=show_fused,
+            ),
+        )
+
+    def hlo_stats(self) -> HloStats:
+        """Every HLO op with its time, FLOP rate, bandwidth and what bounds it."""
+        return cast("HloStats", self.run("hlo_stats"))
+
+    def roofline_model(
+        self,
+        *,
+        include_infeed_outfeed: bool = True,
+        peak_gflops: float | None = None,
+        peak_hbm_gbps: float | None = None,
+    ) -> RooflineModel:
+        """How close each op, and the whole program, comes to the device's roofline.
+
+        Args:
+            include_infeed_outfeed: Count ops that feed data in or out, and their time.
+            peak_gflops: Peak FLOP rate of one device in GFLOP/s, where the table has none.
+            peak_hbm_gbps: Peak memory bandwidth of one device in GB/s, likewise.
+        """
+        return cast(
+            "RooflineModel",
+            self.run(
+                "roofline_model",
+                include_infeed_outfeed=include_infeed_outfeed,
+                peak_gflops=peak_gflops,
+                peak_hbm_gbps=peak_hbm_gbps,
+            ),
+        )
+
+    def memory_profile(
+        self,
+        *,
+        memory: str = "",
+        points: int = 2000,
+        from_ms: float | None = None,
+        to_ms: float | None = None,
+    ) -> MemoryProfile:
+        """Use of each memory over time, its peak, and which ops held the bytes at the peak.
+
+        Args:
+            memory: Only this memory (its id); empty for all.
+            points: Points of the timeline per memory; the highest use of each interval; 0: all.
+            from_ms: Begin of the timeline; the first event if absent.
+            to_ms: End of the timeline; the last event if absent.
+        """
+        return cast(
+            "MemoryProfile",
+            self.run(
+                "memory_profile",
+                memory=memory,
+                points=points,
+                from_ms=from_ms,
+                to_ms=to_ms,
             ),
         )

@@ -218,6 +218,42 @@ export interface CategoryTime {
   readonly advice: string;
 }
 
+/** The iterator that holds the program up. */
+export interface Bottleneck {
+  readonly host: string;
+  readonly pipeline: string;
+  readonly iterator: string;
+  readonly long_name: string;
+  readonly kind: string;
+  readonly self_time_us: number | null;
+  readonly self_time_frac: number | null;
+  readonly max_latency_us: number | null;
+  readonly wait_frac: number | null;
+  readonly suggestion: string;
+}
+
+/** One change to the pipeline and what it is predicted to gain. */
+export interface Knob {
+  readonly knob: string;
+  readonly applies: boolean;
+  readonly gain_us: number | null;
+  readonly gain_frac: number | null;
+  readonly change: string;
+  readonly note: string;
+}
+
+/** The calls of one pipeline as a graph. */
+export interface Graph {
+  readonly host: string;
+  readonly pipeline: string;
+  readonly rank: number;
+  readonly ranks: number;
+  readonly start_ms: number | null;
+  readonly duration_us: number | null;
+  readonly is_judged: boolean;
+  readonly nodes: TableOf<NodeRow>;
+}
+
 /** Totals of one side (host or device), in µs. */
 export interface SideTotals {
   readonly op_time_us: number | null;
@@ -235,6 +271,43 @@ export interface KernelTotals {
   readonly tensor_core_eligible_frac: number | null;
   readonly tensor_core_missed_us: number | null;
   readonly bits_16_frac: number | null;
+}
+
+/** The device the roofs belong to; None where a limit is unknown. */
+export interface Device {
+  readonly device_type: string;
+  readonly device_count: number;
+  readonly peak_gflops: number | null;
+  readonly peak_hbm_bw_gibps: number | null;
+  readonly peak_on_chip_read_bw_gibps: number | null;
+  readonly peak_on_chip_write_bw_gibps: number | null;
+  readonly hbm_ridge_flop_per_byte: number | null;
+  readonly on_chip_read_ridge_flop_per_byte: number | null;
+  readonly on_chip_write_ridge_flop_per_byte: number | null;
+  readonly peak_source: string;
+}
+
+/** One memory: what the profile says about its use, and about its peak. */
+export interface MemorySystem {
+  readonly id: string;
+  readonly host: string;
+  readonly device: string;
+  readonly source: string;
+  readonly allocations: number | null;
+  readonly deallocations: number | null;
+  readonly peak_bytes: number;
+  readonly peak_time_ms: number | null;
+  readonly peak_step: number | null;
+  readonly stack_bytes: number | null;
+  readonly heap_bytes: number | null;
+  readonly free_bytes: number | null;
+  readonly fragmentation_frac: number | null;
+  readonly capacity_bytes: number | null;
+  readonly lifetime_peak_bytes: number | null;
+  readonly begin_bytes: number;
+  readonly end_bytes: number;
+  readonly before_recording_bytes: number | null;
+  readonly breakdown: TableOf<MemoryHoldingRow>;
 }
 
 /** Columns: One of the ten framework ops with the most self time. */
@@ -327,6 +400,36 @@ export interface HostRow {
   readonly input_frac: readonly (number | null)[];
   /** Input op self time (ms). */
   readonly input_ops_ms: readonly (number | null)[];
+}
+
+/** Columns: One pipeline of one host. A call is slow if it takes longer than 50 µs. */
+export interface PipelineRow {
+  /** Host. */
+  readonly host: readonly (string | null)[];
+  /** Input pipeline. */
+  readonly name: readonly (string | null)[];
+  /** Calls. */
+  readonly calls: readonly (number | null)[];
+  /** Min (µs). */
+  readonly min_us: readonly (number | null)[];
+  /** Mean (µs). */
+  readonly mean_us: readonly (number | null)[];
+  /** Max (µs). */
+  readonly max_us: readonly (number | null)[];
+  /** Slow calls. Longer than 50 µs. */
+  readonly slow_calls: readonly (number | null)[];
+  /** Waited (ms). Σ over all calls. */
+  readonly wait_ms: readonly (number | null)[];
+  /** Share of time (%). Mean wait ÷ time from call to call. */
+  readonly wait_frac: readonly (number | null)[];
+  /** Not judged. Calls whose data was in the making when the recording began. */
+  readonly incomplete_calls: readonly (number | null)[];
+  /** Longest wait in. The iterator most waited for. */
+  readonly bottleneck: readonly (string | null)[];
+  /** Wait in it (µs). */
+  readonly bottleneck_us: readonly (number | null)[];
+  /** Holds the program up. */
+  readonly holds_up: readonly (boolean | null)[];
 }
 
 /** Columns: One framework op (or op type), on host or device. */
@@ -461,6 +564,282 @@ export interface KernelDeviceRow {
   readonly total_duration_us: readonly (number | null)[];
 }
 
+/** Columns: One node of the tree; rows stand in the order a reader meets them, parents first. */
+export interface NodeRow {
+  /** Id. */
+  readonly id: readonly (number | null)[];
+  /** Parent. -1 for the root. */
+  readonly parent: readonly (number | null)[];
+  /** Depth. */
+  readonly depth: readonly (number | null)[];
+  /** Name. */
+  readonly name: readonly (string | null)[];
+  /** Kind. */
+  readonly kind: readonly (string | null)[];
+  /** Category. */
+  readonly category: readonly (string | null)[];
+  /** Time (µs). Self time of all ops below. */
+  readonly time_us: readonly (number | null)[];
+  /** Share (%). Of the root. */
+  readonly time_frac: readonly (number | null)[];
+  /** Occurrences. */
+  readonly occurrences: readonly (number | null)[];
+  /** Average time (µs). */
+  readonly avg_time_us: readonly (number | null)[];
+  /** FLOP utilisation (%). FLOP rate ÷ peak, at most 1; empty where either is unknown. */
+  readonly utilisation_frac: readonly (number | null)[];
+  /** FLOP rate / peak (%). */
+  readonly uncapped_utilisation_frac: readonly (number | null)[];
+  /** Wasted time (µs). Time beyond what its FLOPs would take at the device's peak. */
+  readonly wasted_us: readonly (number | null)[];
+  /** Wasted (%). Of the root. */
+  readonly wasted_frac: readonly (number | null)[];
+  /** FLOP rate (GFLOP/s). */
+  readonly flop_rate_gflops: readonly (number | null)[];
+  /** FLOPs. */
+  readonly flops: readonly (number | null)[];
+  /** Model FLOPs. */
+  readonly model_flops: readonly (number | null)[];
+  /** Bytes accessed (B). */
+  readonly accessed_bytes: readonly (number | null)[];
+  /** HBM bandwidth (GiB/s). */
+  readonly hbm_bw_gibps: readonly (number | null)[];
+  /** HBM bandwidth / peak (%). */
+  readonly hbm_bw_frac: readonly (number | null)[];
+  /** On-chip read / peak (%). */
+  readonly on_chip_read_bw_frac: readonly (number | null)[];
+  /** On-chip write / peak (%). */
+  readonly on_chip_write_bw_frac: readonly (number | null)[];
+  /** Children. */
+  readonly children: readonly (number | null)[];
+  /** Program. */
+  readonly program: readonly (string | null)[];
+  /** Framework op. */
+  readonly framework_op: readonly (string | null)[];
+  /** HLO text. */
+  readonly expression: readonly (string | null)[];
+  /** Source. */
+  readonly source: readonly (string | null)[];
+  /** Source stack. */
+  readonly source_stack: readonly (string | null)[];
+}
+
+/** Columns: One HLO op of one program. */
+export interface HloRow {
+  /** Rank. */
+  readonly rank: readonly (number | null)[];
+  /** Program. Module name and program id. */
+  readonly program: readonly (string | null)[];
+  /** Program id. */
+  readonly program_id: readonly (string | null)[];
+  /** Category. */
+  readonly category: readonly (string | null)[];
+  /** HLO op. */
+  readonly hlo_op: readonly (string | null)[];
+  /** HLO text. */
+  readonly expression: readonly (string | null)[];
+  /** Framework op. */
+  readonly framework_op: readonly (string | null)[];
+  /** Occurrences. Runs over all devices; an op of several kernels runs as often as the most frequent of them. */
+  readonly occurrences: readonly (number | null)[];
+  /** Total time (µs). Includes nested ops. */
+  readonly total_time_us: readonly (number | null)[];
+  /** Average time (µs). */
+  readonly avg_time_us: readonly (number | null)[];
+  /** Self time (µs). */
+  readonly self_time_us: readonly (number | null)[];
+  /** Average self time (µs). */
+  readonly avg_self_time_us: readonly (number | null)[];
+  /** Share (%). Of device time, idle time included. */
+  readonly self_time_frac: readonly (number | null)[];
+  /** Cumulative (%). */
+  readonly cumulative_frac: readonly (number | null)[];
+  /** Stalled by copies (%). */
+  readonly dma_stall_frac: readonly (number | null)[];
+  /** Model FLOP rate (GFLOP/s). */
+  readonly model_flop_rate_gflops: readonly (number | null)[];
+  /** FLOP rate (GFLOP/s). 8-bit work counts half and 4-bit a quarter, to compare with the device's peak. */
+  readonly flop_rate_gflops: readonly (number | null)[];
+  /** Memory bandwidth (GiB/s). */
+  readonly memory_bw_gibps: readonly (number | null)[];
+  /** HBM bandwidth (GiB/s). */
+  readonly hbm_bw_gibps: readonly (number | null)[];
+  /** On-chip read (GiB/s). */
+  readonly on_chip_read_bw_gibps: readonly (number | null)[];
+  /** On-chip write (GiB/s). */
+  readonly on_chip_write_bw_gibps: readonly (number | null)[];
+  /** Operational intensity (FLOP/B). */
+  readonly operational_intensity: readonly (number | null)[];
+  /** Bound by. */
+  readonly bound_by: readonly (string | null)[];
+  /** FLOP utilisation (%). */
+  readonly flop_utilisation_frac: readonly (number | null)[];
+  /** Rematerialised. Recomputes a value to save memory. */
+  readonly rematerialised: readonly (boolean | null)[];
+  /** Outside compilation. */
+  readonly outside_compilation: readonly (boolean | null)[];
+  /** Autotuned. */
+  readonly autotuned: readonly (boolean | null)[];
+  /** Source. */
+  readonly source: readonly (string | null)[];
+  /** Source stack. */
+  readonly source_stack: readonly (string | null)[];
+  /** Core. */
+  readonly core_type: readonly (string | null)[];
+  /** Copy of. The op this one repeats. */
+  readonly deduplicated_name: readonly (string | null)[];
+}
+
+/** Columns: One category of HLO ops. */
+export interface CategoryRow {
+  /** Category. */
+  readonly category: readonly (string | null)[];
+  /** Ops. */
+  readonly ops: readonly (number | null)[];
+  /** Occurrences. */
+  readonly occurrences: readonly (number | null)[];
+  /** Self time (µs). */
+  readonly self_time_us: readonly (number | null)[];
+  /** Share of op time (%). */
+  readonly self_time_frac: readonly (number | null)[];
+}
+
+/** Columns: A corner of a roof: the achievable FLOP rate at an intensity. */
+export interface RoofPoint {
+  /** Memory. */
+  readonly memory: readonly (string | null)[];
+  /** Intensity (FLOP/B). */
+  readonly operational_intensity: readonly (number | null)[];
+  /** FLOP rate (GFLOP/s). */
+  readonly flop_rate_gflops: readonly (number | null)[];
+}
+
+/** Columns: One op, or the whole program, on the roofline. */
+export interface RooflineRow {
+  /** Step. "Total", "Average" or a step number. */
+  readonly step: readonly (string | null)[];
+  /** Rank. */
+  readonly rank: readonly (number | null)[];
+  /** Category. */
+  readonly category: readonly (string | null)[];
+  /** Operation. */
+  readonly operation: readonly (string | null)[];
+  /** Program. */
+  readonly program: readonly (string | null)[];
+  /** Occurrences. */
+  readonly occurrences: readonly (number | null)[];
+  /** Total time (µs). */
+  readonly total_time_us: readonly (number | null)[];
+  /** Average time (µs). */
+  readonly avg_time_us: readonly (number | null)[];
+  /** Self time (µs). */
+  readonly self_time_us: readonly (number | null)[];
+  /** Share (%). */
+  readonly self_time_frac: readonly (number | null)[];
+  /** Cumulative (%). */
+  readonly cumulative_frac: readonly (number | null)[];
+  /** Time per device (µs). */
+  readonly time_per_device_us: readonly (number | null)[];
+  /** FLOP rate (GFLOP/s). */
+  readonly flop_rate_gflops: readonly (number | null)[];
+  /** Model FLOP rate (GFLOP/s). */
+  readonly model_flop_rate_gflops: readonly (number | null)[];
+  /** Memory bandwidth (GiB/s). */
+  readonly memory_bw_gibps: readonly (number | null)[];
+  /** HBM bandwidth (GiB/s). */
+  readonly hbm_bw_gibps: readonly (number | null)[];
+  /** On-chip read (GiB/s). */
+  readonly on_chip_read_bw_gibps: readonly (number | null)[];
+  /** On-chip write (GiB/s). */
+  readonly on_chip_write_bw_gibps: readonly (number | null)[];
+  /** Operational intensity (FLOP/B). */
+  readonly operational_intensity: readonly (number | null)[];
+  /** HBM intensity (FLOP/B). */
+  readonly hbm_operational_intensity: readonly (number | null)[];
+  /** Bottleneck intensity (FLOP/B). FLOPs per byte of the memory that bounds the op: its place on the chart. */
+  readonly bottleneck_operational_intensity: readonly (number | null)[];
+  /** Bound by. */
+  readonly bound_by: readonly (string | null)[];
+  /** Optimal FLOP rate (GFLOP/s). The rate at which the bounding resource would be used fully. */
+  readonly optimal_flop_rate_gflops: readonly (number | null)[];
+  /** Roofline efficiency (%). */
+  readonly roofline_efficiency_frac: readonly (number | null)[];
+  /** FLOP rate / peak (%). */
+  readonly flop_utilisation_frac: readonly (number | null)[];
+  /** Bandwidth / peak (%). */
+  readonly memory_utilisation_frac: readonly (number | null)[];
+  /** Source. */
+  readonly source: readonly (string | null)[];
+}
+
+/** Columns: Blocks that are alike and were held at the peak. */
+export interface MemoryHoldingRow {
+  /** Memory. */
+  readonly memory: readonly (string | null)[];
+  /** Op. */
+  readonly op_name: readonly (string | null)[];
+  /** Allocated (B). */
+  readonly allocation_bytes: readonly (number | null)[];
+  /** Requested (B). */
+  readonly requested_bytes: readonly (number | null)[];
+  /** Occurrences. Blocks. */
+  readonly occurrences: readonly (number | null)[];
+  /** Region. */
+  readonly region_type: readonly (string | null)[];
+  /** Data type. */
+  readonly data_type: readonly (string | null)[];
+  /** Shape. */
+  readonly shape: readonly (string | null)[];
+  /** Allocated in. What enclosed it, where no op is recorded. */
+  readonly allocated_in: readonly (string | null)[];
+  /** Share of peak (%). */
+  readonly share_frac: readonly (number | null)[];
+  /** Origin. recorded: its allocation was seen; before recording: only its size is known. */
+  readonly origin: readonly (string | null)[];
+  /** Never freed (B). Until the recording ended. */
+  readonly kept_bytes: readonly (number | null)[];
+  /** Held since (ms). When the oldest was allocated. */
+  readonly first_ms: readonly (number | null)[];
+}
+
+/** Columns: The state of a memory after one event of its allocator. */
+export interface MemoryTimeRow {
+  /** Memory. */
+  readonly memory: readonly (string | null)[];
+  /** Time (ms). */
+  readonly time_ms: readonly (number | null)[];
+  /** Event. allocation, deallocation, sample */
+  readonly event: readonly (string | null)[];
+  /** Requested (B). Negative when given back. */
+  readonly requested_bytes: readonly (number | null)[];
+  /** Allocated (B). With rounding; negative as above. */
+  readonly allocation_bytes: readonly (number | null)[];
+  /** Op. Of a deallocation: the op that had allocated. */
+  readonly op_name: readonly (string | null)[];
+  /** Step. */
+  readonly step: readonly (number | null)[];
+  /** Region. temp, output, persist/dynamic as recorded. */
+  readonly region_type: readonly (string | null)[];
+  /** Data type. */
+  readonly data_type: readonly (string | null)[];
+  /** Shape. */
+  readonly shape: readonly (string | null)[];
+  /** Allocated in. What enclosed it, where no op is recorded. */
+  readonly allocated_in: readonly (string | null)[];
+  /** In use (B). Stack and heap after the event. */
+  readonly in_use_bytes: readonly (number | null)[];
+  /** Stack (B). */
+  readonly stack_bytes: readonly (number | null)[];
+  /** Heap (B). */
+  readonly heap_bytes: readonly (number | null)[];
+  /** Free (B). */
+  readonly free_bytes: readonly (number | null)[];
+  /** Fragmentation (%). 1 - largest free piece / free. */
+  readonly fragmentation_frac: readonly (number | null)[];
+  /** Address. */
+  readonly address: readonly (string | null)[];
+}
+
 /** What limits this run, where an average step goes, and the ops that take the time. */
 export interface OverviewPage extends ResultBody {
   readonly tool: "overview_page";
@@ -497,6 +876,18 @@ export interface InputPipelineAnalyzer extends ResultBody {
   readonly host_table: TableOf<HostRow>;
 }
 
+/** Which tf.data iterator holds the program up, and what changing it gains. */
+export interface TfDataBottleneckAnalysis extends ResultBody {
+  readonly tool: "tf_data_bottleneck_analysis";
+  readonly verdict: "input_bound" | "healthy" | "no_activity";
+  readonly summary: readonly string[];
+  readonly bottleneck: Bottleneck | null;
+  readonly knobs: readonly Knob[];
+  readonly pipelines: TableOf<PipelineRow>;
+  readonly graph: Graph | null;
+  readonly function_ops: TableOf<OpRow>;
+}
+
 /** Every framework op with its self and total time, on the host and on the device. */
 export interface FrameworkOpStats extends ResultBody {
   readonly tool: "framework_op_stats";
@@ -517,10 +908,56 @@ export interface KernelStats extends ResultBody {
   readonly totals: KernelTotals;
 }
 
+/** Where the device's time goes as a tree, and how well each part uses the device. */
+export interface OpProfile extends ResultBody {
+  readonly tool: "op_profile";
+  readonly nodes: TableOf<NodeRow>;
+  readonly total_time_us: number | null;
+  readonly idle_time_us: number | null;
+  readonly device_type: string;
+  readonly peak_gflops: number | null;
+  readonly peak_hbm_bw_gibps: number | null;
+}
+
+/** Every HLO op with its time, FLOP rate, bandwidth and what bounds it. */
+export interface HloStats extends ResultBody {
+  readonly tool: "hlo_stats";
+  readonly ops: TableOf<HloRow>;
+  readonly categories: TableOf<CategoryRow>;
+  readonly rematerialised: TableOf<CategoryRow>;
+  readonly op_time_us: number | null;
+  readonly other_time_us: number | null;
+  readonly idle_time_us: number | null;
+  readonly device_type: string;
+}
+
+/** How close each op, and the whole program, comes to the device's roofline. */
+export interface RooflineModel extends ResultBody {
+  readonly tool: "roofline_model";
+  readonly device: Device;
+  readonly roofs: TableOf<RoofPoint>;
+  readonly programs: TableOf<RooflineRow>;
+  readonly ops: TableOf<RooflineRow>;
+}
+
+/** Use of each memory over time, its peak, and which ops held the bytes at the peak. */
+export interface MemoryProfile extends ResultBody {
+  readonly tool: "memory_profile";
+  readonly memories: readonly MemorySystem[];
+  readonly breakdown: TableOf<MemoryHoldingRow>;
+  readonly timeline: TableOf<MemoryTimeRow>;
+  readonly timeline_events: number;
+}
+
 /** Results by tool id. */
 export interface Results {
   readonly overview_page: OverviewPage;
   readonly input_pipeline_analyzer: InputPipelineAnalyzer;
+  readonly tf_data_bottleneck_analysis: TfDataBottleneckAnalysis;
   readonly framework_op_stats: FrameworkOpStats;
   readonly kernel_stats: KernelStats;
+  readonly op_profile: OpProfile;
+  readonly hlo_stats: HloStats;
+  readonly roofline_model: RooflineModel;
+  readonly memory_profile: MemoryProfile;
 }

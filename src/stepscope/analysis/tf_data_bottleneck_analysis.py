@@ -1,0 +1,443 @@
+"""tf.data bottleneck analysis: the iterator that holds the program up, and what to change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import numpy as np
+
+from stepscope.columns.space import I64
+from stepscope.errors import UsageError
+from stepscope.registry import Help, Need, Tool
+from stepscope.result import Column, Result, Row, Table, us
+from stepscope.tables.profile import Host, Profile
+from stepscope.tables.tf_data_advice import changes, stage_kind, suggestion
+from stepscope.tables.tf_data_calls import Pipeline, pipelines
+from stepscope.tables.tf_data_events import iterator_calls, leaf
+from stepscope.tables.tf_data_verdict import (
+    SLOW_PS,
+    Waiting,
+    holds_up,
+    most_waited_for,
+    node_facts,
+    pipeline_ops,
+    settings,
+    stage_of,
+    waiting,
+)
+
+Verdict = Literal["input_bound", "healthy", "no_activity"]
+
+
+class PipelineRow(Row):
+    """One pipeline of one host. A call is slow if it takes longer than 50 µs."""
+
+    host: Annotated[str, Column("Host", kind="name")]
+    name: Annotated[str, Column("Input pipeline", kind="name")]
+    calls: Annotated[int, Column("Calls", kind="count")]
+    min_us: Annotated[float, Column("Min", unit="µs", kind="time")]
+    mean_us: Annotated[float, Column("Mean", unit="µs", kind="time")]
+    max_us: Annotated[float, Column("Max", unit="µs", kind="time")]
+    slow_calls: Annotated[int, Column("Slow calls", kind="count", help="Longer than 50 µs.")]
+    wait_ms: Annotated[
+        float, Column("Waited", unit="ms", kind="time", sort="desc", help="Σ over all calls.")
+    ]
+    wait_frac: Annotated[
+        float,
+        Column("Share of time", unit="%", kind="ratio", help="Mean wait ÷ time from call to call."),
+    ]
+    incomplete_calls: Annotated[
+        int,
+        Column(
+            "Not judged",
+            kind="count",
+            help="Calls whose data was in the making when the recording began.",
+        ),
+    ]
+    bottleneck: Annotated[
+        str, Column("Longest wait in", kind="name", help="The iterator most waited for.")
+    ]
+    bottleneck_us: Annotated[float, Column("Wait in it", unit="µs", kind="time")]
+    holds_up: Annotated[bool, Column("Holds the program up", kind="flag")]
+
+
+class NodeRow(Row):
+    """One iterator of the chosen call (or of the mean call)."""
+
+    node: Annotated[int, Column("Node", kind="number", hidden=True)]
+    parent: Annotated[int, Column("Asked by node", kind="number", hidden=True, help="-1: root.")]
+    iterator: Annotated[str, Column("Iterator", kind="name")]
+    long_name: Annotated[str, Column("Long name", kind="name")]
+    start_us: Annotated[
+        float, Column("Start", unit="µs", kind="time", help="First start, from the call's start.")
+    ]
+    total_us: Annotated[
+        float, Column("Total duration", unit="µs", kind="time", help="Σ over its calls.")
+    ]
+    self_us: Annotated[
+        float,
+        Column("Self time", unit="µs", kind="time", help="Total without overlap with children."),
+    ]
+    critical_us: Annotated[
+        float,
+        Column(
+            "Waited for",
+            unit="µs",
+            kind="time",
+            sort="desc",
+            help="Time the call waited for it; sums to the call.",
+        ),
+    ]
+    calls: Annotated[float, Column("Calls", kind="count", help="A mean for the mean call.")]
+    is_critical: Annotated[bool, Column("On the critical path", kind="flag")]
+    is_bottleneck: Annotated[bool, Column("Bottleneck", kind="flag")]
+    settings: Annotated[str, Column("Settings", kind="text")]
+
+
+class OpRow(Row):
+    """One op that ran inside the functions of the pipelines, on tf.data's threads."""
+
+    host: Annotated[str, Column("Host", kind="name")]
+    operation: Annotated[str, Column("Operation", kind="name")]
+    type: Annotated[str, Column("Type", kind="category")]
+    count: Annotated[int, Column("Count", kind="count")]
+    self_time_ms: Annotated[float, Column("Self time", unit="ms", kind="time", sort="desc")]
+
+
+@dataclass(frozen=True, slots=True)
+class Knob:
+    """One change to the pipeline and what it is predicted to gain.
+
+    Attributes:
+        knob: prefetch, num_parallel_calls, cache, vectorised_map or interleave.
+        applies: Whether it would change anything here.
+        gain_us: Predicted decrease of the wait per call; None where it cannot be predicted.
+        gain_frac: The same as a share of the time from call to call.
+        change: What to write.
+        note: The assumption, or why it does not apply.
+    """
+
+    knob: str
+    applies: bool
+    gain_us: float | None
+    gain_frac: float | None
+    change: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bottleneck:
+    """The iterator that holds the program up.
+
+    Attributes:
+        host, pipeline: Where.
+        iterator: Its type, the leaf of the long name.
+        long_name: ``Iterator::<downstream …>::<iterator>``, without instance numbers.
+        kind: What it does: source, map, sequential …
+        self_time_us: Mean time per call that the program waited for it alone.
+        self_time_frac: Its share of the wait.
+        max_latency_us: Longest judged call of the pipeline.
+        wait_frac: Share of the program's time spent waiting for the pipeline.
+        suggestion: What to change, in words.
+    """
+
+    host: str
+    pipeline: str
+    iterator: str
+    long_name: str
+    kind: str
+    self_time_us: float
+    self_time_frac: float
+    max_latency_us: float
+    wait_frac: float
+    suggestion: str
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """The calls of one pipeline as a graph.
+
+    Attributes:
+        host, pipeline: Which.
+        rank: Which call, 0 the slowest; -1 the mean of all judged calls.
+        ranks: How many calls there are to choose from.
+        start_ms: When the call began, from the host's origin (None for the mean).
+        duration_us: How long it took.
+        is_judged: False when its data was in the making before the recording began.
+        nodes: Its iterators, downstream first; ``parent`` gives the edges.
+    """
+
+    host: str
+    pipeline: str
+    rank: int
+    ranks: int
+    start_ms: float | None
+    duration_us: float
+    is_judged: bool
+    nodes: Table[NodeRow]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Options of tf_data_bottleneck_analysis."""
+
+    host: Annotated[str, Help("Host of the graph; by default the most input-bound one.")] = ""
+    pipeline: Annotated[str, Help('Pipeline of the graph, e.g. "Host:0".')] = ""
+    rank: Annotated[int, Help("Call of the graph, 0 the slowest; -1 the mean of all calls.")] = -1
+
+
+@dataclass(frozen=True, kw_only=True)
+class TfDataBottleneckAnalysis(Result):
+    """Which tf.data iterator holds the program up, and what changing it gains.
+
+    Attributes:
+        verdict: Whether a pipeline holds the program up; "no_activity" where no tf.data ran.
+        summary: The verdict in words.
+        bottleneck: The iterator to change; None when there is none.
+        knobs: What can be changed about it, largest predicted gain first.
+        pipelines: Every pipeline of every host.
+        graph: The iterators of one call, or of the mean call; None without pipelines.
+        function_ops: What the functions of the pipelines spend their time on.
+    """
+
+    tool = "tf_data_bottleneck_analysis"
+    verdict: Verdict
+    summary: tuple[str, ...]
+    bottleneck: Bottleneck | None
+    knobs: tuple[Knob, ...]
+    pipelines: Table[PipelineRow]
+    graph: Graph | None
+    function_ops: Table[OpRow]
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A pipeline and the judgement on it."""
+
+    host: Host
+    pipeline: Pipeline
+    waiting: Waiting
+    holds_up: bool
+
+    @property
+    def wait_ps(self) -> int:
+        """Σ of the judged calls."""
+        return int(self.waiting.duration_ps[self.waiting.judged].sum())
+
+
+def tf_data_bottleneck_analysis(
+    profile: Profile, options: Options = Options()
+) -> TfDataBottleneckAnalysis:
+    """Judge every pipeline; explain the one that costs the program most."""
+    found = []
+    for host in profile.hosts:
+        for pipeline in pipelines(host):
+            judged = waiting(host, pipeline)
+            found.append(_Found(host, pipeline, judged, holds_up(host, judged)))
+    # Device pipelines only wait for host pipelines: they are the answer where nothing else is.
+    found.sort(key=lambda one: (not one.holds_up, one.pipeline.is_device, -one.wait_ps))
+    worst = found[0] if found and found[0].holds_up else None
+    bottleneck, knobs = _explain(worst)
+    return TfDataBottleneckAnalysis(
+        verdict="no_activity" if not found else "input_bound" if bottleneck else "healthy",
+        summary=_summary(found, bottleneck),
+        bottleneck=bottleneck,
+        knobs=knobs,
+        pipelines=_pipeline_table(found),
+        graph=_graph(found, options),
+        function_ops=_function_ops(profile),
+    )
+
+
+def _explain(worst: _Found | None) -> tuple[Bottleneck | None, tuple[Knob, ...]]:
+    if worst is None or worst.waiting.bottleneck < 0:
+        return None, ()
+    judged, pipeline = worst.waiting, worst.pipeline
+    long_name = iterator_calls(worst.host).long_name[int(pipeline.nodes[judged.bottleneck])]
+    spent = float(judged.critical_ps[judged.bottleneck])
+    bottleneck = Bottleneck(
+        host=worst.host.name,
+        pipeline=pipeline.name,
+        iterator=leaf(long_name),
+        long_name=long_name,
+        kind=stage_kind(long_name).value,
+        self_time_us=us(spent),
+        self_time_frac=spent / judged.wait_ps,
+        max_latency_us=us(int(judged.duration_ps[judged.judged].max())),
+        wait_frac=judged.wait_frac,
+        suggestion=suggestion(long_name),
+    )
+    stage = stage_of(worst.host, pipeline, judged)
+    found = changes(stage) if stage is not None else ()
+    period = judged.period_ps
+    return bottleneck, tuple(
+        Knob(
+            knob=one.knob,
+            applies=one.applies,
+            gain_us=None if one.gain is None else us(one.gain),
+            gain_frac=None if one.gain is None or not period else one.gain / period,
+            change=one.change,
+            note=one.note,
+        )
+        for one in found
+    )
+
+
+def _summary(found: list[_Found], bottleneck: Bottleneck | None) -> tuple[str, ...]:
+    if not found:
+        return ("No tf.data activity was recorded.",)
+    count = f"{len(found)} input pipeline{'s' if len(found) > 1 else ''}"
+    slowest = max(found, key=lambda one: int(one.waiting.duration_ps.max()))
+    latency = us(int(slowest.waiting.duration_ps.max()))
+    if bottleneck is not None:
+        return (
+            f"Input-bound: the program spends {bottleneck.wait_frac:.0%} of its time waiting for "
+            f"pipeline {bottleneck.pipeline} of host {bottleneck.host}.",
+            f"The bottleneck is {bottleneck.iterator} ({bottleneck.long_name}): "
+            f"{bottleneck.self_time_us:,.0f} µs of each call, "
+            f"{bottleneck.self_time_frac:.0%} of the wait.",
+            bottleneck.suggestion,
+        )
+    if latency <= us(SLOW_PS):
+        return (
+            f"Healthy: no call of {count} took longer than {us(SLOW_PS):.0f} µs. If training is "
+            "input-bound nevertheless, look at the other workers.",
+        )
+    return (
+        f"Healthy: there are slow calls in {count} (up to {latency:,.0f} µs), but waiting takes "
+        f"only {slowest.waiting.wait_frac:.1%} of the program's time or is hidden behind the "
+        "devices' work.",
+    )
+
+
+def _pipeline_table(found: list[_Found]) -> Table[PipelineRow]:
+    rows = [_pipeline_row(one) for one in found]
+    rows.sort(key=lambda row: -float(str(row["wait_ms"])))
+    fields = Table.empty(PipelineRow).columns
+    return Table(PipelineRow, {name: [row[name] for row in rows] for name in fields})
+
+
+def _pipeline_row(one: _Found) -> dict[str, object]:
+    judged, names = one.waiting, iterator_calls(one.host).long_name
+    time, has = judged.duration_ps, judged.bottleneck >= 0
+    return {
+        "host": one.host.name,
+        "name": one.pipeline.name,
+        "calls": len(time),
+        "min_us": us(int(time.min())),
+        "mean_us": us(float(time.mean())),
+        "max_us": us(int(time.max())),
+        "slow_calls": int((time > SLOW_PS).sum()),
+        "wait_ms": int(time.sum()) / 1e9,
+        "wait_frac": judged.wait_frac,
+        "incomplete_calls": int(one.pipeline.starved.sum()),
+        "bottleneck": names[int(one.pipeline.nodes[judged.bottleneck])] if has else "",
+        "bottleneck_us": us(float(judged.critical_ps[judged.bottleneck])) if has else 0.0,
+        "holds_up": one.holds_up,
+    }
+
+
+def _graph(found: list[_Found], options: Options) -> Graph | None:
+    """The graph of the chosen pipeline and call."""
+    chosen = [
+        one
+        for one in found
+        if options.host in ("", one.host.name) and options.pipeline in ("", one.pipeline.name)
+    ]
+    if not found:
+        return None
+    if not chosen:
+        known = ", ".join(f"{one.host.name} {one.pipeline.name}" for one in found)
+        raise UsageError(
+            f"There is no pipeline {options.pipeline or 'at all'!r} on host "
+            f"{options.host or 'any'!r}.",
+            mend=f"Known: {known}.",
+        )
+    one = chosen[0]
+    duration = one.waiting.duration_ps
+    if not -1 <= options.rank < len(duration):
+        raise UsageError(
+            f"There is no call of rank {options.rank}.",
+            mend=f"Ranks go from 0 (slowest) to {len(duration) - 1}; -1 is the mean.",
+        )
+    if options.rank < 0:
+        picked, start = np.flatnonzero(one.waiting.judged), None
+    else:
+        picked = np.argsort(-duration, kind="stable")[options.rank : options.rank + 1]
+        start = float(iterator_calls(one.host).start_ps[one.pipeline.calls[picked[0]]]) / 1e9
+    return Graph(
+        host=one.host.name,
+        pipeline=one.pipeline.name,
+        rank=options.rank,
+        ranks=len(duration),
+        start_ms=start,
+        duration_us=us(float(duration[picked].mean())),
+        is_judged=bool(one.waiting.judged[picked].all()),
+        nodes=_nodes(one, picked),
+    )
+
+
+def _nodes(one: _Found, picked: I64) -> Table[NodeRow]:
+    """The iterators that ran in the picked calls (means over them), downstream first."""
+    pipeline, names = one.pipeline, iterator_calls(one.host).long_name
+    facts = node_facts(one.host, pipeline, pipeline.calls[picked])
+    critical = pipeline.critical_ps[picked].mean(axis=0)
+    keep = np.flatnonzero(facts.calls > 0)
+    count = len(picked)
+    bottleneck = most_waited_for(one.host, pipeline, critical)
+    kept_names = [names[node] for node in pipeline.nodes[keep].tolist()]
+    return Table(
+        NodeRow,
+        {
+            "node": keep,
+            "parent": facts.parent[keep],
+            "iterator": [leaf(name) for name in kept_names],
+            "long_name": kept_names,
+            "start_us": facts.start_ps[keep] / 1e6,
+            "total_us": facts.total_ps[keep] / 1e6 / count,
+            "self_us": facts.self_ps[keep] / 1e6 / count,
+            "critical_us": critical[keep] / 1e6,
+            "calls": facts.calls[keep] / count,
+            "is_critical": critical[keep] > 0,
+            "is_bottleneck": keep == bottleneck,
+            "settings": [
+                ", ".join(f"{key}={value}" for key, value in settings(one.host, row).items())
+                for row in facts.sample[keep].tolist()
+            ],
+        },
+    )
+
+
+def _function_ops(profile: Profile) -> Table[OpRow]:
+    rows = [(host.name, op) for host in profile.hosts for op in pipeline_ops(host)]
+    rows.sort(key=lambda row: -row[1].self_ps)
+    return Table(
+        OpRow,
+        {
+            "host": [host for host, _op in rows],
+            "operation": [op.name for _host, op in rows],
+            "type": [op.type for _host, op in rows],
+            "count": [op.count for _host, op in rows],
+            "self_time_ms": [op.self_ps / 1e9 for _host, op in rows],
+        },
+    )
+
+
+TOOL = Tool(
+    id="tf_data_bottleneck_analysis",
+    short="tf_data",
+    title="tf.data Bottleneck",
+    group="Where time goes",
+    run=tf_data_bottleneck_analysis,
+    options=Options,
+    result=TfDataBottleneckAnalysis,
+    needs=(
+        Need(
+            met=lambda profile: any(len(iterator_calls(host)) for host in profile.hosts),
+            missing="No tf.data activity was recorded: no event named Iterator::….",
+            record="Record while the program takes batches from a tf.data.Dataset, with "
+            "host_tracer_level 2 or more: tf.profiler.experimental.start(logdir).",
+        ),
+    ),
+)

@@ -1,0 +1,268 @@
+"""What to change at a bottleneck of tf.data, and what each change can gain.
+
+The model is a queue of two workers. The program needs ``compute`` per call besides waiting; the
+pipeline needs ``produce`` to make a batch. Behind a prefetch (or any stage with threads of its
+own) the two run side by side and the program waits ``max(0, produce - compute)``; without one it
+waits ``produce``. A change makes the bottleneck's part of ``produce`` smaller, or puts a prefetch
+in between.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+
+_VERSION = re.compile(r"(V\d+)?(Dataset)?(V\d+)?$")
+# Cores assumed where the recording does not say how many tf.data may use.
+_CORES = 2
+
+
+class StageKind(Enum):
+    """What an iterator type does, as far as advice depends on it."""
+
+    SOURCE = "source"
+    PYTHON_SOURCE = "python source"
+    DEVICE_FEED = "device feed"
+    DATA_SERVICE = "data service"
+    REMOTE = "remote source"
+    MAP = "map"
+    INTERLEAVE = "interleave"
+    SEQUENTIAL = "sequential"
+    BUFFER = "buffer"
+    OTHER = "other"
+
+
+_KINDS: dict[StageKind, tuple[str, ...]] = {
+    StageKind.SOURCE: (
+        "TFRecord", "SSTable", "RecordIO", "ArrayRecord", "Spanner", "TFColumn",
+        "SleepwalkRemoteDataset", "TextLine", "FixedLengthRecord", "StitchedTimeline", "DateKey",
+        "CapacitorProto", "LMDB", "External", "PearModel", "TensorSlice", "Tensor", "FromTensor",
+        "Range", "SyntheticDatasetOp", "CSV", "SqlDataset", "Sql", "MatchingFiles",
+    ),
+    StageKind.PYTHON_SOURCE: ("Generator",),
+    StageKind.DATA_SERVICE: ("DataService",),
+    StageKind.REMOTE: (
+        "GuzzlerDataGuzzlerRemote", "Reverb", "ReverbEpisode", "SampleGame", "DatasetSampleGame",
+        "Courier",
+    ),
+    StageKind.MAP: ("Map", "ParallelMap", "MapAndBatch", "ParseExample"),
+    StageKind.INTERLEAVE: (
+        "Interleave", "FlatMap", "ParallelInterleave", "LegacyParallelInterleave",
+    ),
+    StageKind.SEQUENTIAL: (
+        "Filter", "Batch", "PaddedBatch", "ParallelBatch", "Unbatch", "Window", "Scan",
+        "GroupByWindow", "GroupByReducer", "TakeWhile", "BucketBySequenceLength", "Rebatch",
+        "Unique", "Zip", "Concatenate", "DirectedInterleave",
+    ),
+    StageKind.BUFFER: ("Shuffle", "ShuffleAndRepeat", "Prefetch", "Cache", "MemoryCache"),
+}  # fmt: skip
+_KIND_OF = {name: kind for kind, members in _KINDS.items() for name in members}
+
+_SUGGESTION: dict[StageKind, str] = {
+    StageKind.SOURCE: (
+        "{leaf} reads too slowly. Keep the data near (local disk or the same region), read many "
+        "files at once with interleave(num_parallel_calls=tf.data.AUTOTUNE), and cache() what "
+        "fits in memory."
+    ),
+    StageKind.PYTHON_SOURCE: (
+        "The Python generator is too slow. One Python thread makes every element: write the data "
+        "as TFRecord files, yield whole batches, or interleave several generators."
+    ),
+    StageKind.DEVICE_FEED: (
+        "This pipeline only carries batches from the host's pipeline to a device, and it waits "
+        "for the host. Look at the Host pipelines; if there are none, record longer."
+    ),
+    StageKind.DATA_SERVICE: (
+        "The tf.data service delivers too slowly: profile its workers and add more of them."
+    ),
+    StageKind.REMOTE: "The remote source delivers too slowly: profile the host it runs on.",
+    StageKind.MAP: (
+        "The function of {leaf} is too slow. Run it in parallel with "
+        "map(…, num_parallel_calls=tf.data.AUTOTUNE), map whole batches instead of elements, "
+        "cache() its results if they do not change, and replace Python by TensorFlow ops."
+    ),
+    StageKind.INTERLEAVE: (
+        "{leaf} opens or reads its inputs too slowly. Use "
+        "interleave(cycle_length=…, num_parallel_calls=tf.data.AUTOTUNE), and look at the "
+        "function that makes each input."
+    ),
+    StageKind.SEQUENTIAL: (
+        "{leaf} works on one element after the other. Run several copies of the pipeline over "
+        "shards of the data with interleave(num_parallel_calls=tf.data.AUTOTUNE), or cache() "
+        "its result."
+    ),
+    StageKind.BUFFER: (
+        "{leaf} hands on what its upstream gives. If it was filling its buffer, record after the "
+        "first steps; else use a smaller buffer or smaller elements (shuffle before decoding)."
+    ),
+    StageKind.OTHER: (
+        "{leaf} takes the most time of the pipeline. Run several copies over shards with "
+        "interleave(num_parallel_calls=tf.data.AUTOTUNE), or cache() its result."
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What is known of the bottleneck and its pipeline; times in one unit, per call.
+
+    Attributes:
+        long_name: The bottleneck.
+        wait, compute: What the program waits, and what it does between two waits.
+        own_frac: The bottleneck's share of the wait.
+        upstream_frac: The same for all iterators upstream of it.
+        parallelism: Calls it may run at once.
+        cores: Threads tf.data may use; None where not recorded.
+        elements: Calls of the bottleneck per batch.
+        overhead_frac: Share of its time outside the ops of its function; None if unknown.
+        runs_python: Whether its function is Python.
+        runs_ahead: Whether batches are made on threads of their own, ahead of the program.
+        has_cache: Whether a cache lies downstream of it.
+        batches: Whether a batch is made from its elements right behind it.
+    """
+
+    long_name: str
+    wait: float
+    compute: float
+    own_frac: float
+    upstream_frac: float
+    parallelism: int
+    cores: int | None
+    elements: float
+    overhead_frac: float | None
+    runs_python: bool
+    runs_ahead: bool
+    has_cache: bool
+    batches: bool
+
+    @property
+    def produce(self) -> float:
+        """Time to make a batch."""
+        return self.wait + (self.compute if self.runs_ahead else 0.0)
+
+    def gain(self, left_own: float, left_upstream: float = 1.0) -> float:
+        """Wait saved when the bottleneck and its upstream keep these shares of their time."""
+        saved = self.own_frac * (1 - left_own) + self.upstream_frac * (1 - left_upstream)
+        produce = self.produce * (1 - saved)
+        wait = max(produce - self.compute, 0.0) if self.runs_ahead else produce
+        return min(max(self.wait - wait, 0.0), self.wait)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One knob: whether it applies here, what it can gain per call, how to turn it.
+
+    Attributes:
+        knob: prefetch, num_parallel_calls, cache, vectorised_map or interleave.
+        applies: Whether it would change anything.
+        gain: Predicted decrease of the wait per call; None where it cannot be predicted.
+        change: What to write.
+        note: Under which assumption, or why it does not apply.
+    """
+
+    knob: str
+    applies: bool
+    gain: float | None
+    change: str
+    note: str
+
+
+def stage_kind(long_name: str) -> StageKind:
+    """What the leaf of a long name does."""
+    if long_name == "Iterator::Prefetch::Generator":
+        return StageKind.DEVICE_FEED
+    name = _VERSION.sub("", long_name.rpartition("::")[2])
+    return _KIND_OF.get(name, StageKind.OTHER)
+
+
+def suggestion(long_name: str) -> str:
+    """What to do about this iterator, in words."""
+    return _SUGGESTION[stage_kind(long_name)].format(leaf=long_name.rpartition("::")[2])
+
+
+def changes(stage: Stage) -> tuple[Change, ...]:
+    """Every knob with its predicted gain, largest first; knobs that do not apply last."""
+    if stage_kind(stage.long_name) is StageKind.DEVICE_FEED:
+        return ()
+    found = [_prefetch(stage), _parallel(stage), _cache(stage), _vectorise(stage)]
+    found.append(_interleave(stage))
+    return tuple(sorted(found, key=lambda one: (not one.applies, -(one.gain or 0.0))))
+
+
+def _prefetch(stage: Stage) -> Change:
+    change = "dataset = dataset.prefetch(tf.data.AUTOTUNE)  # as the last stage"
+    if stage.runs_ahead:
+        note = "The pipeline runs ahead of the program already."
+        return Change("prefetch", False, 0.0, change, note)
+    note = "The next batch is made while the program computes on the current one."
+    return Change("prefetch", True, min(stage.wait, stage.compute), change, note)
+
+
+def _parallel(stage: Stage) -> Change:
+    change = "map(function, num_parallel_calls=tf.data.AUTOTUNE)"
+    if stage_kind(stage.long_name) is not StageKind.MAP:
+        note = "The bottleneck applies no function to elements."
+        return Change("num_parallel_calls", False, 0.0, change, note)
+    cores = stage.cores or _CORES
+    if stage.parallelism >= cores:
+        note = f"It runs {stage.parallelism} calls at once on {cores} cores already."
+        return Change("num_parallel_calls", False, 0.0, change, note)
+    note = f"From {stage.parallelism} to {cores} calls at once, if they do not hinder each other."
+    if stage.runs_python:
+        note += " The function is Python: only time outside its lock (sleep, I/O) runs in parallel."
+    gain = stage.gain(stage.parallelism / cores)
+    return Change("num_parallel_calls", True, gain, change, note)
+
+
+def _cache(stage: Stage) -> Change:
+    leaf = stage.long_name.rpartition("::")[2]
+    change = f"insert .cache() behind {leaf}, before shuffling and random augmentation"
+    if stage.has_cache:
+        return Change("cache", False, 0.0, change, "Its results are cached already.")
+    note = (
+        "From the second pass over the data on, if the results fit in memory and are the same "
+        "in every pass."
+    )
+    return Change("cache", True, stage.gain(0.0, 0.0), change, note)
+
+
+def _vectorise(stage: Stage) -> Change:
+    change = "dataset.batch(n).map(function_of_a_batch)  # instead of map(...).batch(n)"
+    is_map = stage_kind(stage.long_name) is StageKind.MAP
+    if not is_map or not stage.batches or stage.elements <= 1:
+        note = "The bottleneck is no map of single elements in front of a batch."
+        return Change("vectorised_map", False, 0.0, change, note)
+    if stage.overhead_frac is None:
+        note = "How much of its time is overhead per element is not recorded."
+        return Change("vectorised_map", True, None, change, note)
+    left = 1 - stage.overhead_frac * (1 - 1 / stage.elements)
+    note = (
+        f"One call per batch instead of {stage.elements:.0f}: only the {stage.overhead_frac:.0%} "
+        "of its time outside the function's ops is counted as gain."
+    )
+    return Change("vectorised_map", True, stage.gain(left), change, note)
+
+
+_INTERLEAVED = (
+    StageKind.SOURCE,
+    StageKind.PYTHON_SOURCE,
+    StageKind.INTERLEAVE,
+    StageKind.SEQUENTIAL,
+    StageKind.OTHER,
+)
+
+
+def _interleave(stage: Stage) -> Change:
+    change = (
+        "files.interleave(open_and_process, cycle_length=tf.data.AUTOTUNE, "
+        "num_parallel_calls=tf.data.AUTOTUNE)"
+    )
+    kind = stage_kind(stage.long_name)
+    cores = stage.cores or _CORES
+    if kind not in _INTERLEAVED:
+        note = "The bottleneck is a function over elements: see num_parallel_calls."
+        return Change("interleave", False, 0.0, change, note)
+    note = f"{cores} inputs at once, if the data is in several files or shards."
+    left = 1 / cores
+    return Change("interleave", True, stage.gain(left, left), change, note)

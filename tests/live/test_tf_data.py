@@ -1,0 +1,93 @@
+"""The bottleneck of real TensorFlow pipelines whose slow stage is known."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from stepscope.analysis.input_pipeline_analyzer import input_pipeline_analyzer
+from stepscope.analysis.tf_data_bottleneck_analysis import (
+    TfDataBottleneckAnalysis,
+    tf_data_bottleneck_analysis,
+)
+from stepscope.columns import decode
+from stepscope.tables.profile import Host, Profile
+from tests.live.tf_data_pipelines import SCENARIOS
+
+pytestmark = [
+    pytest.mark.framework_tf,
+    pytest.mark.skipif(find_spec("tensorflow") is None, reason="TensorFlow is not installed"),
+]
+ROOT = Path(__file__).parents[2]
+SLOW = {name: stage for name, stage in SCENARIOS.items() if stage is not None}
+
+
+@pytest.fixture(scope="module")
+def recordings(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tf_data")
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "TF_CPP_MIN_LOG_LEVEL": "3"}
+    subprocess.run(
+        [sys.executable, "-m", "tests.live.tf_data_pipelines", str(folder)],
+        check=True,
+        cwd=ROOT,
+        env=environment,
+        timeout=240,
+        capture_output=True,
+    )
+    return folder
+
+
+def opened(recordings: Path, name: str) -> Profile:
+    data = (recordings / f"{name}.xplane.pb").read_bytes()
+    return Profile(name, (Host("h", decode(data)),))
+
+
+def analyze(recordings: Path, name: str) -> TfDataBottleneckAnalysis:
+    return tf_data_bottleneck_analysis(opened(recordings, name))
+
+
+@pytest.mark.parametrize("name", sorted(SLOW))
+def test_the_slow_stage_is_named(recordings: Path, name: str) -> None:
+    found = analyze(recordings, name)
+    assert found.verdict == "input_bound"
+    assert found.bottleneck is not None
+    assert found.bottleneck.long_name.startswith("Iterator::Root::")
+    assert found.bottleneck.long_name.endswith(SLOW[name])
+    assert found.bottleneck.iterator == SLOW[name].rpartition("::")[2]
+    assert found.bottleneck.suggestion
+    assert any(knob.applies and knob.gain_us for knob in found.knobs)
+    (pipeline,) = found.pipelines.rows()
+    assert all((knob.gain_us or 0) <= pipeline["max_us"] for knob in found.knobs)
+
+
+@pytest.mark.parametrize("name", sorted(SLOW))
+def test_waits_inside_a_call_sum_to_the_call(recordings: Path, name: str) -> None:
+    graph = analyze(recordings, name).graph
+    assert graph is not None
+    assert sum(graph.nodes["critical_us"]) == pytest.approx(graph.duration_us)
+
+
+def test_a_healthy_pipeline_is_called_healthy(recordings: Path) -> None:
+    found = analyze(recordings, "healthy")
+    assert (found.verdict, found.bottleneck, found.knobs) == ("healthy", None, ())
+    assert "Healthy" in found.summary[0]
+
+
+def test_without_a_prefetch_one_is_predicted_to_gain_what_the_program_computes(
+    recordings: Path,
+) -> None:
+    knobs = {knob.knob: knob for knob in analyze(recordings, "without_prefetch").knobs}
+    assert knobs["prefetch"].applies
+    assert 2_500 < (knobs["prefetch"].gain_us or 0) < 5_500
+
+
+def test_the_analyzer_agrees(recordings: Path) -> None:
+    slow = input_pipeline_analyzer(opened(recordings, "map_then_batch"))
+    assert slow.verdict == "highly_input_bound"
+    healthy = input_pipeline_analyzer(opened(recordings, "healthy"))
+    assert healthy.verdict == "not_input_bound"
