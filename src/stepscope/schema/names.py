@@ -107,6 +107,23 @@ ADDRESS: Final = "addr"
 REGION_TYPE: Final = "region_type"
 DATA_TYPE: Final = "data_type"
 
+# --- stats and events of model servers --------------------------------------------------------
+MODEL_ID: Final = "model_id"
+BATCH_SIZE_AFTER_PADDING: Final = "batch_size_after_padding"
+PADDING_AMOUNT: Final = "padding_amount"
+BATCHING_INPUT_TASK_SIZE: Final = "batching_input_task_size"
+# What a server does for one caller, and for the callers it put together.
+REQUEST_EVENTS: Final = (
+    "BatchingSessionRun",
+    "BrainSessionRun",
+    "SessionRun",
+    "TfrtModelRun",
+    "ServingModelRun",
+)
+BATCH_EVENTS: Final = ("ProcessBatch", "OrbaxServing::ProcessBatch")
+# Context types of the batch schedulers: shared, adaptive shared, JAX serving.
+BATCHING_CONTEXTS: Final = (4, 6, 16)
+
 # --- host events ------------------------------------------------------------------------
 STEP_MARKER_NAMES: Final = ("train", "test", "predict", "TraceContext")
 PYTORCH_STEP: Final = "ProfilerStep#"
