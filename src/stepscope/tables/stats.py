@@ -36,6 +36,7 @@ WANTED = (
     names.BYTES_ACCESSED,
     names.MODEL_FLOPS,
     names.DMA_STALL_PS,
+    names.SOURCE,
 )
 
 
