@@ -82,7 +82,19 @@ def decode(
     whole = np.array([0], np.int64), np.array([len(view)], np.int64)
     top = index(view, *whole, XSpace, lambda _: "XSpace", damage, containers=(XSpace.PLANES,))
     recognised = len(top) - len(top.other_than(_SPACE_FIELDS))
-    wrong = looks_like(view, damaged=bool(damage), recognised=recognised > 0)
+    _check_kind(view, damage, recognised > 0, file)
+    damage.missing_bytes = _missing_bytes(view, top)
+    reader = _Reader(view, damage, top.of(XSpace.PLANES, Wire.LEN), threads or os.cpu_count() or 1)
+    space = reader.read(top, progress, file)
+    _check_kind(view, damage, recognised > 0, file)
+    if strict and space.damage is not None:
+        raise space.damage
+    return space
+
+
+def _check_kind(view: memoryview, damage: Damage, recognised: bool, file: str) -> None:
+    """Raise if the bytes are of another kind, which damage is the sign of."""
+    wrong = looks_like(view, damaged=bool(damage), recognised=recognised)
     if wrong is not None:
         error = damage.first(file)
         raise DecodeError(
@@ -92,11 +104,17 @@ def decode(
             file=file,
             mend=wrong.mend,
         )
-    reader = _Reader(view, damage, top.of(XSpace.PLANES, Wire.LEN), threads or os.cpu_count() or 1)
-    space = reader.read(top, progress, file)
-    if strict and space.damage is not None:
-        raise space.damage
-    return space
+
+
+def _missing_bytes(view: memoryview, top: Fields) -> int:
+    """How many bytes the last field of the space has less than it says."""
+    if not len(top) or int(top.tag[-1]) & 7 != Wire.LEN:
+        return 0
+    size = shift = 0
+    for byte in view[int(top.prefix[-1]) : int(top.payload[-1])]:
+        size |= (byte & 0x7F) << shift
+        shift += 7
+    return size - (int(top.end[-1]) - int(top.payload[-1]))
 
 
 def _path(plane: int) -> str:
@@ -151,7 +169,7 @@ class _Reader:
         missing_events, missing_stats = ids.settle(
             events, (stats, resolved_plane_stats, resolved_metadata_stats)
         )
-        return Space(
+        space = Space(
             buffer=view,
             planes=self._plane_rows(plane_stat_begin),
             lines=headers.lines(lines),
@@ -179,6 +197,8 @@ class _Reader:
             ),
             damage=damage.first(file),
         )
+        pages.release()
+        return space
 
     def _lines(self) -> list[RawLine]:
         fields = self.fields.of(XPlane.LINES, Wire.LEN)

@@ -82,8 +82,15 @@ class Damage:
 
     A message that is longer than what holds it (the mark of a file that was cut) is still read
     as far as it goes. Where something inside it is broken too, that inner place is reported.
+
+    Attributes:
+        missing_bytes: How many bytes the file lacks at its end, as far as it says.
+        count: How many fields are broken; the first of them are in
+        broken: (byte offset, path, reason).
+        cut: (begin, end, path) of messages that are longer than what holds them.
     """
 
+    missing_bytes: int = 0
     count: int = 0
     broken: list[tuple[int, str, str]] = field(default_factory=list)
     cut: list[tuple[int, int, str]] = field(default_factory=list)
@@ -106,7 +113,7 @@ class Damage:
         """The first damage; how many more places are damaged is part of its reason."""
         inner = [offset for offset, _, _ in self.broken] + [begin for begin, _, _ in self.cut]
         outermost = [
-            (begin, path, REASONS[CUT])
+            (end, path, REASONS[CUT])
             for begin, end, path in self.cut
             if not any(begin < offset <= end for offset in inner)
         ]
@@ -114,6 +121,9 @@ class Damage:
         if not places:
             return None
         offset, path, reason = min(places)
+        last_cut = max((begin for begin, _, _ in self.cut), default=0)
+        if self.missing_bytes and offset >= last_cut:
+            reason = f"the file ends too early: {self.missing_bytes} bytes are missing at its end"
         more = self.count + len(outermost) - 1
         if more:
             reason += f" ({more} more damaged places)"

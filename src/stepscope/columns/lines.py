@@ -24,6 +24,7 @@ Progress = Callable[[int, int], None]
 T = TypeVar("T")
 
 CHUNK_BYTES: Final = 4 << 20
+_AROUND_BYTES: Final = 64 << 10
 _NOTES: Final = 4096
 _UNKNOWN_EVENT, _UNKNOWN_STAT, _NEW_EVENT_ID, _NEW_STAT_ID, _NEW_REF, _OCCURRENCES = range(6)
 
@@ -86,12 +87,20 @@ class Pages:
         self.done_bytes = 0
         self.lock = Lock()
 
+    def release(self) -> None:
+        """Nothing is needed any more, for now."""
+        if self.source is not None:
+            self.source.madvise(mmap.MADV_DONTNEED)
+
     def done(self, begin: int, end: int) -> None:
         """Bytes ``begin:end`` are read."""
         if self.source is not None:
-            first = begin - begin % mmap.PAGESIZE
-            self.source.madvise(mmap.MADV_DONTNEED, first, end - first)
-        if self.progress is not None:
+            # Faults bring in pages around the one that was touched; take those along.
+            first = max(0, begin - _AROUND_BYTES)
+            first -= first % mmap.PAGESIZE
+            size = min(end + _AROUND_BYTES, len(self.source)) - first
+            self.source.madvise(mmap.MADV_DONTNEED, first, size)
+        if self.progress is not None and end > begin:
             with self.lock:
                 self.done_bytes += end - begin
                 self.progress(self.done_bytes, self.total_bytes)

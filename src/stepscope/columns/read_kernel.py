@@ -112,7 +112,8 @@ def skip(
     wire: cython.ulonglong = tag & 7
     size: cython.ulonglong
     inner: cython.ulonglong
-    if tag < 8:
+    # In groups, which are skipped as a whole, google.protobuf lets number 0 pass.
+    if tag < 8 and depth == 0:
         return -3
     if wire == 0:
         return skip_varint(buf, at, end)

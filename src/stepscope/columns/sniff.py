@@ -7,6 +7,10 @@ from typing import Final
 
 _PROBE_BYTES: Final = 1 << 16
 _REPLACEMENT: Final = b"\xef\xbf\xbd"
+# Re-encoded profiles have one every few bytes; names in a sound one may hold a few.
+_SPARSEST: Final = 64
+_SHORTEST_TEXT: Final = 8
+_CONTROL: Final = frozenset(range(32)) - frozenset(b"\t\n\f\r")
 
 _MAGIC: Final = (
     (
@@ -20,6 +24,11 @@ _MAGIC: Final = (
     (b"\xfd7zXZ", "an xz file", "Unpack it with unxz and open the result."),
     (b"SQLite format 3", "an SQLite database (Nsight Systems exports these)", ""),
     (b"version https://git-lfs", "a Git LFS pointer, not the file itself", "Run git lfs pull."),
+    (
+        b"\xff\xfe",
+        "UTF-16 text, which is what PowerShell's > makes of binary output",
+        "Copy the original again in binary mode.",
+    ),
     (b"<!DOCTYPE", "an HTML page, perhaps a log-in or error page saved as the file", ""),
     (b"<html", "an HTML page, perhaps a log-in or error page saved as the file", ""),
     (b"<?xml", "an XML document", ""),
@@ -41,7 +50,7 @@ def looks_like(buffer: memoryview, *, damaged: bool, recognised: bool) -> Wrong 
 
     Args:
         buffer: The whole file.
-        damaged: Whether reading it as an XSpace met broken fields at the top level.
+        damaged: Whether reading it as an XSpace met broken fields.
         recognised: Whether a field that an XSpace has was found.
     """
     if not len(buffer):
@@ -57,7 +66,10 @@ def looks_like(buffer: memoryview, *, damaged: bool, recognised: bool) -> Wrong 
         )
     if recognised and not damaged:
         return None
-    return _as_other_format(head) or _as_text(head, recognised) or _as_unrecognised(recognised)
+    if recognised:
+        return _as_text(head)
+    unreadable = Wrong("no field of an XSpace can be read from it")
+    return _as_other_format(head) or _as_text(head) or unreadable
 
 
 def _as_other_format(head: bytes) -> Wrong | None:
@@ -73,9 +85,9 @@ def _as_other_format(head: bytes) -> Wrong | None:
     return None
 
 
-def _as_text(head: bytes, recognised: bool) -> Wrong | None:
+def _as_text(head: bytes) -> Wrong | None:
     replaced = head.count(_REPLACEMENT)
-    if replaced and _is_utf8(head):
+    if replaced * _SPARSEST > len(head) and _is_utf8(head):
         every = len(head) // replaced
         return Wrong(
             "the bytes were re-encoded as UTF-8 text: "
@@ -83,19 +95,9 @@ def _as_text(head: bytes, recognised: bool) -> Wrong | None:
             "where bytes of the original were lost",
             "Copy the original again in binary mode (no text editor, no text conversion).",
         )
-    if (
-        not recognised
-        and _is_utf8(head)
-        and all(byte >= 32 or byte in b"\t\r\n\f" for byte in head)
-    ):
+    if len(head) >= _SHORTEST_TEXT and _is_utf8(head) and not _CONTROL.intersection(head):
         return Wrong("the file is plain text", "Open the .xplane.pb file that the profiler wrote.")
     return None
-
-
-def _as_unrecognised(recognised: bool) -> Wrong | None:
-    if recognised:
-        return None
-    return Wrong("no field of an XSpace can be read from it")
 
 
 def _is_utf8(head: bytes) -> bool:

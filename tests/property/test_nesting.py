@@ -1,0 +1,101 @@
+"""Nesting, sweep and unions, held against their definitions."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from stepscope.columns import nest, nesting_order, sweep, union_length, union_spans
+from tests.oracle import nesting as oracle
+
+TIMES = st.one_of(st.integers(0, 12), st.integers(-(2**62), 2**62))
+DURATIONS = st.one_of(st.integers(0, 8), st.integers(-5, 2**63 - 1))
+LINE = st.lists(st.tuples(TIMES, DURATIONS, st.booleans()), max_size=12)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(LINE, max_size=3))
+@example([[(0, 10, True), (5, 10, True), (6, 2, True)]])  # overlap in part: siblings
+@example([[(0, 10, True), (10, 0, True), (10, 5, True)]])  # an instant between neighbours
+@example([[(0, 9, True)] * 300])  # nested deeper than the first scratch
+def test_nesting_is_what_its_definition_says(lines: list[list[tuple[int, int, bool]]]) -> None:
+    events = [event for line in lines for event in line]
+    starts = np.array([start for start, _, _ in events], np.int64)
+    durations = np.array([duration for _, duration, _ in events], np.int64)
+    chosen = np.array([flag for _, _, flag in events], np.bool_)
+    line_begin = np.cumsum([0, *(len(line) for line in lines)]).astype(np.int64)
+    for select in (None, chosen):
+        found = nest(starts, durations, line_begin, select=select)
+        for line, begin in zip(lines, line_begin.tolist(), strict=False):
+            flags = [flag or select is None for _, _, flag in line]
+            parent, self_ps, depth = oracle.nest(
+                [start for start, _, _ in line], [duration for _, duration, _ in line], flags
+            )
+            mine = slice(begin, begin + len(line))
+            assert found.parent[mine].tolist() == [p + begin if p >= 0 else -1 for p in parent]
+            assert found.self_ps[mine].tolist() == self_ps
+            assert found.depth[mine].tolist() == depth
+
+
+@given(LINE)
+def test_events_without_parent_cover_all_that_is_covered(
+    line: list[tuple[int, int, bool]],
+) -> None:
+    starts = np.array([start for start, _, _ in line], np.int64)
+    durations = np.array([duration for _, duration, _ in line], np.int64)
+    found = nest(starts, durations, np.array([0, len(line)]))
+    top = found.parent == -1
+    spans = [(s, oracle.end_of(s, d)) for s, d, _ in line]
+    covered = sum(end - begin for begin, end in oracle.union(spans))
+    tops = [spans[i] for i in np.flatnonzero(top)]
+    assert sum(end - begin for begin, end in oracle.union(tops)) == covered
+    assert all(value >= 0 for value in found.self_ps.tolist())
+
+
+@given(LINE)
+def test_parents_come_before_children_in_nesting_order(line: list[tuple[int, int, bool]]) -> None:
+    starts = np.array([start for start, _, _ in line], np.int64)
+    durations = np.array([duration for _, duration, _ in line], np.int64)
+    line_begin = np.array([0, len(line)])
+    rows = nesting_order(starts, durations, line_begin).tolist()
+    assert sorted(rows) == list(range(len(line)))
+    place = {row: i for i, row in enumerate(rows)}
+    for row, parent in enumerate(nest(starts, durations, line_begin).parent.tolist()):
+        assert parent < 0 or place[parent] < place[row]
+
+
+SPAN = st.tuples(st.integers(-5, 30), st.integers(-2, 15), st.integers(0, 63))
+EDGES = st.lists(st.integers(-10, 50), max_size=8, unique=True).map(sorted)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(SPAN, max_size=12), EDGES)
+def test_the_highest_active_class_has_the_time(
+    raw: list[tuple[int, int, int]], edges: list[int]
+) -> None:
+    spans = [(begin, begin + length, kind) for begin, length, kind in raw]
+    steps = list(zip(edges[::2], edges[1::2], strict=False))
+    found = sweep(
+        np.array([begin for begin, _, _ in spans], np.int64),
+        np.array([end for _, end, _ in spans], np.int64),
+        np.array([kind for _, _, kind in spans], np.int64),
+        np.array([begin for begin, _ in steps], np.int64),
+        np.array([end for _, end in steps], np.int64),
+    )
+    expected = oracle.sweep([span for span in spans if span[1] > span[0]], steps)
+    assert [{k: int(row[k]) for k in np.flatnonzero(row).tolist()} for row in found] == expected
+    assert found.sum(axis=1).tolist() == [end - begin for begin, end in steps]
+
+
+@given(st.lists(SPAN, max_size=12), st.integers(-5, 20), st.integers(0, 30))
+def test_unions_cover_what_the_spans_cover(
+    raw: list[tuple[int, int, int]], begin: int, length: int
+) -> None:
+    spans = [(start, start + size) for start, size, _ in raw]
+    starts = np.array([start for start, _ in spans], np.int64)
+    ends = np.array([end for _, end in spans], np.int64)
+    merged = union_spans(starts, ends)
+    assert list(zip(*(side.tolist() for side in merged), strict=True)) == oracle.union(spans)
+    inside = {t for start, end in spans for t in range(max(start, begin), min(end, begin + length))}
+    assert union_length(starts, ends, begin, begin + length) == len(inside)
