@@ -5,6 +5,7 @@ from __future__ import annotations
 from stepscope.analysis import (
     framework_op_stats,
     hlo_stats,
+    inference_profile,
     input_pipeline_analyzer,
     kernel_stats,
     memory_profile,
@@ -26,4 +27,5 @@ TOOLS: tuple[Tool, ...] = (
     hlo_stats.TOOL,
     roofline_model.TOOL,
     memory_profile.TOOL,
+    inference_profile.TOOL,
 )

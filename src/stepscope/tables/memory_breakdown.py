@@ -14,6 +14,7 @@ import numpy as np
 
 from stepscope.columns.space import I64
 from stepscope.tables.allocations import UNKNOWN, Allocations, alive_at, freed_later
+from stepscope.tables.sums import sum_by_key
 
 # Where bytes come from, and how they are called where there is no op to name.
 RECORDED: Final = "recorded"
@@ -89,9 +90,11 @@ def _recorded(found: Allocations, alive: I64) -> list[Holding]:
     count = distinct.shape[1]
     kept = found.next_here[alive] == UNKNOWN
     blocks = np.bincount(group, minlength=count)
-    allocated = _sums(group, np.maximum(found.allocated_bytes[alive], 0), count)
-    requested = _sums(group, np.maximum(found.requested_bytes[alive], 0), count)
-    kept_bytes = _sums(group, np.where(kept, np.maximum(found.allocated_bytes[alive], 0), 0), count)
+    allocated = sum_by_key(group, np.maximum(found.allocated_bytes[alive], 0), count)
+    requested = sum_by_key(group, np.maximum(found.requested_bytes[alive], 0), count)
+    kept_bytes = sum_by_key(
+        group, np.where(kept, np.maximum(found.allocated_bytes[alive], 0), 0), count
+    )
     # `alive` is in time order, so the first of each group is its oldest.
     oldest = found.time_ps[alive][np.unique(group, return_index=True)[1]]
     return [
@@ -110,9 +113,3 @@ def _recorded(found: Allocations, alive: I64) -> list[Holding]:
         )
         for i, codes in enumerate(distinct.T.tolist())
     ]
-
-
-def _sums(group: I64, values: I64, count: int) -> I64:
-    total = np.zeros(count, dtype=np.int64)
-    np.add.at(total, group, values)
-    return total
