@@ -121,10 +121,7 @@ def _allocators(host: Host) -> list[tuple[int, Track]]:
     """Bytes in use of each allocator, from the events that allocators write on host threads."""
     space = host.space
     pivoted = pivot.stats_by_name(space, (_ALLOCATOR, _IN_USE))
-    in_use, allocator = pivoted.get(_IN_USE), pivoted.get(_ALLOCATOR)
-    if in_use is None or allocator is None:
-        return []
-    who = allocator.texts
+    in_use, who = pivoted[_IN_USE], pivoted[_ALLOCATOR].texts
     rows, at, mine = np.intersect1d(in_use.rows, who.rows, return_indices=True)
     value, code = in_use.ints[at].astype(np.float64), who.codes[mine]
     found = []
@@ -139,7 +136,7 @@ def _allocators(host: Host) -> list[tuple[int, Track]]:
 
 def _numbers(host: Host, stats: tuple[str, ...]) -> list[tuple[I64, F64]]:
     pivoted = pivot.stats_by_name(host.space, stats)
-    return [(pivoted[name].rows, pivoted[name].floats) for name in stats if name in pivoted]
+    return [(pivoted[name].rows, pivoted[name].floats) for name in stats]
 
 
 def _values_at(values: list[tuple[I64, F64]], events: I64) -> tuple[NDArray[np.bool_], F64]:

@@ -69,17 +69,16 @@ def flows(profile: Profile) -> Flows:
     parts: list[tuple[I64, I64, int]] = []
     first = 0
     for host in profile.hosts:
-        for found in (_launches(host), _produced(host), _recorded(host)):
-            parts.append((found[0] + first, found[1] + first, found[2]))
+        found = (_launches(host), _produced(host), _recorded(host))
+        parts += [(source + first, target + first, kind) for source, target, kind in found]
         first += len(host.space.events)
-    source = np.concatenate([part[0] for part in parts] or [np.empty(0, np.int64)])
-    target = np.concatenate([part[1] for part in parts] or [np.empty(0, np.int64)])
-    kind = np.repeat([part[2] for part in parts], [len(part[0]) for part in parts])
-    order = np.lexsort((target, source))
-    target = target[order]
-    return Flows(
-        source[order], target, kind[order].astype(np.uint8), np.argsort(target, kind="stable")
-    )
+    sources = np.concatenate([part[0] for part in parts] or [np.empty(0, np.int64)])
+    targets = np.concatenate([part[1] for part in parts] or [np.empty(0, np.int64)])
+    kinds = np.repeat([part[2] for part in parts], [len(part[0]) for part in parts])
+    order = np.lexsort((targets, sources))
+    targets = targets[order]
+    by_target = np.argsort(targets, kind="stable")
+    return Flows(sources[order], targets, kinds[order].astype(np.uint8), by_target)
 
 
 def _launches(host: Host) -> tuple[I64, I64, int]:
@@ -121,26 +120,22 @@ def _produced(host: Host) -> tuple[I64, I64, int]:
         host.space,
         (names.PRODUCER_TYPE, names.PRODUCER_ID, names.CONSUMER_TYPE, names.CONSUMER_ID),
     )
-    empty = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64)
     sides = []
     for type_name, id_name in (
         (names.PRODUCER_TYPE, names.PRODUCER_ID),
         (names.CONSUMER_TYPE, names.CONSUMER_ID),
     ):
-        types, ids = found.get(type_name), found.get(id_name)
-        if types is None or ids is None:
-            sides.append(empty)
-            continue
-        rows, at, mine = np.intersect1d(types.rows, ids.rows, return_indices=True)
-        sides.append((rows, types.ints[at], ids.ints[mine]))
+        types, ids = found[type_name], found[id_name]
+        at = np.searchsorted(ids.rows, types.rows)
+        at[at == len(ids.rows)] = 0
+        has = ids.rows[at] == types.rows if len(ids.rows) else np.zeros(len(at), dtype=bool)
+        sides.append((types.rows[has], types.ints[has], ids.ints[at[has]]))
     return *_join(host, sides[0], sides[1]), _PRODUCE
 
 
 def _recorded(host: Host) -> tuple[I64, I64, int]:
     """Flows as recorded: one number that holds direction, id and category."""
-    found = pivot.stats_by_name(host.space, (names.FLOW,)).get(names.FLOW)
-    if found is None:
-        return np.empty(0, np.int64), np.empty(0, np.int64), _FLOW
+    found = pivot.stats_by_name(host.space, (names.FLOW,))[names.FLOW]
     packed = found.uints
     direction = (packed & np.uint64(3)).astype(np.int64)
     ids = (packed >> np.uint64(2)).view(np.int64)
@@ -164,29 +159,22 @@ def _join(
     none = np.empty(0, np.int64)
     if not len(sources[0]) or not len(targets[0]):
         return none, none
-    group = _groups(*(np.concatenate([sources[i], targets[i]]) for i in (1, 2)))
-    rows = np.concatenate([sources[0], targets[0]])
+    types, ids, rows = (np.concatenate([sources[i], targets[i]]) for i in (1, 2, 0))
     start = host.space.events.start_ps[rows]
     is_target = np.arange(len(rows)) >= len(sources[0])
-    order = np.lexsort((is_target, start, group))
+    order = np.lexsort((is_target, start, ids, types))
+    types, ids, rows, is_target = types[order], ids[order], rows[order], is_target[order]
+    changes = (np.diff(types, prepend=types[0]) != 0) | (np.diff(ids, prepend=ids[0]) != 0)
+    group = np.cumsum(changes)
     place = np.arange(len(rows))
-    latest = np.maximum.accumulate(np.where(~is_target[order], place, -1))
+    latest = np.maximum.accumulate(np.where(is_target, -1, place))
     # The first source at or behind each place, for targets that start before any source.
-    ahead = np.where(~is_target[order], place, len(rows))
-    ahead = np.minimum.accumulate(ahead[::-1])[::-1]
-    wanted = place[is_target[order]]
-    same = group[order]
+    ahead = np.minimum.accumulate(np.where(is_target, len(rows), place)[::-1])[::-1]
+    wanted = place[is_target]
     chosen = latest[wanted]
-    miss = (chosen < 0) | (same[np.maximum(chosen, 0)] != same[wanted])
+    miss = (chosen < 0) | (group[chosen] != group[wanted])
     chosen = np.where(miss, np.minimum(ahead[wanted], len(rows) - 1), chosen)
-    good = (same[chosen] == same[wanted]) & ~is_target[order][chosen]
-    source, target = rows[order][chosen[good]], rows[order][wanted[good]]
+    good = (group[chosen] == group[wanted]) & ~is_target[chosen]
+    source, target = rows[chosen[good]], rows[wanted[good]]
     other = source != target
     return source[other], target[other]
-
-
-def _groups(types: I64, ids: I64) -> I64:
-    """A number for each distinct (type, id)."""
-    _ids, id_code = np.unique(ids, return_inverse=True)
-    _types, type_code = np.unique(types, return_inverse=True)
-    return type_code.ravel().astype(np.int64) * len(_ids) + id_code.ravel()

@@ -165,13 +165,8 @@ def _rows_with(host: Host, stat: str, matches: Callable[[str], bool]) -> tuple[I
     """Event rows, and rows of event metadata, whose stat has a matching value."""
     space = host.space
     kinds = np.zeros(len(space.event_metadata), dtype=bool)
-    on_kind = pivot.metadata_stats_by_name(space, (stat,)).get(stat)
-    if on_kind is not None:
-        kinds[_matching(on_kind, matches)] = True
-    on_event = pivot.stats_by_name(space, (stat,)).get(stat)
-    if on_event is None:
-        return np.empty(0, np.int64), kinds
-    return np.unique(_matching(on_event, matches)), kinds
+    kinds[_matching(pivot.metadata_stats_by_name(space, (stat,))[stat], matches)] = True
+    return np.unique(_matching(pivot.stats_by_name(space, (stat,))[stat], matches)), kinds
 
 
 def _matching(column: pivot.StatColumn, matches: Callable[[str], bool]) -> I64:
