@@ -15,6 +15,7 @@ import numpy as np
 from stepscope.columns import nest
 from stepscope.columns.space import I32, I64, Bool
 from stepscope.schema import names
+from stepscope.tables.distinct import distinct_rows
 from stepscope.tables.hlo import HloModule, hlo_modules
 from stepscope.tables.host_events import host_names, timed_events
 from stepscope.tables.op_name import OpCategory, OpName, parse_op_name
@@ -83,7 +84,10 @@ def host_ops(host: Host) -> HostOps:
         [name in names.MEMORY_EVENTS for name in space.event_metadata.name] or [False]
     )
     is_execution = ~memory[space.events.metadata[rows]]
-    return HostOps(rows, renumbered[op], ops, self_ps, is_execution, _eager(host, rows))
+    # tf.data has no graph to compile: its iterators run under an eager get-next by design.
+    can_be_eager = np.asarray([one.category is not OpCategory.TF_DATA for one in ops] or [False])
+    is_eager = _eager(host, rows) & can_be_eager[renumbered[op]]
+    return HostOps(rows, renumbered[op], ops, self_ps, is_execution, is_eager)
 
 
 def _op_of_each_event(host: Host, index: _OpIndex) -> I32:
@@ -114,11 +118,13 @@ def _name_by_hlo(host: Host, op: I32, index: _OpIndex) -> None:
     free = op[hlo.rows] < 0
     rows, codes = hlo.rows[free], hlo.codes[free].astype(np.int64)
     programs = stats.ints(names.PROGRAM_ID).at(rows, 0)
-    pairs, inverse = np.unique(np.stack([programs, codes]), axis=1, return_inverse=True)
-    lut = np.empty(pairs.shape[1], dtype=np.int32)
-    for place, (program, code) in enumerate(pairs.T.tolist()):
+    first, pair = distinct_rows((programs, codes))
+    lut = np.empty(len(first), dtype=np.int32)
+    for place, (program, code) in enumerate(
+        zip(programs[first].tolist(), codes[first].tolist(), strict=True)
+    ):
         lut[place] = index.code(hlo_framework_op(modules.get(program), hlo.texts[code]))
-    op[rows] = lut[inverse.ravel()]
+    op[rows] = lut[pair]
 
 
 def hlo_framework_op(module: HloModule | None, hlo_op: str) -> OpName:

@@ -110,12 +110,15 @@ def test_eager_ops_lie_inside_an_eager_execute_without_a_function() -> None:
                 ("a/Add:AddV2", 5, 10),
                 ("EagerExecute", 30, 20, {"is_func": 1}),
                 ("b/Mul:Mul", 35, 10),
+                ("EagerExecute", 60, 20, {"is_func": 0}),
+                ("Iterator::Root::Map", 65, 10),
             )
         )
     )
     found = stats(data)
     assert row(found, "a/Add")["eager"] == "Eager"
     assert row(found, "b/Mul")["eager"] == "Function"
+    assert row(found, "Iterator::Root::Map")["eager"] == "Function", "tf.data is never compiled"
 
 
 def test_old_annotations_name_the_ops_of_a_gpu() -> None:
