@@ -13,6 +13,7 @@ from stepscope.analysis import (
     overview_page,
     roofline_model,
     tf_data_bottleneck_analysis,
+    trace_viewer,
 )
 from stepscope.registry import Tool
 
@@ -22,6 +23,7 @@ TOOLS: tuple[Tool, ...] = (
     input_pipeline_analyzer.TOOL,
     tf_data_bottleneck_analysis.TOOL,
     framework_op_stats.TOOL,
+    trace_viewer.TOOL,
     kernel_stats.TOOL,
     op_profile.TOOL,
     hlo_stats.TOOL,

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from stepscope.analysis.framework_op_stats import FrameworkOpStats
     from stepscope.analysis.hlo_stats import HloStats
+    from stepscope.analysis.inference_profile import InferenceProfile
     from stepscope.analysis.input_pipeline_analyzer import InputPipelineAnalyzer
     from stepscope.analysis.kernel_stats import KernelStats
     from stepscope.analysis.memory_profile import MemoryProfile
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from stepscope.analysis.overview_page import OverviewPage
     from stepscope.analysis.roofline_model import RooflineModel
     from stepscope.analysis.tf_data_bottleneck_analysis import TfDataBottleneckAnalysis
+    from stepscope.analysis.trace_viewer import TraceViewer
     from stepscope.result import Result
 
 
@@ -94,6 +96,39 @@ class ToolMethods(ABC):
                 group_by=group_by,
                 where=where,
                 include_idle=include_idle,
+            ),
+        )
+
+    def trace_viewer(
+        self,
+        *,
+        from_: str = "",
+        to: str = "",
+        track: str = "",
+        find: str = "",
+        mode: Literal["substring", "regex"] = "substring",
+        stat: str = "",
+    ) -> TraceViewer:
+        """What ran when, on every thread and device: tracks, top events, matches, launch delays.
+
+        Args:
+            from_: Begin of the range: 1.5s, 20ms, 7us, or a number of ms; the trace's begin.
+            to: End of the range, likewise; the trace's end.
+            track: Only tracks whose section or name contains this text.
+            find: List the events whose name (or stat) matches this text.
+            mode: How to read the text to find.
+            stat: Look for the text in the values of this stat, not in names.
+        """
+        return cast(
+            "TraceViewer",
+            self.run(
+                "trace_viewer",
+                from_=from_,
+                to=to,
+                track=track,
+                find=find,
+                mode=mode,
+                stat=stat,
             ),
         )
 
@@ -194,5 +229,23 @@ class ToolMethods(ABC):
                 points=points,
                 from_ms=from_ms,
                 to_ms=to_ms,
+            ),
+        )
+
+    def inference_profile(
+        self,
+        *,
+        model: str = "",
+    ) -> InferenceProfile:
+        """Latency of a model server's requests, by model, and the time and size of its batches.
+
+        Args:
+            model: Only this model; empty for all.
+        """
+        return cast(
+            "InferenceProfile",
+            self.run(
+                "inference_profile",
+                model=model,
             ),
         )

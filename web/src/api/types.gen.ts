@@ -262,6 +262,25 @@ export interface SideTotals {
   readonly distinct_ops: number;
 }
 
+/** The stretch of time that the numbers are about, on the session's axis. */
+export interface Range {
+  readonly from_ms: number | null;
+  readonly to_ms: number | null;
+  readonly duration_ms: number | null;
+  readonly events: number;
+  readonly distinct_names: number;
+}
+
+/** Host calls that launched device work in the range. */
+export interface Launches {
+  readonly count: number;
+  readonly delay_mean_us: number | null;
+  readonly delay_median_us: number | null;
+  readonly delay_p95_us: number | null;
+  readonly delay_max_us: number | null;
+  readonly gap_median_us: number | null;
+}
+
 /** Totals over the kernels shown. */
 export interface KernelTotals {
   readonly distinct_kernels: number;
@@ -472,6 +491,90 @@ export interface OpRow {
   readonly tensor_core_frac: readonly (number | null)[];
   /** Execution. "Eager" or "Function". */
   readonly eager: readonly (string | null)[];
+}
+
+/** Columns: All events of one name in the range. */
+export interface NameRow {
+  /** Name. */
+  readonly name: readonly (string | null)[];
+  /** Category. */
+  readonly category: readonly (string | null)[];
+  /** Events. Events that touch the range. */
+  readonly count: readonly (number | null)[];
+  /** Total time (µs). Clipped to the range. */
+  readonly total_time_us: readonly (number | null)[];
+  /** Self time (µs). Without the events nested in them on their track. */
+  readonly self_time_us: readonly (number | null)[];
+  /** Average time (µs). */
+  readonly avg_time_us: readonly (number | null)[];
+  /** Longest (µs). */
+  readonly max_time_us: readonly (number | null)[];
+  /** Longest event. */
+  readonly longest_event: readonly (number | null)[];
+}
+
+/** Columns: One track of the timeline and what ran on it in the range. */
+export interface TrackRow {
+  /** Id. */
+  readonly track: readonly (number | null)[];
+  /** Host. */
+  readonly host: readonly (string | null)[];
+  /** Section. */
+  readonly section: readonly (string | null)[];
+  /** Track. */
+  readonly name: readonly (string | null)[];
+  /** Kind. */
+  readonly kind: readonly (string | null)[];
+  /** Derived. Not in the file. */
+  readonly derived: readonly (boolean | null)[];
+  /** Depth. Lanes: how deep its events nest. */
+  readonly depth: readonly (number | null)[];
+  /** Events. Events that touch the range. */
+  readonly events: readonly (number | null)[];
+  /** Busy (ms). */
+  readonly busy_ms: readonly (number | null)[];
+  /** Busy share (%). */
+  readonly busy_frac: readonly (number | null)[];
+  /** Idle share (%). */
+  readonly idle_frac: readonly (number | null)[];
+}
+
+/** Columns: One event. */
+export interface EventRow {
+  /** Id. */
+  readonly event: readonly (number | null)[];
+  /** Host. */
+  readonly host: readonly (string | null)[];
+  /** Section. */
+  readonly section: readonly (string | null)[];
+  /** Track. */
+  readonly track: readonly (string | null)[];
+  /** Name. */
+  readonly name: readonly (string | null)[];
+  /** Start (ms). */
+  readonly start_ms: readonly (number | null)[];
+  /** Duration (µs). */
+  readonly duration_us: readonly (number | null)[];
+}
+
+/** Columns: One counter over the whole trace. */
+export interface CounterRow {
+  /** Host. */
+  readonly host: readonly (string | null)[];
+  /** Section. */
+  readonly section: readonly (string | null)[];
+  /** Counter. */
+  readonly name: readonly (string | null)[];
+  /** Unit. */
+  readonly unit: readonly (string | null)[];
+  /** Samples. */
+  readonly samples: readonly (number | null)[];
+  /** Least. */
+  readonly least: readonly (number | null)[];
+  /** Most. */
+  readonly most: readonly (number | null)[];
+  /** Last. */
+  readonly last: readonly (number | null)[];
 }
 
 /** Columns: A kernel as launched for an op (or what the rows are grouped by). */
@@ -840,6 +943,122 @@ export interface MemoryTimeRow {
   readonly address: readonly (string | null)[];
 }
 
+/** Columns: One model: its requests' latency and its batches. */
+export interface ServedModelRow {
+  /** Model. */
+  readonly model: readonly (string | null)[];
+  /** Requests. */
+  readonly requests: readonly (number | null)[];
+  /** Requests per second (1/s). While it was served. */
+  readonly requests_per_s: readonly (number | null)[];
+  /** Mean latency (µs). */
+  readonly latency_mean_us: readonly (number | null)[];
+  /** Median latency (µs). */
+  readonly latency_p50_us: readonly (number | null)[];
+  /** 75 % below (µs). */
+  readonly latency_p75_us: readonly (number | null)[];
+  /** 90 % below (µs). */
+  readonly latency_p90_us: readonly (number | null)[];
+  /** 99 % below (µs). */
+  readonly latency_p99_us: readonly (number | null)[];
+  /** 99.9 % below (µs). */
+  readonly latency_p999_us: readonly (number | null)[];
+  /** Slowest (µs). */
+  readonly latency_max_us: readonly (number | null)[];
+  /** Mean wait for a batch (µs). In the queue. */
+  readonly queued_mean_us: readonly (number | null)[];
+  /** Mean device time (µs). Devices at work meanwhile. */
+  readonly device_mean_us: readonly (number | null)[];
+  /** Mean host time (µs). Latency less device time and wait. */
+  readonly host_mean_us: readonly (number | null)[];
+  /** Batches. */
+  readonly batches: readonly (number | null)[];
+  /** Mean batch time (µs). */
+  readonly batch_latency_mean_us: readonly (number | null)[];
+  /** Requests per batch. */
+  readonly batch_requests_mean: readonly (number | null)[];
+  /** Mean batch size. Examples. */
+  readonly batch_size_mean: readonly (number | null)[];
+  /** Padding (%). Share of examples that are padding. */
+  readonly padding_frac: readonly (number | null)[];
+}
+
+/** Columns: One request. */
+export interface RequestRow {
+  /** Host. */
+  readonly host: readonly (string | null)[];
+  /** Model. */
+  readonly model: readonly (string | null)[];
+  /** Start (ms). */
+  readonly start_ms: readonly (number | null)[];
+  /** Latency (µs). */
+  readonly latency_us: readonly (number | null)[];
+  /** Percentile (%). Requests at most as slow. */
+  readonly percentile_frac: readonly (number | null)[];
+  /** Size. Examples. */
+  readonly size: readonly (number | null)[];
+  /** Batch. Row of the batch that ran it. */
+  readonly batch: readonly (number | null)[];
+  /** Wait for batch (µs). */
+  readonly queued_us: readonly (number | null)[];
+  /** Device compute (µs). */
+  readonly device_compute_us: readonly (number | null)[];
+  /** Copy to device (µs). */
+  readonly host_to_device_us: readonly (number | null)[];
+  /** Copy to host (µs). */
+  readonly device_to_host_us: readonly (number | null)[];
+  /** Host (µs). Neither waiting nor with a device at work. */
+  readonly host_us: readonly (number | null)[];
+}
+
+/** Columns: One batch. */
+export interface BatchRow {
+  /** Host. */
+  readonly host: readonly (string | null)[];
+  /** Batch. */
+  readonly batch: readonly (number | null)[];
+  /** Model. */
+  readonly model: readonly (string | null)[];
+  /** Start (ms). */
+  readonly start_ms: readonly (number | null)[];
+  /** Time (µs). */
+  readonly latency_us: readonly (number | null)[];
+  /** Requests. */
+  readonly requests: readonly (number | null)[];
+  /** Size. Examples without padding. */
+  readonly size: readonly (number | null)[];
+  /** Size run. With padding. */
+  readonly padded_size: readonly (number | null)[];
+  /** Oldest wait (µs). Of its first request in the queue. */
+  readonly waited_us: readonly (number | null)[];
+  /** Device compute (µs). */
+  readonly device_compute_us: readonly (number | null)[];
+  /** Copy to device (µs). */
+  readonly host_to_device_us: readonly (number | null)[];
+  /** Copy to host (µs). */
+  readonly device_to_host_us: readonly (number | null)[];
+  /** Host (µs). No device at work. */
+  readonly host_us: readonly (number | null)[];
+}
+
+/** Columns: All batches of a model that ran the same number of examples. */
+export interface BatchSizeRow {
+  /** Model. */
+  readonly model: readonly (string | null)[];
+  /** Size run. With padding. */
+  readonly padded_size: readonly (number | null)[];
+  /** Batches. */
+  readonly batches: readonly (number | null)[];
+  /** Mean time (µs). */
+  readonly latency_mean_us: readonly (number | null)[];
+  /** Time per example (µs). Padding not counted. */
+  readonly latency_per_example_us: readonly (number | null)[];
+  /** Mean device compute (µs). */
+  readonly device_compute_mean_us: readonly (number | null)[];
+  /** Padding (%). */
+  readonly padding_frac: readonly (number | null)[];
+}
+
 /** What limits this run, where an average step goes, and the ops that take the time. */
 export interface OverviewPage extends ResultBody {
   readonly tool: "overview_page";
@@ -898,6 +1117,18 @@ export interface FrameworkOpStats extends ResultBody {
   readonly task_type: string;
 }
 
+/** What ran when, on every thread and device: tracks, top events, matches, launch delays. */
+export interface TraceViewer extends ResultBody {
+  readonly tool: "trace_viewer";
+  readonly names: TableOf<NameRow>;
+  readonly tracks: TableOf<TrackRow>;
+  readonly events: TableOf<EventRow>;
+  readonly counters: TableOf<CounterRow>;
+  readonly range: Range;
+  readonly launches: Launches;
+  readonly aligned_by: string;
+}
+
 /** Every GPU kernel with its launch, the op that launched it, and its times. */
 export interface KernelStats extends ResultBody {
   readonly tool: "kernel_stats";
@@ -949,15 +1180,26 @@ export interface MemoryProfile extends ResultBody {
   readonly timeline_events: number;
 }
 
+/** Latency of a model server's requests, by model, and the time and size of its batches. */
+export interface InferenceProfile extends ResultBody {
+  readonly tool: "inference_profile";
+  readonly models: TableOf<ServedModelRow>;
+  readonly requests: TableOf<RequestRow>;
+  readonly batches: TableOf<BatchRow>;
+  readonly batch_sizes: TableOf<BatchSizeRow>;
+}
+
 /** Results by tool id. */
 export interface Results {
   readonly overview_page: OverviewPage;
   readonly input_pipeline_analyzer: InputPipelineAnalyzer;
   readonly tf_data_bottleneck_analysis: TfDataBottleneckAnalysis;
   readonly framework_op_stats: FrameworkOpStats;
+  readonly trace_viewer: TraceViewer;
   readonly kernel_stats: KernelStats;
   readonly op_profile: OpProfile;
   readonly hlo_stats: HloStats;
   readonly roofline_model: RooflineModel;
   readonly memory_profile: MemoryProfile;
+  readonly inference_profile: InferenceProfile;
 }

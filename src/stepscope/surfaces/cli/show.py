@@ -114,7 +114,7 @@ def tool_command(tool: Tool) -> Callable[..., None]:
 
 def _parameter(option: Option) -> inspect.Parameter:
     """A tool's option as a flag. Values stay text: the registry's parser is the only one."""
-    flag = "--" + option.name.replace("_", "-")
+    flag = "--" + option.name.rstrip("_").replace("_", "-")
     default = (
         f" [default: {_flag_text(option.default)}]" if option.default not in (None, "") else ""
     )

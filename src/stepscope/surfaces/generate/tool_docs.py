@@ -80,7 +80,7 @@ def _options(options: tuple[Option, ...]) -> list[str]:
         values = ", ".join(f"`{choice}`" for choice in option.choices) or python_type(
             option.type
         ).replace("|", "or")
-        flag = option.name.replace("_", "-")
+        flag = option.name.rstrip("_").replace("_", "-")
         lines.append(
             f"| `{option.name}` (`--{flag}`) | {values} | {_plain(option.default)} | "
             f"{option.help} |"

@@ -90,14 +90,11 @@ def range_totals(
         timeline: The session.
         begin_ps: On the axis.
         end_ps: Likewise.
-        tracks: Which tracks; by default those where work was recorded, because steps, scopes and
-            framework ops tell of the same time again.
+        tracks: Which tracks. By default all; names are then counted only where work was
+            recorded, because steps, scopes and framework ops tell of the same time again.
     """
-    if tracks is None:
-        chosen = [track for track in timeline.tracks if track.kind not in RETOLD]
-    else:
-        chosen = [timeline.tracks[i] for i in tracks]
-    chosen = [track for track in chosen if track.counter is None]
+    ids = range(len(timeline.tracks)) if tracks is None else tracks
+    chosen = [timeline.tracks[i] for i in ids if timeline.tracks[i].counter is None]
     timeline.build_all(chosen)
     parts = [(track, _part(timeline, track, begin_ps, end_ps)) for track in chosen]
     used = [(track, part) for track, part in parts if len(part.event)]
@@ -106,7 +103,10 @@ def range_totals(
         begin_ps=begin_ps,
         end_ps=end_ps,
         tracks=tuple(TrackTotals(t.id, len(p.event), p.busy_ps) for t, p in used),
-        names=_by_name([part for _, part in used], len(timeline.names)),
+        names=_by_name(
+            [part for track, part in used if tracks is not None or track.kind not in RETOLD],
+            len(timeline.names),
+        ),
         launch_delay_ps=delay,
         launch_gap_ps=gap,
     )

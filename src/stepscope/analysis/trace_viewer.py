@@ -1,0 +1,380 @@
+"""Trace viewer: what ran when, on which track; top names, matches and launch delays of a range.
+
+The page draws tiles (``docs/timeline-format.md``); this answer is the same timeline in tables.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from math import nan
+from typing import Annotated, Any, Literal
+
+import numpy as np
+
+from stepscope.columns.space import I64
+from stepscope.errors import UsageError
+from stepscope.registry import Help, Need, Tool
+from stepscope.result import Column, Result, Row, Table, ms, us
+from stepscope.tables.profile import Profile
+from stepscope.tables.timeline import CATEGORIES, Timeline, Track, timeline
+from stepscope.tables.timeline.ranges import RangeTotals, events_in, range_totals
+from stepscope.tables.timeline.search import search
+
+_TIME = re.compile(r"\s*(-?[0-9][0-9_]*(?:\.[0-9]*)?|-?\.[0-9]+)\s*(s|ms|us|µs|ns|ps)?\s*")
+_PS = {"s": 10**12, "ms": 10**9, "us": 10**6, "µs": 10**6, "ns": 10**3, "ps": 1}
+
+
+class NameRow(Row):
+    """All events of one name in the range."""
+
+    name: Annotated[str, Column("Name", kind="name")]
+    category: Annotated[str, Column("Category", kind="category")]
+    count: Annotated[int, Column("Events", kind="count", help="Events that touch the range.")]
+    total_time_us: Annotated[
+        float, Column("Total time", unit="µs", kind="time", help="Clipped to the range.")
+    ]
+    self_time_us: Annotated[
+        float,
+        Column(
+            "Self time",
+            unit="µs",
+            kind="time",
+            sort="desc",
+            help="Without the events nested in them on their track.",
+        ),
+    ]
+    avg_time_us: Annotated[float, Column("Average time", unit="µs", kind="time")]
+    max_time_us: Annotated[float, Column("Longest", unit="µs", kind="time")]
+    longest_event: Annotated[int, Column("Longest event", kind="number", hidden=True)]
+
+
+class TrackRow(Row):
+    """One track of the timeline and what ran on it in the range."""
+
+    track: Annotated[int, Column("Id", kind="number")]
+    host: Annotated[str, Column("Host", kind="category")]
+    section: Annotated[str, Column("Section", kind="category")]
+    name: Annotated[str, Column("Track", kind="name")]
+    kind: Annotated[str, Column("Kind", kind="category")]
+    derived: Annotated[bool, Column("Derived", kind="flag", help="Not in the file.", hidden=True)]
+    depth: Annotated[int, Column("Depth", kind="count", help="Lanes: how deep its events nest.")]
+    events: Annotated[int, Column("Events", kind="count", help="Events that touch the range.")]
+    busy_ms: Annotated[float, Column("Busy", unit="ms", kind="time")]
+    busy_frac: Annotated[float, Column("Busy share", unit="%", kind="ratio")]
+    idle_frac: Annotated[float, Column("Idle share", unit="%", kind="ratio")]
+
+
+class EventRow(Row):
+    """One event."""
+
+    event: Annotated[int, Column("Id", kind="number")]
+    host: Annotated[str, Column("Host", kind="category")]
+    section: Annotated[str, Column("Section", kind="category")]
+    track: Annotated[str, Column("Track", kind="category")]
+    name: Annotated[str, Column("Name", kind="name")]
+    start_ms: Annotated[float, Column("Start", unit="ms", kind="time", sort="asc")]
+    duration_us: Annotated[float, Column("Duration", unit="µs", kind="time")]
+
+
+class CounterRow(Row):
+    """One counter over the whole trace."""
+
+    host: Annotated[str, Column("Host", kind="category")]
+    section: Annotated[str, Column("Section", kind="category")]
+    name: Annotated[str, Column("Counter", kind="name")]
+    unit: Annotated[str, Column("Unit", kind="category")]
+    samples: Annotated[int, Column("Samples", kind="count")]
+    least: Annotated[float, Column("Least", kind="number")]
+    most: Annotated[float, Column("Most", kind="number", sort="desc")]
+    last: Annotated[float, Column("Last", kind="number")]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Options of trace_viewer."""
+
+    from_: Annotated[
+        str, Help("Begin of the range: 1.5s, 20ms, 7us, or a number of ms; the trace's begin.")
+    ] = ""
+    to: Annotated[str, Help("End of the range, likewise; the trace's end.")] = ""
+    track: Annotated[str, Help("Only tracks whose section or name contains this text.")] = ""
+    find: Annotated[str, Help("List the events whose name (or stat) matches this text.")] = ""
+    mode: Annotated[Literal["substring", "regex"], Help("How to read the text to find.")] = (
+        "substring"
+    )
+    stat: Annotated[str, Help("Look for the text in the values of this stat, not in names.")] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The stretch of time that the numbers are about, on the session's axis."""
+
+    from_ms: float
+    to_ms: float
+    duration_ms: float
+    events: int
+    distinct_names: int
+
+
+@dataclass(frozen=True, slots=True)
+class Launches:
+    """Host calls that launched device work in the range.
+
+    Attributes:
+        count: How many have their kernel or copy.
+        delay_mean_us, delay_median_us, delay_p95_us, delay_max_us: From the begin of the call to
+            the begin of the work.
+        gap_median_us: From the end of the call to the begin of the work; negative when the work
+            began first.
+    """
+
+    count: int
+    delay_mean_us: float
+    delay_median_us: float
+    delay_p95_us: float
+    delay_max_us: float
+    gap_median_us: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class TraceViewer(Result):
+    """What ran when, on every thread and device: tracks, top events, matches, launch delays.
+
+    Attributes:
+        names: What ran in the range, by self time. Without ``track`` it leaves out tracks that
+            tell the same time again (steps, scopes, framework ops …).
+        tracks: Every track and how busy it was in the range.
+        events: The matches of ``find``; without it the events of the range where one is given.
+        counters: What counters and allocators reported.
+        range: The range.
+        launches: How long device work waited behind its launch.
+        aligned_by: "clock", or "first event" when the hosts' clocks do not fit together.
+    """
+
+    tool = "trace_viewer"
+    names: Table[NameRow]
+    tracks: Table[TrackRow]
+    events: Table[EventRow]
+    counters: Table[CounterRow]
+    range: Range
+    launches: Launches
+    aligned_by: str
+
+
+def trace_viewer(profile: Profile, options: Options = Options()) -> TraceViewer:
+    """The timeline of a session in tables."""
+    line = timeline(profile)
+    begin, end = _range(line, options)
+    chosen = _chosen(line, options.track)
+    only = [track.id for track in chosen] if options.track else None
+    totals = range_totals(line, begin, end, only)
+    return TraceViewer(
+        names=_names(line, totals),
+        tracks=_tracks(line, chosen, totals),
+        events=_events(line, chosen, begin, end, options),
+        counters=_counters(line, chosen),
+        range=Range(
+            from_ms=ms(begin),
+            to_ms=ms(end),
+            duration_ms=ms(end - begin),
+            events=int(totals.names.count.sum()),
+            distinct_names=len(totals.names),
+        ),
+        launches=_launches(totals.launch_delay_ps, totals.launch_gap_ps),
+        aligned_by=line.axis.aligned_by,
+    )
+
+
+def _range(line: Timeline, options: Options) -> tuple[int, int]:
+    first, last = line.span()
+    begin = _time(options.from_, "from") if options.from_ else first
+    end = _time(options.to, "to") if options.to else max(last, first + 1)
+    if end <= begin:
+        raise UsageError(
+            f"trace_viewer: the range from {ms(begin):g} ms to {ms(end):g} ms is empty.",
+            mend=f"The trace lasts from {ms(first):g} ms to {ms(last):g} ms.",
+        )
+    return begin, end
+
+
+def _time(text: str, option: str) -> int:
+    """A time in ps from text; a plain number is in ms."""
+    match = _TIME.fullmatch(text)
+    if match is None:
+        raise UsageError(
+            f"trace_viewer: {option} cannot be {text!r}.", mend="Say 1.5s, 20ms, 7us or a number."
+        )
+    found = round(float(match[1].replace("_", "")) * _PS[match[2] or "ms"])
+    if abs(found) >= 1 << 61:
+        raise UsageError(f"trace_viewer: {option} is beyond any trace.", mend="Say less.")
+    return found
+
+
+def _chosen(line: Timeline, text: str) -> list[Track]:
+    low = text.lower()
+    found = [
+        track
+        for track in line.tracks
+        if low in track.name.lower() or low in line.sections[track.section].name.lower()
+    ]
+    if not found:
+        sections = ", ".join(dict.fromkeys(section.name for section in line.sections))
+        raise UsageError(
+            f"trace_viewer: no track or section contains {text!r}.", mend=f"Sections: {sections}."
+        )
+    return found
+
+
+def _names(line: Timeline, totals: RangeTotals) -> Table[NameRow]:
+    found = totals.names
+    example = [line.track_of(event) for event in found.example.tolist()]
+    category = [CATEGORIES[t.labels.category[t.code[index]]] for t, index in example]
+    return Table(
+        NameRow,
+        {
+            "name": [line.names[name] for name in found.name.tolist()],
+            "category": category,
+            "count": found.count,
+            "total_time_us": found.total_ps / 1e6,
+            "self_time_us": found.self_ps / 1e6,
+            "avg_time_us": found.total_ps / 1e6 / np.maximum(found.count, 1),
+            "max_time_us": found.longest_ps / 1e6,
+            "longest_event": found.example,
+        },
+    )
+
+
+def _tracks(line: Timeline, chosen: list[Track], totals: RangeTotals) -> Table[TrackRow]:
+    shown = [track for track in chosen if track.counter is None]
+    by_track = {one.track: one for one in totals.tracks}
+    length = totals.end_ps - totals.begin_ps
+    busy = [by_track[t.id].busy_ps if t.id in by_track else 0 for t in shown]
+    return Table(
+        TrackRow,
+        {
+            "track": [track.id for track in shown],
+            **_where(line, shown),
+            "name": [track.name for track in shown],
+            "kind": [track.kind for track in shown],
+            "derived": [track.derived for track in shown],
+            "depth": [line.pyramid(track).lanes for track in shown],
+            "events": [by_track[t.id].events if t.id in by_track else 0 for t in shown],
+            "busy_ms": [ms(time) for time in busy],
+            "busy_frac": [time / length for time in busy],
+            "idle_frac": [1 - time / length for time in busy],
+        },
+    )
+
+
+def _where(line: Timeline, tracks: list[Track]) -> dict[str, list[str]]:
+    return {
+        "host": [line.profile.hosts[track.host].name for track in tracks],
+        "section": [line.sections[track.section].name for track in tracks],
+    }
+
+
+def _events(
+    line: Timeline, chosen: list[Track], begin_ps: int, end_ps: int, options: Options
+) -> Table[EventRow]:
+    """Matches, or the range's events, by start."""
+    shown = [track for track in chosen if track.counter is None]
+    parts: list[tuple[Track, I64]] = []
+    if options.find:
+        try:
+            hits = search(
+                line,
+                options.find,
+                mode=options.mode,
+                stat=options.stat,
+                tracks=[track.id for track in shown],
+            )
+        except re.error as error:
+            raise UsageError(
+                f"trace_viewer: {options.find!r} is no regular expression.",
+                why=str(error),
+                mend="Escape its special characters, or drop --mode regex.",
+            ) from error
+        for one in hits.tracks:
+            track = line.tracks[one.track]
+            index = one.event - track.first_event
+            stop = one.begin_ps + np.maximum(track.duration_ps[index], 0)
+            inside = (one.begin_ps < end_ps) & ((stop > begin_ps) | (one.begin_ps >= begin_ps))
+            parts.append((track, index[inside]))
+    elif options.from_ or options.to:
+        parts = [(track, events_in(line, track, begin_ps, end_ps)) for track in shown]
+    return _event_table(line, [(track, index) for track, index in parts if len(index)])
+
+
+def _event_table(line: Timeline, parts: list[tuple[Track, I64]]) -> Table[EventRow]:
+    if not parts:
+        return Table.empty(EventRow)
+    tracks, sizes = [track for track, _ in parts], [len(index) for _, index in parts]
+    shifts = [line.axis.shift_ps[track.host] for track in tracks]
+    start = np.concatenate(
+        [t.start_ps[index] + shift for (t, index), shift in zip(parts, shifts, strict=True)]
+    )
+    order = np.argsort(start, kind="stable")
+    of = np.repeat(np.arange(len(parts)), sizes)[order].tolist()
+    name = np.concatenate([t.labels.name[t.code[index]] for t, index in parts])[order]
+    where = _where(line, tracks)
+    columns: dict[str, Any] = {
+        "event": np.concatenate([t.first_event + index for t, index in parts])[order],
+        "host": [where["host"][i] for i in of],
+        "section": [where["section"][i] for i in of],
+        "track": [tracks[i].name for i in of],
+        "name": [line.names[i] for i in name.tolist()],
+        "start_ms": start[order] / 1e9,
+        "duration_us": np.concatenate(
+            [np.maximum(t.duration_ps[index], 0) for t, index in parts]
+        )[order] / 1e6,
+    }  # fmt: skip
+    return Table(EventRow, columns)
+
+
+def _counters(line: Timeline, chosen: list[Track]) -> Table[CounterRow]:
+    shown = [(t, t.counter) for t in chosen if t.counter is not None and len(t.counter.time_ps)]
+    return Table(
+        CounterRow,
+        {
+            **_where(line, [track for track, _ in shown]),
+            "name": [track.name for track, _ in shown],
+            "unit": [counter.unit for _, counter in shown],
+            "samples": [len(counter.time_ps) for _, counter in shown],
+            "least": [float(counter.value.min()) for _, counter in shown],
+            "most": [float(counter.value.max()) for _, counter in shown],
+            "last": [float(counter.value[-1]) for _, counter in shown],
+        },
+    )
+
+
+def _launches(delay: I64, gap: I64) -> Launches:
+    if not len(delay):
+        return Launches(0, nan, nan, nan, nan, nan)
+    return Launches(
+        count=len(delay),
+        delay_mean_us=us(delay.mean()),
+        delay_median_us=us(float(np.median(delay))),
+        delay_p95_us=us(float(np.quantile(delay, 0.95))),
+        delay_max_us=us(int(delay.max())),
+        gap_median_us=us(float(np.median(gap))),
+    )
+
+
+TOOL = Tool(
+    id="trace_viewer",
+    short="timeline",
+    title="Timeline",
+    group="Where time goes",
+    run=trace_viewer,
+    options=Options,
+    result=TraceViewer,
+    needs=(
+        Need(
+            met=lambda profile: any(len(host.space.events) for host in profile.hosts),
+            missing="The recording holds no events.",
+            record="Record while something runs: tf.profiler.experimental.start(logdir) or "
+            "jax.profiler.start_trace(logdir) around a few steps.",
+        ),
+    ),
+)
