@@ -11,6 +11,7 @@ import numpy as np
 from stepscope.columns import nest
 from stepscope.columns.space import I32, I64
 from stepscope.schema import names
+from stepscope.tables.distinct import distinct_rows
 from stepscope.tables.profile import Host
 
 # Deeper nesting than this is a cycle of a broken recording, or not worth naming.
@@ -52,13 +53,13 @@ def enclosing_names(host: Host, rows: I64) -> tuple[I32, list[str]]:
 
 
 def _labels(function: I64, innermost: I64, known: list[str]) -> tuple[I32, list[str]]:
-    pairs, codes = np.unique(np.stack([function, innermost]), axis=1, return_inverse=True)
+    first, codes = distinct_rows((function, innermost))
     texts = {"": 0}
     lut = []
-    for pair in pairs.T.tolist():
+    for pair in zip(function[first].tolist(), innermost[first].tolist(), strict=True):
         words = dict.fromkeys(known[code] for code in pair if code >= 0)
         lut.append(texts.setdefault(", ".join(words), len(texts)))
-    return np.asarray(lut, dtype=np.int32)[codes.ravel()], list(texts)
+    return np.asarray(lut, dtype=np.int32)[codes], list(texts)
 
 
 def _is_memory(name: str) -> bool:

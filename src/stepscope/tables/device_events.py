@@ -17,6 +17,7 @@ from stepscope.columns import nest
 from stepscope.columns.space import I32, I64, U8, Bool
 from stepscope.schema import names
 from stepscope.tables import kernel_names
+from stepscope.tables.distinct import distinct_rows
 from stepscope.tables.hlo import HloModules, hlo_modules
 from stepscope.tables.host_events import Work, timed_events
 from stepscope.tables.host_ops import hlo_framework_op
@@ -192,19 +193,17 @@ def _sources(host: Host, rows: I64, device: I32, correlation: I64) -> tuple[list
     text_names = (names.TF_OP, names.ANNOTATION, names.HLO_OP, names.XLA_OP_NAME, names.SHAPE)
     texts = [stats.texts(name) for name in text_names]
     launch_names, launch_of = _launches(host, correlation)
-    keys = np.stack(
-        [
-            space.events.metadata[rows].astype(np.int64),
-            *(text.at(rows) for text in texts),
-            stats.ints(names.PROGRAM_ID).at(rows, 0),
-            launch_of,
-        ]
+    keys = (
+        space.events.metadata[rows].astype(np.int64),
+        *(text.at(rows) for text in texts),
+        stats.ints(names.PROGRAM_ID).at(rows, 0),
+        launch_of,
     )
-    distinct, source_of = np.unique(keys, axis=1, return_inverse=True)
+    first, source_of = distinct_rows(keys)
     tf_ops, categories = (metadata_texts(host, name) for name in (names.TF_OP, names.HLO_CATEGORY))
     programs = metadata_ints(host, names.PROGRAM_ID)
     sources = []
-    for meta, *codes, program, launch in distinct.T.tolist():
+    for meta, *codes, program, launch in np.stack(keys)[:, first].T.tolist():
         words = [t.texts[c] if c >= 0 else "" for t, c in zip(texts, codes, strict=True)]
         name, label = space.event_metadata.name[meta], space.event_metadata.display_name[meta]
         plane = kinds[space.event_metadata.plane[meta]]

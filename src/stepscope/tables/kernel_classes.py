@@ -190,14 +190,16 @@ _NUMBER = re.compile(r"_\d+$")
 CLASSES: Final = tuple(dict.fromkeys([*(rule.kernel_class for rule in RULES), OTHER]))
 
 
-@lru_cache(maxsize=100_000)
 def kernel_class(name: str, op_name: str = "") -> str:
     """The class of a kernel, ``OTHER`` when neither its name nor its op tells."""
-    for rule in RULES:
-        if rule.regex.search(name):
-            return rule.kernel_class
-    leaf = _NUMBER.sub("", op_name.rpartition("/")[2])
-    for rule in OP_RULES:
-        if leaf and rule.regex.search(leaf):
-            return rule.kernel_class
-    return OTHER
+    return _first(RULES, name) or _first(OP_RULES, _NUMBER.sub("", _leaf(op_name))) or OTHER
+
+
+@lru_cache(maxsize=100_000)
+def _first(rules: tuple[KernelRule, ...], text: str) -> str:
+    """The class of the first rule that matches, "" when none does."""
+    return next((rule.kernel_class for rule in rules if text and rule.regex.search(text)), "")
+
+
+def _leaf(op_name: str) -> str:
+    return op_name.rpartition("/")[2]

@@ -14,6 +14,7 @@ import numpy as np
 from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
 from stepscope.tables.device_events import DeviceEvents, device_events
+from stepscope.tables.distinct import packed
 from stepscope.tables.kernel_launch import UNKNOWN_LAUNCH, KernelLaunch, parse_kernel_details
 from stepscope.tables.op_name import OpCategory, OpName
 from stepscope.tables.planes import PlaneKind, planes
@@ -85,7 +86,7 @@ def host_kernels(host: Host) -> tuple[DeviceKernel, ...]:
         found.op[chosen].astype(np.int64),
         found.device[chosen].astype(np.int64),
     )
-    first, times = _aggregate(_one_key(keys), found.duration_ps[chosen])
+    first, times = _aggregate(packed(keys), found.duration_ps[chosen])
     rows = []
     for place, total in zip(first.tolist(), times, strict=True):
         metadata, detail, op, device = (int(key[place]) for key in keys)
@@ -125,21 +126,6 @@ def _is_kernel(host: Host, found: DeviceEvents) -> Bool:
     copied = stats.texts(names.MEMCPY_DETAILS).at(found.rows) >= 0
     chosen: Bool = is_gpu[found.device] & (launched | (found.is_kernel & ~copied))
     return chosen
-
-
-def _one_key(keys: tuple[I64, ...]) -> I64:
-    """One integer per row, equal exactly where all keys are equal."""
-    combined = np.zeros(len(keys[0]), dtype=np.int64)
-    bound = 1
-    for key in keys:
-        low = int(key.min())
-        size = int(key.max()) - low + 1
-        if bound * size >= 1 << 62:
-            distinct, combined = np.unique(combined, return_inverse=True)
-            bound = len(distinct)
-        combined = combined * size + (key - low)
-        bound *= size
-    return combined
 
 
 def _aggregate(key: I64, duration: I64) -> tuple[I64, list[Times]]:

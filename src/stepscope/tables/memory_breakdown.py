@@ -14,6 +14,7 @@ import numpy as np
 
 from stepscope.columns.space import I64
 from stepscope.tables.allocations import UNKNOWN, Allocations, alive_at, freed_later
+from stepscope.tables.distinct import distinct_rows
 from stepscope.tables.sums import sum_by_key
 
 # Where bytes come from, and how they are called where there is no op to name.
@@ -84,10 +85,9 @@ def _recorded(found: Allocations, alive: I64) -> list[Holding]:
     if len(alive) == 0:
         return []
     labels = (found.op, found.region, found.data_type, found.shape, found.context)
-    keys = np.stack([label.codes[alive] for label in labels])
-    distinct, group = np.unique(keys, axis=1, return_inverse=True)
-    group = group.ravel()
-    count = distinct.shape[1]
+    keys = [label.codes[alive] for label in labels]
+    first, group = distinct_rows(keys)
+    count = len(first)
     kept = found.next_here[alive] == UNKNOWN
     blocks = np.bincount(group, minlength=count)
     allocated = sum_by_key(group, np.maximum(found.allocated_bytes[alive], 0), count)
@@ -96,7 +96,7 @@ def _recorded(found: Allocations, alive: I64) -> list[Holding]:
         group, np.where(kept, np.maximum(found.allocated_bytes[alive], 0), 0), count
     )
     # `alive` is in time order, so the first of each group is its oldest.
-    oldest = found.time_ps[alive][np.unique(group, return_index=True)[1]]
+    oldest = found.time_ps[alive][first]
     return [
         Holding(
             op=found.op.texts[codes[0]],
@@ -111,5 +111,5 @@ def _recorded(found: Allocations, alive: I64) -> list[Holding]:
             kept_bytes=int(kept_bytes[i]),
             first_ps=int(oldest[i]),
         )
-        for i, codes in enumerate(distinct.T.tolist())
+        for i, codes in enumerate(np.stack(keys)[:, first].T.tolist())
     ]

@@ -11,6 +11,7 @@ from stepscope.columns import union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
 from stepscope.tables.device_events import DeviceEvents, device_events
+from stepscope.tables.distinct import distinct_rows
 from stepscope.tables.event_names import name_codes
 from stepscope.tables.host_ops import HostOps, host_ops
 from stepscope.tables.profile import Host, derived
@@ -127,11 +128,12 @@ def _device_counts(host: Host, found: DeviceEvents, size: int) -> tuple[I64, I64
     if len(found) == 0:
         return occurrences, executions
     kernel = name_codes(host)[host.space.events.metadata[found.rows]].astype(np.int64)
-    keys = np.stack([found.op.astype(np.int64), found.program, found.unit, kernel])
-    distinct, counts = np.unique(keys, axis=1, return_counts=True)
+    keys = (found.op.astype(np.int64), found.program, found.unit, kernel)
+    first, code = distinct_rows(keys)
+    counts = np.bincount(code)
     per_program: dict[tuple[int, int], int] = {}
     for (op, program, _unit, _kernel), count in zip(
-        distinct.T.tolist(), counts.tolist(), strict=True
+        np.stack(keys)[:, first].T.tolist(), counts.tolist(), strict=True
     ):
         per_program[op, program] = max(per_program.get((op, program), 0), count)
     for (op, _program), count in per_program.items():

@@ -8,10 +8,11 @@ both ends with the same context id, which is how a request finds the batch that 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from stepscope.columns import nest, stats_by_name, union_spans
+from stepscope.columns import StatColumn, nest, stats_by_name, union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
 from stepscope.tables.device_events import device_events
@@ -142,7 +143,6 @@ class _Events:
     def __init__(self, host: Host) -> None:
         self.host = host
         self.events = host.space.events
-        self.columns = stats_by_name(host.space, _STATS)
         self.is_request = self._named(names.REQUEST_EVENTS)
         self.is_batch = self._named(names.BATCH_EVENTS)
         lines = np.zeros(max(len(host.space.lines), 1), dtype=bool)
@@ -150,6 +150,11 @@ class _Events:
         on_thread = lines[host.space.event_line]
         self.is_request &= on_thread
         self.is_batch &= on_thread
+
+    @cached_property
+    def columns(self) -> dict[str, StatColumn]:
+        """The stats, read only where there is a server."""
+        return stats_by_name(self.host.space, _STATS)
 
     def _named(self, wanted: tuple[str, ...]) -> Bool:
         per_name = np.asarray(
