@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
 import subprocess
 import sys
@@ -35,9 +36,10 @@ WANTED_DECODE = 8e6
 def main() -> int:
     """Measure, print the table, keep the numbers."""
     arguments = parse()
+    where = machine()
     recordings = prepare(FOLDER)
     incumbent = None if arguments.ours_only else find_incumbent()
-    report = Report(source=recordings.source, machine=machine(), large_times=LARGE_TIMES)
+    report = Report(source=recordings.source, machine=where, large_times=LARGE_TIMES)
     report.decode = decode_alone(recordings.base)
     sizes = [("base", recordings.base)]
     if not arguments.small_only:
@@ -114,8 +116,13 @@ def decode_alone(recording: Path) -> tuple[int, float]:
 
 
 def machine() -> dict[str, Any]:
-    """Where the numbers are from."""
-    return {"python": platform.python_version(), "system": platform.platform()}
+    """Where the numbers are from, and what else was going on there."""
+    return {
+        "python": platform.python_version(),
+        "system": platform.platform(),
+        "cores": os.cpu_count() or 1,
+        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0,
+    }
 
 
 def say(text: str) -> None:

@@ -1,4 +1,4 @@
-"""One cold process: its wall time and the most memory it held.
+"""One cold process: its wall time, its processor time and the most memory it held.
 
 The measuring process must stay small: Linux counts a child's memory from what its parent held
 when it was started, so nothing heavy is imported here.
@@ -18,9 +18,10 @@ from statistics import median
 
 @dataclass(frozen=True)
 class Run:
-    """What one process took."""
+    """What one process took; processor time is over all its threads."""
 
     wall_s: float
+    cpu_s: float
     peak_mb: float
 
 
@@ -46,9 +47,13 @@ def measure(command: Sequence[str], log: Path, env: Mapping[str, str] | None = N
         tail = log.read_text("utf-8", "replace")[-2000:]
         raise ProcessFailed(f"{' '.join(command[:4])} … ended with {child.returncode}\n{tail}")
     unit = 1 if sys.platform == "darwin" else 1024  # ru_maxrss is bytes there, kB elsewhere
-    return Run(wall_s, usage.ru_maxrss * unit / 1e6)
+    return Run(wall_s, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * unit / 1e6)
 
 
 def middle(runs: Sequence[Run]) -> Run:
-    """The median time and the median peak of several runs."""
-    return Run(median(run.wall_s for run in runs), median(run.peak_mb for run in runs))
+    """The medians of several runs."""
+    return Run(
+        median(run.wall_s for run in runs),
+        median(run.cpu_s for run in runs),
+        median(run.peak_mb for run in runs),
+    )

@@ -7,6 +7,8 @@ from typing import Any
 
 from bench.measure import Run
 
+BUSY_LOAD = 0.7  # of one core, before anything of ours runs
+
 
 @dataclass(frozen=True)
 class Case:
@@ -36,7 +38,7 @@ class Case:
         cells = [self.tool, f"{self.megabytes:.0f} MB", f"{self.ours.wall_s:.2f} s"]
         if self.theirs is None:
             reason = self.failure or "not measured"
-            return [*cells, "–", reason, "", f"{self.ours.peak_mb:.0f} MB", "–", "", ""]
+            return [*cells, "–", reason, "", "–", f"{self.ours.peak_mb:.0f} MB", "–", "", ""]
         faster = self.theirs.wall_s / self.ours.wall_s
         memory = self.ours.peak_mb / self.theirs.peak_mb
         return [
@@ -44,6 +46,7 @@ class Case:
             f"{self.theirs.wall_s:.1f} s",
             f"{faster:.1f}×",
             _verdict(faster >= self.wanted_faster, f"≥ {self.wanted_faster:.0f}×"),
+            f"{self.theirs.cpu_s / self.ours.cpu_s:.1f}×",
             f"{self.ours.peak_mb:.0f} MB",
             f"{self.theirs.peak_mb:.0f} MB",
             f"{memory:.2f}",
@@ -67,13 +70,14 @@ class Report:
 
     def render(self, wanted_decode: float) -> str:
         """The report as text."""
-        head = ["tool", "file", "ours", "xprof", "faster", "wanted"]
+        head = ["tool", "file", "ours", "xprof", "faster", "wanted", "less CPU"]
         head += ["ours peak", "xprof peak", "share", "wanted"]
         events, seconds = self.decode
         rate = events / seconds
         lines = [
             f"{self.source}: {events:,} events; the large file is it {self.large_times} times",
             f"Python {self.machine['python']}, {self.machine['system']}",
+            *self.warning(),
             "",
             *_aligned([head, *(case.row() for case in self.cases)]),
             "",
@@ -82,6 +86,16 @@ class Report:
             *self.linearity(),
         ]
         return "\n".join(lines)
+
+    def warning(self) -> list[str]:
+        """A line when something else was running: wall times then say little."""
+        load, cores = self.machine["load"], self.machine["cores"]
+        if load < BUSY_LOAD:
+            return []
+        return [
+            f"BUSY: load {load:.1f} on {cores} cores before the first run; wall times are not to "
+            "be trusted, processor times and memory are"
+        ]
 
     def linearity(self) -> list[str]:
         """How time and memory grow from the base file to the large one, per tool."""
@@ -93,7 +107,8 @@ class Report:
                 continue
             lines.append(
                 f"{tool}, {self.large_times} times the events: ours takes "
-                f"{large.ours.wall_s / base.ours.wall_s:.1f} times the time and "
+                f"{large.ours.wall_s / base.ours.wall_s:.1f} times the time, "
+                f"{large.ours.cpu_s / base.ours.cpu_s:.1f} times the processor and "
                 f"{large.ours.peak_mb / base.ours.peak_mb:.1f} times the memory"
             )
         return lines
