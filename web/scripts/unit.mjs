@@ -35,5 +35,8 @@ await build({
 });
 const built = readdirSync(OUT).filter((name) => name.endsWith(".test.js"));
 const files = built.map((name) => relative(WEB, join(OUT, name)));
-const ran = spawnSync(process.execPath, ["--test", "--test-reporter=spec", ...files], { cwd: WEB, stdio: "inherit" });
+const ran = spawnSync(process.execPath, ["--test", "--test-reporter=spec", ...files], {
+  cwd: WEB,
+  stdio: "inherit",
+});
 process.exit(ran.status ?? 1);

@@ -81,7 +81,7 @@ const THEMES: readonly (readonly [Theme, string])[] = [
 function ThemeMenu() {
   return (
     <Popover label="Theme" align="right">
-      {(close) => (
+      {() => (
         <fieldset class="menu">
           <legend class="off-screen">Theme</legend>
           {THEMES.map(([id, label]) => (
@@ -90,10 +90,7 @@ function ThemeMenu() {
                 type="radio"
                 name="theme"
                 checked={theme.value === id}
-                onChange={() => {
-                  chooseTheme(id);
-                  close();
-                }}
+                onChange={() => chooseTheme(id)}
               />
               {label}
             </label>

@@ -1,0 +1,125 @@
+"""Pages in a real browser, served by the real server; every page is watched for misbehaviour."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, Request
+
+from stepscope.surfaces.http import Server, Settings
+from stepscope.surfaces.http.app import STATIC_FOLDER
+from tests.conftest import BROWSERS
+from tests.profiles import hostile_names, worked_example
+
+WAIT_MS = 20_000
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args() -> dict[str, Any]:
+    """The system's browser, headless, without what containers lack."""
+    path = next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    return {"executable_path": path, "args": ["--no-sandbox", "--disable-gpu"]}
+
+
+@pytest.fixture(scope="session")
+def browser_context_args() -> dict[str, Any]:
+    """The size of page that everything must be readable at."""
+    return {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"}
+
+
+@pytest.fixture(scope="session")
+def recordings(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A log directory: two GPU hosts, a CPU run, hostile names, and a file that is cut."""
+    root = tmp_path_factory.mktemp("logs")
+    runs = root / "plugins" / "profile"
+    files = {
+        "gpu/worker-0.xplane.pb": worked_example(gpu=True, steps=40),
+        "gpu/worker-1.xplane.pb": worked_example(gpu=True, steps=40),
+        "cpu/laptop.xplane.pb": worked_example(gpu=False, steps=600),
+        "hostile/<b>host.xplane.pb": hostile_names(),
+        "damaged/host.xplane.pb": worked_example(gpu=True)[:-400],
+        "gpu/empty.xplane.pb": b"",
+    }
+    for name, content in files.items():
+        path = runs / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return root
+
+
+@pytest.fixture(scope="session")
+def server(recordings: Path) -> Iterator[Server]:
+    """The server over all recordings."""
+    if not (STATIC_FOLDER / "index.html").is_file():
+        pytest.skip("the web files are not built: python dev.py web")
+    with Server(str(recordings), Settings(port=0)) as running:
+        yield running
+
+
+@dataclass
+class Watch:
+    """What a page did that no page may do."""
+
+    origin: str
+    complaints: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+    def on_request(self, request: Request) -> None:
+        """Note a request; another origin's is a complaint."""
+        self.requests.append(request.url)
+        if not request.url.startswith((self.origin, "blob:", "data:")):
+            self.complaints.append(f"request to {request.url}")
+
+
+_REPORT_VIOLATIONS = """
+document.addEventListener("securitypolicyviolation", (event) => {
+  console.error(`CSP: ${event.violatedDirective} blocked ${event.blockedURI}`);
+});
+"""
+
+
+@pytest.fixture
+def allowed_errors() -> list[str]:
+    """Parts of console errors that a test expects; a test appends its own."""
+    return []
+
+
+@pytest.fixture
+def watch(context: BrowserContext, server: Server, allowed_errors: list[str]) -> Iterator[Watch]:
+    """Fails the test when a page logs an error, breaks its policy or leaves its origin."""
+    found = Watch(origin=f"http://127.0.0.1:{server.port}/")
+    context.add_init_script(_REPORT_VIOLATIONS)
+    context.on("request", found.on_request)
+    context.on("weberror", lambda error: found.complaints.append(f"uncaught: {error.error}"))
+    context.on(
+        "console",
+        lambda message: (
+            found.complaints.append(message.text) if message.type in ("error", "warning") else None
+        ),
+    )
+    yield found
+    expected = tuple(allowed_errors)
+    left = [text for text in found.complaints if not any(part in text for part in expected)]
+    assert left == []
+
+
+Opener = Callable[[str], Page]
+
+
+@pytest.fixture
+def open_page(page: Page, server: Server, watch: Watch) -> Opener:
+    """Opens a hash of the pages, with the token, and waits until it shows what it has."""
+    page.set_default_timeout(WAIT_MS)
+    page.goto(server.url)
+
+    def opened(address: str) -> Page:
+        page.goto(f"http://127.0.0.1:{server.port}/{address}")
+        page.locator("main h1").first.wait_for()
+        return page
+
+    return opened

@@ -1,0 +1,150 @@
+"""Every page: loads, says what it must, behaves under the policy, and is accessible."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from stepscope.surfaces.http import Server, Settings
+from tests.e2e.browser.conftest import Opener, Watch
+from tests.profiles.ready import HOSTILE_NAMES
+
+ROOT = Path(__file__).resolve().parents[3]
+AXE = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
+
+PAGES = (
+    "#/overview?run=gpu",
+    "#/overview?run=cpu",
+    "#/op_stats?run=gpu",
+    "#/op_stats?run=cpu&group_by=type",
+    "#/about?run=gpu",
+    "#/no_such_page?run=gpu",
+)
+
+
+@pytest.mark.parametrize("address", PAGES)
+def test_a_page_shows_a_heading_and_keeps_to_its_origin(
+    open_page: Opener, watch: Watch, address: str
+) -> None:
+    page = open_page(address)
+    page.wait_for_load_state("networkidle")
+    assert page.locator("main h1").count() == 1
+    assert any("/api/v1/session" in url for url in watch.requests)
+
+
+def test_the_overview_answers_first(open_page: Opener) -> None:
+    page = open_page("#/overview?run=gpu")
+    figures = page.locator(".figures > div")
+    expect(figures).to_have_count(5)
+    assert "900 µs" in figures.nth(0).inner_text()
+    assert "20.0%" in figures.nth(3).inner_text(), "device busy 180 of 900 µs"
+    headings = page.locator("main h2").all_inner_texts()
+    assert headings[:4] == ["Average step", "Step times", "What to do", "This run"]
+
+
+def test_no_number_stands_without_a_unit(open_page: Opener) -> None:
+    page = open_page("#/overview?run=gpu")
+    for text in page.locator(".legend-value, .legend-share, .axis text").all_text_contents():
+        bare = re.fullmatch(r"[\d.,]+", text)
+        # Step numbers and the zero of an axis have none.
+        assert not bare or "." not in text, text
+
+
+def test_parts_of_the_average_step_sum_to_the_step(open_page: Opener) -> None:
+    page = open_page("#/overview?run=gpu")
+    shares = page.locator(".legend-share").all_inner_texts()
+    total = sum(float(share.strip("<%")) for share in shares)
+    assert total == pytest.approx(100, abs=0.2 * len(shares))
+
+
+def test_a_profile_without_accelerator_says_so(open_page: Opener) -> None:
+    page = open_page("#/overview?run=cpu")
+    expect(page.locator(".figures")).to_contain_text("no accelerator in this profile")
+    page = open_page("#/op_stats?run=cpu")
+    expect(page.locator(".side.absent")).to_contain_text("No op ran on an accelerator")
+
+
+def test_a_tool_without_data_is_listed_with_its_reason(open_page: Opener) -> None:
+    page = open_page("#/overview?run=cpu")
+    dimmed = page.locator(".nav a.unavailable")
+    if dimmed.count() == 0:
+        pytest.skip("every registered tool has something to show for a CPU profile")
+    assert "Nothing to show: " in (dimmed.first.get_attribute("title") or "")
+    dimmed.first.click()
+    expect(page.locator(".notice h3")).to_have_text("What to do")
+    expect(page.locator(".remedy")).not_to_be_empty()
+
+
+def test_a_damaged_file_says_where_and_what_still_holds(open_page: Opener) -> None:
+    page = open_page("#/overview?run=damaged")
+    expect(page.locator(".completeness .mark")).to_have_text("damaged")
+    expect(page.locator(".completeness")).to_contain_text("byte")
+    page = open_page("#/about?run=damaged")
+    rows = page.locator(".plain-table tr")
+    expect(rows.filter(has_text="damaged/host.xplane.pb")).to_contain_text("opened in part")
+    expect(rows.filter(has_text="gpu/empty.xplane.pb").locator("td").last).not_to_be_empty()
+
+
+def test_names_are_text_and_nothing_else(open_page: Opener, page: Page) -> None:
+    def rename(route: Route) -> None:
+        body = route.fetch().json()
+        for field in ("operation", "type"):
+            cells = body["ops"]["columns"][field]
+            cells[:] = [HOSTILE_NAMES[i % len(HOSTILE_NAMES)] for i in range(len(cells))]
+        route.fulfill(json=body)
+
+    # Which of these names count as ops is not the question here; how any name is drawn is.
+    page.route("**/api/v1/tool/framework_op_stats*", rename)
+    open_page("#/op_stats?run=gpu")
+    expect(page.locator(".grid")).to_contain_text("<script>alert(1)</script>")
+    assert page.locator("main script, main img").count() == 0
+    shown = page.locator("main").inner_text()
+    assert "\u202e" not in shown and "\x1b" not in shown
+    open_page("#/overview?run=hostile")
+    expect(page.locator(".header")).to_contain_text("<b>host")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("address", PAGES)
+def test_axe_finds_nothing(page: Page, open_page: Opener, address: str, scheme: str) -> None:
+    if not AXE.is_file():
+        pytest.skip("axe-core is not installed: npm ci in web/")
+    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+    open_page(address)
+    page.wait_for_load_state("networkidle")
+    # Through the debugger, so that the page's own policy stays in force.
+    session = page.context.new_cdp_session(page)
+    source = AXE.read_text(encoding="utf-8")
+    session.send("Runtime.evaluate", {"expression": source})
+    answer = session.send(
+        "Runtime.evaluate",
+        {
+            "expression": "axe.run().then((r) => JSON.stringify(r.violations.map((v) => "
+            "`${v.id}: ${v.nodes.map((n) => n.target.join(' ')).join(', ')}`)))",
+            "awaitPromise": True,
+            "returnByValue": True,
+        },
+    )
+    assert answer["result"]["value"] == "[]"
+
+
+def test_pages_work_below_a_path_prefix(page: Page, recordings: Path, server: Server) -> None:
+    with Server(str(recordings), Settings(port=0, prefix="/some/where")) as below:
+        strays: list[str] = []
+        page.on(
+            "request",
+            lambda request: (
+                strays.append(request.url) if "/some/where" not in request.url else None
+            ),
+        )
+        page.goto(below.url)
+        page.locator(".figures").wait_for(timeout=20_000)
+        assert strays == []
+
+
+def test_without_the_token_the_page_explains(page: Page, server: Server) -> None:
+    page.goto(f"http://127.0.0.1:{server.port}/")
+    expect(page.locator("body")).to_contain_text(re.compile("token|address", re.IGNORECASE))
