@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, get_args, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from typer.models import ArgumentInfo, OptionInfo
 
@@ -73,7 +73,7 @@ def flags_of(command: Callable[..., None]) -> list[Flag]:
     hints = get_type_hints(command, include_extras=True)
     found = []
     for name, parameter in inspect.signature(command).parameters.items():
-        python_type, info = get_args(hints[name])
+        python_type, info = _annotated(hints[name])
         help_text, metavar = str(info.help or ""), str(info.metavar or name.upper())
         spellings = tuple(_spellings(info)) if isinstance(info, OptionInfo) else ()
         found.append(
@@ -82,6 +82,14 @@ def flags_of(command: Callable[..., None]) -> list[Flag]:
             )
         )
     return found
+
+
+def _annotated(hint: Any) -> tuple[Any, OptionInfo | ArgumentInfo]:
+    """The type and note of an annotation; Python 3.10 wraps it in Optional for a default of None."""
+    if get_origin(hint) is not Annotated:
+        hint = next(inner for inner in get_args(hint) if get_origin(inner) is Annotated)
+    python_type, info = get_args(hint)
+    return python_type, info
 
 
 def _spellings(info: OptionInfo | ArgumentInfo) -> Iterator[str]:
