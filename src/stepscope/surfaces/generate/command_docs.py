@@ -85,7 +85,7 @@ def flags_of(command: Callable[..., None]) -> list[Flag]:
 
 
 def _annotated(hint: Any) -> tuple[Any, OptionInfo | ArgumentInfo]:
-    """The type and note of an annotation; Python 3.10 wraps it in Optional for a default of None."""
+    """The type and note of an annotation; Python 3.10 wraps it for a default of None."""
     if get_origin(hint) is not Annotated:
         hint = next(inner for inner in get_args(hint) if get_origin(inner) is Annotated)
     python_type, info = get_args(hint)
