@@ -11,6 +11,7 @@ from stepscope.analysis import (
     memory_profile,
     op_profile,
     overview_page,
+    pod_viewer,
     roofline_model,
     tf_data_bottleneck_analysis,
     trace_viewer,
@@ -29,5 +30,6 @@ TOOLS: tuple[Tool, ...] = (
     hlo_stats.TOOL,
     roofline_model.TOOL,
     memory_profile.TOOL,
+    pod_viewer.TOOL,
     inference_profile.TOOL,
 )

@@ -28,7 +28,7 @@ from stepscope.tables.input_ops import (
 )
 from stepscope.tables.profile import Profile
 from stepscope.tables.session_steps import SessionSteps, session_steps
-from stepscope.tables.steps import steps
+from stepscope.tables.steps import steps, sum_parts
 
 Verdict = Literal["highly_input_bound", "moderately_input_bound", "not_input_bound", "unknown"]
 # Parts of a step that are waiting for input, and the categories the chart stacks.
@@ -220,13 +220,9 @@ def verdict_of(input_frac: float | None) -> Verdict:
     return "moderately_input_bound" if input_frac >= limits.INPUT_SOME_FRAC else "not_input_bound"
 
 
-def _sum_parts(parts_ps: dict[str, I64], parts: tuple[str, ...]) -> I64:
-    total: I64 = np.stack([parts_ps[part] for part in parts]).sum(axis=0)
-    return total
-
-
 def _wait_ps(found: SessionSteps) -> I64:
-    return _sum_parts(found.parts_ps, _WAIT)
+    total: I64 = sum_parts(found.parts_ps, _WAIT)
+    return total
 
 
 def _input_frac(found: SessionSteps) -> float | None:
@@ -250,7 +246,7 @@ def _device_side(found: SessionSteps | None) -> DeviceSide:
     wait = _wait_ps(found)[found.kept]
     share = wait[time > 0] / time[time > 0]
     means = {
-        name: float(_sum_parts(found.parts_ps, parts)[found.kept].mean()) / 1e9
+        name: float(sum_parts(found.parts_ps, parts)[found.kept].mean()) / 1e9
         for name, parts in _STACK.items()
     }
     return DeviceSide(_spread(time / 1e9), _spread(wait / 1e9), _spread(share), means)
@@ -349,7 +345,7 @@ def _step_table(found: SessionSteps | None) -> Table[StepRow]:
     if found is None:
         return Table.empty(StepRow)
     stacked = {
-        f"{name}_ms": _sum_parts(found.parts_ps, parts) / 1e9 for name, parts in _STACK.items()
+        f"{name}_ms": sum_parts(found.parts_ps, parts) / 1e9 for name, parts in _STACK.items()
     }
     return Table(
         StepRow,
@@ -371,7 +367,7 @@ def _host_table(profile: Profile) -> Table[HostRow]:
             rows.append((host.name, 0, nan, nan, nan, spent))
             continue
         time = float(found.duration_ps[found.kept].mean()) / 1e9
-        wait = float(_sum_parts(found.parts_ps, _WAIT)[found.kept].mean()) / 1e9
+        wait = float(sum_parts(found.parts_ps, _WAIT)[found.kept].mean()) / 1e9
         share = wait / time if time else nan
         rows.append((host.name, int(found.kept.sum()), time, wait, share, spent))
     rows.sort(key=lambda row: -row[3] if row[3] == row[3] else 1.0)

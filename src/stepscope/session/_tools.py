@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from stepscope.analysis.memory_profile import MemoryProfile
     from stepscope.analysis.op_profile import OpProfile
     from stepscope.analysis.overview_page import OverviewPage
+    from stepscope.analysis.pod_viewer import PodViewer
     from stepscope.analysis.roofline_model import RooflineModel
     from stepscope.analysis.tf_data_bottleneck_analysis import TfDataBottleneckAnalysis
     from stepscope.analysis.trace_viewer import TraceViewer
@@ -229,6 +230,24 @@ class ToolMethods(ABC):
                 points=points,
                 from_ms=from_ms,
                 to_ms=to_ms,
+            ),
+        )
+
+    def pod_viewer(
+        self,
+        *,
+        step: int = -1,
+    ) -> PodViewer:
+        """Where each step goes on every worker, and which worker the others wait for.
+
+        Args:
+            step: Only this step (its place in step_nums, from 0); -1 all steps.
+        """
+        return cast(
+            "PodViewer",
+            self.run(
+                "pod_viewer",
+                step=step,
             ),
         )
 

@@ -24,7 +24,7 @@ class SessionSteps:
     Attributes:
         source, confidence, explanation: How steps were found (of the weakest host).
         num, name: As recorded.
-        start_ps: Start on its own host's clock, relative to that host's first step.
+        start_ps: Start on the first host's clock (hosts' clocks differ).
         duration_ps: Length, of the slowest host.
         parts_ps: ``{part: int64[steps]}``, of the slowest host.
         kept: Whether the step counts.
@@ -48,26 +48,53 @@ class SessionSteps:
         return len(self.num)
 
 
+@dataclass(frozen=True, slots=True)
+class AlignedSteps:
+    """One host's share of the aligned steps.
+
+    Attributes:
+        host: Index into ``Profile.hosts``.
+        steps: All steps of the host.
+        rows: Which of them is each aligned step; equally long for all hosts.
+    """
+
+    host: int
+    steps: Steps
+    rows: I64
+
+
+@derived
+def aligned_steps(profile: Profile) -> tuple[AlignedSteps, ...]:
+    """The steps that all hosts share, per host that takes part; empty when none has steps.
+
+    Hosts without devices only coordinate where another host has devices, and a host without
+    steps cannot be aligned: these are left out.
+    """
+    found = _participants(profile)
+    if not found:
+        return ()
+    shared = _aligned([one for _index, one in found])
+    return tuple(
+        AlignedSteps(index, one, rows) for (index, one), rows in zip(found, shared, strict=True)
+    )
+
+
 @derived
 def session_steps(profile: Profile) -> SessionSteps | None:
     """Align the hosts' steps; None when no host has any."""
-    found = _participants(profile)
-    if not found:
+    aligned = aligned_steps(profile)
+    if not aligned:
         return None
-    shared = _aligned([one for _index, one in found])
-    count = len(shared[0])
-    lengths = np.stack(
-        [one.duration_ps[rows] for (_i, one), rows in zip(found, shared, strict=True)]
-    )
+    lengths = np.stack([one.steps.duration_ps[one.rows] for one in aligned])
     slowest = lengths.argmax(axis=0)
-    columns = np.arange(count)
+    columns = np.arange(lengths.shape[1])
     parts = {}
     for part in PARTS:
-        values = [one.parts_ps[part][rows] for (_i, one), rows in zip(found, shared, strict=True)]
+        values = [one.steps.parts_ps[part][one.rows] for one in aligned]
         parts[part] = np.stack(values)[slowest, columns]
-    kept = np.all([one.kept[rows] for (_i, one), rows in zip(found, shared, strict=True)], axis=0)
-    first, rows = found[0][1], shared[0]
-    weakest = min((one for _i, one in found), key=lambda one: one.markers.confidence).markers
+    kept = np.all([one.steps.kept[one.rows] for one in aligned], axis=0)
+    first, rows = aligned[0].steps, aligned[0].rows
+    weakest = min((one.steps.markers for one in aligned), key=lambda one: one.confidence)
     return SessionSteps(
         source=weakest.source,
         confidence=weakest.confidence,
@@ -78,8 +105,8 @@ def session_steps(profile: Profile) -> SessionSteps | None:
         duration_ps=lengths[slowest, columns],
         parts_ps=parts,
         kept=kept,
-        host=np.asarray([index for index, _one in found], dtype=np.int32)[slowest],
-        busy_frac=_busy_frac([one for _i, one in found]),
+        host=np.asarray([one.host for one in aligned], dtype=np.int32)[slowest],
+        busy_frac=_busy_frac([one.steps for one in aligned]),
     )
 
 
@@ -100,14 +127,23 @@ def _has_work(host: Host) -> bool:
 
 def _aligned(found: list[Steps]) -> list[I64]:
     """Rows of the steps that all hosts share: by step number where they agree, else by order."""
-    common = found[0].markers.num
+    first = found[0].markers.num
+    common = first
     for one in found[1:]:
         common = np.intersect1d(common, one.markers.num)
     unique = all(len(np.unique(one.markers.num)) == len(one) for one in found)
     if len(found) > 1 and len(common) and unique:
-        return [np.flatnonzero(np.isin(one.markers.num, common)) for one in found]
+        wanted = first[np.isin(first, common)]
+        return [_rows_numbered(one.markers.num, wanted) for one in found]
     shortest = min(len(one) for one in found)
     return [np.arange(shortest, dtype=np.int64) for _one in found]
+
+
+def _rows_numbered(num: I64, wanted: I64) -> I64:
+    """The row of each wanted number; all of them occur, once."""
+    order = np.argsort(num, kind="stable")
+    rows: I64 = order[np.searchsorted(num[order], wanted)]
+    return rows
 
 
 def _busy_frac(found: list[Steps]) -> float | None:

@@ -8,9 +8,12 @@ can give every picosecond to exactly one part.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stepscope.columns import sweep, union_spans
 from stepscope.columns.space import I64, U8, Bool
@@ -78,6 +81,12 @@ class Steps:
         """Length of each step."""
         length: I64 = self.end_ps - self.start_ps
         return length
+
+
+def sum_parts(parts: Mapping[str, NDArray[Any]], members: Iterable[str]) -> NDArray[Any]:
+    """Σ of some parts, element by element."""
+    total: NDArray[Any] = np.stack([parts[part] for part in members]).sum(axis=0)
+    return total
 
 
 @derived
@@ -148,7 +157,7 @@ def _spans(host: Host, markers: Markers) -> tuple[I64, I64, U8]:
     """Every span that may explain time: device events, and host events of the step's threads."""
     found = device_events(host)
     on_device = ~found.is_container
-    rows, work = _host_work(host, markers)
+    rows, work = host_work(host, markers)
     events = host.space.events
     starts = np.concatenate([found.start_ps[on_device], events.start_ps[rows]])
     ends = np.concatenate(
@@ -157,7 +166,7 @@ def _spans(host: Host, markers: Markers) -> tuple[I64, I64, U8]:
     return starts, ends, np.concatenate([found.work[on_device], work])
 
 
-def _host_work(host: Host, markers: Markers) -> tuple[I64, U8]:
+def host_work(host: Host, markers: Markers) -> tuple[I64, U8]:
     """Host events that stand for work of the step, and which work.
 
     They are those on the markers' thread and on the runtimes' pools; what tf.data prepares on

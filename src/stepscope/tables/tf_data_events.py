@@ -189,7 +189,15 @@ def _causes(events: _Events, is_root: Bool) -> tuple[I64, Bool]:
     )
     cause[made[after >= 0]] = taker[after[after >= 0]]
     starved = np.zeros(count, dtype=bool)
-    starved[taker[~_pairs_in(events.id[taker], events.element[consumes], owner, element)]] = True
+    seen = _next_match(
+        (
+            np.concatenate([events.id[taker], owner]),
+            np.concatenate([events.element[consumes], element]),
+        ),
+        np.zeros(len(consumes) + len(made), dtype=np.int64),
+        len(consumes),
+    )
+    starved[taker[seen < 0]] = True
     loose = calls[cause[calls] < 0]
     cause[loose] = _waiting_parent(events, loose)
     return cause, starved
@@ -219,17 +227,6 @@ def _next_match(keys: tuple[I64, ...], time: I64, count: int) -> I64:
     for key in keys:
         same &= key[target] == key[source]
     found[source[same]] = target[same] - count
-    return found
-
-
-def _pairs_in(first: I64, second: I64, among_first: I64, among_second: I64) -> Bool:
-    """Which pairs occur among the others."""
-    if len(first) == 0:
-        return np.zeros(0, dtype=bool)
-    both = np.stack([np.concatenate([first, among_first]), np.concatenate([second, among_second])])
-    _distinct, code = np.unique(both, axis=1, return_inverse=True)
-    code = code.ravel()
-    found: Bool = np.isin(code[: len(first)], code[len(first) :])
     return found
 
 

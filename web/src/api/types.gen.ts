@@ -323,10 +323,23 @@ export interface MemorySystem {
   readonly fragmentation_frac: number | null;
   readonly capacity_bytes: number | null;
   readonly lifetime_peak_bytes: number | null;
-  readonly begin_bytes: number;
-  readonly end_bytes: number;
+  readonly begin_bytes: number | null;
+  readonly end_bytes: number | null;
   readonly before_recording_bytes: number | null;
   readonly breakdown: TableOf<MemoryHoldingRow>;
+}
+
+/** The worker the others wait for. */
+export interface Straggler {
+  readonly worker: number;
+  readonly host: string;
+  readonly device: string;
+  readonly caused_wait_ms: number | null;
+  readonly step_frac: number | null;
+  readonly last_frac: number | null;
+  readonly cause: string;
+  readonly cause_ms: number | null;
+  readonly message: string;
 }
 
 /** Columns: One of the ten framework ops with the most self time. */
@@ -897,7 +910,7 @@ export interface MemoryHoldingRow {
   readonly allocated_in: readonly (string | null)[];
   /** Share of peak (%). */
   readonly share_frac: readonly (number | null)[];
-  /** Origin. recorded: its allocation was seen; before recording: only its size is known. */
+  /** Origin. recorded: its allocation was seen; before recording: only its size is known; compiled: laid out by the compiler. */
   readonly origin: readonly (string | null)[];
   /** Never freed (B). Until the recording ended. */
   readonly kept_bytes: readonly (number | null)[];
@@ -941,6 +954,98 @@ export interface MemoryTimeRow {
   readonly fragmentation_frac: readonly (number | null)[];
   /** Address. */
   readonly address: readonly (string | null)[];
+}
+
+/** Columns: One worker in the mean kept step. */
+export interface WorkerRow {
+  /** Worker. */
+  readonly worker: readonly (number | null)[];
+  /** Host. */
+  readonly host: readonly (string | null)[];
+  /** Device. */
+  readonly device: readonly (string | null)[];
+  /** Type. */
+  readonly device_type: readonly (string | null)[];
+  /** Step time (ms). */
+  readonly step_time_ms: readonly (number | null)[];
+  /** Bottleneck. Its largest part. */
+  readonly bottleneck: readonly (string | null)[];
+  /** Share (%). */
+  readonly bottleneck_frac: readonly (number | null)[];
+  /** Device work (ms). Compute and copies. */
+  readonly device_work_ms: readonly (number | null)[];
+  /** Waits in collectives (ms). For the last to arrive. */
+  readonly waited_ms: readonly (number | null)[];
+  /** Transfers (ms). */
+  readonly transfer_ms: readonly (number | null)[];
+  /** Arrives last (%). Share of the collectives. */
+  readonly last_frac: readonly (number | null)[];
+  /** Makes others wait (ms). Per step: how much earlier the collectives would begin without its delay. */
+  readonly caused_wait_ms: readonly (number | null)[];
+}
+
+/** Columns: One step of one worker; the parts sum to the step time. */
+export interface PodRow {
+  /** Step. */
+  readonly step_num: readonly (number | null)[];
+  /** Worker. */
+  readonly worker: readonly (number | null)[];
+  /** Host. */
+  readonly host: readonly (string | null)[];
+  /** Device. */
+  readonly device: readonly (string | null)[];
+  /** Step time (ms). */
+  readonly step_time_ms: readonly (number | null)[];
+  /** Device compute, 16-bit (ms). */
+  readonly device_compute_16_ms: readonly (number | null)[];
+  /** Device compute, 32-bit (ms). */
+  readonly device_compute_32_ms: readonly (number | null)[];
+  /** Device to device (ms). */
+  readonly device_to_device_ms: readonly (number | null)[];
+  /** Collective transfer (ms). */
+  readonly collective_transfer_ms: readonly (number | null)[];
+  /** Waiting for other workers (ms). */
+  readonly collective_wait_ms: readonly (number | null)[];
+  /** Input (ms). */
+  readonly input_ms: readonly (number | null)[];
+  /** Copy to device (ms). */
+  readonly host_to_device_ms: readonly (number | null)[];
+  /** Output (ms). */
+  readonly output_ms: readonly (number | null)[];
+  /** Kernel launch (ms). */
+  readonly kernel_launch_ms: readonly (number | null)[];
+  /** Host compute (ms). */
+  readonly host_compute_ms: readonly (number | null)[];
+  /** Compilation (ms). */
+  readonly compilation_ms: readonly (number | null)[];
+  /** All others (ms). */
+  readonly other_ms: readonly (number | null)[];
+  /** Bottleneck. The largest part. */
+  readonly bottleneck: readonly (string | null)[];
+  /** Counted. */
+  readonly kept: readonly (boolean | null)[];
+}
+
+/** Columns: The collectives of one name, over all steps. */
+export interface CollectiveRow {
+  /** Collective. */
+  readonly name: readonly (string | null)[];
+  /** Occurrences. */
+  readonly occurrences: readonly (number | null)[];
+  /** Workers. Mean number taking part. */
+  readonly workers: readonly (number | null)[];
+  /** Mean skew (ms). First to last to arrive. */
+  readonly skew_mean_ms: readonly (number | null)[];
+  /** Max skew (ms). */
+  readonly skew_max_ms: readonly (number | null)[];
+  /** Mean transfer (ms). Last arrival to the end. */
+  readonly transfer_mean_ms: readonly (number | null)[];
+  /** Waited (ms). Σ over occurrences and workers. */
+  readonly waited_ms: readonly (number | null)[];
+  /** Most often last. Worker number. */
+  readonly last_worker: readonly (number | null)[];
+  /** Last in (%). */
+  readonly last_frac: readonly (number | null)[];
 }
 
 /** Columns: One model: its requests' latency and its batches. */
@@ -1180,6 +1285,21 @@ export interface MemoryProfile extends ResultBody {
   readonly timeline_events: number;
 }
 
+/** Where each step goes on every worker, and which worker the others wait for. */
+export interface PodViewer extends ResultBody {
+  readonly tool: "pod_viewer";
+  readonly device_type: string;
+  readonly parts: Readonly<Record<string, string>>;
+  readonly step_nums: readonly number[];
+  readonly step_time_ms: number | null;
+  readonly bottleneck: string;
+  readonly straggler: Straggler | null;
+  readonly mismatched_collectives: number;
+  readonly workers: TableOf<WorkerRow>;
+  readonly pod: TableOf<PodRow>;
+  readonly collective_table: TableOf<CollectiveRow>;
+}
+
 /** Latency of a model server's requests, by model, and the time and size of its batches. */
 export interface InferenceProfile extends ResultBody {
   readonly tool: "inference_profile";
@@ -1201,5 +1321,6 @@ export interface Results {
   readonly hlo_stats: HloStats;
   readonly roofline_model: RooflineModel;
   readonly memory_profile: MemoryProfile;
+  readonly pod_viewer: PodViewer;
   readonly inference_profile: InferenceProfile;
 }

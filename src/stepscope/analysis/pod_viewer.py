@@ -1,0 +1,441 @@
+"""Pod viewer: every step on every worker, and which worker the others wait for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import nan
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.columns.space import I64
+from stepscope.errors import UsageError
+from stepscope.registry import Help, Need, Tool
+from stepscope.result import Column, Diagnostic, Result, Row, Table, ms
+from stepscope.tables.arrivals import Arrivals, arrivals_of, waits_caused
+from stepscope.tables.collectives import Collectives, collectives
+from stepscope.tables.profile import Profile
+from stepscope.tables.session_steps import aligned_steps
+from stepscope.tables.steps import sum_parts
+from stepscope.tables.worker_steps import (
+    TRANSFER,
+    WAIT,
+    WORKER_PARTS,
+    Worker,
+    WorkerSteps,
+    worker_steps,
+)
+
+# What the bars are made of, and how a bottleneck is called.
+LABELS: dict[str, str] = {
+    "device_compute_16": "Device compute, 16-bit",
+    "device_compute_32": "Device compute, 32-bit",
+    "device_to_device": "Device to device",
+    TRANSFER: "Collective transfer",
+    WAIT: "Waiting for other workers",
+    "input": "Input",
+    "host_to_device": "Copy to device",
+    "output": "Output",
+    "kernel_launch": "Kernel launch",
+    "host_compute": "Host compute",
+    "compilation": "Compilation",
+    "other": "All others",
+}
+# Parts that are one when it comes to naming the largest.
+_GROUPS: dict[str, tuple[str, ...]] = {
+    "Device compute": ("device_compute_16", "device_compute_32"),
+    **{label: (part,) for part, label in LABELS.items() if not part.startswith("device_compute")},
+}
+# A worker is named a straggler when the others lose this share of the step to it.
+STRAGGLER_FRAC = 0.01
+
+
+class WorkerRow(Row):
+    """One worker in the mean kept step."""
+
+    worker: Annotated[int, Column("Worker", kind="number")]
+    host: Annotated[str, Column("Host", kind="name")]
+    device: Annotated[str, Column("Device", kind="name")]
+    device_type: Annotated[str, Column("Type", kind="category", hidden=True)]
+    step_time_ms: Annotated[float, Column("Step time", unit="ms", kind="time")]
+    bottleneck: Annotated[str, Column("Bottleneck", kind="category", help="Its largest part.")]
+    bottleneck_frac: Annotated[float, Column("Share", unit="%", kind="ratio")]
+    device_work_ms: Annotated[
+        float, Column("Device work", unit="ms", kind="time", help="Compute and copies.")
+    ]
+    waited_ms: Annotated[
+        float,
+        Column("Waits in collectives", unit="ms", kind="time", help="For the last to arrive."),
+    ]
+    transfer_ms: Annotated[float, Column("Transfers", unit="ms", kind="time")]
+    last_frac: Annotated[
+        float, Column("Arrives last", unit="%", kind="ratio", help="Share of the collectives.")
+    ]
+    caused_wait_ms: Annotated[
+        float,
+        Column(
+            "Makes others wait",
+            unit="ms",
+            kind="time",
+            sort="desc",
+            help="Per step: how much earlier the collectives would begin without its delay.",
+        ),
+    ]
+
+
+class PodRow(Row):
+    """One step of one worker; the parts sum to the step time."""
+
+    step_num: Annotated[int, Column("Step", kind="number")]
+    worker: Annotated[int, Column("Worker", kind="number")]
+    host: Annotated[str, Column("Host", kind="name")]
+    device: Annotated[str, Column("Device", kind="name")]
+    step_time_ms: Annotated[float, Column("Step time", unit="ms", kind="time")]
+    device_compute_16_ms: Annotated[float, Column("Device compute, 16-bit", unit="ms", kind="time")]
+    device_compute_32_ms: Annotated[float, Column("Device compute, 32-bit", unit="ms", kind="time")]
+    device_to_device_ms: Annotated[float, Column("Device to device", unit="ms", kind="time")]
+    collective_transfer_ms: Annotated[float, Column("Collective transfer", unit="ms", kind="time")]
+    collective_wait_ms: Annotated[
+        float, Column("Waiting for other workers", unit="ms", kind="time")
+    ]
+    input_ms: Annotated[float, Column("Input", unit="ms", kind="time")]
+    host_to_device_ms: Annotated[float, Column("Copy to device", unit="ms", kind="time")]
+    output_ms: Annotated[float, Column("Output", unit="ms", kind="time")]
+    kernel_launch_ms: Annotated[float, Column("Kernel launch", unit="ms", kind="time")]
+    host_compute_ms: Annotated[float, Column("Host compute", unit="ms", kind="time")]
+    compilation_ms: Annotated[float, Column("Compilation", unit="ms", kind="time")]
+    other_ms: Annotated[float, Column("All others", unit="ms", kind="time")]
+    bottleneck: Annotated[str, Column("Bottleneck", kind="category", help="The largest part.")]
+    kept: Annotated[bool, Column("Counted", kind="flag")]
+
+
+class CollectiveRow(Row):
+    """The collectives of one name, over all steps."""
+
+    name: Annotated[str, Column("Collective", kind="name")]
+    occurrences: Annotated[int, Column("Occurrences", kind="count")]
+    workers: Annotated[float, Column("Workers", kind="count", help="Mean number taking part.")]
+    skew_mean_ms: Annotated[
+        float,
+        Column("Mean skew", unit="ms", kind="time", sort="desc", help="First to last to arrive."),
+    ]
+    skew_max_ms: Annotated[float, Column("Max skew", unit="ms", kind="time")]
+    transfer_mean_ms: Annotated[
+        float, Column("Mean transfer", unit="ms", kind="time", help="Last arrival to the end.")
+    ]
+    waited_ms: Annotated[
+        float, Column("Waited", unit="ms", kind="time", help="Σ over occurrences and workers.")
+    ]
+    last_worker: Annotated[int, Column("Most often last", kind="number", help="Worker number.")]
+    last_frac: Annotated[float, Column("Last in", unit="%", kind="ratio")]
+
+
+@dataclass(frozen=True, slots=True)
+class Straggler:
+    """The worker the others wait for.
+
+    Attributes:
+        worker, host, device: Which.
+        caused_wait_ms: Per step: how much earlier collectives would begin without its delay.
+        step_frac: The same as a share of the step.
+        last_frac: Share of the collectives in which it arrives last; None without collectives.
+        cause: The part of its step that is longest beyond the median of the others.
+        cause_ms: By how much.
+        message: The finding in one sentence.
+    """
+
+    worker: int
+    host: str
+    device: str
+    caused_wait_ms: float
+    step_frac: float
+    last_frac: float | None
+    cause: str
+    cause_ms: float
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Options of pod_viewer."""
+
+    step: Annotated[
+        int, Help("Only this step (its place in step_nums, from 0); -1 all steps.")
+    ] = -1
+
+
+@dataclass(frozen=True, kw_only=True)
+class PodViewer(Result):
+    """Where each step goes on every worker, and which worker the others wait for.
+
+    Attributes:
+        device_type: What the workers are.
+        parts: The stacked parts in order, with their labels.
+        step_nums: Numbers of the aligned steps, for a slider.
+        step_time_ms: Mean time of the kept steps, of the slowest worker each.
+        bottleneck: The largest part of the mean step over all workers.
+        straggler: The worker the others wait for; None without one.
+        mismatched_collectives: Collectives that could not be matched across devices.
+        workers: Every worker in the mean kept step.
+        pod: Every step of every worker.
+        collective_table: Arrival skew and transfer time of each collective.
+    """
+
+    tool = "pod_viewer"
+    device_type: str
+    parts: dict[str, str]
+    step_nums: tuple[int, ...]
+    step_time_ms: float
+    bottleneck: str
+    straggler: Straggler | None
+    mismatched_collectives: int
+    workers: Table[WorkerRow]
+    pod: Table[PodRow]
+    collective_table: Table[CollectiveRow]
+
+
+def pod_viewer(profile: Profile, options: Options = Options()) -> PodViewer:
+    """The steps of all workers, aligned; collectives split into waiting and transfer."""
+    found, meeting = worker_steps(profile), collectives(profile)
+    if found is None:
+        raise ValueError("pod_viewer needs steps; its Need says so")
+    if not -1 <= options.step < len(found.num):
+        raise UsageError(
+            f"There is no step at place {options.step}.",
+            mend=f"Places go from 0 to {len(found.num) - 1}; -1 is all steps.",
+        )
+    arrivals = arrivals_of(found, meeting)
+    means = _means(found)
+    largest, _share = _largest({part: values.mean(keepdims=True) for part, values in means.items()})
+    return PodViewer(
+        device_type=", ".join(dict.fromkeys(worker.device_type for worker in found.workers)),
+        parts={part: LABELS[part] for part in WORKER_PARTS},
+        step_nums=tuple(found.num.tolist()),
+        step_time_ms=_mean_step_ms(found),
+        bottleneck=largest[0],
+        straggler=_straggler(found, means, arrivals),
+        mismatched_collectives=meeting.mismatched,
+        workers=_worker_table(found, means, arrivals),
+        pod=_pod_table(found, options.step),
+        collective_table=_collective_table(meeting, arrivals),
+        diagnostics=_diagnostics(profile, meeting),
+    )
+
+
+F64 = NDArray[np.float64]
+
+
+def _kept(found: WorkerSteps) -> NDArray[np.bool_]:
+    return found.kept if found.kept.any() else np.ones(len(found.num), dtype=bool)
+
+
+def _mean_step_ms(found: WorkerSteps) -> float:
+    if not len(found.num):
+        return nan
+    return float(found.duration_ps.max(axis=0)[_kept(found)].mean()) / 1e9
+
+
+def _means(found: WorkerSteps) -> dict[str, F64]:
+    """Mean of each part over the kept steps, by worker, in ms."""
+    kept = _kept(found)
+    return {part: found.parts_ps[part][:, kept].mean(axis=1) / 1e9 for part in WORKER_PARTS}
+
+
+def _largest(parts: Mapping[str, NDArray[Any]]) -> tuple[list[str], F64]:
+    """The name of the largest group of parts in each row, and its share of the row."""
+    names = list(_GROUPS)
+    stacked = np.stack([sum_parts(parts, members) for members in _GROUPS.values()])
+    whole = stacked.sum(axis=0)
+    share = np.divide(stacked.max(axis=0), whole, out=np.full(len(whole), nan), where=whole > 0)
+    return [names[row] for row in stacked.argmax(axis=0).tolist()], share
+
+
+def _straggler(found: WorkerSteps, means: dict[str, F64], arrivals: Arrivals) -> Straggler | None:
+    """The worker that makes the others wait the longest, if that is worth naming.
+
+    Without matched collectives nothing says who waits for whom: then it is the worker whose own
+    steps are the longest.
+    """
+    step = _mean_step_ms(found)
+    caused, last = waits_caused(found, arrivals)
+    if len(caused) < 2 or not step > 0:
+        return None
+    met = not np.isnan(caused).all()
+    if not met:
+        own = found.duration_ps[:, _kept(found)].mean(axis=1) / 1e9
+        caused = own - np.asarray([np.median(np.delete(own, row)) for row in range(len(own))])
+    worst = int(np.nanargmax(caused))
+    cost = float(caused[worst])
+    if cost / step < STRAGGLER_FRAC:
+        return None
+    cause, excess = _cause(means, worst)
+    worker = found.workers[worst]
+    reason = f", where {cause.lower()} takes {excess:.3g} ms longer than elsewhere" if cause else ""
+    title = _title(worker)
+    return Straggler(
+        worker=worst,
+        host=worker.host_name,
+        device=worker.device_name,
+        caused_wait_ms=cost,
+        step_frac=cost / step,
+        last_frac=float(last[worst]) if met else None,
+        cause=cause,
+        cause_ms=excess,
+        message=f"The others wait {cost:.3g} ms of each {step:.3g} ms step for {title}{reason}."
+        if met
+        else f"Steps of {title} take {cost:.3g} ms longer than the others'{reason}.",
+    )
+
+
+def _cause(means: dict[str, F64], worst: int) -> tuple[str, float]:
+    """The part in which a worker exceeds the median of the others the most, and by how much."""
+    excess = {
+        label: float(values[worst] - np.median(np.delete(values, worst)))
+        for label, parts in _GROUPS.items()
+        if parts not in ((WAIT,), (TRANSFER,))
+        for values in [sum_parts(means, parts)]
+    }
+    label = max(excess, key=lambda name: excess[name])
+    return (label, excess[label]) if excess[label] > 0 else ("", 0.0)
+
+
+def _title(worker: Worker) -> str:
+    return f"{worker.device_name} of {worker.host_name}"
+
+
+_DEVICE_WORK = ("device_compute_16", "device_compute_32", "device_to_device")
+
+
+def _worker_table(
+    found: WorkerSteps, means: dict[str, F64], arrivals: Arrivals
+) -> Table[WorkerRow]:
+    caused, last = waits_caused(found, arrivals)
+    largest, share = _largest(means)
+    size = len(found.workers)
+    return Table(
+        WorkerRow,
+        {
+            "worker": np.arange(size),
+            "host": [worker.host_name for worker in found.workers],
+            "device": [worker.device_name for worker in found.workers],
+            "device_type": [worker.device_type for worker in found.workers],
+            "step_time_ms": sum_parts(means, WORKER_PARTS),
+            "bottleneck": largest,
+            "bottleneck_frac": share,
+            "device_work_ms": sum_parts(means, _DEVICE_WORK),
+            "waited_ms": means[WAIT],
+            "transfer_ms": means[TRANSFER],
+            "last_frac": last,
+            "caused_wait_ms": caused,
+        },
+    )
+
+
+def _pod_table(found: WorkerSteps, step: int) -> Table[PodRow]:
+    """Rows step by step, workers in order within each."""
+    picked = np.arange(len(found.num)) if step < 0 else np.asarray([step])
+    size = len(found.workers)
+
+    def column(values: I64) -> F64:
+        return values[:, picked].T.ravel() / 1e9
+
+    parts = {part: column(found.parts_ps[part]) for part in WORKER_PARTS}
+    columns: dict[str, Any] = {
+        "step_num": np.repeat(found.num[picked], size),
+        "worker": np.tile(np.arange(size), len(picked)),
+        "host": [worker.host_name for worker in found.workers] * len(picked),
+        "device": [worker.device_name for worker in found.workers] * len(picked),
+        "step_time_ms": column(found.duration_ps),
+        "bottleneck": _largest(parts)[0],
+        "kept": np.repeat(found.kept[picked], size),
+    }
+    return Table(PodRow, columns | {f"{part}_ms": values for part, values in parts.items()})
+
+
+def _collective_table(meeting: Collectives, arrivals: Arrivals) -> Table[CollectiveRow]:
+    names = list(dict.fromkeys(meeting.names))
+    codes = {name: code for code, name in enumerate(names)}
+    kept = np.unique(arrivals.group)
+    name = np.asarray([codes[meeting.names[group]] for group in kept.tolist()], dtype=np.int64)
+    skew = (arrivals.last_ps - arrivals.first_ps) / 1e9
+    transfer = (arrivals.end_ps - arrivals.last_ps) / 1e9
+    waited = np.bincount(
+        np.searchsorted(kept, arrivals.group),
+        weights=meeting.wait_ps[arrivals.event] / 1e9,
+        minlength=len(kept),
+    )
+    rows = []
+    for code in np.unique(name).tolist():
+        own = name == code
+        last = np.bincount(arrivals.last_worker[own])
+        rows.append(
+            {
+                "name": names[code],
+                "occurrences": int(own.sum()),
+                "workers": float(arrivals.members[own].mean()),
+                "skew_mean_ms": float(skew[own].mean()),
+                "skew_max_ms": float(skew[own].max()),
+                "transfer_mean_ms": float(transfer[own].mean()),
+                "waited_ms": float(waited[own].sum()),
+                "last_worker": int(last.argmax()),
+                "last_frac": float(last.max() / own.sum()),
+            }
+        )
+    rows.sort(key=lambda row: -float(str(row["skew_mean_ms"])))
+    fields = Table.empty(CollectiveRow).columns
+    return Table(CollectiveRow, {field: [row[field] for row in rows] for field in fields})
+
+
+def _diagnostics(profile: Profile, meeting: Collectives) -> tuple[Diagnostic, ...]:
+    taking_part = {one.host for one in aligned_steps(profile)}
+    found = [
+        Diagnostic(
+            "host-without-steps",
+            "info",
+            "This host has no steps of its own, or no device while others have: it is left out.",
+            host.name,
+        )
+        for index, host in enumerate(profile.hosts)
+        if index not in taking_part
+    ]
+    shift = ms(int(np.abs(meeting.shift_ps).max(initial=0)))
+    if shift:
+        found.append(
+            Diagnostic(
+                "clock-offset",
+                "info",
+                f"The hosts' clocks differ by up to {shift:.3g} ms; collectives, which end "
+                "everywhere at once, were used to bring them together.",
+            )
+        )
+    if meeting.mismatched:
+        found.append(
+            Diagnostic(
+                "collectives-not-matched",
+                "warning",
+                f"{meeting.mismatched} collectives could not be matched across devices; their "
+                "time counts as transfer.",
+            )
+        )
+    return tuple(found)
+
+
+TOOL = Tool(
+    id="pod_viewer",
+    short="pod",
+    title="Pod Viewer",
+    group="Where time goes",
+    run=pod_viewer,
+    options=Options,
+    result=PodViewer,
+    needs=(
+        Need(
+            met=lambda profile: bool(aligned_steps(profile)),
+            missing="No step was marked and none could be inferred, on any host.",
+            record="Record several steps on every worker at the same time, each inside "
+            'tf.profiler.experimental.Trace("train", step_num=i, _r=1).',
+        ),
+    ),
+)

@@ -1,0 +1,78 @@
+"""In which order the workers arrive at their collectives, and whom the others wait for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import nan
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.columns.space import I64
+from stepscope.tables.collectives import Collectives
+from stepscope.tables.worker_steps import WorkerSteps
+
+F64 = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Arrivals:
+    """The matched collectives: some columns by event, some by group (by arrival within one).
+
+    Attributes:
+        event: Rows of matched events in ``Collectives``.
+        worker: Worker of each event.
+        group: Group of each event.
+        first_ps, last_ps, end_ps: By group: arrivals of the first and last, and the common end.
+        last_worker: By group.
+        lead_ps: By group: the last arrival after the last but one.
+        members: By group.
+    """
+
+    event: I64
+    worker: I64
+    group: I64
+    first_ps: I64
+    last_ps: I64
+    end_ps: I64
+    last_worker: I64
+    lead_ps: I64
+    members: I64
+
+
+def arrivals_of(found: WorkerSteps, meeting: Collectives) -> Arrivals:
+    """Put the matched collectives in order of arrival."""
+    index = {(one.host, one.device): place for place, one in enumerate(found.workers)}
+    pairs, code = np.unique(np.stack([meeting.host, meeting.device]), axis=1, return_inverse=True)
+    lut = np.asarray([index.get((h, d), -1) for h, d in pairs.T.tolist()] or [-1])
+    worker = lut[code.ravel()] if len(meeting) else np.zeros(0, dtype=np.int64)
+    event = np.flatnonzero((meeting.group >= 0) & (worker >= 0))
+    # By group, then arrival: the last row of a group is the last to arrive.
+    order = np.lexsort((meeting.start_ps[event], meeting.group[event]))
+    event = event[order]
+    group, start, end = meeting.group[event], meeting.start_ps[event], meeting.end_ps[event]
+    begin = np.flatnonzero(np.diff(group, prepend=-1))
+    last = np.append(begin[1:], len(group)) - 1 if len(begin) else begin
+    before = np.maximum(last - 1, begin)
+    return Arrivals(
+        event=event,
+        worker=worker[event],
+        group=group,
+        first_ps=start[begin],
+        last_ps=start[last],
+        end_ps=np.maximum.reduceat(end, begin) if len(begin) else end,
+        last_worker=worker[event][last],
+        lead_ps=start[last] - start[before],
+        members=last - begin + 1,
+    )
+
+
+def waits_caused(found: WorkerSteps, arrivals: Arrivals) -> tuple[F64, F64]:
+    """By worker: ms per step it makes the others wait, and share of its collectives it ends."""
+    size = len(found.workers)
+    lead = arrivals.lead_ps.astype(np.float64)
+    caused = np.bincount(arrivals.last_worker, weights=lead, minlength=size)
+    last = np.bincount(arrivals.last_worker, minlength=size)
+    taken = np.bincount(arrivals.worker, minlength=size)
+    share = np.divide(last, taken, out=np.full(size, nan), where=taken > 0)
+    return np.where(taken > 0, caused / 1e9 / max(len(found.num), 1), nan), share

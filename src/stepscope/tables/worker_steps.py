@@ -1,0 +1,150 @@
+"""Steps per worker: every device (or host without devices) with its own attribution.
+
+The host's threads explain a step for all of its devices, each device's own work only for itself.
+Time in a collective is split into waiting for the last device and the transfer. As everywhere the
+parts are disjoint and sum to the step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from stepscope.columns import sweep
+from stepscope.columns.space import I64, U8, Bool
+from stepscope.tables.collectives import collectives
+from stepscope.tables.device_events import device_events
+from stepscope.tables.devices import Device, devices
+from stepscope.tables.host_events import Work
+from stepscope.tables.profile import Profile, derived
+from stepscope.tables.session_steps import AlignedSteps, aligned_steps
+from stepscope.tables.steps import PARTS, host_work
+
+WAIT: Final = "collective_wait"
+TRANSFER: Final = "collective_transfer"
+# The parts of a worker's step: those of a host's, the collectives in two.
+WORKER_PARTS: Final[tuple[str, ...]] = tuple(
+    name for part in PARTS for name in ((WAIT, TRANSFER) if part == "collectives" else (part,))
+)
+# Classes of the sweep are twice the work's, which leaves room for the wait just below transfers.
+_WAIT_CLASS: Final = 2 * Work.COLLECTIVE - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """One column of a pod: a device, or a host without devices.
+
+    Attributes:
+        host: Index into ``Profile.hosts``.
+        host_name: Its name.
+        device: Row in its ``Space.planes`` (-1: the host itself).
+        device_name: "/device:GPU:0", or "CPU".
+        device_type: What it is.
+    """
+
+    host: int
+    host_name: str
+    device: int
+    device_name: str
+    device_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSteps:
+    """Aligned steps of all workers.
+
+    Attributes:
+        workers: The workers, by host and plane.
+        num: Step numbers.
+        kept: Steps that count.
+        duration_ps: int64[workers, steps].
+        parts_ps: ``{part of WORKER_PARTS: int64[workers, steps]}``; they sum to the duration.
+    """
+
+    workers: tuple[Worker, ...]
+    num: I64
+    kept: Bool
+    duration_ps: I64
+    parts_ps: dict[str, I64]
+
+
+@derived
+def worker_steps(profile: Profile) -> WorkerSteps | None:
+    """Attribute every step of every worker; None without steps."""
+    aligned = aligned_steps(profile)
+    if not aligned:
+        return None
+    workers: list[Worker] = []
+    durations: list[I64] = []
+    parts: dict[str, list[I64]] = {part: [] for part in WORKER_PARTS}
+    for one in aligned:
+        name = profile.hosts[one.host].name
+        for device, found in _of_host(profile, one):
+            plane, label, kind = (-1, "CPU", "CPU") if device is None else _facts(device)
+            workers.append(Worker(one.host, name, plane, label, kind))
+            durations.append(one.steps.duration_ps[one.rows])
+            for part, values in found.items():
+                parts[part].append(values)
+    first = aligned[0]
+    return WorkerSteps(
+        workers=tuple(workers),
+        num=first.steps.markers.num[first.rows],
+        kept=np.all([one.steps.kept[one.rows] for one in aligned], axis=0),
+        duration_ps=np.stack(durations),
+        parts_ps={part: np.stack(values) for part, values in parts.items()},
+    )
+
+
+def _facts(device: Device) -> tuple[int, str, str]:
+    return device.plane, device.name, device.type
+
+
+def _of_host(profile: Profile, one: AlignedSteps) -> list[tuple[Device | None, dict[str, I64]]]:
+    """The parts of each device of a host; of the host itself where it has none."""
+    host = profile.hosts[one.host]
+    active = [device for device in devices(host) if device.has_events]
+    rows, work = host_work(host, one.steps.markers)
+    start = host.space.events.start_ps[rows]
+    threads = start, start + host.space.events.duration_ps[rows], 2 * work
+    found: list[tuple[Device | None, dict[str, I64]]] = []
+    for device in active:
+        spans = _device_spans(profile, one.host, device.plane)
+        if len(spans[0]):
+            found.append((device, _parts(one, threads, spans)))
+    return found or [(None, _parts(one, threads))]
+
+
+_Spans = tuple[I64, I64, U8]
+
+
+def _device_spans(profile: Profile, host: int, device: int) -> _Spans:
+    """What one device ran; collectives cut in two where their group is known."""
+    found = device_events(profile.hosts[host])
+    own = np.flatnonzero((found.device == device) & ~found.is_container)
+    start, end = found.start_ps[own].copy(), found.end_ps[own]
+    meeting = collectives(profile)
+    mine = (meeting.host == host) & (meeting.device == device) & (meeting.wait_ps > 0)
+    place = np.searchsorted(own, meeting.event[mine])
+    arrived = start[place]
+    start[place] += meeting.wait_ps[mine]
+    return (
+        np.concatenate([start, arrived]),
+        np.concatenate([end, start[place]]),
+        np.concatenate([2 * found.work[own], np.full(len(place), _WAIT_CLASS, dtype=np.uint8)]),
+    )
+
+
+def _parts(one: AlignedSteps, *spans: _Spans) -> dict[str, I64]:
+    """Sweep the spans over the host's steps."""
+    starts, ends, classes = (np.concatenate(column) for column in zip(*spans, strict=True))
+    time = sweep(starts, ends, classes, one.steps.start_ps, one.steps.end_ps)[one.rows]
+    found = {}
+    for part in WORKER_PARTS:
+        if part == WAIT:
+            found[part] = time[:, _WAIT_CLASS]
+        else:
+            kinds = PARTS["collectives" if part == TRANSFER else part]
+            found[part] = time[:, [2 * kind for kind in kinds]].sum(axis=1)
+    return found
