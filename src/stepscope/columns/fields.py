@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.columns import core
-from stepscope.columns.space import I64, U64
+from stepscope.columns.space import I64, U64, Bool
 from stepscope.errors import DecodeError
 from stepscope.schema.xspace import Wire
 
@@ -67,8 +67,18 @@ class Fields:
 
     def other_than(self, known: Sequence[tuple[int, Wire]]) -> Fields:
         """The fields that are none of ``known``: unknown to this version, or oddly typed."""
-        tags = np.array([number << 3 | wire for number, wire in known], np.uint64)
-        return self[~np.isin(self.tag, tags)]
+        return self[~self._is(known)]
+
+    def among(self, known: Sequence[tuple[int, Wire]]) -> Fields:
+        """The fields that are one of ``known``, in file order."""
+        return self[self._is(known)]
+
+    def _is(self, known: Sequence[tuple[int, Wire]]) -> Bool:
+        # A comparison for each is faster than np.isin for the few there are.
+        found = np.zeros(len(self), np.bool_)
+        for number, wire in known:
+            found |= self.tag == np.uint64(number << 3 | wire)
+        return found
 
     @property
     def payload(self) -> I64:

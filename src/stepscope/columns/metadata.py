@@ -244,8 +244,7 @@ def read_stats(
     key = np.zeros(len(stats), np.uint64)
     given = fields.of(XStat.METADATA_ID, Wire.VARINT)
     key[given.parent] = given.value
-    tags = np.array([number << 3 | wire for number, wire in _STAT_VALUES], np.uint64)
-    given = fields[np.isin(fields.tag, tags)]
+    given = fields.among(_STAT_VALUES)
     kind = np.zeros(len(stats), np.uint8)
     value = np.zeros(len(stats), np.uint64)
     # Of the members of a oneof the last in the file counts; so does the last of equal indices here.

@@ -1,0 +1,1 @@
+"""Throwing broken bytes at the decoder."""

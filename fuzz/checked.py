@@ -1,0 +1,65 @@
+"""``python -m fuzz.checked FOLDER``: the package with kernels that check every access.
+
+Copies ``src/stepscope`` to FOLDER and compiles the kernels there with Cython's bounds checks on
+and under AddressSanitizer and UndefinedBehaviorSanitizer. Prints how to run the fuzzer on it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+SOURCE = Path(__file__).parents[1] / "src" / "stepscope"
+_UNCHECKED = "boundscheck=False, wraparound=False, initializedcheck=False"
+_CHECKED = "boundscheck=True, wraparound=False, initializedcheck=True"
+_SANITIZE = ["-fsanitize=address,undefined", "-fno-omit-frame-pointer", "-O1", "-g"]
+
+
+def build(folder: Path) -> None:
+    """Make the checked package below ``folder``."""
+    package = folder / "stepscope"
+    if package.exists():
+        shutil.rmtree(package)
+    ignored = shutil.ignore_patterns("*.so", "*.pyd", "*.c", "__pycache__", "static")
+    shutil.copytree(SOURCE, package, ignore=ignored)
+    kernels = (package / "columns" / "_kernels.txt").read_text("utf-8").split()
+    for name in kernels:
+        path = package / "columns" / name
+        text = path.read_text("utf-8")
+        if _UNCHECKED not in text:
+            raise SystemExit(f"{name} does not switch bounds checks off where this looks for it")
+        path.write_text(text.replace(_UNCHECKED, _CHECKED), "utf-8")
+    program = (
+        "from setuptools import Extension, setup; from Cython.Build import cythonize; "
+        f"names = {[Path(name).stem for name in kernels]!r}; "
+        f"flags = {_SANITIZE!r}; "
+        "setup(name='checked', packages=[], script_args=['-q', 'build_ext', '--inplace'], "
+        "ext_modules=cythonize([Extension('stepscope.columns.' + name, "
+        "['stepscope/columns/' + name + '.py'], extra_compile_args=flags, "
+        "extra_link_args=flags[:1]) for name in names], quiet=True))"
+    )
+    subprocess.run([sys.executable, "-c", program], cwd=folder, check=True)
+
+
+def main() -> int:
+    """Build, and say how to go on."""
+    parser = argparse.ArgumentParser(prog="python -m fuzz.checked", description=__doc__)
+    parser.add_argument("folder", type=Path)
+    folder = parser.parse_args().folder.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    build(folder)
+    library = subprocess.run(
+        ["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    print(
+        f"LD_PRELOAD={library} ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc "
+        f"STEPSCOPE_CORE=native PYTHONPATH={folder} {sys.executable} -m fuzz.decode --seconds 60"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
