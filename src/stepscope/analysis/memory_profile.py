@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -16,8 +17,10 @@ from stepscope.tables.memory_breakdown import BEFORE, Holding, holdings
 from stepscope.tables.memory_samples import MemorySamples, memory_samples
 from stepscope.tables.planes import DEVICE_KINDS, plane_kind
 from stepscope.tables.profile import Host, Profile
+from stepscope.tables.program_memory import ProgramMemory, program_memories
 
 ALLOCATOR = "allocator events"
+COMPILED = "HLO buffer assignment"
 SAMPLES = "sampled counter"
 _DEVICE_NUMBER = re.compile(r"(?:^|_)(\d+)(?:_|$)")
 
@@ -82,7 +85,8 @@ class MemoryHoldingRow(Row):
         Column(
             "Origin",
             kind="category",
-            help="recorded: its allocation was seen; before recording: only its size is known.",
+            help="recorded: its allocation was seen; before recording: only its size is known; "
+            "compiled: laid out by the compiler.",
         ),
     ]
     kept_bytes: Annotated[
@@ -109,7 +113,7 @@ class Options:
     to_ms: Annotated[float | None, Help("End of the timeline; the last event if absent.")] = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MemorySystem:
     """One memory: what the profile says about its use, and about its peak.
 
@@ -119,9 +123,10 @@ class MemorySystem:
         host: Host it belongs to.
         device: Device the memory is on, "" when it is the host's or not known.
         source: Where the numbers come from.
-        allocations, deallocations: Events in the recording; None for samples.
-        peak_bytes: Highest use (stack and heap) in the recording.
-        peak_time_ms: When that was, from the recording's origin.
+        allocations, deallocations: Events in the recording; None without allocator events.
+        peak_bytes: Highest use (stack and heap) in the recording; what a program needs when
+            compiled.
+        peak_time_ms: When that was, from the recording's origin; None when compiled.
         peak_step: The step it fell into; None outside of steps.
         stack_bytes, heap_bytes, free_bytes, fragmentation_frac: State at the peak.
         capacity_bytes: Stack, heap and free at the peak: what the allocator may use at most.
@@ -133,22 +138,22 @@ class MemorySystem:
 
     id: str
     host: str
-    device: str
+    device: str = ""
     source: str
-    allocations: int | None
-    deallocations: int | None
+    allocations: int | None = None
+    deallocations: int | None = None
     peak_bytes: int
-    peak_time_ms: float
-    peak_step: int | None
-    stack_bytes: int | None
-    heap_bytes: int | None
-    free_bytes: int | None
-    fragmentation_frac: float | None
-    capacity_bytes: int | None
-    lifetime_peak_bytes: int | None
-    begin_bytes: int
-    end_bytes: int
-    before_recording_bytes: int | None
+    peak_time_ms: float | None = None
+    peak_step: int | None = None
+    stack_bytes: int | None = None
+    heap_bytes: int | None = None
+    free_bytes: int | None = None
+    fragmentation_frac: float | None = None
+    capacity_bytes: int | None = None
+    lifetime_peak_bytes: int | None = None
+    begin_bytes: int | None = None
+    end_bytes: int | None = None
+    before_recording_bytes: int | None = None
     breakdown: Table[MemoryHoldingRow]
 
 
@@ -213,7 +218,9 @@ def _joined(schema: type[Row], parts: list[dict[str, Any]]) -> Table[Any]:
     return Table(schema, {name: [v for part in parts for v in part[name]] for name in names})
 
 
-def _sources(host: Host, prefix: str) -> list[_AllocatorMemory | _SampledMemory]:
+def _sources(
+    host: Host, prefix: str
+) -> Sequence[_AllocatorMemory | _SampledMemory | _CompiledMemory]:
     """The memories of a host from the best source it has."""
     events = allocations(host)
     if events is not None:
@@ -221,6 +228,9 @@ def _sources(host: Host, prefix: str) -> list[_AllocatorMemory | _SampledMemory]
             _AllocatorMemory(host, events, memory, prefix + name)
             for memory, name in enumerate(events.memories)
         ]
+    compiled = program_memories(host)
+    if compiled:
+        return [_CompiledMemory(host, program, prefix) for program in compiled]
     return [
         _SampledMemory(host, samples, prefix + samples.name) for samples in memory_samples(host)
     ]
@@ -329,20 +339,10 @@ class _SampledMemory:
             host=self.host.name,
             device=_device_of(self.host, self.samples.name),
             source=SAMPLES,
-            allocations=None,
-            deallocations=None,
             peak_bytes=int(use[peak]),
             peak_time_ms=ms(int(self.samples.time_ps[peak])),
-            peak_step=None,
-            stack_bytes=None,
-            heap_bytes=None,
-            free_bytes=None,
-            fragmentation_frac=None,
-            capacity_bytes=None,
-            lifetime_peak_bytes=None,
             begin_bytes=int(use[0]),
             end_bytes=int(use[-1]),
-            before_recording_bytes=None,
             breakdown=Table.empty(MemoryHoldingRow),
         )
 
@@ -360,6 +360,36 @@ class _SampledMemory:
             "event": ["sample"] * count,
             "in_use_bytes": self.samples.in_use_bytes[chosen].tolist(),
         }
+
+
+@dataclass(frozen=True, slots=True)
+class _CompiledMemory:
+    """What one program needs in one memory space, as the compiler laid it out."""
+
+    host: Host
+    program: ProgramMemory
+    prefix: str
+
+    @property
+    def id(self) -> str:
+        space = f", memory space {self.program.space}" if self.program.space else ""
+        return f"{self.prefix}{self.program.program}{space}"
+
+    def summary(self) -> MemorySystem:
+        total = self.program.total_bytes
+        return MemorySystem(
+            id=self.id,
+            host=self.host.name,
+            source=COMPILED,
+            peak_bytes=total,
+            breakdown=_breakdown(self.id, list(self.program.holdings), total),
+        )
+
+    def thinned(self, _options: Options) -> tuple[I64, int]:
+        return np.zeros(0, dtype=np.int64), 0
+
+    def rows(self, _chosen: I64) -> dict[str, list[Any]]:
+        return {name: [] for name in columns_of(MemoryTimeRow)}
 
 
 def _breakdown(memory: str, held: list[Holding], peak_bytes: int) -> Table[MemoryHoldingRow]:
@@ -426,7 +456,10 @@ def _device_of(host: Host, memory: str) -> str:
 
 
 def _has_memory(profile: Profile) -> bool:
-    return any(allocations(host) is not None or memory_samples(host) for host in profile.hosts)
+    return any(
+        allocations(host) is not None or program_memories(host) or memory_samples(host)
+        for host in profile.hosts
+    )
 
 
 TOOL = Tool(
@@ -440,7 +473,8 @@ TOOL = Tool(
     needs=(
         Need(
             met=_has_memory,
-            missing="No allocator reported its events, and no memory counter was sampled.",
+            missing="No allocator reported its events, no program came with its buffer assignment, "
+            "and no memory counter was sampled.",
             record="GPU and TPU allocators report at host_tracer_level 2. For memory of the CPU "
             "start TensorFlow with the environment variable TF_CPU_ALLOCATOR_USE_BFC=1.",
         ),

@@ -13,7 +13,7 @@ from stepscope.columns import decode
 from stepscope.tables.profile import Host, Profile
 from tests.profiles import worked_example
 from tests.profiles.memory import Heap
-from tests.profiles.model import Event, gpu, host, line, plane, space
+from tests.profiles.model import Event, Kind, gpu, host, line, plane, space
 
 
 def profile(*hosts: bytes) -> Profile:
@@ -101,6 +101,60 @@ def test_missing_deallocations_are_told() -> None:
     heap.take(2, 0xB, 256)
     found = answer(space(host(line("python", *heap.events))))
     assert found.diagnostics[0].slug == "memory-events-disagree"
+
+
+def compiled_program() -> bytes:
+    """A module whose buffers are a parameter, a result, a constant, temporaries, a thread's own."""
+
+    def message(*fields: tuple[int, int | bytes]) -> bytes:
+        out = b""
+        for number, value in fields:
+            if isinstance(value, int):
+                out += varint(number << 3) + varint(value)
+            else:
+                out += varint(number << 3 | 2) + varint(len(value)) + value
+        return out
+
+    def varint(value: int) -> bytes:
+        out = b""
+        while value > 127:
+            out, value = out + bytes([value & 127 | 128]), value >> 7
+        return out + bytes([value])
+
+    shape = message((2, 11), (3, 8))  # f32[8]
+    weight = message(
+        (1, b"p.1"), (2, b"parameter"), (3, shape), (7, message((2, b"w[0]"))), (35, 1)
+    )
+    dot = message((1, b"dot.2"), (2, b"dot"), (3, shape), (7, message((2, b"jit(f)/dot"))), (35, 2))
+    body = message((1, b"main"), (2, weight), (2, dot), (5, 7))
+    module = message((1, b"jit_f"), (2, b"main"), (3, body), (6, 7))
+    logical = [message((1, i), (2, 32), (3, message((4, i)))) for i in (1, 2)]
+    allocations = [
+        message((2, 4096), (5, 1), (9, message((1, 1)))),
+        message((1, 1), (2, 1024), (7, 1), (9, message((1, 2)))),
+        message((1, 2), (2, 2048), (9, message((1, 1))), (9, message((1, 2)))),
+        message((1, 3), (2, 64), (12, 1)),
+        message((1, 4), (2, 999), (3, 1)),
+        message((1, 5), (2, 512), (8, 1)),
+    ]
+    buffers = message(*((1, one) for one in logical), *((3, one) for one in allocations))
+    proto = message((1, module), (3, buffers))
+    kinds = {"jit_f(12)": Kind(stats={"Hlo Proto": proto})}
+    return space(plane("/host:metadata", line("programs", ("jit_f(12)", 0, 0)), kinds=kinds))
+
+
+def test_compiled_programs_stand_in_for_allocators() -> None:
+    main, other = answer(compiled_program()).memories
+    assert (main.id, main.source, main.peak_bytes) == ("jit_f(12)", "HLO buffer assignment", 7232)
+    assert (other.id, other.peak_bytes) == ("jit_f(12), memory space 1", 512)
+    rows = [(r["region_type"], r["op_name"], r["allocation_bytes"]) for r in main.breakdown.rows()]
+    assert rows == [
+        ("parameter", "w[0]", 4096),
+        ("temp", "", 2048),
+        ("output", "jit(f)/dot", 1024),
+        ("constant", "", 64),
+    ]
+    assert (main.peak_time_ms, main.allocations) == (None, None)
 
 
 def test_sampled_counters_stand_in_for_allocators() -> None:
