@@ -1,0 +1,253 @@
+"""Op profile: the device's time as a tree, with the share of its peak each part reaches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import isnan, nan
+from typing import Annotated, Any, Literal
+
+import numpy as np
+
+from stepscope.registry import Help, Need, Tool
+from stepscope.result import Column, Result, Row, Table, us
+from stepscope.tables.device_peaks import Peaks, active_peaks
+from stepscope.tables.hlo import hlo_modules
+from stepscope.tables.hlo.category import NO_WORK, category
+from stepscope.tables.hlo.cost import CostAnalysis
+from stepscope.tables.hlo.text import expression
+from stepscope.tables.hlo_ops import HloOp
+from stepscope.tables.hlo_totals import COST_FIELDS, profile_totals
+from stepscope.tables.op_tree import Node, op_tree
+from stepscope.tables.profile import Profile
+from stepscope.tables.roofline import Rates, rates
+
+
+class NodeRow(Row):
+    """One node of the tree; rows stand in the order a reader meets them, parents first."""
+
+    id: Annotated[int, Column("Id", kind="rank", hidden=True)]
+    parent: Annotated[int, Column("Parent", kind="rank", hidden=True, help="-1 for the root.")]
+    depth: Annotated[int, Column("Depth", kind="count", hidden=True)]
+    name: Annotated[str, Column("Name", kind="name")]
+    kind: Annotated[str, Column("Kind", kind="category", hidden=True)]
+    category: Annotated[str, Column("Category", kind="category")]
+    time_us: Annotated[
+        float, Column("Time", unit="µs", kind="time", help="Self time of all ops below.")
+    ]
+    time_frac: Annotated[float, Column("Share", unit="%", kind="ratio", help="Of the root.")]
+    occurrences: Annotated[int, Column("Occurrences", kind="count")]
+    avg_time_us: Annotated[float, Column("Average time", unit="µs", kind="time")]
+    utilisation_frac: Annotated[
+        float,
+        Column(
+            "FLOP utilisation",
+            unit="%",
+            kind="ratio",
+            help="FLOP rate ÷ peak, at most 1; empty where either is unknown.",
+        ),
+    ]
+    uncapped_utilisation_frac: Annotated[
+        float, Column("FLOP rate / peak", unit="%", kind="ratio", hidden=True)
+    ]
+    wasted_us: Annotated[
+        float,
+        Column(
+            "Wasted time",
+            unit="µs",
+            kind="time",
+            help="Time beyond what its FLOPs would take at the device's peak.",
+        ),
+    ]
+    wasted_frac: Annotated[float, Column("Wasted", unit="%", kind="ratio", help="Of the root.")]
+    flop_rate_gflops: Annotated[float, Column("FLOP rate", unit="GFLOP/s", kind="rate")]
+    flops: Annotated[float, Column("FLOPs", kind="number", hidden=True)]
+    model_flops: Annotated[float, Column("Model FLOPs", kind="number", hidden=True)]
+    accessed_bytes: Annotated[float, Column("Bytes accessed", unit="B", kind="bytes", hidden=True)]
+    hbm_bw_gibps: Annotated[float, Column("HBM bandwidth", unit="GiB/s", kind="rate")]
+    hbm_bw_frac: Annotated[float, Column("HBM bandwidth / peak", unit="%", kind="ratio")]
+    on_chip_read_bw_frac: Annotated[
+        float, Column("On-chip read / peak", unit="%", kind="ratio", hidden=True)
+    ]
+    on_chip_write_bw_frac: Annotated[
+        float, Column("On-chip write / peak", unit="%", kind="ratio", hidden=True)
+    ]
+    children: Annotated[int, Column("Children", kind="count", hidden=True)]
+    program: Annotated[str, Column("Program", kind="category", hidden=True)]
+    framework_op: Annotated[str, Column("Framework op", kind="name", hidden=True)]
+    expression: Annotated[str, Column("HLO text", kind="text", hidden=True)]
+    source: Annotated[str, Column("Source", kind="text", hidden=True)]
+    source_stack: Annotated[str, Column("Source stack", kind="text", hidden=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Options of op_profile."""
+
+    group_by: Annotated[
+        Literal["program", "category", "provenance"],
+        Help("First level: programs, kinds of op, or the scopes of the model."),
+    ] = "program"
+    include_idle: Annotated[bool, Help("Add the time in which the devices ran nothing.")] = True
+    show_fused: Annotated[
+        bool, Help("Show the instructions inside of fusions; no time is known for them.")
+    ] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpProfile(Result):
+    """Where the device's time goes as a tree, and how well each part uses the device.
+
+    Attributes:
+        nodes: The tree, parents first, children by time. No cap.
+        total_time_us: Time of the root.
+        idle_time_us: Time without any op, summed over devices, counted or not.
+        device_type: What ran the ops.
+        peak_gflops, peak_hbm_bw_gibps: What utilisation refers to; None where unknown.
+    """
+
+    tool = "op_profile"
+    nodes: Table[NodeRow]
+    total_time_us: float
+    idle_time_us: float
+    device_type: str
+    peak_gflops: float
+    peak_hbm_bw_gibps: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    node: Node
+    parent: int
+    depth: int
+
+
+def op_profile(profile: Profile, options: Options = Options()) -> OpProfile:
+    """The tree of the profile's device-level ops."""
+    totals = profile_totals(profile)
+    root = op_tree(totals, options.group_by, include_idle=options.include_idle)
+    if options.show_fused:
+        _add_fused(profile, root)
+    active = active_peaks(profile)
+    return OpProfile(
+        nodes=Table(NodeRow, _columns(list(_placed(root)), root.time_ps, active.peaks)),
+        total_time_us=us(root.time_ps),
+        idle_time_us=us(totals.idle_ps),
+        device_type=active.device_type,
+        peak_gflops=active.peaks.flops / 1e9,
+        peak_hbm_bw_gibps=active.peaks.hbm_bytes / (1 << 30),
+    )
+
+
+def _placed(root: Node) -> Iterator[_Placed]:
+    """Depth first, parents before children; the position in this order is the node's id."""
+    waiting, next_id = [(root, -1, 0)], 0
+    while waiting:
+        node, parent, depth = waiting.pop()
+        yield _Placed(node, parent, depth)
+        waiting += [(child, next_id, depth + 1) for child in reversed(node.children)]
+        next_id += 1
+
+
+def _columns(placed: list[_Placed], whole_ps: int, peaks: Peaks) -> dict[str, Any]:
+    nodes = [one.node for one in placed]
+    found = _rates(nodes, peaks)
+    time_us = np.asarray([us(node.time_ps) for node in nodes])
+    runs = np.asarray([node.runs for node in nodes], dtype=np.int64)
+    share = time_us / us(whole_ps) if whole_ps else np.zeros(len(nodes))
+    used = np.minimum(found.flop_frac, 1.0)
+    return {
+        "id": np.arange(len(nodes)),
+        "parent": [one.parent for one in placed],
+        "depth": [one.depth for one in placed],
+        "name": [node.name for node in nodes],
+        "kind": [node.kind for node in nodes],
+        "category": [_text(node, "category") for node in nodes],
+        "time_us": time_us,
+        "time_frac": share,
+        "occurrences": runs,
+        "avg_time_us": np.where(runs > 0, time_us / np.maximum(runs, 1), nan),
+        "utilisation_frac": used,
+        "uncapped_utilisation_frac": found.flop_frac,
+        "wasted_us": time_us * (1 - used),
+        "wasted_frac": share * (1 - used),
+        "flop_rate_gflops": found.gflops,
+        "flops": [node.costs[COST_FIELDS.index("flops")] for node in nodes],
+        "model_flops": [node.costs[COST_FIELDS.index("model_flops")] for node in nodes],
+        "accessed_bytes": [node.costs[COST_FIELDS.index("bytes")] for node in nodes],
+        "hbm_bw_gibps": found.hbm_gibps,
+        "hbm_bw_frac": found.hbm_frac,
+        "on_chip_read_bw_frac": found.on_chip_read_frac,
+        "on_chip_write_bw_frac": found.on_chip_write_frac,
+        "children": [len(node.children) for node in nodes],
+        **{
+            name: [_text(node, name) for node in nodes]
+            for name in ("program", "framework_op", "expression", "source", "source_stack")
+        },
+    }
+
+
+def _text(node: Node, name: str) -> str:
+    return str(getattr(node.op, name)) if node.op is not None else ""
+
+
+def _rates(nodes: list[Node], peaks: Peaks) -> Rates:
+    costs = {
+        name: np.asarray([node.costs[at] for node in nodes], dtype=np.float64)
+        for at, name in enumerate(COST_FIELDS)
+    }
+    costs["bytes_accessed"] = costs.pop("bytes")
+    time_ps = np.asarray([node.time_ps for node in nodes], dtype=np.int64)
+    return rates(time_ps, peaks=peaks, **costs)
+
+
+def _add_fused(profile: Profile, root: Node) -> None:
+    """Give each fusion the instructions of its body, most FLOPs first."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        waiting += node.children
+        if node.op is not None and node.op.category.endswith(" fusion"):
+            node.children = _fused(profile, node.op, node.runs)
+
+
+def _fused(profile: Profile, op: HloOp, runs: int) -> list[Node]:
+    for host in profile.hosts:
+        module = hlo_modules(host).get(op.program_id)
+        fusion = module.instructions.get(op.name) if module is not None else None
+        if module is None or fusion is None:
+            continue
+        analysis = CostAnalysis(module)
+        found = []
+        for body in module.called(fusion):
+            for one in body.instructions:
+                if one.opcode in NO_WORK:
+                    continue
+                flops = analysis.of(one).flops * runs
+                inner = HloOp(
+                    op.program_id, op.program, one.name, category(one), expression(module, one),
+                    one.op_name, "", one.source, "", op.core_type, True, False,
+                )  # fmt: skip
+                costs = [nan if isnan(flops) else flops] * 2 + [nan] * (len(COST_FIELDS) - 2)
+                found.append(Node(one.name, "op", inner, 0, 0, costs))
+        return sorted(found, key=lambda node: (-np.nan_to_num(node.costs[0]), node.name))
+    return []
+
+
+TOOL = Tool(
+    id="op_profile",
+    short="profile_tree",
+    title="Op Profile",
+    group="Where time goes",
+    run=op_profile,
+    options=Options,
+    result=OpProfile,
+    needs=(
+        Need(
+            met=lambda profile: len(profile_totals(profile)) > 0,
+            missing="No op was recorded, on a device or on the host.",
+            record="Record with host_tracer_level 2 or more: "
+            "tf.profiler.experimental.start(logdir) or jax.profiler.start_trace(logdir).",
+        ),
+    ),
+)
