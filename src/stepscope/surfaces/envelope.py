@@ -9,10 +9,10 @@ from datetime import datetime
 from typing import Any, Literal, TypedDict, get_args
 
 from stepscope.registry import Option, Tool, Unavailable
-from stepscope.result import Table, columns_of
+from stepscope.result import Result, columns_of
 from stepscope.session import FileReport
 from stepscope.store import Run
-from stepscope.surfaces.fields import table_fields
+from stepscope.surfaces.fields import table_fields, tables_of
 
 OptionType = Literal["bool", "str", "int", "float"]
 
@@ -202,8 +202,15 @@ def column_infos(row: type) -> list[ColumnInfo]:
     ]
 
 
-def columnar(body: dict[str, Any], tables: dict[str, Table[Any]]) -> dict[str, Any]:
+def columnar(result: Result, top: int | None = None) -> dict[str, Any]:
     """A result's JSON with each table as ``{"rows": n, "columns": {name: values}}``."""
-    return body | {
-        name: {"rows": len(table), "columns": table.to_dict()} for name, table in tables.items()
-    }
+    # Row form is made of no rows: the tables are put in as columns below.
+    body = result.to_dict(0)
+    for name, whole in tables_of(result).items():
+        table = whole if top is None else whole.head(top)
+        *path, last = name.split(".")
+        place = body
+        for part in path:
+            place = place[part]
+        place[last] = {"rows": len(table), "columns": table.to_dict()}
+    return body

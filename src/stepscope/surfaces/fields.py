@@ -26,10 +26,28 @@ def row_of(hint: Any) -> type[Row] | None:
     return None
 
 
-def table_fields(result: type[Result]) -> dict[str, type[Row]]:
-    """The tables of a result class and their row schemas."""
-    rows = {name: row_of(hint) for name, hint in own_fields(result).items()}
-    return {name: row for name, row in rows.items() if row is not None}
+def table_fields(cls: type) -> dict[str, type[Row]]:
+    """The tables of a result class and their rows; one within a record is ``record.table``."""
+    found: dict[str, type[Row]] = {}
+    for name, hint in own_fields(cls).items():
+        row = row_of(hint)
+        if row is not None:
+            found[name] = row
+        for record in records_in(hint):
+            found |= {f"{name}.{inner}": one for inner, one in table_fields(record).items()}
+    return found
+
+
+def tables_of(value: Any) -> dict[str, Table[Any]]:
+    """The tables a result holds, named as by ``table_fields``; absent records have none."""
+    found: dict[str, Table[Any]] = {}
+    for f in dataclasses.fields(value):
+        inner = getattr(value, f.name)
+        if isinstance(inner, Table):
+            found[f.name] = inner
+        elif dataclasses.is_dataclass(inner):
+            found |= {f"{f.name}.{name}": table for name, table in tables_of(inner).items()}
+    return found
 
 
 def records_in(hint: Any) -> list[type]:

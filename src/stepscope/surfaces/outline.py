@@ -32,7 +32,9 @@ def outline(result: Result) -> Iterator[Line]:
 
 def _lines(name: str, value: Any, depth: int, label: str | None = None) -> Iterator[Line]:
     title = label_of(name) if label is None else label
-    if _is_record(value):
+    if isinstance(value, Table):
+        yield Line(depth, title, f"{len(value):,} rows, below")
+    elif _is_record(value):
         yield Line(depth, title)
         for f in dataclasses.fields(value):
             yield from _lines(f.name, getattr(value, f.name), depth + 1)

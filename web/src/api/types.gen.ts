@@ -251,7 +251,7 @@ export interface Graph {
   readonly start_ms: number | null;
   readonly duration_us: number | null;
   readonly is_judged: boolean;
-  readonly nodes: TableOf<NodeRow>;
+  readonly nodes: TableOf<TfDataBottleneckAnalysisNodeRow>;
 }
 
 /** Totals of one side (host or device), in µs. */
@@ -368,8 +368,62 @@ export interface TopOpRow {
   readonly tensor_core_used: readonly (boolean | null)[];
 }
 
+/** Columns: One step: its time and the disjoint parts that sum to it. */
+export interface OverviewPageStepRow {
+  /** Step. */
+  readonly step_num: readonly (number | null)[];
+  /** Name. */
+  readonly step_name: readonly (string | null)[];
+  /** Start (ms). */
+  readonly start_ms: readonly (number | null)[];
+  /** Step time (ms). */
+  readonly step_time_ms: readonly (number | null)[];
+  /** Compilation (ms). */
+  readonly compilation_ms: readonly (number | null)[];
+  /** Input wait (ms). */
+  readonly input_ms: readonly (number | null)[];
+  /** Copy to device (ms). */
+  readonly host_to_device_ms: readonly (number | null)[];
+  /** Output (ms). */
+  readonly output_ms: readonly (number | null)[];
+  /** Kernel launch (ms). */
+  readonly kernel_launch_ms: readonly (number | null)[];
+  /** Host compute (ms). */
+  readonly host_compute_ms: readonly (number | null)[];
+  /** Device to device (ms). */
+  readonly device_to_device_ms: readonly (number | null)[];
+  /** Collectives (ms). */
+  readonly collectives_ms: readonly (number | null)[];
+  /** Device compute, 16-bit (ms). */
+  readonly device_compute_16_ms: readonly (number | null)[];
+  /** Device compute, 32-bit (ms). */
+  readonly device_compute_32_ms: readonly (number | null)[];
+  /** All others (ms). */
+  readonly other_ms: readonly (number | null)[];
+  /** Counted. False for steps cut at the edges. */
+  readonly kept: readonly (boolean | null)[];
+}
+
+/** Columns: One input op of the hosts. */
+export interface InputOpRow {
+  /** Input op. */
+  readonly op: readonly (string | null)[];
+  /** Count. Times the op ran. */
+  readonly count: readonly (number | null)[];
+  /** Total time (ms). */
+  readonly total_time_ms: readonly (number | null)[];
+  /** Total time share (%). Of all input ops' self time. */
+  readonly total_time_frac: readonly (number | null)[];
+  /** Self time (ms). Without the input ops it called on its own thread; waits count. */
+  readonly self_time_ms: readonly (number | null)[];
+  /** Self time share (%). */
+  readonly self_time_frac: readonly (number | null)[];
+  /** Category. */
+  readonly category: readonly (string | null)[];
+}
+
 /** Columns: One step by category, input first; the categories sum to the step time. */
-export interface StepRow {
+export interface InputPipelineAnalyzerStepRow {
   /** Step. */
   readonly step_num: readonly (number | null)[];
   /** Step time (ms). */
@@ -398,24 +452,6 @@ export interface StepRow {
   readonly other_ms: readonly (number | null)[];
   /** Counted. False for steps cut at the edges. */
   readonly kept: readonly (boolean | null)[];
-}
-
-/** Columns: One input op of the hosts. */
-export interface InputOpRow {
-  /** Input op. */
-  readonly op: readonly (string | null)[];
-  /** Count. Times the op ran. */
-  readonly count: readonly (number | null)[];
-  /** Total time (ms). */
-  readonly total_time_ms: readonly (number | null)[];
-  /** Total time share (%). Of all input ops' self time. */
-  readonly total_time_frac: readonly (number | null)[];
-  /** Self time (ms). Without the input ops it called on its own thread; waits count. */
-  readonly self_time_ms: readonly (number | null)[];
-  /** Self time share (%). */
-  readonly self_time_frac: readonly (number | null)[];
-  /** Category. */
-  readonly category: readonly (string | null)[];
 }
 
 /** Columns: One host's own steps and what input costs them. */
@@ -464,8 +500,50 @@ export interface PipelineRow {
   readonly holds_up: readonly (boolean | null)[];
 }
 
+/** Columns: One iterator of the chosen call (or of the mean call). */
+export interface TfDataBottleneckAnalysisNodeRow {
+  /** Node. */
+  readonly node: readonly (number | null)[];
+  /** Asked by node. -1: root. */
+  readonly parent: readonly (number | null)[];
+  /** Iterator. */
+  readonly iterator: readonly (string | null)[];
+  /** Long name. */
+  readonly long_name: readonly (string | null)[];
+  /** Start (µs). First start, from the call's start. */
+  readonly start_us: readonly (number | null)[];
+  /** Total duration (µs). Σ over its calls. */
+  readonly total_us: readonly (number | null)[];
+  /** Self time (µs). Total without overlap with children. */
+  readonly self_us: readonly (number | null)[];
+  /** Waited for (µs). Time the call waited for it; sums to the call. */
+  readonly critical_us: readonly (number | null)[];
+  /** Calls. A mean for the mean call. */
+  readonly calls: readonly (number | null)[];
+  /** On the critical path. */
+  readonly is_critical: readonly (boolean | null)[];
+  /** Bottleneck. */
+  readonly is_bottleneck: readonly (boolean | null)[];
+  /** Settings. */
+  readonly settings: readonly (string | null)[];
+}
+
+/** Columns: One op that ran inside the functions of the pipelines, on tf.data's threads. */
+export interface TfDataBottleneckAnalysisOpRow {
+  /** Host. */
+  readonly host: readonly (string | null)[];
+  /** Operation. */
+  readonly operation: readonly (string | null)[];
+  /** Type. */
+  readonly type: readonly (string | null)[];
+  /** Count. */
+  readonly count: readonly (number | null)[];
+  /** Self time (ms). */
+  readonly self_time_ms: readonly (number | null)[];
+}
+
 /** Columns: One framework op (or op type), on host or device. */
-export interface OpRow {
+export interface FrameworkOpStatsOpRow {
   /** Rank. */
   readonly rank: readonly (number | null)[];
   /** Where. */
@@ -681,7 +759,7 @@ export interface KernelDeviceRow {
 }
 
 /** Columns: One node of the tree; rows stand in the order a reader meets them, parents first. */
-export interface NodeRow {
+export interface OpProfileNodeRow {
   /** Id. */
   readonly id: readonly (number | null)[];
   /** Parent. -1 for the root. */
@@ -1180,7 +1258,7 @@ export interface OverviewPage extends ResultBody {
   readonly completeness: Completeness;
   readonly next_steps: readonly string[];
   readonly top_ops: TableOf<TopOpRow>;
-  readonly step_table: TableOf<StepRow>;
+  readonly step_table: TableOf<OverviewPageStepRow>;
   readonly findings: readonly Finding[];
 }
 
@@ -1196,7 +1274,7 @@ export interface InputPipelineAnalyzer extends ResultBody {
   readonly host_breakdown: readonly CategoryTime[];
   readonly next_step: string;
   readonly input_ops: TableOf<InputOpRow>;
-  readonly step_table: TableOf<StepRow>;
+  readonly step_table: TableOf<InputPipelineAnalyzerStepRow>;
   readonly host_table: TableOf<HostRow>;
 }
 
@@ -1209,13 +1287,13 @@ export interface TfDataBottleneckAnalysis extends ResultBody {
   readonly knobs: readonly Knob[];
   readonly pipelines: TableOf<PipelineRow>;
   readonly graph: Graph | null;
-  readonly function_ops: TableOf<OpRow>;
+  readonly function_ops: TableOf<TfDataBottleneckAnalysisOpRow>;
 }
 
 /** Every framework op with its self and total time, on the host and on the device. */
 export interface FrameworkOpStats extends ResultBody {
   readonly tool: "framework_op_stats";
-  readonly ops: TableOf<OpRow>;
+  readonly ops: TableOf<FrameworkOpStatsOpRow>;
   readonly host: SideTotals;
   readonly device: SideTotals;
   readonly device_type: string;
@@ -1247,7 +1325,7 @@ export interface KernelStats extends ResultBody {
 /** Where the device's time goes as a tree, and how well each part uses the device. */
 export interface OpProfile extends ResultBody {
   readonly tool: "op_profile";
-  readonly nodes: TableOf<NodeRow>;
+  readonly nodes: TableOf<OpProfileNodeRow>;
   readonly total_time_us: number | null;
   readonly idle_time_us: number | null;
   readonly device_type: string;

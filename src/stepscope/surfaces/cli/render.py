@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from stepscope.result import Diagnostic, Finding, Result
 from stepscope.surfaces.cli.page import Page
+from stepscope.surfaces.fields import tables_of
 from stepscope.surfaces.format import clean, label_of, milliseconds, percent
 from stepscope.surfaces.outline import outline
 
@@ -25,8 +26,8 @@ def generic_page(result: Result, title: str, columns: int | None, top: int | Non
             page.line(lead, (line.label, "bold"))
         else:
             page.text(line.text, lead=f"{lead}· ")
-    for name, table in result.tables().items():
-        page.heading(f"{label_of(name)} · {len(table):,} rows")
+    for name, table in tables_of(result).items():
+        page.heading(f"{label_of(name.replace('.', '_'))} · {len(table):,} rows")
         page.table(table, top)
     return page
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from stepscope.errors import NothingToShow, UsageError
 from stepscope.result import Result, Table, columns_of
+from stepscope.surfaces.fields import tables_of
 from stepscope.surfaces.format import cell, heading
 
 # A spreadsheet runs a cell that starts with one of these as a formula.
@@ -22,7 +23,7 @@ def main_table(result: Result, name: str | None = None) -> tuple[str, Table[Any]
         UsageError: It has no table of that name.
         NothingToShow: It has no table at all.
     """
-    tables = result.tables()
+    tables = tables_of(result)
     if not tables:
         raise NothingToShow(
             f"{type(result).tool} has no table.",

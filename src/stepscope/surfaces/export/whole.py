@@ -6,6 +6,7 @@ import json
 
 from stepscope.result import Result
 from stepscope.surfaces.export.tables import markdown_escape, markdown_table
+from stepscope.surfaces.fields import tables_of
 from stepscope.surfaces.format import label_of
 from stepscope.surfaces.outline import outline
 
@@ -28,8 +29,8 @@ def markdown_text(result: Result, title: str, top: int | None = None) -> str:
     for line in outline(result):
         words = ": ".join(filter(None, (markdown_escape(line.label), markdown_escape(line.text))))
         lines.append(f"{'  ' * line.depth}- {words}")
-    for name, table in result.tables().items():
-        lines += ["", f"## {label_of(name)}", "", markdown_table(table, top)]
+    for name, table in tables_of(result).items():
+        lines += ["", f"## {label_of(name.replace('.', '_'))}", "", markdown_table(table, top)]
         if top is not None and len(table) > top:
             lines += ["", f"… {len(table) - top:,} more rows."]
     return "\n".join(lines) + "\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import types
+from collections import Counter
 from collections.abc import Mapping
 from typing import (
     Annotated,
@@ -50,21 +51,29 @@ export interface ResultBody {{
 def types_source(tools: tuple[Tool, ...]) -> str:
     """Text of ``web/src/api/types.gen.ts``."""
     head = _HEAD.format(version=SCHEMA_VERSION, groups=json.dumps(list(GROUPS)))
-    parts = [_interface(cls) for cls in ENVELOPES]
-    records: dict[str, type] = {Diagnostic.__name__: Diagnostic}
-    for tool in tools:
-        for record in _all_records(tool.result):
-            known = records.setdefault(record.__name__, record)
-            if known is not record:
-                raise TypeError(
-                    f"two records are named {record.__name__}: TypeScript needs one meaning"
-                )
-    parts += [_interface(record) for record in records.values()]
-    rows = {row.__name__: row for tool in tools for row in table_fields(tool.result).values()}
-    parts += [_columns(row) for row in rows.values()]
-    parts += [_interface(tool.result) for tool in tools]
+    records = [record for tool in tools for record in _all_records(tool.result)]
+    rows = [row for tool in tools for row in table_fields(tool.result).values()]
+    results = [tool.result for tool in tools]
+    names = _names([*ENVELOPES, Diagnostic, *records, *rows, *results])
+    nested = list(dict.fromkeys([Diagnostic, *records]))
+    parts = [_interface(cls, names) for cls in [*ENVELOPES, *nested]]
+    parts += [_columns(row, names) for row in dict.fromkeys(rows)]
+    parts += [_interface(result, names) for result in results]
     parts.append(_result_map(tools))
     return head + "\n" + "\n".join(parts)
+
+
+def _names(classes: list[type]) -> dict[type, str]:
+    """A name for each class: its own, with its module's before it where two classes share one."""
+    used = Counter(cls.__name__ for cls in dict.fromkeys(classes))
+    return {
+        cls: cls.__name__ if used[cls.__name__] == 1 else _module_words(cls) + cls.__name__
+        for cls in classes
+    }
+
+
+def _module_words(cls: type) -> str:
+    return "".join(word.title() for word in cls.__module__.rsplit(".", 1)[-1].split("_"))
 
 
 def _all_records(cls: type) -> list[type]:
@@ -77,28 +86,28 @@ def _all_records(cls: type) -> list[type]:
     return list(found)
 
 
-def _interface(cls: type) -> str:
+def _interface(cls: type, names: dict[type, str]) -> str:
     extends = " extends ResultBody" if isinstance(cls, type) and issubclass(cls, Result) else ""
     hints = get_type_hints(cls) if is_typeddict(cls) else own_fields(cls)
-    lines = [f"  readonly {name}: {type_of(hint)};" for name, hint in hints.items()]
+    lines = [f"  readonly {name}: {type_of(hint, names)};" for name, hint in hints.items()]
     if extends:
         lines.insert(0, f"  readonly tool: {json.dumps(cls.tool)};")  # type: ignore[attr-defined]  # a Result by the test above
     return (
-        f"/** {first_sentence(cls)} */\nexport interface {cls.__name__}{extends} {{\n"
+        f"/** {first_sentence(cls)} */\nexport interface {names[cls]}{extends} {{\n"
         + "\n".join(lines)
         + "\n}\n"
     )
 
 
-def _columns(row: type) -> str:
+def _columns(row: type, names: dict[type, str]) -> str:
     lines = []
     for name, (hint, column) in columns_of(row).items():
         unit = f" ({column.unit})" if column.unit else ""
         note = f" {column.help}" if column.help else ""
         lines.append(f"  /** {column.label}{unit}.{note} */")
-        lines.append(f"  readonly {name}: readonly ({_union(type_of(hint), 'null')})[];")
+        lines.append(f"  readonly {name}: readonly ({_union(type_of(hint, names), 'null')})[];")
     return (
-        f"/** Columns: {first_sentence(row)} */\nexport interface {row.__name__} {{\n"
+        f"/** Columns: {first_sentence(row)} */\nexport interface {names[row]} {{\n"
         + "\n".join(lines)
         + "\n}\n"
     )
@@ -109,30 +118,30 @@ def _result_map(tools: tuple[Tool, ...]) -> str:
     return "/** Results by tool id. */\nexport interface Results {\n" + "\n".join(lines) + "\n}\n"
 
 
-def type_of(hint: Any) -> str:
+def type_of(hint: Any, names: dict[type, str]) -> str:
     """A Python type as TypeScript."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        return type_of(arguments[0])
+        return type_of(arguments[0], names)
     if (row := row_of(hint)) is not None:
-        return f"TableOf<{row.__name__}>"
+        return f"TableOf<{names[row]}>"
     if origin is Literal:
         return " | ".join(json.dumps(choice) for choice in arguments)
     if origin in (Union, types.UnionType):
-        return _union(*(type_of(inner) for inner in arguments))
+        return _union(*(type_of(inner, names) for inner in arguments))
     if origin is tuple:
-        return f"readonly {_grouped(type_of(arguments[0]))}[]"
+        return f"readonly {_grouped(type_of(arguments[0], names))}[]"
     if origin is list:
-        return f"readonly {_grouped(type_of(arguments[0]))}[]"
+        return f"readonly {_grouped(type_of(arguments[0], names))}[]"
     if origin in (dict, Mapping):
-        return f"Readonly<Record<string, {type_of(arguments[1])}>>"
+        return f"Readonly<Record<string, {type_of(arguments[1], names)}>>"
     if hint is Any:
         return "unknown"
     # Numbers can be "not available": JSON has null for NaN.
     plain = _PLAIN.get(hint)
     if plain is not None:
         return "number | null" if hint is float else plain
-    return str(hint.__name__)
+    return names[hint]
 
 
 def _union(*members: str) -> str:

@@ -79,11 +79,7 @@ class Api:
         result = self._result(request, tool)
         if layout == "rows":
             return json_answer(request, result.to_dict(top))
-        # Tables are replaced anyway: cutting the row form to nothing spares making it.
-        tables = result.tables()
-        if top is not None:
-            tables = {name: table.head(top) for name, table in tables.items()}
-        return json_answer(request, columnar(result.to_dict(0), tables))
+        return json_answer(request, columnar(result, top))
 
     def table(self, request: Request, tool: str, table: str, format: str) -> Response:
         """One table of an answer as a file to save."""
@@ -97,7 +93,7 @@ class Api:
         return compressed(request, download(write(result, table), mimetype, name))
 
     def timeline(self, request: Request, part: str) -> Response:
-        """One part of the timeline: its tracks, a tile, a search …"""
+        """One part of the timeline, such as its tracks, a tile or a search."""
         return timeline.answer(request, self._session(request), part)
 
     def progress(self, request: Request) -> Response:

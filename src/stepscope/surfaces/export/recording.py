@@ -1,0 +1,64 @@
+"""A recording, or a range of it, in the formats of other viewers and in its own."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from stepscope.columns import encode
+from stepscope.errors import UsageError
+from stepscope.surfaces.export.chrome_json import chrome_trace
+from stepscope.surfaces.export.perfetto import perfetto_trace
+from stepscope.tables.timeline import Timeline
+from stepscope.tables.timeline.trim import touching, trimmed
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingFormat:
+    """A format a recording can be written in.
+
+    Attributes:
+        suffix: How its files end.
+        mimetype: Its media type.
+        write: (timeline, begin, end) → the bytes, piece by piece.
+    """
+
+    suffix: str
+    mimetype: str
+    write: Callable[[Timeline, int, int], Iterable[bytes]]
+
+
+def xspace(timeline: Timeline, begin_ps: int, end_ps: int) -> Iterator[bytes]:
+    """The XSpace of one host with only the events that touch a range, all else as it was.
+
+    Raises:
+        UsageError: There are several hosts; a file holds one.
+    """
+    hosts = timeline.profile.hosts
+    if len(hosts) != 1:
+        raise UsageError(
+            f"An XSpace file holds one host; this session has {len(hosts)}.",
+            mend=f"Choose one: {', '.join(host.name for host in hosts)}.",
+        )
+    shift = timeline.axis.shift_ps[0]
+    keep = touching(hosts[0], begin_ps - shift, end_ps - shift)
+    yield encode(trimmed(hosts[0].space, keep))
+
+
+def _gzipped(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    packer = zlib.compressobj(6, zlib.DEFLATED, 31)
+    for piece in pieces:
+        yield packer.compress(piece)
+    yield packer.flush()
+
+
+RECORDING_FORMATS: Final[dict[str, RecordingFormat]] = {
+    "perfetto": RecordingFormat(".perfetto-trace", "application/octet-stream", perfetto_trace),
+    "chrome": RecordingFormat(
+        ".trace.json.gz", "application/gzip", lambda *view: _gzipped(chrome_trace(*view))
+    ),
+    "chrome-json": RecordingFormat(".trace.json", "application/json", chrome_trace),
+    "xspace": RecordingFormat(".xplane.pb", "application/octet-stream", xspace),
+}
