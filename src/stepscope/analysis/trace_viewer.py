@@ -165,7 +165,7 @@ class TraceViewer(Result):
 def trace_viewer(profile: Profile, options: Options = Options()) -> TraceViewer:
     """The timeline of a session in tables."""
     line = timeline(profile)
-    begin, end = _range(line, options)
+    begin, end = range_of(line, options.from_, options.to)
     chosen = _chosen(line, options.track)
     only = [track.id for track in chosen] if options.track else None
     totals = range_totals(line, begin, end, only)
@@ -186,10 +186,16 @@ def trace_viewer(profile: Profile, options: Options = Options()) -> TraceViewer:
     )
 
 
-def _range(line: Timeline, options: Options) -> tuple[int, int]:
+def range_of(line: Timeline, begin_text: str, end_text: str) -> tuple[int, int]:
+    """Begin and end in ps from texts such as "1.5s"; "" is the trace's own.
+
+    Raises:
+        UsageError: A text is no time, or the range is empty.
+    """
     first, last = line.span()
-    begin = _time(options.from_, "from") if options.from_ else first
-    end = _time(options.to, "to") if options.to else max(last, first + 1)
+    begin = _time(begin_text, "from") if begin_text else first
+    # One ps more: an instant at the very end belongs to the trace.
+    end = _time(end_text, "to") if end_text else last + 1
     if end <= begin:
         raise UsageError(
             f"trace_viewer: the range from {ms(begin):g} ms to {ms(end):g} ms is empty.",

@@ -40,6 +40,15 @@ class AdviceFormat(str, Enum):
     md = "md"
 
 
+class RecordingFormatName(str, Enum):
+    """What a recording can be written as."""
+
+    perfetto = "perfetto"
+    chrome = "chrome"
+    chrome_json = "chrome-json"
+    xspace = "xspace"
+
+
 _CONTEXT = {"help_option_names": ["-h", "--help"]}
 
 
@@ -174,6 +183,35 @@ def demo(
         serve_forever(str(sample), Settings(port=port), browser=True)
 
 
+def export(
+    path: PathArgument,
+    format: Annotated[
+        RecordingFormatName,
+        typer.Option(
+            "--format", "-f", help="perfetto, chrome (gzipped JSON), chrome-json, or xspace."
+        ),
+    ] = RecordingFormatName.perfetto,
+    begin: Annotated[
+        str, typer.Option("--from", help="Begin: 1.5s, 20ms, 7us; the trace's begin by default.")
+    ] = "",
+    end: Annotated[
+        str, typer.Option("--to", help="End, likewise; the trace's end by default.")
+    ] = "",
+    run: Runs = None,
+    host: HostName = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write to this file.", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """Write a recording, or a range of it, for other viewers."""
+    from stepscope.surfaces.cli.export import export_recording
+
+    export_recording(path, format.value, begin=begin, end=end, run=run, host=host, output=output)
+
+
 def version(
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Also what it runs on.")] = False,
 ) -> None:
@@ -189,5 +227,6 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "advise": advise,
     "serve": serve,
     "demo": demo,
+    "export": export,
     "version": version,
 }

@@ -6,14 +6,21 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import chain
 from typing import Any, Final
 
 from werkzeug.wrappers import Request, Response
 
 from stepscope.errors import StepscopeError, UsageError
 from stepscope.session import Session
+from stepscope.surfaces.export.recording import RECORDING_FORMATS
 from stepscope.surfaces.http import tile_format, timeline_json
-from stepscope.surfaces.http.answers import compressed, error_answer, json_answer
+from stepscope.surfaces.http.answers import (
+    compressed,
+    download,
+    error_answer,
+    json_answer,
+)
 from stepscope.surfaces.http.settings import is_loopback
 from stepscope.tables.timeline import Timeline, Wanted, tile, timeline
 from stepscope.tables.timeline.tiles import MAX_SLICES, MAX_WIDTH_PX
@@ -61,7 +68,7 @@ class Query:
         """``start_ps:end_ps``; the whole trace where they are not given."""
         if "start_ps" not in self.args and "end_ps" not in self.args:
             begin, end = line.span()
-            return begin, max(end, begin + 1)
+            return begin, end + 1
         begin, end = self.number("start_ps"), self.number("end_ps")
         if not 0 < end - begin < 1 << 62 or abs(begin) >= 1 << 62:
             raise UsageError(
@@ -100,13 +107,16 @@ def answer(request: Request, session: Session, part: str) -> Response:
     found = _unchanged(request, line)
     if found is None:
         query = Query(request.args)
+        if part == "export":
+            return _export(session, line, query)
         if part == "tile":
             found = _tile(request, line, query)
         elif part in _PARTS:
             found = json_answer(request, _PARTS[part](line, query))
         else:
             raise UsageError(
-                f"The timeline has no part {part!r}.", mend=f"One of tile, {', '.join(_PARTS)}."
+                f"The timeline has no part {part!r}.",
+                mend=f"One of tile, export, {', '.join(_PARTS)}.",
             )
     lasting = request.args.get("v") == line.fingerprint
     found.headers["Cache-Control"] = _FOREVER if lasting else _ALWAYS_ASK
@@ -129,6 +139,18 @@ def _tile(request: Request, line: Timeline, query: Query) -> Response:
     response = Response(tile_format.pack(made), mimetype=tile_format.MIMETYPE)
     # On the machine itself compressing costs more time than it saves.
     return response if is_loopback(request.remote_addr or "") else compressed(request, response)
+
+
+def _export(session: Session, line: Timeline, query: Query) -> Response:
+    """A recording, or a range of it, as a file to save."""
+    chosen = RECORDING_FORMATS[query.choice("format", tuple(RECORDING_FORMATS))]
+    begin, end = query.view(line)
+    pieces = iter(chosen.write(line, begin, end))
+    first = next(pieces, b"")  # what cannot be written should fail before the answer begins
+    response = download(b"", chosen.mimetype, session.name.rsplit("/", 1)[-1] + chosen.suffix)
+    response.response = chain([first], pieces)
+    response.headers.pop("Content-Length", None)
+    return response
 
 
 def _stale(request: Request, line: Timeline) -> Response | None:

@@ -36,7 +36,7 @@ def meta(line: Timeline, query: Query) -> dict[str, Any]:
         "version": 1,
         "fingerprint": line.fingerprint,
         "begin_ps": begin,
-        "end_ps": max(end, begin + 1),
+        "end_ps": end + 1,
         "origin_ns": str(line.axis.origin_ns),
         "aligned_by": line.axis.aligned_by,
         "hosts": [
