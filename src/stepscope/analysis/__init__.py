@@ -9,6 +9,7 @@ from stepscope.analysis import (
     input_pipeline_analyzer,
     kernel_stats,
     memory_profile,
+    memory_viewer,
     op_profile,
     overview_page,
     pod_viewer,
@@ -30,6 +31,7 @@ TOOLS: tuple[Tool, ...] = (
     hlo_stats.TOOL,
     roofline_model.TOOL,
     memory_profile.TOOL,
+    memory_viewer.TOOL,
     pod_viewer.TOOL,
     inference_profile.TOOL,
 )

@@ -1,0 +1,55 @@
+"""The compiled programs of a session, and finding one by what a person calls it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from stepscope.errors import UsageError
+from stepscope.tables.hlo import HloModule, hlo_modules
+from stepscope.tables.profile import Profile
+
+
+class Program(NamedTuple):
+    """One compiled program of one host."""
+
+    host: str
+    program_id: int
+    module: HloModule
+
+    @property
+    def label(self) -> str:
+        """Module name and program id, e.g. "jit_step(12)"."""
+        return f"{self.module.name}({self.program_id})"
+
+
+def programs(profile: Profile) -> list[Program]:
+    """The readable programs; one that several hosts run is listed with the first."""
+    found: dict[tuple[str, int], Program] = {}
+    for host in profile.hosts:
+        modules = hlo_modules(host)
+        for id_ in modules.ids():
+            module = modules.get(id_)
+            if module is not None:
+                found.setdefault((module.name, id_), Program(host.name, id_, module))
+    return list(found.values())
+
+
+def find_program(known: list[Program], wanted: str, tool: str) -> Program:
+    """The program with this label, id or name; the first when ``wanted`` is empty.
+
+    Raises:
+        UsageError: None matches.
+    """
+    if not wanted and known:
+        return known[0]
+    for one in known:
+        if wanted in (one.label, str(one.program_id)):
+            return one
+    for one in known:
+        if wanted == one.module.name:
+            return one
+    labels = [one.label for one in known]
+    listed = ", ".join(labels[:10]) + (f" and {len(labels) - 10} more" if len(labels) > 10 else "")
+    raise UsageError(
+        f"{tool}: there is no program {wanted!r}.", mend=f"Known programs: {listed or 'none'}."
+    )
