@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from stepscope.analysis import (
     framework_op_stats,
+    graph_viewer,
     hlo_stats,
     inference_profile,
     input_pipeline_analyzer,
@@ -34,4 +35,5 @@ TOOLS: tuple[Tool, ...] = (
     memory_viewer.TOOL,
     pod_viewer.TOOL,
     inference_profile.TOOL,
+    graph_viewer.TOOL,
 )

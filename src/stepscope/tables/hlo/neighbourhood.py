@@ -1,0 +1,105 @@
+"""A readable part of a program's graph: what feeds an instruction and what it feeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from stepscope.tables.hlo.module import Computation, HloModule, Instruction
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """``target`` reads ``source`` as operand number ``operand``."""
+
+    source: int
+    target: int
+    operand: int
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Part of a graph.
+
+    Attributes:
+        nodes: Instructions by id, nearest to the centre first.
+        distance: Edges between each and the centre; negative on the side of its operands.
+        edges: Edges among the nodes.
+        hidden: Per node, how many of its operands and users are not part of it.
+    """
+
+    nodes: dict[int, Instruction]
+    distance: dict[int, int]
+    edges: list[Edge]
+    hidden: dict[int, int]
+
+
+def neighbourhood(module: HloModule, centre: Instruction, radius: int, limit: int) -> Part:
+    """Instructions within ``radius`` edges of the centre, at most ``limit`` of them.
+
+    From the centre the walk goes up through operands and down through users, not to and fro:
+    the siblings of an operand are not part of an instruction's story.
+    """
+    distance = {centre.id: 0}
+    fronts = {-1: [centre.id], 1: [centre.id]}
+    for step in range(1, radius + 1):
+        for side, front in fronts.items():
+            reached: list[int] = []
+            for id_ in front:
+                for other in _next(module, id_, side):
+                    if other not in distance and len(distance) < limit:
+                        distance[other] = side * step
+                        reached.append(other)
+            fronts[side] = reached
+    return _part(module, distance)
+
+
+def whole(module: HloModule, computation: Computation, limit: int) -> Part:
+    """The first ``limit`` instructions of a computation."""
+    return _part(module, {one.id: 0 for one in computation.instructions[:limit]})
+
+
+def consumers(module: HloModule, instruction: Instruction) -> list[Instruction]:
+    """Who reads an instruction, seen through tuples and their elements."""
+    return _through(module, instruction, 1)
+
+
+def producers(module: HloModule, instruction: Instruction) -> list[Instruction]:
+    """Whom an instruction reads, seen through tuples and their elements."""
+    return _through(module, instruction, -1)
+
+
+def _through(module: HloModule, instruction: Instruction, side: int) -> list[Instruction]:
+    found: dict[int, Instruction] = {}
+    waiting, seen = list(_next(module, instruction.id, side)), set[int]()
+    while waiting:
+        id_ = waiting.pop(0)
+        if id_ in seen:
+            continue
+        seen.add(id_)
+        if module.by_id[id_].opcode == "get-tuple-element":
+            waiting += _next(module, id_, side)
+        else:
+            found[id_] = module.by_id[id_]
+    return list(found.values())
+
+
+def _next(module: HloModule, id_: int, side: int) -> Iterator[int]:
+    ids = module.by_id[id_].operand_ids if side < 0 else module.users.get(id_, ())
+    return (one for one in ids if one in module.by_id)
+
+
+def _part(module: HloModule, distance: dict[int, int]) -> Part:
+    nodes = {id_: module.by_id[id_] for id_ in distance}
+    edges = [
+        Edge(operand, id_, place)
+        for id_, one in nodes.items()
+        for place, operand in enumerate(one.operand_ids)
+        if operand in nodes
+    ]
+    hidden = {
+        id_: sum(1 for other in set(one.operand_ids) if other not in nodes)
+        + sum(1 for other in module.users.get(id_, ()) if other not in nodes)
+        for id_, one in nodes.items()
+    }
+    return Part(nodes, distance, edges, hidden)
