@@ -143,15 +143,22 @@ def install(label: str, *requirements: str) -> None:
     quietly(label, command, do=f"Check the network and {WORK / 'dev.log'}, then run this again.")
 
 
-def ensure_environment() -> None:
-    """Make or refresh ``.venv`` and the web files; nothing to do takes milliseconds."""
+def ensure_environment(*, developer: bool = True) -> None:
+    """Make or refresh ``.venv`` and the web files; nothing to do takes milliseconds.
+
+    Args:
+        developer: Also the packages of the extra ``dev``; a first look needs none of them.
+    """
     stamp = VENV / "stepscope.sha256"
-    wanted = fingerprint()
-    if not (stamp.is_file() and stamp.read_text("utf-8") == wanted):
+    made = stamp.read_text("utf-8").split() if stamp.is_file() else []
+    wanted = [fingerprint(), "dev"] if developer else [fingerprint()]
+    if made[: len(wanted)] != wanted:
         if not PYTHON.exists() or not same_python():
             make_venv()
-        install("installing Stepscope and its developer packages", "-e", f"{ROOT}[dev]")
-        stamp.write_text(wanted, "utf-8")
+        developer = developer or "dev" in made
+        label = "Stepscope and its developer packages" if developer else "Stepscope"
+        install(f"installing {label}", "-e", f"{ROOT}[dev]" if developer else str(ROOT))
+        stamp.write_text(f"{wanted[0]} dev" if developer else wanted[0], "utf-8")
     if not web_files().is_fresh():
         build_web()
 
@@ -214,30 +221,40 @@ def ensure_framework(framework: str) -> None:
 
 def demo(arguments: argparse.Namespace) -> int:
     """Record a run whose input pipeline is too slow, explain it, and serve the pages."""
-    ensure_environment()
+    ensure_environment(developer=False)
     stepscope = [str(PYTHON), "-m", "stepscope"]
     if arguments.sample:
         logdir = ROOT / "examples" / "sample"
         say("opening the bundled recording of examples/slow_input_cnn.py")
     else:
-        ensure_framework(arguments.framework)
-        logdir = WORK / "demo" / time.strftime("%Y-%m-%d_%H-%M-%S")
-        name = {"tensorflow": "slow_input_cnn.py", "jax": "slow_input_jax.py"}[arguments.framework]
-        script = ROOT / "examples" / name
-        say(f"recording examples/{name} ({arguments.framework} on the CPU)")
-        quiet = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1", "JAX_PLATFORMS": "cpu"}
-        code = run([str(PYTHON), str(script), "--logdir", str(logdir)], env=quiet)
-        if code:
-            raise Trouble(
-                f"{script.name} ended with {code}.",
-                "Read its output above, or see the pages with `python3 dev.py demo --sample`.",
-            )
+        logdir = record(arguments.framework)
     say("the diagnosis (`stepscope show overview_page`)")
     code = run([*stepscope, "show", "overview_page", str(logdir)])
     if code or arguments.no_serve:
         return code
     port = ["--port", str(arguments.port)] if arguments.port is not None else []
     return run([*stepscope, "serve", str(logdir), *port])
+
+
+def record(framework: str) -> Path:
+    """Run the example of a framework under its profiler; the folder of the recording."""
+    ensure_framework(framework)
+    name = {"tensorflow": "slow_input_cnn.py", "jax": "slow_input_jax.py"}[framework]
+    logdir = WORK / "demo" / time.strftime("%Y-%m-%d_%H-%M-%S")
+    say(f"recording examples/{name} ({framework} on the CPU)")
+    command = [str(PYTHON), str(ROOT / "examples" / name), "--logdir", str(logdir)]
+    quiet = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1", "JAX_PLATFORMS": "cpu"}
+    # Frameworks greet on stderr with lines that no setting stops; they matter only in failure.
+    done = subprocess.run(
+        command, cwd=ROOT, env={**os.environ, **quiet}, stderr=subprocess.PIPE, check=False
+    )
+    if done.returncode:
+        print(done.stderr.decode("utf-8", "replace")[-4000:], file=sys.stderr)
+        raise Trouble(
+            f"{name} ended with {done.returncode}.",
+            "Read its output above, or see the pages with `python3 dev.py demo --sample`.",
+        )
+    return logdir
 
 
 def test(arguments: argparse.Namespace) -> int:
@@ -320,7 +337,7 @@ def web(arguments: argparse.Namespace) -> int:
 
 def bench(arguments: argparse.Namespace) -> int:
     """Measure Stepscope against the incumbent, in the same run on the same files."""
-    ensure_environment()
+    ensure_environment(developer=False)
     return run([str(PYTHON), "-m", "bench", *arguments.rest])
 
 

@@ -67,7 +67,7 @@ def test_the_jax_example_is_input_bound_until_repaired(tmp_path: Path) -> None:
 def test_the_sample_needs_no_framework(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(dev, "ensure_environment", lambda: None)
+    monkeypatch.setattr(dev, "ensure_environment", lambda **_: None)
     monkeypatch.setattr(dev, "PYTHON", Path(sys.executable))
     chosen = argparse.Namespace(sample=True, framework="tensorflow", no_serve=True, port=None)
     assert dev.demo(chosen) == 0

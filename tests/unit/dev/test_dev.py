@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -72,3 +73,40 @@ def test_an_old_python_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dev, "OLDEST_PYTHON", (99, 0))
     with pytest.raises(SystemExit):
         dev.main()
+
+
+@pytest.fixture
+def installed(tree: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What ``ensure_environment`` installs, without installing it."""
+    venv = tree / ".venv"
+    venv.mkdir()
+    requirements: list[str] = []
+    monkeypatch.setattr(dev, "VENV", venv)
+    monkeypatch.setattr(dev, "PYTHON", Path(sys.executable))
+    monkeypatch.setattr(dev, "install", lambda label, *asked: requirements.append(asked[-1]))
+    monkeypatch.setattr(dev, "web_files", lambda: SimpleNamespace(is_fresh=lambda: True))
+    return requirements
+
+
+def test_the_environment_is_made_once(tree: Path, installed: list[str]) -> None:
+    dev.ensure_environment()
+    dev.ensure_environment()
+    assert installed == [f"{tree}[dev]"]
+
+
+def test_a_first_look_needs_no_developer_packages(tree: Path, installed: list[str]) -> None:
+    dev.ensure_environment(developer=False)
+    assert installed == [str(tree)]
+    dev.ensure_environment()
+    assert installed == [str(tree), f"{tree}[dev]"]
+    dev.ensure_environment(developer=False)
+    assert len(installed) == 2
+
+
+def test_a_changed_kernel_is_installed_again_with_what_was_there(
+    tree: Path, installed: list[str]
+) -> None:
+    dev.ensure_environment()
+    (tree / "src/stepscope/columns/fast_kernel.py").write_text("x = 2\n")
+    dev.ensure_environment(developer=False)
+    assert installed == [f"{tree}[dev]", f"{tree}[dev]"]
