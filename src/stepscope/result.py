@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -152,9 +153,18 @@ class Table(Generic[R]):
         """The table as a Polars frame."""
         import polars as pl
 
-        return pl.DataFrame(
-            {name: pl.Series(name, values) for name, values in self._columns.items()}
-        )
+        def series(name: str, values: Any) -> pl.Series:
+            try:
+                return pl.Series(name, values)
+            except UnicodeEncodeError:
+                # A name whose bytes are no UTF-8: what cannot be said becomes "?".
+                clean = [
+                    v.encode("utf-8", "replace").decode() if isinstance(v, str) else v
+                    for v in values
+                ]
+                return pl.Series(name, clean)
+
+        return pl.DataFrame([series(name, values) for name, values in self._columns.items()])
 
     def to_pandas(self) -> pd.DataFrame:
         """The table as a pandas frame (pandas must be installed)."""
@@ -277,9 +287,16 @@ def _plain_scalar(value: Any) -> Any:
 
 
 def _plain_list(values: Any) -> list[Any]:
-    if isinstance(values, np.ndarray):
-        if values.dtype.kind == "f" and not np.isfinite(values).all():
-            return [None if not np.isfinite(v) else v for v in values.tolist()]
+    """A column as plain values; numbers and text go in bulk, mixed columns cell by cell."""
+    if isinstance(values, list):
+        if all(type(value) is str for value in values):
+            return list(values)
+        kinds = {type(value) for value in values}
+        if kinds <= {int, float, bool} and len(kinds) == 1:
+            values = np.asarray(values)
+    if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
         listed: list[Any] = values.tolist()
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            return [value if isfinite(value) else None for value in listed]
         return listed
     return [_plain_scalar(value) for value in values]

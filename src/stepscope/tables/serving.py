@@ -15,6 +15,7 @@ import numpy as np
 from stepscope.columns import StatColumn, nest, stats_by_name, union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
+from stepscope.tables.coverage import covered
 from stepscope.tables.device_events import device_events
 from stepscope.tables.host_events import Work
 from stepscope.tables.planes import LineKind, PlaneKind, lines_of
@@ -304,7 +305,7 @@ def _device_time(host: Host, begin: I64, end: I64) -> DeviceTime:
     }
     return DeviceTime(
         **{
-            name: _covered(
+            name: covered(
                 *union_spans(
                     found.start_ps[chosen & ~found.is_container],
                     found.end_ps[chosen & ~found.is_container],
@@ -315,19 +316,3 @@ def _device_time(host: Host, begin: I64, end: I64) -> DeviceTime:
             for name, chosen in kinds.items()
         }
     )
-
-
-def _covered(starts: I64, ends: I64, begin: I64, end: I64) -> I64:
-    """How much of each span ``begin:end`` disjoint ascending spans cover."""
-    if len(starts) == 0:
-        return np.zeros(len(begin), dtype=np.int64)
-    before = np.concatenate([[0], np.cumsum(ends - starts)])
-
-    def until(time: I64) -> I64:
-        place = np.searchsorted(starts, time, side="right") - 1
-        inside = np.minimum(time, ends[np.maximum(place, 0)]) - starts[np.maximum(place, 0)]
-        total: I64 = np.where(place >= 0, before[np.maximum(place, 0)] + inside, 0)
-        return total
-
-    covered: I64 = until(end) - until(begin)
-    return covered

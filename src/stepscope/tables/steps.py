@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from stepscope.columns import sweep, union_spans
 from stepscope.columns.space import I64, U8, Bool
 from stepscope.schema import names
+from stepscope.tables.coverage import covered
 from stepscope.tables.device_events import DeviceEvents, device_events
 from stepscope.tables.host_events import (
     Work,
@@ -224,20 +225,5 @@ def _busy(found: DeviceEvents, start: I64, end: I64) -> dict[int, I64]:
         own = (found.device == device) & ~found.is_container
         if own.any():
             merged_start, merged_end = union_spans(found.start_ps[own], found.end_ps[own])
-            busy[device] = _overlap(merged_start, merged_end, start, end)
+            busy[device] = covered(merged_start, merged_end, start, end)
     return busy
-
-
-def _overlap(span_start: I64, span_end: I64, start: I64, end: I64) -> I64:
-    """Time of disjoint ascending spans inside each interval."""
-    length = np.concatenate([[0], np.cumsum(span_end - span_start)])
-
-    def until(at: I64) -> I64:
-        whole = np.searchsorted(span_start, at, side="right")
-        last = np.maximum(whole - 1, 0)
-        over = np.where(whole > 0, np.maximum(span_end[last] - at, 0), 0)
-        total: I64 = length[whole] - over
-        return total
-
-    inside: I64 = until(end) - until(start)
-    return inside
