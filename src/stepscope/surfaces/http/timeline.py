@@ -133,7 +133,10 @@ def _tile(request: Request, line: Timeline, query: Query) -> Response:
             "timeline: width_px or max_slices is out of range.",
             mend=f"width_px: 1 to {MAX_WIDTH_PX}; max_slices: 1 to 65535.",
         )
-    made = tile(line, query.wanted(line), begin, end, width, most)
+    try:
+        made = tile(line, query.wanted(line), begin, end, width, most)
+    except ValueError as error:
+        raise UsageError(f"timeline: {error}.", mend="Ask for fewer tracks.") from error
     if query.choice("format", ("binary", "json")) == "json":
         return json_answer(request, tile_format.plain(made))
     response = Response(tile_format.pack(made), mimetype=tile_format.MIMETYPE)

@@ -92,7 +92,8 @@ def tile(
         max_slices: Buckets double until no more slices than this are left.
 
     Raises:
-        ValueError: The view is empty or too long, or the width out of range.
+        ValueError: The view is empty or too long, the width out of range, or there are more
+            lanes than slices fit in a tile.
     """
     if not 0 < width_px <= MAX_WIDTH_PX:
         raise ValueError(f"width_px must be 1 to {MAX_WIDTH_PX}")
@@ -104,9 +105,12 @@ def tile(
     bucket_ps = _power_of_two(-(-(end_ps - begin_ps) // width_px))
     most = min(max_slices, X_UNITS)
     while (parts := _cut(timeline, events, begin_ps, end_ps, bucket_ps, most)) is None:
-        bucket_ps *= 2
-        if bucket_ps >= 1 << 62:  # one slice per lane is left, and there are too many lanes
-            most *= 2
+        if bucket_ps < 1 << 61:
+            bucket_ps *= 2
+        elif most < X_UNITS:  # one slice per lane is left, and there are more lanes than that
+            most = min(2 * most, X_UNITS)
+        else:
+            raise ValueError(f"fewer than {X_UNITS} lanes must be asked for at a time")
     counters = [track for track, _want in chosen if track.counter is not None]
     return _assemble(timeline, parts, (begin_ps, end_ps, bucket_ps), counters)
 
