@@ -78,12 +78,25 @@ def test_a_healthy_pipeline_is_called_healthy(recordings: Path) -> None:
     assert "Healthy" in found.summary[0]
 
 
-def test_without_a_prefetch_one_is_predicted_to_gain_what_the_program_computes(
-    recordings: Path,
+@pytest.mark.parametrize(
+    ("before", "knob", "after"),
+    [
+        ("without_prefetch", "prefetch", "map_alone"),
+        ("map_then_batch", "num_parallel_calls", "parallel_map_then_batch"),
+    ],
+)
+def test_a_predicted_gain_is_what_the_change_gains(
+    recordings: Path, before: str, knob: str, after: str
 ) -> None:
-    knobs = {knob.knob: knob for knob in analyze(recordings, "without_prefetch").knobs}
-    assert knobs["prefetch"].applies
-    assert 2_500 < (knobs["prefetch"].gain_us or 0) < 5_500
+    """Both pipelines were recorded: the same one before and after the change."""
+    found = analyze(recordings, before)
+    predicted = next(one.gain_us for one in found.knobs if one.knob == knob)
+    assert predicted is not None
+    assert found.graph is not None
+    changed = analyze(recordings, after).graph
+    assert changed is not None
+    gained = found.graph.duration_us - changed.duration_us
+    assert predicted == pytest.approx(gained, rel=0.4)
 
 
 def test_the_analyzer_agrees(recordings: Path) -> None:

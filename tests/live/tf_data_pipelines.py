@@ -37,7 +37,7 @@ SCENARIOS: dict[str, str | None] = {
 }
 _SLEEP_S = 0.004
 _COMPUTE_S = 0.003
-_CALLS = 6
+_CALLS = 8
 
 
 def build(name: str, folder: Path) -> Any:
@@ -45,11 +45,11 @@ def build(name: str, folder: Path) -> Any:
     import tensorflow as tf
 
     numbers = tf.data.Dataset.range(10_000)
-    slow, auto = _slow(tf), tf.data.AUTOTUNE
+    slow = _slow(tf)
     makers: dict[str, Callable[[], Any]] = {
         "map_then_batch": lambda: numbers.map(slow).batch(3).prefetch(1),
         "map_alone": lambda: numbers.map(slow).prefetch(1),
-        "parallel_map_then_batch": lambda: numbers.map(slow, 2).batch(6).prefetch(auto),
+        "parallel_map_then_batch": lambda: numbers.map(slow, 2).batch(3).prefetch(1),
         "parallel_map_then_shuffle": lambda: numbers.map(slow, 2).shuffle(4).batch(4).prefetch(1),
         "first_of_two_maps": lambda: (
             numbers.map(slow).map(_cheap(tf)).shuffle(2).batch(3).prefetch(1)
@@ -78,7 +78,7 @@ def build(name: str, folder: Path) -> Any:
             tf.data.Dataset.zip((numbers, numbers.map(slow))).batch(3).prefetch(1)
         ),
         "batch_of_large_elements": lambda: (
-            tf.data.Dataset.from_tensors(tf.zeros([1 << 20])).repeat().batch(8).prefetch(1)
+            tf.data.Dataset.from_tensors(tf.zeros([1 << 22])).repeat().batch(8).prefetch(1)
         ),
         "compressed_records": lambda: (
             tf.data.TFRecordDataset(str(_records(tf, folder)), compression_type="GZIP")

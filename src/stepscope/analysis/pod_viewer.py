@@ -435,7 +435,8 @@ TOOL = Tool(
             met=lambda profile: bool(aligned_steps(profile)),
             missing="No step was marked and none could be inferred, on any host.",
             record="Record several steps on every worker at the same time, each inside "
-            'tf.profiler.experimental.Trace("train", step_num=i, _r=1).',
+            'tf.profiler.experimental.Trace("train", step_num=i, _r=1), '
+            'jax.profiler.StepTraceAnnotation("train", step_num=i) or torch.profiler\'s step().',
         ),
     ),
 )

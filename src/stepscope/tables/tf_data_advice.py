@@ -29,6 +29,7 @@ class StageKind(Enum):
     MAP = "map"
     INTERLEAVE = "interleave"
     SEQUENTIAL = "sequential"
+    HAND_OVER = "hand-over"
     BUFFER = "buffer"
     OTHER = "other"
 
@@ -55,7 +56,8 @@ _KINDS: dict[StageKind, tuple[str, ...]] = {
         "GroupByWindow", "GroupByReducer", "TakeWhile", "BucketBySequenceLength", "Rebatch",
         "Unique", "Zip", "Concatenate", "DirectedInterleave",
     ),
-    StageKind.BUFFER: ("Shuffle", "ShuffleAndRepeat", "Prefetch", "Cache", "MemoryCache"),
+    StageKind.HAND_OVER: ("Prefetch",),
+    StageKind.BUFFER: ("Shuffle", "ShuffleAndRepeat", "Cache", "MemoryCache"),
 }  # fmt: skip
 _KIND_OF = {name: kind for kind, members in _KINDS.items() for name in members}
 
@@ -91,6 +93,10 @@ _SUGGESTION: dict[StageKind, str] = {
         "{leaf} works on one element after the other. Run several copies of the pipeline over "
         "shards of the data with interleave(num_parallel_calls=tf.data.AUTOTUNE), or cache() "
         "its result."
+    ),
+    StageKind.HAND_OVER: (
+        "Data was ready, but its hand-over took long: threads woke up late. Leave cores to the "
+        "program: set options.threading.private_threadpool_size, or use fewer parallel calls."
     ),
     StageKind.BUFFER: (
         "{leaf} hands on what its upstream gives. If it was filling its buffer, record after the "
@@ -183,7 +189,7 @@ def suggestion(long_name: str) -> str:
 
 def changes(stage: Stage) -> tuple[Change, ...]:
     """Every knob with its predicted gain, largest first; knobs that do not apply last."""
-    if stage_kind(stage.long_name) is StageKind.DEVICE_FEED:
+    if stage_kind(stage.long_name) in (StageKind.DEVICE_FEED, StageKind.HAND_OVER):
         return ()
     found = [_prefetch(stage), _parallel(stage), _cache(stage), _vectorise(stage)]
     found.append(_interleave(stage))

@@ -24,6 +24,8 @@ from stepscope.tables.tf_data_events import WRAPPERS, is_asynchronous, iterator_
 F64 = NDArray[np.float64]
 # A call that takes longer is slow (reference §8.8).
 SLOW_PS = 50_000_000
+# Share of a wait from which a stage is named although a hand-over takes longer.
+_FAIR_FRAC = 0.2
 _PYTHON_FUNCTIONS = frozenset({"PyFunc", "EagerPyFunc", "PyFuncStateless"})
 
 
@@ -65,11 +67,18 @@ def waiting(host: Host, pipeline: Pipeline) -> Waiting:
 
 
 def most_waited_for(host: Host, pipeline: Pipeline, critical_ps: F64) -> int:
-    """Position of the node with the most critical time, wrappers left out; -1 without any."""
+    """Position of the node with the most critical time; -1 without any.
+
+    Wrappers never count. A prefetch does no work: what it is waited for is the hand-over, mostly
+    a thread that wakes up late, so it is named only where no stage at work has a fair share.
+    """
     names = iterator_calls(host).long_name
-    is_stage = [leaf(names[node]) not in WRAPPERS for node in pipeline.nodes.tolist()]
-    ranked = np.where(np.asarray(is_stage, dtype=bool), critical_ps, -1.0)
-    return int(ranked.argmax()) if len(ranked) and ranked.max() > 0 else -1
+    leaves = [leaf(names[node]) for node in pipeline.nodes.tolist()]
+    stage = np.where([one not in WRAPPERS for one in leaves], critical_ps, 0.0)
+    at_work = np.where([one != "Prefetch" for one in leaves], stage, 0.0)
+    if at_work.max(initial=0.0) >= _FAIR_FRAC * critical_ps.sum():
+        stage = at_work
+    return int(stage.argmax()) if stage.max(initial=0.0) > 0 else -1
 
 
 def _period_ps(host: Host, start: I64, judged: Bool) -> float:

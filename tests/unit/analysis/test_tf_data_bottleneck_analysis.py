@@ -188,6 +188,29 @@ def test_the_costliest_pipeline_of_all_hosts_is_explained() -> None:
     assert chosen.host == "h0"
 
 
+@pytest.mark.parametrize(
+    ("made", "named"), [(100.0, MAP), (30.0, PREFETCH)], ids=["worker", "hand-over"]
+)
+def test_a_late_hand_over_is_named_only_if_no_stage_works(made: float, named: str) -> None:
+    """The element was ready after ``made`` µs; the call took 400 µs to return it."""
+    main: list[EventLike] = []
+    pool: list[EventLike] = []
+    for call in range(3):
+        base = 1000.0 * call
+        main += [
+            (ROOT, base, 400.0, {"id": 1}),
+            (PREFETCH, base, 400.0, {"id": 2, "parent_id": 1}),
+            ("PrefetchConsume", base + 395, 1.0, {"element_id": call}),
+        ]
+        pool += [
+            ("PrefetchProduce", base, made, {"element_id": call}),
+            (MAP, base, made, {"id": 3, "parent_id": 2}),
+        ]
+    found = analyze(space(host_plane(line("python", *main), line("tf_data_x/1", *pool))))
+    assert found.bottleneck is not None
+    assert found.bottleneck.long_name == named
+
+
 def test_device_pipelines_are_told_apart() -> None:
     feed: list[EventLike] = []
     for call in range(3):
