@@ -1,7 +1,7 @@
 """What a stretch of a track shows at a given zoom, without looking at every event in it.
 
 A track's events are laid out in *lanes* so that none overlap within a lane: an event lies below
-the one that contains it, as in a flame chart. Over each lane stand blocks of 32, 1024, 32768 …
+the one that contains it, as in a flame chart. Over each lane stand blocks of 16, 256, 4096 …
 events that know the longest duration in them and the sum, so a picture costs about as much as the
 cells it has, however many events are behind them. Nothing is sampled and nothing is dropped: a
 cell's count, busy time and longest event are exact.
@@ -17,7 +17,7 @@ import numpy as np
 from stepscope.columns import core
 from stepscope.columns.space import I32, I64
 
-_FAN_OUT: Final = 32
+_FAN_OUT: Final = 16
 _NO_ORDER: Final = np.empty(0, np.int32)
 
 

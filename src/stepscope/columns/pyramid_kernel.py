@@ -1,10 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 # cython: cdivision=True, freethreading_compatible=True
-"""Kernels behind ``stepscope.columns.pyramid``: lanes, blocks of 32, and what a screen shows.
+"""Kernels behind ``stepscope.columns.pyramid``: lanes, blocks of 16, and what a screen shows.
 
 A *position* counts the events of a track lane after lane, by start within a lane; ``order`` holds
 the event of each position, or nothing when event and position are the same. Block *b* of level
-*k* is the positions ``b*32**(k+1)`` up to the next; the levels stand one after the other in the
+*k* is the positions ``b*16**(k+1)`` up to the next; the levels stand one after the other in the
 block columns, and ``level_begin`` says where.
 """
 
@@ -149,8 +149,8 @@ def sum_blocks(
             size = level_begin[level + 1] - level_begin[level]
             below = count if level == 0 else level_begin[level] - level_begin[level - 1]
             for block in range(size):
-                first = block * 32
-                last = first + 32
+                first = block * 16
+                last = first + 16
                 if last > below:
                     last = below
                 most = -1
@@ -314,8 +314,8 @@ def cut_cells(
                     while q < high:
                         best = -1
                         best_size = 0
-                        if q & 31 == 0:
-                            size = 32
+                        if q & 15 == 0:
+                            size = 16
                             level = 0
                             while level < levels and q & (size - 1) == 0 and q + size <= high:
                                 block = level_begin[level] + q // size
@@ -324,7 +324,7 @@ def cut_cells(
                                     break
                                 best = block
                                 best_size = size
-                                size = size << 5
+                                size = size << 4
                                 level += 1
                         if best >= 0:
                             busy += block_sum[best]
@@ -389,13 +389,13 @@ def add_density(
                 break
             column = 0 if start < begin else (start - begin) // column_ps
             edge = begin + (column + 1) * column_ps
-            if p & 31 == 0 and p + 32 <= high and start >= begin:
-                row = order[p + 31] if ordered else p + 31
+            if p & 15 == 0 and p + 16 <= high and start >= begin:
+                row = order[p + 15] if ordered else p + 15
                 # The lane's events do not overlap: where the last one ends, all have ended.
                 if start_ps[row] < edge and end_of(start_ps[row], duration_ps[row]) <= edge:
-                    busy[column] += block_sum[p >> 5]
-                    count[column] += 32
-                    p += 32
+                    busy[column] += block_sum[p >> 4]
+                    count[column] += 16
+                    p += 16
                     continue
                 row = order[p] if ordered else p
             stop = end_of(start, duration_ps[row])
