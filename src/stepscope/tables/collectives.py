@@ -151,10 +151,13 @@ def _step_of(profile: Profile, index: int, at: I64) -> I64:
 
 
 def _codes(*keys: I64) -> I64:
-    """Dense codes of the distinct combinations of keys."""
-    _distinct, code = np.unique(np.stack(keys), axis=1, return_inverse=True)
-    dense: I64 = code.ravel().astype(np.int64)
-    return dense
+    """Dense codes of the distinct combinations of keys, in their order."""
+    code = np.zeros(len(keys[0]), dtype=np.int64)
+    for key in keys:
+        # One integer per pair sorts several times faster than rows of several integers.
+        values, dense = np.unique(key, return_inverse=True)
+        code = np.unique(code * len(values) + dense, return_inverse=True)[1].astype(np.int64)
+    return code
 
 
 def _count_within(code: I64) -> I64:
