@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,6 +19,8 @@ from stepscope.tables.stats import event_stats
 KINDS: Final = ("launch", "produce", "flow")
 _LAUNCH, _PRODUCE, _FLOW = range(3)
 _IN, _OUT = 1, 2
+# Source rows, target rows, kind.
+_Found = tuple[I64, I64, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +69,20 @@ class Flows:
 @derived
 def flows(profile: Profile) -> Flows:
     """All arrows of a session. Ids count the events of the hosts in order."""
-    parts: list[tuple[I64, I64, int]] = []
+    return _gathered(profile, (_launches, _produced, _recorded))
+
+
+@derived
+def launches(profile: Profile) -> Flows:
+    """The arrows from launch to kernel alone, which are quick to find."""
+    return _gathered(profile, (_launches,))
+
+
+def _gathered(profile: Profile, finders: Sequence[Callable[[Host], _Found]]) -> Flows:
+    parts: list[_Found] = []
     first = 0
     for host in profile.hosts:
-        found = (_launches(host), _produced(host), _recorded(host))
+        found = [find(host) for find in finders]
         parts += [(source + first, target + first, kind) for source, target, kind in found]
         first += len(host.space.events)
     sources = np.concatenate([part[0] for part in parts] or [np.empty(0, np.int64)])
@@ -81,7 +94,7 @@ def flows(profile: Profile) -> Flows:
     return Flows(sources[order], targets, kinds[order].astype(np.uint8), by_target)
 
 
-def _launches(host: Host) -> tuple[I64, I64, int]:
+def _launches(host: Host) -> _Found:
     """Host calls and the kernels or copies with the same correlation id."""
     ids = event_stats(host).ints(names.CORRELATION_ID)
     rows, value = ids.rows[ids.values != 0], ids.values[ids.values != 0]
@@ -114,7 +127,7 @@ def _sides(host: Host, rows: I64) -> tuple[Bool, Bool]:
     return is_host[line], is_device[line]
 
 
-def _produced(host: Host) -> tuple[I64, I64, int]:
+def _produced(host: Host) -> _Found:
     """Producers and consumers that recorded the same context."""
     found = pivot.stats_by_name(
         host.space,
@@ -133,7 +146,7 @@ def _produced(host: Host) -> tuple[I64, I64, int]:
     return *_join(host, sides[0], sides[1]), _PRODUCE
 
 
-def _recorded(host: Host) -> tuple[I64, I64, int]:
+def _recorded(host: Host) -> _Found:
     """Flows as recorded: one number that holds direction, id and category."""
     found = pivot.stats_by_name(host.space, (names.FLOW,))[names.FLOW]
     packed = found.uints

@@ -10,7 +10,7 @@ import numpy as np
 
 from stepscope.columns import nest, union_length
 from stepscope.columns.space import I32, I64, Bool
-from stepscope.tables.timeline.flows import KINDS, flows
+from stepscope.tables.timeline.flows import launches
 from stepscope.tables.timeline.model import Timeline, Track
 
 #: Kinds of tracks that tell of time which other tracks have already.
@@ -168,17 +168,15 @@ def _launches(
     timeline: Timeline, tracks: list[Track], begin_ps: int, end_ps: int
 ) -> tuple[I64, I64]:
     """Delay and gap of the launches on these tracks that begin in the range."""
-    arrows = flows(timeline.profile)
-    rows = np.flatnonzero(arrows.kind == KINDS.index("launch"))
+    arrows = launches(timeline.profile)
     delays, gaps = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for track in tracks:
         first, shift = track.first_event, timeline.axis.shift_ps[track.host]
-        low, high = np.searchsorted(arrows.source[rows], [first, first + len(track.start_ps)])
-        mine = rows[low:high]
-        source = arrows.source[mine] - first
+        low, high = np.searchsorted(arrows.source, [first, first + len(track.start_ps)])
+        source = arrows.source[low:high] - first
         start = track.start_ps[source]
         inside = (start + shift >= begin_ps) & (start + shift < end_ps)
-        target = arrows.target[mine] - timeline.first_event[track.host]
+        target = arrows.target[low:high] - timeline.first_event[track.host]
         kernel = timeline.profile.hosts[track.host].space.events.start_ps[target]
         delays.append((kernel - start)[inside])
         gaps.append((kernel - start - np.maximum(track.duration_ps[source], 0))[inside])
