@@ -18,7 +18,7 @@ from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Result, Row, Table, ms, us
 from stepscope.tables.profile import Profile
 from stepscope.tables.timeline import CATEGORIES, Timeline, Track, timeline
-from stepscope.tables.timeline.ranges import RangeTotals, events_in, range_totals
+from stepscope.tables.timeline.ranges import RETOLD, RangeTotals, events_in, range_totals
 from stepscope.tables.timeline.search import search
 
 _TIME = re.compile(r"\s*(-?[0-9][0-9_]*(?:\.[0-9]*)?|-?\.[0-9]+)\s*(s|ms|us|µs|ns|ps)?\s*")
@@ -146,6 +146,7 @@ class TraceViewer(Result):
             tell the same time again (steps, scopes, framework ops …).
         tracks: Every track and how busy it was in the range.
         events: The matches of ``find``; without it the events of the range where one is given.
+            Tracks are left out as for ``names``.
         counters: What counters and allocators reported.
         range: The range.
         launches: How long device work waited behind its launch.
@@ -283,8 +284,12 @@ def _where(line: Timeline, tracks: list[Track]) -> dict[str, list[str]]:
 def _events(
     line: Timeline, chosen: list[Track], begin_ps: int, end_ps: int, options: Options
 ) -> Table[EventRow]:
-    """Matches, or the range's events, by start."""
-    shown = [track for track in chosen if track.counter is None]
+    """Matches, or the range's events, by start; what tracks tell again only when asked for."""
+    shown = [
+        track
+        for track in chosen
+        if track.counter is None and (options.track or track.kind not in RETOLD)
+    ]
     parts: list[tuple[Track, I64]] = []
     if options.find:
         try:
