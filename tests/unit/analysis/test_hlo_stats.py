@@ -1,0 +1,26 @@
+"""HLO ops on a compiled program whose answers can be worked out by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from stepscope.analysis import hlo_stats
+from tests.unit.analysis.compiled import SIZE, check_contract, on_gpu
+
+
+def test_it_answers_on_every_device_and_says_what_is_missing() -> None:
+    check_contract(hlo_stats.TOOL)
+
+
+def test_hlo_ops_have_rates_and_shares() -> None:
+    found = hlo_stats.hlo_stats(on_gpu())
+    add, dot = found.ops.rows()
+    assert (add["hlo_op"], add["rematerialised"], add["category"]) == (
+        "add.1", True, "non-fusion elementwise",
+    )  # fmt: skip
+    assert dot["flop_rate_gflops"] == pytest.approx(2 * 64**3 / 10e-6 / 1e9)
+    assert dot["memory_bw_gibps"] == pytest.approx(3 * SIZE / 10e-6 / 2**30)
+    assert (dot["self_time_frac"], found.idle_time_us) == (0.25, 10)
+    assert [row["category"] for row in found.rematerialised.rows()] == [
+        "Rematerialised", "Not rematerialised",
+    ]  # fmt: skip
