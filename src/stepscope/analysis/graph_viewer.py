@@ -17,7 +17,7 @@ from stepscope.tables.hlo.category import category
 from stepscope.tables.hlo.neighbourhood import Part, consumers, neighbourhood, producers, whole
 from stepscope.tables.hlo.source import source_line
 from stepscope.tables.hlo.text import expression
-from stepscope.tables.hlo_programs import Program, find_program, programs
+from stepscope.tables.hlo_programs import Program, find_program, has_programs, programs
 from stepscope.tables.hlo_totals import profile_totals
 from stepscope.tables.profile import Profile
 
@@ -338,7 +338,7 @@ TOOL = Tool(
     result=GraphViewer,
     needs=(
         Need(
-            met=lambda profile: bool(programs(profile)),
+            met=has_programs,
             missing="The recording holds no HLO program.",
             record="Record a program that XLA compiles (jax.jit, or "
             "tf.function(jit_compile=True)) with enable_hlo_proto left on.",

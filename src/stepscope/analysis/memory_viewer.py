@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -11,11 +11,11 @@ from stepscope.errors import UsageError
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of
 from stepscope.tables.hlo import HloModule
-from stepscope.tables.hlo.buffers import Allocation, BufferPlan, buffer_plan
+from stepscope.tables.hlo.buffers import Allocation, BufferPlan
 from stepscope.tables.hlo.category import category
 from stepscope.tables.hlo.heap import Heap, simulate, unpadded_bytes
 from stepscope.tables.hlo.source import source_line
-from stepscope.tables.hlo_programs import Program, find_program, programs
+from stepscope.tables.hlo_programs import PlannedProgram, Program, find_program, planned_programs
 from stepscope.tables.profile import Profile
 
 
@@ -131,18 +131,9 @@ class MemoryViewer(Result):
     peak_groups: Table[GroupRow]
 
 
-class _Planned(NamedTuple):
-    program: Program
-    plan: BufferPlan
-
-    @property
-    def allocated_bytes(self) -> int:
-        return sum(one.size_bytes for one in self.plan.allocations)
-
-
 def memory_viewer(profile: Profile, options: Options = Options()) -> MemoryViewer:
     """The memory of one program of the profile."""
-    found = _planned(profile)
+    found = planned_programs(profile)
     chosen = find_program([one.program for one in found], options.program, "memory_viewer")
     plan = next(one.plan for one in found if one.program is chosen)
     module, space = chosen.module, options.memory_space
@@ -190,14 +181,7 @@ def memory_viewer(profile: Profile, options: Options = Options()) -> MemoryViewe
     )
 
 
-def _planned(profile: Profile) -> list[_Planned]:
-    """Programs with a memory plan, the one that allocates most first."""
-    plans = ((one, buffer_plan(one.module)) for one in programs(profile))
-    found = [_Planned(program, plan) for program, plan in plans if plan is not None]
-    return sorted(found, key=lambda one: (-one.allocated_bytes, one.program.label))
-
-
-def _program_table(found: list[_Planned]) -> Table[ProgramRow]:
+def _program_table(found: tuple[PlannedProgram, ...]) -> Table[ProgramRow]:
     return Table(
         ProgramRow,
         {
@@ -328,7 +312,7 @@ TOOL = Tool(
     result=MemoryViewer,
     needs=(
         Need(
-            met=lambda profile: bool(_planned(profile)),
+            met=lambda profile: bool(planned_programs(profile)),
             missing="The recording holds no HLO program with a memory plan.",
             record="Record a program that XLA compiles (jax.jit, or "
             "tf.function(jit_compile=True)) with enable_hlo_proto left on.",

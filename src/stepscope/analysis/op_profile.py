@@ -155,7 +155,9 @@ def _columns(placed: list[_Placed], whole_ps: int, peaks: Peaks) -> dict[str, An
     time_us = np.asarray([us(node.time_ps) for node in nodes])
     runs = np.asarray([node.runs for node in nodes], dtype=np.int64)
     share = time_us / us(whole_ps) if whole_ps else np.zeros(len(nodes))
-    used = np.minimum(found.flop_frac, 1.0)
+    # Idle time is wasted whatever the peak: its FLOPs are known to be none.
+    is_idle = np.asarray([node.kind == "idle" for node in nodes], dtype=bool)
+    used = np.where(is_idle, 0.0, np.minimum(found.flop_frac, 1.0))
     return {
         "id": np.arange(len(nodes)),
         "parent": [one.parent for one in placed],

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from stepscope.errors import UsageError
 from stepscope.tables.hlo import HloModule, hlo_modules
-from stepscope.tables.profile import Profile
+from stepscope.tables.hlo.buffers import BufferPlan, buffer_plan
+from stepscope.tables.profile import Profile, derived
 
 
 class Program(NamedTuple):
@@ -20,6 +21,31 @@ class Program(NamedTuple):
     def label(self) -> str:
         """Module name and program id, e.g. "jit_step(12)"."""
         return f"{self.module.name}({self.program_id})"
+
+
+class PlannedProgram(NamedTuple):
+    """A program and its plan of memory."""
+
+    program: Program
+    plan: BufferPlan
+
+    @property
+    def allocated_bytes(self) -> int:
+        """Size of all its blocks, in all memory spaces."""
+        return sum(one.size_bytes for one in self.plan.allocations)
+
+
+def has_programs(profile: Profile) -> bool:
+    """Whether the session holds any HLO program (none is parsed to find out)."""
+    return any(len(hlo_modules(host)) for host in profile.hosts)
+
+
+@derived
+def planned_programs(profile: Profile) -> tuple[PlannedProgram, ...]:
+    """Programs with a memory plan, the one that allocates most first."""
+    plans = ((one, buffer_plan(one.module)) for one in programs(profile))
+    found = [PlannedProgram(program, plan) for program, plan in plans if plan is not None]
+    return tuple(sorted(found, key=lambda one: (-one.allocated_bytes, one.program.label)))
 
 
 def programs(profile: Profile) -> list[Program]:

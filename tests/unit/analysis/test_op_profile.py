@@ -38,4 +38,11 @@ def test_a_program_without_xla_still_has_a_tree() -> None:
     made = Profile("s", (Host("h", decode(worked_example(gpu=True))),))
     found = op_profile.op_profile(made)
     assert found.total_time_us > 0
-    assert all(row["utilisation_frac"] is None for row in found.nodes.rows())
+    ran = [row for row in found.nodes.rows() if row["kind"] != "idle"]
+    assert all(row["utilisation_frac"] is None for row in ran)
+
+
+def test_idle_time_is_wasted() -> None:
+    nodes = list(op_profile.op_profile(on_gpu()).nodes.rows())
+    (idle,) = (row for row in nodes if row["kind"] == "idle")
+    assert (idle["time_us"], idle["wasted_us"], idle["utilisation_frac"]) == (10, 10, 0)
