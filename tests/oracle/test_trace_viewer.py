@@ -3,8 +3,8 @@
 Every event it shows is on ours, with the same name and duration. Accepted differences: it hides
 allocator events and tf.data's Produce/Consume pairs (reference §1.4); ours shows them. It leaves
 out `Async XLA Ops` and planes of kinds it does not know (reference §8.7). It adds the number to the
-name of a step. It joins `ThreadpoolListener` instants (Record, StartRegion, StopRegion) into `Region`s;
-ours shows the instants as recorded. Tracks that either side derives are not compared.
+name of a step. It joins `ThreadpoolListener` instants (Record, StartRegion, StopRegion) into
+`Region`s; ours shows the instants as recorded. Tracks that either side derives are not compared.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ _HIDDEN = (
     "MemoryDeallocation",
     "Produce",
     "Consume",
-    "StartRegion",
-    "StopRegion",
+    "ThreadpoolListener::Record",
+    "ThreadpoolListener::StartRegion",
+    "ThreadpoolListener::StopRegion",
 )
 
 
