@@ -47,7 +47,9 @@ def test_shared_memory_is_freed_with_its_last_user() -> None:
 
 @given(st.lists(st.tuples(st.integers(1, 1000), st.booleans()), min_size=1, max_size=30))
 def test_replay_equals_adding_up(steps: list[tuple[int, bool]]) -> None:
-    events, live, sizes = [], [], []
+    events: list[tuple[int, int, int]] = []
+    live: list[int] = []
+    sizes: list[int] = []
     sums = [0]
     for size, frees in steps:
         if frees and live:
