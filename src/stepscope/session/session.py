@@ -130,6 +130,9 @@ class Session(ToolMethods):
     @property
     def profile(self) -> Profile:
         """The decoded hosts; reading and decoding happen here, once."""
+        decoded = self._profile
+        if decoded is not None:
+            return decoded  # without the lock: a tile need not wait until a tool has finished
         with self._lock:
             if self._profile is None:
                 hosts = self._recording.hosts(self._names, self._progress)

@@ -53,10 +53,11 @@ def derived(build: Callable[[Owner], T]) -> Callable[[Owner], T]:
 
     @wraps(build)
     def get(owner: Owner) -> T:
-        with owner.lock:
-            if key not in owner.cache:
-                owner.cache[key] = build(owner)
-            found: T = owner.cache[key]
-            return found
+        if key not in owner.cache:  # without the lock: what is built waits for no other table
+            with owner.lock:
+                if key not in owner.cache:
+                    owner.cache[key] = build(owner)
+        found: T = owner.cache[key]
+        return found
 
     return get
