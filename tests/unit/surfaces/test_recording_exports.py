@@ -211,3 +211,9 @@ def test_names_that_are_no_text_still_export() -> None:
     names = {event["name"] for event in json.loads(written(found, "chrome-json"))["traceEvents"]}
     assert {'"\\\n', "‮"} <= names
     assert '"\\\n' in {one[1] for one in Replay(written(found, "perfetto")).slices}
+
+
+def test_times_before_the_origin_stand_at_it_in_perfetto() -> None:
+    found = opened(space(host(line("m", ("early", -5, 3), ("late", 5, 3)))))
+    slices = {one[1]: one[2:] for one in Replay(written(found, "perfetto")).slices}
+    assert slices["early"] == (0, 0) and slices["late"] == (5_000, 8_000)

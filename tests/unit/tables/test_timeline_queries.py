@@ -185,3 +185,11 @@ def test_trimming_keeps_what_touches_the_range_and_its_stats() -> None:
     assert len(cut.event_stats) == int(np.diff(one.space.events.stat_begin)[keep].sum())
     assert [line.name for line in cut.lines] == [line.name for line in one.space.lines]
     assert cut.events.start_ps.tolist() == one.space.events.start_ps[keep].tolist()
+
+
+def test_another_search_does_not_answer_for_this_one() -> None:
+    found = nested()
+    assert search(found, "inner") is search(found, "inner")
+    assert len(search(found, "outer")) == 1
+    assert len(search(found, "inner", tracks=[])) == 0
+    assert len(search(found, "inner")) == 2

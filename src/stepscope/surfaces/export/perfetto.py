@@ -242,7 +242,8 @@ def _values(
 def _padded(values: NDArray[np.integer], width: int) -> U8:
     """Varints of ``width`` bytes each: all but the last say that more follows."""
     shifts = 7 * np.arange(width, dtype=np.int64)
-    parts = (values.astype(np.int64)[:, None] >> shifts) & 0x7F
+    # Perfetto's times are unsigned: what a broken clock puts before its origin stands at it.
+    parts = (np.maximum(values, 0).astype(np.int64)[:, None] >> shifts) & 0x7F
     parts[:, :-1] |= 0x80
     padded: U8 = parts.astype(np.uint8)
     return padded

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -156,6 +156,8 @@ class Timeline:
         first_event: Id of event 0 of each host; one more entry closes the last.
         events: Number of ids, derived tracks included.
         fingerprint: Changes when the recording does.
+        pyramids: Tracks laid out so far, by id; ``locks`` has one lock for each.
+        searches: The last search's hits, by what was asked.
     """
 
     profile: Profile
@@ -168,6 +170,7 @@ class Timeline:
     fingerprint: str
     pyramids: dict[int, Pyramid] = field(default_factory=dict, repr=False)
     locks: tuple[Lock, ...] = field(default=(), repr=False)
+    searches: dict[Hashable, object] = field(default_factory=dict, repr=False)
 
     def pyramid(self, track: Track) -> Pyramid:
         """The track's events laid out; built when first asked for."""

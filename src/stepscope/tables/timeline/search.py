@@ -101,13 +101,21 @@ def search(
     Raises:
         re.error: The regular expression is none.
     """
+    key = (query, mode, stat, None if tracks is None else tuple(tracks))
+    kept = timeline.searches.get(key)
+    if isinstance(kept, Hits):
+        return kept
     matches = matcher(query, mode)
     chosen = timeline.tracks if tracks is None else [timeline.tracks[i] for i in tracks]
     chosen = [track for track in chosen if track.counter is None]
     found = (
         _by_stat(timeline, stat, matches, chosen) if stat else _by_name(timeline, matches, chosen)
     )
-    return Hits(tuple(hits for hits in found if len(hits.event)))
+    hits = Hits(tuple(one for one in found if len(one.event)))
+    # Stepping from hit to hit asks the same again; more than one search is rarely looked at.
+    timeline.searches.clear()
+    timeline.searches[key] = hits
+    return hits
 
 
 def matcher(query: str, mode: Mode) -> Callable[[str], bool]:
