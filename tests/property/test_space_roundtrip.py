@@ -28,6 +28,7 @@ def in_event(fields: bytes) -> bytes:
 @example(HOST + framed(1, framed(4, b"")))  # an entry without key and value
 @example(HOST + framed(1, framed(4, varint(8) + b"\1" + framed(2, framed(2, b"a")) * 2)))
 @example(HOST + framed(1, framed(5, b"\x08\1" + framed(2, framed(2, b"a"))) * 2))
+@example(HOST + framed(1, framed(4, framed(2, framed(3, b"x") + framed(3, b"")))))
 def test_encoding_what_was_decoded_gives_an_equal_message(data: bytes) -> None:
     expected = canonical(data)
     if expected is None:

@@ -10,8 +10,11 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
+Class = TypeVar("Class", bound=type)
+T = TypeVar("T")
 
 compiled = False
+bint = bool
 uchar = int
 longlong = int
 ulonglong = int
@@ -47,6 +50,21 @@ def inline(function: F) -> F:
 def returns(_type: object) -> Callable[[F], F]:
     """Declare a C return type."""
     return lambda function: function
+
+
+def cclass(kind: Class) -> Class:
+    """Mark a class whose attributes are C values."""
+    return kind
+
+
+def cast(_type: object, value: T) -> T:
+    """Reinterpret a value."""
+    return value
+
+
+def declare(_type: object, *, visibility: str) -> Any:
+    """Declare an attribute of a class; it starts as 0."""
+    return 0
 
 
 def exceptval(*, check: bool) -> Callable[[F], F]:

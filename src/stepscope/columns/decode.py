@@ -163,7 +163,7 @@ class _Reader:
         lines = self._lines()
         pages = Pages(view, progress, 2 * sum(line.end - line.begin for line in lines))
         over_lines(lambda line: scan(view, line, pages), lines, self.threads)
-        headers = read_headers(view, lines, damage)
+        headers = read_headers(view, lines)
         origin_ns, events, stats, unknown = self._fill(lines, headers, ids, pages)
         children = read_children(view, event_entries, damage)
         missing_events, missing_stats = ids.settle(

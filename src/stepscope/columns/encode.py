@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 
@@ -42,8 +42,10 @@ from stepscope.schema.xspace import (
 )
 
 _CHUNK_BYTES: Final = 1 << 20
+_MASK: Final = (1 << 64) - 1
 _MEASURE: Final = np.empty(0, np.uint8).data
 
+Number = TypeVar("Number", bound=np.generic)
 Write = Callable[[bytes | memoryview], object]
 
 
@@ -93,21 +95,21 @@ class _Writer:
         self.stat_id: list[int] = space.stat_metadata.id.tolist()
         self.event_rows = _rows_by_plane(space, space.event_metadata)
         self.stat_rows = _rows_by_plane(space, space.stat_metadata)
-        self.columns = [
-            np.ascontiguousarray(column).data
-            for column in (
-                events.metadata,
-                events.start_ps.view(np.uint64),
-                events.duration_ps.view(np.uint64),
-                events.data,
-                events.stat_begin,
-                stats.key,
-                stats.kind,
-                stats.value,
-                space.event_metadata.id.view(np.uint64),
-                space.stat_metadata.id.view(np.uint64),
-            )
-        ]
+        self.kernel = core.write.LineWriter(
+            space.buffer,
+            (
+                _in_order(events.metadata),
+                _in_order(events.start_ps.view(np.uint64)),
+                _in_order(events.duration_ps.view(np.uint64)),
+                _in_order(events.data),
+                _in_order(events.stat_begin),
+            ),
+            (_in_order(stats.key), _in_order(stats.kind), _in_order(stats.value)),
+            (
+                _in_order(space.event_metadata.id.view(np.uint64)),
+                _in_order(space.stat_metadata.id.view(np.uint64)),
+            ),
+        )
 
     def kept(self, level: str, row: int) -> bytes:
         """Fields of a message that are written as they stood."""
@@ -154,18 +156,15 @@ class _Writer:
             at += 1
         yield begin, line.end
 
-    def _kernel(self, line: Line, begin: int, end: int, out: memoryview) -> tuple[int, int]:
-        state = np.zeros(2, np.int64)
-        shift = line.shift_ps & (1 << 64) - 1
-        core.write.write_events(
-            self.space.buffer, begin, end, shift, *self.columns, out, state.data
-        )
-        return int(state[0]), int(state[1])
+    def _measure(self, line: Line, begin: int, end: int) -> int:
+        """Bytes that the events ``begin:end`` take."""
+        self.kernel.write(begin, end, line.shift_ps & _MASK, _MEASURE)
+        return int(self.kernel.at)
 
     def _events_size(self, row: int) -> int:
         line, size = self.space.lines[row], 0
         for begin, end in self._runs(line):
-            size += self._kernel(line, begin, end, _MEASURE)[1]
+            size += self._measure(line, begin, end)
             if end < line.end:
                 size += len(self._event(line, end))
         return size
@@ -174,15 +173,15 @@ class _Writer:
         line = self.space.lines[row]
         out = np.empty(_CHUNK_BYTES, np.uint8)
         for begin, end in self._runs(line):
-            at = begin
-            while at < end:
-                after, size = self._kernel(line, at, end, out.data)
-                if after == at:
+            row = begin
+            while row < end:
+                self.kernel.write(row, end, line.shift_ps & _MASK, out.data)
+                if self.kernel.row == row:
                     # One event larger than the piece.
-                    out = np.empty(self._kernel(line, at, at + 1, _MEASURE)[1], np.uint8)
+                    out = np.empty(self._measure(line, row, row + 1), np.uint8)
                     continue
-                write(out.data[:size])
-                at = after
+                write(out.data[: self.kernel.at])
+                row = self.kernel.row
             if end < line.end:
                 write(self._event(line, end))
 
@@ -256,6 +255,10 @@ class _Writer:
             + wire.blob(XEventMetadata.CHILD_ID, children)
             + self.kept("event_metadata", row)
         )
+
+
+def _in_order(column: np.ndarray[tuple[int, ...], np.dtype[Number]]) -> memoryview:
+    return np.ascontiguousarray(column).data
 
 
 def _check_rows(space: Space) -> None:

@@ -5,7 +5,7 @@ One kernel call lists the fields of many messages; what they mean is then plain 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final
@@ -31,6 +31,10 @@ REASONS: Final = {
 CUT: Final = -6
 _BATCH: Final = 1 << 16
 _REPORTS: Final = 100
+_NO_TAG: Final = 0
+_NO_PAUSE: Final = 2**63 - 1
+# The state of listing before its first message; see ``list_fields``.
+_START: Final = (0, -1, 0, 0, 0, 0, 0)
 _COLUMNS: Final = ("parent", "tag", "begin", "prefix", "value", "end")
 
 
@@ -164,20 +168,14 @@ def index(
         containers: Numbers of fields that are listed, cut to size, when they are longer than
             their message: submessages that are worth reading as far as they go.
     """
-    state = np.array([0, -1, 0, 0, 0], np.int64)
+    state = np.array(_START, np.int64)
     capacity = int(min(_BATCH, max(16, (ends - begins).sum() // 2 + 1)))
-    parts = [_empty(0)]
+    parts = [empty_fields(0)]
     broken: list[tuple[int, int, int, int]] = []
     while state[0] < len(begins):
-        rows = _empty(capacity)
-        core.read.index_fields(
-            buffer,
-            begins.data,
-            ends.data,
-            *(getattr(rows, column).data for column in _COLUMNS),
-            state.data,
-        )
-        message, _, count, code, offset = (int(number) for number in state)
+        rows = empty_fields(capacity)
+        list_fields(buffer, begins, ends, rows, state)
+        message, _, count, code, offset = (int(number) for number in state[:5])
         part = rows[:count]
         if code:
             tag = int(part.tag[-1]) if code == CUT and count and part.begin[-1] == offset else 0
@@ -187,7 +185,7 @@ def index(
                 damage.count += 1
             if tag and tag >> 3 not in containers:
                 part = part[:-1]
-            state[:] = message + 1, -1, 0, 0, 0
+            state[:] = message + 1, *_START[1:]
         parts.append(part)
     fields = joined(parts)
     for message, offset, tag, code in broken:
@@ -211,7 +209,43 @@ def joined(parts: Sequence[Fields]) -> Fields:
     )
 
 
-def _empty(rows: int) -> Fields:
+def list_events_aside(
+    buffer: memoryview, begin: int, end: int, events: int, chunk_bytes: int
+) -> Iterator[tuple[int, Fields, int, int]]:
+    """List the fields of one message but those with tag ``events``, which hold stats.
+
+    Yields, about every ``chunk_bytes``: the position, the fields since the last time, and how
+    many events and stats there were up to here. Where a field is broken, listing ends.
+    """
+    begins, ends = np.array([begin], np.int64), np.array([end], np.int64)
+    state = np.array(_START, np.int64)
+    at = begin
+    while at < end and not state[3]:
+        rows = empty_fields(64)
+        list_fields(buffer, begins, ends, rows, state, events, at + chunk_bytes)
+        at = int(state[1]) if state[0] == 0 and not state[3] else end
+        count = int(state[2])
+        if count and state[3] and rows.begin[count - 1] == state[4]:
+            count -= 1
+        yield at, rows[:count], int(state[5]), int(state[6])
+
+
+def list_fields(
+    buffer: memoryview,
+    begins: I64,
+    ends: I64,
+    rows: Fields,
+    state: I64,
+    counted: int = _NO_TAG,
+    pause: int = _NO_PAUSE,
+) -> None:
+    """Call the kernel ``index_fields``, whose docstring says what goes in and out."""
+    columns = (getattr(rows, column).data for column in _COLUMNS)
+    core.read.index_fields(buffer, begins.data, ends.data, counted, pause, *columns, state.data)
+
+
+def empty_fields(rows: int) -> Fields:
+    """Room for so many fields."""
     return Fields(
         parent=np.empty(rows, np.int64),
         tag=np.empty(rows, np.uint64),

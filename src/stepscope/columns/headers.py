@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.columns.fields import Damage, Fields, index
+from stepscope.columns.fields import Fields, empty_fields, joined
 from stepscope.columns.lines import RawLine
 from stepscope.columns.metadata import read_text, unknown_fields
 from stepscope.columns.space import Line
@@ -70,13 +70,14 @@ class Headers:
         return tuple(rows)
 
 
-def read_headers(buffer: memoryview, lines: list[RawLine], damage: Damage) -> Headers:
-    """Read the runs of header fields that counting has found."""
-    owner = np.repeat(np.arange(len(lines)), [len(line.runs) // 2 for line in lines])
-    runs = np.array([offset for line in lines for offset in line.runs], np.int64).reshape(-1, 2)
-    begins, ends = np.ascontiguousarray(runs[:, 0]), np.ascontiguousarray(runs[:, 1])
-    fields = index(buffer, begins, ends, XLine, lambda run: lines[owner[run]].path, damage)
-    fields.parent[:] = owner[fields.parent]
+def read_headers(buffer: memoryview, lines: list[RawLine]) -> Headers:
+    """Put together what counting has listed; what is broken there, filling reports."""
+    parts = []
+    for row, line in enumerate(lines):
+        for part in line.header:
+            part.parent[:] = row
+            parts.append(part)
+    fields = joined([empty_fields(0), *parts])
     return Headers(
         numbers={number: _numbers(fields, number, len(lines)) for number in _NUMBERS},
         texts={number: _texts(buffer, fields, number, len(lines)) for number in _TEXTS},

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from threading import Lock
+from typing import Final
 
 import numpy as np
 
@@ -48,8 +49,13 @@ def _signed(key: int) -> int:
     return key - (1 << 64) if key >> 63 else key
 
 
+_SORTED_IDS: Final = 1 << 16
+# 4 MiB for each plane that has ids this large; most planes number theirs from 1.
+_TABLE_ROWS: Final = 1 << 20
+
+
 class IdRows:
-    """The rows of one plane's ids: a table for small ids, bisection for the rest.
+    """The rows of one plane's ids: a table for small ids, which the kernel reads, and bisection.
 
     Args:
         plane: Row of the plane.
@@ -61,49 +67,46 @@ class IdRows:
     def __init__(self, plane: int, ids: I64, rows: I32, missing: MissingIds) -> None:
         self.plane = plane
         self.missing = missing
-        keys = ids.view(np.uint64)
-        size = np.uint64(4 * len(keys) + 1024)
-        small = keys < size
-        self.table = np.full(int(keys[small].max()) + 1 if small.any() else 0, -1, np.int32)
-        self.table[keys[small].astype(np.int64)] = rows[small]
-        order = np.argsort(keys[~small], kind="stable")
-        self.keys: U64 = keys[~small][order]
-        self.rows: I32 = rows[~small][order]
-
-    def views(self) -> tuple[memoryview, memoryview, memoryview]:
-        """Table, keys and rows as the kernel takes them; entries with row -1 are unknown."""
-        return self.table.data, self.keys.data, self.rows.data
+        self.table: I32 = np.empty(0, np.int32)
+        # One attribute, so that a thread that reads it while another replaces it sees a pair.
+        self.large: tuple[U64, I32] = np.empty(0, np.uint64), np.empty(0, np.int32)
+        self.limit = np.uint64(max(4 * len(ids), _TABLE_ROWS))
+        self._learn(ids.view(np.uint64), rows)
 
     def resolve(self, ids: U64) -> I32:
-        """The rows of ``ids``; ids without entry get one and are found faster from now on."""
+        """The rows of ``ids``; those without entry get one."""
         unique, inverse = np.unique(ids, return_inverse=True)
         found = self._known(unique)
         new = found < 0
         if new.any():
-            added = [self.missing.row(self.plane, key) for key in unique[new].tolist()]
-            found[new] = added
-            if len(added) * 2 <= len(ids) or len(self.keys) < 4096:
+            found[new] = [self.missing.row(self.plane, key) for key in unique[new].tolist()]
+            with self.missing.lock:
                 self._learn(unique[new], found[new])
         return found[inverse].astype(np.int32)
 
     def _known(self, unique: U64) -> I32:
         found = np.full(len(unique), -1, np.int32)
-        small = unique < np.uint64(len(self.table))
-        found[small] = self.table[unique[small].astype(np.int64)]
-        keys, rows = self.keys, self.rows
+        table, (keys, rows) = self.table, self.large
+        small = unique < np.uint64(len(table))
+        found[small] = table[unique[small].astype(np.int64)]
         if len(keys):
             place = np.minimum(np.searchsorted(keys, unique), len(keys) - 1)
-            hit = (keys[place] == unique) & ~small
+            hit = keys[place] == unique
             found[hit] = rows[place[hit]]
         return found
 
     def _learn(self, keys: U64, rows: I32) -> None:
-        small = keys < np.uint64(len(self.table))
-        self.table[keys[small].astype(np.int64)] = rows[small]
-        with self.missing.lock:
-            if not small.all():
-                all_keys, first = np.unique(
-                    np.concatenate([self.keys, keys[~small]]), return_index=True
-                )
-                self.rows = np.concatenate([self.rows, rows[~small]])[first]
-                self.keys = all_keys
+        small = keys < self.limit
+        if small.any():
+            places = keys[small].astype(np.int64)
+            table = self.table
+            if places.max() >= len(table):
+                table = np.full(int(places.max()) + 1, -1, np.int32)
+                table[: len(self.table)] = self.table
+            table[places] = rows[small]
+            self.table = table
+        known, rows_of_known = self.large
+        # Sorting pays for few ids; of very many, each seldom comes twice, and ``missing`` has it.
+        if not small.all() and len(known) < _SORTED_IDS:
+            merged, first = np.unique(np.append(known, keys[~small]), return_index=True)
+            self.large = merged, np.append(rows_of_known, rows[~small])[first]

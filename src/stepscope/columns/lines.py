@@ -16,9 +16,10 @@ from typing import Final, TypeVar
 import numpy as np
 
 from stepscope.columns import core
-from stepscope.columns.fields import Damage
+from stepscope.columns.fields import Damage, Fields, list_events_aside
 from stepscope.columns.ids import IdRows
 from stepscope.columns.space import I64, Events, Stats, Unknown
+from stepscope.schema.xspace import Wire, XLine, tag
 
 Progress = Callable[[int, int], None]
 T = TypeVar("T")
@@ -26,6 +27,7 @@ T = TypeVar("T")
 CHUNK_BYTES: Final = 4 << 20
 _AROUND_BYTES: Final = 64 << 10
 _NOTES: Final = 4096
+_EVENTS: Final = tag(XLine.EVENTS, Wire.LEN)
 _UNKNOWN_EVENT, _UNKNOWN_STAT, _NEW_EVENT_ID, _NEW_STAT_ID, _NEW_REF, _OCCURRENCES = range(6)
 
 
@@ -38,7 +40,7 @@ class RawLine:
         path: Message path, for reports.
         begin, end: Its bytes.
         events, stats: How many it holds.
-        runs: Byte ranges of its fields that are not events (begin, end, begin, …).
+        header: Its fields that are not events.
         shift_ps: To be added to offsets.
     """
 
@@ -48,7 +50,7 @@ class RawLine:
     end: int
     events: int = 0
     stats: int = 0
-    runs: list[int] = field(default_factory=list)
+    header: list[Fields] = field(default_factory=list)
     shift_ps: int = 0
 
 
@@ -136,17 +138,14 @@ def _batches(order: list[int], lines: list[RawLine]) -> list[list[int]]:
 
 
 def scan(buffer: memoryview, line: RawLine, pages: Pages) -> None:
-    """Count the events and stats of a line, and find its other fields."""
-    runs = np.empty(64, np.int64)
-    state = np.array([line.begin, 0, 0, 0], np.int64)
+    """Count the events and stats of a line, and list its other fields."""
     before = line.begin
-    while state[0] < line.end:
-        pause = before + CHUNK_BYTES
-        core.read.scan_line(buffer, line.end, pause, runs.data, state.data)
-        line.runs += runs[: 2 * int(state[3])].tolist()
-        pages.done(before, int(state[0]))
-        before = int(state[0])
-    line.events, line.stats = int(state[1]), int(state[2])
+    listed = list_events_aside(buffer, line.begin, line.end, _EVENTS, CHUNK_BYTES)
+    for at, header, line.events, line.stats in listed:
+        if len(header):
+            line.header.append(header)
+        pages.done(before, at)
+        before = at
 
 
 def allocate(events: int, stats: int) -> tuple[Events, Stats]:
@@ -191,43 +190,39 @@ class Filler:
         """Write one line: events from row ``first_event`` on, stats from ``first_stat`` on."""
         filled = Filled()
         notes = np.empty(4 * _NOTES, np.uint64)
-        state = np.array([line.begin, first_event, first_stat, 0, 0, 0, -1, 0], np.int64)
-        events, stats = slice(None, first_event + line.events), slice(None, first_stat + line.stats)
-        columns = [
-            column.data
-            for column in (
-                self.events.metadata[events],
-                self.events.start_ps[events].view(np.uint64),
-                self.events.duration_ps[events].view(np.uint64),
-                self.events.data[events],
-                self.events.stat_begin[events],
-                self.stats.key[stats],
-                self.stats.kind[stats],
-                self.stats.value[stats],
-            )
-        ]
+        events, stats = slice(first_event + line.events), slice(first_stat + line.stats)
+        reader = core.read.LineReader(
+            self.buffer,
+            (
+                self.events.metadata[events].data,
+                self.events.start_ps[events].view(np.uint64).data,
+                self.events.duration_ps[events].view(np.uint64).data,
+                self.events.data[events].data,
+                self.events.stat_begin[events].data,
+            ),
+            (self.stats.key[stats].data, self.stats.kind[stats].data, self.stats.value[stats].data),
+            line.begin,
+            first_event,
+            first_stat,
+        )
         shift = line.shift_ps & (1 << 64) - 1
-        before = line.begin
-        while state[0] < line.end and not state[4]:
-            pause = (before // CHUNK_BYTES + 1) * CHUNK_BYTES
-            core.read.fill_line(
-                self.buffer, line.end, pause, shift,
-                *self.event_ids[line.plane].views(), *self.stat_ids[line.plane].views(),
-                *columns, notes.data, state.data,
-            )  # fmt: skip
-            if state[7] and not state[3]:
+        event_ids, stat_ids = self.event_ids[line.plane], self.stat_ids[line.plane]
+        while reader.at < line.end and not reader.error:
+            before = reader.at
+            tables = event_ids.table.data, stat_ids.table.data
+            reader.fill(line.end, before + CHUNK_BYTES, shift, *tables, notes.data)
+            if reader.full and not reader.noted:
                 notes = np.empty(2 * len(notes), np.uint64)
-            self._take_notes(notes[: 4 * int(state[3])].reshape(-1, 4), line.plane, filled)
-            self.pages.done(before, int(state[0]))
-            before = int(state[0])
-        filled.end = before
-        filled.events = int(state[1]) - first_event
-        filled.stats = int(state[2]) - first_stat
-        if state[4]:
+            self._take_notes(notes[: 4 * reader.noted].reshape(-1, 4), line.plane, filled)
+            self.pages.done(before, reader.at)
+        filled.end = reader.at
+        filled.events = reader.row - first_event
+        filled.stats = reader.stat - first_stat
+        if reader.error:
             path = f"{line.path}.events[{filled.events}]"
-            if state[6] >= 0:
-                path += f".stats[{int(state[6])}]"
-            filled.error = int(state[5]), path, int(state[4])
+            if reader.error_stat >= 0:
+                path += f".stats[{reader.error_stat}]"
+            filled.error = reader.error_at, path, reader.error
         return filled
 
     def _take_notes(

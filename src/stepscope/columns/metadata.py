@@ -313,6 +313,7 @@ def event_metadata_rows(
     """The file's entries, and behind them the (plane, id) pairs that it lacks."""
     opaque = entries.fields.of(XEventMetadata.METADATA, Wire.LEN)
     spans = zip(opaque.parent.tolist(), opaque.payload.tolist(), opaque.end.tolist(), strict=True)
+    last = {row: bytes(buffer[begin:end]) for row, begin, end in spans}
     more = [""] * len(missing)
     return EventMetadata(
         plane=_with_missing(entries.plane, [plane for plane, _ in missing]),
@@ -320,7 +321,7 @@ def event_metadata_rows(
         name=entries.name + more,
         display_name=entries.text + more,
         stat_begin=_with_missing(stat_begin, [int(stat_begin[-1])] * len(missing)),
-        metadata={row: bytes(buffer[begin:end]) for row, begin, end in spans if end > begin},
+        metadata={row: data for row, data in last.items() if data},
         child_id=children,
         present=_present(entries, missing),
         own_id=entries.own_id,

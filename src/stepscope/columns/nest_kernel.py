@@ -55,13 +55,10 @@ def nest_line(
     row: cython.Py_ssize_t
     top: cython.Py_ssize_t = -1
     level: cython.int = -1
-    first: cython.bint = True
-    late: cython.bint
+    before: cython.Py_ssize_t = -1
     start: cython.longlong
     stop: cython.longlong
-    duration: cython.longlong
-    before: cython.longlong = 0
-    before_duration: cython.longlong = 0
+    last: cython.longlong
     hidden: cython.longlong
     with cython.nogil:
         for i in range(begin, end):
@@ -73,14 +70,12 @@ def nest_line(
                 continue
             start = start_ps[row]
             stop = end_of(start, duration_ps[row])
-            duration = stop - start
-            late = start < before or (start == before and duration > before_duration)
-            if late and not ordered and not first:
-                result = 1
-                break
-            first = False
-            before = start
-            before_duration = duration
+            if before >= 0 and not ordered and start <= start_ps[before]:
+                last = end_of(start_ps[before], duration_ps[before])
+                if start < start_ps[before] or stop > last:
+                    result = 1
+                    break
+            before = row
             while top >= 0 and end_of(start_ps[top], duration_ps[top]) < stop:
                 top = parent[top]
                 level -= 1
@@ -91,7 +86,7 @@ def nest_line(
                     self_ps[top] -= stop - (start if start > hidden else hidden)
                     covered[level] = stop
             parent[row] = top
-            self_ps[row] = duration
+            self_ps[row] = stop - start
             top = row
             level += 1
             depth[row] = level

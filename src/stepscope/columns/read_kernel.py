@@ -6,11 +6,8 @@ Compiled by Cython in pure-Python mode; the same source runs uncompiled, slowly.
 from strangers: no byte is read at or past the end of the message it belongs to. All numbers are
 unsigned 64-bit here; callers view the columns as int64 afterwards.
 
-Kernels never raise. They stop and say in ``state`` where and why, and resume from there.
-Error codes (``stepscope.columns.fields.REASONS`` has the sentences):
--1 ends inside a number, -2 number longer than 10 bytes, -3 field number 0 or too large,
--4 wire type 6 or 7, -5 end of a group that was not begun, -6 payload runs past the end,
--7 groups nested too deep, -8 group not ended.
+Kernels never raise. They stop, say where and why, and resume from there. Error codes are
+negative positions; ``stepscope.columns.fields.REASONS`` says what they mean.
 """
 
 from __future__ import annotations
@@ -27,7 +24,6 @@ def is_compiled() -> bool:
 
 
 @cython.cfunc
-@cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
 @cython.returns((cython.ulonglong, cython.Py_ssize_t))
@@ -54,7 +50,6 @@ def varint(
 
 
 @cython.cfunc
-@cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
 @cython.returns((cython.ulonglong, cython.Py_ssize_t))
@@ -71,31 +66,16 @@ def long_tag(
 
 
 @cython.cfunc
-@cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def skip_varint(
+@cython.returns((cython.ulonglong, cython.Py_ssize_t))
+def short_tag(
     buf: cython.const[cython.uchar][::1], at: cython.Py_ssize_t, end: cython.Py_ssize_t
-) -> cython.Py_ssize_t:
-    """The position behind the number at ``at``, or a negative error code."""
-    limit: cython.Py_ssize_t = at + 10
-    while at < end:
-        if buf[at] < 0x80:
-            return at + 1
-        at += 1
-        if at == limit:
-            return -2
-    return -1
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def wrapping_sum(a: cython.ulonglong, b: cython.ulonglong) -> cython.ulonglong:
-    """``a + b`` modulo 2^64, compiled or not."""
-    mask: cython.ulonglong = 0xFFFFFFFFFFFFFFFF
-    return (a + b) & mask
+) -> tuple[int, int]:
+    """``long_tag`` where nearly all tags are one byte; there is at least one byte."""
+    if buf[at] < 0x80:
+        return buf[at], at + 1
+    return long_tag(buf, at, end)
 
 
 @cython.cfunc
@@ -116,7 +96,8 @@ def skip(
     if tag < 8 and depth == 0:
         return -3
     if wire == 0:
-        return skip_varint(buf, at, end)
+        size, at = varint(buf, at, end)
+        return at
     if wire == 1:
         return at + 8 if end - at >= 8 else -6
     if wire == 5:
@@ -125,7 +106,7 @@ def skip(
         size, at = varint(buf, at, end)
         if at < 0:
             return at
-        return at + size if size <= end - at else -6
+        return at + size if size <= cython.cast(cython.ulonglong, end - at) else -6
     if wire == 4:
         return -5
     if wire != 3:
@@ -144,10 +125,63 @@ def skip(
     return -8
 
 
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def fixed64(buf: cython.const[cython.uchar][::1], at: cython.Py_ssize_t) -> cython.ulonglong:
+    """The eight bytes at ``at`` as a number; the caller has checked that they are there."""
+    number: cython.ulonglong = 0
+    i: cython.int
+    for i in range(8):
+        number |= cython.cast(cython.ulonglong, buf[at + i]) << (8 * i)
+    return number
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def value_of(
+    buf: cython.const[cython.uchar][::1],
+    at: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+    tag: cython.ulonglong,
+) -> cython.ulonglong:
+    """A field's number, or where its payload begins; ``skip`` has found the field sound."""
+    number: cython.ulonglong = 0
+    past: cython.Py_ssize_t = 0
+    if tag & 7 == 1:
+        return fixed64(buf, at)
+    if tag & 7 == 0:
+        number, past = varint(buf, at, end)
+        return number
+    if tag & 7 == 2:
+        number, past = varint(buf, at, end)
+    return past
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def count_stats(
+    buf: cython.const[cython.uchar][::1], at: cython.Py_ssize_t, end: cython.Py_ssize_t
+) -> cython.Py_ssize_t:
+    """The stats of the event ``at:end``, up to where it is broken."""
+    stats: cython.Py_ssize_t = 0
+    tag: cython.ulonglong
+    while 0 <= at < end:
+        tag, at = short_tag(buf, at, end)
+        if at >= 0:
+            stats += tag == 0x22
+            at = skip(buf, at, end, tag, 0)
+    return stats
+
+
 def index_fields(
     buf: cython.const[cython.uchar][::1],
     begins: cython.const[cython.longlong][::1],
     ends: cython.const[cython.longlong][::1],
+    counted: cython.ulonglong,
+    pause: cython.Py_ssize_t,
     parent: cython.longlong[::1],
     tags: cython.ulonglong[::1],
     begin: cython.longlong[::1],
@@ -156,63 +190,49 @@ def index_fields(
     end: cython.longlong[::1],
     state: cython.longlong[::1],
 ) -> None:
-    """List the fields of many messages, in order, until the output is full or a field is broken.
+    """List the fields of many messages in order, until the output is full or a field is broken.
 
-    ``state`` is [message, position (-1: its begin), rows written, error, error position]. For
-    each field: ``parent`` message, ``tags``, ``begin`` of the tag, ``prefix`` (behind the tag),
-    ``value`` (the number itself; for a length-delimited field where its payload begins) and
+    For each field: ``parent`` message, ``tags``, ``begin`` of the tag, ``prefix`` (behind the
+    tag), ``value`` (the number itself; for a length-delimited field where its payload begins) and
     ``end``. A payload that runs past its message is listed as cut, and reported with error -6.
+    Fields with the tag ``counted`` are events: they and their stats are counted instead.
+    ``state`` is [message, position (-1: its begin), rows written, error, error position, events,
+    stats]. Listing also stops at the first field that begins at or past ``pause``.
     """
     message: cython.Py_ssize_t = state[0]
     at: cython.Py_ssize_t = state[1]
     rows: cython.Py_ssize_t = 0
-    capacity: cython.Py_ssize_t = parent.shape[0]
-    count: cython.Py_ssize_t = begins.shape[0]
     start: cython.Py_ssize_t = 0
     stop: cython.Py_ssize_t
     past: cython.Py_ssize_t
     error: cython.Py_ssize_t = 0
     tag: cython.ulonglong
-    number: cython.ulonglong
-    payload: cython.Py_ssize_t
-    i: cython.int
     with cython.nogil:
-        while message < count and rows < capacity and error == 0:
+        while message < begins.shape[0] and rows < parent.shape[0] and error == 0 and at < pause:
             if at < 0:
                 at = begins[message]
             stop = ends[message]
-            while at < stop and rows < capacity:
+            while at < stop and rows < parent.shape[0] and error == 0 and at < pause:
                 start = at
-                tag, at = long_tag(buf, at, stop)
-                if at < 0:
-                    error = at
-                    break
-                past = skip(buf, at, stop, tag, 0)
-                if past < 0 and not (past == -6 and tag & 7 == 2):
-                    error = past
-                    break
-                number = 0
-                if tag & 7 == 0:
-                    number, past = varint(buf, at, stop)
-                elif tag & 7 == 1:
-                    for i in range(8):
-                        number |= cython.cast(cython.ulonglong, buf[at + i]) << (8 * i)
-                elif tag & 7 == 2:
-                    number, payload = varint(buf, at, stop)
-                    number = payload
+                tag, at = short_tag(buf, at, stop)
+                past = skip(buf, at, stop, tag, 0) if at >= 0 else at
                 if past < 0:
                     error = past
+                    if past != -6 or tag & 7 != 2:
+                        break
                     past = stop
-                parent[rows] = message
-                tags[rows] = tag
-                begin[rows] = start
-                prefix[rows] = at
-                value[rows] = number
-                end[rows] = past
-                rows += 1
+                if tag == counted:
+                    state[5] += 1
+                    state[6] += count_stats(buf, value_of(buf, at, stop, tag), past)
+                else:
+                    parent[rows] = message
+                    tags[rows] = tag
+                    begin[rows] = start
+                    prefix[rows] = at
+                    value[rows] = value_of(buf, at, stop, tag)
+                    end[rows] = past
+                    rows += 1
                 at = past
-                if error != 0:
-                    break
             if error == 0 and at >= stop:
                 message += 1
                 at = -1
@@ -223,347 +243,257 @@ def index_fields(
     state[4] = start
 
 
-def scan_line(
-    buf: cython.const[cython.uchar][::1],
-    end: cython.Py_ssize_t,
-    pause: cython.Py_ssize_t,
-    runs: cython.longlong[::1],
-    state: cython.longlong[::1],
-) -> None:
-    """Count the events and stats of a line, up to the first field that begins at ``pause``.
+@cython.cclass
+class LineReader:
+    """Writes the events and stats of one line into their columns.
 
-    ``state`` is [position, events, stats, runs written]. ``runs`` receives begin and end of each
-    run of fields that are not events; when it is full, counting pauses. Nothing is an error here:
-    where the framing breaks, counting ends, and ``fill_line`` says what is wrong.
+    It stands at byte ``at``, and writes event ``row`` and stat ``stat`` next. Small ids become
+    rows by a table, which has -1 where there is none. What is rare is noted for the caller, who
+    finds ``noted`` notes at each pause. They are (what, row, a, b): 0 unknown field a:b
+    of event row, 1 unknown field a:b of stat row, 2 event row has metadata id a that the table
+    lacks, 3 stat row has such an id a, 4 stat row refers to such an id a, 5 event row has a
+    occurrences. ``full`` says that reading paused for want of room for notes. ``error`` is an
+    error code, ``error_at`` its place, ``error_stat`` the stat of the event it is in or -1.
     """
-    at: cython.Py_ssize_t = state[0]
-    events: cython.longlong = state[1]
-    stats: cython.longlong = state[2]
-    run: cython.Py_ssize_t = 0
-    start: cython.Py_ssize_t
-    stop: cython.Py_ssize_t
-    tag: cython.ulonglong
-    size: cython.ulonglong
-    with cython.nogil:
-        while at < end and at < pause:
-            start = at
-            tag, at = long_tag(buf, at, end)
+
+    buf: cython.const[cython.uchar][::1]
+    event_rows: cython.const[cython.int][::1]
+    stat_rows: cython.const[cython.int][::1]
+    metadata: cython.int[::1]
+    start_ps: cython.ulonglong[::1]
+    duration_ps: cython.ulonglong[::1]
+    data: cython.uchar[::1]
+    stat_begin: cython.longlong[::1]
+    key: cython.int[::1]
+    kind: cython.uchar[::1]
+    value: cython.ulonglong[::1]
+    notes: cython.ulonglong[::1]
+    at = cython.declare(cython.Py_ssize_t, visibility="public")
+    row = cython.declare(cython.Py_ssize_t, visibility="public")
+    stat = cython.declare(cython.Py_ssize_t, visibility="public")
+    noted = cython.declare(cython.Py_ssize_t, visibility="public")
+    full = cython.declare(cython.bint, visibility="public")
+    error = cython.declare(cython.Py_ssize_t, visibility="public")
+    error_at = cython.declare(cython.Py_ssize_t, visibility="public")
+    error_stat = cython.declare(cython.Py_ssize_t, visibility="public")
+
+    def __init__(
+        self,
+        buf: memoryview,
+        events: tuple[memoryview, memoryview, memoryview, memoryview, memoryview],
+        stats: tuple[memoryview, memoryview, memoryview],
+        at: int,
+        row: int,
+        stat: int,
+    ) -> None:
+        self.buf = buf
+        self.metadata, self.start_ps, self.duration_ps, self.data, self.stat_begin = events
+        self.key, self.kind, self.value = stats
+        self.at = at
+        self.row = row
+        self.stat = stat
+        self.noted = self.error = 0
+        self.full = False
+        self.error_at = self.error_stat = -1
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def note(
+        self,
+        what: cython.ulonglong,
+        row: cython.ulonglong,
+        first: cython.ulonglong,
+        second: cython.ulonglong,
+    ) -> cython.void:
+        """Write down a rare fact for the caller, or that there is no room."""
+        place: cython.Py_ssize_t = 4 * self.noted
+        if place + 4 > self.notes.shape[0]:
+            self.full = True
+            return
+        self.notes[place] = what
+        self.notes[place + 1] = row
+        self.notes[place + 2] = first
+        self.notes[place + 3] = second
+        self.noted += 1
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def put_stat(
+        self, stat_id: cython.ulonglong, what: cython.uchar, number: cython.ulonglong
+    ) -> cython.void:
+        """Write a stat to the next row."""
+        row: cython.Py_ssize_t = self.stat
+        known: cython.ulonglong = self.stat_rows.shape[0]
+        self.key[row] = self.stat_rows[stat_id] if stat_id < known else -1
+        if self.key[row] < 0:
+            self.note(3, row, stat_id, 0)
+        self.kind[row] = what
+        self.value[row] = number
+        if what == 7:
+            if number < known and self.stat_rows[number] >= 0:
+                self.value[row] = self.stat_rows[number]
+            else:
+                self.value[row] = 0
+                self.note(4, row, number, 0)
+        self.stat += 1
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def read_stat(self, at: cython.Py_ssize_t, end: cython.Py_ssize_t) -> cython.Py_ssize_t:
+        """Read the stat whose length stands at ``at``; the position behind it, or an error code.
+
+        Where a field inside is broken, ``self.error_at`` receives its position.
+        """
+        stat_id: cython.ulonglong = 0
+        number: cython.ulonglong = 0
+        what: cython.uchar = 0
+        field: cython.Py_ssize_t
+        tag: cython.ulonglong
+        size: cython.ulonglong
+        cut: cython.bint
+        size, at = varint(self.buf, at, end)
+        if at < 0:
+            return at
+        if self.stat >= self.key.shape[0]:
+            return -9
+        cut = size > cython.cast(cython.ulonglong, end - at)
+        if not cut:
+            end = at + size
+        while at < end:
+            field = at
+            tag, at = short_tag(self.buf, at, end)
+            if tag == 0x08:
+                stat_id, at = varint(self.buf, at, end)
+            elif tag == 0x18 or tag == 0x20 or tag == 0x38:
+                what = tag >> 3
+                number, at = varint(self.buf, at, end)
+            elif tag == 0x11 and end - at >= 8:
+                what = 2
+                number = fixed64(self.buf, at)
+                at += 8
+            elif at >= 0:
+                if tag == 0x2A or tag == 0x32:
+                    what = tag >> 3
+                    number = at
+                at = skip(self.buf, at, end, tag, 0)
+                if at >= 0 and tag != 0x2A and tag != 0x32:
+                    self.note(1, self.stat, field, at)
             if at < 0:
-                break
-            if tag != 0x22:
-                at = skip(buf, at, end, tag, 0)
-                if at < 0:
-                    break
-                if run == 0 or runs[2 * run - 1] != start:
-                    if 2 * run == runs.shape[0]:
-                        at = start
-                        break
-                    runs[2 * run] = start
-                    run += 1
-                runs[2 * run - 1] = at
-                continue
-            size, at = varint(buf, at, end)
-            if at < 0:
-                break
-            events += 1
-            stop = at + size if size <= end - at else end
-            while 0 <= at < stop:
-                tag = buf[at]
-                if tag < 0x80:
-                    at += 1
-                else:
-                    tag, at = long_tag(buf, at, stop)
-                    if at < 0:
-                        break
-                if tag == 0x22:
-                    stats += 1
-                    if at < stop and buf[at] < 0x80:
-                        at += 1 + buf[at]
-                        continue
-                elif tag & 7 == 0 and tag >= 8:
-                    while at < stop and buf[at] >= 0x80:
-                        at += 1
-                    at += 1
-                    continue
-                at = skip(buf, at, stop, tag, 0)
-            at = stop
-    state[0] = at if at >= 0 else end
-    state[1] = events
-    state[2] = stats
-    state[3] = run
+                self.error_at = field
+                return at
+        if cut:
+            return -6
+        self.put_stat(stat_id, what, number)
+        return at
 
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def row_of(
-    key: cython.ulonglong,
-    table: cython.const[cython.int][::1],
-    keys: cython.const[cython.ulonglong][::1],
-    rows: cython.const[cython.int][::1],
-) -> cython.int:
-    """The row of a metadata id: by table where it is small, else by bisection; -1 if unknown."""
-    low: cython.Py_ssize_t = 0
-    high: cython.Py_ssize_t = keys.shape[0]
-    middle: cython.Py_ssize_t
-    if key < cython.cast(cython.ulonglong, table.shape[0]):
-        return table[key]
-    while low < high:
-        middle = (low + high) >> 1
-        if keys[middle] < key:
-            low = middle + 1
-        else:
-            high = middle
-    if low < keys.shape[0] and keys[low] == key:
-        return rows[low]
-    return -1
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def note(
-    notes: cython.ulonglong[::1],
-    count: cython.Py_ssize_t,
-    what: cython.ulonglong,
-    row: cython.ulonglong,
-    first: cython.ulonglong,
-    second: cython.ulonglong,
-) -> cython.Py_ssize_t:
-    """Write down a rare fact for the caller; -1 when there is no room."""
-    if 4 * count + 4 > notes.shape[0]:
-        return -1
-    notes[4 * count] = what
-    notes[4 * count + 1] = row
-    notes[4 * count + 2] = first
-    notes[4 * count + 3] = second
-    return count + 1
-
-
-def fill_line(
-    buf: cython.const[cython.uchar][::1],
-    end: cython.Py_ssize_t,
-    pause: cython.Py_ssize_t,
-    shift: cython.ulonglong,
-    event_table: cython.const[cython.int][::1],
-    event_keys: cython.const[cython.ulonglong][::1],
-    event_rows: cython.const[cython.int][::1],
-    stat_table: cython.const[cython.int][::1],
-    stat_keys: cython.const[cython.ulonglong][::1],
-    stat_rows: cython.const[cython.int][::1],
-    metadata: cython.int[::1],
-    start_ps: cython.ulonglong[::1],
-    duration_ps: cython.ulonglong[::1],
-    data: cython.uchar[::1],
-    stat_begin: cython.longlong[::1],
-    key: cython.int[::1],
-    kind: cython.uchar[::1],
-    value: cython.ulonglong[::1],
-    notes: cython.ulonglong[::1],
-    state: cython.longlong[::1],
-) -> None:
-    """Write the events and stats of a line into their columns.
-
-    ``state`` is [position, event row, stat row, notes, error, error position, stat of the error
-    or -1, why it paused: 0 done or ``pause`` reached, 1 notes full]. An event is written whole
-    or not at all. ``shift`` is added to each offset, modulo 2^64. Notes are (what, row, a, b):
-    0 unknown field a:b of event row, 1 unknown field a:b of stat row, 2 event row has unknown
-    metadata id a, 3 stat row has unknown metadata id a, 4 stat row refers to unknown id a,
-    5 event row has a occurrences.
-    """
-    at: cython.Py_ssize_t = state[0]
-    row: cython.Py_ssize_t = state[1]
-    stat: cython.Py_ssize_t = state[2]
-    noted: cython.Py_ssize_t = 0
-    kept: cython.Py_ssize_t = 0
-    error: cython.Py_ssize_t = 0
-    error_at: cython.Py_ssize_t = 0
-    error_stat: cython.Py_ssize_t = -1
-    full: cython.longlong = 0
-    events_end: cython.Py_ssize_t = metadata.shape[0]
-    stats_end: cython.Py_ssize_t = key.shape[0]
-    start: cython.Py_ssize_t
-    field: cython.Py_ssize_t
-    stop: cython.Py_ssize_t
-    inner: cython.Py_ssize_t
-    first_stat: cython.Py_ssize_t
-    cut: cython.bint
-    stat_cut: cython.bint
-    tag: cython.ulonglong
-    number: cython.ulonglong
-    size: cython.ulonglong
-    event_id: cython.ulonglong
-    stat_id: cython.ulonglong
-    offset: cython.ulonglong
-    duration: cython.ulonglong
-    occurrences: cython.ulonglong
-    what: cython.uchar
-    stat_what: cython.uchar
-    found: cython.int
-    with cython.nogil:
-        while at < end and at < pause:
-            start = at
-            tag, at = long_tag(buf, at, end)
-            if at >= 0 and tag != 0x22:
-                at = skip(buf, at, end, tag, 0)
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def read_event(
+        self, at: cython.Py_ssize_t, end: cython.Py_ssize_t, shift: cython.ulonglong
+    ) -> cython.Py_ssize_t:
+        """Read the event ``at:end`` into row ``self.row``; ``end``, or an error code."""
+        row: cython.Py_ssize_t = self.row
+        first_stat: cython.Py_ssize_t = self.stat
+        event_id: cython.ulonglong = 0
+        offset: cython.ulonglong = 0
+        occurrences: cython.ulonglong = 0
+        mask: cython.ulonglong = 0xFFFFFFFFFFFFFFFF
+        field: cython.Py_ssize_t
+        tag: cython.ulonglong
+        self.duration_ps[row] = 0
+        self.data[row] = 0
+        while at < end:
+            field = at
+            tag, at = short_tag(self.buf, at, end)
+            if tag == 0x22:
+                at = self.read_stat(at, end)
+            elif tag == 0x08:
+                event_id, at = varint(self.buf, at, end)
+            elif tag == 0x10:
+                offset, at = varint(self.buf, at, end)
+                self.data[row] = 2
+            elif tag == 0x18:
+                self.duration_ps[row], at = varint(self.buf, at, end)
+            elif tag == 0x28:
+                occurrences, at = varint(self.buf, at, end)
+                self.data[row] = 5
+            elif at >= 0:
+                at = skip(self.buf, at, end, tag, 0)
                 if at >= 0:
-                    continue
-            if at >= 0:
-                size, at = varint(buf, at, end)
+                    self.note(0, row, field, at)
             if at < 0:
-                error = at
-                error_at = start
-                break
-            cut = size > end - at
-            stop = end if cut else at + size
-            kept = noted
-            first_stat = stat
-            event_id = 0
-            offset = 0
-            duration = 0
-            occurrences = 0
-            what = 0
-            error_stat = -1
-            if row >= events_end:
-                error = -9
-            while at < stop and error == 0:
-                field = at
-                tag = buf[at]
-                at += 1
-                if tag >= 0x80:
-                    tag, at = long_tag(buf, field, stop)
-                    if at < 0:
-                        error = at
-                        error_at = field
-                        break
                 if tag == 0x22:
-                    # A stat.
-                    size, at = varint(buf, at, stop)
-                    if at < 0:
-                        error = at
-                        error_at = field
-                        break
-                    if stat >= stats_end:
-                        error = -9
-                        break
-                    stat_cut = size > stop - at
-                    inner = stop if stat_cut else at + size
-                    stat_id = 0
-                    stat_what = 0
-                    number = 0
-                    while at < inner:
-                        field = at
-                        tag = buf[at]
-                        at += 1
-                        if tag >= 0x80:
-                            tag, at = long_tag(buf, field, inner)
-                            if at < 0:
-                                error = at
-                                break
-                        if tag == 0x08:
-                            stat_id, at = varint(buf, at, inner)
-                        elif tag == 0x18 or tag == 0x20 or tag == 0x38:
-                            stat_what = tag >> 3
-                            number, at = varint(buf, at, inner)
-                        elif tag == 0x2A or tag == 0x32:
-                            stat_what = tag >> 3
-                            number = at
-                            at = skip(buf, at, inner, tag, 0)
-                        elif tag == 0x11:
-                            if inner - at < 8:
-                                error = -6
-                                break
-                            stat_what = 2
-                            number = (
-                                cython.cast(cython.ulonglong, buf[at])
-                                | cython.cast(cython.ulonglong, buf[at + 1]) << 8
-                                | cython.cast(cython.ulonglong, buf[at + 2]) << 16
-                                | cython.cast(cython.ulonglong, buf[at + 3]) << 24
-                                | cython.cast(cython.ulonglong, buf[at + 4]) << 32
-                                | cython.cast(cython.ulonglong, buf[at + 5]) << 40
-                                | cython.cast(cython.ulonglong, buf[at + 6]) << 48
-                                | cython.cast(cython.ulonglong, buf[at + 7]) << 56
-                            )
-                            at += 8
-                        else:
-                            at = skip(buf, at, inner, tag, 0)
-                            if at >= 0 and noted >= 0:
-                                noted = note(notes, noted, 1, stat, field, at)
-                        if at < 0:
-                            error = at
-                            break
-                    if error == 0 and stat_cut:
-                        error = -6
-                    if error != 0:
-                        error_at = field
-                        error_stat = stat - first_stat
-                        break
-                    found = row_of(stat_id, stat_table, stat_keys, stat_rows)
-                    key[stat] = found
-                    if found < 0 and noted >= 0:
-                        noted = note(notes, noted, 3, stat, stat_id, 0)
-                    if stat_what == 7:
-                        found = row_of(number, stat_table, stat_keys, stat_rows)
-                        if found < 0:
-                            if noted >= 0:
-                                noted = note(notes, noted, 4, stat, number, 0)
-                            found = 0
-                        number = found
-                    kind[stat] = stat_what
-                    value[stat] = number
-                    stat += 1
-                    continue
-                if tag == 0x08:
-                    event_id, at = varint(buf, at, stop)
-                elif tag == 0x10:
-                    offset, at = varint(buf, at, stop)
-                    what = 2
-                elif tag == 0x18:
-                    duration, at = varint(buf, at, stop)
-                elif tag == 0x28:
-                    occurrences, at = varint(buf, at, stop)
-                    what = 5
-                else:
-                    at = skip(buf, at, stop, tag, 0)
-                    if at >= 0 and noted >= 0:
-                        noted = note(notes, noted, 0, row, field, at)
-                if at < 0:
-                    error = at
-                    error_at = field
+                    self.error_stat = self.stat - first_stat
+                if self.error_at < 0:
+                    self.error_at = field
+                return at
+        # Modulo 2^64 also where numbers have no end.
+        self.start_ps[row] = (shift + offset) & mask if self.data[row] == 2 else shift
+        self.metadata[row] = -1
+        if event_id < cython.cast(cython.ulonglong, self.event_rows.shape[0]):
+            self.metadata[row] = self.event_rows[event_id]
+        if self.metadata[row] < 0:
+            self.note(2, row, event_id, 0)
+        if self.data[row] == 5:
+            self.note(5, row, occurrences, 0)
+        return at
+
+    def fill(
+        self,
+        end: cython.Py_ssize_t,
+        pause: cython.Py_ssize_t,
+        shift: cython.ulonglong,
+        event_rows: memoryview,
+        stat_rows: memoryview,
+        notes: memoryview,
+    ) -> None:
+        """Read on up to the first field at or past ``pause`` in the line, which ends at ``end``.
+
+        An event is written whole or not at all. ``shift`` is added to offsets, modulo 2^64.
+        """
+        at: cython.Py_ssize_t = self.at
+        start: cython.Py_ssize_t
+        stat: cython.longlong
+        noted: cython.longlong
+        tag: cython.ulonglong
+        size: cython.ulonglong
+        cut: cython.bint
+        self.event_rows = event_rows
+        self.stat_rows = stat_rows
+        self.notes = notes
+        self.noted = 0
+        self.full = False
+        with cython.nogil:
+            while at < end and at < pause:
+                start = at
+                stat = self.stat
+                noted = self.noted
+                tag, at = long_tag(self.buf, at, end)
+                if at >= 0 and tag != 0x22:
+                    at = skip(self.buf, at, end, tag, 0)
+                elif at >= 0:
+                    size, at = varint(self.buf, at, end)
+                    cut = at >= 0 and size > cython.cast(cython.ulonglong, end - at)
+                    if at >= 0 and self.row >= self.metadata.shape[0]:
+                        at = -9
+                    if at >= 0:
+                        at = self.read_event(at, end if cut else at + size, shift)
+                    if cut and at >= 0:
+                        at = -6
+                    if at >= 0 and not self.full:
+                        self.stat_begin[self.row] = stat
+                        self.row += 1
+                if at < 0 or self.full:
+                    # Leave no part of this event behind.
+                    self.stat = stat
+                    self.noted = noted
+                    self.error = at if at < 0 else 0
+                    if at < 0 and self.error_at < 0:
+                        self.error_at = start
+                    at = start
                     break
-            if error == 0 and cut:
-                error = -6
-                error_at = start
-            if error != 0:
-                at = start
-                stat = first_stat
-                noted = kept
-                break
-            found = row_of(event_id, event_table, event_keys, event_rows)
-            if found < 0 and noted >= 0:
-                noted = note(notes, noted, 2, row, event_id, 0)
-            if what == 5 and noted >= 0:
-                noted = note(notes, noted, 5, row, occurrences, 0)
-            if noted < 0:
-                full = 1
-                at = start
-                stat = first_stat
-                noted = kept
-                break
-            metadata[row] = found
-            start_ps[row] = wrapping_sum(shift, offset if what == 2 else 0)
-            duration_ps[row] = duration
-            data[row] = what
-            stat_begin[row] = first_stat
-            row += 1
-            at = stop
-    state[0] = at if at >= 0 else start
-    state[1] = row
-    state[2] = stat
-    state[3] = noted
-    state[4] = error
-    state[5] = error_at
-    state[6] = error_stat
-    state[7] = full
+        self.at = at

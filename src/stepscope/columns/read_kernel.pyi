@@ -5,6 +5,8 @@ def index_fields(
     buf: memoryview,
     begins: memoryview,
     ends: memoryview,
+    counted: int,
+    pause: int,
     parent: memoryview,
     tags: memoryview,
     begin: memoryview,
@@ -13,32 +15,31 @@ def index_fields(
     end: memoryview,
     state: memoryview,
 ) -> None: ...
-def scan_line(
-    buf: memoryview,
-    end: int,
-    pause: int,
-    runs: memoryview,
-    state: memoryview,
-) -> None: ...
-def fill_line(
-    buf: memoryview,
-    end: int,
-    pause: int,
-    shift: int,
-    event_table: memoryview,
-    event_keys: memoryview,
-    event_rows: memoryview,
-    stat_table: memoryview,
-    stat_keys: memoryview,
-    stat_rows: memoryview,
-    metadata: memoryview,
-    start_ps: memoryview,
-    duration_ps: memoryview,
-    data: memoryview,
-    stat_begin: memoryview,
-    key: memoryview,
-    kind: memoryview,
-    value: memoryview,
-    notes: memoryview,
-    state: memoryview,
-) -> None: ...
+
+class LineReader:
+    at: int
+    row: int
+    stat: int
+    noted: int
+    full: bool
+    error: int
+    error_at: int
+    error_stat: int
+    def __init__(
+        self,
+        buf: memoryview,
+        events: tuple[memoryview, memoryview, memoryview, memoryview, memoryview],
+        stats: tuple[memoryview, memoryview, memoryview],
+        at: int,
+        row: int,
+        stat: int,
+    ) -> None: ...
+    def fill(
+        self,
+        end: int,
+        pause: int,
+        shift: int,
+        event_rows: memoryview,
+        stat_rows: memoryview,
+        notes: memoryview,
+    ) -> None: ...

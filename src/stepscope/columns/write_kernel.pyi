@@ -1,21 +1,15 @@
 """Types of the kernels that write: mypy cannot follow Cython's annotations."""
 
 def is_compiled() -> bool: ...
-def write_events(
-    buf: memoryview,
-    begin: int,
-    end: int,
-    shift: int,
-    metadata: memoryview,
-    start_ps: memoryview,
-    duration_ps: memoryview,
-    data: memoryview,
-    stat_begin: memoryview,
-    key: memoryview,
-    kind: memoryview,
-    value: memoryview,
-    event_ids: memoryview,
-    stat_ids: memoryview,
-    out: memoryview,
-    state: memoryview,
-) -> None: ...
+
+class LineWriter:
+    at: int
+    row: int
+    def __init__(
+        self,
+        buf: memoryview,
+        events: tuple[memoryview, memoryview, memoryview, memoryview, memoryview],
+        stats: tuple[memoryview, memoryview, memoryview],
+        ids: tuple[memoryview, memoryview],
+    ) -> None: ...
+    def write(self, begin: int, end: int, shift: int, out: memoryview) -> None: ...

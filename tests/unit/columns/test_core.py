@@ -35,13 +35,13 @@ sys.stdout.buffer.write(pickle.dumps((compiled(), [a.tolist() for a in answer], 
 """
 
 
-def run(core: str, data: bytes) -> tuple[bool, list[object], list[object]]:
+def run(core: str, data: bytes, program: str = PROGRAM) -> tuple[bool, list[object], list[object]]:
     source = Path(__file__).parents[3] / "src"
     environment = {**os.environ, "STEPSCOPE_CORE": core}
     paths = [str(source), *filter(None, [environment.get("PYTHONPATH")])]
     environment["PYTHONPATH"] = os.pathsep.join(paths)
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
+        [sys.executable, "-c", program],
         input=data,
         capture_output=True,
         env=environment,
@@ -87,3 +87,10 @@ def test_an_unknown_core_is_refused() -> None:
     )
     assert done.returncode != 0
     assert b"STEPSCOPE_CORE" in done.stderr
+
+
+def test_the_kernels_run_without_cython() -> None:
+    """Cython is a build requirement; a plain installation does not have the module."""
+    program = "import sys; sys.modules['cython'] = None; sys.modules['Cython'] = None\n" + PROGRAM
+    data = profiles()["sound"]
+    assert run("python", data, program)[1:] == run("", data)[1:]
