@@ -245,6 +245,96 @@ def find_spans(
             high[i] = left
 
 
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def block_at(
+    start_ps: cython.const[cython.longlong][::1],
+    order: cython.const[cython.int][::1],
+    level_begin: cython.const[cython.longlong][::1],
+    block_max: cython.const[cython.longlong][::1],
+    q: cython.Py_ssize_t,
+    high: cython.Py_ssize_t,
+    stop: cython.longlong,
+    bucket_ps: cython.longlong,
+) -> cython.Py_ssize_t:
+    """The highest level whose block begins at ``q`` and belongs whole to a cell; -1: none.
+
+    It must end by ``high``, start its last event before ``stop`` and hold none a bucket long.
+    """
+    ordered: cython.bint = order.shape[0] > 0
+    level: cython.Py_ssize_t = 0
+    size: cython.Py_ssize_t = 16
+    row: cython.Py_ssize_t
+    while level < level_begin.shape[0] - 1 and q & (size - 1) == 0 and q + size <= high:
+        row = order[q + size - 1] if ordered else q + size - 1
+        if block_max[level_begin[level] + q // size] >= bucket_ps or start_ps[row] >= stop:
+            break
+        size = size << 4
+        level += 1
+    return level - 1
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def merge_cell(
+    start_ps: cython.const[cython.longlong][::1],
+    duration_ps: cython.const[cython.longlong][::1],
+    order: cython.const[cython.int][::1],
+    level_begin: cython.const[cython.longlong][::1],
+    block_max: cython.const[cython.longlong][::1],
+    block_sum: cython.const[cython.longlong][::1],
+    block_longest: cython.const[cython.int][::1],
+    p: cython.Py_ssize_t,
+    high: cython.Py_ssize_t,
+    stop: cython.longlong,
+    bucket_ps: cython.longlong,
+    cell: cython.Py_ssize_t,
+    cell_busy: cython.longlong[::1],
+    cell_event: cython.int[::1],
+) -> cython.Py_ssize_t:
+    """The position behind the cell that begins at ``p``; writes its busy time and its longest.
+
+    It takes the events that start before ``stop``, up to the first that is a bucket long.
+    """
+    ordered: cython.bint = order.shape[0] > 0
+    row: cython.Py_ssize_t = order[p] if ordered else p
+    q: cython.Py_ssize_t = p + 1
+    longest: cython.Py_ssize_t = p
+    most: cython.longlong = duration_ps[row]
+    busy: cython.longlong = most if most > 0 else 0
+    level: cython.Py_ssize_t
+    block: cython.Py_ssize_t
+    value: cython.longlong
+    while q < high and most < bucket_ps:
+        level = -1
+        if q & 15 == 0:
+            level = block_at(start_ps, order, level_begin, block_max, q, high, stop, bucket_ps)
+        if level >= 0:
+            block = level_begin[level] + (q >> 4 * (level + 1))
+            busy += block_sum[block]
+            if block_max[block] > most:
+                most = block_max[block]
+                longest = block_longest[block]
+            q += 16 << 4 * level
+            continue
+        row = order[q] if ordered else q
+        value = duration_ps[row]
+        if start_ps[row] >= stop or value >= bucket_ps:
+            break
+        if value > 0:
+            busy += value
+        if value > most:
+            most = value
+            longest = q
+        q += 1
+    cell_busy[cell] = busy
+    cell_event[cell] = order[longest] if ordered else longest
+    return q
+
+
 def cut_cells(
     start_ps: cython.const[cython.longlong][::1],
     duration_ps: cython.const[cython.longlong][::1],
@@ -273,30 +363,20 @@ def cut_cells(
     or -1 when they do not fit.
     """
     ordered: cython.bint = order.shape[0] > 0
-    levels: cython.Py_ssize_t = level_begin.shape[0] - 1
     room: cython.Py_ssize_t = cell_begin.shape[0]
     cells: cython.Py_ssize_t = 0
     lane: cython.Py_ssize_t
-    high: cython.Py_ssize_t
     p: cython.Py_ssize_t
     q: cython.Py_ssize_t
     row: cython.Py_ssize_t
-    level: cython.Py_ssize_t
-    size: cython.Py_ssize_t
-    block: cython.Py_ssize_t
-    best: cython.Py_ssize_t
-    best_size: cython.Py_ssize_t
-    longest: cython.Py_ssize_t
     start: cython.longlong
     stop: cython.longlong
-    value: cython.longlong
-    most: cython.longlong
-    busy: cython.longlong
     with cython.nogil:
         for lane in range(first_lane, last_lane):
-            high = lane_begin[lane + 1]
-            p = first_reaching(start_ps, duration_ps, order, lane_begin[lane], high, begin)
-            while p < high:
+            p = first_reaching(
+                start_ps, duration_ps, order, lane_begin[lane], lane_begin[lane + 1], begin
+            )
+            while cells >= 0 and p < lane_begin[lane + 1]:
                 row = order[p] if ordered else p
                 start = start_ps[row]
                 if start >= end:
@@ -304,51 +384,16 @@ def cut_cells(
                 if cells == room:
                     cells = -1
                     break
-                q = p + 1
-                longest = p
-                most = duration_ps[row]
-                busy = most if most > 0 else 0
-                if most < bucket_ps:
-                    stop = start - (start & (bucket_ps - 1))
-                    stop = end if end - stop <= bucket_ps else stop + bucket_ps
-                    while q < high:
-                        best = -1
-                        best_size = 0
-                        if q & 15 == 0:
-                            size = 16
-                            level = 0
-                            while level < levels and q & (size - 1) == 0 and q + size <= high:
-                                block = level_begin[level] + q // size
-                                row = order[q + size - 1] if ordered else q + size - 1
-                                if block_max[block] >= bucket_ps or start_ps[row] >= stop:
-                                    break
-                                best = block
-                                best_size = size
-                                size = size << 4
-                                level += 1
-                        if best >= 0:
-                            busy += block_sum[best]
-                            if block_max[best] > most:
-                                most = block_max[best]
-                                longest = block_longest[best]
-                            q += best_size
-                            continue
-                        row = order[q] if ordered else q
-                        value = duration_ps[row]
-                        if start_ps[row] >= stop or value >= bucket_ps:
-                            break
-                        if value > 0:
-                            busy += value
-                        if value > most:
-                            most = value
-                            longest = q
-                        q += 1
+                stop = start - (start & (bucket_ps - 1))
+                stop = end if end - stop <= bucket_ps else stop + bucket_ps
+                q = merge_cell(
+                    start_ps, duration_ps, order, level_begin, block_max, block_sum, block_longest,
+                    p, lane_begin[lane + 1], stop, bucket_ps, cells, cell_busy, cell_event,
+                )  # fmt: skip
                 row = order[q - 1] if ordered else q - 1
                 cell_begin[cells] = start
                 cell_end[cells] = end_of(start_ps[row], duration_ps[row])
-                cell_busy[cells] = busy
                 cell_count[cells] = q - p
-                cell_event[cells] = order[longest] if ordered else longest
                 cell_lane[cells] = lane
                 cells += 1
                 p = q
