@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -29,17 +29,19 @@ class ProcessFailed(Exception):
     """A measured command ended with an error; the message holds the end of its output."""
 
 
-def measure(command: Sequence[str], log: Path, env: Mapping[str, str] | None = None) -> Run:
+def measure(command: Sequence[str], log: Path) -> Run:
     """Run a command to its end; its output goes to ``log``.
+
+    Python may keep its compiled modules, as it does for every user: an editable installation
+    would else compile its sources in every run, which an installed package never does.
 
     Raises:
         ProcessFailed: Its exit code was not 0.
     """
+    env = {name: text for name, text in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     with log.open("wb") as output:
         began = time.perf_counter()
-        child = subprocess.Popen(
-            command, stdout=output, stderr=subprocess.STDOUT, env={**os.environ, **(env or {})}
-        )
+        child = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=env)
         _, status, usage = os.wait4(child.pid, 0)
         wall_s = time.perf_counter() - began
     child.returncode = os.waitstatus_to_exitcode(status)
