@@ -8,6 +8,7 @@ from typing import Final
 _PROBE_BYTES: Final = 1 << 16
 _REPLACEMENT: Final = b"\xef\xbf\xbd"
 # Re-encoded profiles have one every few bytes; names in a sound one may hold a few.
+_FEWEST: Final = 16
 _SPARSEST: Final = 64
 _SHORTEST_TEXT: Final = 8
 _CONTROL: Final = frozenset(range(32)) - frozenset(b"\t\n\f\r")
@@ -87,7 +88,7 @@ def _as_other_format(head: bytes) -> Wrong | None:
 
 def _as_text(head: bytes) -> Wrong | None:
     replaced = head.count(_REPLACEMENT)
-    if replaced * _SPARSEST > len(head) and _is_utf8(head):
+    if replaced >= _FEWEST and replaced * _SPARSEST > len(head) and _is_utf8(head):
         every = len(head) // replaced
         return Wrong(
             "the bytes were re-encoded as UTF-8 text: "

@@ -57,9 +57,10 @@ def test_other_files_are_named(kind: str) -> None:
     assert "f.xplane.pb" in str(caught.value)
 
 
-def test_the_sample_of_re_encoding_loses_bytes() -> None:
-    """The parameter above proves something only if the text really has replacement characters."""
-    assert NOT_PROFILES["re-encoded"][0].count(b"\xef\xbf\xbd") > 0
+def test_a_name_with_a_replacement_character_is_not_re_encoding() -> None:
+    found = decode(space(host(line("caf\ufffd", ("x", 0, 1))))[:-2])
+    assert found.damage is not None
+    assert found.lines[0].name == "caf\ufffd"
 
 
 @pytest.mark.parametrize("cut", range(1, len(PROFILE), 37))

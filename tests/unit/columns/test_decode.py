@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stepscope.columns import decode, encode
+from stepscope.columns import decode, encode, event_stats
 from stepscope.columns import space as columns
 from stepscope.errors import DecodeError
 from tests.oracle.protobuf_space import canonical
 from tests.profiles import Kind, host, line, plane, ref, space, u
 from tests.profiles.messages import XSpace
+from tests.property.wire_bytes import tag, varint
 
 DAY_NS = 24 * 3600 * 10**9
 
@@ -184,3 +185,27 @@ def test_strict_raises_the_damage() -> None:
     assert decode(data).damage is not None
     with pytest.raises(DecodeError):
         decode(data, strict=True)
+
+
+def test_a_file_beyond_two_gigabytes(tmp_path: Path) -> None:
+    """Offsets are 64-bit everywhere; the stat in front is a hole that is never touched."""
+    hole = 2**31 + 2**20
+    tail = space(host(line("a", ("x", 1, 2, {"s": "behind", "n": 5}))))
+    stat = tag(6, 2) + varint(hole)
+    stats = tag(6, 2) + varint(len(stat) + hole) + stat
+    head = tag(1, 2) + varint(len(stats) + hole) + stats
+    path = tmp_path / "sparse.xplane.pb"
+    with path.open("wb") as file:
+        file.write(head)
+        file.truncate(len(head) + hole)
+        file.seek(0, 2)
+        file.write(tail)
+    if path.stat().st_blocks * 512 > hole // 4:
+        pytest.skip("the file system of the temporary folder has no sparse files")
+    with path.open("rb") as file:
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    found = decode(mapped)
+    assert found.damage is None
+    assert event_stats(found, 0) == [("s", "behind"), ("n", 5)]
+    assert int(found.event_stats.value[0]) > 2**31
+    assert found.plane_stats.kind.tolist() == [columns.KIND_BYTES]
