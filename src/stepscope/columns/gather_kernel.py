@@ -34,12 +34,15 @@ def count_wanted(
 def collect_wanted(
     stat_begin: cython.const[cython.longlong][::1],
     key: cython.const[cython.int][::1],
+    kind: cython.const[cython.uchar][::1],
+    value: cython.const[cython.ulonglong][::1],
     wanted: cython.const[cython.int][::1],
     place: cython.longlong[::1],
     owner: cython.longlong[::1],
-    stat: cython.longlong[::1],
+    kinds: cython.uchar[::1],
+    values: cython.ulonglong[::1],
 ) -> None:
-    """Write owner and stat row of each wanted stat, name by name.
+    """Write owner, kind and value of each wanted stat, name by name.
 
     ``place[name]`` is where the next stat of that name goes, and is moved on.
     """
@@ -53,5 +56,6 @@ def collect_wanted(
                     name = wanted[key[i]]
                     if name >= 0:
                         owner[place[name]] = row
-                        stat[place[name]] = i
+                        kinds[place[name]] = kind[i]
+                        values[place[name]] = value[i]
                         place[name] += 1

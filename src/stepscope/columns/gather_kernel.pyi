@@ -5,8 +5,11 @@ def count_wanted(key: memoryview, wanted: memoryview, counts: memoryview) -> Non
 def collect_wanted(
     stat_begin: memoryview,
     key: memoryview,
+    kind: memoryview,
+    value: memoryview,
     wanted: memoryview,
     place: memoryview,
     owner: memoryview,
-    stat: memoryview,
+    kinds: memoryview,
+    values: memoryview,
 ) -> None: ...

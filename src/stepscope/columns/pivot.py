@@ -264,16 +264,13 @@ def _pivot(
     counts = np.zeros(len(number), np.int64)
     core.gather.count_wanted(stats.key.data, wanted.data, counts.data)
     begin = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    owner, stat = np.empty(int(begin[-1]), np.int64), np.empty(int(begin[-1]), np.int64)
+    owner = np.empty(int(begin[-1]), np.int64)
+    kind, bits = np.empty(len(owner), np.uint8), np.empty(len(owner), np.uint64)
     if len(owner):
-        core.gather.collect_wanted(
-            stat_begin.data, stats.key.data, wanted.data,
-            begin[:-1].copy().data, owner.data, stat.data,
-        )  # fmt: skip
-    columns = {}
-    for name, i in number.items():
-        mine = slice(int(begin[i]), int(begin[i + 1]))
-        columns[name] = StatColumn(
-            owner[mine], stats.kind[stat[mine]], stats.value[stat[mine]], space
-        )
-    return columns
+        source = stat_begin.data, stats.key.data, stats.kind.data, stats.value.data
+        target = owner.data, kind.data, bits.data
+        core.gather.collect_wanted(*source, wanted.data, begin[:-1].copy().data, *target)
+    spans = {name: slice(int(begin[i]), int(begin[i + 1])) for name, i in number.items()}
+    return {
+        name: StatColumn(owner[span], kind[span], bits[span], space) for name, span in spans.items()
+    }
