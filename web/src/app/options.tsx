@@ -1,7 +1,7 @@
 /** The options of a tool as a form; what is chosen stands in the address. */
 
 import type { OptionInfo } from "../api/types.gen.ts";
-import { fieldLabel } from "../base/fields.ts";
+import { fieldLabel, fieldMeaning } from "../base/fields.ts";
 
 export interface OptionsProps {
   readonly options: readonly OptionInfo[];
@@ -40,7 +40,8 @@ interface OptionFieldProps {
 }
 
 function OptionField({ option, value, onValue }: OptionFieldProps) {
-  const label = fieldLabel(option.name);
+  const { unit } = fieldMeaning(option.name);
+  const label = fieldLabel(option.name) + (unit ? ` (${unit})` : "");
   if (option.choices.length > 0) {
     return (
       <fieldset class="segments" title={option.help}>

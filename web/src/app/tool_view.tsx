@@ -4,6 +4,7 @@ import { getResult } from "../api/client.ts";
 import type { ErrorInfo, ProgressInfo, RunInfo, ToolInfo } from "../api/types.gen.ts";
 import { pageOf } from "../tools/index.ts";
 import type { Params } from "../tools/page.ts";
+import { Boundary } from "../widgets/boundary.tsx";
 import { Notice, ProgressBar } from "../widgets/notice.tsx";
 import { useAnswer } from "./load.ts";
 import { chosenOptions, Options } from "./options.tsx";
@@ -70,14 +71,16 @@ function Answer({ tool, tools, run }: ToolViewProps) {
       {answer.error && <Failure error={answer.error} status={answer.status} />}
       {answer.value ? (
         <div class={answer.waiting ? "stale" : ""} aria-busy={answer.waiting}>
-          <Page
-            tool={tool}
-            result={answer.value}
-            params={params}
-            onParams={setParams}
-            query={query}
-            pageFor={pageFor}
-          />
+          <Boundary of={key} what={tool.title}>
+            <Page
+              tool={tool}
+              result={answer.value}
+              params={params}
+              onParams={setParams}
+              query={query}
+              pageFor={pageFor}
+            />
+          </Boundary>
         </div>
       ) : (
         answer.waiting && <Waiting progress={answer.progress} />

@@ -66,15 +66,25 @@ export function isNumeric(kind: Kind): boolean {
   return NUMERIC.has(kind);
 }
 
+/** Whether its ratios are shares of one whole, to be compared with each other. */
+export function isShare(column: ColumnMeta): boolean {
+  return column.kind === "ratio" && /share/i.test(column.label) && !isCumulative(column);
+}
+
 /** Whether each row holds the sum of all rows before it. */
 export function isCumulative(column: ColumnMeta): boolean {
   return /cumulative/i.test(column.label);
 }
 
-/** Whether a sum of this column means something. */
+const ADDITIVE: Partial<Record<Kind, RegExp>> = {
+  count: /^(occurrences|executions|events|count|kernels|steps|samples)$/,
+  time: /^(step|self|total|busy|idle|wasted)_|^total|_wait_|_compute_|_launch_|_device_/,
+  ratio: /(^|_)(self_time|total_time|time)_frac$/,
+};
+
+const NOT_ADDITIVE = /(^|_)(avg|average|mean|median|min|max|p\d+|cumulative)(_|$)/;
+
+/** Whether a sum over rows of this column means something: amounts do, levels and means do not. */
 export function isSummable(column: ColumnMeta): boolean {
-  if (column.kind === "ratio") return !isCumulative(column) && /share/i.test(column.label);
-  if (column.kind === "bytes") return /total/i.test(column.label);
-  if (column.kind !== "count" && column.kind !== "time") return false;
-  return !/\b(average|mean|median|min|max|start|end|peak|per|registers)\b/i.test(column.label);
+  return (ADDITIVE[column.kind]?.test(column.name) ?? false) && !NOT_ADDITIVE.test(column.name);
 }

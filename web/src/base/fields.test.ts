@@ -23,7 +23,8 @@ test("what is not available is never a zero", () => {
   assert.equal(fieldText("framework", ""), "–");
 });
 
-test("identifiers become words, other texts stay", () => {
+test("a tool's own words are spelt plainly, names stay", () => {
+  assert.equal(fieldText("id", "gpu_host_bfc"), "gpu_host_bfc");
   assert.equal(fieldText("verdict", "not_input_bound"), "not input bound");
   assert.equal(fieldText("version", "2.21.0"), "2.21.0");
   assert.equal(fieldText("eager", true), "yes");

@@ -32,6 +32,10 @@ const WORDS: Readonly<Record<string, string>> = {
   cpu: "CPU",
   gpu: "GPU",
   tpu: "TPU",
+  hbm: "HBM",
+  xla: "XLA",
+  bw: "bandwidth",
+  flop: "FLOP",
   tf: "TF",
   hlo: "HLO",
   id: "ID",
@@ -55,16 +59,18 @@ export function fieldMeaning(field: string, parent = ""): { unit: string; kind: 
   return suffix ? { unit: suffix.unit, kind: suffix.kind } : { unit: "", kind: "number" };
 }
 
-/** An identifier of several words as words; any other text as it is. */
-function wordsOf(text: string): string {
-  return /^[a-z]+(_[a-z0-9]+)+$/.test(text) ? text.replaceAll("_", " ") : text;
+const ENUMERATED = /^(verdict|bound_by|kind|category)$|source$/;
+
+/** One of a tool's own words ("not_input_bound") in plain spelling; a name stays as it is. */
+function wordsOf(field: string, text: string): string {
+  return ENUMERATED.test(field) ? text.replaceAll("_", " ") : text;
 }
 
 /** A scalar of a result as text with its unit. */
 export function fieldText(field: string, value: unknown, parent = ""): string {
   if (value === null || value === undefined || value === "") return MISSING;
   if (typeof value === "boolean") return value ? "yes" : "no";
-  if (typeof value !== "number") return wordsOf(visible(String(value)));
+  if (typeof value !== "number") return wordsOf(field, visible(String(value)));
   const suffix = suffixOf(field) ?? suffixOf(parent);
   if (suffix) return suffix.show(value);
   return Number.isInteger(value) ? count(value) : significant(value);

@@ -66,6 +66,12 @@ test("a number too small for its column is not shown as zero", () => {
   assert.equal(aligned(12.345, 1), "12.3");
 });
 
+test("what is no number is missing, whatever it was to be", () => {
+  assert.equal(duration(Number.NaN, "ms"), "–");
+  assert.equal(percent(Number.NaN), "–");
+  assert.equal(significant(Number.POSITIVE_INFINITY), "–");
+});
+
 test("counts and plurals", () => {
   assert.equal(count(2052510), "2,052,510");
   assert.equal(plural(1, "step"), "1 step");

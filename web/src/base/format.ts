@@ -28,6 +28,7 @@ export function count(value: number): string {
 /** A number with three significant digits, without exponent between 1e-4 and 1e15. */
 export function significant(value: number): string {
   if (value === 0) return "0";
+  if (!Number.isFinite(value)) return MISSING;
   const size = Math.abs(value);
   if (size < 1e-4 || size >= 1e15) return value.toExponential(2);
   // The size after rounding counts: 999.96 has one digit more than 999.94.
@@ -35,7 +36,13 @@ export function significant(value: number): string {
   return fixed(value, Math.min(6, Math.max(0, 2 - Math.floor(Math.log10(rounded)))));
 }
 
-const TIME_UNITS: readonly (readonly [string, number])[] = [
+export type TimeUnit = "ps" | "ns" | "µs" | "ms" | "s";
+
+export function isTimeUnit(unit: string): unit is TimeUnit {
+  return TIME_UNITS.some(([name]) => name === unit);
+}
+
+const TIME_UNITS: readonly (readonly [TimeUnit, number])[] = [
   ["ps", 1e-12],
   ["ns", 1e-9],
   ["µs", 1e-6],
@@ -44,7 +51,8 @@ const TIME_UNITS: readonly (readonly [string, number])[] = [
 ];
 
 /** A time in the unit that suits its size. `unit` is the unit of `value`. */
-export function duration(value: number, unit: "ps" | "ns" | "µs" | "ms" | "s"): string {
+export function duration(value: number, unit: TimeUnit): string {
+  if (!Number.isFinite(value)) return MISSING;
   const given = TIME_UNITS.find(([name]) => name === unit);
   const seconds = value * (given ? given[1] : 1);
   if (seconds === 0) return `0 ${unit}`;
@@ -56,6 +64,7 @@ export function duration(value: number, unit: "ps" | "ns" | "µs" | "ms" | "s"):
 
 /** A fraction 0–1 as per cent with one decimal; what would round to 0.0 says "<0.1%". */
 export function percent(fraction: number): string {
+  if (!Number.isFinite(fraction)) return MISSING;
   if (fraction !== 0 && Math.abs(fraction) < 0.0005) return fraction < 0 ? ">-0.1%" : "<0.1%";
   return `${fixed(fraction * 100, 1)}%`;
 }

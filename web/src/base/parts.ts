@@ -21,6 +21,18 @@ export const PARTS: readonly Part[] = [
   { id: "device_compute_32", label: "Device compute, 32-bit", colour: "device", pattern: "solid" },
   { id: "device_compute", label: "Device compute", colour: "device", pattern: "solid" },
   { id: "collectives", label: "Collectives", colour: "collectives", pattern: "solid" },
+  {
+    id: "collective_transfer",
+    label: "Collective transfer",
+    colour: "collectives",
+    pattern: "solid",
+  },
+  {
+    id: "collective_wait",
+    label: "Waiting for other workers",
+    colour: "collectives",
+    pattern: "hatch",
+  },
   { id: "device_to_device", label: "Device to device", colour: "collectives", pattern: "hatch" },
   { id: "input", label: "Input wait", colour: "input", pattern: "solid" },
   { id: "host_to_device", label: "Copy to device", colour: "input", pattern: "hatch" },

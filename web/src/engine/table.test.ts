@@ -20,7 +20,7 @@ function meta(name: string, kind: Kind, more: Partial<ColumnMeta> = {}): ColumnM
 const METAS = [
   meta("op", "name", { label: "Operation" }),
   meta("where", "category"),
-  meta("time", "time", { label: "Self time", unit: "µs", sort: "desc" }),
+  meta("self_time_us", "time", { label: "Self time", unit: "µs", sort: "desc" }),
   meta("share", "ratio", { label: "Share", unit: "%" }),
   meta("used", "flag"),
 ];
@@ -29,7 +29,7 @@ function ops(): Table {
   const columns: Record<string, Cell[]> = {
     op: ["b/Conv2D_10", "a/MatMul", "b/Conv2D_9", "=SUM(A1)"],
     where: ["Device", "Host", "Device", "Host"],
-    time: [12.5, null, 0.004, 100],
+    self_time_us: [12.5, null, 0.004, 100],
     share: [0.1, null, 0.0001, 0.8],
     used: [true, false, null, true],
   };
@@ -43,8 +43,8 @@ function sorted(table: Table, name: string, descending: boolean): number[] {
 }
 
 test("rows without a value come last in both directions", () => {
-  assert.deepEqual(sorted(ops(), "time", true), [3, 0, 2, 1]);
-  assert.deepEqual(sorted(ops(), "time", false), [2, 0, 3, 1]);
+  assert.deepEqual(sorted(ops(), "self_time_us", true), [3, 0, 2, 1]);
+  assert.deepEqual(sorted(ops(), "self_time_us", false), [2, 0, 3, 1]);
   assert.deepEqual(sorted(ops(), "used", false), [1, 0, 3, 2]);
 });
 
@@ -83,7 +83,7 @@ test("numbers are compared in the unit of the page: ratios in per cent", () => {
   const at = (column: string, relation: ">=" | "<=", value: string) => [
     ...selectRows(ops(), "", [{ column, relation, value }]).rows,
   ];
-  assert.deepEqual(at("time", ">=", "12.5"), [0, 3]);
+  assert.deepEqual(at("self_time_us", ">=", "12.5"), [0, 3]);
   assert.deepEqual(at("share", ">=", "10"), [0, 3]);
   assert.deepEqual(at("share", "<=", "50"), [0, 2]);
 });
@@ -91,7 +91,7 @@ test("numbers are compared in the unit of the page: ratios in per cent", () => {
 test("what cannot be applied says why", () => {
   const say = (column: string, value: string) =>
     selectRows(ops(), "", [{ column, relation: ">=", value }]).problem;
-  assert.match(say("time", "fast"), /not a number/);
+  assert.match(say("self_time_us", "fast"), /not a number/);
   assert.match(say("nothing", "1"), /no column/);
   assert.match(say("op", "1"), /holds text/);
 });
@@ -118,11 +118,11 @@ test("an address that is damaged gives what can be read of it", () => {
 
 test("headings go through natural order, the other one, and the table's own", () => {
   const table = ops();
-  const first = nextOrder(table, null, "time");
-  assert.deepEqual(first, { column: "time", descending: true });
-  const second = nextOrder(table, first, "time");
-  assert.deepEqual(second, { column: "time", descending: false });
-  assert.equal(nextOrder(table, second, "time"), null);
+  const first = nextOrder(table, null, "self_time_us");
+  assert.deepEqual(first, { column: "self_time_us", descending: true });
+  const second = nextOrder(table, first, "self_time_us");
+  assert.deepEqual(second, { column: "self_time_us", descending: false });
+  assert.equal(nextOrder(table, second, "self_time_us"), null);
   assert.deepEqual(nextOrder(table, null, "op"), { column: "op", descending: false });
 });
 
@@ -166,9 +166,12 @@ test("a hundred thousand rows sort and filter within a frame's patience", () => 
   const rows = 100_000;
   const names = Array.from({ length: rows }, (_, i) => `scope_${i % 997}/op_${i % 20_000}`);
   const times = Array.from({ length: rows }, (_, i) => (i * 7919) % 100_003);
-  const table = buildTable({ rows, columns: { op: names, time: times } }, METAS.slice(0, 3));
+  const table = buildTable(
+    { rows, columns: { op: names, self_time_us: times } },
+    METAS.slice(0, 3),
+  );
   const started = performance.now();
-  sorted(table, "time", true);
+  sorted(table, "self_time_us", true);
   const found = selectRows(table, "op_19", []).rows.length;
   const took = performance.now() - started;
   assert.ok(found > 0);

@@ -2,7 +2,7 @@
 
 import type { ColumnarTable } from "../base/columns.ts";
 import { fieldLabel } from "../base/fields.ts";
-import { plural } from "../base/format.ts";
+import { duration, isTimeUnit, plural, significant } from "../base/format.ts";
 import { cellText } from "../engine/cells.ts";
 import { arrange, PLAIN_VIEW } from "../engine/gridview.ts";
 import { columnOf, type Table } from "../engine/table.ts";
@@ -25,7 +25,7 @@ export function TableField(props: TableFieldProps) {
     return (
       <section>
         <h2>{title}</h2>
-        <p class="quiet">This table has no rows for this profile.</p>
+        <p class="quiet">No rows for this profile with these options.</p>
       </section>
     );
   }
@@ -56,6 +56,10 @@ function medianOf(table: Table, name: string): number | null {
 
 const MOST_BARS = 10;
 
+function timeText(value: number, unit: string): string {
+  return isTimeUnit(unit) ? duration(value, unit) : `${significant(value)} ${unit}`;
+}
+
 /** A chart of the rows with the most of the time the table is sorted by, if it has names. */
 function LargestRows({ table, title, file }: { table: Table; title: string; file: string }) {
   const size = table.columns.find(
@@ -65,11 +69,12 @@ function LargestRows({ table, title, file }: { table: Table; title: string; file
   if (size?.type !== "number" || !label) return null;
   const order = { column: size.meta.name, descending: true };
   const { rows } = arrange(table, { ...PLAIN_VIEW, order });
-  const bars = Array.from(rows.subarray(0, MOST_BARS), (row) => ({
+  const largest = rows.subarray(0, MOST_BARS).filter((row) => (size.values[row] as number) > 0);
+  const bars = Array.from(largest, (row) => ({
     label: cellText(label, row),
     value: size.values[row] as number,
-    text: `${cellText(size, row)} ${size.meta.unit}`,
-  })).filter((bar) => bar.value > 0);
+    text: timeText(size.values[row] as number, size.meta.unit),
+  }));
   if (bars.length < 2) return null;
   const heading = `${title} by ${size.meta.label.toLowerCase()}`;
   return (

@@ -123,11 +123,14 @@ function NamedRecords({ records }: { records: Readonly<Record<string, FlatRecord
   );
 }
 
+/** Records with more fields than this, if they are few, stand side by side as columns. */
+const MOST_FIELDS = 8;
+const MOST_COLUMNS = 6;
+
 function ListValue(props: ValueProps & { readonly items: readonly unknown[] }) {
   const { name, items } = props;
   if (items.length === 0) return <p class="quiet">None in this profile.</p>;
-  if (items.every(isFlat))
-    return <RecordTable {...props} records={items as readonly FlatRecord[]} />;
+  if (items.every(isRecord)) return <RecordList {...props} records={items} />;
   return (
     <ul class="notes">
       {items.map((item, index) => (
@@ -140,6 +143,82 @@ function ListValue(props: ValueProps & { readonly items: readonly unknown[] }) {
         </li>
       ))}
     </ul>
+  );
+}
+
+function isRecord(value: unknown): value is FlatRecord {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isEmpty(value: unknown): boolean {
+  return typeof value === "object" && value !== null && Object.keys(value).length === 0;
+}
+
+/** The plain fields of all records as one table, then what is nested in each. */
+function RecordList(props: ValueProps & { readonly records: readonly FlatRecord[] }) {
+  const { records } = props;
+  const flat = records.map((record) =>
+    Object.fromEntries(Object.entries(record).filter(([, value]) => isScalar(value))),
+  );
+  const fields = Object.keys(flat[0] ?? {});
+  const side = fields.length > MOST_FIELDS && records.length <= MOST_COLUMNS;
+  return (
+    <>
+      {side ? (
+        <SideBySide records={flat} fields={fields} />
+      ) : (
+        <RecordTable {...props} records={flat} />
+      )}
+      {records.flatMap((record, index) =>
+        Object.entries(record)
+          .filter(([, value]) => !isScalar(value) && !isEmpty(value))
+          .map(([key, value]) => (
+            <section key={`${index}-${key}`} class="nested">
+              <h3>
+                {fieldLabel(key)}
+                <span class="quiet">
+                  {" "}
+                  {fieldText(fields[0] ?? "", flat[index]?.[fields[0] ?? ""])}
+                </span>
+              </h3>
+              <Value {...props} name={key} value={value} />
+            </section>
+          )),
+      )}
+    </>
+  );
+}
+
+interface SideBySideProps {
+  readonly records: readonly FlatRecord[];
+  readonly fields: readonly string[];
+}
+
+function SideBySide({ records, fields }: SideBySideProps) {
+  const [title, ...rest] = fields;
+  return (
+    <table class="plain-table compact">
+      <thead>
+        <tr>
+          <td />
+          {records.map((record, index) => (
+            <th key={index} scope="col">
+              {title && fieldText(title, record[title])}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rest.map((field) => (
+          <tr key={field}>
+            <th scope="row">{fieldLabel(field)}</th>
+            {records.map((record, index) => (
+              <td key={index}>{fieldText(field, record[field])}</td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
   );
 }
 

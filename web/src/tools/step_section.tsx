@@ -45,9 +45,10 @@ export interface StepSectionProps extends ToolPageProps {
   readonly medianMs: number | null;
 }
 
-/** Whether a table holds steps with their times. */
+/** Whether a table holds steps with their times, each step once. */
 export function isStepTable(source: ColumnarTable): boolean {
-  return source.columns.step_num !== undefined && source.columns.step_time_ms !== undefined;
+  const { step_num: numbers, step_time_ms: times } = source.columns;
+  return numbers !== undefined && times !== undefined && new Set(numbers).size === numbers.length;
 }
 
 export function StepSection(props: StepSectionProps) {

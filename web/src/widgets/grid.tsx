@@ -4,6 +4,7 @@
  */
 
 import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
+import { isSummable } from "../base/columns.ts";
 import { toTsv } from "../engine/cells.ts";
 import { arrange, defaultOrder, type GridView, isShown, nextOrder } from "../engine/gridview.ts";
 import { NONE_PICKED, pickAll, pickByKey, pickedRows, pickPlace } from "../engine/picked.ts";
@@ -75,13 +76,18 @@ export function Grid(props: GridProps) {
         onSort={(name) => {
           onView({ ...view, order: nextOrder(table, view.order ?? defaultOrder(table), name) });
         }}
-        sums={!plain}
+        sums={!plain && !isTree(table)}
       />
       {!plain && activeRow !== undefined && picked.places.size === 1 && (
         <RowDetails table={table} row={activeRow} onClose={() => setPicked(NONE_PICKED)} />
       )}
     </div>
   );
+}
+
+/** Whether rows contain each other, so that adding them counts time twice. */
+function isTree(table: Table): boolean {
+  return table.columns.some(({ meta }) => meta.name === "depth" || meta.name === "parent");
 }
 
 interface GridBodyProps {
@@ -106,6 +112,7 @@ function GridBody(props: GridBodyProps) {
     if (scroller.current) scroller.current.scrollTop = 0;
     setScrollTop(0);
   }, [rows]);
+  const sums = props.sums && columns.some((column) => isSummable(column.meta));
   const layout = useMemo(() => tracksOf(columns), [columns]);
   const span = rowWindow(scrollTop, viewportPx, rows.length, ROW_PX, OVERSCAN);
   const onKeyDown = (event: KeyboardEvent) => {
@@ -168,7 +175,7 @@ function GridBody(props: GridBodyProps) {
           </div>
         </div>
         {rows.length === 0 && <p class="grid-none quiet">No row passes the filter.</p>}
-        {props.sums && rows.length > 0 && <GridFoot columns={columns} rows={rows} />}
+        {sums && rows.length > 0 && <GridFoot columns={columns} rows={rows} />}
       </div>
     </div>
   );

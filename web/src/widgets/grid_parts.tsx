@@ -1,6 +1,6 @@
 /** Heading, rows and sums of a grid. */
 
-import { isNumeric } from "../base/columns.ts";
+import { isNumeric, isShare } from "../base/columns.ts";
 import { MISSING } from "../base/format.ts";
 import { cellText, headingText, sumText } from "../engine/cells.ts";
 import type { Order } from "../engine/gridview.ts";
@@ -118,8 +118,10 @@ function GridCell({ column, row, index, className }: GridCellProps) {
 }
 
 function InlineBar({ column, value }: { column: NumberColumn; value: number }) {
-  // Shares are compared with each other, so the longest bar is the largest share of the column.
-  const share = Number.isNaN(value) || column.max <= 0 ? 0 : Math.max(0, value / column.max);
+  // Shares are compared with each other, so the longest bar is the largest; other ratios (busy,
+  // utilisation) are of something, and a full bar means all of it.
+  const whole = isShare(column.meta) ? column.max : 1;
+  const share = Number.isNaN(value) || whole <= 0 ? 0 : Math.max(0, value / whole);
   return (
     <span class="inline-bar" aria-hidden="true">
       <span style={{ width: `${(Math.min(1, share) * 100).toFixed(1)}%` }} />
@@ -139,9 +141,7 @@ export function GridFoot({ columns, rows }: { columns: readonly Column[]; rows: 
             aria-colindex={index + 1}
             class={cellClass(columns, column)}
           >
-            <span class="cell-text">
-              {column === named ? "Sum of the rows shown" : sumText(column, rows)}
-            </span>
+            <span class="cell-text">{column === named ? "Sum" : sumText(column, rows)}</span>
           </div>
         ))}
       </div>
