@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, Route, expect
 
+from stepscope.analysis import TOOLS
 from stepscope.surfaces.http import Server, Settings
 from tests.e2e.browser.conftest import Opener, Watch
 from tests.profiles.ready import HOSTILE_NAMES
@@ -33,6 +34,19 @@ def test_a_page_shows_a_heading_and_keeps_to_its_origin(
     page.wait_for_load_state("networkidle")
     assert page.locator("main h1").count() == 1
     assert any("/api/v1/session" in url for url in watch.requests)
+
+
+@pytest.mark.parametrize("tool", [tool.id for tool in TOOLS])
+@pytest.mark.parametrize("run", ["gpu", "cpu"])
+def test_every_tool_has_a_page_or_a_reason(open_page: Opener, tool: str, run: str) -> None:
+    page = open_page(f"#/{tool}?run={run}")
+    page.wait_for_load_state("networkidle")
+    assert "could not be drawn" not in page.locator("main").inner_text()
+    reason = page.locator(".notice .remedy")
+    if page.locator('.nav a.unavailable[aria-current="page"]').count() == 1:
+        expect(reason).not_to_be_empty()
+    else:
+        expect(reason).to_have_count(0)
 
 
 def test_the_overview_answers_first(open_page: Opener) -> None:

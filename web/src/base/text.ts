@@ -15,7 +15,7 @@ export function visible(text: string): string {
   });
 }
 
-const LONGEST_TAIL = 22;
+const LONGEST_TAIL = 18;
 const SHORT_NAME = 16;
 
 /** A name of at most `most` characters, cut in the middle: both its scope and its end are told. */

@@ -49,11 +49,11 @@ export function Generic(props: ToolPageProps) {
         ))}
       {rest.map(([name, value]) =>
         isColumnarTable(value) ? (
-          <TableField key={name} name={name} source={value} {...props} />
+          <TableField key={name} field={name} at={name} source={value} {...props} />
         ) : (
           <section key={name}>
             <h2>{fieldLabel(name)}</h2>
-            <Value {...props} name={name} value={value} />
+            <Value {...props} field={name} at={name} value={value} />
           </section>
         ),
       )}

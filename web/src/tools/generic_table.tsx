@@ -5,7 +5,7 @@ import { fieldLabel } from "../base/fields.ts";
 import { duration, isTimeUnit, plural, significant } from "../base/format.ts";
 import { cellText } from "../engine/cells.ts";
 import { arrange, PLAIN_VIEW } from "../engine/gridview.ts";
-import { columnOf, type Table } from "../engine/table.ts";
+import { type Column, columnOf, type Table } from "../engine/table.ts";
 import { ChartFrame } from "../widgets/chart_frame.tsx";
 import { Grid } from "../widgets/grid.tsx";
 import { TopBars } from "../widgets/top_bars.tsx";
@@ -13,14 +13,19 @@ import { type ToolPageProps, useTable } from "./page.ts";
 import { isStepTable, StepSection } from "./step_section.tsx";
 
 export interface TableFieldProps extends ToolPageProps {
-  readonly name: string;
+  /** Its name among the tool's tables. */
+  readonly field: string;
+  /** Its name in the address. */
+  readonly at: string;
   readonly source: ColumnarTable;
 }
 
 export function TableField(props: TableFieldProps) {
-  const { name, source, tool } = props;
-  const binding = useTable(props, name, source);
-  const title = fieldLabel(name);
+  const { field, at, source, tool } = props;
+  const binding = useTable(props, field, source, at);
+  const title = fieldLabel(field.slice(field.lastIndexOf(".") + 1));
+  // The server exports tables by name; one of several within a list has no name of its own.
+  const exportHref = at === field ? binding.exportHref : undefined;
   if (source.rows === 0) {
     return (
       <section>
@@ -31,17 +36,17 @@ export function TableField(props: TableFieldProps) {
   }
   if (isStepTable(source)) {
     const median = medianOf(binding.table, "step_time_ms");
-    return <StepSection {...props} field={name} medianMs={median} />;
+    return <StepSection {...props} medianMs={median} />;
   }
   return (
     <>
-      <LargestRows table={binding.table} title={title} file={`${tool.id} ${name}`} />
+      <LargestRows table={binding.table} title={title} file={`${tool.id} ${field}`} />
       <section>
         <header class="section-head">
           <h2>{title}</h2>
           <p class="quiet">{plural(source.rows, "row")}</p>
         </header>
-        <Grid {...binding} label={title} />
+        <Grid {...binding} exportHref={exportHref} label={title} />
       </section>
     </>
   );
@@ -56,6 +61,10 @@ function medianOf(table: Table, name: string): number | null {
 
 const MOST_BARS = 10;
 
+function wordsIn(column: Column): number {
+  return column.type === "text" ? column.words.length : 0;
+}
+
 function timeText(value: number, unit: string): string {
   return isTimeUnit(unit) ? duration(value, unit) : `${significant(value)} ${unit}`;
 }
@@ -65,7 +74,10 @@ function LargestRows({ table, title, file }: { table: Table; title: string; file
   const size = table.columns.find(
     (column) => column.meta.kind === "time" && column.meta.sort === "desc",
   );
-  const label = table.columns.find((column) => column.meta.kind === "name");
+  // Of several columns of names (host, op) the one that tells most rows apart.
+  const label = table.columns
+    .filter((column) => column.type === "text" && column.meta.kind === "name")
+    .sort((a, b) => wordsIn(b) - wordsIn(a))[0];
   if (size?.type !== "number" || !label) return null;
   const order = { column: size.meta.name, descending: true };
   const { rows } = arrange(table, { ...PLAIN_VIEW, order });

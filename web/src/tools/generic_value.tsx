@@ -1,17 +1,22 @@
 /** Values nested in a result, of whatever shape: texts, records, lists and records of records. */
 
 import type { ComponentChildren } from "preact";
+import { isColumnarTable } from "../base/columns.ts";
 import { fieldLabel, fieldMeaning, fieldText } from "../base/fields.ts";
 import { isPart, partsFor } from "../base/parts.ts";
 import { Facts } from "../widgets/facts.tsx";
 import { StackBar } from "../widgets/stack_bar.tsx";
+import { TableField } from "./generic_table.tsx";
 import type { ToolPageProps } from "./page.ts";
 import { Prose } from "./prose.tsx";
 
 type FlatRecord = Readonly<Record<string, unknown>>;
 
-export interface ValueProps extends Pick<ToolPageProps, "tool" | "pageFor"> {
-  readonly name: string;
+export interface ValueProps extends ToolPageProps {
+  /** Path of the value among the result's fields: "graph.nodes". */
+  readonly field: string;
+  /** The same with places in lists: "memories.0.breakdown". */
+  readonly at: string;
   readonly value: unknown;
 }
 
@@ -31,8 +36,14 @@ function isFlat(value: unknown): value is FlatRecord {
   return Object.values(value).every(isScalar);
 }
 
+function lastName(field: string): string {
+  return field.slice(field.lastIndexOf(".") + 1);
+}
+
 export function Value(props: ValueProps): ComponentChildren {
-  const { name, value } = props;
+  const { field, at, value } = props;
+  const name = lastName(field);
+  if (isColumnarTable(value)) return <TableField {...props} source={value} />;
   if (Array.isArray(value)) return <ListValue {...props} items={value} />;
   if (typeof value !== "object" || value === null) return <p>{fieldText(name, value)}</p>;
   const entries = Object.entries(value);
@@ -54,8 +65,8 @@ export function Value(props: ValueProps): ComponentChildren {
       {Object.keys(alike).length > 0 && <NamedRecords records={alike} />}
       {deep.map(([key, item]) => (
         <section key={key} class="nested">
-          <h3>{fieldLabel(key)}</h3>
-          <Value {...props} name={key} value={item} />
+          {!isColumnarTable(item) && <h3>{fieldLabel(key)}</h3>}
+          <Value {...props} field={`${field}.${key}`} at={`${at}.${key}`} value={item} />
         </section>
       ))}
     </>
@@ -128,9 +139,13 @@ const MOST_FIELDS = 8;
 const MOST_COLUMNS = 6;
 
 function ListValue(props: ValueProps & { readonly items: readonly unknown[] }) {
-  const { name, items } = props;
+  const { field, at, items } = props;
+  const name = lastName(field);
   if (items.length === 0) return <p class="quiet">None in this profile.</p>;
   if (items.every(isRecord)) return <RecordList {...props} records={items} />;
+  if (items.every((item) => isScalar(item) && !isLong(item))) {
+    return <p>{items.map((item) => fieldText(name, item)).join(", ")}</p>;
+  }
   return (
     <ul class="notes">
       {items.map((item, index) => (
@@ -138,7 +153,7 @@ function ListValue(props: ValueProps & { readonly items: readonly unknown[] }) {
           {typeof item === "string" ? (
             <Prose {...props} text={item} />
           ) : (
-            <Value {...props} name={name} value={item} />
+            <Value {...props} at={`${at}.${index}`} value={item} />
           )}
         </li>
       ))}
@@ -151,12 +166,13 @@ function isRecord(value: unknown): value is FlatRecord {
 }
 
 function isEmpty(value: unknown): boolean {
+  if (isColumnarTable(value)) return value.rows === 0;
   return typeof value === "object" && value !== null && Object.keys(value).length === 0;
 }
 
 /** The plain fields of all records as one table, then what is nested in each. */
 function RecordList(props: ValueProps & { readonly records: readonly FlatRecord[] }) {
-  const { records } = props;
+  const { records, field, at } = props;
   const flat = records.map((record) =>
     Object.fromEntries(Object.entries(record).filter(([, value]) => isScalar(value))),
   );
@@ -181,7 +197,12 @@ function RecordList(props: ValueProps & { readonly records: readonly FlatRecord[
                   {fieldText(fields[0] ?? "", flat[index]?.[fields[0] ?? ""])}
                 </span>
               </h3>
-              <Value {...props} name={key} value={value} />
+              <Value
+                {...props}
+                field={`${field}.${key}`}
+                at={`${at}.${index}.${key}`}
+                value={value}
+              />
             </section>
           )),
       )}

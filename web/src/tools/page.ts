@@ -39,19 +39,29 @@ export interface TableBinding {
   readonly exportHref: (format: ExportFormat) => string;
 }
 
-/** A table field of the result, ready for a grid whose state lives in the address. */
-export function useTable(props: ToolPageProps, field: string, source: AnyTable): TableBinding {
+/**
+ * A table of the result, ready for a grid whose state lives in the address.
+ *
+ * @param field its name among the tool's tables ("graph.nodes" within a record)
+ * @param at its name in the address, where several tables share a schema
+ */
+export function useTable(
+  props: ToolPageProps,
+  field: string,
+  source: AnyTable,
+  at = field,
+): TableBinding {
   const { tool, params, onParams, query } = props;
   const table = useMemo(
     () => buildTable(byName(source), columnMetas(tool.tables[field] ?? [])),
     [source, tool, field],
   );
-  const state = JSON.stringify(subParams(params, field));
+  const state = JSON.stringify(subParams(params, at));
   const view = useMemo(() => viewFromParams(JSON.parse(state) as Record<string, string>), [state]);
   return {
     table,
     view,
-    onView: (next) => onParams(withSubParams(params, field, viewToParams(next))),
+    onView: (next) => onParams(withSubParams(params, at, viewToParams(next))),
     exportHref: (format) => exportUrl(tool.id, field, format, query),
   };
 }
