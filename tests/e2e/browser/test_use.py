@@ -38,6 +38,7 @@ def test_the_keyboard_reaches_pages_help_and_filter(open_page: Opener) -> None:
     page.keyboard.type("framework")
     page.keyboard.press("Enter")
     expect(page.locator("main h1")).to_contain_text("Framework")
+    page.locator(".grid").wait_for()
     page.keyboard.press("/")
     page.keyboard.type("matmul")
     expect(page.locator(".grid-count")).to_contain_text(" of ")
