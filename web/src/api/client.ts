@@ -27,19 +27,26 @@ export function apiUrl(path: string, query: Query = {}): string {
   return ROOT + path + (text ? `?${text}` : "");
 }
 
-async function get<T>(url: string, signal?: AbortSignal): Promise<T> {
+async function request(url: string, accept: string, signal?: AbortSignal): Promise<Response> {
   let response: Response;
   try {
-    response = await fetch(url, {
-      headers: { accept: "application/json" },
-      ...(signal ? { signal } : {}),
-    });
+    response = await fetch(url, { headers: { accept }, ...(signal ? { signal } : {}) });
   } catch (error) {
     if (signal?.aborted) throw error;
     throw new ServerGone("The Stepscope server does not answer.");
   }
-  if (response.ok) return (await response.json()) as T;
+  if (response.ok) return response;
   throw new ApiError(response.status, await errorBody(response));
+}
+
+/** An answer in JSON; throws `ApiError` or `ServerGone`. */
+export async function getJson<T>(url: string, signal?: AbortSignal): Promise<T> {
+  return (await (await request(url, "application/json", signal)).json()) as T;
+}
+
+/** An answer of bytes; throws `ApiError` or `ServerGone`. */
+export async function getBytes(url: string, signal?: AbortSignal): Promise<ArrayBuffer> {
+  return (await request(url, "*/*", signal)).arrayBuffer();
 }
 
 async function errorBody(response: Response): Promise<ErrorInfo> {
@@ -55,19 +62,19 @@ async function errorBody(response: Response): Promise<ErrorInfo> {
 }
 
 export function getSession(): Promise<SessionInfo> {
-  return get(apiUrl("session"));
+  return getJson(apiUrl("session"));
 }
 
 export async function getTools(run: string, host: string): Promise<readonly ToolInfo[]> {
-  return (await get<{ tools: ToolInfo[] }>(apiUrl("tools", { run, host }))).tools;
+  return (await getJson<{ tools: ToolInfo[] }>(apiUrl("tools", { run, host }))).tools;
 }
 
 export function getResult(tool: string, query: Query, signal: AbortSignal): Promise<ResultBody> {
-  return get(apiUrl(`tool/${tool}`, { ...query, layout: "columns" }), signal);
+  return getJson(apiUrl(`tool/${tool}`, { ...query, layout: "columns" }), signal);
 }
 
 export function getProgress(run: string): Promise<ProgressInfo> {
-  return get(apiUrl("progress", { run }));
+  return getJson(apiUrl("progress", { run }));
 }
 
 export type ExportFormat = "csv" | "json" | "parquet";

@@ -9,6 +9,7 @@ import { Notice, ProgressBar } from "../widgets/notice.tsx";
 import { useAnswer } from "./load.ts";
 import { chosenOptions, Options } from "./options.tsx";
 import { navigate, pageHref, route } from "./state.ts";
+import { TimelineView } from "./timeline_view.tsx";
 
 export interface ToolViewProps {
   readonly tool: ToolInfo;
@@ -28,6 +29,9 @@ function setParams(params: Params): void {
 }
 
 export function ToolView({ tool, tools, run }: ToolViewProps) {
+  if (tool.id === "trace_viewer" && tool.available) {
+    return <TimelineView tool={tool} run={run} onParams={setParams} />;
+  }
   return (
     <>
       {tool.id !== "overview_page" && (

@@ -1,0 +1,63 @@
+/** The card beside the pointer: what is there, in a few words. */
+
+import { bytes, count, duration, percent, significant } from "../base/format.ts";
+import { shortened, visible } from "../base/text.ts";
+import type { TimelineMachine } from "./machine.ts";
+
+const CARD_PX = 320;
+const LONGEST_NAME = 160;
+
+/** A time on the axis, from the beginning of the trace. */
+export function moment(time: number, origin: number): string {
+  return duration(time - origin, "ps");
+}
+
+export function HoverCard({ machine }: { machine: TimelineMachine }) {
+  const { state, names } = machine;
+  const hover = state.hover.value;
+  if (!hover || (!hover.hit && !hover.counter)) return null;
+  const { width, height } = state.size.value;
+  const left = hover.x + 14 + CARD_PX > width ? Math.max(0, hover.x - CARD_PX - 10) : hover.x + 14;
+  const low = hover.y > height - 130;
+  const place = low
+    ? { left: `${left}px`, bottom: `${height - hover.y + 12}px` }
+    : { left: `${left}px`, top: `${hover.y + 16}px` };
+  const { hit, counter } = hover;
+  const origin = state.whole.begin;
+  if (counter) {
+    const track = state.meta.tracks[counter.track];
+    const value = track?.unit === "bytes" ? bytes(counter.value) : significant(counter.value);
+    return (
+      <div class="tl-card" style={place}>
+        <strong>{visible(track?.name ?? "")}</strong>
+        <span>
+          {value} at {moment(hover.time, origin)}
+        </span>
+      </div>
+    );
+  }
+  if (!hit) return null;
+  const name = shortened(names.text(hit.name) ?? "…", LONGEST_NAME);
+  const length = hit.span.end - hit.span.begin;
+  return (
+    <div class="tl-card" style={place}>
+      <strong>{hit.count > 1 ? `${count(hit.count)} events` : name}</strong>
+      {hit.count > 1 ? (
+        <>
+          <span>
+            {percent(hit.busy)} busy within {duration(length, "ps")}
+          </span>
+          <span class="quiet">Longest: {name}</span>
+        </>
+      ) : (
+        <span>
+          {hit.cut ? "more than " : ""}
+          {duration(length, "ps")} at {moment(hit.span.begin, origin)}
+        </span>
+      )}
+      <span class="quiet">
+        {visible(state.meta.tracks[hit.track]?.name ?? "")} · {state.meta.categories[hit.category]}
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,131 @@
+/** State, tiles, names and painter of one timeline, wired together. */
+
+import { effect, signal } from "@preact/signals";
+import type { TimelineScope } from "../api/timeline.ts";
+import type { TimelineMeta } from "../base/timeline.ts";
+import { groupLanes } from "../engine/timeline/grid.ts";
+import { hitPlace } from "../engine/timeline/hit.ts";
+import type { TimelineLink } from "../engine/timeline/link.ts";
+import { GroupIndex, wantedTiles } from "../engine/timeline/screen.ts";
+import { TileStore } from "../engine/timeline/tile_store.ts";
+import { TileLoader } from "./loader.ts";
+import { NameStore } from "./names.ts";
+import type { Overlay } from "./paint_overlay.ts";
+import { Painter } from "./painter.ts";
+import { Colouring, type Palette } from "./palette.ts";
+import { TimelineState } from "./state.ts";
+
+const SETTLED_MS = 250;
+
+export class TimelineMachine {
+  readonly state: TimelineState;
+  readonly loader: TileLoader;
+  readonly names: NameStore;
+  readonly painter: Painter;
+  /** Grows when something arrived that changes the picture. */
+  private readonly arrivals = signal(0);
+  private readonly control = new AbortController();
+  private readonly stops: (() => void)[] = [];
+  private readonly index: GroupIndex;
+
+  constructor(
+    readonly meta: TimelineMeta,
+    readonly scope: TimelineScope,
+    link: TimelineLink,
+  ) {
+    const arrived = () => {
+      this.arrivals.value += 1;
+    };
+    const store = new TileStore();
+    this.index = new GroupIndex(groupLanes(meta.tracks));
+    this.state = new TimelineState(meta, scope, link);
+    this.loader = new TileLoader(scope, meta, this.index.groups, store, arrived);
+    this.names = new NameStore(scope, meta, this.control.signal, arrived);
+    this.painter = new Painter(store, this.index, new Colouring(meta), this.names);
+  }
+
+  /** Begins to ask the server for what the state needs; returns what ends it. */
+  start(): () => void {
+    const { state } = this;
+    this.stops.push(
+      effect(() => {
+        const screen = state.screen.value;
+        if (screen.width < 1) return;
+        const groups = this.index.byGroup(screen.rows).keys();
+        this.loader.want(wantedTiles(screen, groups));
+      }),
+      effect(() => {
+        void state.event.value;
+        void state.loadEvent();
+      }),
+      effect(() => {
+        void state.range.value;
+        void state.loadStatistics();
+      }),
+      effect(() => {
+        void state.sought.value;
+        void state.search();
+      }),
+      this.followArrows(),
+    );
+    return () => this.stop();
+  }
+
+  private followArrows(): () => void {
+    let timer = 0;
+    return effect(() => {
+      void this.state.screen.value;
+      void this.state.allArrows.value;
+      window.clearTimeout(timer);
+      timer = window.setTimeout(() => void this.state.loadViewFlows(), SETTLED_MS);
+    });
+  }
+
+  private stop(): void {
+    for (const stop of this.stops) stop();
+    this.loader.stop();
+    this.state.stop();
+    this.control.abort();
+  }
+
+  /** Reads every signal the picture depends on, for the effect that paints. */
+  watch(): void {
+    const { state } = this;
+    for (const each of [
+      state.screen,
+      state.colours,
+      state.hover,
+      state.drawing,
+      state.range,
+      state.marks,
+      state.details,
+      state.found,
+      state.flows,
+      state.viewFlows,
+      this.arrivals,
+    ]) {
+      void each.value;
+    }
+  }
+
+  paint(context: CanvasRenderingContext2D, dpr: number, palette: Palette): void {
+    const { state } = this;
+    this.painter.paint(context, state.screen.peek(), dpr, palette, state.colours.peek());
+  }
+
+  overlay(): Overlay {
+    const { state } = this;
+    const hover = state.hover.peek();
+    const details = state.event.peek() === null ? null : state.details.peek().value;
+    return {
+      selected: details,
+      hovered: hover?.hit ? hitPlace(hover.hit) : null,
+      hits: state.found.peek().value?.first ?? [],
+      range: state.range.peek()?.span ?? null,
+      drawing: state.drawing.peek(),
+      marks: state.marks.peek(),
+      cursor: hover ? hover.time : null,
+      arrows: [...(state.viewFlows.peek()?.arrows ?? []), ...state.flows.peek()],
+    };
+  }
+}

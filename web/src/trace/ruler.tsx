@@ -1,0 +1,151 @@
+/** The ruler: round times, steps, marks and the chosen range with its length. */
+
+import { duration, significant } from "../base/format.ts";
+import type { Span } from "../base/timeline.ts";
+import { type Screen, xOf } from "../engine/timeline/screen.ts";
+import { ticks } from "../engine/timeline/viewport.ts";
+import type { TimelineMachine } from "./machine.ts";
+import type { TimelineState } from "./state.ts";
+
+const APART_PX = 90;
+const NARROWEST_STEP_PX = 3;
+const MOST_STEPS = 400;
+
+export function Ruler({ machine }: { machine: TimelineMachine }) {
+  const { state } = machine;
+  const screen = state.screen.value;
+  if (screen.width < 1) return <div class="tl-ruler" />;
+  const origin = state.whole.begin;
+  const times = ticks(screen.view, screen.width, APART_PX, origin);
+  const step = (times[1] ?? 0) - (times[0] ?? 0);
+  const range = state.drawing.value ?? state.range.value?.span ?? null;
+  return (
+    <div class="tl-ruler">
+      <div class="tl-corner quiet">
+        {duration(screen.view.end - screen.view.begin, "ps")} in view
+      </div>
+      <svg class="tl-scale" width={screen.width} height={38} aria-hidden="true">
+        {times.map((time) => (
+          <g key={time} transform={`translate(${Math.round(xOf(screen, time))} 0)`}>
+            <line class="tl-tick" y1={0} y2={18} />
+            <text x={3} y={12}>
+              {tickText(time - origin, step)}
+            </text>
+          </g>
+        ))}
+        <Steps state={state} screen={screen} />
+        {state.marks.value.map((mark) => (
+          <Mark key={mark} screen={screen} time={mark} origin={origin} />
+        ))}
+      </svg>
+      {range && <Measured screen={screen} range={range} />}
+      <Marks state={state} />
+    </div>
+  );
+}
+
+const UNITS = [
+  ["s", 1e12],
+  ["ms", 1e9],
+  ["µs", 1e6],
+  ["ns", 1e3],
+  ["ps", 1],
+] as const;
+
+/** A tick's time, with as many digits as tell it from its neighbours. */
+function tickText(time: number, step: number): string {
+  if (time === 0) return "0";
+  const [unit, size] = UNITS.find(([, each]) => Math.abs(time) >= each) ?? (["ps", 1] as const);
+  const digits = Math.max(0, -Math.floor(Math.log10(step / size) + 1e-9));
+  return `${(time / size).toFixed(Math.min(digits, 12))} ${unit}`;
+}
+
+/** Steps of the first host that has any, as blocks with their numbers. */
+function Steps({ state, screen }: { state: TimelineState; screen: Screen }) {
+  const steps = state.meta.steps[0];
+  if (!steps) return null;
+  const shown: { x: number; width: number; num: string; odd: boolean }[] = [];
+  for (let i = 0; i < steps.num.length && shown.length < MOST_STEPS; i++) {
+    const left = Math.max(0, xOf(screen, steps.begin_ps[i] as number));
+    const right = Math.min(screen.width, xOf(screen, steps.end_ps[i] as number));
+    if (right - left < NARROWEST_STEP_PX || left > screen.width) continue;
+    const num = steps.name[i] || String(steps.num[i]);
+    shown.push({ x: left, width: right - left, num, odd: i % 2 === 1 });
+  }
+  return (
+    <>
+      {shown.map(({ x, width, num, odd }) => (
+        <g key={x}>
+          <rect class={`tl-stepblock ${odd ? "odd" : ""}`} x={x} y={20} width={width} height={16} />
+          {width > 12 + num.length * 7 && (
+            <text x={x + 4} y={32}>
+              {num}
+            </text>
+          )}
+        </g>
+      ))}
+    </>
+  );
+}
+
+function Mark({ screen, time, origin }: { screen: Screen; time: number; origin: number }) {
+  const x = xOf(screen, time);
+  if (x < 0 || x > screen.width) return null;
+  return (
+    <g class="tl-mark" transform={`translate(${x} 0)`}>
+      <path d="M0 38l-5-7v-6h10v6z" />
+      <title>{duration(time - origin, "ps")}</title>
+    </g>
+  );
+}
+
+function Measured({ screen, range }: { screen: Screen; range: Span }) {
+  const left = Math.max(0, xOf(screen, range.begin));
+  const right = Math.min(screen.width, xOf(screen, range.end));
+  if (right <= left) return null;
+  return (
+    <div class="tl-measured" style={{ left: `calc(var(--tl-gutter) + ${(left + right) / 2}px)` }}>
+      {measureText(range.end - range.begin)}
+    </div>
+  );
+}
+
+/** A length of time and how often it fits a second. */
+export function measureText(length: number): string {
+  return `${duration(length, "ps")} · ${rate(length)}`;
+}
+
+function rate(length: number): string {
+  const hertz = 1e12 / Math.max(1, length);
+  const units = [
+    ["GHz", 1e9],
+    ["MHz", 1e6],
+    ["kHz", 1e3],
+    ["Hz", 1],
+  ] as const;
+  const [unit, size] = units.find(([, each]) => hertz >= each) ?? (["Hz", 1] as const);
+  return `${significant(hertz / size)} ${unit}`;
+}
+
+/** Times between neighbouring marks, in words for who cannot see them. */
+function Marks({ state }: { state: TimelineState }) {
+  const marks = [...state.marks.value].sort((a, b) => a - b);
+  if (marks.length === 0) return null;
+  const gaps = marks.slice(1).map((mark, i) => measureText(mark - (marks[i] as number)));
+  return (
+    <p class="tl-marks" role="status">
+      {marks.length === 1
+        ? `Mark at ${duration((marks[0] as number) - state.whole.begin, "ps")}`
+        : `Between marks: ${gaps.slice(0, 4).join("; ")}${gaps.length > 4 ? " …" : ""}`}
+      <button
+        type="button"
+        class="tl-link"
+        onClick={() => {
+          state.marks.value = [];
+        }}
+      >
+        Remove
+      </button>
+    </p>
+  );
+}

@@ -1,0 +1,109 @@
+/** The timeline: overview, ruler, tracks, and below them what is said about the selection. */
+
+import "./trace.css";
+
+import { effect } from "@preact/signals";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { TimelineScope } from "../api/timeline.ts";
+import type { TimelineMeta } from "../base/timeline.ts";
+import { subParams, withSubParams } from "../engine/route.ts";
+import { linkFrom, linkTexts } from "../engine/timeline/link.ts";
+import { Help } from "./help.tsx";
+import { Keys } from "./keys.ts";
+import { TimelineMachine } from "./machine.ts";
+import { Minimap } from "./minimap.tsx";
+import { Panels } from "./panels.tsx";
+import { Ruler } from "./ruler.tsx";
+import { Stage } from "./stage.tsx";
+import { Status } from "./status.tsx";
+import { Toolbar } from "./toolbar.tsx";
+
+type Params = Readonly<Record<string, string>>;
+
+export interface TimelinePageProps {
+  readonly title: string;
+  readonly meta: TimelineMeta;
+  readonly run: string;
+  readonly host: string;
+  readonly params: Params;
+  readonly onParams: (params: Params) => void;
+  /** Asks for the recording anew, after it was replaced. */
+  readonly onStale: () => void;
+}
+
+const PREFIX = "tl";
+// Browsers allow some hundred changes of the address in half a minute.
+const ADDRESS_MS = 300;
+
+export function TimelinePage(props: TimelinePageProps) {
+  const { meta, run, host, params, title, onStale } = props;
+  const machine = useMemo(() => {
+    const scope: TimelineScope = { run, host, v: meta.fingerprint };
+    return new TimelineMachine(meta, scope, linkFrom(subParams(params, PREFIX), meta));
+  }, [meta, run, host]);
+  const [help, setHelp] = useState(false);
+  useEffect(() => machine.start(), [machine]);
+  useAddress(machine, props);
+  useEffect(() => {
+    const focus = (id: string) => () => {
+      const field = document.getElementById(id);
+      field?.focus();
+      if (field instanceof HTMLInputElement) field.select();
+    };
+    const actions = {
+      help: () => setHelp(true),
+      search: focus("tl-search"),
+      goToStep: focus("tl-step"),
+    };
+    return new Keys(machine.state, actions).listen();
+  }, [machine]);
+  return (
+    <div class="timeline">
+      <Toolbar machine={machine} title={title} onHelp={() => setHelp(true)} />
+      <Status machine={machine} onStale={onStale} />
+      <Minimap machine={machine} />
+      <Ruler machine={machine} />
+      <Stage machine={machine} />
+      <Panels machine={machine} />
+      <p id="tl-how" class="off-screen">
+        Events of the trace over time. Search to select one; then the arrow keys go to the events
+        beside, around and within it. Press the question mark for all keys.
+      </p>
+      <p class="off-screen" aria-live="polite">
+        {machine.state.said.value}
+      </p>
+      {help && <Help onClose={() => setHelp(false)} />}
+    </div>
+  );
+}
+
+/** Keeps the address and the state equal, whichever changes. */
+function useAddress(machine: TimelineMachine, { meta, params, onParams }: TimelinePageProps): void {
+  const latest = useRef({ params, onParams });
+  latest.current = { params, onParams };
+  const written = useRef(JSON.stringify(subParams(params, PREFIX)));
+  useEffect(() => {
+    let timer = 0;
+    const stop = effect(() => {
+      const texts = linkTexts(machine.state.link());
+      window.clearTimeout(timer);
+      timer = window.setTimeout(() => {
+        const text = JSON.stringify(texts);
+        if (text === written.current) return;
+        written.current = text;
+        latest.current.onParams(withSubParams(latest.current.params, PREFIX, texts));
+      }, ADDRESS_MS);
+    });
+    return () => {
+      window.clearTimeout(timer);
+      stop();
+    };
+  }, [machine]);
+  const now = subParams(params, PREFIX);
+  const text = JSON.stringify(now);
+  useEffect(() => {
+    if (text === written.current) return;
+    written.current = text;
+    machine.state.follow(linkFrom(now, meta));
+  }, [text, machine]);
+}
