@@ -40,7 +40,7 @@ export function ProgressBar({ label, done, total }: ProgressBarProps) {
   const percent = known ? Math.min(100, Math.round((done / total) * 100)) : undefined;
   return (
     <div class="progress">
-      <p role="status">
+      <p role="status" class="sentence">
         {label}
         {known && <span class="quiet"> {percent}%</span>}
       </p>

@@ -75,6 +75,8 @@ export function StepChart(props: StepChartProps) {
   const width = useWidth(box, 960);
   const scope = useId();
   const [marked, setMarked] = useState(-1);
+  // Moves may arrive before the press has been drawn, so where it began is no drawn state.
+  const dragFrom = useRef(-1);
   const [drag, setDrag] = useState<readonly [number, number] | null>(null);
 
   const visible = series.totals.subarray(range[0], range[1] + 1);
@@ -92,6 +94,13 @@ export function StepChart(props: StepChartProps) {
     const first = shape.bins[Math.min(a, b)];
     const last = shape.bins[Math.max(a, b)];
     if (first && last && last.last > first.first) onRange([first.first, last.last]);
+  };
+  const endDrag = (clientX: number | null) => {
+    const from = dragFrom.current;
+    const to = clientX === null ? from : placeAt(clientX);
+    dragFrom.current = -1;
+    setDrag(null);
+    if (from >= 0 && to !== from) zoomTo(from, to);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const last = shape.bins.length - 1;
@@ -121,17 +130,17 @@ export function StepChart(props: StepChartProps) {
       onPointerDown={(event) => {
         if (event.button !== 0) return;
         box.current?.setPointerCapture(event.pointerId);
-        setDrag([placeAt(event.clientX), placeAt(event.clientX)]);
+        dragFrom.current = placeAt(event.clientX);
       }}
       onPointerMove={(event) => {
         const place = placeAt(event.clientX);
         setMarked(place);
-        if (drag) setDrag([drag[0], place]);
+        if (dragFrom.current >= 0) setDrag([dragFrom.current, place]);
       }}
-      onPointerUp={() => {
-        if (drag && drag[0] !== drag[1]) zoomTo(drag[0], drag[1]);
-        setDrag(null);
+      onPointerUp={(event) => {
+        endDrag(event.clientX);
       }}
+      onPointerCancel={() => endDrag(null)}
       onPointerLeave={() => setMarked(-1)}
       onBlur={() => setMarked(-1)}
     >
