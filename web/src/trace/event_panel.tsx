@@ -4,6 +4,7 @@ import { useEffect } from "preact/hooks";
 import { count, duration } from "../base/format.ts";
 import { visible } from "../base/text.ts";
 import type { EventDetails, LinkedPlace } from "../base/timeline.ts";
+import { axisTime } from "../engine/timeline/axis.ts";
 import { type Fact, Facts } from "../widgets/facts.tsx";
 import type { TimelineMachine } from "./machine.ts";
 import { Occurrences } from "./occurrences.tsx";
@@ -58,7 +59,7 @@ function spoken(state: TimelineState, details: EventDetails): string {
   return [
     visible(details.name) || "No name",
     duration(details.end_ps - details.begin_ps, "ps"),
-    `at ${duration(details.begin_ps - state.whole.begin, "ps")}`,
+    `at ${axisTime(details.begin_ps - state.whole.begin)}`,
     `depth ${details.lane + 1}`,
     visible(track?.name ?? ""),
     visible(section?.name ?? ""),
@@ -71,7 +72,7 @@ function Basics({ state, details }: { state: TimelineState; details: EventDetail
   const facts: Fact[] = [
     { label: "Duration", value: duration(details.end_ps - details.begin_ps, "ps") },
     { label: "Self time", value: duration(details.self_ps, "ps") },
-    { label: "Begins", value: duration(details.begin_ps - state.whole.begin, "ps") },
+    { label: "Begins", value: axisTime(details.begin_ps - state.whole.begin) },
     { label: "Category", value: state.meta.categories[details.category] ?? "other" },
     { label: "Track", value: visible(track?.name ?? ""), note: visible(section?.name ?? "") },
   ];

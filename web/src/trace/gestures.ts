@@ -39,7 +39,6 @@ export class Gestures {
     private readonly state: TimelineState,
     private readonly stage: HTMLElement,
     private readonly hitAt: HitAt,
-    private readonly onHover: (point: Point | null) => void,
   ) {}
 
   /** Starts listening; returns what stops it. */
@@ -55,9 +54,13 @@ export class Gestures {
     on("pointermove", (event) => this.onMove(event));
     on("pointerup", (event) => this.onUp(event));
     on("pointercancel", (event) => this.onUp(event));
-    on("pointerleave", () => this.onHover(null));
+    on("pointerleave", () => this.hover(null));
     on("dblclick", (event) => this.onDouble(event));
     return () => control.abort();
+  }
+
+  private hover(point: Point | null): void {
+    this.state.pointer.value = point;
   }
 
   private at(event: MouseEvent): Point {
@@ -130,12 +133,12 @@ export class Gestures {
     }
     const { press } = this;
     if (!press || press.id !== event.pointerId) {
-      this.onHover(point);
+      this.hover(point);
       return;
     }
     if (!press.moved && Math.hypot(point.x - press.x, point.y - press.y) < CLICK_PX) return;
     press.moved = true;
-    this.onHover(null);
+    this.hover(null);
     this.drag(press, point);
   }
 

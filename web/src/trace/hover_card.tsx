@@ -2,18 +2,14 @@
 
 import { bytes, count, duration, percent, significant } from "../base/format.ts";
 import { shortened, visible } from "../base/text.ts";
+import { axisTime } from "../engine/timeline/axis.ts";
 import type { TimelineMachine } from "./machine.ts";
 
 const CARD_PX = 320;
 const LONGEST_NAME = 160;
 
-/** A time on the axis, from the beginning of the trace. */
-export function moment(time: number, origin: number): string {
-  return duration(time - origin, "ps");
-}
-
 export function HoverCard({ machine }: { machine: TimelineMachine }) {
-  const { state, names } = machine;
+  const { state } = machine;
   const hover = state.hover.value;
   if (!hover || (!hover.hit && !hover.counter)) return null;
   const { width, height } = state.size.value;
@@ -31,13 +27,13 @@ export function HoverCard({ machine }: { machine: TimelineMachine }) {
       <div class="tl-card" style={place}>
         <strong>{visible(track?.name ?? "")}</strong>
         <span>
-          {value} at {moment(hover.time, origin)}
+          {value} at {axisTime(hover.time - origin)}
         </span>
       </div>
     );
   }
   if (!hit) return null;
-  const name = shortened(names.text(hit.name) ?? "…", LONGEST_NAME);
+  const name = shortened(hover.name ?? "…", LONGEST_NAME);
   const length = hit.span.end - hit.span.begin;
   return (
     <div class="tl-card" style={place}>
@@ -52,7 +48,7 @@ export function HoverCard({ machine }: { machine: TimelineMachine }) {
       ) : (
         <span>
           {hit.cut ? "more than " : ""}
-          {duration(length, "ps")} at {moment(hit.span.begin, origin)}
+          {duration(length, "ps")} at {axisTime(hit.span.begin - origin)}
         </span>
       )}
       <span class="quiet">

@@ -19,7 +19,7 @@ export const KEY_HELP: readonly (readonly [string, string])[] = [
   ["[ ]", "Previous and next event of the same name on the track"],
   ["J", "Jump to a step by its number"],
   ["E", "All arrows in view"],
-  ["Esc", "Select nothing"],
+  ["Esc", "Select nothing; again: end the search"],
   ["?", "This help"],
 ];
 
@@ -116,10 +116,8 @@ export class Keys {
     else if (key === "?") actions.help();
     else if (key === "e") state.allArrows.value = !state.allArrows.value;
     else if (key === "[" || key === "]") this.occurrence(key === "]" ? "next" : "previous");
-    else if (key === "Escape") {
-      state.select(null);
-      state.chooseRange(null);
-    } else return false;
+    else if (key === "Escape") state.letGo();
+    else return false;
     return true;
   }
 

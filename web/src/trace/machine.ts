@@ -1,15 +1,16 @@
 /** State, tiles, names and painter of one timeline, wired together. */
 
-import { effect, signal } from "@preact/signals";
+import { effect, signal, untracked } from "@preact/signals";
 import type { TimelineScope } from "../api/timeline.ts";
 import type { TimelineMeta } from "../base/timeline.ts";
 import { groupLanes } from "../engine/timeline/grid.ts";
 import { hitPlace } from "../engine/timeline/hit.ts";
 import type { TimelineLink } from "../engine/timeline/link.ts";
-import { GroupIndex, wantedTiles } from "../engine/timeline/screen.ts";
+import { GroupIndex, rowAt, timeAt, wantedTiles } from "../engine/timeline/screen.ts";
 import { TileStore } from "../engine/timeline/tile_store.ts";
 import { TileLoader } from "./loader.ts";
 import { NameStore } from "./names.ts";
+import { counterAt } from "./paint_counter.ts";
 import type { Overlay } from "./paint_overlay.ts";
 import { Painter } from "./painter.ts";
 import { Colouring, type Palette } from "./palette.ts";
@@ -52,19 +53,19 @@ export class TimelineMachine {
         const screen = state.screen.value;
         if (screen.width < 1) return;
         const groups = this.index.byGroup(screen.rows).keys();
-        this.loader.want(wantedTiles(screen, groups));
+        untracked(() => this.loader.want(wantedTiles(screen, groups)));
       }),
       effect(() => {
         void state.event.value;
-        void state.loadEvent();
+        untracked(() => void state.loadEvent());
       }),
       effect(() => {
         void state.range.value;
-        void state.loadStatistics();
+        untracked(() => void state.loadStatistics());
       }),
       effect(() => {
         void state.sought.value;
-        void state.search();
+        untracked(() => void state.search());
       }),
       this.followArrows(),
     );
@@ -94,7 +95,7 @@ export class TimelineMachine {
     for (const each of [
       state.screen,
       state.colours,
-      state.hover,
+      state.pointer,
       state.drawing,
       state.range,
       state.marks,
@@ -110,7 +111,30 @@ export class TimelineMachine {
 
   paint(context: CanvasRenderingContext2D, dpr: number, palette: Palette): void {
     const { state } = this;
-    this.painter.paint(context, state.screen.peek(), dpr, palette, state.colours.peek());
+    const screen = state.screen.peek();
+    this.painter.paint(context, screen, dpr, palette, state.colours.peek(), state.whole.begin);
+  }
+
+  /** Looks up what is under the pointer in what was just painted. */
+  look(): void {
+    const { state } = this;
+    const point = state.pointer.peek();
+    if (!point) {
+      state.hover.value = null;
+      return;
+    }
+    const screen = state.screen.peek();
+    const time = timeAt(screen, point.x);
+    const row = rowAt(screen, point.y);
+    const hit = row && !row.counter ? this.painter.hit(row, time) : null;
+    const value = row?.counter ? counterAt(this.painter.drawnFor(row), row.track, time) : null;
+    state.hover.value = {
+      ...point,
+      time,
+      hit,
+      name: hit && this.names.text(hit.name),
+      counter: row && value !== null ? { track: row.track, value } : null,
+    };
   }
 
   overlay(): Overlay {
@@ -122,6 +146,7 @@ export class TimelineMachine {
       hovered: hover?.hit ? hitPlace(hover.hit) : null,
       hits: state.found.peek().value?.first ?? [],
       range: state.range.peek()?.span ?? null,
+      rangeTracks: state.range.peek()?.tracks ?? null,
       drawing: state.drawing.peek(),
       marks: state.marks.peek(),
       cursor: hover ? hover.time : null,

@@ -2,7 +2,6 @@
 
 import type { FlowArrow, Place, Span } from "../base/timeline.ts";
 import { type Screen, xOf } from "../engine/timeline/screen.ts";
-import { ticks } from "../engine/timeline/viewport.ts";
 import type { Palette } from "./palette.ts";
 
 export interface Overlay {
@@ -10,24 +9,12 @@ export interface Overlay {
   readonly hovered: Place | null;
   readonly hits: readonly Place[];
   readonly range: Span | null;
+  /** Tracks of the range; null: all. */
+  readonly rangeTracks: readonly number[] | null;
   readonly drawing: Span | null;
   readonly marks: readonly number[];
   readonly cursor: number | null;
   readonly arrows: readonly FlowArrow[];
-}
-
-const TICKS_APART_PX = 90;
-
-export function paintGrid(
-  context: CanvasRenderingContext2D,
-  screen: Screen,
-  origin: number,
-  palette: Palette,
-): void {
-  context.fillStyle = palette.theme.line;
-  for (const time of ticks(screen.view, screen.width, TICKS_APART_PX, origin)) {
-    context.fillRect(Math.round(xOf(screen, time)), 0, 1, screen.height);
-  }
 }
 
 /** The row's top and height on the screen; null when the lane is not on it. */
@@ -59,12 +46,9 @@ export function paintOverlay(
   overlay: Overlay,
   palette: Palette,
 ): void {
-  for (const [span, colour] of [
-    [overlay.range, palette.theme.picked],
-    [overlay.drawing, palette.mark],
-  ] as const) {
-    if (span) paintSpan(context, screen, span, colour);
-  }
+  const { range, drawing, rangeTracks } = overlay;
+  if (range) paintSpan(context, screen, range, rangeTracks, palette.theme.picked);
+  if (drawing) paintSpan(context, screen, drawing, null, palette.mark);
   for (const hit of overlay.hits) outline(context, screen, hit, palette.found, 2);
   if (overlay.hovered) outline(context, screen, overlay.hovered, palette.theme.fg, 1);
   for (const arrow of overlay.arrows) paintArrow(context, screen, arrow, palette);
@@ -83,16 +67,24 @@ function paintSpan(
   context: CanvasRenderingContext2D,
   screen: Screen,
   span: Span,
+  tracks: readonly number[] | null,
   colour: string,
 ): void {
   const left = xOf(screen, span.begin);
   const right = xOf(screen, span.end);
   context.fillStyle = colour;
-  context.globalAlpha = 0.12;
-  context.fillRect(left, 0, right - left, screen.height);
-  context.globalAlpha = 1;
+  context.globalAlpha = 0.14;
+  if (tracks === null) context.fillRect(left, 0, right - left, screen.height);
+  else {
+    const chosen = new Set(tracks);
+    for (const row of screen.rows) {
+      if (chosen.has(row.track)) context.fillRect(left, row.y, right - left, row.height);
+    }
+  }
+  context.globalAlpha = tracks === null ? 1 : 0.6;
   context.fillRect(left, 0, 1, screen.height);
   context.fillRect(right, 0, 1, screen.height);
+  context.globalAlpha = 1;
 }
 
 /** Where an arrow's end stands: on its lane, or at the edge of the stage towards it. */

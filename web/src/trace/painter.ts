@@ -1,7 +1,6 @@
 /** Paints the stage: strips of slices, counters, labels, and what lies over them. */
 
 import type { TileAddress } from "../engine/timeline/grid.ts";
-import { levelFor } from "../engine/timeline/grid.ts";
 import type { Hit } from "../engine/timeline/hit.ts";
 import { sliceAt } from "../engine/timeline/hit.ts";
 import type { ColourMode } from "../engine/timeline/link.ts";
@@ -17,6 +16,7 @@ import { rowKey } from "../engine/timeline/tile.ts";
 import type { Drawn, TileStore } from "../engine/timeline/tile_store.ts";
 import type { NameStore } from "./names.ts";
 import { paintCounter } from "./paint_counter.ts";
+import { paintGround } from "./paint_ground.ts";
 import { LabelPainter } from "./paint_labels.ts";
 import type { Colouring, Palette } from "./palette.ts";
 
@@ -60,6 +60,7 @@ export class Painter {
     dpr: number,
     palette: Palette,
     mode: ColourMode,
+    origin: number,
   ): Painted {
     const groups = this.index.byGroup(screen.rows);
     const wanted = wantedTiles(screen, groups.keys());
@@ -68,6 +69,7 @@ export class Painter {
     context.setTransform(dpr, 0, 0, dpr, 0, 0);
     context.fillStyle = palette.theme.bg;
     context.fillRect(0, 0, screen.width, screen.height);
+    paintGround(context, screen, origin, palette);
     this.paintStrips(context, screen, dpr, palette, mode);
     this.paintCounters(context, screen, palette);
     this.paintLabels(context, screen, palette, mode);
@@ -185,8 +187,4 @@ export function clipped(
     });
     context.restore();
   }
-}
-
-export function levelOn(screen: Screen): number {
-  return levelFor(psPerPx(screen));
 }

@@ -33,7 +33,7 @@ export interface Palette {
   /** CSS colour of the text on each colour. */
   readonly ink: readonly string[];
   readonly css: readonly string[];
-  readonly theme: Readonly<Record<"bg" | "fg" | "quiet" | "line" | "strong" | "picked", string>>;
+  readonly theme: Readonly<Record<"bg" | "panel" | "fg" | "line" | "strong" | "picked", string>>;
   readonly counter: string;
   readonly mark: string;
   readonly found: string;
@@ -43,7 +43,7 @@ export interface Palette {
 /** Reads a token as it looks now: light-dark() is only resolved in a computed colour. */
 function resolver(host: HTMLElement): (token: string) => Rgb {
   const probe = document.createElement("span");
-  const context = document.createElement("canvas").getContext("2d");
+  const context = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
   return (token) => {
     host.append(probe);
     probe.style.color = `var(${token})`;
@@ -105,7 +105,7 @@ export function readPalette(host: HTMLElement, meta: TimelineMeta): Palette {
     theme: {
       bg: css(background),
       fg: css(read("--fg")),
-      quiet: css(read("--quiet")),
+      panel: css(read("--panel")),
       line: css(read("--line")),
       strong: css(read("--line-strong")),
       picked: css(read("--link")),

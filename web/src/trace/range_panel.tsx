@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import { count, duration, percent, plural } from "../base/format.ts";
 import { shortened, visible } from "../base/text.ts";
 import type { RangeAnswer, RangeName, Spread } from "../base/timeline.ts";
+import { axisTime } from "../engine/timeline/axis.ts";
 import type { TimelineMachine } from "./machine.ts";
 import { measureText } from "./ruler.tsx";
 import type { TimelineState } from "./state.ts";
@@ -31,7 +32,7 @@ export function RangePanel({ machine }: { machine: TimelineMachine }) {
       <header class="tl-range-head">
         <h2>{measureText(range.span.end - range.span.begin)}</h2>
         <span class="quiet">
-          from {duration(range.span.begin - state.whole.begin, "ps")}, {tracks}
+          from {axisTime(range.span.begin - state.whole.begin)}, {tracks}
           {value && `, ${plural(value.events, "event")} of ${plural(value.distinct_names, "name")}`}
         </span>
         <button type="button" class="button" onClick={() => state.zoomTo(range.span)}>

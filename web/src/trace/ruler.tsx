@@ -1,13 +1,14 @@
 /** The ruler: round times, steps, marks and the chosen range with its length. */
 
-import { duration, significant } from "../base/format.ts";
+import { duration } from "../base/format.ts";
 import type { Span } from "../base/timeline.ts";
+import { axisTime, rateText, tickTime } from "../engine/timeline/axis.ts";
 import { type Screen, xOf } from "../engine/timeline/screen.ts";
 import { ticks } from "../engine/timeline/viewport.ts";
 import type { TimelineMachine } from "./machine.ts";
+import { TICKS_APART_PX } from "./paint_ground.ts";
 import type { TimelineState } from "./state.ts";
 
-const APART_PX = 90;
 const NARROWEST_STEP_PX = 3;
 const MOST_STEPS = 400;
 
@@ -16,7 +17,7 @@ export function Ruler({ machine }: { machine: TimelineMachine }) {
   const screen = state.screen.value;
   if (screen.width < 1) return <div class="tl-ruler" />;
   const origin = state.whole.begin;
-  const times = ticks(screen.view, screen.width, APART_PX, origin);
+  const times = ticks(screen.view, screen.width, TICKS_APART_PX, origin);
   const step = (times[1] ?? 0) - (times[0] ?? 0);
   const range = state.drawing.value ?? state.range.value?.span ?? null;
   return (
@@ -29,7 +30,7 @@ export function Ruler({ machine }: { machine: TimelineMachine }) {
           <g key={time} transform={`translate(${Math.round(xOf(screen, time))} 0)`}>
             <line class="tl-tick" y1={0} y2={18} />
             <text x={3} y={12}>
-              {tickText(time - origin, step)}
+              {tickTime(time - origin, step)}
             </text>
           </g>
         ))}
@@ -42,22 +43,6 @@ export function Ruler({ machine }: { machine: TimelineMachine }) {
       <Marks state={state} />
     </div>
   );
-}
-
-const UNITS = [
-  ["s", 1e12],
-  ["ms", 1e9],
-  ["µs", 1e6],
-  ["ns", 1e3],
-  ["ps", 1],
-] as const;
-
-/** A tick's time, with as many digits as tell it from its neighbours. */
-function tickText(time: number, step: number): string {
-  if (time === 0) return "0";
-  const [unit, size] = UNITS.find(([, each]) => Math.abs(time) >= each) ?? (["ps", 1] as const);
-  const digits = Math.max(0, -Math.floor(Math.log10(step / size) + 1e-9));
-  return `${(time / size).toFixed(Math.min(digits, 12))} ${unit}`;
 }
 
 /** Steps of the first host that has any, as blocks with their numbers. */
@@ -94,7 +79,7 @@ function Mark({ screen, time, origin }: { screen: Screen; time: number; origin: 
   return (
     <g class="tl-mark" transform={`translate(${x} 0)`}>
       <path d="M0 38l-5-7v-6h10v6z" />
-      <title>{duration(time - origin, "ps")}</title>
+      <title>{axisTime(time - origin)}</title>
     </g>
   );
 }
@@ -112,19 +97,7 @@ function Measured({ screen, range }: { screen: Screen; range: Span }) {
 
 /** A length of time and how often it fits a second. */
 export function measureText(length: number): string {
-  return `${duration(length, "ps")} · ${rate(length)}`;
-}
-
-function rate(length: number): string {
-  const hertz = 1e12 / Math.max(1, length);
-  const units = [
-    ["GHz", 1e9],
-    ["MHz", 1e6],
-    ["kHz", 1e3],
-    ["Hz", 1],
-  ] as const;
-  const [unit, size] = units.find(([, each]) => hertz >= each) ?? (["Hz", 1] as const);
-  return `${significant(hertz / size)} ${unit}`;
+  return `${duration(length, "ps")} · ${rateText(length)}`;
 }
 
 /** Times between neighbouring marks, in words for who cannot see them. */
@@ -135,7 +108,7 @@ function Marks({ state }: { state: TimelineState }) {
   return (
     <p class="tl-marks" role="status">
       {marks.length === 1
-        ? `Mark at ${duration((marks[0] as number) - state.whole.begin, "ps")}`
+        ? `Mark at ${axisTime((marks[0] as number) - state.whole.begin)}`
         : `Between marks: ${gaps.slice(0, 4).join("; ")}${gaps.length > 4 ? " …" : ""}`}
       <button
         type="button"

@@ -24,9 +24,6 @@ export function SearchBox({ state }: { state: TimelineState }) {
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === "Escape") {
       (event.currentTarget as HTMLInputElement).blur();
-      if (text === "") return;
-      setText("");
-      seek("");
     } else if (event.key === "Enter") {
       event.preventDefault();
       if (text !== state.sought.value.text) seek(text);
@@ -55,7 +52,7 @@ export function SearchBox({ state }: { state: TimelineState }) {
         onInput={(event) => setText(event.currentTarget.value)}
         onKeyDown={onKeyDown}
       />
-      <span class="tl-count" role="status">
+      <span class={`tl-count ${said ? "" : "none"}`} role="status">
         {said}
       </span>
       <button
@@ -87,7 +84,7 @@ function HowMenu({ state }: { state: TimelineState }) {
   const sought = state.sought.value;
   const changed = sought.regex || sought.stat !== "";
   return (
-    <Popover label={changed ? "How*" : "How"} name="How to search">
+    <Popover label={changed ? "Aa*" : "Aa"} name="How to search">
       {() => (
         <div class="menu">
           <label class="check">

@@ -2,6 +2,7 @@
 
 import { count, duration, plural } from "../base/format.ts";
 import { visible } from "../base/text.ts";
+import { axisTime } from "../engine/timeline/axis.ts";
 import type { TimelineMachine } from "./machine.ts";
 import { PlaceButton } from "./place_button.tsx";
 
@@ -46,7 +47,7 @@ export function SearchPanel({ machine }: { machine: TimelineMachine }) {
               <th scope="row">
                 <PlaceButton brief state={state} place={place} />
               </th>
-              <td class="number">{duration(place.begin_ps - state.whole.begin, "ps")}</td>
+              <td class="number">{axisTime(place.begin_ps - state.whole.begin)}</td>
               <td class="number">{duration(place.end_ps - place.begin_ps, "ps")}</td>
               <td>{visible(state.meta.tracks[place.track]?.name ?? "")}</td>
             </tr>

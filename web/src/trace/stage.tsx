@@ -2,13 +2,12 @@
 
 import { effect } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
-import { type Row, rowAt, timeAt } from "../engine/timeline/screen.ts";
+import type { Row } from "../engine/timeline/screen.ts";
 import { Gestures } from "./gestures.ts";
 import { Gutter } from "./gutter.tsx";
 import { HoverCard } from "./hover_card.tsx";
 import type { TimelineMachine } from "./machine.ts";
-import { counterAt } from "./paint_counter.ts";
-import { paintGrid, paintOverlay } from "./paint_overlay.ts";
+import { paintOverlay } from "./paint_overlay.ts";
 import { readPalette } from "./palette.ts";
 
 const LEAST_HEIGHT_PX = 80;
@@ -112,7 +111,7 @@ function usePainting(
         element.height = height;
       }
       machine.paint(context, dpr, palette);
-      paintGrid(context, screen, state.whole.begin, palette);
+      machine.look();
       paintOverlay(context, screen, machine.overlay(), palette);
     };
     const schedule = () => {
@@ -147,22 +146,6 @@ function usePointer(machine: TimelineMachine, stage: Box): void {
   );
   useEffect(() => {
     if (!stage.current) return;
-    const hover = (point: { x: number; y: number } | null) => {
-      if (!point) {
-        state.hover.value = null;
-        return;
-      }
-      const screen = state.screen.value;
-      const time = timeAt(screen, point.x);
-      const row = rowAt(screen, point.y);
-      const value = row?.counter ? counterAt(machine.painter.drawnFor(row), row.track, time) : null;
-      state.hover.value = {
-        ...point,
-        time,
-        hit: row && !row.counter ? hitAt(row, time) : null,
-        counter: row && value !== null ? { track: row.track, value } : null,
-      };
-    };
-    return new Gestures(state, stage.current, hitAt, hover).listen();
+    return new Gestures(state, stage.current, hitAt).listen();
   }, [machine, hitAt]);
 }

@@ -30,6 +30,8 @@ export interface Hover {
   readonly y: number;
   readonly time: number;
   readonly hit: Hit | null;
+  /** Name of the hit; null while it is on its way. */
+  readonly name: string | null;
   /** Value of a counter there. */
   readonly counter: { readonly track: number; readonly value: number } | null;
 }
@@ -64,6 +66,9 @@ export class TimelineState {
   readonly event;
   readonly sought;
   readonly allArrows;
+  /** Where the pointer is on the stage. */
+  readonly pointer = signal<{ readonly x: number; readonly y: number } | null>(null);
+  /** What was under it when the stage was last painted. */
   readonly hover = signal<Hover | null>(null);
   /** A box or interval that is being drawn by hand. */
   readonly drawing = signal<Span | null>(null);
@@ -172,6 +177,16 @@ export class TimelineState {
       this.range.value = range;
       if (range) this.panel.value = "range";
       else if (this.panel.value === "range") this.panel.value = "none";
+    });
+  }
+
+  /** Ends what was selected, or else the search. */
+  letGo(): void {
+    const selected = this.event.value !== null || this.range.value !== null;
+    batch(() => {
+      if (!selected) this.sought.value = { ...this.sought.value, text: "" };
+      this.select(null);
+      this.chooseRange(null);
     });
   }
 

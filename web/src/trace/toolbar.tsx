@@ -70,8 +70,14 @@ export function Toolbar({ machine, title, onHelp }: ToolbarProps) {
         <ViewMenu state={state} />
         <TracksMenu state={state} />
         <SaveMenu machine={machine} />
-        <button type="button" class="button" onClick={onHelp}>
-          Help
+        <button
+          type="button"
+          class="button"
+          aria-label="Keys of the timeline"
+          title="Keys of the timeline (?)"
+          onClick={onHelp}
+        >
+          ?
         </button>
       </div>
     </div>

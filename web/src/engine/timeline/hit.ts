@@ -66,7 +66,32 @@ export function sliceAt(
       }
     }
   }
-  return best;
+  return best?.cut ? joined(drawn, best) : best;
+}
+
+/** The slice with its pieces in the tiles beside, as far as those are on the screen. */
+function joined(drawn: readonly Drawn[], hit: Hit): Hit {
+  let { begin, end } = hit.span;
+  let before = false;
+  let behind = false;
+  for (const { tile } of drawn) {
+    const row = tile.rowOf.get(rowKey(hit.track, hit.lane));
+    if (row === undefined) continue;
+    // A piece of a cut event is the first or the last of its row.
+    const low = tile.rowBegin[row] as number;
+    const high = (tile.rowBegin[row + 1] as number) - 1;
+    for (const i of high > low ? [low, high] : [low]) {
+      if (tile.event[i] !== hit.event || tile.count[i] !== hit.count) continue;
+      const kind = tile.kind[i] as number;
+      const from = tile.begin + (tile.x0[i] as number) * tile.unit;
+      const to = tile.begin + (tile.x1[i] as number) * tile.unit;
+      if (from <= begin) before = (kind & BEGINS_BEFORE) !== 0;
+      if (to >= end) behind = (kind & ENDS_BEHIND) !== 0;
+      begin = Math.min(begin, from);
+      end = Math.max(end, to);
+    }
+  }
+  return { ...hit, span: { begin, end }, cut: before || behind };
 }
 
 /** Where the slice is drawn, as a place without its name. */

@@ -1,7 +1,7 @@
 /** Slices as pixels: one line of pixels per lane, which the page stretches to the lane's height. */
 
 import type { Span } from "../../base/timeline.ts";
-import { firstEndingAt, type Tile } from "./tile.ts";
+import { BEGINS_BEFORE, firstEndingAt, type Tile } from "./tile.ts";
 
 /** Shades per colour: how much of a merged slice is busy. */
 export const SHADES = 16;
@@ -13,7 +13,7 @@ export interface Strip {
   readonly view: Span;
 }
 
-/** Colours by `colour * 16 + shade`, and by the same plus `darker` those of a slice's first pixel. */
+/** Colours by `colour * 16 + shade`, and likewise those of a slice's first pixel. */
 export interface Shading {
   readonly colours: Uint32Array;
   readonly edges: Uint32Array;
@@ -43,7 +43,7 @@ export function rasterRow(
   const left = Math.max(0, Math.floor((clip.begin - view.begin) * scale));
   const right = Math.min(width, Math.ceil((clip.end - view.begin) * scale));
   if (left >= right) return;
-  const { x0, x1, fill, unit } = tile;
+  const { x0, x1, fill, kind, unit } = tile;
   const offset = (tile.begin - view.begin) * scale;
   const step = unit * scale;
   const high = tile.rowBegin[tileRow + 1] as number;
@@ -68,6 +68,7 @@ export function rasterRow(
       continue;
     }
     pixels.fill(colour, base + a, base + b);
-    if (b - a >= EDGE_FROM_PX && from >= left) pixels[base + a] = shading.edges[shade] as number;
+    const begins = ((kind[i] as number) & BEGINS_BEFORE) === 0 && from >= left;
+    if (begins && b - a >= EDGE_FROM_PX) pixels[base + a] = shading.edges[shade] as number;
   }
 }
