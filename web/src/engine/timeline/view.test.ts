@@ -1,0 +1,217 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { TimelineMeta, TimelineTrack } from "../../base/timeline.ts";
+import { AS_RECORDED, arrange, bandsBetween, orderedTracks, SECTION_PX } from "./arrangement.ts";
+import { axisTime, rateText, tickTime } from "./axis.ts";
+import { groupLanes, groupText, levelFor, tilesOver } from "./grid.ts";
+import { linkFrom, linkTexts, type TimelineLink } from "./link.ts";
+import { GroupIndex, psPerPx, rowAt, screenOf, timeAt, wantedTiles, xOf } from "./screen.ts";
+import { panned, revealing, ticks, zoomed } from "./viewport.ts";
+
+const WHOLE = { begin: 0, end: 1e12 };
+
+function track(id: number, lanes: number, name = `track ${id}`): TimelineTrack {
+  const rest = { derived: false, events: 1, begin_ps: 0, end_ps: 1, unit: "" };
+  return {
+    id,
+    section: id < 2 ? 0 : 1,
+    kind: "thread",
+    name,
+    lanes,
+    least: null,
+    most: null,
+    ...rest,
+  };
+}
+
+const TRACKS = [track(0, 1), track(1, 40), track(2, 3, "loader"), track(3, 1)];
+const META: TimelineMeta = {
+  version: 1,
+  fingerprint: "f",
+  begin_ps: 0,
+  end_ps: 1e12,
+  origin_ns: "0",
+  aligned_by: "clock",
+  events: 100,
+  hosts: [{ name: "h", shift_ps: 0 }],
+  categories: ["other"],
+  flow_kinds: [],
+  names: { count: 0, per_page: 1024 },
+  sections: [
+    { id: 0, host: 0, kind: "device", name: "GPU", tracks: [0, 1] },
+    { id: 1, host: 0, kind: "host", name: "CPU", tracks: [2, 3] },
+  ],
+  tracks: TRACKS,
+  steps: [],
+};
+
+test("zooming keeps the time under the pointer", () => {
+  const view = { begin: 2e11, end: 4e11 };
+  const next = zoomed(view, 0.5, 0.25, WHOLE);
+  assert.equal(next.end - next.begin, 1e11);
+  assert.ok(Math.abs(next.begin + 0.25 * 1e11 - 2.5e11) < 1);
+});
+
+test("zooming ends at 100 ps and a little more than the whole", () => {
+  let view = { begin: 4e11, end: 5e11 };
+  for (let i = 0; i < 100; i++) view = zoomed(view, 0.5, 0.5, WHOLE);
+  assert.ok(Math.abs(view.end - view.begin - 100) < 0.01);
+  for (let i = 0; i < 100; i++) view = zoomed(view, 2, 0.5, WHOLE);
+  assert.ok(view.end - view.begin <= 1.1e12 * 1.0001);
+});
+
+test("one cannot get lost beside the trace", () => {
+  const far = panned({ begin: 0, end: 1e11 }, 9e15, WHOLE);
+  assert.ok(far.begin < WHOLE.end);
+});
+
+test("what is in view already does not move it", () => {
+  const view = { begin: 0, end: 1e11 };
+  assert.equal(revealing(view, { begin: 4e10, end: 5e10 }, WHOLE), view);
+  const moved = revealing(view, { begin: 5e11, end: 5.1e11 }, WHOLE);
+  assert.equal(moved.end - moved.begin, 1e11);
+  assert.ok(moved.begin < 5e11 && moved.end > 5.1e11);
+});
+
+test("ticks are round and far enough from each other", () => {
+  const found = ticks({ begin: 0, end: 1e9 }, 1000, 90, 0);
+  assert.deepEqual(found.slice(0, 3), [0, 1e8, 2e8]);
+});
+
+test("times on the axis tell events apart, and ticks say no more than they must", () => {
+  assert.equal(axisTime(1_789_310_712_345), "1.789310712 s");
+  assert.equal(axisTime(123), "123 ps");
+  assert.equal(tickTime(2e12, 5e11), "2.0 s");
+  assert.equal(tickTime(1.7893106e12, 2e5), "1.7893106 s");
+  assert.equal(rateText(1e9), "1.00 kHz");
+});
+
+test("levels are even and within a factor of two of a pixel", () => {
+  for (const perPx of [0.1, 1, 3, 1000, 1e6, 1e9]) {
+    const level = levelFor(perPx);
+    assert.equal(level % 2, 0);
+    if (perPx >= 1) assert.ok(2 ** level <= 2 * perPx && 2 ** level >= perPx / 2, `${perPx}`);
+  }
+});
+
+test("lanes are asked for in groups of 32, deep tracks in parts", () => {
+  const groups = groupLanes(TRACKS);
+  assert.deepEqual(
+    groups.map((group) => groupText(group, TRACKS)),
+    ["0,1:0-31", "1:31-40,2,3"],
+  );
+  const index = new GroupIndex(groups);
+  assert.equal(index.groupOf(1, 30), 0);
+  assert.equal(index.groupOf(1, 31), 1);
+  assert.equal(index.groupOf(9, 0), -1);
+});
+
+test("the tiles of a screen cover it without a gap", () => {
+  const layout = arrange(META, AS_RECORDED);
+  const view = { begin: 123_456_789, end: 987_654_321 };
+  const screen = screenOf(layout, TRACKS, view, 1000, 300, 0);
+  const [first, last] = tilesOver(view, levelFor(psPerPx(screen)));
+  const found = wantedTiles(screen, [0]).map((each) => each.index);
+  assert.deepEqual(
+    found.sort((a, b) => a - b),
+    Array.from({ length: last - first + 1 }, (_, i) => first + i),
+  );
+});
+
+test("sections and tracks stand one below the other; deep ones are cut until asked for", () => {
+  const layout = arrange(META, AS_RECORDED);
+  assert.deepEqual(
+    layout.bands.map((band) => [band.kind, band.id, band.lanes]),
+    [
+      ["section", 0, 0],
+      ["track", 0, 1],
+      ["track", 1, 24],
+      ["section", 1, 0],
+      ["track", 2, 3],
+      ["track", 3, 1],
+    ],
+  );
+  const [, second, third] = layout.bands;
+  assert.equal(second?.top, SECTION_PX);
+  assert.equal(third?.top, SECTION_PX + (second?.height ?? 0));
+  const full = arrange(META, { ...AS_RECORDED, full: new Set([1]) });
+  assert.equal(full.bands[2]?.lanes, 40);
+});
+
+test("hidden, pinned, closed and filtered tracks", () => {
+  const hidden = arrange(META, { ...AS_RECORDED, hidden: new Set([0, 1]) });
+  assert.deepEqual(
+    hidden.bands.map((band) => band.id),
+    [1, 2, 3],
+  );
+  const pinned = arrange(META, { ...AS_RECORDED, pinned: [2] });
+  assert.deepEqual(
+    pinned.pinned.map((band) => band.id),
+    [2],
+  );
+  assert.ok(!pinned.bands.some((band) => band.kind === "track" && band.id === 2));
+  const filtered = arrange(META, { ...AS_RECORDED, filter: "LOAD" });
+  assert.deepEqual(
+    filtered.bands.map((band) => [band.kind, band.id]),
+    [
+      ["section", 1],
+      ["track", 2],
+    ],
+  );
+  const closed = arrange(META, { ...AS_RECORDED, closedSections: new Set([0]) });
+  assert.equal(closed.bands.filter((band) => band.kind === "track").length, 2);
+});
+
+test("tracks are moved one before another", () => {
+  const moved = { ...AS_RECORDED, moves: [[3, 2]] as const };
+  assert.deepEqual(orderedTracks([2, 3], moved), [3, 2]);
+});
+
+test("points and times are each other's inverse, and rows are found under them", () => {
+  const layout = arrange(META, { ...AS_RECORDED, pinned: [3] });
+  const screen = screenOf(layout, TRACKS, { begin: 100, end: 1100 }, 500, 400, 30);
+  assert.equal(timeAt(screen, xOf(screen, 600)), 600);
+  assert.equal(rowAt(screen, 3)?.track, 3);
+  assert.equal(rowAt(screen, screen.pinnedHeight + 1)?.pinned, false);
+  assert.equal(rowAt(screen, 5000), null);
+});
+
+test("the bands on the screen are found by halving", () => {
+  const { bands } = arrange(META, AS_RECORDED);
+  const last = bands[bands.length - 1];
+  const seen = bandsBetween(bands, (last?.top ?? 0) + 1, 9999);
+  assert.deepEqual(seen, [last]);
+});
+
+test("a view survives its address", () => {
+  const link: TimelineLink = {
+    view: { begin: 5, end: 500 },
+    scroll: 12,
+    event: 42,
+    range: { begin: 10, end: 20 },
+    rangeTracks: [1, 2],
+    marks: [7, 9],
+    sought: { text: "a&b=c", regex: true, stat: "hlo" },
+    colours: "step",
+    hand: "timing",
+    arrows: true,
+    arranged: {
+      pinned: [3],
+      hidden: new Set([0]),
+      closed: new Set([1]),
+      full: new Set([1]),
+      closedSections: new Set([1]),
+      moves: [[3, 2]],
+      heights: new Map([[2, 30]]),
+      filter: "x",
+    },
+  };
+  assert.deepEqual(linkFrom(linkTexts(link), META), link);
+});
+
+test("an address that means nothing shows the whole trace", () => {
+  const texts = { view: "5~1", event: "1000", range: "x", pin: "99,-1,a", hand: "fist" };
+  const link = linkFrom(texts, META);
+  assert.deepEqual(linkTexts(link), {});
+  assert.equal(link.event, null);
+});
