@@ -53,6 +53,13 @@ export interface Range {
 
 export type Panel = "event" | "range" | "search" | "none";
 
+/** What an address tells to look at: one thing, the most particular. */
+function panelOf(link: TimelineLink): Panel {
+  if (link.event !== null) return "event";
+  if (link.sought.text) return "search";
+  return link.range ? "range" : "none";
+}
+
 export class TimelineState {
   readonly whole: Span;
   readonly view;
@@ -106,9 +113,7 @@ export class TimelineState {
       const scroll = this.scroll.value;
       return screenOf(this.layout.value, meta.tracks, this.view.value, width, height, scroll);
     });
-    if (link.range) this.panel.value = "range";
-    if (link.sought.text) this.panel.value = "search";
-    if (link.event !== null) this.panel.value = "event";
+    this.panel.value = panelOf(link);
   }
 
   private fitted(view: Span | null): Span {
@@ -149,6 +154,7 @@ export class TimelineState {
       this.event.value = link.event;
       this.sought.value = link.sought;
       this.allArrows.value = link.arrows;
+      this.panel.value = panelOf(link);
     });
   }
 
