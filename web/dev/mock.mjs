@@ -32,6 +32,7 @@ const SESSION = {
   runs: RUNS,
   default_run: "gpu",
   capture_allowed: false,
+  notes: ["Folders deeper than 12 levels were not searched."],
   files: [
     {
       path: "plugins/profile/a/worker-0.xplane.pb",
