@@ -103,7 +103,12 @@ function TrackName({ state, band, top }: NameProps) {
         <span class="tl-fold" />
       )}
       <span class={`tl-text ${track.derived ? "derived" : ""}`}>{name}</span>
-      <TrackMenu state={state} id={band.id} name={name} />
+      <TrackMenu
+        state={state}
+        id={band.id}
+        name={name}
+        up={top > state.size.value.height / 2 && !arranged.value.pinned.includes(band.id)}
+      />
       {left > 0 && band.height > 2 * LANE_PX && (
         <button
           type="button"
@@ -129,7 +134,15 @@ function moveBy(state: TimelineState, id: number, by: 1 | -1): void {
   state.change({ moves: [...state.arranged.value.moves, move] });
 }
 
-function TrackMenu({ state, id, name }: { state: TimelineState; id: number; name: string }) {
+interface TrackMenuProps {
+  readonly state: TimelineState;
+  readonly id: number;
+  readonly name: string;
+  /** Whether there is more room above than below. */
+  readonly up: boolean;
+}
+
+function TrackMenu({ state, id, name, up }: TrackMenuProps) {
   const arranged = state.arranged.value;
   const track = state.meta.tracks[id];
   const pinned = arranged.pinned.includes(id);
@@ -155,7 +168,11 @@ function TrackMenu({ state, id, name }: { state: TimelineState; id: number; name
       pinned: arranged.pinned.filter((each) => each !== id),
     });
   return (
-    <Popover label={<span aria-hidden="true">⋮</span>} name={`Track ${name}`} class="tl-menu">
+    <Popover
+      label={<span aria-hidden="true">⋮</span>}
+      name={`Track ${name}`}
+      class={`tl-menu ${up ? "up" : ""}`}
+    >
       {(close) => (
         <div class="menu">
           {item(pinned ? "Unpin" : "Pin to the top", pin, close)}

@@ -1,8 +1,8 @@
 /** State, tiles, names and painter of one timeline, wired together. */
 
 import { effect, signal, untracked } from "@preact/signals";
-import type { TimelineScope } from "../api/timeline.ts";
-import type { TimelineMeta } from "../base/timeline.ts";
+import { getDensity, type TimelineScope } from "../api/timeline.ts";
+import type { Density, TimelineMeta } from "../base/timeline.ts";
 import { groupLanes } from "../engine/timeline/grid.ts";
 import { hitPlace } from "../engine/timeline/hit.ts";
 import type { TimelineLink } from "../engine/timeline/link.ts";
@@ -11,12 +11,15 @@ import { TileStore } from "../engine/timeline/tile_store.ts";
 import { TileLoader } from "./loader.ts";
 import { NameStore } from "./names.ts";
 import { counterAt } from "./paint_counter.ts";
+import { paintClosed, paintGround } from "./paint_ground.ts";
 import type { Overlay } from "./paint_overlay.ts";
 import { Painter } from "./painter.ts";
 import { Colouring, type Palette } from "./palette.ts";
 import { TimelineState } from "./state.ts";
 
 const SETTLED_MS = 250;
+const DENSITY_COLUMNS = 600;
+const DENSITY_RETRY_MS = 4000;
 
 export class TimelineMachine {
   readonly state: TimelineState;
@@ -25,6 +28,9 @@ export class TimelineMachine {
   readonly painter: Painter;
   /** Grows when something arrived that changes the picture. */
   private readonly arrivals = signal(0);
+  /** How busy each section is over the whole trace, once it is known. */
+  readonly density = signal<Density | null>(null);
+  private painted = false;
   private readonly control = new AbortController();
   private readonly stops: (() => void)[] = [];
   private readonly index: GroupIndex;
@@ -42,7 +48,8 @@ export class TimelineMachine {
     this.state = new TimelineState(meta, scope, link);
     this.loader = new TileLoader(scope, meta, this.index.groups, store, arrived);
     this.names = new NameStore(scope, meta, this.control.signal, arrived);
-    this.painter = new Painter(store, this.index, new Colouring(meta), this.names);
+    const units = meta.tracks.map((track) => track.unit);
+    this.painter = new Painter(store, this.index, new Colouring(meta), this.names, units);
   }
 
   /** Begins to ask the server for what the state needs; returns what ends it. */
@@ -69,7 +76,20 @@ export class TimelineMachine {
       }),
       this.followArrows(),
     );
+    void this.loadDensity();
     return () => this.stop();
+  }
+
+  private async loadDensity(): Promise<void> {
+    const { signal } = this.control;
+    while (!signal.aborted && this.density.value === null) {
+      try {
+        this.density.value = await getDensity(this.scope, DENSITY_COLUMNS, signal);
+      } catch {
+        // Tiles tell what is wrong; the overview only has to come back.
+        await new Promise((resolve) => window.setTimeout(resolve, DENSITY_RETRY_MS));
+      }
+    }
   }
 
   private followArrows(): () => void {
@@ -97,6 +117,7 @@ export class TimelineMachine {
       state.colours,
       state.pointer,
       state.drawing,
+      this.density,
       state.range,
       state.marks,
       state.details,
@@ -112,7 +133,16 @@ export class TimelineMachine {
   paint(context: CanvasRenderingContext2D, dpr: number, palette: Palette): void {
     const { state } = this;
     const screen = state.screen.peek();
-    this.painter.paint(context, screen, dpr, palette, state.colours.peek(), state.whole.begin);
+    const colours = state.colours.peek();
+    const density = this.density.peek();
+    const closed = state.arranged.peek().closedSections;
+    paintGround(context, screen, dpr, state.whole.begin, palette);
+    if (density) paintClosed(context, screen, closed, density, palette);
+    const { exact } = this.painter.paint(context, screen, dpr, palette, colours);
+    if (exact && !this.painted) {
+      this.painted = true;
+      performance.mark("timeline-painted");
+    }
   }
 
   /** Looks up what is under the pointer in what was just painted. */

@@ -1,23 +1,20 @@
 /** The whole trace in little: how busy each section is, where hits are, and what is in view. */
 
-import { useEffect, useRef, useState } from "preact/hooks";
-import { getDensity } from "../api/timeline.ts";
+import { useEffect, useRef } from "preact/hooks";
 import { duration } from "../base/format.ts";
 import type { Density } from "../base/timeline.ts";
 import { clampSpan, panned, zoomed } from "../engine/timeline/viewport.ts";
 import type { TimelineMachine } from "./machine.ts";
 import { readPalette } from "./palette.ts";
 
-const COLUMNS = 600;
 const MAP_PX = 44;
 const EDGE_PX = 6;
-const RETRY_MS = 4000;
 const NARROWEST_PX = 2;
 
 export function Minimap({ machine }: { machine: TimelineMachine }) {
   const { state } = machine;
   const canvas = useRef<HTMLCanvasElement>(null);
-  const density = useDensity(machine);
+  const density = machine.density.value;
   const { width } = state.size.value;
   const found = state.found.value.value;
   useEffect(() => {
@@ -52,27 +49,6 @@ export function Minimap({ machine }: { machine: TimelineMachine }) {
       </div>
     </div>
   );
-}
-
-function useDensity({ scope, meta }: TimelineMachine): Density | null {
-  const [density, setDensity] = useState<Density | null>(null);
-  useEffect(() => {
-    const control = new AbortController();
-    let timer = 0;
-    const load = () =>
-      getDensity(scope, COLUMNS, control.signal)
-        .then(setDensity)
-        .catch(() => {
-          // Tiles tell what is wrong; the overview only has to come back.
-          if (!control.signal.aborted) timer = window.setTimeout(load, RETRY_MS);
-        });
-    void load();
-    return () => {
-      control.abort();
-      window.clearTimeout(timer);
-    };
-  }, [scope, meta]);
-  return density;
 }
 
 function draw(

@@ -1,8 +1,10 @@
 /** A counter: its value as steps, with the band between least and most of each bucket. */
 
+import { bytes, significant } from "../base/format.ts";
 import { type Row, type Screen, xOf } from "../engine/timeline/screen.ts";
 import type { Counters, Tile } from "../engine/timeline/tile.ts";
 import type { Drawn } from "../engine/timeline/tile_store.ts";
+import { LABEL_FONT } from "./paint_labels.ts";
 import type { Palette } from "./palette.ts";
 
 export interface CounterScale {
@@ -39,7 +41,7 @@ export function paintCounter(
   height: number,
   drawn: readonly Drawn[],
   palette: Palette,
-): void {
+): CounterScale {
   const scale = counterScale(drawn, row.track);
   const top = (value: number) =>
     y + height - ((value - scale.least) / (scale.most - scale.least)) * (height - 1);
@@ -51,20 +53,42 @@ export function paintCounter(
     const left = Math.max(0, xOf(screen, clip.begin));
     const right = Math.min(screen.width, xOf(screen, clip.end));
     for (let i = points[0]; i < points[1]; i++) {
-      const from = Math.max(left, timeX(screen, tile, i));
-      const to = Math.min(right, i + 1 < points[1] ? timeX(screen, tile, i + 1) : right);
-      if (to <= left || from >= right) continue;
+      // Whole pixels: between fractions the translucent parts would show seams.
+      const from = Math.round(Math.max(left, timeX(screen, tile, i)));
+      const to = Math.round(
+        Math.min(right, i + 1 < points[1] ? timeX(screen, tile, i + 1) : right),
+      );
+      if (to < left || from >= right) continue;
       const last = top(tile.counters.last[i] as number);
       const least = top(tile.counters.least[i] as number);
       const most = top(tile.counters.most[i] as number);
       const width = Math.max(to - from, 1);
       context.globalAlpha = 0.3;
-      context.fillRect(from, Math.min(last, zero), width, Math.abs(zero - last));
+      context.fillRect(from, Math.min(last, zero), to - from, Math.abs(zero - last));
       context.globalAlpha = 1;
       context.fillRect(from, last - 0.5, width, 1.5);
       if (least - most > 1) context.fillRect(from, most, Math.min(width, 1.5), least - most);
     }
   }
+  return scale;
+}
+
+const LABEL_FROM_PX = 24;
+
+/** What the top of the row stands for. */
+export function paintScale(
+  context: CanvasRenderingContext2D,
+  most: number,
+  unit: string,
+  y: number,
+  height: number,
+  palette: Palette,
+): void {
+  if (height < LABEL_FROM_PX) return;
+  context.font = LABEL_FONT;
+  context.textBaseline = "top";
+  context.fillStyle = palette.theme.fg;
+  context.fillText(unit === "bytes" ? bytes(most) : `${significant(most)} ${unit}`, 4, y + 1);
 }
 
 function timeX(screen: Screen, tile: Tile, point: number): number {

@@ -1,5 +1,6 @@
 /** What lies under the slices: the grid of round times, headings of sections, edges of tracks. */
 
+import type { Density } from "../base/timeline.ts";
 import type { Band } from "../engine/timeline/arrangement.ts";
 import { type Screen, xOf } from "../engine/timeline/screen.ts";
 import { ticks } from "../engine/timeline/viewport.ts";
@@ -11,10 +12,14 @@ export const TICKS_APART_PX = 90;
 export function paintGround(
   context: CanvasRenderingContext2D,
   screen: Screen,
+  dpr: number,
   origin: number,
   palette: Palette,
 ): void {
   const { theme } = palette;
+  context.setTransform(dpr, 0, 0, dpr, 0, 0);
+  context.fillStyle = theme.bg;
+  context.fillRect(0, 0, screen.width, screen.height);
   context.fillStyle = theme.line;
   for (const time of ticks(screen.view, screen.width, TICKS_APART_PX, origin)) {
     context.fillRect(Math.round(xOf(screen, time)), 0, 1, screen.height);
@@ -45,4 +50,30 @@ export function paintGround(
 
 function paintEdge(context: CanvasRenderingContext2D, screen: Screen, band: Band, y: number): void {
   context.fillRect(0, Math.round(y + band.height) - 1, screen.width, 1);
+}
+
+/** How busy the tracks of closed sections are, on their headings. */
+export function paintClosed(
+  context: CanvasRenderingContext2D,
+  screen: Screen,
+  closed: ReadonlySet<number>,
+  density: Density,
+  palette: Palette,
+): void {
+  context.fillStyle = palette.counter;
+  for (const band of screen.bands) {
+    if (band.kind !== "section" || !closed.has(band.id)) continue;
+    const found = density.sections.find((each) => each.section === band.id);
+    const y = screen.pinnedHeight + band.top - screen.scroll + 4;
+    if (!found || found.tracks === 0 || y < screen.pinnedHeight) continue;
+    found.active.forEach((active, column) => {
+      if (active <= 0) return;
+      const left = xOf(screen, density.begin_ps + column * density.column_ps);
+      const right = xOf(screen, density.begin_ps + (column + 1) * density.column_ps);
+      if (right < 0 || left > screen.width) return;
+      context.globalAlpha = 0.25 + 0.75 * Math.min(1, active / found.tracks);
+      context.fillRect(left, y, Math.max(1, right - left), band.height - 7);
+    });
+  }
+  context.globalAlpha = 1;
 }

@@ -17,7 +17,8 @@ const PADDING_PX = 3;
 // Text is the slowest thing on a canvas.
 const MOST_LABELS = 500;
 const KNOWN_WIDTHS = 20_000;
-const FONT = "11px system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif";
+export const LABEL_FONT =
+  "11px system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif";
 
 /** An event on the screen; one that crosses tiles is met once per tile. */
 interface Piece {
@@ -37,7 +38,7 @@ export class LabelPainter {
 
   begin(context: CanvasRenderingContext2D): void {
     this.left = MOST_LABELS;
-    context.font = FONT;
+    context.font = LABEL_FONT;
     context.textBaseline = "middle";
     context.textAlign = "left";
     if (this.widths.size > KNOWN_WIDTHS) this.widths.clear();
@@ -53,7 +54,7 @@ export class LabelPainter {
     palette: Palette,
     coloursOf: (tile: Tile) => Uint8Array,
   ): void {
-    context.font = FONT;
+    context.font = LABEL_FONT;
     context.textBaseline = "middle";
     for (const piece of pieces(screen, row, drawn, coloursOf)) {
       if (this.left === 0) return;

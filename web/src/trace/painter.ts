@@ -15,8 +15,7 @@ import {
 import { rowKey } from "../engine/timeline/tile.ts";
 import type { Drawn, TileStore } from "../engine/timeline/tile_store.ts";
 import type { NameStore } from "./names.ts";
-import { paintCounter } from "./paint_counter.ts";
-import { paintGround } from "./paint_ground.ts";
+import { paintCounter, paintScale } from "./paint_counter.ts";
 import { LabelPainter } from "./paint_labels.ts";
 import type { Colouring, Palette } from "./palette.ts";
 
@@ -49,27 +48,24 @@ export class Painter {
     private readonly index: GroupIndex,
     private readonly colouring: Colouring,
     names: NameStore,
+    /** Unit of each track's counter. */
+    private readonly units: readonly string[],
   ) {
     this.labels = new LabelPainter(names);
   }
 
-  /** Draws the tracks; the overlay is the caller's. */
+  /** Draws the tracks on the ground that is there; what lies over them is the caller's. */
   paint(
     context: CanvasRenderingContext2D,
     screen: Screen,
     dpr: number,
     palette: Palette,
     mode: ColourMode,
-    origin: number,
   ): Painted {
     const groups = this.index.byGroup(screen.rows);
     const wanted = wantedTiles(screen, groups.keys());
     this.last = this.collect(groups, wanted);
     this.lastScreen = screen;
-    context.setTransform(dpr, 0, 0, dpr, 0, 0);
-    context.fillStyle = palette.theme.bg;
-    context.fillRect(0, 0, screen.width, screen.height);
-    paintGround(context, screen, origin, palette);
     this.paintStrips(context, screen, dpr, palette, mode);
     this.paintCounters(context, screen, palette);
     this.paintLabels(context, screen, palette, mode);
@@ -148,9 +144,9 @@ export class Painter {
   private paintCounters(context: CanvasRenderingContext2D, screen: Screen, palette: Palette): void {
     clipped(context, screen, (place, y, height) => {
       const row = screen.rows[place] as Row;
-      if (row.counter) {
-        paintCounter(context, screen, row, y, height, this.drawnFor(row), palette);
-      }
+      if (!row.counter) return;
+      const { most } = paintCounter(context, screen, row, y, height, this.drawnFor(row), palette);
+      paintScale(context, most, this.units[row.track] ?? "", y, height, palette);
     });
   }
 

@@ -26,6 +26,11 @@ const CATEGORY_TOKENS: Readonly<Record<string, string>> = {
   source: "--tone-8",
 };
 
+/** Token of a category's colour. */
+export function categoryToken(name: string): string {
+  return CATEGORY_TOKENS[name] ?? "--tone-other";
+}
+
 type Rgb = readonly [number, number, number];
 
 export interface Palette {
@@ -95,7 +100,7 @@ function shadingOf(colours: readonly Rgb[], background: Rgb): Shading {
 export function readPalette(host: HTMLElement, meta: TimelineMeta): Palette {
   const read = resolver(host);
   const names = Array.from({ length: NAME_COLOURS }, (_, i) => read(`--slice-${i + 1}`));
-  const categories = meta.categories.map((name) => read(CATEGORY_TOKENS[name] ?? "--tone-other"));
+  const categories = meta.categories.map((name) => read(categoryToken(name)));
   const colours = [...names, ...categories];
   const background = read("--bg");
   return {

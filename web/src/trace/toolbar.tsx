@@ -1,12 +1,12 @@
 /** The row of controls above the timeline. */
 
 import { recordingUrl } from "../api/timeline.ts";
-import { count } from "../base/format.ts";
 import { visible } from "../base/text.ts";
 import { COLOUR_MODES, HANDS } from "../engine/timeline/link.ts";
 import { zoomed } from "../engine/timeline/viewport.ts";
 import { Popover } from "../widgets/popover.tsx";
 import type { TimelineMachine } from "./machine.ts";
+import { categoryToken } from "./palette.ts";
 import { SearchBox } from "./search_box.tsx";
 import type { TimelineState } from "./state.ts";
 
@@ -144,6 +144,16 @@ function ViewMenu({ state }: { state: TimelineState }) {
               </label>
             ))}
           </fieldset>
+          {state.colours.value === "category" && (
+            <ul class="tl-legend">
+              {state.meta.categories.map((name) => (
+                <li key={name}>
+                  <span class="tl-swatch" style={{ background: `var(${categoryToken(name)})` }} />
+                  {name}
+                </li>
+              ))}
+            </ul>
+          )}
           <label class="check">
             <input
               type="checkbox"
@@ -162,7 +172,7 @@ function ViewMenu({ state }: { state: TimelineState }) {
               state.marks.value = [];
             }}
           >
-            Remove {count(state.marks.value.length)} marks
+            Remove the marks
           </button>
         </div>
       )}
