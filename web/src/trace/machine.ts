@@ -180,7 +180,8 @@ export class TimelineMachine {
       drawing: state.drawing.peek(),
       marks: state.marks.peek(),
       cursor: hover ? hover.time : null,
-      arrows: [...(state.viewFlows.peek()?.arrows ?? []), ...state.flows.peek()],
+      arrows: state.flows.peek(),
+      quietArrows: state.viewFlows.peek()?.arrows ?? [],
     };
   }
 }

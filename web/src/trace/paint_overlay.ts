@@ -14,7 +14,10 @@ export interface Overlay {
   readonly drawing: Span | null;
   readonly marks: readonly number[];
   readonly cursor: number | null;
+  /** Arrows around the selected event. */
   readonly arrows: readonly FlowArrow[];
+  /** All other arrows in view, drawn more quietly. */
+  readonly quietArrows: readonly FlowArrow[];
 }
 
 /** The row's top and height on the screen; null when the lane is not on it. */
@@ -51,7 +54,8 @@ export function paintOverlay(
   if (drawing) paintSpan(context, screen, drawing, null, palette.mark);
   for (const hit of overlay.hits) outline(context, screen, hit, palette.found, 2);
   if (overlay.hovered) outline(context, screen, overlay.hovered, palette.theme.fg, 1);
-  for (const arrow of overlay.arrows) paintArrow(context, screen, arrow, palette);
+  paintArrows(context, screen, overlay.quietArrows, palette, { thick: 1, opacity: 0.35 });
+  paintArrows(context, screen, overlay.arrows, palette, { thick: 1.75, opacity: 1 });
   if (overlay.selected) outline(context, screen, overlay.selected, palette.theme.fg, 2.5);
   context.fillStyle = palette.mark;
   for (const mark of overlay.marks) {
@@ -100,19 +104,31 @@ function endOf(screen: Screen, place: Place, time: number): { x: number; y: numb
 const HEAD_PX = 5;
 const STUB_PX = 6;
 
-function paintArrow(
+interface ArrowStyle {
+  readonly thick: number;
+  readonly opacity: number;
+}
+
+function paintArrows(
   context: CanvasRenderingContext2D,
   screen: Screen,
-  arrow: FlowArrow,
+  arrows: readonly FlowArrow[],
   palette: Palette,
+  { thick, opacity }: ArrowStyle,
 ): void {
+  context.strokeStyle = palette.flow;
+  context.fillStyle = palette.flow;
+  context.lineWidth = thick;
+  context.globalAlpha = opacity;
+  for (const arrow of arrows) paintArrow(context, screen, arrow);
+  context.globalAlpha = 1;
+}
+
+function paintArrow(context: CanvasRenderingContext2D, screen: Screen, arrow: FlowArrow): void {
   const from = endOf(screen, arrow.from, arrow.from.begin_ps);
   const to = endOf(screen, arrow.to, arrow.to.begin_ps);
   if (Math.max(from.x, to.x) < 0 || Math.min(from.x, to.x) > screen.width) return;
   const bend = Math.min(60, Math.max(12, Math.abs(to.x - from.x) / 2));
-  context.strokeStyle = palette.flow;
-  context.fillStyle = palette.flow;
-  context.lineWidth = 1.5;
   context.setLineDash(from.on && to.on ? [] : [4, 3]);
   context.beginPath();
   context.moveTo(from.x, from.y);
