@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 from stepscope.surfaces.http import Server, Settings
 from tests.e2e.browser.conftest import Opener
 from tests.e2e.browser.timeline_stage import BACKGROUND, KERNEL, Stage, open_stage
+from tests.profiles import Event, host, line, space
 
 ROOT = Path(__file__).resolve().parents[3]
 AXE = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
@@ -283,6 +284,28 @@ def test_a_server_that_goes_away_is_said(
     page.mouse.move(700, 400)
     page.keyboard.press("w", delay=400)
     expect(page.locator(".tl-trouble")).to_contain_text("does not answer")
+
+
+def test_two_thousand_depths_and_a_name_of_100_kb_are_drawn(page: Page, tmp_path: Path) -> None:
+    deep = [Event(f"f{depth}", depth * 0.01, 1000 - depth * 0.02) for depth in range(2000)]
+    long = Event("n" * 100_000, 10, 5)
+    file = tmp_path / "deep.xplane.pb"
+    file.write_bytes(space(host(line("deep", *deep), line("long", long, id=-5))))
+    with Server(str(file), Settings(port=0)) as brief:
+        page.goto(brief.url)
+        page.goto(f"http://127.0.0.1:{brief.port}/#/trace_viewer")
+        stage = Stage(page, f"http://127.0.0.1:{brief.port}/")
+        stage.settle()
+        page.get_by_role("button", name="1,976 more lanes").click()
+        page.evaluate("() => { document.querySelector('.tl-scroller').scrollTop = 1500 * 17 }")
+        page.wait_for_timeout(300)
+        stage.settle()
+        box = stage.box
+        x, y = box["x"] + box["width"] / 2, box["y"] + 200
+        assert stage.pixel(x, y) != BACKGROUND
+        page.mouse.move(x, y)
+        expect(page.locator(".tl-card")).to_contain_text(re.compile(r"^f15\d\d"))
+        expect(page.locator(".tl-track .tl-text").first).to_be_in_viewport()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

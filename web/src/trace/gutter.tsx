@@ -43,6 +43,8 @@ export function Gutter({ machine }: { machine: TimelineMachine }) {
   );
 }
 
+const NAME_PX = 20;
+
 interface NameProps {
   readonly state: TimelineState;
   readonly band: Band;
@@ -83,7 +85,12 @@ function TrackName({ state, band, top }: NameProps) {
   return (
     <div
       class="tl-track"
-      style={{ top: `${top}px`, height: `${band.height}px` }}
+      style={{
+        top: `${top}px`,
+        height: `${band.height}px`,
+        // The name of a tall track stays in sight while the track is.
+        paddingTop: `${Math.max(0, Math.min(-top, band.height - NAME_PX))}px`,
+      }}
       title={`${name}${track.derived ? ", derived from the recorded events" : ""}`}
     >
       {deep ? (

@@ -76,8 +76,9 @@ function draw(
       const starts = (section.starts[column] ?? 0) > 0;
       if (active <= 0 && !starts) return;
       context.globalAlpha = 0.25 + 0.75 * (active / most);
-      const x = (column / section.active.length) * width;
-      const px = Math.max(1, width / section.active.length);
+      // Whole pixels: between fractions the translucent columns would show seams.
+      const x = Math.round((column / section.active.length) * width);
+      const px = Math.max(1, Math.round(((column + 1) / section.active.length) * width) - x);
       context.fillRect(x, 2 + place * each, px, Math.max(1, each - 1));
     });
   });

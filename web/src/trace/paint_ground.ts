@@ -68,8 +68,8 @@ export function paintClosed(
     if (!found || found.tracks === 0 || y < screen.pinnedHeight) continue;
     found.active.forEach((active, column) => {
       if (active <= 0) return;
-      const left = xOf(screen, density.begin_ps + column * density.column_ps);
-      const right = xOf(screen, density.begin_ps + (column + 1) * density.column_ps);
+      const left = Math.round(xOf(screen, density.begin_ps + column * density.column_ps));
+      const right = Math.round(xOf(screen, density.begin_ps + (column + 1) * density.column_ps));
       if (right < 0 || left > screen.width) return;
       context.globalAlpha = 0.25 + 0.75 * Math.min(1, active / found.tracks);
       context.fillRect(left, y, Math.max(1, right - left), band.height - 7);
