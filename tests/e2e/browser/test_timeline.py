@@ -178,6 +178,25 @@ def test_a_click_selects_and_tells_parent_children_and_the_launch(stage: Stage) 
     assert begin < chosen["begin_ps"] and end > chosen["end_ps"]
 
 
+def test_the_panel_does_not_cover_the_event_it_tells_of(stage: Stage) -> None:
+    heights = ",".join(f"{track['id']}-60" for track in stage.ask("meta")["tracks"])
+    place = stage.place("IteratorGetNext", 3)
+    stage.open(view=f"{place['begin_ps']}~{place['end_ps']}", heights=heights)
+    row = stage.page.locator('.tl-track[title^="tf_exec"]')
+    before = row.bounding_box()
+    assert before is not None
+    y = before["y"] + 2 + place["lane"] * 60 + 30
+    stage.page.mouse.click(stage.box["x"] + 300, y)
+    expect(stage.page.locator(".tl-event h2")).to_have_text("IteratorGetNext")
+    stage.page.wait_for_timeout(300)
+    after = row.bounding_box()
+    assert after is not None
+    box = stage.box
+    top = after["y"] + place["lane"] * 60
+    assert box["y"] <= top and top + 60 <= box["y"] + box["height"]
+    assert before["y"] + place["lane"] * 60 + 60 > box["y"] + box["height"], "it had to move"
+
+
 def test_double_click_zooms_to_the_event(stage: Stage) -> None:
     kernel = stage.place(KERNEL, 5)
     stage.around(kernel, 40)

@@ -74,6 +74,7 @@ export class TimelineMachine {
         void state.sought.value;
         untracked(() => void state.search());
       }),
+      this.keepInSight(),
       this.followArrows(),
     );
     void this.loadDensity();
@@ -90,6 +91,17 @@ export class TimelineMachine {
         await new Promise((resolve) => window.setTimeout(resolve, DENSITY_RETRY_MS));
       }
     }
+  }
+
+  /** The panel that tells of an event must not cover it. */
+  private keepInSight(): () => void {
+    const { state } = this;
+    return effect(() => {
+      const details = state.details.value.value;
+      const { height } = state.size.value;
+      if (!details || height === 0 || state.event.peek() !== details.event) return;
+      untracked(() => state.scrollTo(details.track, details.lane));
+    });
   }
 
   private followArrows(): () => void {

@@ -43,6 +43,9 @@ export interface Asked<T> {
   readonly problem: string;
 }
 
+/** What is left above or below a lane that was scrolled to. */
+const AIR_PX = 40;
+
 const NOT_ASKED = { value: null, waiting: false, problem: "" } as const;
 
 export interface Range {
@@ -229,14 +232,19 @@ export class TimelineState {
     if (lane >= (band()?.lanes ?? Number.POSITIVE_INFINITY)) {
       this.change({ full: new Set([...this.arranged.value.full, track]) });
     }
-    const shown = band();
-    if (!shown) return;
-    const top = shown.top + lane * shown.lanePx;
-    const room = this.size.value.height - this.layout.value.pinnedHeight;
-    if (top < this.scroll.value) this.scroll.value = Math.max(0, top - 40);
-    else if (top + shown.lanePx > this.scroll.value + room) {
-      this.scroll.value = top + shown.lanePx - room + 40;
-    }
+    this.scrollTo(track, lane);
+  }
+
+  /** Scrolls as little as needed for a lane to be seen, if it is among those that scroll. */
+  scrollTo(track: number, lane: number): void {
+    const { bands, pinnedHeight } = this.layout.value;
+    const band = bands.find((each) => each.kind === "track" && each.id === track);
+    if (!band) return;
+    const top = band.top + Math.min(lane, band.lanes - 1) * band.lanePx;
+    const room = this.size.value.height - pinnedHeight;
+    const bottom = top + band.lanePx;
+    if (top < this.scroll.value) this.scroll.value = Math.max(0, top - AIR_PX);
+    else if (bottom > this.scroll.value + room) this.scroll.value = bottom - room + AIR_PX;
   }
 
   /** Asks, giving up the last question of the same kind. */
