@@ -30,15 +30,7 @@ export function SearchBox({ state }: { state: TimelineState }) {
       void state.step(event.shiftKey ? -1 : 1);
     }
   };
-  const found = state.found.value;
-  const said = found.problem
-    ? "Not possible"
-    : found.value
-      ? plural(found.value.count, "hit")
-      : found.waiting
-        ? "…"
-        : "";
-  const none = !found.value || found.value.count === 0;
+  const said = countText(state);
   return (
     <search class="tl-search">
       <input
@@ -55,28 +47,43 @@ export function SearchBox({ state }: { state: TimelineState }) {
       <span class={`tl-count ${said ? "" : "none"}`} role="status">
         {said}
       </span>
-      <button
-        type="button"
-        class="button"
-        aria-label="Previous hit"
-        title="Previous hit (Shift N)"
-        disabled={none}
-        onClick={() => void state.step(-1)}
-      >
-        ‹
-      </button>
-      <button
-        type="button"
-        class="button"
-        aria-label="Next hit"
-        title="Next hit (N)"
-        disabled={none}
-        onClick={() => void state.step(1)}
-      >
-        ›
-      </button>
+      <StepButtons state={state} />
       <HowMenu state={state} />
     </search>
+  );
+}
+
+/** How many events match, or why that is not known. */
+function countText(state: TimelineState): string {
+  const { value, waiting, problem } = state.found.value;
+  if (problem) return "Not possible";
+  if (value) return plural(value.count, "hit");
+  return waiting ? "…" : "";
+}
+
+const DIRECTIONS = [
+  [-1, "Previous hit", "Previous hit (Shift N)", "‹"],
+  [1, "Next hit", "Next hit (N)", "›"],
+] as const;
+
+function StepButtons({ state }: { state: TimelineState }) {
+  const none = !state.found.value.value?.count;
+  return (
+    <>
+      {DIRECTIONS.map(([direction, name, title, sign]) => (
+        <button
+          key={name}
+          type="button"
+          class="button"
+          aria-label={name}
+          title={title}
+          disabled={none}
+          onClick={() => void state.step(direction)}
+        >
+          {sign}
+        </button>
+      ))}
+    </>
   );
 }
 

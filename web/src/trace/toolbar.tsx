@@ -26,23 +26,7 @@ export function Toolbar({ machine, title, onHelp }: ToolbarProps) {
   return (
     <div class="tl-toolbar" role="toolbar" aria-label="Timeline">
       <h1>{title}</h1>
-      <fieldset class="tl-hands">
-        <legend class="off-screen">What dragging does</legend>
-        {HANDS.map((hand, place) => (
-          <button
-            key={hand}
-            type="button"
-            class="button"
-            aria-pressed={state.hand.value === hand}
-            title={`${HAND_NAMES[hand]} (key ${place + 1})`}
-            onClick={() => {
-              state.hand.value = hand;
-            }}
-          >
-            {HAND_NAMES[hand]}
-          </button>
-        ))}
-      </fieldset>
+      <Hands state={state} />
       <button
         type="button"
         class="button"
@@ -81,6 +65,28 @@ export function Toolbar({ machine, title, onHelp }: ToolbarProps) {
         </button>
       </div>
     </div>
+  );
+}
+
+function Hands({ state }: { state: TimelineState }) {
+  return (
+    <fieldset class="tl-hands">
+      <legend class="off-screen">What dragging does</legend>
+      {HANDS.map((hand, place) => (
+        <button
+          key={hand}
+          type="button"
+          class="button"
+          aria-pressed={state.hand.value === hand}
+          title={`${HAND_NAMES[hand]} (key ${place + 1})`}
+          onClick={() => {
+            state.hand.value = hand;
+          }}
+        >
+          {HAND_NAMES[hand]}
+        </button>
+      ))}
+    </fieldset>
   );
 }
 
