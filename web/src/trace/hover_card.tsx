@@ -47,8 +47,9 @@ export function HoverCard({ machine }: { machine: TimelineMachine }) {
         </>
       ) : (
         <span>
-          {hit.cut ? "more than " : ""}
-          {duration(length, "ps")} at {axisTime(hit.span.begin - origin)}
+          {hit.cut
+            ? `more than ${duration(length, "ps")}; select it for its times`
+            : `${duration(length, "ps")} at ${axisTime(hit.span.begin - origin)}`}
         </span>
       )}
       <span class="quiet">
