@@ -9,11 +9,13 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from stepscope.analysis.framework_op_stats import FrameworkOpStats
+    from stepscope.analysis.graph_viewer import GraphViewer
     from stepscope.analysis.hlo_stats import HloStats
     from stepscope.analysis.inference_profile import InferenceProfile
     from stepscope.analysis.input_pipeline_analyzer import InputPipelineAnalyzer
     from stepscope.analysis.kernel_stats import KernelStats
     from stepscope.analysis.memory_profile import MemoryProfile
+    from stepscope.analysis.memory_viewer import MemoryViewer
     from stepscope.analysis.op_profile import OpProfile
     from stepscope.analysis.overview_page import OverviewPage
     from stepscope.analysis.pod_viewer import PodViewer
@@ -233,6 +235,27 @@ class ToolMethods(ABC):
             ),
         )
 
+    def memory_viewer(
+        self,
+        *,
+        program: str = "",
+        memory_space: int = 0,
+    ) -> MemoryViewer:
+        """The heap of one compiled program: its course, its peak, and the buffers alive then.
+
+        Args:
+            program: Program: "jit_step(12)", its name or its id. Default: the one that allocates most.
+            memory_space: Memory space: 0 device memory, 1 fast on-chip memory, 5 host memory.
+        """
+        return cast(
+            "MemoryViewer",
+            self.run(
+                "memory_viewer",
+                program=program,
+                memory_space=memory_space,
+            ),
+        )
+
     def pod_viewer(
         self,
         *,
@@ -266,5 +289,32 @@ class ToolMethods(ABC):
             self.run(
                 "inference_profile",
                 model=model,
+            ),
+        )
+
+    def graph_viewer(
+        self,
+        *,
+        program: str = "",
+        node: str = "",
+        radius: int = 3,
+        max_nodes: int = 2000,
+    ) -> GraphViewer:
+        """Part of a compiled program as a graph, ready to be laid out, and all there is to search.
+
+        Args:
+            program: Program: "jit_step(12)", its name or its id. Default: the one that ran longest.
+            node: Instruction to stand in the middle, or computation. Default: the slowest op.
+            radius: How many edges from the instruction to show.
+            max_nodes: Show at most so many instructions.
+        """
+        return cast(
+            "GraphViewer",
+            self.run(
+                "graph_viewer",
+                program=program,
+                node=node,
+                radius=radius,
+                max_nodes=max_nodes,
             ),
         )

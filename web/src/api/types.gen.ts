@@ -1034,6 +1034,78 @@ export interface MemoryTimeRow {
   readonly address: readonly (string | null)[];
 }
 
+/** Columns: A program that can be viewed. */
+export interface MemoryViewerProgramRow {
+  /** Program. */
+  readonly program: readonly (string | null)[];
+  /** Program id. */
+  readonly program_id: readonly (string | null)[];
+  /** Host. */
+  readonly host: readonly (string | null)[];
+  /** Allocated (B). All memory spaces. */
+  readonly allocated_bytes: readonly (number | null)[];
+}
+
+/** Columns: One step of the heap; before the step this much is in use. */
+export interface MemoryViewerStepRow {
+  /** Step. */
+  readonly step: readonly (number | null)[];
+  /** Instruction. */
+  readonly instruction: readonly (string | null)[];
+  /** In use (B). */
+  readonly used_bytes: readonly (number | null)[];
+  /** Without padding (B). */
+  readonly unpadded_bytes: readonly (number | null)[];
+}
+
+/** Columns: One buffer. */
+export interface BufferRow {
+  /** Buffer. */
+  readonly buffer: readonly (number | null)[];
+  /** Instruction. */
+  readonly instruction: readonly (string | null)[];
+  /** Kind. "Temporary" buffers come and go; all others live as long as the program runs. */
+  readonly group: readonly (string | null)[];
+  /** Category. */
+  readonly category: readonly (string | null)[];
+  /** Shape. */
+  readonly shape: readonly (string | null)[];
+  /** Size (B). */
+  readonly size_bytes: readonly (number | null)[];
+  /** Without padding (B). */
+  readonly unpadded_bytes: readonly (number | null)[];
+  /** Padding (B). */
+  readonly padding_bytes: readonly (number | null)[];
+  /** Padding share (%). */
+  readonly padding_frac: readonly (number | null)[];
+  /** At peak. */
+  readonly at_peak: readonly (boolean | null)[];
+  /** First step. */
+  readonly first_step: readonly (number | null)[];
+  /** Last step. */
+  readonly last_step: readonly (number | null)[];
+  /** Allocation. */
+  readonly allocation: readonly (number | null)[];
+  /** Offset (B). */
+  readonly offset_bytes: readonly (number | null)[];
+  /** Framework op. */
+  readonly framework_op: readonly (string | null)[];
+  /** Source. */
+  readonly source: readonly (string | null)[];
+}
+
+/** Columns: Memory at the peak by kind of buffer. */
+export interface GroupRow {
+  /** Kind. */
+  readonly group: readonly (string | null)[];
+  /** Buffers. */
+  readonly buffers: readonly (number | null)[];
+  /** Size (B). */
+  readonly size_bytes: readonly (number | null)[];
+  /** Padding (B). */
+  readonly padding_bytes: readonly (number | null)[];
+}
+
 /** Columns: One worker in the mean kept step. */
 export interface WorkerRow {
   /** Worker. */
@@ -1242,6 +1314,98 @@ export interface BatchSizeRow {
   readonly padding_frac: readonly (number | null)[];
 }
 
+/** Columns: A program that can be viewed. */
+export interface GraphViewerProgramRow {
+  /** Program. */
+  readonly program: readonly (string | null)[];
+  /** Program id. */
+  readonly program_id: readonly (string | null)[];
+  /** Instructions. */
+  readonly instructions: readonly (number | null)[];
+  /** Self time (µs). */
+  readonly time_us: readonly (number | null)[];
+}
+
+/** Columns: An instruction in the picture. */
+export interface GraphViewerNodeRow {
+  /** Id. */
+  readonly id: readonly (number | null)[];
+  /** Instruction. */
+  readonly name: readonly (string | null)[];
+  /** Opcode. */
+  readonly opcode: readonly (string | null)[];
+  /** Category. */
+  readonly category: readonly (string | null)[];
+  /** Shape. */
+  readonly shape: readonly (string | null)[];
+  /** Result (B). */
+  readonly result_bytes: readonly (number | null)[];
+  /** Computation. */
+  readonly computation: readonly (string | null)[];
+  /** Calls. Computations it calls, separated by commas. */
+  readonly calls: readonly (string | null)[];
+  /** Distance. Edges from the centre; negative towards its operands. */
+  readonly distance: readonly (number | null)[];
+  /** Centre. */
+  readonly is_centre: readonly (boolean | null)[];
+  /** Root. The computation's result. */
+  readonly is_root: readonly (boolean | null)[];
+  /** More. Operands and users outside of the picture. */
+  readonly hidden_neighbours: readonly (number | null)[];
+  /** Self time (µs). */
+  readonly time_us: readonly (number | null)[];
+  /** Share of program (%). */
+  readonly time_frac: readonly (number | null)[];
+  /** Framework op. */
+  readonly framework_op: readonly (string | null)[];
+  /** Source. */
+  readonly source: readonly (string | null)[];
+  /** HLO text. */
+  readonly expression: readonly (string | null)[];
+}
+
+/** Columns: Data that flows from one instruction in the picture to another. */
+export interface EdgeRow {
+  /** From. */
+  readonly source: readonly (number | null)[];
+  /** To. */
+  readonly target: readonly (number | null)[];
+  /** Operand. */
+  readonly operand: readonly (number | null)[];
+  /** Shape. */
+  readonly shape: readonly (string | null)[];
+  /** Bytes (B). */
+  readonly flow_bytes: readonly (number | null)[];
+}
+
+/** Columns: One instruction of the program: where to go in the graph. */
+export interface InstructionRow {
+  /** Instruction. */
+  readonly name: readonly (string | null)[];
+  /** Opcode. */
+  readonly opcode: readonly (string | null)[];
+  /** Computation. */
+  readonly computation: readonly (string | null)[];
+  /** Framework op. */
+  readonly framework_op: readonly (string | null)[];
+  /** Self time (µs). */
+  readonly time_us: readonly (number | null)[];
+  /** Occurrences. */
+  readonly occurrences: readonly (number | null)[];
+}
+
+/** Columns: One computation of the program. */
+export interface ComputationRow {
+  /** Computation. */
+  readonly name: readonly (string | null)[];
+  /** Instructions. */
+  readonly instructions: readonly (number | null)[];
+  /** Called by. */
+  readonly called_by: readonly (string | null)[];
+  /** Entry. */
+  readonly is_entry: readonly (boolean | null)[];
+}
+
 /** What limits this run, where an average step goes, and the ops that take the time. */
 export interface OverviewPage extends ResultBody {
   readonly tool: "overview_page";
@@ -1363,6 +1527,30 @@ export interface MemoryProfile extends ResultBody {
   readonly timeline_events: number;
 }
 
+/** The heap of one compiled program: its course, its peak, and the buffers alive then. */
+export interface MemoryViewer extends ResultBody {
+  readonly tool: "memory_viewer";
+  readonly programs: TableOf<MemoryViewerProgramRow>;
+  readonly program: string;
+  readonly program_id: string;
+  readonly memory_space: number;
+  readonly memory_spaces: readonly number[];
+  readonly source: string;
+  readonly peak_bytes: number;
+  readonly peak_unpadded_bytes: number;
+  readonly peak_step: number;
+  readonly peak_instruction: string;
+  readonly parameter_bytes: number;
+  readonly constant_bytes: number;
+  readonly output_bytes: number;
+  readonly thread_local_bytes: number;
+  readonly temporary_bytes: number;
+  readonly allocated_bytes: number;
+  readonly timeline: TableOf<MemoryViewerStepRow>;
+  readonly buffers: TableOf<BufferRow>;
+  readonly peak_groups: TableOf<GroupRow>;
+}
+
 /** Where each step goes on every worker, and which worker the others wait for. */
 export interface PodViewer extends ResultBody {
   readonly tool: "pod_viewer";
@@ -1387,6 +1575,24 @@ export interface InferenceProfile extends ResultBody {
   readonly batch_sizes: TableOf<BatchSizeRow>;
 }
 
+/** Part of a compiled program as a graph, ready to be laid out, and all there is to search. */
+export interface GraphViewer extends ResultBody {
+  readonly tool: "graph_viewer";
+  readonly programs: TableOf<GraphViewerProgramRow>;
+  readonly program: string;
+  readonly program_id: string;
+  readonly centre: string;
+  readonly computation: string;
+  readonly nodes: TableOf<GraphViewerNodeRow>;
+  readonly edges: TableOf<EdgeRow>;
+  readonly is_cut: boolean;
+  readonly operand_names: readonly string[];
+  readonly consumer_names: readonly string[];
+  readonly instructions: TableOf<InstructionRow>;
+  readonly computations: TableOf<ComputationRow>;
+  readonly hlo_text: string;
+}
+
 /** Results by tool id. */
 export interface Results {
   readonly overview_page: OverviewPage;
@@ -1399,6 +1605,8 @@ export interface Results {
   readonly hlo_stats: HloStats;
   readonly roofline_model: RooflineModel;
   readonly memory_profile: MemoryProfile;
+  readonly memory_viewer: MemoryViewer;
   readonly pod_viewer: PodViewer;
   readonly inference_profile: InferenceProfile;
+  readonly graph_viewer: GraphViewer;
 }
