@@ -7,9 +7,10 @@ endpoint, a page in the UI, exports, TypeScript types and a docs page, with no f
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints, overload
 
 from stepscope.errors import UsageError
 from stepscope.result import Finding, Result
@@ -164,15 +165,44 @@ class Rule:
     doc: str = ""
 
 
-def find_tool(tools: tuple[Tool, ...], name: str) -> Tool:
-    """The tool with this id or short name (``trace_viewer@`` and the like lose their mark)."""
-    plain = name.rstrip("@^#").replace("-", "_")
-    for tool in tools:
-        if plain in (tool.id, tool.short):
-            return tool
-    raise UsageError(
-        f"There is no tool {name!r}.", mend=f"Known tools: {', '.join(tool.id for tool in tools)}."
-    )
+class Tools(Sequence[Tool]):
+    """The tools in order, each imported from its file when it is first asked for.
+
+    Args:
+        package: The package the files are in.
+        ids: Tool ids, which are the names of the files.
+    """
+
+    def __init__(self, package: str, ids: tuple[str, ...]) -> None:
+        self._package = package
+        self.ids = ids
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @overload
+    def __getitem__(self, place: int) -> Tool: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Tool]: ...
+    def __getitem__(self, place: int | slice) -> Tool | Sequence[Tool]:
+        if isinstance(place, slice):
+            return Tools(self._package, self.ids[place])
+        tool: Tool = import_module(f"{self._package}.{self.ids[place]}").TOOL
+        return tool
+
+    def find(self, name: str) -> Tool:
+        """The tool with this id or short name; ``trace_viewer@`` and the like lose their mark.
+
+        Raises:
+            UsageError: There is none; it lists those there are.
+        """
+        plain = name.rstrip("@^#").replace("-", "_")
+        if plain in self.ids:
+            return self[self.ids.index(plain)]
+        for tool in self:
+            if plain == tool.short:
+                return tool
+        raise UsageError(f"There is no tool {name!r}.", mend=f"Known tools: {', '.join(self.ids)}.")
 
 
 GROUPS: tuple[str, ...] = ("Answer", "Where time goes", "Resources", "Structure")

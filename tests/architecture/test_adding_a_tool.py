@@ -1,4 +1,4 @@
-"""A new tool is one file and its entry in the list; every surface knows it at once."""
+"""A new tool is one file and one line in the list; every surface knows it at once."""
 
 from __future__ import annotations
 
@@ -61,8 +61,6 @@ def run(profile: Profile, options: Options) -> LineCount:
 TOOL = Tool("line_count", "lines", "Line count", "Structure", run, Options, LineCount)
 '''
 
-IMPORT = "from stepscope.analysis import line_count"
-
 SURFACES = """
 import json, sys
 from werkzeug.test import Client
@@ -87,18 +85,17 @@ print(json.dumps({"method": method, "listed": listed, "answer": answer, "csv": t
 
 @pytest.fixture(scope="module")
 def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the repository with one more tool: its file, and its entry in the list."""
+    """A copy of the repository with one more tool: its file, and its line in the list."""
     root = copy_to(
         tmp_path_factory.mktemp("repository"), "src", "docs", "web/src/api", "ARCHITECTURE.md"
     )
     analysis = root / "src" / "stepscope" / "analysis"
     (analysis / "line_count.py").write_text(TOOL, "utf-8")
     listed = analysis / "__init__.py"
-    before, close, after = listed.read_text("utf-8").rpartition(")")
-    assert close
-    assert not after.strip()
-    imported = before.replace("from stepscope.registry", f"{IMPORT}\nfrom stepscope.registry", 1)
-    listed.write_text(f"{imported}    line_count.TOOL,\n)\n", "utf-8")
+    text = listed.read_text("utf-8")
+    last = '        "graph_viewer",\n'
+    assert last in text
+    listed.write_text(text.replace(last, f'{last}        "line_count",\n'), "utf-8")
     (root / "host.xplane.pb").write_bytes(worked_example())
     return root
 

@@ -5,7 +5,7 @@ import pytest
 from stepscope.analysis import TOOLS
 from stepscope.analysis.framework_op_stats import TOOL, Options
 from stepscope.errors import UsageError
-from stepscope.registry import GROUPS, find_tool
+from stepscope.registry import GROUPS
 
 
 def test_options_are_read_from_the_dataclass() -> None:
@@ -40,12 +40,12 @@ def test_wrong_options_say_what_is_right(given: dict[str, str], says: str) -> No
     "name", ["framework_op_stats", "op_stats", "op-stats", "framework_op_stats@"]
 )
 def test_tools_answer_to_their_id_and_short_name(name: str) -> None:
-    assert find_tool(TOOLS, name) is TOOL
+    assert TOOLS.find(name) is TOOL
 
 
 def test_an_unknown_tool_lists_the_known_ones() -> None:
     with pytest.raises(UsageError, match="nonsense") as caught:
-        find_tool(TOOLS, "nonsense")
+        TOOLS.find("nonsense")
     assert "overview_page" in str(caught.value)
 
 

@@ -282,6 +282,8 @@ def _headline(
             "the op and timeline tables still hold."
         )
     step = stats.time_ms.mean
+    if not step > 0:
+        return "The steps found have no length, so nothing can be said about where their time goes."
     each = f"of each {step:.3g} ms step"
     if bound_by == "input":
         return (

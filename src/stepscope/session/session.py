@@ -12,7 +12,7 @@ from stepscope import store
 from stepscope.advice import RULES, advise
 from stepscope.analysis import TOOLS
 from stepscope.errors import NothingToShow, UsageError
-from stepscope.registry import Tool, Unavailable, find_tool
+from stepscope.registry import Tool, Unavailable
 from stepscope.result import Diagnostic, Finding, Result
 from stepscope.session._tools import ToolMethods
 from stepscope.session.recording import FileReport, Progress, Recording
@@ -141,7 +141,7 @@ class Session(ToolMethods):
 
     def available(self, tool: str) -> Unavailable | None:
         """None if this tool has something to show here, else what is missing."""
-        return find_tool(TOOLS, tool).available(self.profile)
+        return TOOLS.find(tool).available(self.profile)
 
     def run(self, tool: str, **options: Any) -> Result:
         """The result of a tool, by id or short name; the same call again costs nothing.
@@ -150,7 +150,7 @@ class Session(ToolMethods):
             UsageError: No such tool or option.
             NothingToShow: The profile lacks what the tool needs; ``why`` and ``mend`` say what.
         """
-        found = find_tool(TOOLS, tool)
+        found = TOOLS.find(tool)
         texts = {name: _text(value) for name, value in options.items() if value is not None}
         parsed = found.parse_options(texts)
         with self._lock:
@@ -166,8 +166,8 @@ class Session(ToolMethods):
             if self._findings is None:
                 needed = {tool for rule in RULES for tool in rule.needs}
                 results: dict[str, Result] = {}
-                for tool in TOOLS:
-                    if tool.id in needed and tool.available(self.profile) is None:
+                for tool in (TOOLS.find(name) for name in sorted(needed)):
+                    if tool.available(self.profile) is None:
                         results[tool.id] = self._run_plain(tool, tool.options())
                 self._findings = tuple(advise(results))
             return self._findings

@@ -31,8 +31,12 @@ def query_frames(profile: Profile, query: str) -> pl.DataFrame:
 
     words = set(re.findall(r"\w+", _STRING.sub("", query).lower()))
     named = {name: frame(profile, name) for name in FRAMES if name in words}
+    # Names are categories in the frames; LIKE and the text functions want text. Lazily, so that
+    # only the columns a query reads are converted.
+    texts = pl.col(pl.Categorical).cast(pl.String)
+    tables = {name: table.lazy().with_columns(texts) for name, table in named.items()}
     try:
-        return pl.SQLContext(named, eager=True).execute(query)
+        return pl.SQLContext(tables, eager=True).execute(query)
     except pl.exceptions.PolarsError as error:
         columns = "; ".join(f"{name}({', '.join(table.columns)})" for name, table in named.items())
         raise UsageError(

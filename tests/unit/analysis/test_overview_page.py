@@ -85,3 +85,10 @@ def test_low_precision_share() -> None:
     page = overview(space(host(line("python")), gpu(0, stream(7, *kernels))))
     assert page.precision.bits_16_frac == pytest.approx(0.6)
     assert page.precision.bits_32_frac == pytest.approx(0.4)
+
+
+def test_steps_without_length_are_said_to_have_none() -> None:
+    marks = [Event("train", 10 * i, 0, {"step_num": i, "_r": 1}) for i in range(3)]
+    page = overview(space(host(line("python", *marks))))
+    assert page.bound_by == "unknown"
+    assert "no length" in page.headline

@@ -60,3 +60,8 @@ def test_wrong_queries_say_why_and_what_there_is(session: stepscope.Session, que
     assert caught.value.anchor == "sql"
     assert caught.value.why
     assert "steps" in caught.value.mend
+
+
+def test_names_are_text_to_a_query(session: stepscope.Session) -> None:
+    query = "select distinct name from events where name like '%MatMul%' and plane like '/host%'"
+    assert session.sql(query)["name"].to_list() == ["model/dense/MatMul:MatMul"]

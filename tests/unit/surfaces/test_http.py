@@ -314,7 +314,7 @@ def test_bug_in_a_tool_is_told_without_its_insides(
     def explode(*_: object) -> None:
         raise ValueError("secret inside")
 
-    monkeypatch.setattr("stepscope.surfaces.http.api.find_tool", explode)
+    monkeypatch.setattr("stepscope.registry.Tools.find", explode)
     response = ask(client, "/api/v1/tool/op_stats")
     assert response.status_code == 500 and body(response)["error"] == "bug"
     assert b"secret inside" not in response.data

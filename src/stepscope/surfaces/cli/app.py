@@ -74,7 +74,7 @@ def build(arguments: list[str]) -> typer.Typer:
     if words[:1] in ([], ["show"]) or "_STEPSCOPE_COMPLETE" in os.environ:
         from stepscope.surfaces.cli.show import add_tools
 
-        add_tools(show)
+        add_tools(show, only="".join(words[1:2]))
     app.add_typer(show, name="show")
     for name, command in COMMANDS.items():
         app.command(name)(command)

@@ -13,7 +13,7 @@ import typer
 
 from stepscope.analysis import TOOLS
 from stepscope.errors import UsageError
-from stepscope.registry import Option, Tool, find_tool
+from stepscope.registry import Option, Tool
 from stepscope.result import Result
 from stepscope.surfaces.cli.app import HostName, PathArgument, Runs
 
@@ -81,9 +81,12 @@ _SHARED: dict[str, tuple[Any, Any]] = {
 }
 
 
-def add_tools(app: typer.Typer) -> None:
-    """Add a command per tool, and one per short name that help does not list."""
-    for tool in TOOLS:
+def add_tools(app: typer.Typer, only: str = "") -> None:
+    """Add a command per tool, and one per short name that help does not list.
+
+    ``only`` is the tool the command line names, if it is one's id: the others need not be read.
+    """
+    for tool in [TOOLS.find(only)] if only in TOOLS.ids else TOOLS:
         command = tool_command(tool)
         app.command(tool.id, help=tool.summary)(command)
         if tool.short != tool.id:
@@ -160,7 +163,7 @@ def print_tool(
     from stepscope.session import open
     from stepscope.surfaces.cli.progress import Waiting
 
-    tool = find_tool(TOOLS, tool_name)
+    tool = TOOLS.find(tool_name)
     tool.parse_options(options)  # a wrong flag should not cost a decode
     target = Path(output).expanduser() if output else None
     chosen = format or _format_of(target)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
@@ -47,7 +47,7 @@ class Flag:
     metavar: str
 
 
-def command_docs(tools: tuple[Tool, ...]) -> str:
+def command_docs(tools: Sequence[Tool]) -> str:
     """Text of ``docs/cli.md``."""
     lines = [_HEAD, "## stepscope show TOOL PATH", "", "Show the answer of one tool.", ""]
     own_names = {tool.id: {option.name for option in tool.option_list()} for tool in tools}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from typing import Any, get_args
 
 from stepscope.registry import Option, Tool
@@ -26,7 +28,7 @@ class ToolMethods(ABC):
 '''
 
 
-def methods_source(tools: tuple[Tool, ...]) -> str:
+def methods_source(tools: Sequence[Tool]) -> str:
     """Text of ``session/_tools.py``."""
     literals = any(option.choices for tool in tools for option in tool.option_list())
     homes = sorted({(tool.result.__module__, tool.result.__name__) for tool in tools})

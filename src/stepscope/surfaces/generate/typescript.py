@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import types
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import (
     Annotated,
     Any,
@@ -48,7 +48,7 @@ export interface ResultBody {{
 """
 
 
-def types_source(tools: tuple[Tool, ...]) -> str:
+def types_source(tools: Sequence[Tool]) -> str:
     """Text of ``web/src/api/types.gen.ts``."""
     head = _HEAD.format(version=SCHEMA_VERSION, groups=json.dumps(list(GROUPS)))
     records = [record for tool in tools for record in _all_records(tool.result)]
@@ -113,7 +113,7 @@ def _columns(row: type, names: dict[type, str]) -> str:
     )
 
 
-def _result_map(tools: tuple[Tool, ...]) -> str:
+def _result_map(tools: Sequence[Tool]) -> str:
     lines = [f"  readonly {tool.id}: {tool.result.__name__};" for tool in tools]
     return "/** Results by tool id. */\nexport interface Results {\n" + "\n".join(lines) + "\n}\n"
 

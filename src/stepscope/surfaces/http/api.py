@@ -10,7 +10,6 @@ from werkzeug.wrappers import Request, Response
 from stepscope import __version__
 from stepscope.analysis import TOOLS
 from stepscope.errors import UsageError
-from stepscope.registry import find_tool
 from stepscope.result import Result
 from stepscope.session import Session, Workspace
 from stepscope.surfaces import export
@@ -117,7 +116,7 @@ class Api:
         options: dict[str, Any] = {
             name: value for name, value in request.args.items() if name not in _RESERVED
         }
-        found = find_tool(TOOLS, tool)
+        found = TOOLS.find(tool)
         found.parse_options(options)  # a wrong option should not cost a decode
         return self._session(request).run(found.id, **options)
 
