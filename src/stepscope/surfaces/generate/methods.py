@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-
 from typing import Any, get_args
 
 from stepscope.registry import Option, Tool
