@@ -67,8 +67,10 @@ def _span_ps(host: Host) -> int:
     events, timed = host.space.events, timed_events(host)
     if not timed.any():
         return 0
-    end = events.start_ps + events.duration_ps
-    return int(end[timed].max() - events.start_ps[timed].min())
+    start, duration = events.start_ps, events.duration_ps
+    if not timed.all():
+        start, duration = start[timed], duration[timed]
+    return int((start + duration).max() - start.min())
 
 
 # What only one framework's runtime writes on a host, tried in order.

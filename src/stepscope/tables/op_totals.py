@@ -16,6 +16,7 @@ from stepscope.tables.event_names import name_codes
 from stepscope.tables.host_ops import HostOps, host_ops
 from stepscope.tables.profile import Host, derived
 from stepscope.tables.stats import event_stats, metadata_ints
+from stepscope.tables.sums import sum_by_key
 
 F64 = NDArray[np.float64]
 
@@ -72,8 +73,8 @@ def host_op_totals(host: Host) -> OpTotals:
         type=[op.type for op in found.ops],
         occurrences=np.bincount(found.op, minlength=size),
         executions=executions,
-        total_ps=_sum(found.op, duration, size),
-        self_ps=_sum(found.op, found.self_ps, size),
+        total_ps=sum_by_key(found.op, duration, size),
+        self_ps=sum_by_key(found.op, found.self_ps, size),
         eager=(not_eager == 0) & (executions > 0),
         flops=nothing,
         bytes_accessed=nothing,
@@ -107,12 +108,12 @@ def device_op_totals(host: Host) -> OpTotals:
         type=[op.type for op in found.ops],
         occurrences=occurrences,
         executions=executions,
-        total_ps=_sum(found.op, found.duration_ps, size),
-        self_ps=_sum(found.op, found.self_ps, size),
+        total_ps=sum_by_key(found.op, found.duration_ps, size),
+        self_ps=sum_by_key(found.op, found.self_ps, size),
         eager=_all_eager(host, found, size),
         flops=flops,
         bytes_accessed=accessed,
-        tensor_core_ps=_sum(found.op, np.where(found.tensor_core, found.self_ps, 0), size),
+        tensor_core_ps=sum_by_key(found.op, np.where(found.tensor_core, found.self_ps, 0), size),
         idle_ps=sum(span - busy for span, busy in device_busy(host).values()),
     )
 
@@ -181,17 +182,6 @@ def device_busy(host: Host) -> dict[int, tuple[int, int]]:
     return result
 
 
-def _sum(key: np.ndarray, value: I64, size: int) -> I64:
-    """Exact Σ of int64 values per key (``bincount`` weights are float64 and lose above 2^53)."""
-    total = np.zeros(size, dtype=np.int64)
-    if len(key) == 0:
-        return total
-    order = np.argsort(key, kind="stable")
-    cuts = np.flatnonzero(np.diff(key[order], prepend=-1))
-    total[key[order][cuts]] = np.add.reduceat(value[order], cuts)
-    return total
-
-
 def _known_sum(key: np.ndarray, value: np.ndarray, size: int) -> F64:
     """Σ per key as float; NaN for keys without any value ("not recorded" is not 0)."""
     total = np.bincount(key, weights=value, minlength=size).astype(np.float64)
@@ -220,7 +210,7 @@ def merge_totals(parts: list[OpTotals]) -> OpTotals:
         return _known_sum(key[has], values[has], size)
 
     whole = ("occurrences", "executions", "total_ps", "self_ps", "tensor_core_ps")
-    sums = {name: _sum(key, column(name).astype(np.int64), size) for name in whole}
+    sums = {name: sum_by_key(key, column(name).astype(np.int64), size) for name in whole}
     not_eager = np.bincount(key[~column("eager").astype(bool)], minlength=size)
     return OpTotals(
         name=list(index),
