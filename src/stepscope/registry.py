@@ -206,4 +206,3 @@ class Tools(Sequence[Tool]):
 
 
 GROUPS: tuple[str, ...] = ("Answer", "Where time goes", "Resources", "Structure")
-GroupName = Literal["Answer", "Where time goes", "Resources", "Structure"]

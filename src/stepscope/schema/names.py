@@ -87,7 +87,6 @@ INPUT_STAGE_NAME: Final = "_ipl_stage_name"
 INPUT_STAGE_CATEGORY: Final = "_ipl_stage_cat"
 PROFILE_START: Final = "profile_start_time"
 PROFILE_STOP: Final = "profile_stop_time"
-PROCESS_ID: Final = "process_id"
 DROPPED_TRACES: Final = "dropped_traces"
 COUNTER_VALUE: Final = "counter_value"
 
@@ -131,15 +130,6 @@ KERAS_BATCH: Final = "Profiled batch"
 EAGER_EXECUTE: Final = "EagerExecute"
 EXECUTOR_PROCESS: Final = "ExecutorState::Process"
 ITERATOR_GET_NEXT: Final = "IteratorGetNext"
-ITERATOR: Final = "Iterator"
 MEMORY_EVENTS: Final = ("MemoryAllocation", "MemoryDeallocation")
 PJIT_FUNCTION: Final = "PjitFunction("
 PYTHON_CALL_MARK: Final = "$"
-# TF1 graph loops: their steps cannot be told from the events (see group_events).
-TF1_LOOP_MARKERS: Final = (
-    "WhileOp-EvalCond",
-    "WhileOp-StartBody",
-    "ForOp",
-    "ParallelForOp",
-    "ForeverOp",
-)

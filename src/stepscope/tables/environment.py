@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-import numpy as np
-
 from stepscope.columns import pivot
 from stepscope.schema import names
 from stepscope.tables.device_events import device_events
@@ -106,9 +104,3 @@ def _is_training(host: Host) -> bool | None:
         if any(_TRAINING.search(one.op_name) for one in module.instructions.values()):
             return True
     return False if op_names else None
-
-
-def first_event_ps(host: Host) -> int:
-    """Start of the host's first event."""
-    timed = timed_events(host)
-    return int(np.min(host.space.events.start_ps[timed])) if timed.any() else 0
