@@ -1,1 +1,1 @@
-"""Recording a running program. Empty so far: programs record with their framework's own profiler."""
+"""Recording a running program. Empty so far: frameworks record with their own profilers."""
