@@ -4,23 +4,25 @@ What ties events together stays tied within a copy and only there: step numbers 
 and ids that link producers to consumers or launches to kernels are made distinct per copy.
 
     python -m bench.repeat SOURCE TARGET TIMES
+
+Lines are written piece by piece, so the memory it takes is the source's, however long the target.
 """
 
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from io import BytesIO
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from stepscope.columns import Events, Line, Space, Stats, Unknown, decode
+from stepscope.columns import Events, Line, Plane, Space, Stats, Unknown, decode, message
 from stepscope.columns.encode import encode
-from stepscope.columns.space import DATA_OCCURRENCES, KIND_INT64, KIND_UINT64
-
-I64 = NDArray[np.int64]
+from stepscope.columns.space import DATA_OCCURRENCES, I32, I64, KIND_INT64, KIND_UINT64, Bool
+from stepscope.schema.xspace import Wire, XPlane, XSpace, tag
 
 # Stats that must differ between copies; those of one group name the same ids.
 _LINKS: Final = (
@@ -33,106 +35,243 @@ _LINKS: Final = (
 )
 _GAP_PS: Final = 1_000_000
 _COUNTER_LIMIT: Final = 1 << 40  # ids below are counters and go on; others are hashes and are mixed
+_PIECE_EVENTS: Final = 1 << 20
+_LENGTH_BYTES: Final = 5  # a padded varint: room for 32 GB, and every protobuf parser reads it
 
 
 def repeat_in_time(data: bytes, times: int) -> bytes:
-    """The XSpace with every line's events ``times`` times, one copy after the other.
+    """The XSpace with every line's events ``times`` times, one copy after the other."""
+    target = BytesIO()
+    repeat_into(target, data, times)
+    return target.getvalue()
 
-    Holds about 60 bytes per event made; 100 million events need some 10 GB.
+
+def repeat_into(target: BinaryIO, data: bytes, times: int) -> None:
+    """Write the repeated XSpace to a seekable file.
+
+    Raises:
+        ValueError: There are unknown fields inside event stats; nothing says what they link.
     """
     space = decode(data, strict=True)
-    source, copy = _gather(space.lines, times)
-    events, stats, stat_copy = _repeat_events(space, source, copy)
-    stats = _relink(space, stats, stat_copy)
-    lines, begin = [], 0
-    for line in space.lines:
-        end = begin + (line.end - line.begin) * times
-        lines.append(replace(line, begin=begin, end=end))
-        begin = end
-    repeated = replace(
-        space,
-        lines=tuple(lines),
-        events=events,
-        event_stats=stats,
-        unknown=tuple(_repeat_unknown(space, source)),
-    )
-    return encode(repeated)
+    if any(unknown.level == "event_stat" for unknown in space.unknown):
+        raise ValueError("unknown fields inside event stats cannot be repeated")
+    repeater = _Repeater.of(space, times)
+    target.write(_without_planes(space))
+    for plane, head in zip(space.planes, _plane_heads(space), strict=True):
+        with _Framed(target, XSpace.PLANES):
+            target.write(head)
+            for row in range(plane.line_begin, plane.line_end):
+                with _Framed(target, XPlane.LINES):
+                    target.write(_line_head(space, row))
+                    for piece in repeater.events_of(space.lines[row]):
+                        target.write(piece)
 
 
-def _gather(lines: tuple[Line, ...], times: int) -> tuple[I64, I64]:
-    """Which old event each new event is, and of which copy."""
-    rows, copies = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    for line in lines:
+class _Framed:
+    """A message written before its length is known: the length is filled in at the end."""
+
+    def __init__(self, target: BinaryIO, field: int) -> None:
+        self.target = target
+        target.write(bytes([tag(field, Wire.LEN)]) + bytes(_LENGTH_BYTES))
+        self.begin = target.tell()
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        end = self.target.tell()
+        parts = [(end - self.begin) >> 7 * i & 0x7F for i in range(_LENGTH_BYTES)]
+        self.target.seek(self.begin - _LENGTH_BYTES)
+        self.target.write(bytes([*(part | 0x80 for part in parts[:-1]), parts[-1]]))
+        self.target.seek(end)
+
+
+@dataclass(frozen=True)
+class _Repeater:
+    """Makes the copies of a line's events.
+
+    Attributes:
+        period_ps: From one copy to the next.
+        links: Per group of linking stats the rows of their names, and the largest id.
+    """
+
+    space: Space
+    times: int
+    period_ps: int
+    links: tuple[tuple[I32, int], ...]
+
+    @classmethod
+    def of(cls, space: Space, times: int) -> _Repeater:
+        """What the copies have in common."""
+        events, stats = space.events, space.event_stats
+        timed = events.data != DATA_OCCURRENCES
+        starts, ends = events.start_ps[timed], (events.start_ps + events.duration_ps)[timed]
+        period_ps = int(ends.max() - starts.min()) + _GAP_PS if timed.any() else 0
+        names, links = np.asarray(space.stat_metadata.name, dtype=object), []
+        for group in _LINKS:
+            keys = np.flatnonzero(np.isin(names, group)).astype(np.int32)
+            ids = stats.value[_integers(stats) & np.isin(stats.key, keys)]
+            if len(ids):
+                links.append((keys, int(ids.max())))
+        return cls(space, times, period_ps, tuple(links))
+
+    def events_of(self, line: Line) -> Iterator[bytes]:
+        """The bytes of the line's events, all copies, some copies at a time."""
         count = line.end - line.begin
-        rows.append(np.tile(np.arange(line.begin, line.end), times))
-        copies.append(np.repeat(np.arange(times), count))
-    return np.concatenate(rows), np.concatenate(copies)
+        step = max(1, _PIECE_EVENTS // max(count, 1))
+        for first in range(0, self.times, step):
+            copies = np.arange(first, min(first + step, self.times))
+            part = self._copied(line, copies)
+            moved = replace(_NO_LINE, end=count * len(copies), shift_ps=line.shift_ps)
+            yield _inner(replace(part, planes=(_ONE_PLANE,), lines=(moved,)))
+
+    def _copied(self, line: Line, copies: I64) -> Space:
+        """A space with nothing but these copies of the line's events."""
+        old, rows, many = self.space.events, slice(line.begin, line.end), len(copies)
+        first, last = old.stat_begin[[line.begin, line.end]].tolist()
+        copy = np.repeat(copies, line.end - line.begin)
+        data = np.tile(old.data[rows], many)
+        moved = np.where(data != DATA_OCCURRENCES, copy * self.period_ps, 0)
+        sizes = np.tile(np.diff(old.stat_begin[line.begin : line.end + 1]), many)
+        events = Events(
+            metadata=np.tile(old.metadata[rows], many),
+            start_ps=np.tile(old.start_ps[rows], many) + moved,
+            duration_ps=np.tile(old.duration_ps[rows], many),
+            data=data,
+            stat_begin=np.concatenate([[0], np.cumsum(sizes)]),
+            occurrences={
+                row: number
+                for old_row, number in old.occurrences.items()
+                for row in _copies_of(old_row, line, many)
+            },
+        )
+        kept, part = self.space.event_stats, slice(first, last)
+        stats = Stats(
+            key=np.tile(kept.key[part], many),
+            kind=np.tile(kept.kind[part], many),
+            value=np.tile(kept.value[part], many),
+        )
+        self._relink(stats, np.repeat(copies, last - first))
+        unknown = tuple(
+            replace(one, row=row)
+            for one in self.space.unknown
+            if one.level == "event"
+            for row in _copies_of(one.row, line, many)
+        )
+        return replace(_nameless(self.space), events=events, event_stats=stats, unknown=unknown)
+
+    def _relink(self, stats: Stats, copy: I64) -> None:
+        """Make every linking id distinct per copy."""
+        for keys, largest in self.links:
+            rows = np.flatnonzero(_integers(stats) & np.isin(stats.key, keys))
+            times = copy[rows].astype(np.uint64)
+            if largest < _COUNTER_LIMIT:
+                stats.value[rows] += times * np.uint64(largest + 1)
+            else:
+                # Bits in the middle: neither the sign nor the size of the number changes.
+                stats.value[rows] ^= times << np.uint64(40)
 
 
-def _repeat_events(space: Space, source: I64, copy: I64) -> tuple[Events, Stats, I64]:
-    """Events and their stats, gathered and moved in time; and the copy of each stat."""
-    old = space.events
-    timed = old.data != DATA_OCCURRENCES
-    starts, ends = old.start_ps[timed], (old.start_ps + old.duration_ps)[timed]
-    period_ps = int(ends.max() - starts.min()) + _GAP_PS if timed.any() else 0
-    stat_count = np.diff(old.stat_begin)[source]
-    stat_begin = np.concatenate([[0], np.cumsum(stat_count)])
-    first = np.repeat(old.stat_begin[source] - stat_begin[:-1], stat_count)
-    stat_source = first + np.arange(stat_begin[-1])
-    events = Events(
-        metadata=old.metadata[source],
-        start_ps=old.start_ps[source] + np.where(timed[source], copy * period_ps, 0),
-        duration_ps=old.duration_ps[source],
-        data=old.data[source],
-        stat_begin=stat_begin,
-        occurrences={
-            int(row): count
-            for old_row, count in old.occurrences.items()
-            for row in np.flatnonzero(source == old_row)
-        },
+_ONE_PLANE: Final = Plane(0, "", 0, 1, 0, 0)
+_NO_LINE: Final = Line(0, 0, "", 0, "", 0, 0, 0, 0, 0)
+
+
+def _integers(stats: Stats) -> Bool:
+    chosen: Bool = (stats.kind == KIND_INT64) | (stats.kind == KIND_UINT64)
+    return chosen
+
+
+def _copies_of(row: int, line: Line, copies: int) -> range:
+    """Where the copies of an event stand in a piece; nowhere if it is another line's."""
+    count = line.end - line.begin
+    return (
+        range(row - line.begin, count * copies, count) if line.begin <= row < line.end else range(0)
     )
-    kept = space.event_stats
-    stats = Stats(kept.key[stat_source], kept.kind[stat_source], kept.value[stat_source])
-    return events, stats, np.repeat(copy, stat_count)
 
 
-def _relink(space: Space, stats: Stats, copy: I64) -> Stats:
-    """The stats with every linking id made distinct per copy."""
-    value = stats.value.copy()
-    integer = (stats.kind == KIND_INT64) | (stats.kind == KIND_UINT64)
-    names = np.asarray(space.stat_metadata.name, dtype=object)
-    for group in _LINKS:
-        keys = np.flatnonzero(np.isin(names, group))
-        rows = np.flatnonzero(integer & np.isin(stats.key, keys))
-        if not len(rows):
-            continue
-        largest = int(value[rows].max())
-        if largest < _COUNTER_LIMIT:
-            value[rows] += copy[rows].astype(np.uint64) * np.uint64(largest + 1)
-        else:
-            # Bits in the middle: neither the sign nor the size of the number changes.
-            value[rows] ^= copy[rows].astype(np.uint64) << np.uint64(40)
-    return replace(stats, value=value)
+def _inner(space: Space) -> bytes:
+    """The payload of the only line of the only plane."""
+    ((_, plane),) = message.fields(encode(space))
+    assert isinstance(plane, bytes)
+    ((_, line),) = message.fields(plane)
+    assert isinstance(line, bytes)
+    return line
 
 
-def _repeat_unknown(space: Space, source: I64) -> list[Unknown]:
-    """Unknown fields, those of events following their events; those of event stats are refused."""
-    kept = []
-    for unknown in space.unknown:
-        if unknown.level == "event_stat":
-            raise ValueError("unknown fields inside event stats cannot be repeated")
-        if unknown.level == "event":
-            rows = np.flatnonzero(source == unknown.row)
-            kept += [replace(unknown, row=int(row)) for row in rows]
-        else:
-            kept.append(unknown)
-    return kept
+def _nameless(space: Space) -> Space:
+    """The space without its names, texts and lines: only their rows still have a meaning."""
+    return replace(
+        space,
+        planes=(),
+        lines=(),
+        events=_NO_EVENTS,
+        event_metadata=replace(
+            space.event_metadata, present=np.zeros(len(space.event_metadata), dtype=bool)
+        ),
+        stat_metadata=replace(
+            space.stat_metadata, present=np.zeros(len(space.stat_metadata), dtype=bool)
+        ),
+        errors=(),
+        warnings=(),
+        hostnames=(),
+        unknown=(),
+    )
+
+
+_NO_EVENTS: Final = Events(
+    np.empty(0, np.int32),
+    np.empty(0, np.int64),
+    np.empty(0, np.int64),
+    np.empty(0, np.uint8),
+    np.zeros(1, np.int64),
+)
+
+
+def _without_planes(space: Space) -> bytes:
+    return encode(
+        replace(
+            _nameless(space),
+            errors=space.errors,
+            warnings=space.warnings,
+            hostnames=space.hostnames,
+            unknown=_unknown(space, "space"),
+        )
+    )
+
+
+def _plane_heads(space: Space) -> Iterator[bytes]:
+    """What each plane holds besides its lines."""
+    bare = replace(
+        space,
+        planes=tuple(replace(plane, line_begin=0, line_end=0) for plane in space.planes),
+        lines=(),
+        events=_NO_EVENTS,
+        errors=(),
+        warnings=(),
+        hostnames=(),
+        unknown=tuple(one for one in space.unknown if one.level not in ("space", "line", "event")),
+    )
+    for _number, body in message.fields(encode(bare)):
+        assert isinstance(body, bytes)
+        yield body
+
+
+def _line_head(space: Space, row: int) -> bytes:
+    """What a line holds besides its events."""
+    line = replace(space.lines[row], plane=0, begin=0, end=0)
+    unknown = tuple(replace(one, row=0) for one in _unknown(space, "line") if one.row == row)
+    return _inner(replace(_nameless(space), planes=(_ONE_PLANE,), lines=(line,), unknown=unknown))
+
+
+def _unknown(space: Space, level: str) -> tuple[Unknown, ...]:
+    return tuple(one for one in space.unknown if one.level == level)
 
 
 def main() -> None:
     """Repeat a file from the command line."""
     source, target, times = sys.argv[1:]
-    Path(target).write_bytes(repeat_in_time(Path(source).read_bytes(), int(times)))
+    with Path(target).open("wb") as sink:
+        repeat_into(sink, Path(source).read_bytes(), int(times))
 
 
 if __name__ == "__main__":
