@@ -1,1 +1,1 @@
-"""Recording a running program. Empty so far: frameworks record with their own profilers."""
+"""Recording a running program: recorders, the session that owns them, and the writer."""

@@ -1,0 +1,81 @@
+"""What a recorder is: one source of events in the running process.
+
+A recorder is one file in ``capture/recorders/`` and one line in its list. The session starts all
+that can record here, ends them together, and writes what they give into one file.
+
+Time: absolute nanoseconds of ``time.time_ns()``. A recorder of ours gives lines whose
+``timestamp_ns`` is absolute, events whose ``offset_ps`` counts from it. A framework's XSpace may
+stay relative to the ``profile_start_time`` of its own ``Task Environment`` plane: the session
+brings both to one origin.
+
+Planes: host threads stand on ``/host:CPU``; everything that is not a host thread or a device stands
+on a plane of its recorder's own. Planes of one name are merged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from stepscope.capture.options import ProfilerOptions
+
+Severity = Literal["info", "warning", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something a person should know about a recording.
+
+    Attributes:
+        slug: Anchor in docs/capture.md.
+        severity: "info", "warning" or "error".
+        message: One or two sentences: what, why, what to do.
+    """
+
+    slug: str
+    severity: Severity
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What one recorder gives for one chunk.
+
+    Attributes:
+        xspace: A serialised XSpace; ``b""`` when there is nothing.
+        events: Events in it.
+        notes: What a person should know.
+    """
+
+    xspace: bytes = b""
+    events: int = 0
+    notes: tuple[Note, ...] = ()
+
+
+class Recorder(Protocol):
+    """One source of events. Calls come from one thread at a time, not always the same one.
+
+    The order is ``unavailable``, then any number of ``start`` … ``collect`` (a chunk each), or
+    ``start`` … ``drop``. After ``collect`` the recorder may be started again at once.
+    """
+
+    name: str
+
+    def unavailable(self) -> str | None:
+        """Why it cannot record in this process, as one sentence; None when it can.
+
+        Never imports a framework that is not loaded already (``sys.modules``).
+        """
+        ...
+
+    def start(self, options: ProfilerOptions) -> None:
+        """Begin. May raise any ``Exception``: the session notes it and goes on without."""
+        ...
+
+    def collect(self) -> Recorded:
+        """End the recording (or the chunk) and hand it over; no events is no error."""
+        ...
+
+    def drop(self) -> None:
+        """End the recording and forget it, as cheaply as can be."""
+        ...

@@ -1,0 +1,38 @@
+"""What a recording came to: the file, its size, its contents and its warnings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from stepscope.capture.recorder import Note
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """A finished recording.
+
+    Attributes:
+        path: The file or URL written; "" when nothing was kept (``stop(save=False)``).
+        bytes: Size of the file.
+        events: Events in it.
+        seconds: How long was recorded.
+        stop_seconds: What ending and writing it took.
+        counts: Events by recorder.
+        warnings: What a person should know, most severe first.
+        finished_by: "stop", "budget", "signal", "exit", "preempted" or "error".
+    """
+
+    path: str
+    bytes: int
+    events: int
+    seconds: float
+    stop_seconds: float = 0.0
+    counts: dict[str, int] = field(default_factory=dict)
+    warnings: tuple[Note, ...] = ()
+    finished_by: str = "stop"
+
+    def xspace(self) -> bytes:
+        """The recording as bytes, read back from where it was written."""
+        from stepscope.capture.logdir import read_bytes
+
+        return read_bytes(self.path) if self.path else b""
