@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from stepscope.columns import wire
+from stepscope.schema import wire
 from stepscope.schema.xspace import (
     MapEntry,
     XEvent,

@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 
 import numpy as np
 
-from stepscope.columns import core, wire
+from stepscope.columns import core
 from stepscope.columns.pivot import read_bytes
 from stepscope.columns.space import (
     DATA_OCCURRENCES,
@@ -30,6 +30,7 @@ from stepscope.columns.space import (
     StatMetadata,
     Stats,
 )
+from stepscope.schema import wire
 from stepscope.schema.xspace import (
     MapEntry,
     XEvent,

@@ -12,8 +12,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.columns import wire
 from stepscope.columns.space import I64, U8
+from stepscope.schema import wire
 from stepscope.tables.timeline import CATEGORIES, Timeline
 from stepscope.tables.timeline.model import Counter
 from stepscope.tables.timeline.threads import Thread, arrows_between, threads
