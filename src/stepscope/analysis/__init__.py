@@ -15,6 +15,7 @@ TOOLS = Tools(
         "framework_op_stats",
         "trace_viewer",
         "kernel_stats",
+        "device_idle",
         "op_profile",
         "hlo_stats",
         "roofline_model",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 if TYPE_CHECKING:
     from typing import Literal
 
+    from stepscope.analysis.device_idle import DeviceIdle
     from stepscope.analysis.framework_op_stats import FrameworkOpStats
     from stepscope.analysis.graph_viewer import GraphViewer
     from stepscope.analysis.hlo_stats import HloStats
@@ -153,6 +154,24 @@ class ToolMethods(ABC):
                 "kernel_stats",
                 group_by=group_by,
                 device=device,
+            ),
+        )
+
+    def device_idle(
+        self,
+        *,
+        min_gap_us: float = 10.0,
+    ) -> DeviceIdle:
+        """Why devices have nothing to do, cause by cause, and what is copied in a step.
+
+        Args:
+            min_gap_us: List gaps at least this long; shorter ones count in the causes all the same.
+        """
+        return cast(
+            "DeviceIdle",
+            self.run(
+                "device_idle",
+                min_gap_us=min_gap_us,
             ),
         )
 

@@ -758,6 +758,88 @@ export interface KernelDeviceRow {
   readonly total_duration_us: readonly (number | null)[];
 }
 
+/** Columns: One reason for idle devices, in the mean counted step of the mean device. */
+export interface CauseRow {
+  /** Cause. */
+  readonly cause: readonly (string | null)[];
+  /** Meanwhile. */
+  readonly label: readonly (string | null)[];
+  /** Idle (ms). */
+  readonly idle_ms: readonly (number | null)[];
+  /** Share of step (%). */
+  readonly step_frac: readonly (number | null)[];
+  /** Share of idle time (%). */
+  readonly idle_frac: readonly (number | null)[];
+  /** After a wait (ms). The part in gaps that opened while the host waited for the device. */
+  readonly after_wait_ms: readonly (number | null)[];
+}
+
+/** Columns: One device in the mean counted step. */
+export interface IdleDeviceRow {
+  /** Host. */
+  readonly host: readonly (string | null)[];
+  /** Device. */
+  readonly device: readonly (string | null)[];
+  /** Idle (ms). */
+  readonly idle_ms: readonly (number | null)[];
+  /** Share of step (%). */
+  readonly idle_frac: readonly (number | null)[];
+  /** Mostly. */
+  readonly largest_cause: readonly (string | null)[];
+  /** Gaps per step. */
+  readonly gaps: readonly (number | null)[];
+  /** Mean gap (µs). */
+  readonly mean_gap_us: readonly (number | null)[];
+  /** Longest gap (ms). */
+  readonly longest_gap_ms: readonly (number | null)[];
+}
+
+/** Columns: Calls of one name in which the host waits until a device has finished. */
+export interface WaitRow {
+  /** Host. */
+  readonly host: readonly (string | null)[];
+  /** Call. */
+  readonly call: readonly (string | null)[];
+  /** Calls per step. */
+  readonly per_step: readonly (number | null)[];
+  /** Waits (ms). Per step, while a device is busy. */
+  readonly blocked_ms: readonly (number | null)[];
+}
+
+/** Columns: The copies of one kind in the counted steps. */
+export interface CopyRow {
+  /** Direction. */
+  readonly direction: readonly (string | null)[];
+  /** Host memory. Pageable memory is copied in two stages. */
+  readonly host_memory: readonly (string | null)[];
+  /** Asynchronous. */
+  readonly asynchronous: readonly (boolean | null)[];
+  /** Copies per step. */
+  readonly per_step: readonly (number | null)[];
+  /** Time (ms). Per step, all devices. */
+  readonly time_ms: readonly (number | null)[];
+  /** Bytes per step (B). */
+  readonly bytes_per_step: readonly (number | null)[];
+  /** Bandwidth (GiB/s). */
+  readonly bandwidth_gibps: readonly (number | null)[];
+}
+
+/** Columns: One gap: nothing runs on the device. */
+export interface GapRow {
+  /** Host. */
+  readonly host: readonly (string | null)[];
+  /** Device. */
+  readonly device: readonly (string | null)[];
+  /** Start (ms). */
+  readonly start_ms: readonly (number | null)[];
+  /** Length (µs). */
+  readonly duration_us: readonly (number | null)[];
+  /** After a wait. */
+  readonly after_wait: readonly (boolean | null)[];
+  /** Ended by. What ran on the device next. */
+  readonly ended_by: readonly (string | null)[];
+}
+
 /** Columns: One node of the tree; rows stand in the order a reader meets them, parents first. */
 export interface OpProfileNodeRow {
   /** Id. */
@@ -1486,6 +1568,22 @@ export interface KernelStats extends ResultBody {
   readonly totals: KernelTotals;
 }
 
+/** Why devices have nothing to do, cause by cause, and what is copied in a step. */
+export interface DeviceIdle extends ResultBody {
+  readonly tool: "device_idle";
+  readonly step_time_ms: number | null;
+  readonly step_count: number;
+  readonly idle_ms: number | null;
+  readonly idle_frac: number | null;
+  readonly after_wait_ms: number | null;
+  readonly blocked_ms: number | null;
+  readonly causes: TableOf<CauseRow>;
+  readonly devices: TableOf<IdleDeviceRow>;
+  readonly waits: TableOf<WaitRow>;
+  readonly copies: TableOf<CopyRow>;
+  readonly gaps: TableOf<GapRow>;
+}
+
 /** Where the device's time goes as a tree, and how well each part uses the device. */
 export interface OpProfile extends ResultBody {
   readonly tool: "op_profile";
@@ -1601,6 +1699,7 @@ export interface Results {
   readonly framework_op_stats: FrameworkOpStats;
   readonly trace_viewer: TraceViewer;
   readonly kernel_stats: KernelStats;
+  readonly device_idle: DeviceIdle;
   readonly op_profile: OpProfile;
   readonly hlo_stats: HloStats;
   readonly roofline_model: RooflineModel;

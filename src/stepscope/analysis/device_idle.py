@@ -1,0 +1,311 @@
+"""Device idle: why devices have nothing to do, cause by cause, and what is copied in a step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import nan
+from typing import Annotated, Any
+
+import numpy as np
+
+from stepscope.registry import Help, Need, Tool
+from stepscope.result import Column, Result, Row, Table, columns_of, ms, us
+from stepscope.tables.copies import session_copies
+from stepscope.tables.device_events import device_events
+from stepscope.tables.idle import CAUSES, DeviceGaps, Idle, idle
+from stepscope.tables.profile import Host, Profile
+
+LABELS: dict[str, str] = {
+    "input": "Waiting for input",
+    "copy": "Host side of copies",
+    "kernel_launch": "Kernel launch",
+    "compilation": "Compilation",
+    "host_compute": "Host compute",
+    "other_device": "Another device works",
+    "other": "Nothing recorded (Python)",
+}
+
+
+class CauseRow(Row):
+    """One reason for idle devices, in the mean counted step of the mean device."""
+
+    cause: Annotated[str, Column("Cause", kind="category", hidden=True)]
+    label: Annotated[str, Column("Meanwhile", kind="name")]
+    idle_ms: Annotated[float, Column("Idle", unit="ms", kind="time", sort="desc")]
+    step_frac: Annotated[float, Column("Share of step", unit="%", kind="ratio")]
+    idle_frac: Annotated[float, Column("Share of idle time", unit="%", kind="ratio")]
+    after_wait_ms: Annotated[
+        float,
+        Column(
+            "After a wait",
+            unit="ms",
+            kind="time",
+            help="The part in gaps that opened while the host waited for the device.",
+        ),
+    ]
+
+
+class IdleDeviceRow(Row):
+    """One device in the mean counted step."""
+
+    host: Annotated[str, Column("Host", kind="name")]
+    device: Annotated[str, Column("Device", kind="name")]
+    idle_ms: Annotated[float, Column("Idle", unit="ms", kind="time", sort="desc")]
+    idle_frac: Annotated[float, Column("Share of step", unit="%", kind="ratio")]
+    largest_cause: Annotated[str, Column("Mostly", kind="category")]
+    gaps: Annotated[float, Column("Gaps per step", kind="number")]
+    mean_gap_us: Annotated[float, Column("Mean gap", unit="µs", kind="time")]
+    longest_gap_ms: Annotated[float, Column("Longest gap", unit="ms", kind="time")]
+
+
+class GapRow(Row):
+    """One gap: nothing runs on the device."""
+
+    host: Annotated[str, Column("Host", kind="name", hidden=True)]
+    device: Annotated[str, Column("Device", kind="name")]
+    start_ms: Annotated[float, Column("Start", unit="ms", kind="time")]
+    duration_us: Annotated[float, Column("Length", unit="µs", kind="time", sort="desc")]
+    after_wait: Annotated[bool, Column("After a wait", kind="flag")]
+    ended_by: Annotated[str, Column("Ended by", kind="name", help="What ran on the device next.")]
+
+
+class WaitRow(Row):
+    """Calls of one name in which the host waits until a device has finished."""
+
+    host: Annotated[str, Column("Host", kind="name", hidden=True)]
+    call: Annotated[str, Column("Call", kind="name")]
+    per_step: Annotated[float, Column("Calls per step", kind="number")]
+    blocked_ms: Annotated[
+        float,
+        Column(
+            "Waits", unit="ms", kind="time", sort="desc", help="Per step, while a device is busy."
+        ),
+    ]
+
+
+class CopyRow(Row):
+    """The copies of one kind in the counted steps."""
+
+    direction: Annotated[str, Column("Direction", kind="category")]
+    host_memory: Annotated[
+        str, Column("Host memory", kind="category", help="Pageable memory is copied in two stages.")
+    ]
+    asynchronous: Annotated[bool, Column("Asynchronous", kind="flag")]
+    per_step: Annotated[float, Column("Copies per step", kind="number")]
+    time_ms: Annotated[
+        float, Column("Time", unit="ms", kind="time", sort="desc", help="Per step, all devices.")
+    ]
+    bytes_per_step: Annotated[float, Column("Bytes per step", unit="B", kind="bytes")]
+    bandwidth_gibps: Annotated[float, Column("Bandwidth", unit="GiB/s", kind="rate")]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Options of device_idle."""
+
+    min_gap_us: Annotated[
+        float, Help("List gaps at least this long; shorter ones count in the causes all the same.")
+    ] = 10.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeviceIdle(Result):
+    """Why devices have nothing to do, cause by cause, and what is copied in a step.
+
+    Attributes:
+        step_time_ms: Mean counted step, over the hosts that take part.
+        step_count: Counted steps.
+        idle_ms: Time in which a device runs nothing, mean over devices, per step.
+        idle_frac: The same as a share of the step.
+        after_wait_ms: Its part in gaps that opened while the host waited for the device.
+        blocked_ms: Time per step the host waits for busy devices, mean over hosts.
+        causes: The idle time by cause; sums to ``idle_ms``.
+        devices: The idle time by device.
+        waits: Calls that wait for the device.
+        copies: What is copied in a step, to, from and between devices.
+        gaps: The gaps, longest first.
+    """
+
+    tool = "device_idle"
+    step_time_ms: float
+    step_count: int
+    idle_ms: float
+    idle_frac: float
+    after_wait_ms: float
+    blocked_ms: float
+    causes: Table[CauseRow]
+    devices: Table[IdleDeviceRow]
+    waits: Table[WaitRow]
+    copies: Table[CopyRow]
+    gaps: Table[GapRow]
+
+
+def device_idle(profile: Profile, options: Options = Options()) -> DeviceIdle:
+    """Explain the idle time of the devices in the counted steps."""
+    found = idle(profile)
+    if found is None:
+        raise ValueError("device_idle needs steps and devices; its Need says so")
+    count = max(found.step_count, 1)
+    parts = {
+        cause: _mean(found, [one.cause_ps[cause] for one in found.devices]) for cause in CAUSES
+    }
+    late = {
+        cause: _mean(found, [one.after_wait_ps[cause] for one in found.devices]) for cause in CAUSES
+    }
+    step = ms(sum(found.step_ps.values())) / len(found.step_ps) / count
+    idle_ms = sum(parts.values())
+    return DeviceIdle(
+        step_time_ms=step if found.step_count else nan,
+        step_count=found.step_count,
+        idle_ms=idle_ms,
+        idle_frac=idle_ms / step if step else nan,
+        after_wait_ms=sum(late.values()),
+        blocked_ms=ms(sum(found.blocked_ps.values())) / len(found.blocked_ps) / count,
+        causes=_causes(parts, late, step),
+        devices=_devices(profile, found),
+        waits=_waits(profile, found),
+        copies=_copies(profile, found),
+        gaps=_gaps(profile, found, options),
+    )
+
+
+def _mean(found: Idle, per_device_ps: list[int]) -> float:
+    return ms(sum(per_device_ps)) / len(found.devices) / max(found.step_count, 1)
+
+
+def _causes(parts: dict[str, float], late: dict[str, float], step: float) -> Table[CauseRow]:
+    whole = sum(parts.values())
+    order = sorted(parts, key=lambda cause: -parts[cause])
+    return Table(
+        CauseRow,
+        {
+            "cause": order,
+            "label": [LABELS[cause] for cause in order],
+            "idle_ms": [parts[cause] for cause in order],
+            "step_frac": [parts[cause] / step if step else nan for cause in order],
+            "idle_frac": [parts[cause] / whole if whole else nan for cause in order],
+            "after_wait_ms": [late[cause] for cause in order],
+        },
+    )
+
+
+def _device_name(profile: Profile, one: DeviceGaps) -> tuple[str, str]:
+    host = profile.hosts[one.host]
+    return host.name, host.space.planes[one.device].name
+
+
+def _table(schema: type[Any], rows: list[dict[str, Any]]) -> Table[Any]:
+    return Table(schema, {name: [row[name] for row in rows] for name in columns_of(schema)})
+
+
+def _devices(profile: Profile, found: Idle) -> Table[IdleDeviceRow]:
+    count = max(found.step_count, 1)
+    rows = []
+    for one in found.devices:
+        whole, gaps = sum(one.cause_ps.values()), one.gaps
+        host, device = _device_name(profile, one)
+        step_ps = found.step_ps[one.host]
+        rows.append(
+            {
+                "host": host,
+                "device": device,
+                "idle_ms": ms(whole) / count,
+                "idle_frac": whole / step_ps if step_ps else nan,
+                "largest_cause": max(one.cause_ps, key=lambda cause: one.cause_ps[cause]),
+                "gaps": len(gaps) / count,
+                "mean_gap_us": us(float(gaps.duration_ps.mean())) if len(gaps) else nan,
+                "longest_gap_ms": ms(int(gaps.duration_ps.max(initial=0))),
+            }
+        )
+    return _table(IdleDeviceRow, sorted(rows, key=lambda row: -row["idle_ms"]))
+
+
+def _waits(profile: Profile, found: Idle) -> Table[WaitRow]:
+    count = max(found.step_count, 1)
+    rows = [
+        {
+            "host": profile.hosts[one.host].name,
+            "call": one.name,
+            "per_step": one.occurrences / count,
+            "blocked_ms": ms(one.blocked_ps) / count,
+        }
+        for one in found.waits
+    ]
+    return _table(WaitRow, sorted(rows, key=lambda row: -row["blocked_ms"]))
+
+
+def _copies(profile: Profile, found: Idle) -> Table[CopyRow]:
+    count = max(found.step_count, 1)
+    cells = [
+        {
+            "direction": one.kind.direction,
+            "host_memory": one.kind.host_memory,
+            "asynchronous": one.kind.asynchronous,
+            "per_step": one.occurrences / count,
+            "time_ms": ms(one.total_ps) / count,
+            "bytes_per_step": nan if one.bytes is None else one.bytes / count,
+            "bandwidth_gibps": one.bytes / (one.total_ps / 1e12) / 2**30
+            if one.bytes is not None and one.total_ps
+            else nan,
+        }
+        for one in session_copies(profile)
+    ]
+    return _table(CopyRow, cells)
+
+
+def _gaps(profile: Profile, found: Idle, options: Options) -> Table[GapRow]:
+    """Gaps of all devices that are long enough to list, longest first."""
+    rows: list[dict[str, Any]] = []
+    for one in found.devices:
+        host, device = _device_name(profile, one)
+        long = np.flatnonzero(one.gaps.duration_ps >= options.min_gap_us * 1e6)
+        next_op = _names_at(profile.hosts[one.host], one.device, one.gaps.end_ps[long])
+        columns = zip(
+            (one.gaps.start_ps[long] / 1e9).tolist(),
+            (one.gaps.duration_ps[long] / 1e6).tolist(),
+            one.gaps.after_wait[long].tolist(),
+            next_op,
+            strict=True,
+        )
+        fields = ("start_ms", "duration_us", "after_wait", "ended_by")
+        rows += [
+            {"host": host, "device": device, **dict(zip(fields, cells, strict=True))}
+            for cells in columns
+        ]
+    rows.sort(key=lambda row: (-row["duration_us"], row["start_ms"]))
+    return _table(GapRow, rows)
+
+
+def _names_at(host: Host, device: int, at_ps: Any) -> list[str]:
+    """What starts on a device at each of these times; "" where nothing does (a step ends)."""
+    found = device_events(host)
+    own = np.flatnonzero((found.device == device) & ~found.is_container)
+    order = own[np.argsort(found.start_ps[own], kind="stable")]
+    start = found.start_ps[order]
+    place = np.minimum(np.searchsorted(start, at_ps), max(len(start) - 1, 0))
+    table = host.space.event_metadata
+    names = [short or name for short, name in zip(table.display_name, table.name, strict=True)]
+    return [
+        names[int(host.space.events.metadata[found.rows[order[row]]])] if start[row] == time else ""
+        for row, time in zip(place.tolist(), at_ps.tolist(), strict=True)
+    ]
+
+
+TOOL = Tool(
+    id="device_idle",
+    short="idle",
+    title="Device Idle",
+    group="Where time goes",
+    run=device_idle,
+    options=Options,
+    result=DeviceIdle,
+    needs=(
+        Need(
+            met=lambda profile: idle(profile) is not None,
+            missing="There are no steps, or nothing was recorded on a device.",
+            record="Record on a machine with an accelerator, several steps, each inside "
+            'tf.profiler.experimental.Trace("train", step_num=i, _r=1), '
+            'jax.profiler.StepTraceAnnotation("train", step_num=i) or torch.profiler\'s step().',
+        ),
+    ),
+)

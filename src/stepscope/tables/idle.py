@@ -1,0 +1,288 @@
+"""Time in which a device runs nothing, and what the host did meanwhile.
+
+A gap is a stretch of a counted step in which nothing runs on a device. Its time is explained by
+what the host's threads do in it, else by another device of the host still being at work, else by
+nothing that was recorded (Python between ops). A gap that opens while the host sits in a call
+that waits for the device is one that running ahead would have hidden: the host could not launch
+the next work before, because it waited.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from stepscope.columns import sweep, union_spans
+from stepscope.columns.space import I64, U8, Bool
+from stepscope.tables.coverage import covered
+from stepscope.tables.device_events import device_events
+from stepscope.tables.host_events import Work, host_thread_rows, is_pool_thread, timed_events
+from stepscope.tables.profile import Host, Profile, derived
+from stepscope.tables.session_steps import AlignedSteps, aligned_steps
+from stepscope.tables.step_markers import Markers
+from stepscope.tables.steps import host_work
+
+# Why a device has nothing to do, and the work of the host that says so. The order is that of
+# menus; where several apply at once the larger ``Work`` names the time, as in ``steps``.
+CAUSES: Final[dict[str, tuple[Work, ...]]] = {
+    "input": (Work.INPUT_WAIT,),
+    "copy": (Work.HOST_TO_DEVICE, Work.DEVICE_TO_DEVICE, Work.DEVICE_TO_HOST),
+    "kernel_launch": (Work.LAUNCH,),
+    "compilation": (Work.COMPILE,),
+    "host_compute": (Work.HOST_COMPUTE,),
+    "other_device": (),
+    "other": (Work.NOTHING,),
+}
+_OTHER_DEVICE: Final = 1
+_FIRST_WORK: Final = 2
+_NOT_IDLE: Final = 63
+
+# Calls in which a thread waits until a device has finished: CUDA and HIP, TensorFlow, PjRt, torch.
+_WAITS: Final = re.compile(
+    r"^(cu|cuda|hip)(Stream|Device|Event|Ctx|Context)?Synchronize|BlockHostUntilDone|"
+    r"block_?until_?ready|BlockUntilReady|BlockHostUntilReady|Buffer::Await|"
+    r"^cu(da)?Memcpy(DtoH(_v2)?)?$|^hipMemcpy(DtoH|WithStream)?$|"
+    r"aten::(item|_local_scalar_dense)$|_EagerConst\.numpy|EagerTensor\.numpy|"
+    r"SynchronizeAllActivity",
+    re.IGNORECASE,
+)
+
+
+def is_wait_for_device(name: str) -> bool:
+    """Whether a host event of this name is a call that returns when the device has finished."""
+    return bool(_WAITS.search(name))
+
+
+@dataclass(frozen=True, slots=True)
+class Gaps:
+    """The gaps of one device in the counted steps, in order.
+
+    Attributes:
+        start_ps, end_ps: Disjoint, on the host's clock.
+        after_wait: Whether the host was waiting for the device when the gap opened.
+    """
+
+    start_ps: I64
+    end_ps: I64
+    after_wait: Bool
+
+    def __len__(self) -> int:
+        return len(self.start_ps)
+
+    @property
+    def duration_ps(self) -> I64:
+        """Length of each gap."""
+        length: I64 = self.end_ps - self.start_ps
+        return length
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceGaps:
+    """Why one device was idle.
+
+    Attributes:
+        host: Index into ``Profile.hosts``.
+        device: Row in its ``Space.planes``.
+        gaps: Where.
+        cause_ps: Idle time by cause, over the counted steps; sums to the idle time.
+        after_wait_ps: The part of it that lies in gaps that opened while the host waited.
+    """
+
+    host: int
+    device: int
+    gaps: Gaps
+    cause_ps: dict[str, int]
+    after_wait_ps: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class WaitCall:
+    """Calls of one name that wait for the device.
+
+    Attributes:
+        host: Index into ``Profile.hosts``.
+        name: As recorded.
+        occurrences: That begin in a counted step.
+        blocked_ps: Time in them, within counted steps, in which a device of the host was busy.
+    """
+
+    host: int
+    name: str
+    occurrences: int
+    blocked_ps: int
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """Idle devices of a session.
+
+    Attributes:
+        devices: One per device that ran anything.
+        waits: Calls that wait for devices, by host and name.
+        blocked_ps: Per host that takes part, the time its threads waited for busy devices.
+        step_count: Counted steps; the same for all hosts.
+        step_ps: Σ of the counted steps' lengths, by index of the host.
+    """
+
+    devices: tuple[DeviceGaps, ...]
+    waits: tuple[WaitCall, ...]
+    blocked_ps: dict[int, int]
+    step_count: int
+    step_ps: dict[int, int]
+
+
+@derived
+def idle(profile: Profile) -> Idle | None:
+    """Find and explain the gaps of all devices; None without steps or devices."""
+    aligned = aligned_steps(profile)
+    if not aligned:
+        return None
+    kept = np.all([one.steps.kept[one.rows] for one in aligned], axis=0)
+    devices: list[DeviceGaps] = []
+    waits: list[WaitCall] = []
+    blocked: dict[int, int] = {}
+    length: dict[int, int] = {}
+    for one in aligned:
+        steps = one.steps.start_ps[one.rows[kept]], one.steps.end_ps[one.rows[kept]]
+        calls = _wait_rows(profile.hosts[one.host], one.steps.markers)
+        found = _of_host(profile.hosts[one.host], one, steps, calls)
+        devices += found
+        own = _wait_calls(profile.hosts[one.host], one.host, steps, calls)
+        waits += own
+        blocked[one.host] = _blocked(profile.hosts[one.host], steps, calls)
+        length[one.host] = int((steps[1] - steps[0]).sum())
+    if not devices:
+        return None
+    return Idle(tuple(devices), tuple(waits), blocked, int(kept.sum()), length)
+
+
+_Steps = tuple[I64, I64]
+
+
+def _spans_of(host: Host, rows: I64) -> tuple[I64, I64]:
+    events = host.space.events
+    start = events.start_ps[rows]
+    return start, start + events.duration_ps[rows]
+
+
+def _busy_spans(host: Host, device: int | None = None) -> tuple[I64, I64]:
+    """When a device (or any) ran anything: disjoint and ascending."""
+    found = device_events(host)
+    own = ~found.is_container
+    if device is not None:
+        own &= found.device == device
+    return union_spans(found.start_ps[own], found.end_ps[own])
+
+
+def _of_host(host: Host, one: AlignedSteps, steps: _Steps, calls: I64) -> list[DeviceGaps]:
+    rows, work = host_work(host, one.steps.markers)
+    start, end = _spans_of(host, rows)
+    kinds = (work + _FIRST_WORK - 1).astype(np.uint8)
+    waiting = union_spans(*_spans_of(host, calls))
+    anything = _busy_spans(host)
+    result = []
+    for device in np.unique(device_events(host).device).tolist():
+        busy = _busy_spans(host, device)
+        gaps = _gaps(busy, steps, waiting)
+        if not len(busy[0]):
+            continue
+        spans = (
+            np.concatenate([start, anything[0]]),
+            np.concatenate([end, anything[1]]),
+            np.concatenate([kinds, np.full(len(anything[0]), _OTHER_DEVICE, dtype=np.uint8)]),
+        )
+        late = gaps.start_ps[~gaps.after_wait], gaps.end_ps[~gaps.after_wait]
+        result.append(
+            DeviceGaps(
+                host=one.host,
+                device=device,
+                gaps=gaps,
+                cause_ps=_by_cause(spans, [busy], steps),
+                after_wait_ps=_by_cause(spans, [busy, late], steps),
+            )
+        )
+    return result
+
+
+def _gaps(busy: _Steps, steps: _Steps, waiting: _Steps) -> Gaps:
+    """What neither the busy spans nor the time outside of the steps cover."""
+    if not len(steps[0]):
+        nothing = np.zeros(0, dtype=np.int64)
+        return Gaps(nothing, nothing, nothing.astype(bool))
+    # Time outside of the steps counts as busy, so that no gap reaches into it.
+    far = np.int64(1) << 61
+    outside_start = np.concatenate([[-far], steps[1]])
+    outside_end = np.concatenate([steps[0], [far]])
+    start, end = union_spans(
+        np.concatenate([busy[0], outside_start]), np.concatenate([busy[1], outside_end])
+    )
+    opens, closes = end[:-1], start[1:]
+    return Gaps(opens, closes, _inside(opens, waiting))
+
+
+def _inside(at: I64, spans: _Steps) -> Bool:
+    """Whether each time lies in (or at the end of) one of the disjoint ascending spans."""
+    if not len(spans[0]):
+        return np.zeros(len(at), dtype=bool)
+    place = np.searchsorted(spans[0], at, side="right") - 1
+    found: Bool = (place >= 0) & (at <= spans[1][np.maximum(place, 0)])
+    return found
+
+
+def _by_cause(spans: tuple[I64, I64, U8], covers: list[_Steps], steps: _Steps) -> dict[str, int]:
+    """Time of the steps that no cover hides, by what explains it."""
+    hidden = sum(len(cover[0]) for cover in covers)
+    time = sweep(
+        np.concatenate([spans[0], *(cover[0] for cover in covers)]),
+        np.concatenate([spans[1], *(cover[1] for cover in covers)]),
+        np.concatenate([spans[2], np.full(hidden, _NOT_IDLE, dtype=np.uint8)]),
+        *steps,
+    ).sum(axis=0)
+    result = {}
+    for cause, works in CAUSES.items():
+        classes = [int(work) + _FIRST_WORK - 1 if work else 0 for work in works]
+        result[cause] = int(time[classes or [_OTHER_DEVICE]].sum())
+    return result
+
+
+def _wait_rows(host: Host, markers: Markers) -> I64:
+    """Events of the step's threads in which the host waits for a device."""
+    space = host.space
+    names = np.asarray([is_wait_for_device(name) for name in space.event_metadata.name] or [False])
+    threads = set(host_thread_rows(host).tolist())
+    own = np.zeros(max(len(space.lines), 1), dtype=bool)
+    for row, line in enumerate(space.lines):
+        own[row] = row in threads and (row == markers.line or is_pool_thread(line.name))
+    events = space.events
+    chosen = names[events.metadata] & own[space.event_line] if len(events) else names[:0]
+    rows: I64 = np.flatnonzero(chosen & timed_events(host))
+    return rows
+
+
+def _wait_calls(host: Host, index: int, steps: _Steps, calls: I64) -> list[WaitCall]:
+    start, _end = _spans_of(host, calls)
+    place = np.maximum(np.searchsorted(steps[0], start, side="right") - 1, 0)
+    inside = np.zeros(len(calls), dtype=bool)
+    if len(steps[0]):
+        inside = (start >= steps[0][place]) & (start < steps[1][place])
+    meta = host.space.events.metadata[calls]
+    found = []
+    for row in np.unique(meta[inside]).tolist():
+        own = meta == row
+        count = int((own & inside).sum())
+        name = host.space.event_metadata.name[row]
+        found.append(WaitCall(index, name, count, _blocked(host, steps, calls[own])))
+    return sorted(found, key=lambda call: (-call.blocked_ps, call.name))
+
+
+def _blocked(host: Host, steps: _Steps, calls: I64) -> int:
+    """Time within the steps in which one of the calls is open and a device is busy."""
+    waiting, busy = union_spans(*_spans_of(host, calls)), _busy_spans(host)
+    either = union_spans(
+        np.concatenate([waiting[0], busy[0]]), np.concatenate([waiting[1], busy[1]])
+    )
+    sizes = [int(covered(*spans, *steps).sum()) for spans in (waiting, busy, either)]
+    return sizes[0] + sizes[1] - sizes[2]

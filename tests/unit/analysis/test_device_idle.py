@@ -1,0 +1,134 @@
+"""Idle time is explained cause by cause, and the causes sum to it."""
+
+import pytest
+
+from stepscope.analysis.device_idle import TOOL, Options, device_idle
+from stepscope.analysis.overview_page import overview_page
+from stepscope.columns import decode
+from stepscope.tables.idle import is_wait_for_device
+from stepscope.tables.profile import Host, Profile
+from tests.profiles import async_gpu, draw, event, nth, overlapping_streams, space, worked_example
+
+
+def profile(data: bytes) -> Profile:
+    return Profile("s", (Host("h", decode(data)),))
+
+
+def waiting_steps() -> Profile:
+    """Three steps of 1 ms: input 100–300, launch 300–400, kernel 400–700, a wait 500–800."""
+    return profile(
+        space(
+            *draw(
+                """
+                /host:CPU
+                  python      S---------S---------S---------
+                  "           .I-L.W--...I-L.W--...I-L.W--..
+                /device:GPU:0
+                  Stream #7   ....K--.......K--.......K--...
+                """,
+                unit_us=100,
+                S=event("train", step_num=nth, _r=1),
+                I=event("IteratorGetNext"),
+                L=event("cuLaunchKernel", correlation_id=nth + 100),
+                W=event("cudaStreamSynchronize"),
+                K=event("sgemm", correlation_id=nth + 100),
+            )
+        )
+    )
+
+
+def test_idle_time_is_explained_by_what_the_host_did() -> None:
+    found = device_idle(waiting_steps())
+    causes = dict(zip(found.causes["cause"], found.causes["idle_ms"], strict=True))
+    assert found.step_time_ms == pytest.approx(1.0)
+    assert found.idle_ms == pytest.approx(0.7)
+    # Of each step's 700 idle µs: input 200, launch 100, the wait's last 100, 300 nothing.
+    assert causes == pytest.approx(
+        {
+            "input": 0.2,
+            "kernel_launch": 0.1,
+            "host_compute": 0.1,
+            "other": 0.3,
+            "copy": 0.0,
+            "compilation": 0.0,
+            "other_device": 0.0,
+        }
+    )
+
+
+def test_gaps_that_open_in_a_wait_are_told_apart() -> None:
+    found = device_idle(waiting_steps())
+    # The wait overlaps its kernel for 200 µs. Gaps: 0–400 (not after a wait), 700–1400, 1700–2400
+    # and 2700–3000 (after one): 1700 µs over three steps.
+    assert found.blocked_ms == pytest.approx(0.2)
+    assert found.after_wait_ms == pytest.approx(1.7 / 3)
+    assert list(found.gaps["duration_us"]) == pytest.approx([700, 700, 400, 300])
+    assert list(found.gaps["after_wait"]) == [True, True, False, True]
+    assert list(found.gaps["ended_by"]) == ["sgemm", "sgemm", "sgemm", ""]
+    (wait,) = found.waits.rows()
+    assert (wait["call"], wait["per_step"]) == ("cudaStreamSynchronize", 1.0)
+
+
+def test_short_gaps_are_not_listed_but_counted() -> None:
+    found = device_idle(waiting_steps(), Options(min_gap_us=600))
+    assert len(found.gaps) == 2
+    assert found.idle_ms == pytest.approx(0.7)
+
+
+def test_a_device_that_idles_while_another_works_is_told_so() -> None:
+    found = device_idle(
+        profile(
+            space(
+                *draw(
+                    """
+                    /host:CPU
+                      python      S---------
+                    /device:GPU:0
+                      Stream #7   K-------..
+                    /device:GPU:1
+                      Stream #7   K---......
+                    """,
+                    S=event("train", step_num=nth, _r=1),
+                    K=event("sgemm"),
+                )
+            )
+        )
+    )
+    causes = dict(zip(found.causes["cause"], found.causes["idle_ms"], strict=True))
+    # GPU 0 idles 2 µs, GPU 1 6 of which GPU 0 works 4; the mean of the two.
+    assert causes["other_device"] == pytest.approx(0.002)
+    assert causes["other"] == pytest.approx(0.002)
+    assert list(found.devices["idle_ms"]) == pytest.approx([0.006, 0.002])
+
+
+@pytest.mark.parametrize("data", [worked_example(gpu=True), async_gpu(), overlapping_streams()])
+def test_idle_time_is_the_same_as_on_the_overview(data: bytes) -> None:
+    shown = overview_page(profile(data)).device.idle_frac
+    found = device_idle(profile(data))
+    assert found.idle_frac == pytest.approx(shown)
+    assert sum(found.causes["idle_ms"]) == pytest.approx(found.idle_ms)
+
+
+def test_a_profile_without_devices_says_why_there_is_nothing() -> None:
+    missing = TOOL.available(profile(worked_example()))
+    assert missing is not None
+    assert "device" in missing.missing
+
+
+@pytest.mark.parametrize(
+    ("name", "waits"),
+    [
+        ("cuStreamSynchronize", True),
+        ("cudaDeviceSynchronize", True),
+        ("hipStreamSynchronize", True),
+        ("cuMemcpyDtoH_v2", True),
+        ("$api.py:3154 block_until_ready", True),
+        ("CommonPjRtBuffer::Await", True),
+        ("aten::item", True),
+        ("cuMemcpyDtoHAsync_v2", False),
+        ("cuLaunchKernel", False),
+        ("model/item:Cast", False),
+    ],
+)
+def test_calls_that_wait_are_known_by_name(name: str, waits: bool) -> None:
+    assert is_wait_for_device(name) == waits
