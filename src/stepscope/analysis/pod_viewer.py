@@ -70,6 +70,15 @@ class WorkerRow(Row):
         Column("Waits in collectives", unit="ms", kind="time", help="For the last to arrive."),
     ]
     transfer_ms: Annotated[float, Column("Transfers", unit="ms", kind="time")]
+    hidden_transfer_ms: Annotated[
+        float,
+        Column(
+            "Hidden transfers",
+            unit="ms",
+            kind="time",
+            help="Transfers that run behind compute or other work and cost the step nothing.",
+        ),
+    ]
     last_frac: Annotated[
         float, Column("Arrives last", unit="%", kind="ratio", help="Share of the collectives.")
     ]
@@ -327,10 +336,18 @@ def _worker_table(
             "device_work_ms": sum_parts(means, _DEVICE_WORK),
             "waited_ms": means[WAIT],
             "transfer_ms": means[TRANSFER],
+            "hidden_transfer_ms": _hidden_transfer(found),
             "last_frac": last,
             "caused_wait_ms": caused,
         },
     )
+
+
+def _hidden_transfer(found: WorkerSteps) -> F64:
+    """Transfer time per kept step behind work of a higher precedence, by worker, in ms."""
+    hidden = found.transfer_ps - found.parts_ps[TRANSFER]
+    mean: F64 = hidden[:, _kept(found)].mean(axis=1) / 1e9
+    return mean
 
 
 def _pod_table(found: WorkerSteps, step: int) -> Table[PodRow]:

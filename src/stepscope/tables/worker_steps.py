@@ -12,9 +12,10 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.columns import sweep
+from stepscope.columns import sweep, union_spans
 from stepscope.columns.space import I64, U8, Bool
 from stepscope.tables.collectives import collectives
+from stepscope.tables.coverage import covered
 from stepscope.tables.device_events import device_events
 from stepscope.tables.devices import Device, devices
 from stepscope.tables.host_events import Work
@@ -61,6 +62,8 @@ class WorkerSteps:
         kept: Steps that count.
         duration_ps: int64[workers, steps].
         parts_ps: ``{part of WORKER_PARTS: int64[workers, steps]}``; they sum to the duration.
+        transfer_ps: int64[workers, steps], all time in which a collective transfers; what exceeds
+            the part is hidden behind other work.
     """
 
     workers: tuple[Worker, ...]
@@ -68,6 +71,7 @@ class WorkerSteps:
     kept: Bool
     duration_ps: I64
     parts_ps: dict[str, I64]
+    transfer_ps: I64
 
 
 @derived
@@ -78,13 +82,15 @@ def worker_steps(profile: Profile) -> WorkerSteps | None:
         return None
     workers: list[Worker] = []
     durations: list[I64] = []
+    transfers: list[I64] = []
     parts: dict[str, list[I64]] = {part: [] for part in WORKER_PARTS}
     for one in aligned:
         name = profile.hosts[one.host].name
-        for device, found in _of_host(profile, one):
+        for device, found, transfer in _of_host(profile, one):
             plane, label, kind = (-1, "CPU", "CPU") if device is None else _facts(device)
             workers.append(Worker(one.host, name, plane, label, kind))
             durations.append(one.steps.duration_ps[one.rows])
+            transfers.append(transfer)
             for part, values in found.items():
                 parts[part].append(values)
     first = aligned[0]
@@ -94,6 +100,7 @@ def worker_steps(profile: Profile) -> WorkerSteps | None:
         kept=np.all([one.steps.kept[one.rows] for one in aligned], axis=0),
         duration_ps=np.stack(durations),
         parts_ps={part: np.stack(values) for part, values in parts.items()},
+        transfer_ps=np.stack(transfers),
     )
 
 
@@ -101,19 +108,29 @@ def _facts(device: Device) -> tuple[int, str, str]:
     return device.plane, device.name, device.type
 
 
-def _of_host(profile: Profile, one: AlignedSteps) -> list[tuple[Device | None, dict[str, I64]]]:
-    """The parts of each device of a host; of the host itself where it has none."""
+def _of_host(
+    profile: Profile, one: AlignedSteps
+) -> list[tuple[Device | None, dict[str, I64], I64]]:
+    """Parts and transfers of each device of a host; of the host itself where it has none."""
     host = profile.hosts[one.host]
     active = [device for device in devices(host) if device.has_events]
     rows, work = host_work(host, one.steps.markers)
     start = host.space.events.start_ps[rows]
     threads = start, start + host.space.events.duration_ps[rows], 2 * work
-    found: list[tuple[Device | None, dict[str, I64]]] = []
+    found: list[tuple[Device | None, dict[str, I64], I64]] = []
     for device in active:
         spans = _device_spans(profile, one.host, device.plane)
         if len(spans[0]):
-            found.append((device, _parts(one, threads, spans)))
-    return found or [(None, _parts(one, threads))]
+            found.append((device, _parts(one, threads, spans), _transfer(one, spans)))
+    return found or [(None, _parts(one, threads), np.zeros(len(one.rows), dtype=np.int64))]
+
+
+def _transfer(one: AlignedSteps, spans: _Spans) -> I64:
+    """All time of each step in which a collective transfers, hidden or not."""
+    is_transfer = spans[2] == 2 * Work.COLLECTIVE
+    merged = union_spans(spans[0][is_transfer], spans[1][is_transfer])
+    time: I64 = covered(*merged, one.steps.start_ps, one.steps.end_ps)[one.rows]
+    return time
 
 
 _Spans = tuple[I64, I64, U8]

@@ -61,6 +61,22 @@ def test_each_device_has_its_own_parts() -> None:
     assert second["transfer_ms"] == pytest.approx(0.2)
 
 
+def test_transfers_behind_compute_are_told_from_those_the_step_waits_for() -> None:
+    devices = [
+        gpu(
+            index,
+            stream(7, ("sgemm", 100.0, 300.0)),
+            stream(8, ("ncclDevKernel_AllReduce_Sum_f32", 200.0, 300.0)),
+        )
+        for index in range(2)
+    ]
+    marker = host_plane(line("python", ("train", 0.0, 900.0, {"step_num": 0, "_r": 1})))
+    found = view(space(marker, *devices))
+    # Of 300 µs of transfer 200 run beside the kernel, which ends at 400.
+    assert list(found.workers["transfer_ms"]) == pytest.approx([0.1, 0.1])
+    assert list(found.workers["hidden_transfer_ms"]) == pytest.approx([0.2, 0.2])
+
+
 def test_the_straggler_is_named_with_its_cause() -> None:
     found = view(training(100.0, 300.0, 100.0))
     straggler = found.straggler

@@ -1210,6 +1210,8 @@ export interface WorkerRow {
   readonly waited_ms: readonly (number | null)[];
   /** Transfers (ms). */
   readonly transfer_ms: readonly (number | null)[];
+  /** Hidden transfers (ms). Transfers that run behind compute or other work and cost the step nothing. */
+  readonly hidden_transfer_ms: readonly (number | null)[];
   /** Arrives last (%). Share of the collectives. */
   readonly last_frac: readonly (number | null)[];
   /** Makes others wait (ms). Per step: how much earlier the collectives would begin without its delay. */
