@@ -1,0 +1,1 @@
+"""Recording from outside: the profiler's gRPC service in both directions."""
