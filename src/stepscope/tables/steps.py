@@ -97,8 +97,8 @@ def steps(host: Host) -> Steps | None:
     if markers is None or len(markers) == 0:
         return None
     start, end, behind = _intervals(host, markers)
-    starts, ends, work = _spans(host, markers)
-    time = sweep(starts, ends, work, start, end)
+    spans = step_spans(host, markers)
+    time = sweep(spans.start_ps, spans.end_ps, spans.work, start, end)
     parts = {part: time[:, list(kinds)].sum(axis=1) for part, kinds in PARTS.items()}
     kept = np.ones(len(start), dtype=bool)
     if len(start) > EDGE_LIMIT:
@@ -154,17 +154,39 @@ def _launched_until(host: Host, found: DeviceEvents, markers: Markers) -> I64 | 
     return until
 
 
-def _spans(host: Host, markers: Markers) -> tuple[I64, I64, U8]:
+@dataclass(frozen=True, slots=True)
+class StepSpans:
+    """Spans that may explain time of a step: those of devices first, then those of threads.
+
+    Attributes:
+        start_ps, end_ps: As recorded; they overlap as they like.
+        work: ``Work`` of each.
+        event: Event row of each.
+        device_row: Row in ``DeviceEvents`` of the first ``len(device_row)`` spans.
+    """
+
+    start_ps: I64
+    end_ps: I64
+    work: U8
+    event: I64
+    device_row: I64
+
+
+def step_spans(host: Host, markers: Markers) -> StepSpans:
     """Every span that may explain time: device events, and host events of the step's threads."""
     found = device_events(host)
-    on_device = ~found.is_container
+    on_device = np.flatnonzero(~found.is_container)
     rows, work = host_work(host, markers)
     events = host.space.events
-    starts = np.concatenate([found.start_ps[on_device], events.start_ps[rows]])
-    ends = np.concatenate(
-        [found.end_ps[on_device], events.start_ps[rows] + events.duration_ps[rows]]
+    return StepSpans(
+        start_ps=np.concatenate([found.start_ps[on_device], events.start_ps[rows]]),
+        end_ps=np.concatenate(
+            [found.end_ps[on_device], events.start_ps[rows] + events.duration_ps[rows]]
+        ),
+        work=np.concatenate([found.work[on_device], work]),
+        event=np.concatenate([found.rows[on_device], rows]),
+        device_row=on_device,
     )
-    return starts, ends, np.concatenate([found.work[on_device], work])
 
 
 def host_work(host: Host, markers: Markers) -> tuple[I64, U8]:
