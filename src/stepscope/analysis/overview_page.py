@@ -26,9 +26,9 @@ from stepscope.tables.op_totals import (
     host_op_totals,
     merge_totals,
 )
-from stepscope.tables.profile import Host, Profile
+from stepscope.tables.profile import Host, Profile, build_together
 from stepscope.tables.session_steps import SessionSteps, session_steps
-from stepscope.tables.steps import PARTS
+from stepscope.tables.steps import PARTS, steps
 
 
 class StepRow(Row):
@@ -189,6 +189,7 @@ class Options:
 
 def overview_page(profile: Profile, options: Options = Options()) -> OverviewPage:
     """The verdict on a profile, and the numbers it rests on."""
+    build_together(profile.hosts, host_op_totals, steps, environment, completeness)
     found = session_steps(profile)
     breakdown, spread = _breakdown(found)
     device = DeviceShare(*_device_share(profile, found))

@@ -32,6 +32,7 @@ def count_wanted(
 
 
 def collect_wanted(
+    first_row: cython.longlong,
     stat_begin: cython.const[cython.longlong][::1],
     key: cython.const[cython.int][::1],
     kind: cython.const[cython.uchar][::1],
@@ -44,6 +45,7 @@ def collect_wanted(
 ) -> None:
     """Write owner, kind and value of each wanted stat, name by name.
 
+    The owners of the stats at ``stat_begin[0]:stat_begin[1]`` are ``first_row``, and so on.
     ``place[name]`` is where the next stat of that name goes, and is moved on.
     """
     row: cython.Py_ssize_t
@@ -55,7 +57,7 @@ def collect_wanted(
                 if 0 <= key[i] < wanted.shape[0]:
                     name = wanted[key[i]]
                     if name >= 0:
-                        owner[place[name]] = row
+                        owner[place[name]] = first_row + row
                         kinds[place[name]] = kind[i]
                         values[place[name]] = value[i]
                         place[name] += 1

@@ -6,7 +6,9 @@ stats finds those of all wanted names; values are converted when they are asked 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -34,6 +36,7 @@ from stepscope.columns.space import (
 Value = int | float | str | bytes | None
 F64 = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 _TEXT_KINDS: Final = (KIND_STR, KIND_BYTES, KIND_REF)
+_THREADS_FROM_STATS: Final = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,15 +264,33 @@ def _pivot(
 ) -> dict[str, StatColumn]:
     number = {name: i for i, name in enumerate(dict.fromkeys(names))}
     wanted = np.array([number.get(name, -1) for name in space.stat_metadata.name], np.int32)
-    counts = np.zeros(len(number), np.int64)
-    core.gather.count_wanted(stats.key.data, wanted.data, counts.data)
-    begin = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    owner = np.empty(int(begin[-1]), np.int64)
-    kind, bits = np.empty(len(owner), np.uint8), np.empty(len(owner), np.uint64)
-    if len(owner):
-        source = stat_begin.data, stats.key.data, stats.kind.data, stats.value.data
-        target = owner.data, kind.data, bits.data
-        core.gather.collect_wanted(*source, wanted.data, begin[:-1].copy().data, *target)
+    # Owners in shares, one per core: each share is counted, so that all know where to write.
+    owners = len(stat_begin) - 1
+    shares = (os.cpu_count() or 1) if len(stats) >= _THREADS_FROM_STATS else 1
+    cuts = np.linspace(0, owners, shares + 1).astype(np.int64)
+    counts = np.zeros((shares, len(number)), np.int64)
+
+    def count(share: int) -> None:
+        first, last = stat_begin[cuts[share : share + 2]]
+        core.gather.count_wanted(stats.key[first:last].data, wanted.data, counts[share].data)
+
+    source = stats.key.data, stats.kind.data, stats.value.data, wanted.data
+    with ThreadPoolExecutor(shares, "stepscope-pivot") as pool:
+        list(pool.map(count, range(shares)))
+        begin = np.concatenate([[0], np.cumsum(counts.sum(axis=0))]).astype(np.int64)
+        place = begin[:-1] + np.cumsum(counts, axis=0) - counts
+        owner = np.empty(int(begin[-1]), np.int64)
+        kind, bits = np.empty(len(owner), np.uint8), np.empty(len(owner), np.uint64)
+
+        def collect(share: int) -> None:
+            first, last = int(cuts[share]), int(cuts[share + 1])
+            core.gather.collect_wanted(
+                first, stat_begin[first : last + 1].data, *source,
+                place[share].data, owner.data, kind.data, bits.data,
+            )  # fmt: skip
+
+        if len(owner):
+            list(pool.map(collect, range(shares)))
     spans = {name: slice(int(begin[i]), int(begin[i + 1])) for name, i in number.items()}
     return {
         name: StatColumn(owner[span], kind[span], bits[span], space) for name, span in spans.items()

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stepscope.columns import nest
-from stepscope.columns.space import I32, I64, Bool
+from stepscope.columns.space import I32, I64, Bool, Space
 from stepscope.schema import names
 from stepscope.tables.distinct import distinct_rows
 from stepscope.tables.hlo import HloModule, hlo_modules
@@ -150,13 +150,24 @@ def _eager(host: Host, rows: I64) -> Bool:
         return eager
     # An EagerExecute without is_func, or with is_func 0, ran a single op.
     markers = markers[stats.ints(names.IS_FUNC).at(markers, 0) == 0]
-    start, end = space.events.start_ps, space.events.start_ps + space.events.duration_ps
-    line = space.event_line
-    for thread in np.unique(line[markers]):
-        own = markers[line[markers] == thread]
-        own = own[np.argsort(start[own], kind="stable")]
-        inside = np.flatnonzero(line[rows] == thread)
-        before = np.searchsorted(start[own], start[rows[inside]], side="right") - 1
-        has = before >= 0
-        eager[inside[has]] = end[rows[inside[has]]] <= end[own[before[has]]]
-    return eager
+    return _inside_any(space, rows, markers)
+
+
+def _inside_any(space: Space, rows: I64, covers: I64) -> Bool:
+    """Whether each event ends no later than the last of ``covers`` begun on its line before it.
+
+    Both are event rows, ascending.
+    """
+    starts, durations = space.events.start_ps, space.events.duration_ps
+    inside = np.zeros(len(rows), dtype=bool)
+    of_line = np.searchsorted(rows, space.line_begin)
+    covers_of_line = np.searchsorted(covers, space.line_begin)
+    for line in np.flatnonzero(np.diff(covers_of_line)).tolist():
+        own = covers[covers_of_line[line] : covers_of_line[line + 1]]
+        own = own[np.argsort(starts[own], kind="stable")]
+        here = slice(int(of_line[line]), int(of_line[line + 1]))
+        begin = starts[rows[here]]
+        before = np.searchsorted(starts[own], begin, side="right") - 1
+        until = (starts[own] + durations[own])[before]
+        inside[here] = (before >= 0) & (begin + durations[rows[here]] <= until)
+    return inside

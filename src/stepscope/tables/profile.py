@@ -7,7 +7,9 @@ then kept with its owner, so tools share the work.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import wraps
 from threading import RLock
@@ -27,7 +29,7 @@ class Host:
     name: str
     space: Space
     cache: dict[str, Any] = field(default_factory=dict, repr=False)
-    lock: RLock = field(default_factory=RLock, repr=False)
+    locks: dict[str, RLock] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,20 +46,41 @@ class Profile:
     hosts: tuple[Host, ...]
     diagnostics: tuple[Diagnostic, ...] = ()
     cache: dict[str, Any] = field(default_factory=dict, repr=False)
-    lock: RLock = field(default_factory=RLock, repr=False)
+    locks: dict[str, RLock] = field(default_factory=dict, repr=False)
 
 
 def derived(build: Callable[[Owner], T]) -> Callable[[Owner], T]:
-    """Memoise a table on its owner: built once per host or profile, by whoever asks first."""
+    """Memoise a table on its owner: built once per host or profile, by whoever asks first.
+
+    Each table has a lock of its own, so threads build different tables beside each other. They
+    cannot wait for each other in a circle, because tables do not need each other in a circle.
+    """
     key = f"{build.__module__}.{build.__qualname__}"
 
     @wraps(build)
     def get(owner: Owner) -> T:
         if key not in owner.cache:  # without the lock: what is built waits for no other table
-            with owner.lock:
+            with owner.locks.setdefault(key, RLock()):
                 if key not in owner.cache:
                     owner.cache[key] = build(owner)
         found: T = owner.cache[key]
         return found
 
     return get
+
+
+# Below so many events the threads cost more than they save.
+_TOGETHER_FROM_EVENTS = 1 << 17
+
+
+def build_together(hosts: Sequence[Host], *tables: Callable[[Host], object]) -> None:
+    """Build tables of all hosts on all cores, for a tool that will ask for them anyway.
+
+    NumPy and the kernels let go of the interpreter on long arrays, so tables that do not need
+    each other do run at the same time. What they share is built once, by the first to need it.
+    """
+    if sum(len(host.space.events) for host in hosts) < _TOGETHER_FROM_EVENTS:
+        return
+    with ThreadPoolExecutor(os.cpu_count(), "stepscope-tables") as pool:
+        for done in [pool.submit(table, host) for host in hosts for table in tables]:
+            done.result()

@@ -195,49 +195,67 @@ def host_work(host: Host, markers: Markers) -> tuple[I64, U8]:
     They are those on the markers' thread and on the runtimes' pools; what tf.data prepares on
     its own threads runs beside the step, except the wait for its next element.
     """
-    space, by_name = host.space, host_names(host)
-    has_gpu = PlaneKind.GPU in planes(host).plane_kind
-    work = by_name.work.copy()
-    anywhere = np.where(by_name.is_input, work, Work.NOTHING).astype(np.uint8)
-    of_line = np.zeros(max(len(space.lines), 1), dtype=np.uint8)
-    threads = set(host_thread_rows(host).tolist())
-    for row, line in enumerate(space.lines):
-        if row in threads:
-            is_own = row == markers.line or is_pool_thread(line.name) or line.name == _MAIN
-            of_line[row] = 2 if is_own else 1 if is_tf_data_thread(line.name) else 0
-    level = of_line[space.event_line]
-    metadata = space.events.metadata
-    found = np.where(level == 2, work[metadata], np.where(level == 1, anywhere[metadata], 0))
-    if has_gpu:
-        calls = event_stats(host).ints(names.CORRELATION_ID).rows
-        found[calls[level[calls] == 2]] = Work.LAUNCH
-    stage = event_stats(host).texts(names.INPUT_STAGE_NAME).rows
-    found[stage[level[stage] == 2]] = Work.INPUT_WAIT
-    keep = (found != Work.NOTHING) & timed_events(host) & (space.events.duration_ps > 0)
-    in_marker = _is_marker(host, markers)
-    rows = np.flatnonzero(keep & ~in_marker)
-    return rows, found[rows].astype(np.uint8)
+    space, by_name, stats = host.space, host_names(host), event_stats(host)
+    metadata, duration = space.events.metadata, space.events.duration_ps
+    waits = np.where(by_name.is_input, by_name.work, Work.NOTHING).astype(np.uint8)
+    reach = _line_reach(host, markers)
+    found = np.zeros(len(space.events), dtype=np.uint8)
+    for row in np.flatnonzero(reach).tolist():
+        inside = slice(space.lines[row].begin, space.lines[row].end)
+        work = by_name.work if reach[row] == _ALL_WORK else waits
+        found[inside] = work[metadata[inside]] * (duration[inside] > 0)
+    if PlaneKind.GPU in planes(host).plane_kind:
+        _say(found, stats.ints(names.CORRELATION_ID).rows, Work.LAUNCH, host, reach)
+    _say(found, stats.texts(names.INPUT_STAGE_NAME).rows, Work.INPUT_WAIT, host, reach)
+    timed = timed_events(host)
+    if not timed.all():
+        found[~timed] = Work.NOTHING
+    found[stats.ints(names.ROOT_LEVEL).rows] = Work.NOTHING
+    found[_marker_rows(host, markers)] = Work.NOTHING
+    rows = np.flatnonzero(found)
+    return rows, found[rows]
 
 
 _MAIN = "python"
+# What of a line counts as the step's work.
+_ONLY_INPUT, _ALL_WORK = 1, 2
 
 
-def _is_marker(host: Host, markers: Markers) -> Bool:
-    """The step markers and other marked roots, which are frames and no work."""
-    mask = np.zeros(len(host.space.events), dtype=bool)
-    mask[event_stats(host).ints(names.ROOT_LEVEL).rows] = True
+def _line_reach(host: Host, markers: Markers) -> U8:
+    """Per line of the space, how much of its work is the step's: none, input waits, or all."""
+    lines = host.space.lines
+    reach = np.zeros(len(lines), dtype=np.uint8)
+    for row in host_thread_rows(host).tolist():
+        name = lines[row].name
+        if row == markers.line or is_pool_thread(name) or name == _MAIN:
+            reach[row] = _ALL_WORK
+        elif is_tf_data_thread(name):
+            reach[row] = _ONLY_INPUT
+    return reach
+
+
+def _say(found: U8, rows: I64, work: Work, host: Host, reach: U8) -> None:
+    """Give events the work their stats name, where all of their line's work counts."""
+    if len(rows):
+        own = rows[reach[host.space.event_line[rows]] == _ALL_WORK]
+        found[own[host.space.events.duration_ps[own] > 0]] = work
+
+
+def _marker_rows(host: Host, markers: Markers) -> I64:
+    """The events that are the step markers themselves, or as long: frames and no work."""
     if markers.line < 0:
-        return mask
-    line = host.space.lines[markers.line]
-    events = host.space.events
-    inside = slice(line.begin, line.end)
-    start = events.start_ps[inside]
-    place = np.minimum(np.searchsorted(markers.start_ps, start), len(markers) - 1)
-    same = (markers.start_ps[place] == start) & (
-        start + events.duration_ps[inside] >= markers.end_ps[place]
-    )
-    mask[inside] = same
-    return mask
+        return np.empty(0, dtype=np.int64)
+    line, events = host.space.lines[markers.line], host.space.events
+    start = events.start_ps[line.begin : line.end]
+    order = None if (start[1:] >= start[:-1]).all() else np.argsort(start, kind="stable")
+    first = np.searchsorted(start, markers.start_ps, side="left", sorter=order)
+    last = np.searchsorted(start, markers.start_ps, side="right", sorter=order)
+    step = np.repeat(np.arange(len(markers)), last - first)
+    place = np.arange(len(step)) - np.repeat(np.cumsum(last - first) - last, last - first)
+    rows = line.begin + (place if order is None else order[place])
+    ends = events.start_ps[rows] + events.duration_ps[rows]
+    covering: I64 = rows[ends >= markers.end_ps[step]]
+    return covering
 
 
 def _busy(found: DeviceEvents, start: I64, end: I64) -> dict[int, I64]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from stepscope.result import Result
 from stepscope.surfaces.export.tables import markdown_escape, markdown_table
@@ -12,8 +13,25 @@ from stepscope.surfaces.outline import outline
 
 
 def json_text(result: Result, top: int | None = None) -> str:
-    """The published JSON of a result; ``top`` keeps the first N rows of every table."""
-    return json.dumps(result.to_dict(top), indent=2, ensure_ascii=False, allow_nan=False)
+    """The published JSON of a result; ``top`` keeps the first N rows of every table.
+
+    A row of a table is one line: people read it, ``grep`` finds it, and Python's fast encoder,
+    which cannot indent, writes it.
+    """
+    return _indented(result.to_dict(top), json.JSONEncoder(ensure_ascii=False, allow_nan=False), "")
+
+
+def _indented(value: Any, encoder: json.JSONEncoder, margin: str) -> str:
+    deeper = margin + "  "
+    if isinstance(value, dict) and value:
+        items = [
+            f"{deeper}{encoder.encode(key)}: {_indented(item, encoder, deeper)}"
+            for key, item in value.items()
+        ]
+        return "{\n" + ",\n".join(items) + f"\n{margin}}}"
+    if isinstance(value, list) and value:
+        return "[\n" + ",\n".join(deeper + encoder.encode(item) for item in value) + f"\n{margin}]"
+    return encoder.encode(value)
 
 
 def markdown_text(result: Result, title: str, top: int | None = None) -> str:
