@@ -7,6 +7,7 @@ import {
   KINDS,
   type Kind,
 } from "../base/columns.ts";
+import { visible } from "../base/text.ts";
 import type { ColumnInfo } from "./types.gen.ts";
 
 /** A kind that this page does not know yet is shown as text. */
@@ -21,4 +22,24 @@ export function columnMetas(infos: readonly ColumnInfo[]): ColumnMeta[] {
 /** A table of named columns as one of columns by name. */
 export function byName(table: AnyTable): ColumnarTable {
   return table as ColumnarTable;
+}
+
+/** Cells as numbers; NaN where a value is not available. */
+export function numbersOf(cells: readonly (number | null)[]): Float64Array {
+  return Float64Array.from(cells, (cell) => cell ?? Number.NaN);
+}
+
+/** Cells as text that cannot disturb the page; "" where a value is not available. */
+export function textsOf(cells: readonly (string | null)[]): string[] {
+  return cells.map((cell) => (cell === null ? "" : visible(cell)));
+}
+
+/** The rows of a table for which the test holds, as a table. */
+export function rowsWhere(table: AnyTable, test: (row: number) => boolean): ColumnarTable {
+  const kept: number[] = [];
+  for (let row = 0; row < table.rows; row++) if (test(row)) kept.push(row);
+  const columns = Object.entries(byName(table).columns).map(
+    ([name, cells]) => [name, kept.map((row) => cells[row] ?? null)] as const,
+  );
+  return { rows: kept.length, columns: Object.fromEntries(columns) };
 }

@@ -2,6 +2,7 @@
 
 import type { OptionInfo } from "../api/types.gen.ts";
 import { fieldLabel, fieldMeaning } from "../base/fields.ts";
+import { Segments } from "../widgets/segments.tsx";
 
 export interface OptionsProps {
   readonly options: readonly OptionInfo[];
@@ -44,20 +45,13 @@ function OptionField({ option, value, onValue }: OptionFieldProps) {
   const label = fieldLabel(option.name) + (unit ? ` (${unit})` : "");
   if (option.choices.length > 0) {
     return (
-      <fieldset class="segments" title={option.help}>
-        <legend>{label}</legend>
-        {option.choices.map((choice) => (
-          <label key={choice} class={choice === value ? "segment chosen" : "segment"}>
-            <input
-              type="radio"
-              name={option.name}
-              checked={choice === value}
-              onChange={() => onValue(choice)}
-            />
-            {fieldLabel(choice)}
-          </label>
-        ))}
-      </fieldset>
+      <Segments
+        label={label}
+        choices={option.choices}
+        value={value}
+        onValue={onValue}
+        help={option.help}
+      />
     );
   }
   if (option.type === "bool") {

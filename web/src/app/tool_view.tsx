@@ -58,16 +58,17 @@ function Answer({ tool, tools, run }: ToolViewProps) {
   const answer = useAnswer(key, tool.id + run.id, run.id, (signal) =>
     getResult(tool.id, query, signal),
   );
-  const Page = pageOf(tool.id);
+  const { Page, owns = [] } = pageOf(tool.id);
+  const asked = tool.options.filter((option) => !owns.includes(option.name));
   const pageFor = (id: string) => {
     const other = tools.find((each) => each.id === id && each.available);
     return other ? { href: pageHref(id), title: other.title } : null;
   };
   return (
     <>
-      {tool.options.length > 0 && (
+      {asked.length > 0 && (
         <Options
-          options={tool.options}
+          options={asked}
           params={params}
           onOption={(name, value) => setParams({ ...params, [name]: value })}
         />

@@ -7,6 +7,7 @@ import {
   count,
   duration,
   fixed,
+  flopRate,
   percent,
   plural,
   significant,
@@ -77,4 +78,13 @@ test("counts and plurals", () => {
   assert.equal(plural(1, "step"), "1 step");
   assert.equal(plural(2000, "step"), "2,000 steps");
   assert.equal(plural(0, "class", "classes"), "0 classes");
+});
+
+test("a FLOP rate is told in the unit that suits its size", () => {
+  assert.equal(flopRate(918_000), "918 TFLOP/s");
+  assert.equal(flopRate(1_307_443.2), "1.31 PFLOP/s");
+  assert.equal(flopRate(4.472), "4.47 GFLOP/s");
+  assert.equal(flopRate(0.0005), "500 kFLOP/s");
+  assert.equal(flopRate(0), "0 FLOP/s");
+  assert.equal(flopRate(Number.NaN), "–");
 });

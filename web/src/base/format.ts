@@ -82,6 +82,18 @@ export function bytes(value: number): string {
   return step === 0 ? `${count(size)} B` : `${significant(size)} ${BYTE_UNITS[step]}`;
 }
 
+const FLOP_UNITS = ["kFLOP/s", "MFLOP/s", "GFLOP/s", "TFLOP/s", "PFLOP/s", "EFLOP/s"] as const;
+const GIGA = 2;
+
+/** A rate of floating-point operations, given in GFLOP/s, in the unit that suits its size. */
+export function flopRate(gflops: number): string {
+  if (!Number.isFinite(gflops)) return MISSING;
+  if (gflops === 0) return "0 FLOP/s";
+  const power = Math.floor(Math.log10(Math.abs(gflops) * 1.00005) / 3);
+  const step = Math.min(FLOP_UNITS.length - 1, Math.max(0, power + GIGA));
+  return `${significant(gflops / 1000 ** (step - GIGA))} ${FLOP_UNITS[step]}`;
+}
+
 /**
  * Decimals that suit a whole column, so that its numbers line up: three significant digits for
  * the middle value of those that are not 0, at most three decimals.

@@ -1,15 +1,25 @@
 /** Tools that have a page of their own; every other tool is shown by the generic one. */
 
 import { Generic } from "./generic.tsx";
+import { KernelStats } from "./kernel_stats.tsx";
+import { MemoryProfile } from "./memory_profile.tsx";
 import { OpStats } from "./op_stats.tsx";
 import { Overview } from "./overview.tsx";
 import type { ToolPage } from "./page.ts";
 
-const PAGES: Readonly<Record<string, ToolPage>> = {
-  overview_page: Overview,
-  framework_op_stats: OpStats,
+export interface PageEntry {
+  readonly Page: ToolPage;
+  /** Options that the page asks for itself, in a better way than a form would. */
+  readonly owns?: readonly string[];
+}
+
+const PAGES: Readonly<Record<string, PageEntry>> = {
+  overview_page: { Page: Overview },
+  framework_op_stats: { Page: OpStats },
+  kernel_stats: { Page: KernelStats, owns: ["group_by", "device"] },
+  memory_profile: { Page: MemoryProfile, owns: ["memory", "points", "from_ms", "to_ms"] },
 };
 
-export function pageOf(tool: string): ToolPage {
-  return PAGES[tool] ?? Generic;
+export function pageOf(tool: string): PageEntry {
+  return PAGES[tool] ?? { Page: Generic };
 }

@@ -3,7 +3,6 @@
 import type { OverviewPage } from "../api/types.gen.ts";
 import { plural } from "../base/format.ts";
 import { BOUNDS, partsFor } from "../base/parts.ts";
-import { cellText } from "../engine/cells.ts";
 import { ChartFrame } from "../widgets/chart_frame.tsx";
 import { Grid } from "../widgets/grid.tsx";
 import { StackBar, type StackItem } from "../widgets/stack_bar.tsx";
@@ -11,14 +10,14 @@ import { Diagnostics } from "./diagnostics.tsx";
 import { OverviewActions } from "./overview_actions.tsx";
 import { OverviewFigures } from "./overview_figures.tsx";
 import { OverviewRun } from "./overview_run.tsx";
-import { type TableBinding, type ToolPageProps, useTable } from "./page.ts";
+import { type ToolPageProps, useTable, useWithoutConstants } from "./page.ts";
 import { StepSection } from "./step_section.tsx";
 
 export type OverviewProps = ToolPageProps<OverviewPage>;
 
 export function Overview(props: OverviewProps) {
   const { result } = props;
-  const { binding: ops, said } = withoutConstants(useTable(props, "top_ops", result.top_ops));
+  const { binding: ops, said } = useWithoutConstants(useTable(props, "top_ops", result.top_ops));
   const opStats = props.pageFor("framework_op_stats");
   return (
     <div class="overview">
@@ -54,18 +53,6 @@ export function Overview(props: OverviewProps) {
       <Diagnostics diagnostics={result.diagnostics} />
     </div>
   );
-}
-
-/** Takes out columns that say the same in every row, and says it once. */
-function withoutConstants(binding: TableBinding): { binding: TableBinding; said: string } {
-  const { table, view } = binding;
-  const constant = table.columns.filter(
-    (column) => column.type === "text" && column.available > 0 && column.words.length === 1,
-  );
-  if (table.rows < 2) return { binding, said: "" };
-  const hidden = Object.fromEntries(constant.map((column) => [column.meta.name, false]));
-  const said = constant.map((column) => `${column.meta.label}: ${cellText(column, 0)}`).join("; ");
-  return { binding: { ...binding, view: { ...view, shown: { ...hidden, ...view.shown } } }, said };
 }
 
 function Verdict({ result }: { result: OverviewPage }) {

@@ -6,6 +6,8 @@ import { type ExportFormat, exportUrl } from "../api/client.ts";
 import { byName, columnMetas } from "../api/columns.ts";
 import type { ResultBody, ToolInfo } from "../api/types.gen.ts";
 import type { AnyTable } from "../base/columns.ts";
+import { fieldLabel } from "../base/fields.ts";
+import { cellText } from "../engine/cells.ts";
 import { type GridView, viewFromParams, viewToParams } from "../engine/gridview.ts";
 import { subParams, withSubParams } from "../engine/route.ts";
 import { buildTable, type Table } from "../engine/table.ts";
@@ -63,5 +65,52 @@ export function useTable(
     view,
     onView: (next) => onParams(withSubParams(params, at, viewToParams(next))),
     exportHref: (format) => exportUrl(tool.id, field, format, query),
+  };
+}
+
+/** Takes out columns that say the same in every row, and says it once. */
+export function useWithoutConstants(binding: TableBinding): {
+  readonly binding: TableBinding;
+  readonly said: string;
+} {
+  const { table, view } = binding;
+  const quieter = useMemo(() => {
+    const constant = table.columns.filter(
+      (column) => column.type === "text" && column.available > 0 && column.words.length === 1,
+    );
+    if (table.rows < 2) return { view, said: "" };
+    const hidden = Object.fromEntries(constant.map((column) => [column.meta.name, false]));
+    return {
+      view: { ...view, shown: { ...hidden, ...view.shown } },
+      said: constant.map((column) => `${column.meta.label}: ${cellText(column, 0)}`).join("; "),
+    };
+  }, [table, view]);
+  return { binding: { ...binding, view: quieter.view }, said: quieter.said };
+}
+
+/** Puts the columns that a page is about before the others. */
+export function useFirst(binding: TableBinding, names: readonly string[]): TableBinding {
+  const { columns, rows } = binding.table;
+  const table = useMemo(() => {
+    const first = names.flatMap(
+      (name) => columns.find((column) => column.meta.name === name) ?? [],
+    );
+    const rest = columns.filter((column) => !names.includes(column.meta.name));
+    return { rows, columns: [...first, ...rest] };
+  }, [binding.table, names]);
+  return { ...binding, table };
+}
+
+/** An option of the tool that its page asks for itself: its choices and how to set it. */
+export function optionOf(props: ToolPageProps, name: string) {
+  const option = props.tool.options.find((each) => each.name === name);
+  const fallback = String(option?.default ?? "");
+  return {
+    label: fieldLabel(name),
+    help: option?.help,
+    choices: option?.choices ?? [],
+    value: props.query[name] || fallback,
+    onValue: (value: string) =>
+      props.onParams({ ...props.params, [name]: value === fallback ? "" : value }),
   };
 }

@@ -3,6 +3,7 @@
 import { arc, pie } from "d3-shape";
 import { useId, useState } from "preact/hooks";
 import { count as grouped, percent } from "../base/format.ts";
+import { shortened } from "../base/text.ts";
 import type { Sectors } from "../engine/sectors.ts";
 import { LongName } from "./long_name.tsx";
 
@@ -13,11 +14,17 @@ export interface RingProps {
   readonly show: (value: number) => string;
   /** What the rest is made of: ["op", "ops"]. */
   readonly noun: readonly [string, string];
+  /** Leaves the title to what stands around. */
+  readonly headless?: boolean;
 }
 
 const SIZE = 92;
+/** In files the list stands beside the ring. */
+const FILE_LINE = 18;
+const FILE_WIDTH = 640;
+const FILE_NAME_CHARACTERS = 70;
 
-export function Ring({ title, sectors, show, noun }: RingProps) {
+export function Ring({ title, sectors, show, noun, headless = false }: RingProps) {
   const [marked, setMarked] = useState(-1);
   const id = useId();
   const items = withOther(sectors, noun);
@@ -28,9 +35,15 @@ export function Ring({ title, sectors, show, noun }: RingProps) {
     .sort(null)
     .value((item) => item.value)(items);
   return (
-    <figure class="ring" aria-labelledby={id}>
+    <figure class="ring" {...(headless ? { "aria-label": title } : { "aria-labelledby": id })}>
       <div class="ring-head">
-        <svg width={SIZE} height={SIZE} aria-hidden="true">
+        <svg
+          width={SIZE}
+          height={SIZE}
+          aria-hidden="true"
+          data-file-width={FILE_WIDTH}
+          data-file-height={Math.max(SIZE, (items.length + 2) * FILE_LINE)}
+        >
           <g transform={`translate(${SIZE / 2} ${SIZE / 2})`}>
             {arcs.map((each, index) => (
               <path
@@ -42,9 +55,13 @@ export function Ring({ title, sectors, show, noun }: RingProps) {
               />
             ))}
           </g>
+          <FileKey
+            title={`${title}: ${show(sectors.total)} in all`}
+            {...{ items, sectors, show }}
+          />
         </svg>
         <figcaption>
-          <h3 id={id}>{title}</h3>
+          {!headless && <h3 id={id}>{title}</h3>}
           <p>{show(sectors.total)}</p>
           <p class="quiet">in all</p>
         </figcaption>
@@ -69,6 +86,32 @@ export function Ring({ title, sectors, show, noun }: RingProps) {
         ))}
       </ol>
     </figure>
+  );
+}
+
+interface FileKeyProps {
+  readonly title: string;
+  readonly items: readonly RingItem[];
+  readonly sectors: Sectors;
+  readonly show: (value: number) => string;
+}
+
+/** The list beside the ring, for the drawing as a file. */
+function FileKey({ title, items, sectors, show }: FileKeyProps) {
+  return (
+    <g data-file-only class="file-only">
+      <text x={SIZE + 16} y={FILE_LINE - 5} class="file-title">
+        {title}
+      </text>
+      {items.map((item, index) => (
+        <g key={index} transform={`translate(${SIZE + 16} ${(index + 1) * FILE_LINE})`}>
+          <rect y={3} width="10" height="10" rx="2" class={`sector ${item.tone}`} />
+          <text x={18} y={12}>
+            {`${percent(item.value / sectors.total)}  ${show(item.value)}  ${shortened(item.label, FILE_NAME_CHARACTERS)}`}
+          </text>
+        </g>
+      ))}
+    </g>
   );
 }
 

@@ -18,6 +18,16 @@ const PAINT = [
 const NAMESPACE = "http://www.w3.org/2000/svg";
 const PNG_SCALE = 2;
 
+/**
+ * The size of the file. A drawing whose key stands beside it on the page holds the key for files
+ * only, marked `data-file-only`, and says how large it is with it.
+ */
+function fileSize(svg: SVGSVGElement): { width: number; height: number } {
+  const { width, height } = svg.getBoundingClientRect();
+  const { fileWidth, fileHeight } = svg.dataset;
+  return { width: Number(fileWidth ?? width), height: Number(fileHeight ?? height) };
+}
+
 /** A copy of the drawing that needs no style sheet, on the page's background. */
 function standalone(svg: SVGSVGElement): SVGSVGElement {
   const copy = svg.cloneNode(true) as SVGSVGElement;
@@ -33,7 +43,7 @@ function standalone(svg: SVGSVGElement): SVGSVGElement {
     twin.removeAttribute("class");
   });
   for (const extra of copy.querySelectorAll("[data-screen-only]")) extra.remove();
-  const { width, height } = svg.getBoundingClientRect();
+  const { width, height } = fileSize(svg);
   copy.setAttribute("xmlns", NAMESPACE);
   copy.setAttribute("width", String(width));
   copy.setAttribute("height", String(height));
