@@ -18,6 +18,7 @@ class Heap:
         limit: Bytes it may hand out; None writes neither free bytes nor fragmentation.
         stack: Bytes reserved.
         in_use: Bytes on the heap now.
+        fragmentation: What it says of itself.
     """
 
     name: str | int
@@ -25,6 +26,7 @@ class Heap:
     stack: int = 0
     in_use: int = 0
     name_stat: str = "allocator_name"
+    fragmentation: float = 0.25
     events: list[Event] = field(default_factory=list)
     blocks: dict[int, int] = field(default_factory=dict)
     peak: int = 0
@@ -58,5 +60,5 @@ class Heap:
         }
         if self.limit is not None:
             state["bytes_available"] = self.limit - self.stack - self.in_use
-            state["fragmentation"] = 0.25
+            state["fragmentation"] = self.fragmentation
         self.events.append(Event(name, at_us, 0, state | sizes))
