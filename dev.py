@@ -337,7 +337,10 @@ def web(arguments: argparse.Namespace) -> int:
 
 def bench(arguments: argparse.Namespace) -> int:
     """Measure Stepscope against the incumbent, in the same run on the same files."""
-    ensure_environment(developer=False)
+    in_browser = "--timeline" in arguments.rest
+    ensure_environment(developer=in_browser)
+    if in_browser:
+        ensure_chromium()
     return run([str(PYTHON), "-m", "bench", *arguments.rest])
 
 

@@ -1,22 +1,21 @@
 """Cold process to answer, ours against the incumbent's, alternating on the same files.
 
 python3 dev.py bench [--quick] [--runs N] [--ours-only] [--small-only]
+python3 dev.py bench --timeline [--quick] [--ours-only] [--small-only]
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import subprocess
 import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from bench.contestants import INCUMBENT, Incumbent, alone, install_incumbent, ours
+from bench.machine import machine, say
 from bench.measure import ProcessFailed, Run, measure, middle
 from bench.recordings import LARGE_TIMES, ROOT, SAMPLE, prepare
 from bench.report import Case, Report
@@ -57,6 +56,7 @@ def main() -> int:
 def parse() -> argparse.Namespace:
     """The flags."""
     parser = argparse.ArgumentParser(prog="dev.py bench", description=__doc__.splitlines()[0])
+    parser.add_argument("--timeline", action="store_true", help="the timeline in a browser")
     parser.add_argument("--quick", action="store_true", help="one run of each")
     parser.add_argument("--runs", type=int, default=3, help="runs of each at the base size")
     parser.add_argument("--ours-only", action="store_true", help="leave the incumbent out")
@@ -116,23 +116,17 @@ def decode_alone(recording: Path) -> tuple[int, float]:
     return int(events), float(seconds)
 
 
-def machine() -> dict[str, Any]:
-    """Where the numbers are from, and what else was going on there."""
-    return {
-        "python": platform.python_version(),
-        "system": platform.platform(),
-        "cores": os.cpu_count() or 1,
-        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0,
-    }
+def chosen() -> int:
+    """The tools from cold processes, or the timeline in a browser."""
+    if "--timeline" not in sys.argv:
+        return main()
+    from bench import timeline  # needs a browser, which the other does not
 
-
-def say(text: str) -> None:
-    """One line of progress."""
-    print(f"▸ {text}", file=sys.stderr, flush=True)
+    return timeline.main()
 
 
 if __name__ == "__main__":
     try:
-        sys.exit(main())
+        sys.exit(chosen())
     except ProcessFailed as error:
         sys.exit(f"✗ {error}")

@@ -23,6 +23,23 @@ if not data:
     sys.exit("the incumbent answered with nothing")
 """
 
+# The whole trace as its offline viewer gets it, and what its page asks for first, twice: cold and
+# with what the first answer left on the disk. 8000 is its server's own default.
+_ASK_INCUMBENT_TRACE = """
+import json, sys, time
+from xprof.convert import raw_to_tool_data
+tool = sys.argv[2]
+answers = []
+for _ in range(1 if tool == "trace_viewer" else 2):
+    began = time.perf_counter()
+    options = {"trace_viewer_options": {"resolution": 8000, "full_dma": False}}
+    data, _ = raw_to_tool_data.xspace_to_tool_data([sys.argv[1]], tool, options)
+    answers.append({"bytes": len(data or ""), "seconds": time.perf_counter() - began})
+if not answers[-1]["bytes"]:
+    sys.exit("the incumbent answered with nothing")
+print(json.dumps(answers))
+"""
+
 
 @contextmanager
 def alone(recording: Path) -> Iterator[Path]:
@@ -47,6 +64,10 @@ class Incumbent:
     def command(self, recording: Path, tool: str) -> list[str]:
         """xprof: the same file to the same tool's data."""
         return [str(self.python), "-c", _ASK_INCUMBENT, str(recording), tool]
+
+    def trace_command(self, recording: Path, tool: str) -> list[str]:
+        """xprof: the same file to its timeline's data; the last line printed is JSON."""
+        return [str(self.python), "-c", _ASK_INCUMBENT_TRACE, str(recording), tool]
 
 
 def install_incumbent(folder: Path) -> Incumbent:

@@ -7,11 +7,13 @@ when it was started, so nothing heavy is imported here.
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 from statistics import median
 
@@ -48,8 +50,13 @@ def measure(command: Sequence[str], log: Path) -> Run:
     if child.returncode:
         tail = log.read_text("utf-8", "replace")[-2000:]
         raise ProcessFailed(f"{' '.join(command[:4])} … ended with {child.returncode}\n{tail}")
+    return Run(wall_s, usage.ru_utime + usage.ru_stime, peak_mb_of(usage))
+
+
+def peak_mb_of(usage: resource.struct_rusage) -> float:
+    """The most memory an ended process held, in MB."""
     unit = 1 if sys.platform == "darwin" else 1024  # ru_maxrss is bytes there, kB elsewhere
-    return Run(wall_s, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * unit / 1e6)
+    return usage.ru_maxrss * unit / 1e6
 
 
 def middle(runs: Sequence[Run]) -> Run:
@@ -59,3 +66,9 @@ def middle(runs: Sequence[Run]) -> Run:
         median(run.cpu_s for run in runs),
         median(run.peak_mb for run in runs),
     )
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The value that ``share`` % of them do not exceed (nearest rank)."""
+    ordered = sorted(values)
+    return ordered[max(0, ceil(len(ordered) * share / 100) - 1)]

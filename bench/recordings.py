@@ -1,4 +1,4 @@
-"""The files that are measured: one real recording, and the same repeated four times in time."""
+"""The files that are measured: one real recording, and the same repeated in time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LARGE_TIMES = 4
 
 @dataclass(frozen=True)
 class Recordings:
-    """A base recording and the one ``LARGE_TIMES`` as long.
+    """A base recording; ``large`` is it ``LARGE_TIMES`` over, made when first asked for.
 
     Attributes:
         source: What they are, for the report.
@@ -27,11 +27,15 @@ class Recordings:
 
     source: str
     base: Path
-    large: Path
+
+    @property
+    def large(self) -> Path:
+        """The base repeated in time."""
+        return repeated(self.base, LARGE_TIMES)
 
 
 def prepare(folder: Path) -> Recordings:
-    """The recordings, made once and kept in ``folder``.
+    """The base recording, made once and kept in ``folder``.
 
     Without the project's collection of real profiles the bundled sample is repeated instead:
     then the numbers are comparable between the two programs, not with published ones.
@@ -46,9 +50,16 @@ def prepare(folder: Path) -> Recordings:
         unpacked = folder / "sample-once.xplane.pb"
         _once(unpacked, lambda target: _unpack(SAMPLE, target))
         _once(base, lambda target: _repeat(unpacked, target, SAMPLE_TIMES))
-    large = base.with_name(f"{base.name.split('.')[0]}-x{LARGE_TIMES}.xplane.pb")
-    _once(large, lambda target: _repeat(base, target, LARGE_TIMES))
-    return Recordings(source, base, large)
+    return Recordings(source, base)
+
+
+def repeated(base: Path, times: int) -> Path:
+    """The recording ``times`` times, one after the other; made once."""
+    if times == 1:
+        return base
+    target = base.with_name(f"{base.name.split('.')[0]}-x{times}.xplane.pb")
+    _once(target, lambda unfinished: _repeat(base, unfinished, times))
+    return target
 
 
 def _once(path: Path, make: Callable[[Path], None]) -> None:

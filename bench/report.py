@@ -79,7 +79,7 @@ class Report:
             f"Python {self.machine['python']}, {self.machine['system']}",
             *self.warning(),
             "",
-            *_aligned([head, *(case.row() for case in self.cases)]),
+            *aligned([head, *(case.row() for case in self.cases)], left=2),
             "",
             f"decode alone, one thread: {rate / 1e6:.1f} M events/s "
             + _verdict(rate >= wanted_decode, f"≥ {wanted_decode / 1e6:.0f} M"),
@@ -118,11 +118,12 @@ def _verdict(met: bool, wanted: str) -> str:
     return f"{wanted} {'✓' if met else '✗'}"
 
 
-def _aligned(rows: list[list[str]]) -> list[str]:
+def aligned(rows: list[list[str]], left: int) -> list[str]:
+    """Rows of text with their columns below one another, the first ``left`` to the left."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return [
         "  ".join(
-            cell.ljust(width) if column < 2 else cell.rjust(width)
+            cell.ljust(width) if column < left else cell.rjust(width)
             for column, (cell, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
         for row in rows

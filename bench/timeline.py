@@ -1,83 +1,120 @@
-"""Tiles of random views: time, bytes and memory, on a recording repeated in time.
+"""The timeline in a browser: first picture, tiles, bytes, memory, frames.
 
-python -m bench.timeline RECORDING [--times N] [--views 200]
+python3 dev.py bench --timeline [--quick] [--ours-only] [--small-only]
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import resource
+import subprocess
 import sys
 import time
+from dataclasses import asdict
+from math import nan
 from pathlib import Path
+from typing import Final
 
-import numpy as np
+from bench.contestants import INCUMBENT, Incumbent, alone, install_incumbent
+from bench.machine import machine, say
+from bench.measure import ProcessFailed, measure
+from bench.recordings import ROOT, prepare, repeated
+from bench.served import Served
+from bench.timeline_frames import grid_recording, moved
+from bench.timeline_page import chromium, first_paint, screens
+from bench.timeline_report import Case, Theirs, TimelineReport, Wanted
+from bench.timeline_tiles import tiles
 
-import stepscope
-from bench.repeat import repeat_in_time
-from stepscope.columns import decode
-from stepscope.surfaces.http.tile_format import pack
-from stepscope.tables.profile import Host, Profile
-from stepscope.tables.timeline import Wanted, tile, timeline
-
-WIDTH_PX = 1440
-SEED = 20_261_121
-DEEPEST = 7  # views down to 10^-7 of the trace
+FOLDER: Final = ROOT / ".stepscope" / "bench"
+VIEWS: Final = 200
+SCREENS: Final = 24
+#: Times the base recording is repeated (it has 2.05 million events), and what is wanted then.
+SIZES: Final = (
+    (1, Wanted(cold_s=1.5, warm_s=0.3)),
+    (5, Wanted(tile_p95_ms=20)),
+    (49, Wanted(cold_s=60, tile_p95_ms=50, peak_mb=12_000)),
+)
+TRACE_TOOLS: Final = ("trace_viewer@", "trace_viewer")
 
 
 def main() -> int:
-    """Measure and print one line of JSON."""
-    parser = argparse.ArgumentParser(prog="bench.timeline", description=__doc__.splitlines()[0])
-    parser.add_argument("recording", type=Path)
-    parser.add_argument("--times", type=int, default=1, help="repeat it so many times in time")
-    parser.add_argument("--views", type=int, default=200)
-    arguments = parser.parse_args()
-    profile = opened(arguments.recording, arguments.times)
-    print(json.dumps(measured(profile, arguments.views)))
+    """Measure, print the table, keep the numbers."""
+    arguments = parse()
+    report = TimelineReport(source="", machine=machine())
+    recordings = prepare(FOLDER)
+    report.source = recordings.source
+    runs = 1 if arguments.quick else 3
+    for times, wanted in SIZES[:1] if arguments.small_only else SIZES:
+        recording = repeated(recordings.base, times)
+        report.cases.append(case(recording, wanted, runs if times == 1 else 1))
+    if not arguments.ours_only:
+        ask_incumbent(report, recordings.base)
+    say("panning and zooming")
+    with chromium() as browser:
+        report.moved = moved(browser, grid_recording(FOLDER), FOLDER / "output.log")
+    print(report.render())
+    kept = FOLDER / f"timeline-{time.strftime('%Y-%m-%d_%H-%M-%S')}.json"
+    kept.write_text(json.dumps(asdict(report), indent=1), "utf-8")
+    print(f"\nnumbers: {kept.relative_to(ROOT)}")
     return 0
 
 
-def opened(recording: Path, times: int) -> Profile:
-    """The decoded recording, repeated."""
-    if times == 1:
-        return stepscope.open(recording).profile
-    data = repeat_in_time(recording.read_bytes(), times)
-    return Profile(recording.name, (Host("h", decode(data)),))
+def parse() -> argparse.Namespace:
+    """The flags."""
+    parser = argparse.ArgumentParser(
+        prog="dev.py bench --timeline", description=__doc__.splitlines()[0]
+    )
+    parser.add_argument("--timeline", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--quick", action="store_true", help="one run of each")
+    parser.add_argument("--ours-only", action="store_true", help="leave the incumbent out")
+    parser.add_argument("--small-only", action="store_true", help="only the smallest file")
+    return parser.parse_args()
 
 
-def measured(profile: Profile, views: int) -> dict[str, float]:
-    """Milliseconds to lay out, to the first screen and per tile; bytes per screen; memory."""
-    began = time.perf_counter()
-    line = timeline(profile)
-    line.build_all()
-    laid_out = time.perf_counter()
-    begin, end = line.span()
-    wanted = [Wanted(track.id) for track in line.tracks]
-    pack(tile(line, wanted, begin, end + 1, WIDTH_PX))
-    first = time.perf_counter()
-    random = np.random.default_rng(SEED)
-    times, sizes = [], []
-    for _ in range(views):
-        length = int((end - begin) * 10 ** -random.uniform(0, DEEPEST)) + 1
-        left = begin + int(random.uniform() * (end - begin - length))
-        start = time.perf_counter()
-        sizes.append(len(pack(tile(line, wanted, left, left + length, WIDTH_PX))))
-        times.append(1e3 * (time.perf_counter() - start))
-    kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return {
-        "events": line.events,
-        "tracks": len(line.tracks),
-        "lay_out_ms": 1e3 * (laid_out - began),
-        "first_screen_ms": 1e3 * (first - laid_out),
-        "tile_p50_ms": float(np.percentile(times, 50)),
-        "tile_p95_ms": float(np.percentile(times, 95)),
-        "tile_max_ms": max(times),
-        "bytes_p95": float(np.percentile(sizes, 95)),
-        "bytes_max": max(sizes),
-        "peak_mb": kilobytes * (1 if sys.platform == "darwin" else 1024) / 1e6,
-    }
+def case(recording: Path, wanted: Wanted, runs: int) -> Case:
+    """Open one recording in fresh processes; the last of them also answers all the rest."""
+    log, cold, warm = FOLDER / "output.log", [], []
+    with chromium() as browser:
+        for number in range(runs):
+            say(f"{recording.name}: first picture, run {number + 1} of {runs}")
+            with Served(recording, log) as server:
+                cold.append(first_paint(browser, server.url).at_s - server.began_s)
+                warm.append(first_paint(browser, server.url).after_s)
+                if number == runs - 1:
+                    say(f"{recording.name}: {VIEWS} random views, {SCREENS} random screens")
+                    asked = tiles(server.url, VIEWS)
+                    weighed = screens(browser, server.url, SCREENS)
+    return Case(
+        name=recording.name.split(".")[0],
+        events=asked.events,
+        megabytes=recording.stat().st_size / 1e6,
+        cold_s=cold,
+        warm_s=warm,
+        tile_ms=asked.ms,
+        screen_bytes=weighed,
+        peak_mb=server.peak_mb,
+        wanted=wanted,
+    )
+
+
+def ask_incumbent(report: TimelineReport, recording: Path) -> None:
+    """The incumbent's timeline of the same file; why not, where it gives none."""
+    log = FOLDER / "output.log"
+    try:
+        incumbent: Incumbent = install_incumbent(FOLDER)
+        for tool in TRACE_TOOLS:
+            say(f"{INCUMBENT}, {tool}")
+            with alone(recording) as link:
+                run = measure(incumbent.trace_command(link, tool), log)
+            answers = json.loads(log.read_text("utf-8", "replace").splitlines()[-1])
+            again = answers[1]["seconds"] if len(answers) > 1 else nan
+            report.theirs.append(Theirs(tool, run, again, answers[0]["bytes"]))
+    except (subprocess.CalledProcessError, OSError, ProcessFailed) as error:
+        report.failure = str(error).splitlines()[-1]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except ProcessFailed as error:
+        sys.exit(f"✗ {error}")

@@ -150,8 +150,8 @@ export class TimelineMachine {
     const closed = state.arranged.peek().closedSections;
     paintGround(context, screen, dpr, state.whole.begin, palette);
     if (density) paintClosed(context, screen, closed, density, palette);
-    const { exact } = this.painter.paint(context, screen, dpr, palette, colours);
-    if (exact && !this.painted) {
+    const { whole } = this.painter.paint(context, screen, dpr, palette, colours);
+    if (whole && !this.painted) {
       this.painted = true;
       performance.mark("timeline-painted");
     }

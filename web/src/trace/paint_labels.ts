@@ -33,11 +33,14 @@ interface Piece {
 export class LabelPainter {
   private readonly widths = new Map<string, number>();
   private left = MOST_LABELS;
+  /** Whether a name that belongs on the screen is still on its way. */
+  waiting = false;
 
   constructor(private readonly names: NameStore) {}
 
   begin(context: CanvasRenderingContext2D): void {
     this.left = MOST_LABELS;
+    this.waiting = false;
     context.font = LABEL_FONT;
     context.textBaseline = "middle";
     context.textAlign = "left";
@@ -62,6 +65,7 @@ export class LabelPainter {
       const room = Math.min(screen.width, piece.right) - from - PADDING_PX;
       if (room < NARROWEST_PX - 2 * PADDING_PX) continue;
       const name = this.names.text(piece.name);
+      if (name === null) this.waiting = true;
       if (!name) continue;
       const text = this.fitted(context, name, room);
       if (!text) continue;

@@ -31,8 +31,8 @@ interface GroupTiles {
 
 export interface Painted {
   readonly wanted: readonly TileAddress[];
-  /** Whether everything had the detail it should have. */
-  readonly exact: boolean;
+  /** Whether everything had the detail it should have, labels their names. */
+  readonly whole: boolean;
 }
 
 export class Painter {
@@ -70,7 +70,8 @@ export class Painter {
     this.paintCounters(context, screen, palette);
     this.paintLabels(context, screen, palette, mode);
     const exact = [...this.last.values()].every(({ drawn }) => drawn.every((each) => each.exact));
-    return { wanted, exact: exact && wanted.every((address) => this.store.has(address)) };
+    const arrived = wanted.every((address) => this.store.has(address));
+    return { wanted, whole: exact && arrived && !this.labels.waiting };
   }
 
   /** The slice under a point of the last painted screen. */
