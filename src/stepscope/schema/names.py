@@ -15,6 +15,10 @@ ENVIRONMENT_PLANE: Final = "Task Environment"
 GPU_PLANE: Final = "/device:GPU:"
 TPU_PLANE: Final = "/device:TPU:"
 CUSTOM_PLANE: Final = "/device:CUSTOM:"
+# Planes of our own recorders. Viewers of others show custom planes; they are no devices to us.
+PYTHON_SAMPLES_PLANE: Final = "/device:CUSTOM:Python samples"
+PYTHON_CALLS_PLANE: Final = "/device:CUSTOM:Python calls"
+TELEMETRY_PLANE: Final = "/device:CUSTOM:Telemetry"
 SPARSE_CORE_MARK: Final = "SparseCore"
 # Planes that older or interrupted captures leave unmerged beside /host:CPU.
 RAW_HOST_PLANES: Final = (
@@ -89,6 +93,8 @@ PROFILE_START: Final = "profile_start_time"
 PROFILE_STOP: Final = "profile_stop_time"
 DROPPED_TRACES: Final = "dropped_traces"
 COUNTER_VALUE: Final = "counter_value"
+# Of the events of a counter: what its values are in ("%", "bytes", "W" …).
+COUNTER_UNIT: Final = "unit"
 
 # --- stats of MemoryAllocation and MemoryDeallocation ---------------------------------------
 ALLOCATOR_NAME: Final = "allocator_name"

@@ -47,6 +47,8 @@ def memory_samples(host: Host) -> tuple[MemorySamples, ...]:
                 own = metadata == code
                 time = space.events.start_ps[rows[own]]
                 order = np.argsort(time, kind="stable")
-                label = f"{space.planes[line.plane].name}: {name}"
+                plane = space.planes[line.plane].name
+                is_ours = plane == names.TELEMETRY_PLANE
+                label = name if is_ours else f"{plane}: {name}"
                 found.append(MemorySamples(label, time[order], values[own][order]))
     return tuple(found)

@@ -18,6 +18,8 @@ class PlaneKind(Enum):
     TPU = "tpu"
     SPARSE_CORE = "sparse_core"
     CUSTOM = "custom"
+    PYTHON = "python"
+    TELEMETRY = "telemetry"
     METADATA = "metadata"
     ENVIRONMENT = "environment"
     OTHER = "other"
@@ -63,6 +65,10 @@ def plane_kind(name: str) -> PlaneKind:
     if name.startswith(names.TPU_PLANE):
         is_sparse = names.SPARSE_CORE_MARK in name
         return PlaneKind.SPARSE_CORE if is_sparse else PlaneKind.TPU
+    if name in (names.PYTHON_SAMPLES_PLANE, names.PYTHON_CALLS_PLANE):
+        return PlaneKind.PYTHON
+    if name == names.TELEMETRY_PLANE:
+        return PlaneKind.TELEMETRY
     if name.startswith(names.CUSTOM_PLANE):
         return PlaneKind.CUSTOM
     if name == names.METADATA_PLANE:

@@ -11,7 +11,7 @@ from typing import Final, cast
 
 from stepscope.capture.recorder import Recorder
 
-RECORDERS: Final[tuple[str, ...]] = ()
+RECORDERS: Final[tuple[str, ...]] = ("stepscope.capture.recorders.python_sampler:PythonSampler",)
 
 
 def recorders() -> list[Recorder]:

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from stepscope.columns import pivot
 from stepscope.columns.space import I32, I64
+from stepscope.schema import names
 from stepscope.tables.planes import LineKind, planes
 from stepscope.tables.profile import Host
+from stepscope.tables.stats import metadata_texts
 from stepscope.tables.timeline.model import F64, Counter, Labels, Track
 
 if TYPE_CHECKING:
@@ -102,7 +104,7 @@ def _recorded(host: Host) -> list[tuple[int, Track]]:
     rows = [r for r, kind in enumerate(planes(host).line_kind) if kind is LineKind.COUNTERS]
     if not rows:
         return []
-    values = _numbers(host, _VALUE_STATS)
+    values, units = _numbers(host, _VALUE_STATS), metadata_texts(host, names.COUNTER_UNIT)
     for row in rows:
         line = space.lines[row]
         mine = np.arange(line.begin, line.end, dtype=np.int64)
@@ -113,7 +115,7 @@ def _recorded(host: Host) -> list[tuple[int, Track]]:
             if known.any():
                 name = space.event_metadata.name[code] or line.label
                 time = space.events.start_ps[events[known]]
-                found.append((line.plane, _track(name, time, value[known], "")))
+                found.append((line.plane, _track(name, time, value[known], units.get(code, ""))))
     return found
 
 

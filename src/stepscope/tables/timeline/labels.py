@@ -62,6 +62,8 @@ def host_labels(host: Host, index: Names) -> Labels:
             known = _HOST_WORK.get(Work(int(facts.work[row])))
             is_op = facts.op[row] >= 0
             category[row] = CATEGORY[known or ("op" if is_op else host_category(text))]
+        elif kind is PlaneKind.PYTHON:
+            category[row] = CATEGORY["python"]
     return Labels(name, category)
 
 

@@ -122,7 +122,7 @@ def _kind(line: Line, plane: PlaneKind) -> TrackKind:
             return kind
     if plane is PlaneKind.GPU:
         return "stream"
-    return "thread" if plane is PlaneKind.HOST else "other"
+    return "thread" if plane in (PlaneKind.HOST, PlaneKind.PYTHON) else "other"
 
 
 def _sections(
@@ -139,9 +139,14 @@ def _sections(
         elif kinds[plane] is PlaneKind.HOST:
             is_python = track.line >= 0 and _is_python(space, track)
             kind, rank = ("python", 2) if is_python else ("host", 1)
+        elif kinds[plane] is PlaneKind.PYTHON:
+            kind, rank = "python", 2
         else:
             kind, rank = "other", 3
-        name = "Python calls" if kind == "python" else space.planes[plane].name
+        is_ours = kinds[plane] in (PlaneKind.PYTHON, PlaneKind.TELEMETRY)
+        name = space.planes[plane].name.removeprefix(names.CUSTOM_PLANE if is_ours else "")
+        if kinds[plane] is PlaneKind.HOST and kind == "python":
+            name = "Python calls"
         groups.setdefault((rank, kind, name), []).append(track)
     ordered = sorted(groups.items(), key=lambda item: (item[0][0], _natural(item[0][2])))
     return [

@@ -1,0 +1,269 @@
+"""What Python was doing: the stacks of all threads, looked at many times a second.
+
+A thread of ours takes ``sys._current_frames()`` at ``sample_hz``. Nothing is hooked, so the
+program runs at full speed between two looks; a look costs some 20–100 µs. Equal stacks one after
+the other become one slice, equal callers become one slice around several: the result nests like
+a flame graph, on the clock of the ops beside it.
+
+A look needs the GIL. Where a thread runs Python without pause, the look comes up to
+``sys.getswitchinterval()`` late; how late each one was is recorded as a counter, and says how
+busy the GIL was.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from array import array
+from types import CodeType, FrameType
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.capture.frame_names import FrameNames
+from stepscope.capture.options import ProfilerOptions
+from stepscope.capture.plane import PlaneWriter, Stat
+from stepscope.capture.recorder import Note, Recorded
+from stepscope.capture.ticker import THREAD_PREFIX, Ticker
+from stepscope.schema import names
+
+I64 = NDArray[np.int64]
+
+# A slice ends this many periods after its last look when no other look followed.
+_PERIODS_OF_A_GAP: Final = 3.0
+_DEEPEST: Final = 250
+# Looks that came late by half a period or more, as a share, from which a note is due.
+_LATE_FRAC: Final = 0.25
+# A stack as the sampler keeps it: ids of code objects and places in them, innermost first.
+_Key = tuple[int, ...]
+
+
+class PythonSampler:
+    """Recorder ``python_sampler``."""
+
+    name = "python_sampler"
+
+    def __init__(self) -> None:
+        self._ticker: Ticker | None = None
+        self._looks = _Looks()
+
+    def unavailable(self) -> str | None:
+        """Only where the interpreter does not show its frames."""
+        if not hasattr(sys, "_current_frames"):
+            return "This Python does not show the stacks of its threads (sys._current_frames)."
+        return None
+
+    def start(self, options: ProfilerOptions) -> None:
+        """Begin to look; nothing happens at 0 Hz."""
+        self._looks = _Looks()
+        self._ticker = None
+        if options.sample_hz > 0:
+            self._looks.period_ns = int(1e9 / options.sample_hz)
+            self._ticker = Ticker("sampler", options.sample_hz, self._looks.take)
+            self._ticker.start()
+
+    def collect(self) -> Recorded:
+        """End and write the looks as slices."""
+        ticker, looks = self._stop(), self._looks
+        self._looks = _Looks()
+        if ticker is None or not looks.times:
+            return Recorded()
+        plane = looks.plane()
+        return Recorded(plane.xspace(), plane.events, tuple(_notes(ticker, looks)))
+
+    def drop(self) -> None:
+        """End and forget."""
+        self._stop()
+        self._looks = _Looks()
+
+    def _stop(self) -> Ticker | None:
+        ticker, self._ticker = self._ticker, None
+        if ticker is not None:
+            ticker.stop()
+        return ticker
+
+
+class _Looks:
+    """Every look: when, how late, and per thread which stack it had.
+
+    Stacks are kept once: a training loop has some ten of them, so a look is a few numbers.
+    """
+
+    def __init__(self) -> None:
+        self.period_ns = 0
+        self.times = array("q")
+        self.late_ns = array("q")
+        self._look = array("q")  # per thread and look: which look,
+        self._thread = array("q")  # which row in self._threads,
+        self._stack = array("q")  # and the row in self._frames.
+        self._index: dict[_Key, int] = {}
+        self._frames: list[list[tuple[CodeType, int]]] = []  # outermost first, with lines
+        self._threads: list[tuple[int, str]] = []  # thread id of the system, name
+        self._thread_index: dict[object, int] = {}
+        # Code objects seen stay alive, so that no id is given twice.
+        self._codes: dict[int, CodeType] = {}
+
+    def take(self, now_ns: int, late_ns: int) -> None:
+        """Look once; called on the sampler's thread with the GIL held."""
+        look = len(self.times)
+        self.times.append(now_ns)
+        self.late_ns.append(late_ns)
+        own, alive = threading.get_ident(), {one.ident: one for one in threading.enumerate()}
+        for ident, frame in sys._current_frames().items():
+            if ident != own:
+                stack = self._stack_of(frame)
+                self._look.append(look)
+                self._thread.append(self._thread_of(ident, alive.get(ident)))
+                self._stack.append(stack)
+
+    def _thread_of(self, ident: int, thread: threading.Thread | None) -> int:
+        """The row of a thread. Its object tells it apart: numbers are given again to others."""
+        key = ident if thread is None else thread
+        known = self._thread_index.get(key)
+        if known is None:
+            known = self._thread_index[key] = len(self._threads)
+            name = f"thread {ident}" if thread is None else thread.name
+            self._threads.append(((thread and thread.native_id) or ident, name))
+        return known
+
+    def _stack_of(self, leaf: FrameType) -> int:
+        places: list[int] = []
+        frame: FrameType | None = leaf
+        while frame is not None and len(places) < 2 * _DEEPEST:
+            places.append(id(frame.f_code))
+            places.append(frame.f_lasti)
+            frame = frame.f_back
+        key = tuple(places)
+        known = self._index.get(key)
+        return known if known is not None else self._add(key, leaf)
+
+    def _add(self, key: _Key, leaf: FrameType) -> int:
+        frames: list[tuple[CodeType, int]] = []
+        frame: FrameType | None = leaf
+        while frame is not None and len(frames) < _DEEPEST:
+            self._codes[id(frame.f_code)] = frame.f_code
+            frames.append((frame.f_code, frame.f_lineno or 0))
+            frame = frame.f_back
+        self._frames.append(frames[::-1])
+        self._index[key] = len(self._frames) - 1
+        return self._index[key]
+
+    def plane(self) -> PlaneWriter:
+        """The looks as slices, one line per thread."""
+        plane = PlaneWriter(names.PYTHON_SAMPLES_PLANE)
+        depth_nodes, node_name = self._tree(plane)
+        times = np.frombuffer(self.times, np.int64)
+        look, thread, stack = (
+            np.frombuffer(column, np.int64) for column in (self._look, self._thread, self._stack)
+        )
+        for row, (number, name) in enumerate(self._threads):
+            if name.startswith(THREAD_PREFIX):
+                continue
+            mine = thread == row
+            slices = _slices(times, look[mine], depth_nodes[stack[mine]], self.period_ns)
+            plane.line(
+                number,
+                name,
+                metadata=node_name[slices[0]],
+                start_ns=slices[1],
+                duration_ns=slices[2],
+            )
+        late = np.frombuffer(self.late_ns, np.int64)
+        lateness = plane.name("Python sampling lateness", stats={"unit": "ms"})
+        plane.line(
+            0,
+            names.COUNTER_LINE,
+            metadata=np.full(len(times), lateness),
+            start_ns=times,
+            stats=[Stat(names.COUNTER_VALUE, late / 1e6)],
+        )
+        plane.stat("sample_hz", 1e9 / self.period_ns)
+        plane.stat("samples", len(times))
+        plane.stat("sample_lateness_ms", float(np.median(late)) / 1e6)
+        return plane
+
+    def _tree(self, plane: PlaneWriter) -> tuple[I64, I64]:
+        """The stacks as rows of tree nodes by depth (-1: not so deep), and the nodes' names.
+
+        A node is a function under its callers, or a line under its function; so two stacks with
+        one node at a depth have all callers in common.
+        """
+        labels = FrameNames()
+        nodes: dict[tuple[int, int], int] = {}
+        node_name: list[int] = []
+        rows: list[list[int]] = []
+
+        def down(parent: int, name: int) -> int:
+            key = (parent, name)
+            if key not in nodes:
+                nodes[key] = len(node_name)
+                node_name.append(name)
+            return nodes[key]
+
+        for frames in self._frames:
+            node, row = -1, []
+            for place, (code, line) in enumerate(frames):
+                label = labels.function(code)
+                node = down(node, plane.name(label, stats={names.SOURCE: labels.source(code)}))
+                row.append(node)
+                if labels.is_own(code) or place == len(frames) - 1:
+                    label = labels.line(code, line)
+                    source = f"{code.co_filename}:{line}"
+                    node = down(node, plane.name(label, stats={names.SOURCE: source}))
+                    row.append(node)
+            rows.append(row)
+        deepest = max(map(len, rows), default=0)
+        padded = np.full((len(rows), deepest), -1, np.int64)
+        for place, row in enumerate(rows):
+            padded[place, : len(row)] = row
+        return padded, np.asarray(node_name, dtype=np.int64)
+
+
+def _slices(times: I64, look: I64, nodes: I64, period_ns: int) -> tuple[I64, I64, I64]:
+    """Runs of one node at one depth: the node, begin and length of each.
+
+    Args:
+        times: Of every look.
+        look: In which looks the thread was seen, ascending.
+        nodes: Its stack in each of them, by depth.
+        period_ns: Time between two looks.
+    """
+    begin = times[look]
+    # What was seen lasts until the next look at this thread, but never through a gap.
+    until = np.append(begin[1:], begin[-1] + period_ns)
+    gap = until - begin > _PERIODS_OF_A_GAP * period_ns
+    gap[:-1] |= np.diff(look) > 1
+    until = np.where(gap, begin + period_ns, until)
+    broken = np.concatenate([[True], gap[:-1]])
+    found: list[tuple[I64, I64, I64]] = []
+    for depth in range(nodes.shape[1]):
+        column = nodes[:, depth]
+        first = np.flatnonzero(broken | (np.diff(column, prepend=column[0] - 1) != 0))
+        last = np.append(first[1:], len(column)) - 1
+        there = column[first] >= 0
+        first, last = first[there], last[there]
+        found.append((column[first], begin[first], until[last] - begin[first]))
+    node, start, length = (np.concatenate([part[i] for part in found]) for i in range(3))
+    return node, start, length
+
+
+def _notes(ticker: Ticker, looks: _Looks) -> list[Note]:
+    found = []
+    if ticker.error is not None:
+        found.append(
+            Note("sampler-ended", "warning", f"Python sampling ended early: {ticker.error!r}.")
+        )
+    late = np.frombuffer(looks.late_ns, np.int64)
+    share = float(np.mean(late > looks.period_ns / 2))
+    if share > _LATE_FRAC:
+        found.append(
+            Note(
+                "sampler-late",
+                "info",
+                f"{share:.0%} of the Python samples came late (median "
+                f"{float(np.median(late)) / 1e6:.1f} ms): Python held the GIL without pause, or "
+                "the machine had no processor free. Slices are exact to that time.",
+            )
+        )
+    return found

@@ -1,0 +1,60 @@
+"""A thread that does something many times a second, and says how late it was each time."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Final
+
+#: Threads of ours start with this; the sampler leaves them out.
+THREAD_PREFIX: Final = "stepscope-"
+
+
+class Ticker:
+    """Calls a function at a steady rate on a thread of its own until stopped.
+
+    A tick that comes late is not made up for: the next one is the first of the grid that still
+    lies ahead, so a busy machine thins the ticks out instead of piling them up.
+
+    Args:
+        name: Of the thread, after ``stepscope-``.
+        hz: Ticks a second.
+        tick: Called with the time of day (``time.time_ns()``) and the lateness, both in ns. What
+            it raises ends the ticking; ``error`` keeps it.
+    """
+
+    def __init__(self, name: str, hz: float, tick: Callable[[int, int], None]) -> None:
+        self._period_s = 1.0 / hz
+        self._tick = tick
+        self._wake = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=THREAD_PREFIX + name, daemon=True)
+        #: What ended the ticking early.
+        self.error: Exception | None = None
+        #: Ticks that fell out because an earlier one came too late.
+        self.missed = 0
+
+    def start(self) -> None:
+        """Begin; the first tick comes a period later."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End, after the tick under way; safe to call again and after a fork."""
+        self._wake.set()
+        if self._thread.is_alive() and self._thread is not threading.current_thread():
+            self._thread.join(timeout=5.0)
+
+    def _run(self) -> None:
+        clock, period = time.perf_counter, self._period_s
+        due = clock() + period
+        try:
+            while not self._wake.wait(max(due - clock(), 0.0)):
+                self._tick(time.time_ns(), max(int((clock() - due) * 1e9), 0))
+                due += period
+                late = clock() - due
+                if late > 0:
+                    skipped = int(late / period) + 1
+                    self.missed += skipped
+                    due += skipped * period
+        except Exception as error:
+            self.error = error

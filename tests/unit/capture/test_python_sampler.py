@@ -1,0 +1,235 @@
+"""The sampler of Python stacks: what it sees, how it nests, what it does not disturb."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from types import FrameType
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from stepscope.capture.options import ProfilerOptions
+from stepscope.capture.recorders import python_sampler
+from stepscope.capture.recorders.python_sampler import PythonSampler, _Looks
+from stepscope.capture.ticker import Ticker
+from stepscope.columns import decode
+from stepscope.tables.profile import Host, Profile
+from stepscope.tables.timeline import timeline
+from tests.profiles import parse
+
+MS = 1_000_000
+
+
+def busy(seconds: float) -> None:
+    until = time.perf_counter() + seconds
+    while time.perf_counter() < until:
+        sum(range(500))
+
+
+def outer(seconds: float) -> None:
+    busy(seconds)
+
+
+def spans(data: bytes) -> dict[str, list[tuple[str, float, float]]]:
+    """By line: (name, begin ms, length ms) in file order."""
+    (plane,) = parse(data).planes
+    return {
+        line.name: [
+            (
+                plane.event_metadata[one.metadata_id].name,
+                line.timestamp_ns / 1e6 + one.offset_ps / 1e9,
+                one.duration_ps / 1e9,
+            )
+            for one in line.events
+        ]
+        for line in plane.lines
+    }
+
+
+class Code:
+    """Stands for a code object: the sampler only asks for these."""
+
+    def __init__(self, name: str, line: int = 1) -> None:
+        self.co_name = self.co_qualname = name
+        self.co_filename = "/work/model.py"
+        self.co_firstlineno = line
+
+
+class Frame:
+    """A frame as ``sys._current_frames`` gives them."""
+
+    def __init__(self, code: Code, line: int, back: Frame | None = None) -> None:
+        self.f_code, self.f_lineno, self.f_lasti, self.f_back = code, line, line, back
+
+
+MAIN, LOAD, TRAIN = Code("main", 1), Code("load", 10), Code("train", 20)
+
+
+def looks(
+    monkeypatch: pytest.MonkeyPatch, seen: list[tuple[int, Frame | None]], period_ms: int = 10
+) -> _Looks:
+    """Looks at one thread at these times (ms)."""
+    made = _Looks()
+    made.period_ns = period_ms * MS
+    for at, frame in seen:
+        frames = {} if frame is None else {4242: cast(FrameType, frame)}
+        monkeypatch.setattr(sys, "_current_frames", lambda frames=frames: frames)
+        made.take(at * MS, 0)
+    return made
+
+
+def drawn(made: _Looks) -> list[tuple[str, float, float]]:
+    return spans(made.plane().xspace())["thread 4242"]
+
+
+def test_equal_callers_are_one_slice_around_several(monkeypatch: pytest.MonkeyPatch) -> None:
+    load = Frame(LOAD, 11, Frame(MAIN, 3))
+    train = Frame(TRAIN, 21, Frame(MAIN, 4))
+    found = drawn(looks(monkeypatch, [(0, load), (10, load), (20, train)]))
+    assert found == [
+        ("$/work/model.py:1 main", 0, 30),
+        ("$/work/model.py:3", 0, 20),
+        ("$/work/model.py:10 load", 0, 20),
+        ("$/work/model.py:11", 0, 20),
+        ("$/work/model.py:4", 20, 10),
+        ("$/work/model.py:20 train", 20, 10),
+        ("$/work/model.py:21", 20, 10),
+    ]
+
+
+def test_one_function_on_two_lines_is_one_slice_with_two_lines_in_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = drawn(looks(monkeypatch, [(0, Frame(MAIN, 3)), (10, Frame(MAIN, 4))]))
+    assert found == [
+        ("$/work/model.py:1 main", 0, 20),
+        ("$/work/model.py:3", 0, 10),
+        ("$/work/model.py:4", 10, 10),
+    ]
+
+
+def test_a_gap_between_looks_is_not_filled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody looked from 10 to 100 ms (the machine slept): that time is nobody's."""
+    found = drawn(looks(monkeypatch, [(0, Frame(MAIN, 3)), (100, Frame(MAIN, 3))]))
+    assert found[0::2] == [("$/work/model.py:1 main", 0, 10), ("$/work/model.py:1 main", 100, 10)]
+
+
+def test_a_thread_that_was_away_for_a_look_is_not_drawn_through(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen = [(0, Frame(MAIN, 3)), (10, None), (20, Frame(MAIN, 3))]
+    assert [one[1:] for one in drawn(looks(monkeypatch, seen))[0::2]] == [(0, 10), (20, 10)]
+
+
+def test_recursion_nests(monkeypatch: pytest.MonkeyPatch) -> None:
+    deep = Frame(MAIN, 3, Frame(MAIN, 3, Frame(MAIN, 3)))
+    assert len(drawn(looks(monkeypatch, [(0, deep)]))) == 6
+
+
+def test_no_stack_is_too_deep(monkeypatch: pytest.MonkeyPatch) -> None:
+    frame: Frame | None = None
+    for _ in range(5000):
+        frame = Frame(MAIN, 3, frame)
+    assert 250 <= len(drawn(looks(monkeypatch, [(0, frame)]))) <= 500
+
+
+def test_all_threads_are_seen_with_their_names_even_when_they_have_ended() -> None:
+    sampler = PythonSampler()
+    sampler.start(ProfilerOptions(sample_hz=200))
+    loader = threading.Thread(target=outer, args=(0.15,), name="loader")
+    loader.start()
+    outer(0.15)
+    loader.join()
+    time.sleep(0.05)
+    recorded = sampler.collect()
+    found = spans(recorded.xspace)
+    assert {"MainThread", "loader", "_counters_"} <= set(found)
+    assert not [name for name in found if name.startswith("stepscope-")]
+    for thread in ("MainThread", "loader"):
+        total = sum(length for name, _, length in found[thread] if name.endswith(" outer"))
+        assert 75 < total < 400
+    assert recorded.events == sum(map(len, found.values()))
+
+
+def test_slices_are_on_the_wall_clock_and_nest() -> None:
+    sampler = PythonSampler()
+    sampler.start(ProfilerOptions(sample_hz=250))
+    begin = time.time_ns()
+    outer(0.2)
+    end = time.time_ns()
+    found = spans(sampler.collect().xspace)["MainThread"]
+    inside = [one for one in found if one[0].endswith(" outer")]
+    assert inside[0][1] == pytest.approx(begin / 1e6, abs=40)
+    assert inside[-1][1] + inside[-1][2] == pytest.approx(end / 1e6, abs=40)
+    children = sum(length for name, _, length in found if name.endswith(" busy"))
+    assert children <= sum(length for _, _, length in inside) + 1e-6
+
+
+def test_the_timeline_shows_nested_python_tracks_and_the_lateness(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    load = Frame(LOAD, 11, Frame(MAIN, 3))
+    data = looks(monkeypatch, [(0, load), (10, load)]).plane().xspace()
+    shown = timeline(Profile("p", (Host("h", decode(data)),)))
+    by_name = {track.name: track for track in shown.tracks}
+    assert {section.kind for section in shown.sections} == {"python"}
+    assert shown.pyramid(by_name["thread 4242"]).lanes == 4
+    counter = by_name["Python sampling lateness"].counter
+    assert counter is not None
+    assert counter.unit == "ms"
+
+
+def test_nothing_is_recorded_at_0_hz() -> None:
+    sampler = PythonSampler()
+    sampler.start(ProfilerOptions(sample_hz=0))
+    time.sleep(0.02)
+    assert sampler.collect().xspace == b""
+
+
+def test_collect_without_start_and_twice_is_empty() -> None:
+    sampler = PythonSampler()
+    assert sampler.collect().events == 0
+    sampler.start(ProfilerOptions())
+    sampler.drop()
+    assert sampler.collect().xspace == b""
+
+
+def test_no_thread_is_left_behind() -> None:
+    before = set(threading.enumerate())
+    sampler = PythonSampler()
+    for _ in range(3):
+        sampler.start(ProfilerOptions(sample_hz=500))
+        sampler.collect()
+    assert set(threading.enumerate()) <= before
+
+
+def test_looks_that_come_late_are_said() -> None:
+    made = _Looks()
+    made.period_ns = 10 * MS
+    made.late_ns.extend([9 * MS, 9 * MS, 0])
+    notes = python_sampler._notes(Ticker("t", 1, cast(Any, None)), made)
+    assert [note.slug for note in notes] == ["sampler-late"]
+    assert "67%" in notes[0].message
+
+
+def test_a_ticker_leaves_out_what_it_missed_and_keeps_what_ended_it() -> None:
+    seen: list[int] = []
+
+    def tick(now_ns: int, late_ns: int) -> None:
+        seen.append(now_ns)
+        if len(seen) == 2:
+            time.sleep(0.1)
+        if len(seen) == 4:
+            raise RuntimeError("full")
+
+    ticker = Ticker("t", 100, tick)
+    ticker.start()
+    time.sleep(0.3)
+    ticker.stop()
+    assert len(seen) == 4
+    assert isinstance(ticker.error, RuntimeError)
+    assert ticker.missed >= 8
+    assert np.diff(seen)[1] > 90 * MS
