@@ -7,13 +7,13 @@ endpoint, a page in the UI, exports, TypeScript types and a docs page, with no f
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints, overload
 
 from stepscope.errors import UsageError
-from stepscope.result import Finding, Result
+from stepscope.result import Finding, Result, Severity
 
 if TYPE_CHECKING:
     from stepscope.tables.profile import Profile
@@ -147,22 +147,89 @@ def _parse(option: Option, text: str, tool: str) -> Any:
         ) from error
 
 
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """A rule's answer when the problem it looks for is not there, and what it saw instead."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A rule's answer when the recording cannot tell, and what it lacks."""
+
+    reason: str
+
+
+Answer = Finding | Silence | Unknown
+# A saving below this share of the step is no reason to change a program.
+NEGLIGIBLE_FRAC = 0.03
+_LARGE_FRAC = 0.15
+
+
+def severity_of(saving_ms: float, step_ms: float) -> Severity:
+    """How much a saving matters: "info" below 3 % of the step, "high" from 15 % on."""
+    if not step_ms > 0 or not saving_ms >= NEGLIGIBLE_FRAC * step_ms:
+        return "info"
+    return "high" if saving_ms >= _LARGE_FRAC * step_ms else "medium"
+
+
 @dataclass(frozen=True)
 class Rule:
     """A rule of advice.
 
     Attributes:
         id: Stable id; it names the problem, never the fix.
-        check: ``results by tool id -> findings``.
-        needs: Ids of the tools whose results it reads.
+        check: ``results by tool id -> findings``, or why there is none.
+        needs: Ids of the tools whose results it reads; without one of them it is not run.
         doc: The rule's four sections: what it checks, why it matters, what to do, when it is
             wrong.
+        title: The problem in a few words.
+        threshold: From when on it speaks, in words.
+        optional: Ids of tools whose results it reads where there are any.
+        symptom_of: Ids of rules that name the cause of what this one sees: where one of them
+            fires, its finding stands before this one's.
     """
 
     id: str
-    check: Callable[[dict[str, Any]], Iterator[Finding]]
+    check: Callable[[Mapping[str, Any]], Iterator[Answer]]
     needs: tuple[str, ...]
     doc: str = ""
+    title: str = ""
+    threshold: str = ""
+    optional: tuple[str, ...] = ()
+    symptom_of: tuple[str, ...] = ()
+
+    @property
+    def wrong_when(self) -> str:
+        """The last section of ``doc``, on one line."""
+        return " ".join(self.doc.partition("When it is wrong:")[2].split())
+
+
+class Rules(Sequence[Rule]):
+    """The rules in order, each imported from its file when it is first asked for.
+
+    Args:
+        package: The package the files are in.
+        modules: Names of the files, each of which has a ``RULE``.
+    """
+
+    def __init__(self, package: str, modules: tuple[str, ...]) -> None:
+        self._package = package
+        self.modules = modules
+
+    def __len__(self) -> int:
+        return len(self.modules)
+
+    @overload
+    def __getitem__(self, place: int) -> Rule: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Rule]: ...
+    def __getitem__(self, place: int | slice) -> Rule | Sequence[Rule]:
+        if isinstance(place, slice):
+            return Rules(self._package, self.modules[place])
+        rule: Rule = import_module(f"{self._package}.{self.modules[place]}").RULE
+        return rule
 
 
 class Tools(Sequence[Tool]):

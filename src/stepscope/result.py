@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isfinite
 from typing import (
     TYPE_CHECKING,
@@ -192,24 +192,45 @@ class Diagnostic:
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """A pointer to the rows that prove a finding: tool id, and what to look at there."""
+    """A pointer to what proves a finding.
+
+    Attributes:
+        tool: Tool id.
+        what: What to look at there, for a person.
+        rows: Names of the rows that prove it, as the tool's table shows them.
+        from_ms, to_ms: Range of the timeline to open, from the begin of the recording; None: none.
+    """
 
     tool: str
     what: str = ""
+    rows: tuple[str, ...] = ()
+    from_ms: float | None = None
+    to_ms: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One piece of advice with its evidence.
 
+    A rule fills what it measured; what is the same for every finding of a rule (``title``,
+    ``threshold``, ``wrong_when``) and what depends on the other findings (``explained_by``) is
+    filled in by ``advise``.
+
     Attributes:
         rule: Id of the rule that fired.
         severity: "info", "low", "medium" or "high".
-        saving_ms: What fixing it saves per step at most, in ms; None if it cannot be bounded.
+        saving_ms: What fixing it is expected to save per step, in ms; None if nothing is known.
         confidence: 0–1.
         message: What is wrong, with the measured values.
         evidence: Where to see it.
         actions: What to do, most useful first.
+        title: The problem in a few words.
+        saving_max_ms: What fixing it saves per step at most, in ms; None if it cannot be bounded.
+        measured: The numbers the finding rests on; names end in their unit.
+        threshold: From when on the rule speaks.
+        wrong_when: When not to believe it.
+        code: The change as code, by framework: "tensorflow", "jax", "pytorch".
+        explained_by: Rules that fired and name the cause of this one.
     """
 
     rule: str
@@ -219,6 +240,42 @@ class Finding:
     message: str
     evidence: tuple[Ref, ...] = ()
     actions: tuple[str, ...] = ()
+    title: str = ""
+    saving_max_ms: float | None = None
+    measured: dict[str, float | str] = field(default_factory=dict)
+    threshold: str = ""
+    wrong_when: str = ""
+    code: dict[str, str] = field(default_factory=dict)
+    explained_by: tuple[str, ...] = ()
+
+
+Outcome = Literal["fired", "silent", "unknown", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What became of one rule of advice.
+
+    Attributes:
+        rule: Id of the rule.
+        title: The problem it looks for, in a few words.
+        outcome: "fired", "silent" (the problem is not there), "unknown" (the recording does not
+            say) or "failed" (the rule itself broke).
+        reason: Why it is silent or cannot know; "" when it fired.
+    """
+
+    rule: str
+    title: str
+    outcome: Outcome
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """The findings of a run, what to change first first; and every rule that was checked."""
+
+    findings: tuple[Finding, ...]
+    checked: tuple[Checked, ...]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,24 +8,28 @@ When it is wrong: the recording covers set-up or evaluation code that is eager o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from stepscope.registry import Rule
+from stepscope.registry import Answer, Rule, Silence, Unknown
 from stepscope.result import Finding, Ref
 
 # Reference §3.5: eager time above this share is worth a word.
 EAGER_FRAC = 0.10
 
 
-def eager_execution(results: dict[str, Any]) -> Iterator[Finding]:
+def eager_execution(results: Mapping[str, Any]) -> Iterator[Answer]:
     """Fires when more than 10 % of op time is eager."""
     shares = results["overview_page"].op_shares
     sides = {"host": shares.host_eager_frac, "device": shares.device_eager_frac}
     eager = {
         side: share for side, share in sides.items() if share is not None and share > EAGER_FRAC
     }
+    if all(share is None for share in sides.values()):
+        yield Unknown("No op was recorded.")
+        return
     if not eager:
+        yield Silence(f"At most {EAGER_FRAC:.0%} of op time is eager.")
         return
     said = " and ".join(f"{share:.0%} of {side} op time" for side, share in eager.items())
     yield Finding(
@@ -44,5 +48,10 @@ def eager_execution(results: dict[str, Any]) -> Iterator[Finding]:
 
 
 RULE = Rule(
-    id="eager-execution", check=eager_execution, needs=("overview_page",), doc=__doc__ or ""
+    id="eager-execution",
+    check=eager_execution,
+    needs=("overview_page",),
+    doc=__doc__ or "",
+    title="Ops run one by one",
+    threshold="eager ops > 10 % of op time",
 )

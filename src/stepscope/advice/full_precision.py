@@ -9,10 +9,10 @@ When it is wrong: the model is bound by memory or needs float32 for its numerics
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from stepscope.registry import Rule
+from stepscope.registry import Answer, Rule, Silence, Unknown
 from stepscope.result import Finding, Ref
 
 # Reference §3.5: below this share of 16-bit compute the incumbent speaks, too.
@@ -21,23 +21,28 @@ _MATRIX_UNITS = re.compile(r"Volta|Turing|Ampere|Ada|Hopper|Blackwell|TPU|gfx9|M
 _COMPUTE_FRAC = 0.10
 
 
-def full_precision(results: dict[str, Any]) -> Iterator[Finding]:
+def full_precision(results: Mapping[str, Any]) -> Iterator[Answer]:
     """Fires when less than 10 % of device compute is 16-bit and compute is 10 % of the step."""
     overview = results["overview_page"]
     low = overview.precision.bits_16_frac
-    if low is None or low >= LOW_FRAC or not _MATRIX_UNITS.search(overview.environment.device_type):
+    device = overview.environment.device_type
+    if low is None:
+        yield Unknown("No device compute was recorded.")
+        return
+    if low >= LOW_FRAC or not _MATRIX_UNITS.search(device):
+        yield Silence(f"{low:.0%} of device compute is 16-bit on {device}.")
         return
     step = overview.steps.time_ms.mean
     compute = overview.breakdown_ms["device_compute_32"]
     if step > 0 and compute / step < _COMPUTE_FRAC:
+        yield Silence(f"Device compute is only {compute / step:.1%} of the step.")
         return
     yield Finding(
         rule=RULE.id,
         severity="medium",
         saving_ms=compute / 2 if step > 0 else None,
         confidence=0.5,
-        message=f"Only {low:.0%} of device compute is 16-bit "
-        f"on {overview.environment.device_type}.",
+        message=f"Only {low:.0%} of device compute is 16-bit on {device}.",
         evidence=(Ref("overview_page", "precision"), Ref("kernel_stats", "tensor_core_used")),
         actions=(
             "tf.keras.mixed_precision.set_global_policy('mixed_bfloat16')",
@@ -47,4 +52,11 @@ def full_precision(results: dict[str, Any]) -> Iterator[Finding]:
     )
 
 
-RULE = Rule(id="full-precision", check=full_precision, needs=("overview_page",), doc=__doc__ or "")
+RULE = Rule(
+    id="full-precision",
+    check=full_precision,
+    needs=("overview_page",),
+    doc=__doc__ or "",
+    title="Compute in 32 bits on 16-bit hardware",
+    threshold="16-bit compute < 10 % and compute ≥ 10 % of the step",
+)

@@ -9,10 +9,10 @@ When it is wrong: the recording covers only the start of training, while a shuff
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from stepscope.registry import Rule
+from stepscope.registry import Answer, Rule, Silence, Unknown
 from stepscope.result import Finding, Ref
 
 # The incumbent's thresholds (reference §3.4): moderately and highly input-bound.
@@ -20,12 +20,16 @@ SOME_FRAC = 0.05
 HIGH_FRAC = 0.20
 
 
-def input_bound(results: dict[str, Any]) -> Iterator[Finding]:
+def input_bound(results: Mapping[str, Any]) -> Iterator[Answer]:
     """Fires when input costs 5 % of the step or more."""
     overview = results["overview_page"]
     step = overview.steps.time_ms.mean
     waiting = overview.breakdown_ms["input"] + overview.breakdown_ms["host_to_device"]
-    if not step > 0 or waiting / step < SOME_FRAC:
+    if not step > 0:
+        yield Unknown("No step was found, so no share of a step is known.")
+        return
+    if waiting / step < SOME_FRAC:
+        yield Silence(f"Input costs {waiting / step:.1%} of the step, below {SOME_FRAC:.0%}.")
         return
     share = waiting / step
     yield Finding(
@@ -35,6 +39,7 @@ def input_bound(results: dict[str, Any]) -> Iterator[Finding]:
         confidence=round(0.95 * overview.steps.confidence, 2),
         message=f"The input pipeline costs {waiting:.3g} ms of each {step:.3g} ms step "
         f"({share:.0%}).",
+        measured={"input_wait_ms": waiting, "input_wait_frac": share, "step_time_ms": step},
         evidence=(Ref("overview_page", "breakdown_ms.input"), Ref("input_pipeline_analyzer")),
         actions=(
             "End the pipeline with dataset.prefetch(tf.data.AUTOTUNE): it runs beside the step.",
@@ -46,4 +51,11 @@ def input_bound(results: dict[str, Any]) -> Iterator[Finding]:
     )
 
 
-RULE = Rule(id="input-bound", check=input_bound, needs=("overview_page",), doc=__doc__ or "")
+RULE = Rule(
+    id="input-bound",
+    check=input_bound,
+    needs=("overview_page",),
+    doc=__doc__ or "",
+    title="The step waits for input",
+    threshold="input and its copies to the device ≥ 5 % of the step",
+)

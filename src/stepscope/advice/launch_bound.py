@@ -8,10 +8,10 @@ When it is wrong: the recorder's own cost per launch is large at high tracer lev
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from stepscope.registry import Rule
+from stepscope.registry import Answer, Rule, Silence, Unknown
 from stepscope.result import Finding, Ref
 
 # The incumbent's thresholds for kernel launch (reference §3.4).
@@ -19,11 +19,15 @@ SOME_FRAC = 0.03
 HIGH_FRAC = 0.15
 
 
-def launch_bound(results: dict[str, Any]) -> Iterator[Finding]:
+def launch_bound(results: Mapping[str, Any]) -> Iterator[Answer]:
     """Fires when uncovered kernel launches cost 3 % of the step or more."""
     overview = results["overview_page"]
     step, launching = overview.steps.time_ms.mean, overview.breakdown_ms["kernel_launch"]
-    if not step > 0 or launching / step < SOME_FRAC:
+    if not step > 0:
+        yield Unknown("No step was found, so no share of a step is known.")
+        return
+    if launching / step < SOME_FRAC:
+        yield Silence(f"Launching costs {launching / step:.1%} of the step, below {SOME_FRAC:.0%}.")
         return
     share = launching / step
     yield Finding(
@@ -33,6 +37,7 @@ def launch_bound(results: dict[str, Any]) -> Iterator[Finding]:
         confidence=round(0.8 * overview.steps.confidence, 2),
         message=f"The device waits {launching:.3g} ms of each {step:.3g} ms step ({share:.0%}) "
         "while the host launches kernels.",
+        measured={"kernel_launch_ms": launching, "kernel_launch_frac": share, "step_time_ms": step},
         evidence=(Ref("overview_page", "breakdown_ms.kernel_launch"), Ref("kernel_stats")),
         actions=(
             "Compile the step: tf.function(jit_compile=True), jax.jit, "
@@ -43,4 +48,11 @@ def launch_bound(results: dict[str, Any]) -> Iterator[Finding]:
     )
 
 
-RULE = Rule(id="launch-bound", check=launch_bound, needs=("overview_page",), doc=__doc__ or "")
+RULE = Rule(
+    id="launch-bound",
+    check=launch_bound,
+    needs=("overview_page",),
+    doc=__doc__ or "",
+    title="The device waits for launches",
+    threshold="launching with an idle device ≥ 3 % of the step",
+)

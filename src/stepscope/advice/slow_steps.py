@@ -8,12 +8,12 @@ When it is wrong: warm-up steps inside a short recording.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from stepscope.registry import Rule
+from stepscope.registry import Answer, Rule, Silence, Unknown
 from stepscope.result import Finding, Ref
 
 SLOW_FACTOR = 2.0
@@ -21,17 +21,20 @@ _MIN_STEPS = 8
 _MIN_COST_FRAC = 0.03
 
 
-def slow_steps(results: dict[str, Any]) -> Iterator[Finding]:
+def slow_steps(results: Mapping[str, Any]) -> Iterator[Answer]:
     """Fires when steps beyond twice the median cost 3 % of all step time or more."""
     table = results["overview_page"].step_table
     kept = np.asarray(table["kept"], dtype=bool)
     time = np.asarray(table["step_time_ms"], dtype=np.float64)[kept]
     if len(time) < _MIN_STEPS:
+        yield Unknown(f"{len(time)} steps are too few to call one of them slow.")
         return
     median = float(np.median(time))
     slow = time > SLOW_FACTOR * median
     excess = float((time[slow] - median).sum())
     if not slow.any() or excess < _MIN_COST_FRAC * time.sum():
+        share = excess / float(time.sum()) if time.sum() else 0.0
+        yield Silence(f"Slow steps cost {share:.1%} of all step time.")
         return
     grown = {}
     for name in table.columns:
@@ -54,4 +57,11 @@ def slow_steps(results: dict[str, Any]) -> Iterator[Finding]:
     )
 
 
-RULE = Rule(id="slow-steps", check=slow_steps, needs=("overview_page",), doc=__doc__ or "")
+RULE = Rule(
+    id="slow-steps",
+    check=slow_steps,
+    needs=("overview_page",),
+    doc=__doc__ or "",
+    title="A few steps are much slower",
+    threshold="steps beyond twice the median cost ≥ 3 % of all step time",
+)

@@ -5,17 +5,19 @@ from __future__ import annotations
 import dataclasses
 import html
 import os
+from collections.abc import Sequence
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from stepscope import store
-from stepscope.advice import RULES, advise
+from stepscope.advice import advise
 from stepscope.analysis import TOOLS
 from stepscope.errors import NothingToShow, UsageError
-from stepscope.registry import Tool, Unavailable
-from stepscope.result import Diagnostic, Finding, Result
+from stepscope.registry import Rule, Tool, Unavailable
+from stepscope.result import Advice, Diagnostic, Finding, Result
 from stepscope.session._tools import ToolMethods
 from stepscope.session.recording import FileReport, Progress, Recording
+from stepscope.session.rules import all_rules
 from stepscope.store import Found, Run
 from stepscope.tables.profile import Profile
 
@@ -99,7 +101,7 @@ class Session(ToolMethods):
         self._lock = RLock()
         self._profile: Profile | None = None
         self._results: dict[tuple[str, Any], Result] = {}
-        self._findings: tuple[Finding, ...] | None = None
+        self._advice: Advice | None = None
 
     @property
     def name(self) -> str:
@@ -156,21 +158,39 @@ class Session(ToolMethods):
         with self._lock:
             result = self._run_plain(found, parsed)
             if any(f.name == "findings" for f in dataclasses.fields(result)):
-                added: dict[str, Any] = {"findings": self.findings()}
+                # The overview comes at once: the rules that read more tools wait for `advice`.
+                rules = [
+                    rule for rule in all_rules() if {*rule.needs, *rule.optional} == {found.id}
+                ]
+                added: dict[str, Any] = {"findings": self._advise(rules).findings}
                 result = dataclasses.replace(result, **added)
             return result
 
     def findings(self) -> tuple[Finding, ...]:
-        """What the rules of advice say about this run, by what fixing it saves."""
+        """What to change in this program, what to do first first."""
+        return self.advice().findings
+
+    def advice(self) -> Advice:
+        """The findings, and every rule that was checked with the reason why it is silent.
+
+        Every tool that a rule reads is run, so that this takes longer than any one tool.
+        """
         with self._lock:
-            if self._findings is None:
-                needed = {tool for rule in RULES for tool in rule.needs}
-                results: dict[str, Result] = {}
-                for tool in (TOOLS.find(name) for name in sorted(needed)):
-                    if tool.available(self.profile) is None:
-                        results[tool.id] = self._run_plain(tool, tool.options())
-                self._findings = tuple(advise(results))
-            return self._findings
+            if self._advice is None:
+                self._advice = self._advise(all_rules())
+            return self._advice
+
+    def _advise(self, rules: Sequence[Rule]) -> Advice:
+        results: dict[str, Result] = {}
+        missing: dict[str, str] = {}
+        wanted = {tool for rule in rules for tool in (*rule.needs, *rule.optional)}
+        for tool in (TOOLS.find(name) for name in sorted(wanted)):
+            lacking = tool.available(self.profile)
+            if lacking is None:
+                results[tool.id] = self._run_plain(tool, tool.options())
+            else:
+                missing[tool.id] = lacking.missing
+        return advise(results, rules, missing)
 
     def sql(self, query: str) -> pl.DataFrame:
         """Run SQL over ``events``, ``steps`` and ``ops``; only the tables it names are built."""
@@ -198,7 +218,7 @@ class Session(ToolMethods):
         with self._lock:
             self._profile = None
             self._results.clear()
-            self._findings = None
+            self._advice = None
             self._recording.close()
 
     def __enter__(self) -> Session:

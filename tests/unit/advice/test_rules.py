@@ -13,7 +13,7 @@ from tests.profiles.model import Event, gpu, host, line, space, stream
 
 def findings(data: bytes) -> dict[str, Finding]:
     page = overview_page(Profile("s", (Host("h", decode(data)),)))
-    return {one.rule: one for one in advise({"overview_page": page})}
+    return {one.rule: one for one in advise({"overview_page": page}).findings}
 
 
 def healthy(*, low: bool = True, slow_step: int | None = None, launch: float = 1) -> bytes:
@@ -65,12 +65,15 @@ def test_eager_execution() -> None:
 
 def test_what_saves_most_comes_first() -> None:
     page = overview_page(Profile("s", (Host("h", decode(worked_example(gpu=True))),)))
-    savings = [one.saving_ms or 0.0 for one in advise({"overview_page": page})]
+    savings = [one.saving_ms or 0.0 for one in advise({"overview_page": page}).findings]
     assert savings == sorted(savings, reverse=True)
 
 
 def test_a_rule_without_its_results_is_not_run() -> None:
-    assert advise({}) == ()
+    advice = advise({}, missing={"overview_page": "nothing was recorded"})
+    assert advice.findings == ()
+    assert {one.outcome for one in advice.checked} == {"unknown"}
+    assert "nothing was recorded" in {one.reason for one in advice.checked}
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)

@@ -185,12 +185,22 @@ export interface Finding {
   readonly message: string;
   readonly evidence: readonly Ref[];
   readonly actions: readonly string[];
+  readonly title: string;
+  readonly saving_max_ms: number | null;
+  readonly measured: Readonly<Record<string, number | null | string>>;
+  readonly threshold: string;
+  readonly wrong_when: string;
+  readonly code: Readonly<Record<string, string>>;
+  readonly explained_by: readonly string[];
 }
 
-/** A pointer to the rows that prove a finding: tool id, and what to look at there. */
+/** A pointer to what proves a finding. */
 export interface Ref {
   readonly tool: string;
   readonly what: string;
+  readonly rows: readonly string[];
+  readonly from_ms: number | null;
+  readonly to_ms: number | null;
 }
 
 /** What the steps spent waiting. */

@@ -1,4 +1,4 @@
-"""``stepscope advise``: the findings of a run."""
+"""``stepscope advise``: the findings of a run, and what became of every rule."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import dataclasses
 import json
 import sys
 
-from stepscope.advice import RULES
-from stepscope.result import SCHEMA_VERSION, Finding
+from stepscope.result import SCHEMA_VERSION, Advice, Finding
 from stepscope.session import open
 from stepscope.surfaces.cli.app import AdviceFormat
 from stepscope.surfaces.cli.page import Page, terminal_width
@@ -16,49 +15,81 @@ from stepscope.surfaces.cli.render import findings as findings_section
 from stepscope.surfaces.export.tables import markdown_escape
 from stepscope.surfaces.format import clean, milliseconds, percent
 
+# Headings over the rules that did not fire, by outcome.
+_OUTCOMES = {
+    "silent": "Checked and not found",
+    "unknown": "This recording cannot tell",
+    "failed": "Rules that broke",
+}
+
 
 def print_advice(path: str, *, run: str | None, host: str | None, format: AdviceFormat) -> None:
     """Print what the rules of advice say about a run."""
     with Waiting() as waiting, open(path, run=run, host=host, progress=waiting.update) as session:
-        found = session.findings()
+        advice = session.advice()
         waiting.stop()
         if format is AdviceFormat.json:
-            print(
-                json.dumps(_json(session.name, session.hosts, found), indent=2, ensure_ascii=False)
-            )
+            body = _json(session.name, session.hosts, advice)
+            print(json.dumps(body, indent=2, ensure_ascii=False))
         elif format is AdviceFormat.md:
-            print(_markdown(session.name, found))
+            print(_markdown(session.name, advice))
         else:
             page = Page(terminal_width(sys.stdout))
             page.line(("What to change", "bold"), (f"  ·  run {clean(session.name)}", "dim"))
             page.blank()
-            findings_section(page, found, len(RULES))
+            findings_section(page, advice.findings, len(advice.checked), in_full=True)
+            _others(page, advice)
             page.print()
 
 
-def _json(session: str, hosts: tuple[str, ...], found: tuple[Finding, ...]) -> dict[str, object]:
+def _others(page: Page, advice: Advice) -> None:
+    """The rules that did not fire: that they looked is part of the answer."""
+    for outcome, heading in _OUTCOMES.items():
+        rest = [one for one in advice.checked if one.outcome == outcome]
+        if not rest:
+            continue
+        page.heading(f"{heading} · {len(rest)}")
+        for one in rest:
+            page.text(
+                f"{clean(one.title or one.rule)}: {clean(one.reason) or 'no sign of it.'}",
+                lead="  · ",
+                style="dim",
+            )
+
+
+def _json(session: str, hosts: tuple[str, ...], advice: Advice) -> dict[str, object]:
     return {
         "schema_version": SCHEMA_VERSION,
         "session": session,
         "hosts": list(hosts),
-        "rules_checked": [rule.id for rule in RULES],
-        "findings": [dataclasses.asdict(finding) for finding in found],
+        "rules_checked": [one.rule for one in advice.checked],
+        "findings": [dataclasses.asdict(finding) for finding in advice.findings],
+        "checked": [dataclasses.asdict(one) for one in advice.checked],
     }
 
 
-def _markdown(session: str, found: tuple[Finding, ...]) -> str:
+def _markdown(session: str, advice: Advice) -> str:
     lines = [f"# What to change in {markdown_escape(session)}", ""]
-    if not found:
-        lines.append(f"None of the {len(RULES)} rules of advice fired.")
-    for finding in found:
-        saving = (
-            ""
-            if finding.saving_ms is None
-            else f"saves up to {milliseconds(finding.saving_ms)} a step, "
-        )
+    if not advice.findings:
+        lines.append(f"None of the {len(advice.checked)} rules of advice fired.")
+    for finding in advice.findings:
         lines.append(
-            f"- **{finding.severity}** ({saving}confidence {percent(finding.confidence)}): "
-            f"{markdown_escape(finding.message)}"
+            f"- **{finding.severity}** ({_saving(finding)}confidence "
+            f"{percent(finding.confidence)}): {markdown_escape(finding.message)}"
         )
         lines += [f"  - {markdown_escape(action)}" for action in finding.actions]
+    for outcome, heading in _OUTCOMES.items():
+        rest = [one for one in advice.checked if one.outcome == outcome]
+        if rest:
+            lines += ["", f"## {heading}", ""]
+            lines += [
+                f"- {markdown_escape(one.title or one.rule)}: {markdown_escape(one.reason)}"
+                for one in rest
+            ]
     return "\n".join(lines)
+
+
+def _saving(finding: Finding) -> str:
+    if finding.saving_ms is None:
+        return ""
+    return f"saves {milliseconds(finding.saving_ms)} a step, "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from stepscope.advice import RULES
 from stepscope.analysis.overview_page import OverviewPage
 from stepscope.result import columns_of
 from stepscope.surfaces.cli.page import Page
@@ -42,7 +41,11 @@ def overview_lines(result: OverviewPage, columns: int | None, top: int | None) -
         page.heading(f"Top ops by self time · {clean(str(result.top_ops['host_or_device'][0]))}")
         page.table(result.top_ops, top or None, skip=_NOT_IN_TOP)
     page.heading("What to change")
-    findings(page, result.findings, len(RULES))
+    if result.findings:
+        findings(page, result.findings, len(result.findings))
+    else:
+        page.text("The overview alone shows nothing to change.", indent=2)
+    page.text("stepscope advise reads every tool and says more.", indent=2, style="dim")
     if result.next_steps:
         page.heading("Look next at")
         for step in result.next_steps:

@@ -49,8 +49,17 @@ def diagnostics(page: Page, found: tuple[Diagnostic, ...]) -> None:
         )
 
 
-def findings(page: Page, found: tuple[Finding, ...], checked: int) -> None:
-    """The advice, most valuable first; with none, that it was looked for."""
+def findings(
+    page: Page, found: tuple[Finding, ...], checked: int, *, in_full: bool = False
+) -> None:
+    """The advice, what to do first first; with none, that it was looked for.
+
+    Args:
+        page: Where to write.
+        found: The findings.
+        checked: How many rules were run.
+        in_full: Also the change as code, and when not to believe it.
+    """
     if not found:
         page.text(
             f"None of the {checked} rules of advice fired."
@@ -59,20 +68,44 @@ def findings(page: Page, found: tuple[Finding, ...], checked: int) -> None:
             indent=2,
         )
     for at, finding in enumerate(found, 1):
-        saving = (
-            ""
-            if finding.saving_ms is None
-            else f"saves up to {milliseconds(finding.saving_ms)} a step · "
-        )
         page.line(
             f"  {at}. ",
             (finding.severity, _SEVERITY[finding.severity]),
-            (f"  {saving}confidence {percent(finding.confidence)} · {finding.rule}", "dim"),
+            (
+                f"  {_saving(finding)}confidence {percent(finding.confidence)} · {finding.rule}",
+                "dim",
+            ),
         )
         page.text(clean(finding.message), indent=5)
         for action in finding.actions:
             page.text(clean(action), indent=5, lead="→ ")
+        if in_full:
+            _in_full(page, finding)
         for ref in finding.evidence:
             page.text(
                 f"see {ref.tool}{': ' + clean(ref.what) if ref.what else ''}", indent=5, style="dim"
             )
+
+
+def _saving(finding: Finding) -> str:
+    if finding.saving_ms is None:
+        return ""
+    most = finding.saving_max_ms
+    wider = most is not None and most > 1.05 * finding.saving_ms
+    limit = f" (at most {milliseconds(most)})" if most is not None and wider else ""
+    return f"saves {milliseconds(finding.saving_ms)} a step{limit} · "
+
+
+def _in_full(page: Page, finding: Finding) -> None:
+    for framework, code in finding.code.items():
+        for nth, line in enumerate(code.splitlines()):
+            label = f"{framework}: " if nth == 0 else " " * (len(framework) + 2)
+            page.line(f"       {clean(label)}{clean(line)}")
+    if finding.explained_by:
+        page.text(f"caused by {', '.join(finding.explained_by)}", indent=5, style="dim")
+    if finding.wrong_when:
+        page.text(f"wrong when {_uncapitalised(clean(finding.wrong_when))}", indent=5, style="dim")
+
+
+def _uncapitalised(text: str) -> str:
+    return text[:1].lower() + text[1:]

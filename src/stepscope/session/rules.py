@@ -1,0 +1,53 @@
+"""The rules of advice that are installed: our own, then those of other packages.
+
+Another package adds rules by an entry point of the group ``stepscope.rules`` that leads to a
+``stepscope.registry.Rule``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from stepscope.advice import RULES
+from stepscope.registry import Answer, Rule
+
+GROUP = "stepscope.rules"
+
+
+@cache
+def all_rules() -> tuple[Rule, ...]:
+    """Our own rules and those of the installed packages, in this order.
+
+    An entry point that does not load stays in the list as a rule that fails, so that every
+    report of checked rules says so; one that takes an id already taken does, too.
+    """
+    own = tuple(RULES)
+    taken = {rule.id for rule in own}
+    added: list[Rule] = []
+    for point in sorted(entry_points(group=GROUP), key=lambda one: one.name):
+        rule = _loaded(point)
+        if rule.id in taken:
+            rule = _broken(point, f"the id {rule.id!r} is taken already")
+        taken.add(rule.id)
+        added.append(rule)
+    return own + tuple(added)
+
+
+def _loaded(point: EntryPoint) -> Rule:
+    try:
+        rule = point.load()
+    except Exception as error:  # whatever a stranger's import raises
+        return _broken(point, f"{type(error).__name__}: {error}")
+    if not isinstance(rule, Rule):
+        return _broken(point, f"it is a {type(rule).__name__} and no stepscope.registry.Rule")
+    return rule
+
+
+def _broken(point: EntryPoint, why: str) -> Rule:
+    def check(results: Mapping[str, Any]) -> Iterator[Answer]:
+        raise RuntimeError(f"the rule at {point.value!r} cannot be used: {why}")
+
+    return Rule(id=f"entry-point:{point.name}", check=check, needs=(), title=point.name)

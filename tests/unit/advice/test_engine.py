@@ -1,0 +1,128 @@
+"""The engine of advice: order, what is filled in, and what becomes of every rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from stepscope.advice import advise
+from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
+from stepscope.result import Finding, Severity
+
+# A step of 100 ms: 3 ms are the least that is worth a change.
+STEP = {
+    "overview_page": SimpleNamespace(steps=SimpleNamespace(time_ms=SimpleNamespace(mean=100.0)))
+}
+
+
+def rule(
+    name: str,
+    saving_ms: float | None = None,
+    *,
+    severity: Severity = "medium",
+    symptom_of: tuple[str, ...] = (),
+    check: Callable[[Mapping[str, Any]], Iterator[Answer]] | None = None,
+    needs: tuple[str, ...] = (),
+) -> Rule:
+    def fires(results: Mapping[str, Any]) -> Iterator[Answer]:
+        yield Finding(name, severity, saving_ms, 0.5, f"{name} is wrong")
+
+    doc = "What it checks: x\nWhen it is wrong: on\n  Sundays.\n"
+    return Rule(name, check or fires, needs, doc, f"title of {name}", "x ≥ 1", (), symptom_of)
+
+
+def order(*rules: Rule) -> list[str]:
+    return [one.rule for one in advise(STEP, rules).findings]
+
+
+def test_findings_come_by_what_they_save_and_unknown_savings_last() -> None:
+    assert order(rule("a", 5), rule("b"), rule("c", 50)) == ["c", "a", "b"]
+
+
+def test_a_cause_stands_before_a_symptom_that_would_save_more() -> None:
+    symptom = rule("starving", 50, symptom_of=("slow-map",))
+    assert order(symptom, rule("other", 45), rule("slow-map", 40)) == [
+        "slow-map",
+        "starving",
+        "other",
+    ]
+
+
+def test_a_cause_of_a_cause_comes_first() -> None:
+    middle = rule("middle", 30, symptom_of=("root",))
+    assert order(rule("top", 40, symptom_of=("middle",)), middle, rule("root", 10)) == [
+        "root",
+        "middle",
+        "top",
+    ]
+
+
+def test_a_negligible_cause_does_not_climb() -> None:
+    """2 ms of a step of 100 ms explain nothing, whatever they are called."""
+    symptom = rule("starving", 50, symptom_of=("tiny",))
+    assert order(symptom, rule("tiny", 2)) == ["starving", "tiny"]
+
+
+def test_two_rules_that_blame_each_other_are_both_reported() -> None:
+    assert order(rule("a", 9, symptom_of=("b",)), rule("b", 8, symptom_of=("a",))) == ["b", "a"]
+
+
+def test_a_finding_says_which_cause_explains_it() -> None:
+    found = advise(STEP, [rule("starving", 50, symptom_of=("map", "no")), rule("map", 40)]).findings
+    assert [one.explained_by for one in found] == [(), ("map",)]
+
+
+def test_a_saving_below_three_per_cent_is_only_information() -> None:
+    found = advise(STEP, [rule("a", 2.9, severity="high"), rule("b", 3.1)]).findings
+    assert {one.rule: one.severity for one in found} == {"a": "info", "b": "medium"}
+
+
+def test_what_a_rule_says_once_is_on_each_of_its_findings() -> None:
+    (found,) = advise(STEP, [rule("a", 5)]).findings
+    assert (found.title, found.threshold) == ("title of a", "x ≥ 1")
+    assert found.wrong_when == "on Sundays."
+    assert found.saving_max_ms == 5
+
+
+def test_every_rule_is_accounted_for() -> None:
+    def silent(results: Mapping[str, Any]) -> Iterator[Answer]:
+        yield Silence("input costs 0.4 % of the step")
+
+    def unsure(results: Mapping[str, Any]) -> Iterator[Answer]:
+        yield Unknown("no allocator events")
+
+    def broken(results: Mapping[str, Any]) -> Iterator[Answer]:
+        yield Finding("d", "high", 50, 1.0, "half an answer")
+        raise KeyError("gone")
+
+    rules = [
+        rule("a", 5),
+        rule("b", check=silent),
+        rule("c", check=unsure),
+        rule("d", check=broken),
+        rule("e", needs=("memory_profile",)),
+    ]
+    advice = advise(STEP, rules, {"memory_profile": "no memory events"})
+    assert [(one.rule, one.outcome, one.reason) for one in advice.checked] == [
+        ("a", "fired", ""),
+        ("b", "silent", "input costs 0.4 % of the step"),
+        ("c", "unknown", "no allocator events"),
+        ("d", "failed", "KeyError: 'gone'"),
+        ("e", "unknown", "no memory events"),
+    ]
+    assert [one.rule for one in advice.findings] == ["a"], "half an answer is none"
+
+
+@pytest.mark.parametrize(
+    ("saving", "severity"),
+    [(2.99, "info"), (3.0, "medium"), (14.9, "medium"), (15.0, "high"), (float("nan"), "info")],
+)
+def test_severity_follows_the_share_of_the_step(saving: float, severity: str) -> None:
+    assert severity_of(saving, 100.0) == severity
+
+
+def test_without_steps_no_saving_is_large() -> None:
+    assert severity_of(5.0, float("nan")) == "info"
