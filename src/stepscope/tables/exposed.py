@@ -4,7 +4,8 @@
 moment the kind of work that ranks highest owns the time, and of the events of that kind:
 
 * on one thread or stream the innermost does (what it encloses of its own kind is taken off);
-* threads and streams that do the same kind of work at once share it in equal parts.
+* threads and streams that do the same kind of work at once share it in equal parts;
+* on the host an op comes before the runtime that calls it, waits for it or carries a part of it.
 
 So what runs hidden behind something of higher rank is exposed for no time, and exposed times,
 together with the time in which nothing ran, sum to the step. That makes them the right measure
@@ -26,14 +27,22 @@ from stepscope.columns import nest
 from stepscope.columns.space import I32, I64, U8, Bool
 from stepscope.tables.collectives import collectives
 from stepscope.tables.host_events import Work
-from stepscope.tables.profile import Profile, derived
+from stepscope.tables.host_ops import host_ops
+from stepscope.tables.profile import Host, Profile, derived
 from stepscope.tables.session_steps import AlignedSteps, aligned_steps
 from stepscope.tables.steps import step_spans
 
 F64 = NDArray[np.float64]
 
-# Twice the work's rank leaves room for the wait in a collective just below its transfer.
+# Twice the work's rank leaves room just below each: for the wait in a collective below its
+# transfer, and for the runtime below the ops of a host.
 WAIT: Final = 2 * int(Work.COLLECTIVE) - 1
+_RUNTIME: Final = 2 * int(Work.HOST_COMPUTE) - 1
+# Ops that only call others, which may run on other threads.
+_CALLS: Final = frozenset(
+    {"PartitionedCall", "StatefulPartitionedCall", "While", "StatelessWhile", "If", "StatelessIf",
+     "Case", "StatelessCase", "pjit", "while", "cond", "closed_call", "core_call"}
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +57,7 @@ class Exposed:
         work: ``Work`` of each.
         is_wait: Whether it is the part of a collective in which the device waited for the others.
         step: The kept step it is counted in (the first it reaches).
+        duration_ps: Its length, hidden or not.
         exposed_ps: Its exposed time.
         nothing_ps: Per kept step, the time in which nothing ran.
     """
@@ -60,6 +70,7 @@ class Exposed:
     work: U8
     is_wait: Bool
     step: I64
+    duration_ps: I64
     exposed_ps: F64
     nothing_ps: F64
 
@@ -76,7 +87,7 @@ def exposed(profile: Profile) -> tuple[Exposed, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Spans:
-    """Spans with their rank: twice the work's, one less for a wait in a collective."""
+    """Spans with their rank: twice the work's, or one less (``WAIT``, ``_RUNTIME``)."""
 
     start: I64
     end: I64
@@ -114,6 +125,7 @@ def _of_host(profile: Profile, one: AlignedSteps, kept: I64) -> Exposed:
         work=((spans.rank + 1) // 2).astype(np.uint8),
         is_wait=spans.rank == WAIT,
         step=np.minimum(step, max(len(end) - 1, 0)).astype(np.int64),
+        duration_ps=spans.end - spans.start,
         exposed_ps=share,
         nothing_ps=nothing,
     )
@@ -126,8 +138,10 @@ def _spans(profile: Profile, one: AlignedSteps) -> _Spans:
     count = len(found.device_row)
     device_row = np.full(len(found.event), -1, dtype=np.int64)
     device_row[:count] = found.device_row
-    spans = _Spans(found.start_ps, found.end_ps, 2 * found.work.astype(np.int64), found.event,
-                   device_row)  # fmt: skip
+    rank = 2 * found.work.astype(np.int64)
+    own = count + np.flatnonzero(found.work[count:] == Work.HOST_COMPUTE)
+    rank[own[~_is_op(host)[found.event[own]]]] = _RUNTIME
+    spans = _Spans(found.start_ps, found.end_ps, rank, found.event, device_row)
     meeting = collectives(profile)
     mine = (meeting.host == one.host) & (meeting.wait_ps > 0)
     if not mine.any():
@@ -143,6 +157,15 @@ def _spans(profile: Profile, one: AlignedSteps) -> _Spans:
         event=np.concatenate([spans.event, spans.event[place]]),
         device_row=np.concatenate([device_row, device_row[place]]),
     )
+
+
+def _is_op(host: Host) -> Bool:
+    """Per event of the host, whether it is an op that computes, and none that calls others."""
+    found = host_ops(host)
+    computes = np.asarray([op.type not in _CALLS for op in found.ops], dtype=bool)
+    mask = np.zeros(len(host.space.events), dtype=bool)
+    mask[found.rows[computes[found.op] & found.is_execution]] = True
+    return mask
 
 
 def _shares(spans: _Spans, line: I32, begin: I64, end: I64) -> tuple[F64, F64]:

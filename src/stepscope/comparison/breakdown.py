@@ -1,0 +1,242 @@
+"""One run, broken down for comparison: what its average step is made of, op by op.
+
+Of several hosts the one that waits longest for the others stands for all: what every host does is
+in its own work, what only a slower host does is its waiting. Its exposed times, the time in which
+nothing ran, and how much longer the slowest host's step lasted than its own, sum to the step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.columns.space import I64
+from stepscope.tables.device_events import device_events
+from stepscope.tables.distinct import distinct_rows
+from stepscope.tables.event_names import name_codes
+from stepscope.tables.exposed import Exposed, exposed
+from stepscope.tables.host_events import Work
+from stepscope.tables.host_ops import host_ops
+from stepscope.tables.op_name import OpCategory
+from stepscope.tables.profile import Host, Profile
+from stepscope.tables.session_steps import session_steps
+from stepscope.tables.steps import PARTS
+
+F64 = NDArray[np.float64]
+
+# Noise of single items comes from the means of at most this many blocks of steps.
+MAX_BLOCKS: Final = 24
+OP: Final = "op"
+# What is no op of the program, by the work it is: compared as a whole, not by name.
+LUMPS: Final[dict[int, tuple[str, str]]] = {
+    int(Work.INPUT_WAIT): ("input", "waiting for input"),
+    int(Work.HOST_TO_DEVICE): ("copy", "copies to the device"),
+    int(Work.DEVICE_TO_HOST): ("output", "copies to the host"),
+    int(Work.LAUNCH): ("launch", "launching kernels"),
+    int(Work.COMPILE): ("compilation", "compilation"),
+}
+COMMUNICATION: Final = "communication"
+IDLE: Final = "idle"
+WAITING: Final = "waiting for the slowest host"
+NOTHING: Final = "nothing recorded"
+_PART_OF_WORK: Final = {int(work): part for part, works in PARTS.items() for work in works}
+
+
+class Item(NamedTuple):
+    """Something time is given to.
+
+    Attributes:
+        kind: ``OP``, "communication", "idle" or a kind of ``LUMPS``.
+        side: "Device", "Host", or "" where neither is meant.
+        name: Full name of the op, or what the item is.
+        type: Type of the op; "" without.
+        kernel: Name of the device event; "" off devices.
+        part: Part of the step it belongs to.
+    """
+
+    kind: str
+    side: str
+    name: str
+    type: str
+    kernel: str
+    part: str
+
+
+@dataclass(frozen=True, slots=True)
+class Breakdown:
+    """The average kept step of a run.
+
+    Attributes:
+        host: Name of the host that stands for the run.
+        slowest: Name of the host the others wait for; "" with one host.
+        step_ms: Time of each kept step (of its slowest host).
+        items: What the step is made of.
+        mean_ms: Exposed time per item and step; they sum to the mean of ``step_ms``.
+        block_ms: The same per block of consecutive steps, float64[items, blocks].
+        runs: How often each item's events run per step.
+        busy_ms: How long they ran per step, hidden or not.
+    """
+
+    host: str
+    slowest: str
+    step_ms: F64
+    items: tuple[Item, ...]
+    mean_ms: F64
+    block_ms: F64
+    runs: F64
+    busy_ms: F64
+
+
+@dataclass(frozen=True, slots=True)
+class HostTime:
+    """The average kept step of one host: its length, and how much of it is waiting for others."""
+
+    name: str
+    step_ms: float
+    wait_ms: float
+
+    @property
+    def own_ms(self) -> float:
+        """The time the host itself needs."""
+        return self.step_ms - self.wait_ms
+
+
+def host_times(profile: Profile) -> tuple[HostTime, ...]:
+    """How long each host's own work and its waiting take, in host order."""
+    found = session_steps(profile)
+    if found is None:
+        return ()
+    session = found.duration_ps[found.kept] / 1e9
+    times = []
+    for one in exposed(profile):
+        waited = float(one.exposed_ps[one.is_wait].sum()) / 1e9
+        beyond = float((session - (one.end_ps - one.start_ps) / 1e9).sum())
+        count = max(len(session), 1)
+        times.append(
+            HostTime(
+                profile.hosts[one.host].name,
+                float(session.sum()) / count,
+                (waited + beyond) / count,
+            )
+        )
+    return tuple(times)
+
+
+def breakdown(profile: Profile, host: str | None = None) -> Breakdown | None:
+    """Break a run down, as seen by one host; None when it has no kept step.
+
+    Args:
+        profile: The run.
+        host: Name of the host to look at; by default the one that waits longest.
+    """
+    found = session_steps(profile)
+    if found is None or not found.kept.any():
+        return None
+    hosts = exposed(profile)
+    times = host_times(profile)
+    names = [profile.hosts[one.host].name for one in hosts]
+    if host is None:
+        chosen = max(range(len(times)), key=lambda row: times[row].wait_ms)
+    else:
+        chosen = names.index(host)
+    slowest = max(times, key=lambda one: one.own_ms).name if len(times) > 1 else ""
+    session_ms = found.duration_ps[found.kept] / 1e9
+    return _of_host(profile.hosts[hosts[chosen].host], hosts[chosen], session_ms, slowest)
+
+
+def _of_host(host: Host, one: Exposed, session_ms: F64, slowest: str) -> Breakdown:
+    steps = len(session_ms)
+    items, item_of = _items(host, one)
+    own_ms = (one.end_ps - one.start_ps) / 1e9
+    blocks = min(steps, MAX_BLOCKS)
+    block_of = np.arange(steps) * blocks // steps
+    width = np.bincount(block_of, minlength=blocks)
+    size = len(items)
+
+    key = item_of * blocks + block_of[one.step]
+    summed = np.bincount(key, one.exposed_ps / 1e9, minlength=size * blocks)
+    span = one.duration_ps.astype(np.float64)
+    rest = {
+        Item(IDLE, "", NOTHING, "", "", "other"): one.nothing_ps / 1e9,
+        Item(COMMUNICATION, "", WAITING, "", "", "collectives"): session_ms - own_ms,
+    }
+    tail = np.asarray([np.bincount(block_of, v, minlength=blocks) for v in rest.values()])
+    per_block = np.concatenate([summed.reshape(size, blocks), tail])
+    nothing = np.full(len(rest), np.nan)
+    merged, rows = _merged([*items, *rest])
+    return Breakdown(
+        host=host.name,
+        slowest=slowest,
+        step_ms=session_ms,
+        items=merged,
+        mean_ms=_added(rows, per_block.sum(axis=1) / steps),
+        block_ms=_added(rows, per_block / width),
+        runs=_added(rows, np.append(np.bincount(item_of, minlength=size) / steps, nothing)),
+        busy_ms=_added(rows, np.append(np.bincount(item_of, span, size) / 1e9 / steps, nothing)),
+    )
+
+
+def _merged(items: Sequence[Item]) -> tuple[tuple[Item, ...], I64]:
+    """Distinct items, and which of them each is."""
+    index = {item: row for row, item in enumerate(dict.fromkeys(items))}
+    return tuple(index), np.asarray([index[item] for item in items], dtype=np.int64)
+
+
+def _added(rows: I64, values: F64) -> F64:
+    total = np.zeros((int(rows.max()) + 1, *values.shape[1:]))
+    np.add.at(total, rows, values)
+    return total
+
+
+def _items(host: Host, one: Exposed) -> tuple[list[Item], I64]:
+    """The distinct items of a host's exposed time, and which one each row has."""
+    device, ops = device_events(host), host_ops(host)
+    on_device = one.device_row >= 0
+    metadata = host.space.events.metadata[one.event]
+    op_of_event = np.full(len(host.space.events), -1, dtype=np.int32)
+    op_of_event[ops.rows] = ops.op
+    op = np.where(
+        on_device,
+        device.op[np.maximum(one.device_row, 0)] if len(device) else -1,
+        op_of_event[one.event],
+    ).astype(np.int64)
+    name = name_codes(host)[metadata].astype(np.int64)
+    work = one.work.astype(np.int64)
+    # Of what is compared as a whole neither op nor name matters; of a host's op the name does not.
+    lumped = np.isin(work, list(LUMPS)) | one.is_wait
+    op[lumped] = -1
+    name[lumped | (~on_device & (op >= 0))] = -1
+    keys = (on_device.astype(np.int64), one.is_wait.astype(np.int64), work, op, name)
+    if len(work) == 0:
+        return [], np.zeros(0, dtype=np.int64)
+    first, item_of = distinct_rows(keys)
+    table = host.space.event_metadata
+    # On TPUs the name is the op's whole HLO text, and the label its name.
+    texts = [label or text for label, text in zip(table.display_name, table.name, strict=True)]
+    items = []
+    for row, (is_device, is_wait, kind, code, named) in zip(
+        first.tolist(), np.stack(keys)[:, first].T.tolist(), strict=True
+    ):
+        text = texts[metadata[row]] if named >= 0 else ""
+        if is_wait:
+            items.append(Item(COMMUNICATION, "", WAITING, "", "", _PART_OF_WORK[kind]))
+        elif kind in LUMPS:
+            items.append(Item(LUMPS[kind][0], "", LUMPS[kind][1], "", "", _PART_OF_WORK[kind]))
+        else:
+            known = (device.ops if is_device else ops.ops)[code] if code >= 0 else None
+            named_op = known is not None and known.category is not OpCategory.UNKNOWN
+            items.append(
+                Item(
+                    COMMUNICATION if kind == Work.COLLECTIVE else OP,
+                    "Device" if is_device else "Host",
+                    known.name if known is not None else text,
+                    known.type if known is not None and named_op else "",
+                    text if is_device else "",
+                    _PART_OF_WORK[kind],
+                )
+            )
+    return items, item_of
