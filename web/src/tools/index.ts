@@ -6,6 +6,7 @@ import { MemoryProfile } from "./memory_profile.tsx";
 import { OpStats } from "./op_stats.tsx";
 import { Overview } from "./overview.tsx";
 import type { ToolPage } from "./page.ts";
+import { RooflineModel } from "./roofline_model.tsx";
 
 export interface PageEntry {
   readonly Page: ToolPage;
@@ -17,6 +18,7 @@ const PAGES: Readonly<Record<string, PageEntry>> = {
   overview_page: { Page: Overview },
   framework_op_stats: { Page: OpStats },
   kernel_stats: { Page: KernelStats, owns: ["group_by", "device"] },
+  roofline_model: { Page: RooflineModel },
   memory_profile: { Page: MemoryProfile, owns: ["memory", "points", "from_ms", "to_ms"] },
 };
 

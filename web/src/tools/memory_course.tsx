@@ -9,6 +9,7 @@ import { byteTicks, momentTicks, shareTicks } from "../engine/ticks.ts";
 import { ChartFrame } from "../widgets/chart_frame.tsx";
 import { Grid } from "../widgets/grid.tsx";
 import { type Line, LineChart, LineKey } from "../widgets/line_chart.tsx";
+import { TipFacts } from "../widgets/tip_facts.tsx";
 import type { MemoryProps } from "./memory_profile.tsx";
 import { useTable, useWithoutConstants } from "./page.ts";
 
@@ -186,22 +187,11 @@ function EventTip({ rows, row }: { rows: Rows; row: number }) {
     ["Fragmentation", fragmentation === null ? "" : percent(fragmentation)],
   ];
   return (
-    <>
-      <p class="tip-head">
-        <strong>{text("event") || "sample"}</strong>{" "}
-        <span>{duration(columns.time_ms[row] ?? Number.NaN, "ms")}</span>
-      </p>
-      <dl class="tip-facts">
-        {facts
-          .filter(([, value]) => value !== "" && value !== MISSING)
-          .map(([label, value]) => (
-            <div key={label}>
-              <dt class="quiet">{label}</dt>
-              <dd>{value}</dd>
-            </div>
-          ))}
-      </dl>
-    </>
+    <TipFacts
+      title={text("event") || "sample"}
+      aside={duration(columns.time_ms[row] ?? Number.NaN, "ms")}
+      facts={facts.map(([label, value]) => [label, value === MISSING ? "" : value])}
+    />
   );
 }
 

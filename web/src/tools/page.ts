@@ -88,17 +88,26 @@ export function useWithoutConstants(binding: TableBinding): {
   return { binding: { ...binding, view: quieter.view }, said: quieter.said };
 }
 
-/** Puts the columns that a page is about before the others. */
-export function useFirst(binding: TableBinding, names: readonly string[]): TableBinding {
-  const { columns, rows } = binding.table;
-  const table = useMemo(() => {
-    const first = names.flatMap(
-      (name) => columns.find((column) => column.meta.name === name) ?? [],
-    );
-    const rest = columns.filter((column) => !names.includes(column.meta.name));
-    return { rows, columns: [...first, ...rest] };
-  }, [binding.table, names]);
-  return { ...binding, table };
+const NO_NAMES: readonly string[] = [];
+
+/** Puts the columns that a page is about before the others, and hides some until asked for. */
+export function useFirst(
+  binding: TableBinding,
+  names: readonly string[],
+  hidden: readonly string[] = NO_NAMES,
+): TableBinding {
+  const { table, view } = binding;
+  const arranged = useMemo(() => {
+    const named = (name: string) => table.columns.find((column) => column.meta.name === name);
+    const first = names.flatMap((name) => named(name) ?? []);
+    const rest = table.columns.filter((column) => !names.includes(column.meta.name));
+    return { rows: table.rows, columns: [...first, ...rest] };
+  }, [table, names]);
+  const quieter = useMemo(() => {
+    const off = Object.fromEntries(hidden.map((name) => [name, false]));
+    return hidden.length > 0 ? { ...view, shown: { ...off, ...view.shown } } : view;
+  }, [view, hidden]);
+  return { ...binding, table: arranged, view: quieter };
 }
 
 /** An option of the tool that its page asks for itself: its choices and how to set it. */

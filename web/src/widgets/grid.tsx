@@ -33,12 +33,15 @@ export interface GridProps {
   readonly exportHref?: ExportHref | undefined;
   /** Rows in view at most before the table scrolls. */
   readonly maxRows?: number;
+  /** Whether sums stand below; they do where rows are not contained in each other. */
+  readonly sums?: boolean;
   /** Without the bar above and the sums below, for a handful of rows. */
   readonly plain?: boolean;
 }
 
 export function Grid(props: GridProps) {
   const { table, view, onView, label, plain = false, maxRows = 22 } = props;
+  const { sums = !isTree(table) } = props;
   const { rows, problem } = useMemo(() => arrange(table, view), [table, view]);
   const columns = useMemo(
     () => table.columns.filter((column) => isShown(column, view)),
@@ -76,7 +79,7 @@ export function Grid(props: GridProps) {
         onSort={(name) => {
           onView({ ...view, order: nextOrder(table, view.order ?? defaultOrder(table), name) });
         }}
-        sums={!plain && !isTree(table)}
+        sums={!plain && sums}
       />
       {!plain && activeRow !== undefined && picked.places.size === 1 && (
         <RowDetails table={table} row={activeRow} onClose={() => setPicked(NONE_PICKED)} />

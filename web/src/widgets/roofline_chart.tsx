@@ -1,0 +1,275 @@
+/** Points under ceilings, both axes logarithmic. A press chooses a point, a drag a rectangle. */
+
+import type { ComponentChildren } from "preact";
+import { useMemo, useRef, useState } from "preact/hooks";
+import { flopRate } from "../base/format.ts";
+import { type Ceiling, type Extent, extentOf, slopeOf } from "../engine/roofline.ts";
+import { logScale, powerTicks } from "../engine/ticks.ts";
+import { textWidth } from "./measure.ts";
+import { useWidth } from "./width.ts";
+
+export interface RoofDot {
+  /** FLOP/B. */
+  readonly x: number;
+  /** GFLOP/s. */
+  readonly y: number;
+  /** Share of the time, 0–1; the area of the dot. */
+  readonly share: number;
+  readonly hue: string;
+  /** What stands for more than one op. */
+  readonly whole: boolean;
+}
+
+export interface RooflineChartProps {
+  readonly label: string;
+  readonly dots: readonly RoofDot[];
+  readonly ceilings: readonly (Ceiling & { readonly label: string })[];
+  readonly tip: (index: number) => ComponentChildren;
+  readonly onChoose: (index: number) => void;
+  readonly onBox: (x: readonly [number, number], y: readonly [number, number]) => void;
+}
+
+const HEIGHT = 380;
+const TOP = 18;
+const BOTTOM = 38;
+const TIP_PX = 300;
+const LEAST_RADIUS = 4;
+const MOST_RADIUS = 16;
+const NEAR_PX = 18;
+
+/** The rate of a tick: a power of ten needs no decimals. */
+function roundRate(gflops: number): string {
+  return flopRate(gflops).replace(/\.0+(?= )/, "");
+}
+
+interface Frame {
+  readonly width: number;
+  readonly left: number;
+  readonly extent: Extent;
+  readonly toX: (value: number) => number;
+  readonly toY: (value: number) => number;
+}
+
+function frameOf({ dots, ceilings }: RooflineChartProps, width: number): Frame {
+  const extent = extentOf(
+    dots.map((dot) => dot.x),
+    dots.map((dot) => dot.y),
+    ceilings,
+  );
+  const labels = powerTicks(...extent.y, 6, roundRate).labels;
+  const left = Math.max(70, ...labels.map((label) => textWidth(label, "normal", 12))) + 10;
+  return {
+    width,
+    left,
+    extent,
+    toX: logScale(...extent.x, left, width - 8),
+    toY: logScale(...extent.y, HEIGHT - BOTTOM, TOP),
+  };
+}
+
+type Corner = readonly [number, number];
+
+export function RooflineChart(props: RooflineChartProps) {
+  const { dots } = props;
+  const box = useRef<HTMLDivElement>(null);
+  const width = useWidth(box, 960);
+  const frame = useMemo(() => frameOf(props, width), [dots, props.ceilings, width]);
+  const [marked, setMarked] = useState(-1);
+  const dragFrom = useRef<Corner | null>(null);
+  const [drag, setDrag] = useState<readonly [Corner, Corner] | null>(null);
+
+  const cornerAt = (event: PointerEvent): Corner => {
+    const rect = box.current?.getBoundingClientRect();
+    return [event.clientX - (rect?.left ?? 0), event.clientY - (rect?.top ?? 0)];
+  };
+  const nearest = ([x, y]: Corner) => {
+    const far = dots.map((dot) => Math.hypot(frame.toX(dot.x) - x, frame.toY(dot.y) - y));
+    const best = far.reduce(
+      (found, px, i) => (px < (far[found] ?? Number.POSITIVE_INFINITY) ? i : found),
+      -1,
+    );
+    const reach = Math.max(NEAR_PX, radiusOf(dots[best]) + 2);
+    return best >= 0 && (far[best] as number) <= reach ? best : -1;
+  };
+  const endDrag = (to: Corner | null) => {
+    const from = dragFrom.current;
+    dragFrom.current = null;
+    setDrag(null);
+    if (!from || !to) return;
+    if (Math.hypot(to[0] - from[0], to[1] - from[1]) > 6) {
+      const back = backFrom(frame);
+      props.onBox(
+        [back.x(Math.min(from[0], to[0])), back.x(Math.max(from[0], to[0]))],
+        [back.y(Math.max(from[1], to[1])), back.y(Math.min(from[1], to[1]))],
+      );
+    } else if (nearest(to) >= 0) props.onChoose(nearest(to));
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const last = dots.length - 1;
+    const goals: Readonly<Record<string, number>> = {
+      ArrowRight: marked + 1,
+      ArrowLeft: marked < 0 ? last : marked - 1,
+      Home: 0,
+      End: last,
+    };
+    const goal = goals[event.key];
+    if (goal !== undefined) setMarked(Math.min(last, Math.max(0, goal)));
+    else if (event.key === "Enter" && marked >= 0) props.onChoose(marked);
+    else return;
+    event.preventDefault();
+  };
+  const dot = dots[marked];
+  const x = dot ? frame.toX(dot.x) : 0;
+  return (
+    <div
+      ref={box}
+      class="line-chart"
+      role="group"
+      tabIndex={0}
+      aria-label={`${props.label}. Arrow keys read it out, Enter chooses.`}
+      onKeyDown={onKeyDown}
+      onPointerDown={(event) => {
+        if (event.button !== 0) return;
+        box.current?.setPointerCapture(event.pointerId);
+        dragFrom.current = cornerAt(event);
+      }}
+      onPointerMove={(event) => {
+        const at = cornerAt(event);
+        setMarked(nearest(at));
+        if (dragFrom.current) setDrag([dragFrom.current, at]);
+      }}
+      onPointerUp={(event) => endDrag(cornerAt(event))}
+      onPointerCancel={() => endDrag(null)}
+      onPointerLeave={() => setMarked(-1)}
+      onBlur={() => setMarked(-1)}
+    >
+      <svg width={width} height={HEIGHT} aria-hidden="true">
+        <Axes frame={frame} />
+        {props.ceilings.map((ceiling, place) => (
+          <CeilingLine key={ceiling.label} ceiling={ceiling} place={place} frame={frame} />
+        ))}
+        {dots.map((each, i) => (
+          <Dot key={i} dot={each} frame={frame} marked={i === marked} />
+        ))}
+        {drag && (
+          <rect
+            data-screen-only
+            class="step-brush"
+            x={Math.min(drag[0][0], drag[1][0])}
+            y={Math.min(drag[0][1], drag[1][1])}
+            width={Math.abs(drag[1][0] - drag[0][0])}
+            height={Math.abs(drag[1][1] - drag[0][1])}
+          />
+        )}
+      </svg>
+      {dot && !drag && (
+        <div
+          class="tip"
+          role="status"
+          style={{
+            left: `${x + 20 + TIP_PX > width ? Math.max(0, x - TIP_PX - 20) : x + 20}px`,
+            width: `${TIP_PX}px`,
+          }}
+        >
+          {props.tip(marked)}
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** Values at px: the axes are logarithmic, so px are shares of exponents. */
+function backFrom({ extent, left, width }: Frame) {
+  const at = ([from, to]: readonly [number, number], share: number) => from * (to / from) ** share;
+  return {
+    x: (px: number) => at(extent.x, (px - left) / (width - 8 - left)),
+    y: (px: number) => at(extent.y, (HEIGHT - BOTTOM - px) / (HEIGHT - BOTTOM - TOP)),
+  };
+}
+
+function radiusOf(dot: RoofDot | undefined): number {
+  return Math.max(LEAST_RADIUS, Math.sqrt(Math.max(0, dot?.share ?? 0)) * MOST_RADIUS);
+}
+
+interface DotProps {
+  readonly dot: RoofDot;
+  readonly frame: Frame;
+  readonly marked: boolean;
+}
+
+function Dot({ dot, frame, marked }: DotProps) {
+  const [x, y] = [frame.toX(dot.x), frame.toY(dot.y)];
+  const name = `roof-dot ${dot.hue}${marked ? " marked" : ""}`;
+  if (dot.whole) return <path class={name} d={`M${x} ${y - 8}l8 8l-8 8l-8 -8z`} />;
+  return <circle class={name} cx={x} cy={y} r={radiusOf(dot)} />;
+}
+
+interface CeilingLineProps {
+  readonly ceiling: Ceiling & { readonly label: string };
+  /** Names of neighbours stand at different places of their slopes. */
+  readonly place: number;
+  readonly frame: Frame;
+}
+
+function CeilingLine({ ceiling, place, frame }: CeilingLineProps) {
+  const { toX, toY, width, extent } = frame;
+  const slope = slopeOf(ceiling, extent);
+  const flat = toY(ceiling.peak);
+  if (!slope) return null;
+  const [x1, y1, x2, y2] = [toX(slope.x1), toY(slope.y1), toX(slope.x2), toY(slope.y2)];
+  const angle = (Math.atan2(y2 - y1, x2 - x1) * 180) / Math.PI;
+  const room = Math.hypot(x2 - x1, y2 - y1) > textWidth(ceiling.label, "normal", 12) + 40;
+  const along = 0.12 + 0.26 * (place % 3);
+  return (
+    <g class="ceiling">
+      <path d={`M${x1} ${y1}L${x2} ${y2}H${width - 8}`} />
+      {room && (
+        <text
+          transform={`translate(${x1 + (x2 - x1) * along} ${y1 + (y2 - y1) * along}) rotate(${angle})`}
+          y={-6}
+        >
+          {ceiling.label}
+        </text>
+      )}
+      {place === 0 && (
+        <text x={width - 10} y={flat - 7} text-anchor="end">
+          {`peak ${flopRate(ceiling.peak)}`}
+        </text>
+      )}
+    </g>
+  );
+}
+
+function Axes({ frame }: { frame: Frame }) {
+  const { left, width, extent, toX, toY } = frame;
+  const floor = HEIGHT - BOTTOM;
+  const x = powerTicks(...extent.x, Math.floor((width - left) / 80));
+  const y = powerTicks(...extent.y, 6, roundRate);
+  return (
+    <g class="axis">
+      {y.values.map((value, i) => (
+        <g key={value}>
+          <line x1={left} x2={width - 8} y1={toY(value)} y2={toY(value)} />
+          <text x={left - 6} y={toY(value)} text-anchor="end" dominant-baseline="central">
+            {y.labels[i]}
+          </text>
+        </g>
+      ))}
+      {x.values.map((value, i) => (
+        <g key={value}>
+          <line x1={toX(value)} x2={toX(value)} y1={TOP} y2={floor} />
+          <text x={toX(value)} y={floor + 15} text-anchor="middle">
+            {x.labels[i]}
+          </text>
+        </g>
+      ))}
+      <line class="base-line" x1={left} x2={width - 8} y1={floor} y2={floor} />
+      <text x={left - 6} y={6} text-anchor="end" dominant-baseline="central">
+        FLOP rate
+      </text>
+      <text x={width - 8} y={floor + 32} text-anchor="end">
+        operational intensity, FLOP per byte
+      </text>
+    </g>
+  );
+}
