@@ -223,5 +223,10 @@ class Space:
 
     @cached_property
     def event_line(self) -> I32:
-        """Row in ``lines`` of each event."""
+        """Row in ``lines`` of each event; for a few events ``lines_of`` costs less."""
         return np.repeat(np.arange(len(self.lines), dtype=np.int32), np.diff(self.line_begin))
+
+    def lines_of(self, rows: I64) -> I64:
+        """Row in ``lines`` of each of these events."""
+        found: I64 = np.searchsorted(self.line_begin, rows, side="right") - 1
+        return found

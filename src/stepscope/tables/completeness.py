@@ -114,7 +114,7 @@ def _launches(host: Host) -> list[Diagnostic]:
         return []
     is_host = np.asarray([kind is PlaneKind.HOST for kind in planes(host).plane_kind] or [False])
     line_is_host = np.asarray([is_host[line.plane] for line in host.space.lines] or [False])
-    launches = np.unique(stats.values[line_is_host[host.space.event_line[stats.rows]]])
+    launches = np.unique(stats.values[line_is_host[host.space.lines_of(stats.rows)]])
     kernels = np.unique(found.correlation[found.correlation >= 0])
     if len(launches) == 0:
         return []

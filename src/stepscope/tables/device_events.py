@@ -112,7 +112,7 @@ def device_events(host: Host) -> DeviceEvents:
     rows = _rows(host)
     space = host.space
     line_plane = np.asarray([line.plane for line in space.lines] or [0], dtype=np.int32)
-    device = line_plane[space.event_line[rows]]
+    device = line_plane[space.lines_of(rows)]
     start, duration = _device_times(host, rows)
     correlation = event_stats(host).ints(names.CORRELATION_ID).at(rows, -1)
     sources, source_of = _sources(host, rows, device, correlation)
@@ -180,7 +180,7 @@ def _self_times(host: Host, rows: I64, duration: I64) -> I64:
     if not op_lines or len(rows) == 0:
         return duration
     offset = event_stats(host).ints(names.DEVICE_OFFSET_PS).at(rows, -1)
-    is_op = np.isin(space.event_line[rows], np.asarray(op_lines, dtype=np.int32))
+    is_op = np.isin(space.lines_of(rows), np.asarray(op_lines, dtype=np.int32))
     start = offset if (offset[is_op] >= 0).all() else space.events.start_ps[rows]
     begin = np.searchsorted(rows, space.line_begin).astype(np.int64)
     nesting = nest(np.ascontiguousarray(start), duration, begin, select=is_op)
@@ -229,7 +229,7 @@ def _launches(host: Host, correlation: I64) -> tuple[list[str], I64]:
     space, stats = host.space, event_stats(host).ints(names.CORRELATION_ID)
     is_host = np.asarray([kind is PlaneKind.HOST for kind in planes(host).plane_kind] or [False])
     line_is_host = np.asarray([is_host[line.plane] for line in space.lines] or [False], dtype=bool)
-    of_host = line_is_host[space.event_line[stats.rows]] if len(stats.rows) else stats.rows > 0
+    of_host = line_is_host[space.lines_of(stats.rows)] if len(stats.rows) else stats.rows > 0
     ids, meta = stats.values[of_host], space.events.metadata[stats.rows[of_host]]
     found = np.full(len(correlation), -1, dtype=np.int64)
     if len(ids) == 0:

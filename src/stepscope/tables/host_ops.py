@@ -67,9 +67,9 @@ def host_ops(host: Host) -> HostOps:
     op = _op_of_each_event(host, index)
     mask = (op >= 0) & timed_events(host)
     kinds = planes(host).line_kind
-    if any(kind is not LineKind.THREAD for kind in kinds):
-        is_thread = np.asarray([kind is LineKind.THREAD for kind in kinds], dtype=bool)
-        mask &= is_thread[space.event_line]
+    for line, kind in zip(space.lines, kinds, strict=True):
+        if kind is not LineKind.THREAD:
+            mask[line.begin : line.end] = False
     rows = np.flatnonzero(mask)
     start, duration = space.events.start_ps[rows], space.events.duration_ps[rows]
     line_begin = np.searchsorted(rows, space.line_begin).astype(np.int64)
@@ -97,7 +97,7 @@ def _op_of_each_event(host: Host, index: _OpIndex) -> I32:
     per_name = merged[by_name.op]
     op: I32 = per_name[space.events.metadata]
     _name_by_text(op, stats.texts(names.TF_OP), lambda text: index.code(parse_op_name(text)))
-    if len(stats.texts(names.HLO_OP).rows):
+    if len(stats.rows(names.HLO_OP)):
         _name_by_hlo(host, op, index)
     return op
 

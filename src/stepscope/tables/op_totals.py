@@ -87,10 +87,11 @@ def _host_idle_ps(host: Host, found: HostOps) -> int:
     """Per thread with ops: first begin to last end, minus op time."""
     if len(found.rows) == 0:
         return 0
-    events, line = host.space.events, host.space.event_line[found.rows]
+    events = host.space.events
     start = events.start_ps[found.rows]
     end = start + events.duration_ps[found.rows]
-    cuts = np.flatnonzero(np.diff(line, prepend=-1))
+    cuts = np.unique(np.searchsorted(found.rows, host.space.line_begin))
+    cuts = cuts[cuts < len(found.rows)]
     span = np.maximum.reduceat(end, cuts) - np.minimum.reduceat(start, cuts)
     busy = np.add.reduceat(found.self_ps, cuts)
     return int(np.maximum(span - busy, 0).sum())

@@ -46,6 +46,10 @@ class EventStats:
     def __init__(self, columns: dict[str, StatColumn]) -> None:
         self._columns = columns
 
+    def rows(self, name: str) -> I64:
+        """The event rows that have the stat, ascending; converts nothing."""
+        return self._columns[name].rows
+
     def ints(self, name: str) -> Ints:
         """The stat's values as integers."""
         column = self._columns[name]

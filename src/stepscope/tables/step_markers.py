@@ -69,7 +69,7 @@ def _annotated(host: Host) -> Markers | None:
             text[m].startswith(names.STEP_MARKER_NAMES) for m in space.events.metadata[number.rows]
         ]
         rows = number.rows[np.asarray(named, dtype=bool)] if named else rows
-    rows = rows[np.isin(space.event_line[rows], host_thread_rows(host))]
+    rows = rows[np.isin(space.lines_of(rows), host_thread_rows(host))]
     rows = _outermost(host, rows)
     if len(rows) == 0:
         return None
@@ -173,7 +173,7 @@ def _root_calls(host: Host) -> Markers | None:
     compiled = is_func.rows[is_func.values > 0]
     pjit = _rows_named(host, lambda name: name.startswith(names.PJIT_FUNCTION))
     for rows, what in ((pjit, "jit calls"), (compiled, "tf.function calls")):
-        rows = rows[np.isin(space.event_line[rows], host_thread_rows(host))]
+        rows = rows[np.isin(space.lines_of(rows), host_thread_rows(host))]
         picked = _dominant(host, _outermost(host, rows))
         if picked is not None:
             rows, name = picked
@@ -188,7 +188,7 @@ def _input_calls(host: Host) -> Markers | None:
     keep = [
         r for r in host_thread_rows(host).tolist() if not is_tf_data_thread(space.lines[r].name)
     ]
-    rows = _outermost(host, rows[np.isin(space.event_line[rows], np.asarray(keep, dtype=np.int32))])
+    rows = _outermost(host, rows[np.isin(space.lines_of(rows), np.asarray(keep, dtype=np.int32))])
     if len(rows) < 3:
         return None
     return _calls(host, rows, "fetches of an input batch", 0.6)
@@ -259,7 +259,7 @@ def _markers(
     end = start + events.duration_ps[rows]
     # Markers of several threads may overlap: a step ends where the next begins.
     end[:-1] = np.minimum(end[:-1], np.maximum(start[1:], start[:-1]))
-    line = int(host.space.event_line[rows[0]])
+    line = int(host.space.lines_of(rows[:1])[0])
     return Markers(
         source, confidence, why, nums[order], [labels[i] for i in order], start, end, line
     )
@@ -286,7 +286,7 @@ def _calls(host: Host, rows: I64, what: str, confidence: float) -> Markers | Non
         name=[f"call {i}" for i in range(len(start) - 1)],
         start_ps=start[:-1],
         end_ps=start[1:],
-        line=int(host.space.event_line[rows[0]]),
+        line=int(host.space.lines_of(rows[:1])[0]),
     )
 
 
@@ -310,7 +310,7 @@ def _outermost(host: Host, rows: I64) -> I64:
     """Rows that no other of these rows encloses on the same line."""
     if len(rows) < 2:
         return rows
-    events, line = host.space.events, host.space.event_line[rows]
+    events, line = host.space.events, host.space.lines_of(rows)
     start = events.start_ps[rows]
     end = start + events.duration_ps[rows]
     order = np.lexsort((-end, start, line))

@@ -133,7 +133,7 @@ def _launched_until(host: Host, found: DeviceEvents, markers: Markers) -> I64 | 
     line_is_host = np.asarray([is_host[line.plane] for line in host.space.lines] or [False])
     if len(stats.rows) == 0:
         return None
-    of_host = line_is_host[host.space.event_line[stats.rows]]
+    of_host = line_is_host[host.space.lines_of(stats.rows)]
     ids, at = stats.values[of_host], host.space.events.start_ps[stats.rows[of_host]]
     if len(ids) == 0:
         return None
@@ -205,12 +205,12 @@ def host_work(host: Host, markers: Markers) -> tuple[I64, U8]:
         work = by_name.work if reach[row] == _ALL_WORK else waits
         found[inside] = work[metadata[inside]] * (duration[inside] > 0)
     if PlaneKind.GPU in planes(host).plane_kind:
-        _say(found, stats.ints(names.CORRELATION_ID).rows, Work.LAUNCH, host, reach)
-    _say(found, stats.texts(names.INPUT_STAGE_NAME).rows, Work.INPUT_WAIT, host, reach)
+        _say(found, stats.rows(names.CORRELATION_ID), Work.LAUNCH, host, reach)
+    _say(found, stats.rows(names.INPUT_STAGE_NAME), Work.INPUT_WAIT, host, reach)
     timed = timed_events(host)
     if not timed.all():
         found[~timed] = Work.NOTHING
-    found[stats.ints(names.ROOT_LEVEL).rows] = Work.NOTHING
+    found[stats.rows(names.ROOT_LEVEL)] = Work.NOTHING
     found[_marker_rows(host, markers)] = Work.NOTHING
     rows = np.flatnonzero(found)
     return rows, found[rows]
@@ -237,7 +237,7 @@ def _line_reach(host: Host, markers: Markers) -> U8:
 def _say(found: U8, rows: I64, work: Work, host: Host, reach: U8) -> None:
     """Give events the work their stats name, where all of their line's work counts."""
     if len(rows):
-        own = rows[reach[host.space.event_line[rows]] == _ALL_WORK]
+        own = rows[reach[host.space.lines_of(rows)] == _ALL_WORK]
         found[own[host.space.events.duration_ps[own] > 0]] = work
 
 

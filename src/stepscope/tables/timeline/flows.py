@@ -123,7 +123,7 @@ def _sides(host: Host, rows: I64) -> tuple[Bool, Bool]:
         if space.lines
         else [False]
     )
-    line = space.event_line[rows]
+    line = space.lines_of(rows)
     return is_host[line], is_device[line]
 
 
