@@ -11,7 +11,10 @@ from typing import Final, cast
 
 from stepscope.capture.recorder import Recorder
 
-RECORDERS: Final[tuple[str, ...]] = ("stepscope.capture.recorders.python_sampler:PythonSampler",)
+RECORDERS: Final[tuple[str, ...]] = (
+    "stepscope.capture.recorders.python_sampler:PythonSampler",
+    "stepscope.capture.recorders.telemetry:Telemetry",
+)
 
 
 def recorders() -> list[Recorder]:
