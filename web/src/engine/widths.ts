@@ -12,6 +12,7 @@ const PADDING_PX = 22;
 const SORT_MARK_PX = 12;
 const BAR_PX = 50;
 const SAMPLED_ROWS = 200;
+const FIRST_ROWS = 60;
 /** Characters a cell gets at most; longer texts are cut, and whole in the row's details. */
 const LONGEST = { name: 30, other: 22 } as const;
 
@@ -49,7 +50,8 @@ function longestCell(column: Column): string {
   const rows = rowsOf(column);
   const stride = Math.max(1, Math.floor(rows / SAMPLED_ROWS));
   let longest = "";
-  for (let row = 0; row < rows; row += stride) {
+  // The first rows are the ones in sight; of the others a sample has to do.
+  for (let row = 0; row < rows; row += row < FIRST_ROWS ? 1 : stride) {
     const text = column.type === "text" ? wordAt(column, row) : cellText(column, row);
     if (text.length > longest.length) longest = text;
   }

@@ -1,8 +1,10 @@
 /** Tools that have a page of their own; every other tool is shown by the generic one. */
 
 import { Generic } from "./generic.tsx";
+import { InputPipeline } from "./input_pipeline.tsx";
 import { KernelStats } from "./kernel_stats.tsx";
 import { MemoryProfile } from "./memory_profile.tsx";
+import { OpProfile } from "./op_profile.tsx";
 import { OpStats } from "./op_stats.tsx";
 import { Overview } from "./overview.tsx";
 import type { ToolPage } from "./page.ts";
@@ -16,9 +18,11 @@ export interface PageEntry {
 
 const PAGES: Readonly<Record<string, PageEntry>> = {
   overview_page: { Page: Overview },
+  input_pipeline_analyzer: { Page: InputPipeline },
   framework_op_stats: { Page: OpStats },
   kernel_stats: { Page: KernelStats, owns: ["group_by", "device"] },
   roofline_model: { Page: RooflineModel },
+  op_profile: { Page: OpProfile },
   memory_profile: { Page: MemoryProfile, owns: ["memory", "points", "from_ms", "to_ms"] },
 };
 

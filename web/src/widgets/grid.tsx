@@ -9,11 +9,10 @@ import { toTsv } from "../engine/cells.ts";
 import { arrange, defaultOrder, type GridView, isShown, nextOrder } from "../engine/gridview.ts";
 import { NONE_PICKED, pickAll, pickByKey, pickedRows, pickPlace } from "../engine/picked.ts";
 import type { Column, Table } from "../engine/table.ts";
-import { columnWidth, type Measure } from "../engine/widths.ts";
+import { columnWidth } from "../engine/widths.ts";
 import { rowWindow, scrollToRow } from "../engine/window.ts";
-import { GridFoot, GridHead, GridRow } from "./grid_parts.tsx";
+import { GridFoot, GridHead, GridRow, measureCell } from "./grid_parts.tsx";
 import { GridToolbar } from "./grid_toolbar.tsx";
-import { textWidth } from "./measure.ts";
 import { RowDetails } from "./row_details.tsx";
 
 const ROW_PX = 24;
@@ -184,12 +183,9 @@ function GridBody(props: GridBodyProps) {
   );
 }
 
-const measure: Measure = (text, as) =>
-  textWidth(text, as === "cell" ? "normal" : "bold", as === "heading" ? 12 : 13);
-
 /** Widths of the columns: names take what is left, else an empty track does. */
 function tracksOf(columns: readonly Column[]): Record<string, string> {
-  const widths = columns.map((column) => columnWidth(column, measure));
+  const widths = columns.map((column) => columnWidth(column, measureCell));
   const named = columns.some((column) => column.meta.kind === "name");
   const tracks = columns.map((column, i) =>
     column.meta.kind === "name" ? `minmax(${widths[i]}px, 1fr)` : `${widths[i]}px`,

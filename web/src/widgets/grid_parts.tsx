@@ -5,11 +5,16 @@ import { MISSING } from "../base/format.ts";
 import { cellText, headingText, sumText } from "../engine/cells.ts";
 import type { Order } from "../engine/gridview.ts";
 import type { Column, NumberColumn } from "../engine/table.ts";
-import { hasBar } from "../engine/widths.ts";
+import { hasBar, type Measure } from "../engine/widths.ts";
 import { LongName } from "./long_name.tsx";
+import { textWidth } from "./measure.ts";
+
+/** Widths as grids set their texts. */
+export const measureCell: Measure = (text, as) =>
+  textWidth(text, as === "cell" ? "normal" : "bold", as === "heading" ? 12 : 13);
 
 /** Classes of a cell; the first column of names stays in view as the others scroll sideways. */
-function cellClass(columns: readonly Column[], column: Column): string {
+export function cellClass(columns: readonly Column[], column: Column): string {
   const pinned = column === columns.find((each) => each.meta.kind === "name");
   return `cell${isNumeric(column.meta.kind) ? " numeric" : ""}${pinned ? " pinned" : ""}`;
 }
@@ -88,14 +93,14 @@ export function GridRow({ id, columns, row, place, picked, active, onPick }: Gri
   );
 }
 
-interface GridCellProps {
+export interface GridCellProps {
   readonly column: Column;
   readonly row: number;
   readonly index: number;
   readonly className: string;
 }
 
-function GridCell({ column, row, index, className }: GridCellProps) {
+export function GridCell({ column, row, index, className }: GridCellProps) {
   const text = cellText(column, row);
   const long = column.meta.kind === "name" || column.meta.kind === "text";
   return (
