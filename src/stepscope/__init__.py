@@ -3,6 +3,9 @@
 >>> import stepscope
 >>> session = stepscope.open("logdir")  # doctest: +SKIP
 >>> session.overview_page().headline  # doctest: +SKIP
+
+>>> with stepscope.Profile("logdir"):  # doctest: +SKIP
+...     train()
 """
 
 from __future__ import annotations
@@ -19,26 +22,38 @@ from stepscope.errors import (
 )
 
 if TYPE_CHECKING:
+    from stepscope.capture.options import ProfilerOptions
+    from stepscope.capture.result import Capture
+    from stepscope.capture.session import Profile, start, stop
+    from stepscope.capture.tracing import Trace, annotate, step
     from stepscope.result import Diagnostic, Finding, Result, Table
     from stepscope.session import FileReport, Session, open
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Capture",
     "CaptureError",
     "DecodeError",
     "Diagnostic",
     "FileReport",
     "Finding",
     "NothingToShow",
+    "Profile",
+    "ProfilerOptions",
     "Result",
     "Session",
     "StepscopeError",
     "StoreError",
     "Table",
+    "Trace",
     "UsageError",
     "__version__",
+    "annotate",
     "open",
+    "start",
+    "step",
+    "stop",
 ]
 
 _HOMES = {
@@ -49,6 +64,14 @@ _HOMES = {
     "Table": "stepscope.result",
     "Finding": "stepscope.result",
     "Diagnostic": "stepscope.result",
+    "Capture": "stepscope.capture.result",
+    "Profile": "stepscope.capture.session",
+    "ProfilerOptions": "stepscope.capture.options",
+    "Trace": "stepscope.capture.tracing",
+    "annotate": "stepscope.capture.tracing",
+    "start": "stepscope.capture.session",
+    "step": "stepscope.capture.tracing",
+    "stop": "stepscope.capture.session",
 }
 
 

@@ -26,7 +26,7 @@ class ProfilerOptions:
         telemetry_hz: Processor, memory, disk, network and GPU counters (0: off).
         memory: Record allocations, switching the framework's statistics on where need be.
         include_hlo: Keep the compiled programs (HLO) in the recording.
-        frameworks: Names of recorders to use, such as ``("tensorflow",)`` (None: all that can).
+        frameworks: Which to record, of ``("tensorflow", "jax", "torch")`` (None: all loaded).
         max_seconds, max_events, max_bytes: Budget; recording ends by itself when one is spent.
         chunk_seconds: Write what was recorded at least this often (None: at the end only).
             What a kill loses is at most one chunk.

@@ -57,6 +57,10 @@ class Recorder(Protocol):
 
     The order is ``unavailable``, then any number of ``start`` … ``collect`` (a chunk each), or
     ``start`` … ``drop``. After ``collect`` the recorder may be started again at once.
+
+    A recorder may have two more methods: ``annotation()`` gives what annotations are handed to
+    while it records (``tracing.Emitter``); ``is_settled()`` tells whether the framework has
+    begun to work, before which it is not joined to a recording that runs already.
     """
 
     name: str

@@ -11,7 +11,13 @@ from typing import Final, cast
 
 from stepscope.capture.recorder import Recorder
 
+#: Recorders that stand for a framework.
+FRAMEWORKS: Final = ("tensorflow", "jax", "torch")
+
 RECORDERS: Final[tuple[str, ...]] = (
+    "stepscope.capture.recorders.tensorflow:TensorFlowRecorder",
+    "stepscope.capture.recorders.jax:JaxRecorder",
+    "stepscope.capture.recorders.annotations:AnnotationRecorder",
     "stepscope.capture.recorders.python_sampler:PythonSampler",
     "stepscope.capture.recorders.telemetry:Telemetry",
 )

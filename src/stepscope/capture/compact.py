@@ -1,0 +1,51 @@
+"""A recording of several chunks as one: each plane once, so that every viewer reads all of it.
+
+Giving the events of several planes one set of ids is the reader's trade, not the recorder's; it
+is done by ``stepscope repair`` in a process of its own, whose memory and time are not the
+program's.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import Final
+
+from stepscope.capture.recorder import Note
+from stepscope.capture.verify import LARGEST_MESSAGE_BYTES
+from stepscope.capture.writer import Writer
+
+#: Variables that make a process record itself: not those that do our work.
+RECORD_VARIABLE: Final = "STEPSCOPE_RECORD"
+_DONE: Final = 0
+
+
+def compact(writer: Writer, seconds: float) -> list[Note]:
+    """Rewrite the file with one plane a name; what fails leaves it as it was and is noted."""
+    if writer.size > LARGEST_MESSAGE_BYTES:
+        return []
+    if not sys.executable:
+        return [_left("this program has no Python interpreter of its own to do it")]
+    command = [sys.executable, "-m", "stepscope", "repair", str(writer.path)]
+    environment = {key: value for key, value in os.environ.items() if key != RECORD_VARIABLE}
+    environment["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
+    try:
+        done = subprocess.run(
+            command, capture_output=True, env=environment, timeout=seconds, check=False
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        return [_left(str(error))]
+    if done.returncode != _DONE:
+        reason = done.stderr.decode("utf-8", "replace").strip()[-300:]
+        return [_left(reason or f"exit code {done.returncode}")]
+    writer.size = writer.path.stat().st_size
+    return []
+
+
+def _left(reason: str) -> Note:
+    text = (
+        f"The recording is left in chunks ({reason}): Stepscope shows all of it, other viewers the "
+        "first chunk. `stepscope repair FILE` puts it together."
+    )
+    return Note("left-in-chunks", "warning", text)

@@ -1,0 +1,131 @@
+"""Where a recording goes: ``<logdir>/plugins/profile/<run>/<host>_<pid>[_rank<r>].xplane.pb``."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, cast
+
+from stepscope.errors import CaptureError
+
+SUFFIX: Final = ".xplane.pb"
+# How launchers tell a process its number among all, in the order they are asked.
+_RANKS: Final = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "JAX_PROCESS_ID")
+
+
+def is_url(logdir: str) -> bool:
+    """Whether a log directory is reached through fsspec (``gs://…``)."""
+    return "://" in logdir
+
+
+def run_name(seconds: float | None = None) -> str:
+    """The name of a run that begins now: local time, as TensorBoard orders runs by it."""
+    return time.strftime("%Y_%m_%d_%H_%M_%S", time.localtime(seconds))
+
+
+def rank(environment: Mapping[str, str] | None = None) -> int | None:
+    """This process's number in a job of several, from what its launcher set; None if alone."""
+    found = os.environ if environment is None else environment
+    for name in _RANKS:
+        if found.get(name, "").isdecimal():
+            return int(found[name])
+    try:
+        index = json.loads(found.get("TF_CONFIG", ""))["task"]["index"]
+        return int(index)
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def host_name() -> str:
+    """This machine's name, safe in a file name."""
+    return re.sub(r"[^\w.-]", "_", socket.gethostname()) or "host"
+
+
+def file_stem() -> str:
+    """Name of this process's file: two processes never share one."""
+    number = rank()
+    return f"{host_name()}_{os.getpid()}" + ("" if number is None else f"_rank{number}")
+
+
+def run_folder(logdir: str, run: str) -> str:
+    """The folder of a run in a log directory."""
+    return f"{logdir.rstrip('/')}/plugins/profile/{run}"
+
+
+def create(folder: Path, stem: str) -> Path:
+    """A new, empty file of this process in a run's folder; never one that exists.
+
+    Raises:
+        OSError: The folder or the file cannot be made.
+    """
+    nth = 1
+    while True:
+        # A second recording within the second is a run of its own.
+        place = folder if nth == 1 else folder.with_name(f"{folder.name}_{nth}")
+        place.mkdir(parents=True, exist_ok=True)
+        path = place / f"{stem}{SUFFIX}"
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        except FileExistsError:
+            nth += 1
+        else:
+            return path
+
+
+def spare_folder(run: str) -> Path:
+    """Where a recording goes when its own place fails: the system's folder of temporary files."""
+    return Path(tempfile.mkdtemp(prefix="stepscope-")) / "plugins" / "profile" / run
+
+
+def _file_system(url: str) -> tuple[Any, str]:
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError as error:
+        raise CaptureError(
+            "Writing to a URL needs fsspec.",
+            where=url,
+            why="The package is not installed.",
+            mend='pip install "stepscope[remote]"',
+            slug="remote-extra",
+        ) from error
+    try:
+        return cast("tuple[Any, str]", url_to_fs(url))
+    except (ImportError, ValueError) as error:
+        raise CaptureError(
+            "There is no file system for this URL.",
+            where=url,
+            why=str(error),
+            mend="Install the package it names: gcsfs for gs://, s3fs for s3://, adlfs for az://.",
+            slug="remote-scheme",
+        ) from error
+
+
+def upload(path: Path, url: str) -> None:
+    """Copy a file to a URL; raises what the file system raises, ``CaptureError`` without one."""
+    system, place = _file_system(url)
+    parent = place.rsplit("/", 1)[0]
+    system.makedirs(parent, exist_ok=True)
+    system.put_file(str(path), place)
+    size = int(system.info(place).get("size") or 0)
+    if size != path.stat().st_size:
+        raise OSError(f"{size} of {path.stat().st_size} bytes arrived")
+
+
+def exists(url: str) -> bool:
+    """Whether a URL names a file; raises what the file system raises."""
+    system, place = _file_system(url)
+    return bool(system.exists(place))
+
+
+def read_bytes(path: str) -> bytes:
+    """The bytes of a recording, local or remote."""
+    if not is_url(path):
+        return Path(path).read_bytes()
+    system, place = _file_system(path)
+    return cast(bytes, system.cat_file(place))

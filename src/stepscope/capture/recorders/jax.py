@@ -1,0 +1,126 @@
+"""JAX, through the profiler session of its runtime."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from importlib import import_module
+from typing import Any, Final
+
+from stepscope.capture.tracing import Emitter, trace_me
+from stepscope.capture.event_count import count_events
+from stepscope.capture.options import ProfilerOptions
+from stepscope.capture.recorder import Recorded
+
+# JAX lets a second session start and record nothing; only who asks first gets events.
+_session_lock: Final = threading.Lock()
+
+
+class JaxRecorder:
+    """XLA ops, annotations, compilations and devices of a loaded JAX."""
+
+    name = "jax"
+
+    def __init__(self) -> None:
+        self._session: Any = None
+
+    def unavailable(self) -> str | None:
+        """None when JAX is loaded and has the interface."""
+        module = sys.modules.get("jax")
+        if module is None:
+            return "JAX is not loaded."
+        if getattr(getattr(module, "__spec__", None), "_initializing", False):
+            return "JAX is being imported."
+        try:
+            _profiler()
+        except ImportError as error:
+            return f"This JAX has no profiler that can be driven: {error}."
+        return None
+
+    def start(self, options: ProfilerOptions) -> None:
+        """Begin a session; raises ``RuntimeError`` when ``jax.profiler`` is recording."""
+        if _is_tracing():
+            raise RuntimeError("jax.profiler is recording in this process; stop it first")
+        if not _session_lock.acquire(blocking=False):
+            raise RuntimeError("another recording holds JAX's profiler")
+        try:
+            # Backends that exist only later have no tracer in the session.
+            sys.modules["jax"].devices()
+            profiler = _profiler()
+            chosen = profiler.ProfileOptions()
+            chosen.host_tracer_level = options.host_tracer_level
+            chosen.python_tracer_level = options.python_tracer_level
+            chosen.enable_hlo_proto = options.include_hlo
+            self._session = profiler.ProfilerSession(chosen)
+        except BaseException:
+            _session_lock.release()
+            raise
+
+    def is_settled(self) -> bool:
+        """Whether the program has made JAX choose its devices; to do so for it could disturb it."""
+        bridge = sys.modules.get("jax._src.xla_bridge")
+        return bool(getattr(bridge, "_backends", None))
+
+    def annotation(self) -> Emitter:
+        """Annotations through the runtime's own."""
+        return trace_me(_Entered.of(_profiler().TraceMe))
+
+    def collect(self) -> Recorded:
+        """The session's XSpace."""
+        session, self._session = self._session, None
+        if session is None:
+            return Recorded()
+        try:
+            data: bytes = session.stop()
+        finally:
+            _session_lock.release()
+        return Recorded(data, count_events(data))
+
+    def drop(self) -> None:
+        """End the session without collecting."""
+        if self._session is not None:
+            self._session = None
+            _session_lock.release()
+
+
+class _Entered:
+    """JAX's ``TraceMe``, which begins when entered, in the shape of TensorFlow's."""
+
+    __slots__ = ("_inner",)
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+
+    @staticmethod
+    def of(kind: Any) -> Any:
+        """The class's maker: begins the annotation it makes."""
+
+        def begin(name: str, **values: Any) -> _Entered:
+            inner = kind(name, **values)
+            inner.__enter__()
+            return _Entered(inner)
+
+        return begin
+
+    def Stop(self) -> None:
+        """End it."""
+        self._inner.__exit__(None, None, None)
+
+
+def _profiler() -> Any:
+    """The runtime's module; it moved between versions of jaxlib."""
+    for name in ("jax._src.lib._profiler", "jaxlib._jax.profiler", "jaxlib.xla_client.profiler"):
+        home, _, attribute = name.rpartition(".")
+        try:
+            found = getattr(import_module(home), attribute, None) or import_module(name)
+        except ImportError:
+            continue
+        if hasattr(found, "ProfilerSession"):
+            return found
+    raise ImportError("jaxlib has no ProfilerSession")
+
+
+def _is_tracing() -> bool:
+    """Whether ``jax.profiler.start_trace`` has a session open."""
+    state = getattr(sys.modules.get("jax._src.profiler"), "_profile_state", None)
+    return getattr(state, "profile_session", None) is not None

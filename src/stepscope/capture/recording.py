@@ -1,0 +1,375 @@
+"""One recording from its start to its file.
+
+A thread of its own, the keeper, cuts chunks, watches the budget and does the export, so that the
+program's threads never do. Recorders are started by whoever starts the recording and from then
+on touched by the keeper only. Nothing that goes wrong in here is raised into the program: it
+becomes a note of the result.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from stepscope.capture import machine, tracing
+from stepscope.capture.assemble import PROFILE_OPTIONS, Planes, Value, hostname, message
+from stepscope.capture.budget import Budget
+from stepscope.capture.compact import compact
+from stepscope.capture.effective import differences, encoded_options
+from stepscope.capture.logdir import host_name
+from stepscope.capture.options import ProfilerOptions
+from stepscope.capture.recorder import Note, Recorded, Recorder
+from stepscope.capture.recorders import FRAMEWORKS
+from stepscope.capture.result import Capture
+from stepscope.capture.verify import verify
+from stepscope.capture.writer import Writer
+from stepscope.schema import names
+from stepscope.schema.xspace import XSpace
+
+Reason = Literal["stop", "budget", "signal", "exit", "preempted", "error"]
+
+_TICK_SECONDS: Final = 0.05
+_SEVERITY: Final = {"error": 0, "warning": 1, "info": 2}
+_log: Final = logging.getLogger("stepscope")
+
+
+@dataclass(slots=True)
+class _Slot:
+    """A recorder and how far it is."""
+
+    recorder: Recorder
+    state: Literal["waiting", "running", "failed"] = "waiting"
+    events: int = 0
+
+
+@dataclass
+class Recording:
+    """A recording that runs, or has run.
+
+    Attributes:
+        writer: Its file.
+        options: What was asked for.
+        owner: Who asked: "person", "remote" or "launcher".
+        suffix: Put behind plane names (a child process's are told from its parent's by it).
+        origin_ns: Where the file's time begins; now by default.
+    """
+
+    writer: Writer
+    options: ProfilerOptions
+    owner: str
+    recorders: list[Recorder]
+    suffix: str = ""
+    origin_ns: int = 0
+    notes: list[Note] = field(default_factory=list)
+    on_finish: Callable[[Recording], None] | None = None
+
+    def __post_init__(self) -> None:
+        """Nothing runs yet; see ``start``."""
+        self._slots = [_Slot(one) for one in self.recorders if self._wanted(one)]
+        self._budget = Budget(self.options)
+        self._wake = threading.Event()
+        self._finished = threading.Event()
+        self._request: tuple[Reason, bool] | None = None
+        self._paused = False
+        self._pause_wanted: bool | None = None
+        self._chunks = 0
+        self._gaps_ns: list[tuple[int, int]] = []
+        self._effective = b""
+        self._plane_names: set[str] = set()
+        self._capture: Capture | None = None
+        self._started_ns = 0
+        self._process = os.getpid()
+        self._keeper = threading.Thread(target=self._keep, name="stepscope-keeper", daemon=True)
+
+    # --- from any thread ------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin; with ``delay_ms`` the keeper begins after it."""
+        self.origin_ns = self.origin_ns or time.time_ns()
+        if not self.options.delay_ms:
+            self._begin()
+        self._keeper.start()
+
+    def finish(self, reason: Reason, *, save: bool = True) -> Capture | None:
+        """End, and wait for the export at most ``stop_seconds``; None when it takes longer.
+
+        Whoever asks first decides the reason and whether to save; all get the same result.
+        """
+        if os.getpid() != self._process:
+            # A fork has copied this object, but neither its keeper nor the profilers' threads.
+            note = Note("forked", "warning", "A child process has no part in the recording.")
+            return Capture("", 0, 0, 0.0, warnings=(note,), finished_by="error")
+        if self._request is None:
+            self._request = (reason, save)
+        self._wake.set()
+        self._finished.wait(self.options.stop_seconds)
+        return self._capture
+
+    def set_paused(self, paused: bool) -> None:
+        """Let go of the frameworks' profilers, or take them up again; waits until it is done."""
+        self._pause_wanted = paused
+        self._wake.set()
+        deadline = time.monotonic() + self.options.stop_seconds
+        while self._paused is not paused and not self.finished and time.monotonic() < deadline:
+            time.sleep(0.002)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the file is written."""
+        return self._finished.is_set()
+
+    @property
+    def capture(self) -> Capture | None:
+        """What it came to; None until it is finished."""
+        return self._capture
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait until it is finished; False when that takes longer."""
+        return self._finished.wait(seconds)
+
+    # --- the keeper -------------------------------------------------------------------------
+
+    def _keep(self) -> None:
+        try:
+            if self.options.delay_ms and not self._wake.wait(self.options.delay_ms / 1000):
+                self._begin()
+            while self._request is None:
+                self._wake.wait(_TICK_SECONDS)
+                self._wake.clear()
+                if self._request is None:
+                    self._tick()
+            reason, save = self._request
+            self._capture = self._end(reason, save)
+        except BaseException as error:  # nobody waits for this thread's exceptions
+            self._note("recording-failed", "error", f"The recording failed: {error!r}.")
+            self._capture = self._result(0, "error")
+        finally:
+            self._shut()
+
+    def _shut(self) -> None:
+        try:
+            for note in self.notes:
+                if note.severity != "info":
+                    _log.warning("stepscope: %s", note.message)
+            if self.on_finish is not None:
+                self.on_finish(self)
+        finally:
+            self._finished.set()
+
+    def _tick(self) -> None:
+        if self._pause_wanted is not None and self._pause_wanted is not self._paused:
+            if self._pause_wanted:
+                self._cut(restart=False)
+            else:
+                self._start_recorders()
+            self._paused = self._pause_wanted
+        if self._paused:
+            return
+        self._join()
+        spent = self._budget.spent()
+        if spent:
+            self._note("budget", "info", f"Recording ended by its budget: {spent}.")
+            self._request = ("budget", True)
+        elif self._budget.cut_due():
+            self._cut()
+
+    def _begin(self) -> None:
+        self._started_ns = time.time_ns()
+        self._append([hostname(host_name()), *self._environment().pieces()])
+        self._start_recorders()
+        self._budget.begin()
+
+    def _start_recorders(self) -> None:
+        for slot in self._slots:
+            if slot.state == "waiting" and slot.recorder.unavailable() is None:
+                self._start_one(slot)
+        self._switch_annotations()
+
+    def _start_one(self, slot: _Slot) -> None:
+        try:
+            slot.recorder.start(self.options)
+            slot.state = "running"
+        except Exception as error:  # a recorder may fail in any way; the others go on
+            slot.state = "failed"
+            text = f"{slot.recorder.name} is not recorded: {error}."
+            self._note("recorder-failed", "warning", text)
+
+    def _join(self) -> None:
+        """Start what was not there when the recording began, such as a framework loaded since."""
+        joined = False
+        for slot in self._slots:
+            if slot.state != "waiting" or slot.recorder.unavailable() is not None:
+                continue
+            is_settled = getattr(slot.recorder, "is_settled", None)
+            if is_settled is None or is_settled():
+                self._start_one(slot)
+                joined = True
+        if joined:
+            self._switch_annotations()
+
+    def _switch_annotations(self) -> None:
+        """Hand annotations to the first recorder that takes them: frameworks come first."""
+        for slot in self._slots:
+            emitter = getattr(slot.recorder, "annotation", None)
+            if slot.state == "running" and emitter is not None:
+                tracing.switch(emitter())
+                return
+        tracing.switch(None)
+
+    def _collect(self, restart: bool) -> Planes:
+        """End every recorder and take what it has; with ``restart`` each begins again at once."""
+        planes = Planes(self.origin_ns, self.suffix)
+        taken = []
+        for slot in reversed(self._slots):
+            if slot.state == "running":
+                begin_ns = time.time_ns()
+                slot.state = "waiting"
+                taken.append((slot, self._collect_one(slot)))
+                if restart:
+                    self._start_one(slot)
+                    self._gaps_ns.append((begin_ns, time.time_ns()))
+        for slot, recorded in reversed(taken):
+            self._take(planes, slot, recorded)
+        self._plane_names.update(name for name, _ in planes.payloads)
+        return planes
+
+    def _collect_one(self, slot: _Slot) -> Recorded:
+        try:
+            return slot.recorder.collect()
+        except Exception as error:  # as in _start_one
+            text = f"What {slot.recorder.name} recorded could not be collected: {error!r}."
+            self._note("recorder-failed", "error", text)
+            return Recorded()
+
+    def _take(self, planes: Planes, slot: _Slot, recorded: Recorded) -> None:
+        for note in recorded.notes:
+            self._note(note.slug, note.severity, note.message)
+        if not recorded.xspace:
+            return
+        try:
+            clock = planes.add(recorded.xspace)
+        except ValueError as error:
+            text = f"{slot.recorder.name} gave bytes that are no XSpace: {error}."
+            self._note("recorder-failed", "error", text)
+            return
+        slot.events += recorded.events
+        if clock.options:
+            self._effective = clock.options
+            for text in differences(self.options, clock.options, slot.recorder.name):
+                self._note("options-not-applied", "warning", text)
+
+    def _cut(self, *, restart: bool = True) -> None:
+        """Write what there is so far as a chunk and go on."""
+        planes = self._collect(restart)
+        if restart:
+            self._switch_annotations()
+        else:
+            tracing.switch(None)
+        pieces = planes.pieces()
+        self._budget.chunk(sum(slot.events for slot in self._slots), sum(map(len, pieces)))
+        self._append(pieces)
+        self._chunks += 1
+
+    def _append(self, pieces: Any) -> None:
+        try:
+            self.writer.append(pieces)
+        except OSError as error:
+            text = f"A part of the recording was lost, no disk took it: {error}."
+            self._note("chunk-lost", "error", text)
+
+    # --- the end ----------------------------------------------------------------------------
+
+    def _end(self, reason: Reason, save: bool) -> Capture:
+        begin = time.monotonic()
+        tracing.switch(None)
+        stopped_ns = time.time_ns()
+        if not save:
+            self._drop()
+            return Capture("", 0, 0, self._seconds(stopped_ns), finished_by=reason)
+        if not self._started_ns:
+            self._begin()
+        planes = self._collect(restart=False)
+        self._write_last(planes, stopped_ns)
+        self.notes += verify(self.writer, self._total(), self._plane_names, self.options)
+        self.writer.deliver()
+        self.notes += self.writer.notes
+        return self._result(stopped_ns, reason, time.monotonic() - begin)
+
+    def _drop(self) -> None:
+        for slot in self._slots:
+            if slot.state == "running":
+                slot.recorder.drop()
+        self.writer.discard()
+
+    def _write_last(self, planes: Planes, stopped_ns: int) -> None:
+        """The last chunk; if it is the only one, the file is that chunk, written as a whole."""
+        if self._chunks:
+            tail = self._environment(stopped_ns, planes)
+            self._append([*tail.pieces(), *self._messages()])
+        else:
+            whole = self._environment(stopped_ns, planes)
+            pieces = [hostname(host_name()), *whole.pieces(), *self._messages()]
+            try:
+                self.writer.replace(pieces)
+            except OSError as error:
+                text = f"The recording was lost, no disk took it: {error}."
+                self._note("chunk-lost", "error", text)
+                return
+        if self._chunks or planes.repeated:
+            self.notes += compact(self.writer, self.options.stop_seconds)
+
+    def _environment(self, stopped_ns: int = 0, planes: Planes | None = None) -> Planes:
+        """The planes with what is known of machine, software and time."""
+        into = planes or Planes(self.origin_ns, self.suffix)
+        if self.suffix:
+            return into  # a child's file joins its parent's, which states all this
+        facts: dict[str, Value] = {names.PROFILE_START: self.origin_ns}
+        if stopped_ns:
+            facts[names.PROFILE_STOP] = stopped_ns
+            facts[PROFILE_OPTIONS] = self._effective or encoded_options(self.options)
+            facts.update(machine.software_facts())
+        if not stopped_ns or not self._chunks:
+            into.add_stats(names.HOST_PLANE, machine.processor_facts())
+        into.add_stats(names.ENVIRONMENT_PLANE, facts)
+        return into
+
+    def _messages(self) -> list[bytes]:
+        kinds = {"error": XSpace.ERRORS, "warning": XSpace.WARNINGS}
+        return [
+            message(kinds[note.severity], note.message)
+            for note in self.notes
+            if note.severity in kinds
+        ]
+
+    def _result(self, stopped_ns: int, reason: Reason, stop_seconds: float = 0.0) -> Capture:
+        notes = dict.fromkeys(sorted(self.notes, key=lambda note: _SEVERITY[note.severity]))
+        return Capture(
+            self.writer.place,
+            self.writer.size,
+            self._total(),
+            self._seconds(stopped_ns),
+            stop_seconds,
+            {slot.recorder.name: slot.events for slot in self._slots if slot.events},
+            tuple(notes),
+            reason,
+        )
+
+    def _total(self) -> int:
+        return sum(slot.events for slot in self._slots)
+
+    def _seconds(self, stopped_ns: int) -> float:
+        return max(stopped_ns - self._started_ns, 0) / 1e9 if self._started_ns else 0.0
+
+    def _note(self, slug: str, severity: Any, text: str) -> None:
+        note = Note(slug, severity, text)
+        if note not in self.notes:
+            self.notes.append(note)
+
+    def _wanted(self, recorder: Recorder) -> bool:
+        chosen = self.options.frameworks
+        return chosen is None or recorder.name not in FRAMEWORKS or recorder.name in chosen

@@ -1,0 +1,217 @@
+"""Names for what a program does: ``Trace``, ``step`` and ``annotate``.
+
+When nothing records, ``Trace(…)`` gives back one shared object whose entry and exit are built-in
+functions: no Python runs, nothing is allocated but the call's own arguments. While a recording
+runs, an annotation is handed to the framework that records, so that it stands on the framework's
+own track, above the ops it spans; without a framework it is kept here.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import itertools
+import threading
+import time
+from collections.abc import Callable, Generator, Mapping
+from contextlib import AbstractContextManager
+from typing import Any, Final, TypeVar, cast
+
+from stepscope.capture.escapes import escaped
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+Value = int | float | str | bool
+#: Begins an annotation of this name with these values and returns what ends it.
+Emitter = Callable[[str, Mapping[str, Any]], Callable[[], object]]
+
+
+class _Off:
+    """The annotation of when nothing records."""
+
+    __slots__ = ()
+    # Built-in functions take no self and cost no frame; both return "", which is false, so an
+    # exception goes on. A pair of Python methods would cost as much again as all the rest.
+    __enter__ = "".format
+    __exit__ = "".format
+
+
+class _On:
+    """An annotation while a recording runs; one use each."""
+
+    __slots__ = ("_end", "_metadata", "_name")
+
+    def __init__(self, name: str, metadata: Mapping[str, Any]) -> None:
+        self._name = name
+        self._metadata = metadata
+        self._end: Callable[[], object] | None = None
+
+    def __enter__(self) -> _On:
+        emit = _emit
+        if emit is not None:
+            try:
+                self._end = emit(self._name, self._metadata)
+            except Exception:  # a value that cannot be told is no reason to stop a program
+                self._end = None
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self._end is not None:
+            self._end()
+            self._end = None
+
+
+_OFF: Final = cast("AbstractContextManager[object]", _Off())
+_emit: Emitter | None = None
+_numbers: Final = itertools.count()
+
+
+def Trace(name: str, **metadata: Value) -> AbstractContextManager[object]:
+    """Name what runs inside a ``with``, as ``tf.profiler.experimental.Trace`` does.
+
+    Args:
+        name: What a viewer shows.
+        metadata: Values to keep with it. ``step_num`` with ``_r=1`` marks a step.
+    """
+    if _emit is None:
+        return _OFF
+    return _On(name, metadata)
+
+
+def step(step_num: int | None = None, name: str = "train") -> AbstractContextManager[object]:
+    """Mark one step of training or inference.
+
+    Args:
+        step_num: Its number; counted from 0 if not given.
+        name: "train", "test", "predict" or a name of your own.
+    """
+    number = next(_numbers) if step_num is None else step_num
+    if _emit is None:
+        return _OFF
+    return _On(name, {"step_num": number, "_r": 1})
+
+
+def annotate(name: str | Callable[..., Any] | None = None, **metadata: Value) -> Callable[[_F], _F]:
+    """Name every call of a function, coroutine or generator; usable with and without arguments.
+
+    Args:
+        name: What a viewer shows; the function's qualified name by default.
+        metadata: Values to keep with each call.
+    """
+    if callable(name):
+        return cast("Callable[[_F], _F]", _wrapped(name, name.__qualname__, {}))
+    label = name
+
+    def decorate(function: _F) -> _F:
+        return cast(_F, _wrapped(function, label or function.__qualname__, metadata))
+
+    return decorate
+
+
+def is_recording() -> bool:
+    """Whether annotations are being recorded."""
+    return _emit is not None
+
+
+def switch(emit: Emitter | None) -> None:
+    """Begin to hand annotations to ``emit``; None switches them off."""
+    global _emit
+    _emit = emit
+
+
+def _wrapped(function: Callable[..., Any], name: str, metadata: Mapping[str, Any]) -> Any:
+    if inspect.iscoroutinefunction(function):
+        # It may be suspended while others run on the thread: it spans them without containing them.
+        spanning = {**metadata, "_a": 1}
+
+        @functools.wraps(function)
+        async def coroutine(*args: Any, **kwargs: Any) -> Any:
+            with _OFF if _emit is None else _On(name, spanning):
+                return await function(*args, **kwargs)
+
+        return coroutine
+    if inspect.isgeneratorfunction(function):
+        return _generator(function, name, metadata)
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if _emit is None:
+            return function(*args, **kwargs)
+        with _On(name, metadata):
+            return function(*args, **kwargs)
+
+    return call
+
+
+def _generator(function: Callable[..., Any], name: str, metadata: Mapping[str, Any]) -> Any:
+    """Each turn of a generator is one annotation: between turns the caller runs."""
+
+    @functools.wraps(function)
+    def generate(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+        turns = function(*args, **kwargs)
+        resume: Callable[[], Any] = functools.partial(next, turns)
+        while True:
+            try:
+                with _OFF if _emit is None else _On(name, metadata):
+                    value = resume()
+            except StopIteration as end:
+                return end.value
+            try:
+                sent = yield value
+            except GeneratorExit:
+                turns.close()
+                raise
+            except BaseException as error:
+                resume = functools.partial(turns.throw, error)
+            else:
+                resume = functools.partial(turns.send, sent)
+
+    return generate
+
+
+def trace_me(kind: Any) -> Emitter:
+    """An emitter over a framework's ``TraceMe`` class (TensorFlow's and JAX's work alike).
+
+    Args:
+        kind: Called with name and values, begins; ``Stop()`` or ``__exit__`` ends.
+    """
+
+    def emit(name: str, metadata: Mapping[str, Any]) -> Callable[[], object]:
+        values = {
+            key: escaped(value) if isinstance(value, str) else value
+            for key, value in metadata.items()
+        }
+        return cast("Callable[[], object]", kind(escaped(name), **values).Stop)
+
+    return emit
+
+
+class Kept:
+    """Annotations of a process without a framework: what was emitted, by thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._threads: dict[int, list[tuple[str, int, int, Mapping[str, Any]]]] = {}
+        self.names: dict[int, str] = {}
+
+    def emit(self, name: str, metadata: Mapping[str, Any]) -> Callable[[], object]:
+        """Begin an annotation on the calling thread."""
+        begin_ns = time.time_ns()
+
+        def end() -> None:
+            end_ns = time.time_ns()
+            thread = threading.get_native_id()
+            with self._lock:
+                known = self._threads.get(thread)
+                if known is None:
+                    known = self._threads[thread] = []
+                    self.names[thread] = threading.current_thread().name
+                known.append((name, begin_ns, end_ns - begin_ns, metadata))
+
+        return end
+
+    def take(self) -> dict[int, list[tuple[str, int, int, Mapping[str, Any]]]]:
+        """(name, start ns, duration ns, values) by thread since the last time."""
+        with self._lock:
+            taken, self._threads = self._threads, {}
+        return taken

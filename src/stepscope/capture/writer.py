@@ -1,0 +1,176 @@
+"""The file of a recording: appended to chunk by chunk, so that a kill loses the open chunk only.
+
+An XSpace followed by an XSpace is an XSpace, so what is on the disk can be opened at any moment; a
+torn last chunk costs itself. What the disk refuses goes to the system's temporary folder, with
+all that was written before, and the recording says so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from stepscope.capture import logdir as places
+from stepscope.capture.recorder import Note
+from stepscope.errors import CaptureError
+
+Pieces = Iterable[bytes | memoryview]
+
+
+@dataclass(slots=True)
+class Writer:
+    """A recording's file, and where it must end up.
+
+    Attributes:
+        path: The file being written.
+        url: Where it is copied to at the end; "" when ``path`` is its place.
+        run: Name of the run.
+        notes: What went wrong on the way.
+        size: Bytes in the file.
+    """
+
+    path: Path
+    url: str
+    run: str
+    notes: list[Note] = field(default_factory=list)
+    size: int = 0
+
+    @classmethod
+    def open(cls, logdir: str, run: str | None = None, stem: str | None = None) -> Writer:
+        """Make the file in a log directory, or elsewhere when that fails (see ``notes``).
+
+        Raises:
+            CaptureError: A URL without a file system for it.
+        """
+        run = run or places.run_name()
+        stem = stem or places.file_stem()
+        if places.is_url(logdir):
+            url, run = _free_url(logdir, run, stem)
+            path = places.create(places.spare_folder(run), stem)
+            return cls(path, url, run)
+        folder = Path(places.run_folder(str(Path(logdir).expanduser().absolute()), run))
+        try:
+            path = places.create(folder, stem)
+        except OSError as error:
+            path = places.create(places.spare_folder(run), stem)
+            return cls(path, "", run, [_elsewhere(f"{folder} cannot be written", error, path)])
+        return cls(path, "", path.parent.name)
+
+    @property
+    def place(self) -> str:
+        """Where the recording is to be found in the end."""
+        return self.url or str(self.path)
+
+    def append(self, pieces: Pieces) -> None:
+        """Write a chunk behind what there is, here or, if the disk refuses, elsewhere.
+
+        Raises:
+            OSError: Elsewhere there is no room either; what was whole before still is.
+        """
+        data = b"".join(pieces)
+        try:
+            self._write(data)
+        except OSError as error:
+            self._move(error)
+            self._write(data)
+
+    def replace(self, pieces: Pieces) -> None:
+        """Put one whole XSpace in the place of all that was written.
+
+        Raises:
+            OSError: There is no room anywhere; what was there still is.
+        """
+        data = b"".join(pieces)
+        before = self.path
+        try:
+            self._swap(data)
+        except OSError as error:
+            self._move(error, keep=False)
+            self._swap(data)
+            with contextlib.suppress(OSError):
+                before.unlink()
+
+    def deliver(self) -> None:
+        """Copy the file to its URL, if it has one; if that fails, say where the file stays."""
+        if not self.url:
+            return
+        try:
+            places.upload(self.path, self.url)
+        except Exception as error:  # every file system raises kinds of its own
+            self.notes.append(_elsewhere(f"{self.url} cannot be written", error, self.path))
+            self.url = ""
+        else:
+            self.discard()
+
+    def discard(self) -> None:
+        """Remove the file, and its folder when nothing else is in it."""
+        with contextlib.suppress(OSError):
+            self.path.unlink()
+            self.path.parent.rmdir()
+
+    def _write(self, data: bytes) -> None:
+        handle = os.open(self.path, os.O_WRONLY | os.O_CREAT, 0o666)
+        try:
+            rest = memoryview(data)
+            os.lseek(handle, self.size, os.SEEK_SET)
+            while rest:
+                rest = rest[os.write(handle, rest) :]
+        except OSError:
+            # A part of a chunk helps nobody, and gives the disk back what it lacks.
+            with contextlib.suppress(OSError):
+                os.ftruncate(handle, self.size)
+            raise
+        finally:
+            os.close(handle)
+        self.size += len(data)
+
+    def _swap(self, data: bytes) -> None:
+        temporary = self.path.with_name(f".{self.path.name}.tmp")
+        try:
+            with temporary.open("wb") as file:
+                file.write(data)
+            temporary.replace(self.path)
+        except OSError:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+            raise
+        self.size = len(data)
+
+    def _move(self, error: OSError, *, keep: bool = True) -> None:
+        """Go on in the system's temporary folder, with what there is so far."""
+        before = self.path
+        after = places.create(
+            places.spare_folder(self.run), before.name.removesuffix(places.SUFFIX)
+        )
+        if keep:
+            shutil.copyfile(before, after)
+        self.path = after
+        self.notes.append(_elsewhere(f"{before} cannot be written", error, after))
+        if keep:
+            with contextlib.suppress(OSError):
+                before.unlink()
+
+
+def _free_url(logdir: str, run: str, stem: str) -> tuple[str, str]:
+    nth, name = 1, run
+    while True:
+        url = f"{places.run_folder(logdir, name)}/{stem}{places.SUFFIX}"
+        try:
+            taken = places.exists(url)
+        except CaptureError:
+            raise
+        except Exception:
+            taken = False  # not reachable now: said when the file is delivered
+        if not taken:
+            return url, name
+        nth += 1
+        name = f"{run}_{nth}"
+
+
+def _elsewhere(what: str, error: Exception, path: Path) -> Note:
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return Note("kept-elsewhere", "error", f"{what} ({reason}): the recording is kept in {path}.")
