@@ -113,6 +113,11 @@ def is_recording() -> bool:
     return _emit is not None
 
 
+def emitter() -> Emitter | None:
+    """Who is handed annotations now; None while they are off."""
+    return _emit
+
+
 def switch(emit: Emitter | None) -> None:
     """Begin to hand annotations to ``emit``; None switches them off."""
     global _emit

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeVar, cast
 
+from stepscope.capture.fields import fields
 from stepscope.errors import DecodeError
 from stepscope.schema.wire import number, prefix
 from stepscope.schema.xspace import MapEntry, Wire
@@ -55,49 +56,22 @@ class Message:
     @classmethod
     def decode(cls: type[M], data: bytes | memoryview) -> M:
         """The message in these bytes; raises ``DecodeError`` when they are none."""
+        try:
+            return cls._read(memoryview(data))
+        except ValueError as error:
+            raise DecodeError(str(error), offset_bytes=0, path=cls.__name__) from error
+
+    @classmethod
+    def _read(cls: type[M], view: memoryview) -> M:
         message = cls()
         by_number = {field.number: (name, field) for name, field in cls.FIELDS.items()}
-        for key, wire, value in fields(data):
-            name, field = by_number.get(key, ("", None))
-            if field is not None and wire == _wire_of(field):
+        for found in fields(view):
+            name, field = by_number.get(found.number, ("", None))
+            if field is not None and found.wire == _wire_of(field):
+                is_bytes = found.wire == Wire.LEN
+                value = view[found.payload : found.end] if is_bytes else found.value
                 _take(message, name, field, value)
         return message
-
-
-def fields(data: bytes | memoryview) -> Iterator[tuple[int, int, int | memoryview]]:
-    """``(field number, wire type, value)``; varints and fixed numbers as int, others as a view."""
-    view = memoryview(data)
-    place, end = 0, len(view)
-    while place < end:
-        start = place
-        key, place = read_varint(view, place)
-        wire = key & 7
-        value: int | memoryview
-        if wire == Wire.VARINT:
-            value, place = read_varint(view, place)
-        elif wire in (Wire.LEN, Wire.FIXED64, Wire.FIXED32):
-            size = 8 if wire == Wire.FIXED64 else 4
-            if wire == Wire.LEN:
-                size, place = read_varint(view, place)
-            if size > end - place:
-                raise _malformed("a field runs past its message", start)
-            value = view[place : place + size]
-            place += size
-        else:
-            raise _malformed(f"wire type {wire} is not used here", start)
-        yield key >> 3, wire, value
-
-
-def read_varint(view: memoryview, place: int) -> tuple[int, int]:
-    """The number at ``place`` and where it ends."""
-    value = shift = 0
-    for at in range(place, min(place + 10, len(view))):
-        byte = view[at]
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value & _MASK, at + 1
-        shift += 7
-    raise _malformed("a number is cut off", place)
 
 
 def _pieces(field: Field, value: Any) -> Iterator[bytes]:
@@ -146,10 +120,11 @@ def _entry(field: Field, data: memoryview) -> tuple[str, Any]:
     key: Any = ""
     inner: Any = field.kind() if isinstance(field.kind, type) else _ABSENT[field.kind]
     value_wire = _wire_of(Field(MapEntry.VALUE, field.kind))
-    for at, wire, value in fields(data):
-        if at == MapEntry.KEY and wire == Wire.LEN:
+    for found in fields(data):
+        value = data[found.payload : found.end] if found.wire == Wire.LEN else found.value
+        if found.number == MapEntry.KEY and found.wire == Wire.LEN:
             key = _value("text", value)
-        elif at == MapEntry.VALUE and wire == value_wire:
+        elif found.number == MapEntry.VALUE and found.wire == value_wire:
             inner = _value(field.kind, value)
     return key, inner
 
@@ -163,7 +138,7 @@ def _value(kind: Kind, value: int | memoryview) -> Any:
             return value != 0
         return value - (1 << 64) if kind == "int" and value >= _SIGN else value
     if isinstance(kind, type):
-        return kind.decode(value)
+        return kind._read(value)
     # A stranger's bytes need not be UTF-8; what is not is kept, and written again as it was.
     return str(value, "utf-8", "surrogateescape") if kind == "text" else bytes(value)
 
@@ -171,7 +146,3 @@ def _value(kind: Kind, value: int | memoryview) -> Any:
 def _wire_of(field: Field) -> Wire:
     lengthy = field.many == "map" or field.kind not in ("uint", "int", "bool")
     return Wire.LEN if lengthy else Wire.VARINT
-
-
-def _malformed(reason: str, place: int) -> DecodeError:
-    return DecodeError(reason, offset_bytes=place, path="message")
