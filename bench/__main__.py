@@ -2,6 +2,7 @@
 
 python3 dev.py bench [--quick] [--runs N] [--ours-only] [--small-only]
 python3 dev.py bench --timeline [--quick] [--ours-only] [--small-only]
+python3 dev.py bench --all-tools [--ours-only] [--small-only]
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import time
 from dataclasses import asdict
+from importlib import import_module
 from pathlib import Path
 
 from bench.contestants import INCUMBENT, Incumbent, alone, install_incumbent, ours
@@ -56,7 +58,8 @@ def main() -> int:
 def parse() -> argparse.Namespace:
     """The flags."""
     parser = argparse.ArgumentParser(prog="dev.py bench", description=__doc__.splitlines()[0])
-    parser.add_argument("--timeline", action="store_true", help="the timeline in a browser")
+    for flag, module in MODES.items():
+        parser.add_argument(flag, action="store_true", help=f"something else: see {module}")
     parser.add_argument("--quick", action="store_true", help="one run of each")
     parser.add_argument("--runs", type=int, default=3, help="runs of each at the base size")
     parser.add_argument("--ours-only", action="store_true", help="leave the incumbent out")
@@ -116,13 +119,17 @@ def decode_alone(recording: Path) -> tuple[int, float]:
     return int(events), float(seconds)
 
 
-def chosen() -> int:
-    """The tools from cold processes, or the timeline in a browser."""
-    if "--timeline" not in sys.argv:
-        return main()
-    from bench import timeline  # needs a browser, which the other does not
+# Other things to measure, each in a file of its own.
+MODES = {"--timeline": "bench.timeline", "--all-tools": "bench.all_tools"}
 
-    return timeline.main()
+
+def chosen() -> int:
+    """Two tools from cold processes, or what a flag names."""
+    for flag, module in MODES.items():
+        if flag in sys.argv:
+            code: int = import_module(module).main()
+            return code
+    return main()
 
 
 if __name__ == "__main__":

@@ -45,12 +45,12 @@ class Case:
             *cells,
             f"{self.theirs.wall_s:.1f} s",
             f"{faster:.1f}×",
-            _verdict(faster >= self.wanted_faster, f"≥ {self.wanted_faster:.0f}×"),
+            verdict(faster >= self.wanted_faster, f"≥ {self.wanted_faster:.0f}×"),
             f"{self.theirs.cpu_s / self.ours.cpu_s:.1f}×",
             f"{self.ours.peak_mb:.0f} MB",
             f"{self.theirs.peak_mb:.0f} MB",
             f"{memory:.2f}",
-            _verdict(memory <= self.wanted_memory, f"≤ {self.wanted_memory:.2f}"),
+            verdict(memory <= self.wanted_memory, f"≤ {self.wanted_memory:.2f}"),
         ]
 
 
@@ -82,7 +82,7 @@ class Report:
             *aligned([head, *(case.row() for case in self.cases)], left=2),
             "",
             f"decode alone, one thread: {rate / 1e6:.1f} M events/s "
-            + _verdict(rate >= wanted_decode, f"≥ {wanted_decode / 1e6:.0f} M"),
+            + verdict(rate >= wanted_decode, f"≥ {wanted_decode / 1e6:.0f} M"),
             *self.linearity(),
         ]
         return "\n".join(lines)
@@ -114,7 +114,8 @@ class Report:
         return lines
 
 
-def _verdict(met: bool, wanted: str) -> str:
+def verdict(met: bool, wanted: str) -> str:
+    """What was wanted, and whether it was met."""
     return f"{wanted} {'✓' if met else '✗'}"
 
 
