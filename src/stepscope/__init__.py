@@ -24,6 +24,7 @@ from stepscope.errors import (
 if TYPE_CHECKING:
     from stepscope.capture.options import ProfilerOptions
     from stepscope.capture.result import Capture
+    from stepscope.capture.rpc import client, server
     from stepscope.capture.session import Profile, start, stop
     from stepscope.capture.tracing import Trace, annotate, step
     from stepscope.result import Diagnostic, Finding, Result, Table
@@ -50,7 +51,9 @@ __all__ = [
     "UsageError",
     "__version__",
     "annotate",
+    "client",
     "open",
+    "server",
     "start",
     "step",
     "stop",
@@ -73,6 +76,11 @@ _HOMES = {
     "step": "stepscope.capture.tracing",
     "stop": "stepscope.capture.session",
 }
+# Public modules that live deeper than their name.
+_MODULES = {
+    "client": "stepscope.capture.rpc.client",
+    "server": "stepscope.capture.rpc.server",
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -80,9 +88,9 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     home = _HOMES.get(name)
-    if home is None:
+    if home is None and name not in _MODULES:
         raise AttributeError(f"module 'stepscope' has no attribute {name!r}")
-    value = getattr(import_module(home), name)
+    value = getattr(import_module(home), name) if home else import_module(_MODULES[name])
     globals()[name] = value
     return value
 
