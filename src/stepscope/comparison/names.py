@@ -20,17 +20,20 @@ _CLONE = re.compile(r"\.(clone|remat\d*|sunk|cloned)+(?=\.|$)")
 _TEMPLATE = re.compile(r"<[^<>]*>")
 _WRAPPED = re.compile(r"(?:\w+)\((.*)\)$")
 _CALL = re.compile(r"^(p?jit|pmap|xmap|shard_map|while|body|cond|branch_\d+_fun|closed_call|main)$")
+# What a function call of TensorFlow, or of older versions of JAX, puts into the paths of its ops.
+_FRAMES = frozenset({"StatefulPartitionedCall", "PartitionedCall", "jit(main)"})
 _DIGITS = re.compile(r"(\d+)")
 
 
 @lru_cache(maxsize=200_000)
 def stem(name: str) -> str:
-    """An op's path without the numbers that a new process gives anew.
+    """An op's path without the numbers that a new process gives anew, and without call frames.
 
     >>> stem("model/dense_1/MatMul"), stem("fusion.12.clone"), stem("__inference_step_408")
     ('model/dense/MatMul', 'fusion', 'step')
     """
-    return "/".join(_stem_of_part(part) for part in name.split("/"))
+    *scopes, own = (_stem_of_part(part) for part in name.split("/"))
+    return "/".join([*(scope for scope in scopes if scope not in _FRAMES), own])
 
 
 def _stem_of_part(part: str) -> str:
@@ -57,7 +60,7 @@ def module_of(name: str) -> str:
     parts = []
     for part in name.rpartition("/")[0].split("/"):
         bare = _unwrapped(part)
-        if bare and bare != "gradient_tape":
+        if bare and bare not in _FRAMES and bare != "gradient_tape":
             parts.append(bare)
     return "/".join(parts)
 
@@ -81,7 +84,8 @@ def kernel_stem(name: str) -> str:
     while before != name:
         before, name = name, _TEMPLATE.sub("", name)
     name = name.replace("(anonymous namespace)::", "").partition("(")[0].strip()
-    return _stem_of_part(name.removeprefix("void ").strip() or name)
+    # ROCm's name of a kernel's descriptor is that of the kernel and ".kd".
+    return _stem_of_part(name.removeprefix("void ").removesuffix(".kd").strip() or name)
 
 
 def op_class(name: str, op_type: str) -> str:

@@ -26,6 +26,8 @@ CONFIDENCE: Final = 0.99
 # Differences smaller than this share of the baseline's step are not worth a verdict.
 MIN_EFFECT_FRAC: Final = 0.01
 RESAMPLES: Final = 2000
+# Fewer blocks than this tell nothing of a mean's spread; a short recording has shorter ones.
+_LEAST_BLOCKS: Final = 5
 _SEED: Final = 20261121
 # Normal quantile of (1 + CONFIDENCE) / 2.
 _Z: Final = 2.5758293035489004
@@ -51,10 +53,9 @@ class Noise:
 def difference(baseline: F64, candidate: F64) -> Noise:
     """The difference of the mean step times of two runs, in their unit."""
     delta = float(candidate.mean() - baseline.mean())
-    spread = [_mean_spread(baseline), _mean_spread(candidate)]
-    if any(one is None for one in spread):
+    first, second = _mean_spread(baseline, stream=1), _mean_spread(candidate, stream=2)
+    if first is None or second is None:
         return Noise(delta, nan, nan, None)
-    first, second = (one for one in spread if one is not None)
     # Both means vary independently: the resampled differences are all differences of the two.
     moved = second.deviations - first.deviations
     low, high = np.quantile(moved, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
@@ -68,7 +69,7 @@ def difference(baseline: F64, candidate: F64) -> Noise:
 
 def mean_interval(times: F64) -> tuple[float, float]:
     """The interval of one run's mean at ``CONFIDENCE``; NaN with too few steps."""
-    spread = _mean_spread(times)
+    spread = _mean_spread(times, stream=1)
     if spread is None:
         return nan, nan
     low, high = np.quantile(spread.deviations, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
@@ -86,15 +87,15 @@ class _Spread:
     blocks: float
 
 
-def _mean_spread(times: F64) -> _Spread | None:
+def _mean_spread(times: F64, *, stream: int) -> _Spread | None:
+    """Resample the mean; equal streams draw the same steps, so two runs need two."""
     count = len(times)
     if count < 3:
         return None
     length = block_length(times)
     blocks = count / length
     drawn = ceil(blocks)
-    # Seeded by size, so that runs of equal length do not move together.
-    chance = np.random.default_rng((_SEED, count, int(times.view(np.int64).sum() & 0x7FFFFFFF)))
+    chance = np.random.default_rng((_SEED, stream))
     begin = chance.integers(count, size=(RESAMPLES, drawn))
     total = np.concatenate([[0.0], np.cumsum(np.concatenate([times, times[:length]]))])
     # The last block is cut, so that a resample has as many steps as the recording.
@@ -117,7 +118,7 @@ def block_length(times: F64) -> int:
     count = len(times)
     centred = times - times.mean()
     variance = float(centred @ centred) / count
-    longest = max(1, min(ceil(3 * sqrt(count)), count // 3))
+    longest = max(1, min(ceil(3 * sqrt(count)), count // _LEAST_BLOCKS))
     if variance <= 0 or count < 9:
         return 1
     lags = min(ceil(sqrt(count)) + 5, count - 1)
@@ -135,7 +136,8 @@ def block_length(times: F64) -> int:
     if level == 0:
         return longest
     ideal = (2 * smooth**2 / (4 / 3 * level**2)) ** (1 / 3) * count ** (1 / 3)
-    least = ceil(count ** (1 / 3))
+    # Few steps do not show their autocorrelation: then blocks are as long as theory's rate.
+    least = min(ceil(count ** (1 / 3)), longest)
     return int(min(max(round(ideal), least), longest)) if isfinite(ideal) else longest
 
 

@@ -91,6 +91,8 @@ INPUT_STAGE_NAME: Final = "_ipl_stage_name"
 INPUT_STAGE_CATEGORY: Final = "_ipl_stage_cat"
 PROFILE_START: Final = "profile_start_time"
 PROFILE_STOP: Final = "profile_stop_time"
+# What the recorder was asked for, serialised (schema/profile_options.py).
+PROFILE_OPTIONS: Final = "profile_options"
 DROPPED_TRACES: Final = "dropped_traces"
 COUNTER_VALUE: Final = "counter_value"
 # Of the events of a counter: what its values are in ("%", "bytes", "W" …).
@@ -114,6 +116,8 @@ DATA_TYPE: Final = "data_type"
 
 # --- stats and events of model servers --------------------------------------------------------
 MODEL_ID: Final = "model_id"
+# Of a tf.data stage that batches.
+BATCH_SIZE: Final = "batch_size"
 BATCH_SIZE_AFTER_PADDING: Final = "batch_size_after_padding"
 PADDING_AMOUNT: Final = "padding_amount"
 BATCHING_INPUT_TASK_SIZE: Final = "batching_input_task_size"

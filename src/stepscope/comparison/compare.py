@@ -1,0 +1,227 @@
+"""Two runs or more → what changed, in parts that sum to the change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isnan, nan
+from typing import Any, Final
+
+import numpy as np
+
+from stepscope.analysis.memory_profile import TOOL as MEMORY
+from stepscope.analysis.memory_profile import MemoryProfile
+from stepscope.comparison.breakdown import Breakdown, HostTime, breakdown, host_times
+from stepscope.comparison.comparison import (
+    Comparison,
+    HostRow,
+    PartRow,
+    RunRow,
+    RunSide,
+    StepTimeRow,
+)
+from stepscope.comparison.levels import kernel_level, module_level, op_level, step_level
+from stepscope.comparison.matching import changes
+from stepscope.comparison.noise import difference, mean_interval
+from stepscope.comparison.parity import device_types, framework, parity
+from stepscope.comparison.verdict import headline, main_parts
+from stepscope.errors import NothingToShow, UsageError
+from stepscope.result import Diagnostic, Table
+from stepscope.tables.profile import Profile
+from stepscope.tables.session_steps import session_steps
+
+# Below this the steps are a guess, and so is what is said about them.
+_SURE: Final = 0.5
+_SLOWEST_ROWS: Final = 50
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One run to compare: how it is called, what was recorded, and its steps broken down."""
+
+    name: str
+    profile: Profile
+    parts: Breakdown
+
+    @property
+    def is_like(self) -> tuple[str, str]:
+        """Framework and devices: runs that share them share the names of ops and kernels."""
+        return framework(self.profile), device_types(self.profile)
+
+
+def run_of(name: str, profile: Profile) -> Run:
+    """A run, ready to be compared.
+
+    Raises:
+        NothingToShow: It has no steps.
+    """
+    found = breakdown(profile)
+    if found is None:
+        raise NothingToShow(
+            "A run without steps cannot be compared.",
+            where=name,
+            why="No step was marked in it and none could be inferred.",
+            mend="Mark steps, e.g. tf.profiler.experimental.Trace('train', step_num=i, _r=1) or "
+            "jax.profiler.StepTraceAnnotation, and record again.",
+            slug="no-steps",
+        )
+    return Run(name, profile, found)
+
+
+def compare(runs: Sequence[Run]) -> Comparison:
+    """Compare the last run with the first; those between them appear in ``Comparison.runs``."""
+    if len(runs) < 2:
+        raise UsageError("A comparison needs two runs.", mend="Name a second run.")
+    first, last = runs[0], runs[-1]
+    before, after = first.parts, last.parts
+    noise = difference(before.step_ms, after.step_ms)
+    same_framework = first.is_like[0] == last.is_like[0]
+    ops = op_level(same_framework=same_framework)
+    parts = changes(before, after, ops)
+    base_ms, new_ms = float(before.step_ms.mean()), float(after.step_ms.mean())
+    return Comparison(
+        session=f"{first.name} → {last.name}",
+        hosts=tuple(host.name for host in last.profile.hosts),
+        diagnostics=tuple(one for run in (first, last) for one in _diagnostics(run)),
+        headline=headline(noise, base_ms, new_ms, parts),
+        delta_ms=noise.delta,
+        delta_frac=noise.delta / base_ms if base_ms > 0 else nan,
+        interval_ms=None if isnan(noise.low) else (noise.low, noise.high),
+        significant=noise.significant,
+        baseline=_side(first),
+        candidate=_side(last),
+        parts=parts,
+        step_parts=changes(before, after, step_level),
+        modules=changes(before, after, module_level),
+        kernels=changes(
+            before, after, kernel_level(same_device=first.is_like[1] == last.is_like[1])
+        ),
+        host_times=_host_rows(first, last),
+        slowest_host_parts=_slowest_host(first, last, same_framework=same_framework),
+        parity=parity(first.profile, last.profile),
+        runs=_run_rows(runs),
+        step_times=_step_times(first, last),
+    )
+
+
+def _side(run: Run) -> RunSide:
+    found = session_steps(run.profile)
+    return RunSide(
+        name=run.name,
+        host=run.parts.host,
+        steps=len(run.parts.step_ms),
+        step_source=found.source if found is not None else "none",
+        step_time_ms=float(run.parts.step_ms.mean()),
+        framework=run.is_like[0],
+        device_type=run.is_like[1],
+    )
+
+
+def _diagnostics(run: Run) -> list[Diagnostic]:
+    found = session_steps(run.profile)
+    notes = list(run.profile.diagnostics)
+    if found is not None and found.confidence < _SURE:
+        notes.append(
+            Diagnostic(
+                "steps-uncertain",
+                "warning",
+                f"{run.name}: {found.explanation} The difference may be one of where steps begin.",
+            )
+        )
+    return notes
+
+
+def _host_rows(first: Run, last: Run) -> Table[HostRow]:
+    """The hosts of the new run beside those of the baseline of the same name, else in order."""
+    before, after = host_times(first.profile), host_times(last.profile)
+    if max(len(before), len(after)) < 2:
+        return Table.empty(HostRow)
+    named = {one.name: one for one in before}
+    by_name = all(one.name in named for one in after)
+    nothing = HostTime("", nan, nan)
+    old = [
+        named[one.name] if by_name else before[place] if place < len(before) else nothing
+        for place, one in enumerate(after)
+    ]
+    return Table(
+        HostRow,
+        {
+            "host": [one.name for one in after],
+            "own_before_ms": [one.own_ms for one in old],
+            "own_after_ms": [one.own_ms for one in after],
+            "own_delta_ms": [two.own_ms - one.own_ms for one, two in zip(old, after, strict=True)],
+            "wait_before_ms": [one.wait_ms for one in old],
+            "wait_after_ms": [one.wait_ms for one in after],
+        },
+    )
+
+
+def _slowest_host(first: Run, last: Run, *, same_framework: bool) -> Table[PartRow]:
+    """What changed on the host the others wait for: its ops are what they all pay for."""
+    slowest = last.parts.slowest
+    if not slowest:
+        return Table.empty(PartRow)
+    names = [one.name for one in host_times(first.profile)]
+    before = breakdown(first.profile, slowest if slowest in names else None)
+    after = breakdown(last.profile, slowest)
+    if before is None or after is None:
+        return Table.empty(PartRow)
+    return changes(before, after, op_level(same_framework=same_framework)).head(_SLOWEST_ROWS)
+
+
+def _run_rows(runs: Sequence[Run]) -> Table[RunRow]:
+    """Every run: its step time, and its change to the first."""
+    columns: dict[str, list[Any]] = {name: [] for name in RunRow.__annotations__}
+    base = runs[0].parts.step_ms
+    for place, run in enumerate(runs):
+        times = run.parts.step_ms
+        noise = difference(base, times) if place else None
+        low, high = mean_interval(times)
+        told = {None: "unknown", True: "yes", False: "no"}
+        row = {
+            "run": run.name,
+            "steps": len(times),
+            "step_time_ms": float(times.mean()),
+            "low_ms": low,
+            "high_ms": high,
+            "median_ms": float(np.median(times)),
+            "std_ms": float(times.std(ddof=1)) if len(times) > 1 else nan,
+            "delta_ms": noise.delta if noise else nan,
+            "delta_frac": noise.delta / float(base.mean()) if noise else nan,
+            "significant": told[noise.significant] if noise else "",
+            "main_change": _main_change(runs[place - 1], run) if place else "",
+            "peak_memory_bytes": peak_memory_bytes(run.profile),
+        }
+        for name, value in row.items():
+            columns[name].append(value)
+    return Table(RunRow, columns)
+
+
+def _main_change(before: Run, after: Run) -> str:
+    """The largest part of what changed from one run to the next; "" when that is only noise."""
+    noise = difference(before.parts.step_ms, after.parts.step_ms)
+    if noise.significant is False:
+        return ""
+    level = op_level(same_framework=before.is_like[0] == after.is_like[0])
+    return next(main_parts(changes(before.parts, after.parts, level), noise.delta), "")
+
+
+def peak_memory_bytes(profile: Profile) -> float:
+    """Bytes in use at the peak of the fullest memory, devices' before hosts'; NaN if unknown."""
+    if MEMORY.available(profile) is not None:
+        return nan
+    found = MEMORY.run(profile, MEMORY.options())
+    assert isinstance(found, MemoryProfile)
+    of_devices = [one.peak_bytes for one in found.memories if one.device]
+    return float(max(of_devices or [one.peak_bytes for one in found.memories], default=nan))
+
+
+def _step_times(first: Run, last: Run) -> Table[StepTimeRow]:
+    columns: dict[str, list[Any]] = {name: [] for name in StepTimeRow.__annotations__}
+    for label, run in (("baseline", first), ("candidate", last)):
+        found = session_steps(run.profile)
+        assert found is not None  # a run without steps is no Run
+        columns["run"] += [label] * len(run.parts.step_ms)
+        columns["step_num"] += found.num[found.kept].tolist()
+        columns["step_time_ms"] += run.parts.step_ms.tolist()
+    return Table(StepTimeRow, columns)

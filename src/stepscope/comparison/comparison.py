@@ -1,0 +1,174 @@
+"""What a comparison answers: the schemas of its tables and of the whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from stepscope.result import Column, Result, Row, Table
+
+
+class PartRow(Row):
+    """One part of the difference of the step. A table's parts sum to the whole difference."""
+
+    kind: Annotated[
+        str,
+        Column(
+            "Change",
+            kind="category",
+            help="slower, faster, same, added or removed for ops; else what kind of time it is.",
+        ),
+    ]
+    name: Annotated[str, Column("What", kind="name")]
+    where: Annotated[str, Column("Where", kind="category", help="Host or Device.")]
+    type: Annotated[str, Column("Type", kind="category")]
+    delta_ms: Annotated[
+        float, Column("Change", unit="ms", kind="time", help="Added to (or taken off) each step.")
+    ]
+    noise_ms: Annotated[
+        float,
+        Column("±", unit="ms", kind="time", help="Half-width of the 99 % interval of the change."),
+    ]
+    before_ms: Annotated[
+        float, Column("Before", unit="ms", kind="time", help="Exposed time per step, baseline.")
+    ]
+    after_ms: Annotated[
+        float, Column("After", unit="ms", kind="time", help="Exposed time per step, new run.")
+    ]
+    runs_before: Annotated[float, Column("Runs before", kind="number", help="Per step.")]
+    runs_after: Annotated[float, Column("Runs after", kind="number", help="Per step.")]
+    busy_before_ms: Annotated[
+        float,
+        Column("Busy before", unit="ms", kind="time", help="Per step, hidden time included."),
+    ]
+    busy_after_ms: Annotated[
+        float, Column("Busy after", unit="ms", kind="time", help="Per step, hidden time included.")
+    ]
+    matched: Annotated[
+        str,
+        Column(
+            "Matched by",
+            kind="category",
+            hidden=True,
+            help="name; number (equal but for numbers); type (renamed); class (other framework).",
+        ),
+    ]
+
+
+class ParityRow(Row):
+    """One property that must be equal for the comparison to be about the program alone."""
+
+    property: Annotated[str, Column("Property", kind="name")]
+    baseline: Annotated[str, Column("Baseline", kind="text")]
+    candidate: Annotated[str, Column("New run", kind="text")]
+    status: Annotated[str, Column("Same", kind="category", help="same, differs or unknown.")]
+    note: Annotated[str, Column("What it means", kind="text")]
+
+
+class RunRow(Row):
+    """One run of a comparison, in the order given."""
+
+    run: Annotated[str, Column("Run", kind="name")]
+    steps: Annotated[int, Column("Steps", kind="count", help="Steps the numbers are over.")]
+    step_time_ms: Annotated[float, Column("Step time", unit="ms", kind="time", help="Mean.")]
+    low_ms: Annotated[float, Column("from", unit="ms", kind="time", help="99 % interval.")]
+    high_ms: Annotated[float, Column("to", unit="ms", kind="time", help="99 % interval.")]
+    median_ms: Annotated[float, Column("Median", unit="ms", kind="time")]
+    std_ms: Annotated[float, Column("Std", unit="ms", kind="time")]
+    delta_ms: Annotated[float, Column("Change", unit="ms", kind="time", help="To the first run.")]
+    delta_frac: Annotated[float, Column("Change", unit="%", kind="ratio", help="To the first run.")]
+    significant: Annotated[
+        str, Column("Significant", kind="category", help="yes, no or unknown (too few steps).")
+    ]
+    main_change: Annotated[
+        str, Column("Mostly", kind="text", help="The largest part of the change to the run before.")
+    ]
+    peak_memory_bytes: Annotated[
+        float, Column("Peak memory", kind="bytes", help="Of the fullest memory.")
+    ]
+
+
+class StepTimeRow(Row):
+    """One step of one of the two runs compared."""
+
+    run: Annotated[str, Column("Run", kind="category", help="baseline or candidate.")]
+    step_num: Annotated[int, Column("Step", kind="number")]
+    step_time_ms: Annotated[float, Column("Step time", unit="ms", kind="time")]
+
+
+class HostRow(Row):
+    """One host of a run of several: its own work, and its waiting for the others."""
+
+    host: Annotated[str, Column("Host", kind="name")]
+    own_before_ms: Annotated[float, Column("Own before", unit="ms", kind="time")]
+    own_after_ms: Annotated[float, Column("Own after", unit="ms", kind="time")]
+    own_delta_ms: Annotated[float, Column("Change", unit="ms", kind="time")]
+    wait_before_ms: Annotated[float, Column("Waits before", unit="ms", kind="time")]
+    wait_after_ms: Annotated[float, Column("Waits after", unit="ms", kind="time")]
+
+
+@dataclass(frozen=True, slots=True)
+class RunSide:
+    """One of the two runs compared.
+
+    Attributes:
+        name: The run.
+        host: The host its parts are of (the one that waits longest for the others).
+        steps: Kept steps.
+        step_source: How steps were found.
+        step_time_ms: Mean step time.
+        framework, device_type: What ran.
+    """
+
+    name: str
+    host: str
+    steps: int
+    step_source: str
+    step_time_ms: float
+    framework: str
+    device_type: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison(Result):
+    """What changed from one run to another, split into parts that sum to the change.
+
+    Of more than two runs the first is the baseline and the last is the one compared with it;
+    ``runs`` has all of them.
+
+    Attributes:
+        headline: The verdict in one sentence.
+        delta_ms: Mean step time of the candidate less that of the baseline.
+        delta_frac: The same as a share of the baseline's step time.
+        interval_ms: 99 % interval of ``delta_ms``; None where a run has too few steps to tell.
+        significant: Whether the change is more than noise and at least 1 % of the step; None where
+            a run has too few steps to tell.
+        baseline, candidate: The two runs.
+        parts: The change, op by op; sums to ``delta_ms``.
+        step_parts: The change by part of the step; sums to ``delta_ms``.
+        modules: The change by module of the model; sums to ``delta_ms``.
+        kernels: The change by kernel of the devices; sums to ``delta_ms``.
+        host_times: Each host's own work and waiting; empty for runs of one host.
+        slowest_host_parts: What changed on the host the others wait for; empty unless there is one.
+        parity: Whether both runs did the same work under the same conditions.
+        runs: All runs given, in order.
+        step_times: The times of the single steps.
+    """
+
+    tool = "compare"
+    headline: str
+    delta_ms: float
+    delta_frac: float
+    interval_ms: tuple[float, float] | None
+    significant: bool | None
+    baseline: RunSide
+    candidate: RunSide
+    parts: Table[PartRow]
+    step_parts: Table[PartRow]
+    modules: Table[PartRow]
+    kernels: Table[PartRow]
+    host_times: Table[HostRow]
+    slowest_host_parts: Table[PartRow]
+    parity: Table[ParityRow]
+    runs: Table[RunRow]
+    step_times: Table[StepTimeRow]

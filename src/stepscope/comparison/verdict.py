@@ -1,0 +1,61 @@
+"""The answer of a comparison in one sentence, and its parts in a few words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from stepscope.comparison.comparison import PartRow
+from stepscope.comparison.noise import CONFIDENCE, Noise
+from stepscope.result import Table
+
+# A part is named in the verdict from this share of the difference on, and so many at most.
+_NAMED_FRAC: Final = 0.10
+_NAMED: Final = 3
+
+
+def headline(noise: Noise, before_ms: float, after_ms: float, parts: Table[PartRow]) -> str:
+    """What changed, by how much, and mostly where."""
+    times = f"{_number(before_ms)} → {_number(after_ms)} ms a step"
+    change = f"{_signed(noise.delta)} ms, {noise.delta / before_ms:+.1%}"
+    if noise.significant is None:
+        return (
+            f"{times} ({change}), but a recording of fewer than three steps does not show its "
+            "noise: this may be chance."
+        )
+    interval = f"{CONFIDENCE:.0%} interval {_signed(noise.low)} to {_signed(noise.high)} ms"
+    if not noise.significant:
+        return f"No significant change: {times} ({change}; {interval})."
+    word = "slower" if noise.delta > 0 else "faster"
+    why = ", ".join(main_parts(parts, noise.delta))
+    because = f" Mostly: {why}." if why else ""
+    return f"{abs(noise.delta) / before_ms:.1%} {word}: {times} ({interval}).{because}"
+
+
+def main_parts(parts: Table[PartRow], delta_ms: float) -> Iterator[str]:
+    """The parts that make most of a difference, in its direction, above their own noise."""
+    named = 0
+    for row in parts.rows():
+        own = row["delta_ms"]
+        if own * delta_ms <= 0 or abs(own) < _NAMED_FRAC * abs(delta_ms):
+            continue
+        if row["noise_ms"] is not None and abs(own) <= row["noise_ms"]:
+            continue
+        yield f"{spoken(row)} {_signed(own)} ms"
+        named += 1
+        if named == _NAMED:
+            return
+
+
+def spoken(row: dict[str, Any]) -> str:
+    """A part by name, and what became of it where it is an op."""
+    is_change = row["kind"] in ("slower", "faster", "added", "removed")
+    return f"{row['name']} ({row['kind']})" if is_change else str(row["name"])
+
+
+def _number(ms: float) -> str:
+    return f"{ms:.3g}" if abs(ms) < 1000 else f"{ms:,.0f}"
+
+
+def _signed(ms: float) -> str:
+    return f"{ms:+.3g}" if abs(ms) < 1000 else f"{ms:+,.0f}"

@@ -1,0 +1,76 @@
+"""Comparing runs wherever they lie: opens what is named and hands the profiles over."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+
+from stepscope.comparison import Comparison, Run, run_of
+from stepscope.comparison import compare as compare_runs
+from stepscope.errors import UsageError
+from stepscope.session.recording import Progress, Recording
+from stepscope.session.session import Session, open
+
+#: A path as ``stepscope.open`` takes it, or what it gave.
+Comparable = str | os.PathLike[str] | Session
+
+
+def compare(*runs: Comparable, progress: Progress | None = None) -> Comparison:
+    """Say what changed from the first of these runs to the last, and where the difference lies.
+
+    A single path that holds several runs stands for all of them, the oldest first.
+
+    Args:
+        runs: Paths or sessions, the baseline first.
+        progress: Called with (stage, done bytes, total bytes) while files are read and decoded.
+
+    Raises:
+        UsageError: Fewer than two runs.
+        NothingToShow: One of them has no steps.
+    """
+    with ExitStack() as stack:
+        sessions = list(_opened(runs, stack, progress))
+        if len(sessions) < 2:
+            raise UsageError(
+                "A comparison needs two runs.",
+                where=", ".join(one.path for one in sessions),
+                mend="Name a second path, or a log directory with several runs.",
+                slug="one-run",
+            )
+        return compare_runs(comparable(sessions))
+
+
+def comparable(sessions: Sequence[Session]) -> list[Run]:
+    """The runs of these sessions, named so that they can be told apart."""
+    names = _told_apart(sessions)
+    return [run_of(name, one.profile) for name, one in zip(names, sessions, strict=True)]
+
+
+def _opened(
+    runs: Sequence[Comparable], stack: ExitStack, progress: Progress | None
+) -> Iterator[Session]:
+    for one in runs:
+        if isinstance(one, Session):
+            yield one
+            continue
+        newest = stack.enter_context(open(one, progress=progress))
+        if len(runs) > 1 or len(newest.runs) == 1:
+            yield newest
+            continue
+        for run in reversed(newest.runs):
+            yield stack.enter_context(open(one, run=run.id, progress=progress))
+
+
+def _told_apart(sessions: Sequence[Session]) -> list[str]:
+    """Names of runs; with as much of the path before them as makes them differ."""
+    names = [one.name for one in sessions]
+    if len(set(names)) == len(names):
+        return names
+    paths = [one.path.rstrip("/").split("/") for one in sessions]
+    deepest = max(len(path) for path in paths)
+    for depth in range(1, deepest + 1):
+        tails = ["/".join(path[-depth:]) for path in paths]
+        if len(set(tails)) == len(tails):
+            return tails
+    return [f"{name} ({place})" for place, name in enumerate(names, start=1)]
