@@ -27,14 +27,17 @@ if TYPE_CHECKING:
     from stepscope.capture.rpc import client, server
     from stepscope.capture.session import Profile, start, stop
     from stepscope.capture.tracing import Trace, annotate, step
+    from stepscope.comparison import Comparison
     from stepscope.result import Diagnostic, Finding, Result, Table
     from stepscope.session import FileReport, Session, open
+    from stepscope.session.compare import compare
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Capture",
     "CaptureError",
+    "Comparison",
     "DecodeError",
     "Diagnostic",
     "FileReport",
@@ -52,6 +55,7 @@ __all__ = [
     "__version__",
     "annotate",
     "client",
+    "compare",
     "open",
     "server",
     "start",
@@ -67,6 +71,8 @@ _HOMES = {
     "Table": "stepscope.result",
     "Finding": "stepscope.result",
     "Diagnostic": "stepscope.result",
+    "Comparison": "stepscope.comparison",
+    "compare": "stepscope.session.compare",
     "Capture": "stepscope.capture.result",
     "Profile": "stepscope.capture.session",
     "ProfilerOptions": "stepscope.capture.options",

@@ -1,6 +1,5 @@
 """The spine: opens, composes and memoises the stages; holds no logic."""
 
-from stepscope.session.compare import comparable, compare
 from stepscope.session.recording import FileReport, Progress
 from stepscope.session.session import Session, open, pick_run
 from stepscope.session.workspace import OpenProgress, Workspace
@@ -11,8 +10,6 @@ __all__ = [
     "Progress",
     "Session",
     "Workspace",
-    "comparable",
-    "compare",
     "open",
     "pick_run",
 ]
