@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from stepscope.comparison import Comparison, Run, run_of
 from stepscope.comparison import compare as compare_runs
 from stepscope.errors import UsageError
-from stepscope.session.recording import Progress, Recording
+from stepscope.session.recording import Progress
 from stepscope.session.session import Session, open
 
 #: A path as ``stepscope.open`` takes it, or what it gave.
