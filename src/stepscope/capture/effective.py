@@ -31,10 +31,10 @@ def differences(options: ProfilerOptions, used: bytes, framework: str) -> list[s
         framework: Name of the recorder.
     """
     try:
-        found = {one.number: one.value for one in fields(memoryview(used)) if not one.wire}
+        every = fields(memoryview(used))
+        found = {one.number: one.value for one in every if one.wire == Wire.VARINT}
     except ValueError:
         return [f"{framework} wrote options that cannot be read."]
-    assert Wire.VARINT == 0
     told = []
     for name, field in _LEVELS.items():
         asked, got = getattr(options, name), found.get(field, 0)

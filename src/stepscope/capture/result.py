@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from dataclasses import dataclass, field
 
 from stepscope.capture.recorder import Note
@@ -31,7 +32,7 @@ class Capture:
     warnings: tuple[Note, ...] = ()
     finished_by: str = "stop"
 
-    def xspace(self) -> bytes:
+    def xspace(self) -> builtins.bytes:
         """The recording as bytes, read back from where it was written."""
         from stepscope.capture.logdir import read_bytes
 

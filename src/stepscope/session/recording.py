@@ -9,6 +9,7 @@ from typing import Literal
 
 from stepscope import store
 from stepscope.columns import decode
+from stepscope.columns.merge import merged
 from stepscope.errors import StepscopeError, StoreError
 from stepscope.result import Diagnostic
 from stepscope.store import Contents, Miss, Run, Source
@@ -150,7 +151,8 @@ def _decode(file: _File, progress: Progress | None) -> None:
         contents.close()
         raise
     file.contents = contents
-    file.host = Host(source.host, space)
+    # Chunks of one recording, and two frameworks in one process, repeat planes.
+    file.host = Host(source.host, merged(space))
     reasons = [contents.damage] if contents.damage else []
     if space.damage is not None:
         reasons.append(f"{space.damage.reason} ({space.damage.where}).")

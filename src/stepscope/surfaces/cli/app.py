@@ -40,6 +40,15 @@ class AdviceFormat(str, Enum):
     md = "md"
 
 
+class TableFormat(str, Enum):
+    """How tables are printed."""
+
+    table = "table"
+    json = "json"
+    csv = "csv"
+    md = "md"
+
+
 class RecordingFormatName(str, Enum):
     """What a recording can be written as."""
 
@@ -108,6 +117,48 @@ def advise(
     from stepscope.surfaces.cli.advice import print_advice
 
     print_advice(path, run=run, host=host, format=format)
+
+
+def compare(
+    paths: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="PATH…",
+            help="The baseline, then the runs to compare with it; or one path with several runs.",
+            show_default=False,
+        ),
+    ],
+    format: Annotated[
+        TableFormat, typer.Option("--format", "-f", help="How to print.")
+    ] = TableFormat.table,
+    top: Annotated[
+        int | None,
+        typer.Option(
+            "--top",
+            min=0,
+            help="Rows per table; 15 for table, all for the rest; 0 for all.",
+            show_default=False,
+        ),
+    ] = None,
+    table: Annotated[
+        str | None,
+        typer.Option(
+            "--table",
+            help="Only this table, e.g. modules, kernels, parity; csv writes parts by default.",
+            show_default=False,
+        ),
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write to this file.", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """Say what changed between runs, in parts that sum to the change of the step."""
+    from stepscope.surfaces.cli.compare import print_comparison
+
+    print_comparison(paths, format=format, top=top, table=table, output=output)
 
 
 def serve(
@@ -212,6 +263,35 @@ def export(
     export_recording(path, format.value, begin=begin, end=end, run=run, host=host, output=output)
 
 
+def repair(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="A recording (.xplane.pb).", show_default=False)
+    ],
+    also: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--with",
+            metavar="FILE",
+            help="A child process's file to make part of it, and remove; may be repeated.",
+        ),
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write here; over FILE by default.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Put a recording together that was left in chunks, or cut short by a kill."""
+    from stepscope.surfaces.cli.repair import print_repair
+
+    print_repair(file, also or [], output)
+
+
 def version(
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Also what it runs on.")] = False,
 ) -> None:
@@ -225,8 +305,10 @@ def version(
 COMMANDS: dict[str, Callable[..., None]] = {
     "ls": list_runs,
     "advise": advise,
+    "compare": compare,
     "serve": serve,
     "demo": demo,
     "export": export,
+    "repair": repair,
     "version": version,
 }

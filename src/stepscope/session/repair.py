@@ -1,0 +1,68 @@
+"""A recording left in pieces (chunks, child processes, a torn end) as one whole file."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from stepscope import store
+from stepscope.columns import decode, encode
+from stepscope.columns.merge import merged
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """What a repair came to.
+
+    Attributes:
+        path: The file written.
+        bytes: Its size.
+        events: Events in it.
+        planes_before, planes_after: Planes in the pieces and in the file.
+        damage: What was broken, whose rest is left out; "" when all was whole.
+    """
+
+    path: str
+    bytes: int
+    events: int
+    planes_before: int
+    planes_after: int
+    damage: str = ""
+
+
+def repair(path: str, also: Sequence[str] = (), output: str | None = None) -> Repaired:
+    """Write a recording anew, each plane once, without what is torn.
+
+    Args:
+        path: The recording's file.
+        also: Files of the same recording's child processes, to be made part of it. They are
+            removed when they are.
+        output: Where to write; over ``path`` by default.
+
+    Raises:
+        StoreError: A file cannot be read.
+        DecodeError: Nothing in it is readable.
+    """
+    target = Path(output or path)
+    files = (path, *also)
+    with contextlib.ExitStack() as opened:
+        pieces = [opened.enter_context(store.read(one)) for one in files]
+        # The pieces of one XSpace, one behind the other, are that XSpace; none may be torn but the
+        # last, or what follows the tear would be lost with it: each is decoded by itself first.
+        spaces = [
+            decode(piece.buffer, file=name) for piece, name in zip(pieces, files, strict=True)
+        ]
+        reasons = [space.damage.reason for space in spaces if space.damage is not None]
+        whole = spaces[0]
+        if also:
+            whole = decode(b"".join(encode(space) for space in spaces), file=path)
+        result = merged(whole)
+        data = encode(result)
+        before = len(whole.planes)
+        events = len(result.events)
+        store.write_atomic(target, data)
+    for child in also:
+        Path(child).unlink()
+    return Repaired(str(target), len(data), events, before, len(result.planes), " ".join(reasons))
