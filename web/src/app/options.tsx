@@ -17,7 +17,10 @@ export function chosenOptions(
   params: Readonly<Record<string, string>>,
 ): Record<string, string> {
   const chosen: Record<string, string> = {};
-  for (const { name } of options) if (params[name]) chosen[name] = params[name];
+  for (const { name } of options) {
+    // A name that the address reserves (host) stands behind a prefix there, and in requests.
+    for (const key of [name, `option.${name}`]) if (params[key]) chosen[key] = params[key];
+  }
   return chosen;
 }
 

@@ -1,10 +1,10 @@
 /** The frame of every page, and the choice of what stands in it. */
 
 import { useEffect, useRef } from "preact/hooks";
-import { getTools } from "../api/client.ts";
 import type { ErrorInfo, RunInfo, SessionInfo, ToolInfo } from "../api/types.gen.ts";
 import { Notice } from "../widgets/notice.tsx";
 import { About, FileList } from "./about.tsx";
+import { toolsOf } from "./early.ts";
 import { Header } from "./header.tsx";
 import { Help } from "./help.tsx";
 import { helpOpen, listenForKeys, paletteOpen } from "./keys.ts";
@@ -13,6 +13,7 @@ import { Nav } from "./nav.tsx";
 import { Palette } from "./palette.tsx";
 import {
   currentRun,
+  isTimeline,
   loadSession,
   navigate,
   route,
@@ -20,7 +21,8 @@ import {
   session,
   sessionError,
 } from "./state.ts";
-import { Failure, ToolView, Waiting } from "./tool_view.tsx";
+import { TimelineView } from "./timeline_view.tsx";
+import { Failure, setParams, ToolView, Waiting } from "./tool_view.tsx";
 
 const HOME = "overview_page";
 const NO_TOOLS: readonly ToolInfo[] = [];
@@ -29,7 +31,7 @@ export function Shell() {
   const run = currentRun.value;
   const host = route.value.host;
   const answer = useAnswer(`tools ${run?.id} ${host}`, `tools ${run?.id}`, run?.id ?? "", () =>
-    run ? getTools(run.id, host) : Promise.resolve(NO_TOOLS),
+    run ? toolsOf(run.id, host) : Promise.resolve(NO_TOOLS),
   );
   const tools = answer.value ?? NO_TOOLS;
   const latest = useRef(tools);
@@ -86,9 +88,13 @@ function Content({ run, answer, page }: ContentProps) {
   if (answer.error) {
     return <RunFailure info={info} error={answer.error} status={answer.status} />;
   }
+  const tool = answer.value?.find((each) => each.id === page);
+  if (isTimeline(page) && (!answer.value || tool?.available)) {
+    // What the other tools lack takes a look at every event; the tracks do not wait for that.
+    return <TimelineView key={run.id} tool={tool ?? null} run={run} onParams={setParams} />;
+  }
   if (!answer.value) return <Waiting progress={answer.progress} />;
   if (page === "about") return <About run={run} tools={answer.value} />;
-  const tool = answer.value.find((each) => each.id === page);
   if (tool) return <ToolView key={tool.id + run.id} tool={tool} tools={answer.value} run={run} />;
   return (
     <Notice main title={`There is no page “${page}”.`}>

@@ -29,6 +29,13 @@ export function navigate(next: Route, how: "push" | "replace" = "push"): void {
   route.value = next;
 }
 
+const TIMELINE: readonly string[] = ["trace_viewer", "timeline"];
+
+/** Whether a page is the timeline; it is shown before the server has told the names of tools. */
+export function isTimeline(page: string): boolean {
+  return TIMELINE.includes(page);
+}
+
 /** Address of a page for the same run and host. */
 export function pageHref(page: string): string {
   return formatHash({ page, run: route.value.run, host: route.value.host, params: {} });

@@ -1,16 +1,19 @@
 /** The timeline's page in the frame: its recording loaded, with progress, or why it cannot be. */
 
-import { useState } from "preact/hooks";
-import { getTimelineMeta } from "../api/timeline.ts";
+import { useEffect, useState } from "preact/hooks";
 import type { RunInfo, ToolInfo } from "../api/types.gen.ts";
 import type { Params } from "../tools/page.ts";
 import { TimelinePage } from "../trace/timeline_page.tsx";
+import { timelineOf, timelineShown } from "./early.ts";
 import { useAnswer } from "./load.ts";
 import { route } from "./state.ts";
 import { Failure, Waiting } from "./tool_view.tsx";
 
+const TITLE = "Timeline";
+
 interface TimelineViewProps {
-  readonly tool: ToolInfo;
+  /** null while it is on its way. */
+  readonly tool: ToolInfo | null;
   readonly run: RunInfo;
   readonly onParams: (params: Params) => void;
 }
@@ -20,26 +23,28 @@ export function TimelineView({ tool, run, onParams }: TimelineViewProps) {
   // Counts how often the recording was replaced: its answer must not come from the cache then.
   const [generation, setGeneration] = useState(0);
   const key = `timeline ${run.id} ${host} ${generation}`;
-  const answer = useAnswer(key, key, run.id, (signal) => getTimelineMeta(run.id, host, signal));
+  const answer = useAnswer(key, key, run.id, (signal) => timelineOf(run.id, host, signal));
+  useEffect(() => timelineShown, []);
   if (answer.value) {
     return (
       <TimelinePage
         key={answer.value.fingerprint + host}
-        title={tool.title}
+        title={tool?.title ?? TITLE}
         meta={answer.value}
         run={run.id}
         host={host}
         params={params}
         onParams={onParams}
         onStale={() => setGeneration(generation + 1)}
+        onShown={timelineShown}
       />
     );
   }
   return (
     <>
       <header class="page-head">
-        <h1>{tool.title}</h1>
-        <p class="quiet">{tool.summary}</p>
+        <h1>{tool?.title ?? TITLE}</h1>
+        <p class="quiet">{tool?.summary}</p>
       </header>
       {answer.error && <Failure error={answer.error} status={answer.status} />}
       {answer.waiting && <Waiting progress={answer.progress} />}

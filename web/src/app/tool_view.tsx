@@ -9,7 +9,6 @@ import { Notice, ProgressBar } from "../widgets/notice.tsx";
 import { useAnswer } from "./load.ts";
 import { chosenOptions, Options } from "./options.tsx";
 import { navigate, pageHref, route } from "./state.ts";
-import { TimelineView } from "./timeline_view.tsx";
 
 export interface ToolViewProps {
   readonly tool: ToolInfo;
@@ -23,15 +22,13 @@ function isViewChange(before: Params, after: Params): boolean {
   return [...names].every((name) => name.includes(".") || before[name] === after[name]);
 }
 
-function setParams(params: Params): void {
+/** Goes to the same page with other options or another view. */
+export function setParams(params: Params): void {
   const now = route.value;
   navigate({ ...now, params }, isViewChange(now.params, params) ? "replace" : "push");
 }
 
 export function ToolView({ tool, tools, run }: ToolViewProps) {
-  if (tool.id === "trace_viewer" && tool.available) {
-    return <TimelineView tool={tool} run={run} onParams={setParams} />;
-  }
   return (
     <>
       {tool.id !== "overview_page" && (

@@ -83,7 +83,8 @@ const ADDITIVE: Partial<Record<Kind, RegExp>> = {
   ratio: /(^|_)(self_time|total_time|time)_frac$/,
 };
 
-const NOT_ADDITIVE = /(^|_)(avg|average|mean|median|min|max|p\d+|cumulative)(_|$)/;
+// Total times hold those of the ops within: added up they count time twice.
+const NOT_ADDITIVE = /(^|_)(avg|average|mean|median|min|max|p\d+|cumulative)(_|$)|^total_time_/;
 
 /** Whether a sum over rows of this column means something: amounts do, levels and means do not. */
 export function isSummable(column: ColumnMeta): boolean {

@@ -8,7 +8,9 @@ import { OpProfile } from "./op_profile.tsx";
 import { OpStats } from "./op_stats.tsx";
 import { Overview } from "./overview.tsx";
 import type { ToolPage } from "./page.ts";
+import { PodViewer } from "./pod_viewer.tsx";
 import { RooflineModel } from "./roofline_model.tsx";
+import { TfData } from "./tf_data.tsx";
 
 export interface PageEntry {
   readonly Page: ToolPage;
@@ -19,10 +21,12 @@ export interface PageEntry {
 const PAGES: Readonly<Record<string, PageEntry>> = {
   overview_page: { Page: Overview },
   input_pipeline_analyzer: { Page: InputPipeline },
+  tf_data_bottleneck_analysis: { Page: TfData, owns: ["host", "pipeline", "rank"] },
   framework_op_stats: { Page: OpStats },
   kernel_stats: { Page: KernelStats, owns: ["group_by", "device"] },
   roofline_model: { Page: RooflineModel },
   op_profile: { Page: OpProfile },
+  pod_viewer: { Page: PodViewer, owns: ["step"] },
   memory_profile: { Page: MemoryProfile, owns: ["memory", "points", "from_ms", "to_ms"] },
 };
 

@@ -39,6 +39,7 @@ export class TimelineMachine {
     readonly meta: TimelineMeta,
     readonly scope: TimelineScope,
     link: TimelineLink,
+    private readonly onShown: () => void,
   ) {
     const arrived = () => {
       this.arrivals.value += 1;
@@ -154,6 +155,7 @@ export class TimelineMachine {
     if (whole && !this.painted) {
       this.painted = true;
       performance.mark("timeline-painted");
+      this.onShown();
     }
   }
 

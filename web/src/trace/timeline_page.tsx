@@ -29,6 +29,8 @@ export interface TimelinePageProps {
   readonly onParams: (params: Params) => void;
   /** Asks for the recording anew, after it was replaced. */
   readonly onStale: () => void;
+  /** Told once, when the first picture is whole. */
+  readonly onShown: () => void;
 }
 
 const PREFIX = "tl";
@@ -36,10 +38,11 @@ const PREFIX = "tl";
 const ADDRESS_MS = 300;
 
 export function TimelinePage(props: TimelinePageProps) {
-  const { meta, run, host, params, title, onStale } = props;
+  const { meta, run, host, params, title, onStale, onShown } = props;
   const machine = useMemo(() => {
     const scope: TimelineScope = { run, host, v: meta.fingerprint };
-    return new TimelineMachine(meta, scope, linkFrom(subParams(params, PREFIX), meta));
+    const link = linkFrom(subParams(params, PREFIX), meta);
+    return new TimelineMachine(meta, scope, link, onShown);
   }, [meta, run, host]);
   const [help, setHelp] = useState(false);
   useEffect(() => machine.start(), [machine]);

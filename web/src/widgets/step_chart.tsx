@@ -22,6 +22,9 @@ export interface StepSeries {
   /** In stacking order; values in ms. */
   readonly layers: readonly { readonly part: Part; readonly values: Float64Array }[];
   readonly kept: readonly boolean[];
+  /** What a column stands for, "step" where not said; `places` names each one in its tip. */
+  readonly noun?: string;
+  readonly places?: readonly string[];
 }
 
 /** First and last index shown, both included. */
@@ -83,7 +86,8 @@ export function StepChart(props: StepChartProps) {
   const highest = useMemo(() => readableTop(visible), [visible]);
   const top = props.whole ? visible.reduce((a, b) => Math.max(a, b || 0), 0) : highest.top;
   const ticks = timeTicks(top, 4);
-  const left = Math.max(...ticks.labels.map((label) => textWidth(label, "normal", 12))) + 10;
+  const names = [...ticks.labels, series.noun ?? "step"];
+  const left = Math.max(...names.map((label) => textWidth(label, "normal", 12))) + 10;
   const right = props.medianMs === null ? 4 : MEDIAN_PX;
   const shape = geometryOf(props, width, left, right, top);
   const placeAt = (clientX: number) => {
@@ -125,7 +129,7 @@ export function StepChart(props: StepChartProps) {
       class="step-chart"
       role="group"
       tabIndex={0}
-      aria-label={`Step times of ${plural(range[1] - range[0] + 1, "step")}. Arrow keys read them out, Enter zooms in, Escape shows all.`}
+      aria-label={`Step times of ${plural(range[1] - range[0] + 1, series.noun ?? "step")}. Arrow keys read them out, Enter zooms in, Escape shows all.`}
       onKeyDown={onKeyDown}
       onPointerDown={(event) => {
         if (event.button !== 0) return;
@@ -286,7 +290,7 @@ function StepAxis({ series, shape, floor, width }: StepAxisProps) {
     <g class="axis">
       <line class="axis-base" x1={left} x2={width} y1={floor} y2={floor} />
       <text x={left - 6} y={floor + 15} text-anchor="end">
-        step
+        {series.noun ?? "step"}
       </text>
       {numberedBins(bins, series.numbers, about).map(({ place, number }) => {
         const middle = left + (place + 0.5) * pitch;

@@ -24,15 +24,21 @@ export function StepTip({ series, bin, x, width, scope }: StepTipProps) {
     .map(({ part, values }) => ({ part, ms: values[step] as number }))
     .filter(({ ms }) => ms > 0)
     .reverse();
+  const noun = series.noun ?? "step";
+  const title = noun.charAt(0).toUpperCase() + noun.slice(1);
   const many = bin.last > bin.first;
   return (
     <div class="tip" role="status" style={{ left: `${left}px`, width: `${TIP_PX}px` }}>
       <p class="tip-head">
-        <strong>Step {series.numbers[step]}</strong> <span>{duration(total, "ms")}</span>
+        <strong>
+          {title} {series.numbers[step]}
+        </strong>{" "}
+        <span>{duration(total, "ms")}</span>
       </p>
+      {series.places?.[step] && <p class="quiet">{series.places[step]}</p>}
       {many && (
         <p class="quiet">
-          Slowest of steps {series.numbers[bin.first]} to {series.numbers[bin.last]}
+          Slowest of {noun}s {series.numbers[bin.first]} to {series.numbers[bin.last]}
         </p>
       )}
       {series.kept[step] === false && <p class="quiet">Cut at an edge; not counted in averages</p>}

@@ -26,6 +26,9 @@ from stepscope.surfaces.http import timeline
 from stepscope.surfaces.http.answers import compressed, download, json_answer
 
 _RESERVED = ("run", "host", "layout", "token", "top")
+# Before an option whose name is reserved: "host" chooses the session's hosts, "option.host" is
+# the option of that name.
+_OPTION = "option."
 
 _FORMATS: dict[str, tuple[str, Callable[[Result, str], bytes]]] = {
     "csv": (
@@ -114,7 +117,9 @@ class Api:
 
     def _result(self, request: Request, tool: str) -> Result:
         options: dict[str, Any] = {
-            name: value for name, value in request.args.items() if name not in _RESERVED
+            name.removeprefix(_OPTION): value
+            for name, value in request.args.items()
+            if name not in _RESERVED
         }
         found = TOOLS.find(tool)
         found.parse_options(options)  # a wrong option should not cost a decode
