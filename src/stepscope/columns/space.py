@@ -10,6 +10,7 @@ length prefix in ``Space.buffer``, and is read on demand.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
@@ -225,6 +226,13 @@ class Space:
     def event_line(self) -> I32:
         """Row in ``lines`` of each event; for a few events ``lines_of`` costs less."""
         return np.repeat(np.arange(len(self.lines), dtype=np.int32), np.diff(self.line_begin))
+
+    def on_lines(self, lines: Iterable[int]) -> Bool:
+        """Mask over events: those on these rows of ``lines``."""
+        mask = np.zeros(len(self.events), dtype=bool)
+        for row in lines:
+            mask[self.lines[row].begin : self.lines[row].end] = True
+        return mask
 
     def lines_of(self, rows: I64) -> I64:
         """Row in ``lines`` of each of these events."""

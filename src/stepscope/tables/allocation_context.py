@@ -25,9 +25,7 @@ def enclosing_names(host: Host, rows: I64) -> tuple[I32, list[str]]:
         Codes into texts; code 0 is "" (nothing encloses it).
     """
     space = host.space
-    lines = np.zeros(len(space.lines), dtype=bool)
-    lines[space.event_line[rows]] = True
-    select = lines[space.event_line]
+    select = space.on_lines(np.unique(space.lines_of(rows)).tolist())
     parent = nest(
         space.events.start_ps, space.events.duration_ps, space.line_begin, select=select
     ).parent.astype(np.int64)

@@ -155,6 +155,12 @@ def host_thread_rows(host: Host) -> I32:
     return np.asarray(rows, dtype=np.int32)
 
 
+@derived
+def on_host_threads(host: Host) -> Bool:
+    """Mask over events: those on ``host_thread_rows``."""
+    return host.space.on_lines(host_thread_rows(host).tolist())
+
+
 def is_tf_data_thread(name: str) -> bool:
     """Whether a thread runs the tf.data pipeline beside the step."""
     return name.startswith(names.TF_DATA_THREADS)

@@ -253,11 +253,12 @@ def _wait_rows(host: Host, markers: Markers) -> I64:
     space = host.space
     names = np.asarray([is_wait_for_device(name) for name in space.event_metadata.name] or [False])
     threads = set(host_thread_rows(host).tolist())
-    own = np.zeros(max(len(space.lines), 1), dtype=bool)
-    for row, line in enumerate(space.lines):
-        own[row] = row in threads and (row == markers.line or is_pool_thread(line.name))
-    events = space.events
-    chosen = names[events.metadata] & own[space.event_line] if len(events) else names[:0]
+    own = space.on_lines(
+        row
+        for row, line in enumerate(space.lines)
+        if row in threads and (row == markers.line or is_pool_thread(line.name))
+    )
+    chosen = names[space.events.metadata] & own
     rows: I64 = np.flatnonzero(chosen & timed_events(host))
     return rows
 

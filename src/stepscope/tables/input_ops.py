@@ -25,9 +25,9 @@ from stepscope.columns import nest, stats_by_name
 from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
 from stepscope.tables.host_events import (
-    host_thread_rows,
     is_data_loader,
     is_tf_data_thread,
+    on_host_threads,
     timed_events,
 )
 from stepscope.tables.host_ops import host_ops
@@ -184,7 +184,7 @@ def _span_codes(host: Host) -> tuple[list[str], list[str], I64]:
     # A reader counts where the pipeline runs; the program may open other files elsewhere.
     loose = only_in_pipeline[space.events.metadata] & ~_in_pipeline(host)
     code[loose] = -1
-    code[~np.isin(space.event_line, host_thread_rows(host))] = -1
+    code[~on_host_threads(host)] = -1
     _add_stages(host, code, labels, category)
     return labels, category, code
 
@@ -202,10 +202,8 @@ def _span_category(name: str) -> str | None:
 
 def _in_pipeline(host: Host) -> Bool:
     """Events on threads of tf.data."""
-    lines = host.space.lines
-    is_pipeline = np.asarray([is_tf_data_thread(line.name) for line in lines] or [False])
-    mask: Bool = is_pipeline[host.space.event_line]
-    return mask
+    lines = enumerate(host.space.lines)
+    return host.space.on_lines(row for row, line in lines if is_tf_data_thread(line.name))
 
 
 def _add_stages(host: Host, code: I64, labels: list[str], category: list[str]) -> None:

@@ -146,9 +146,7 @@ class _Events:
         self.events = host.space.events
         self.is_request = self._named(names.REQUEST_EVENTS)
         self.is_batch = self._named(names.BATCH_EVENTS)
-        lines = np.zeros(max(len(host.space.lines), 1), dtype=bool)
-        lines[lines_of(host, LineKind.THREAD, PlaneKind.HOST)] = True
-        on_thread = lines[host.space.event_line]
+        on_thread = host.space.on_lines(lines_of(host, LineKind.THREAD, PlaneKind.HOST))
         self.is_request &= on_thread
         self.is_batch &= on_thread
 

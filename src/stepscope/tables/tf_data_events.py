@@ -17,7 +17,7 @@ import numpy as np
 
 from stepscope.columns import nest, stats_by_name
 from stepscope.columns.space import I64, Bool
-from stepscope.tables.host_events import host_thread_rows, timed_events
+from stepscope.tables.host_events import on_host_threads, timed_events
 from stepscope.tables.profile import Host, derived
 from stepscope.tables.stats import Ints
 
@@ -78,13 +78,13 @@ def iterator_calls(host: Host) -> IteratorCalls:
     """The calls of a host's iterators, each with its cause."""
     kind, node, long_name = _names(host)
     mask = (kind[host.space.events.metadata] > 0) & timed_events(host)
-    mask &= np.isin(host.space.event_line, host_thread_rows(host))
+    mask &= on_host_threads(host)
     if not mask.any():
         nothing = np.zeros(0, dtype=np.int64)
         return IteratorCalls(
             nothing, nothing, [], nothing, nothing, nothing, nothing, nothing.astype(bool)
         )
-    return _linked(host, np.flatnonzero(mask), mask, kind, node, long_name)
+    return _linked(host, np.flatnonzero(mask), kind, node, long_name)
 
 
 _CALL, _PRODUCED, _CONSUMED = 1, 2, 3
@@ -107,9 +107,7 @@ def _names(host: Host) -> tuple[I64, I64, list[str]]:
     return kind, node, list(index)
 
 
-def _linked(
-    host: Host, rows: I64, mask: Bool, kind: I64, node: I64, long_name: list[str]
-) -> IteratorCalls:
+def _linked(host: Host, rows: I64, kind: I64, node: I64, long_name: list[str]) -> IteratorCalls:
     space = host.space
     meta = space.events.metadata[rows]
     kind_of = kind[meta]
@@ -120,10 +118,8 @@ def _linked(
         Ints(stats[name].rows, stats[name].ints).at(rows, 0)
         for name in ("id", "parent_id", "element_id")
     )
-    inside = nest(
-        space.events.start_ps, space.events.duration_ps, space.line_begin, select=mask
-    ).parent[rows].astype(np.int64)  # fmt: skip
-    inside[inside >= 0] = np.searchsorted(rows, inside[inside >= 0])
+    line_begin = np.searchsorted(rows, space.line_begin).astype(np.int64)
+    inside = nest(start, end - start, line_begin).parent.astype(np.int64)
     is_call = kind_of == _CALL
     depth = np.asarray([name.count("::") for name in long_name] or [0])
     is_root = is_call & (depth[np.maximum(node[meta], 0)] == 1)

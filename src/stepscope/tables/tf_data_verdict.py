@@ -11,7 +11,7 @@ from stepscope.columns import event_stats as stats_of_event
 from stepscope.columns.space import I64, Bool
 from stepscope.tables import limits
 from stepscope.tables.devices import devices
-from stepscope.tables.host_events import host_thread_rows, is_tf_data_thread, timed_events
+from stepscope.tables.host_events import is_tf_data_thread, on_host_threads, timed_events
 from stepscope.tables.host_ops import host_ops
 from stepscope.tables.op_name import OpCategory
 from stepscope.tables.profile import Host, derived
@@ -93,7 +93,7 @@ def _period_ps(host: Host, start: I64, judged: Bool) -> float:
 def _recorded_ps(host: Host) -> int:
     """From the first to the last moment of the host's threads."""
     events = host.space.events
-    on_thread = np.isin(host.space.event_line, host_thread_rows(host)) & timed_events(host)
+    on_thread = on_host_threads(host) & timed_events(host)
     if not on_thread.any():
         return 0
     start = events.start_ps[on_thread]
@@ -242,7 +242,7 @@ def pipeline_ops(host: Host) -> tuple[PipelineOp, ...]:
     found, lines = host_ops(host), host.space.lines
     is_pipeline = np.asarray([is_tf_data_thread(line.name) for line in lines] or [False])
     is_iterator = np.asarray([op.category is OpCategory.TF_DATA for op in found.ops] or [False])
-    keep = is_pipeline[host.space.event_line[found.rows]] & found.is_execution
+    keep = is_pipeline[host.space.lines_of(found.rows)] & found.is_execution
     keep &= ~is_iterator[found.op]
     size = len(found.ops)
     time = sum_by_key(found.op[keep], found.self_ps[keep], size)
