@@ -13,6 +13,7 @@ from stepscope.result import Column, Result, Row, Table, columns_of, ms, us
 from stepscope.tables.copies import session_copies
 from stepscope.tables.device_events import device_events
 from stepscope.tables.idle import CAUSES, DeviceGaps, Idle, idle
+from stepscope.tables.launches import session_launches
 from stepscope.tables.profile import Host, Profile
 
 LABELS: dict[str, str] = {
@@ -83,6 +84,18 @@ class WaitRow(Row):
     ]
 
 
+class LaunchRow(Row):
+    """Calls of one name in which the host launches kernels."""
+
+    call: Annotated[str, Column("Call", kind="name")]
+    per_step: Annotated[
+        float, Column("Calls per step", kind="number", help="All devices together.", sort="desc")
+    ]
+    mean_us: Annotated[float, Column("Mean", unit="µs", kind="time", help="Of the host's time.")]
+    median_us: Annotated[float, Column("Median", unit="µs", kind="time")]
+    max_us: Annotated[float, Column("Longest", unit="µs", kind="time")]
+
+
 class CopyRow(Row):
     """The copies of one kind in the counted steps."""
 
@@ -122,6 +135,7 @@ class DeviceIdle(Result):
         causes: The idle time by cause; sums to ``idle_ms``.
         devices: The idle time by device.
         waits: Calls that wait for the device.
+        launches: Calls that launch kernels.
         copies: What is copied in a step, to, from and between devices.
         gaps: The gaps, longest first.
     """
@@ -136,6 +150,7 @@ class DeviceIdle(Result):
     causes: Table[CauseRow]
     devices: Table[IdleDeviceRow]
     waits: Table[WaitRow]
+    launches: Table[LaunchRow]
     copies: Table[CopyRow]
     gaps: Table[GapRow]
 
@@ -164,6 +179,7 @@ def device_idle(profile: Profile, options: Options = Options()) -> DeviceIdle:
         causes=_causes(parts, late, step),
         devices=_devices(profile, found),
         waits=_waits(profile, found),
+        launches=_launches(profile, found),
         copies=_copies(profile, found),
         gaps=_gaps(profile, found, options),
     )
@@ -232,6 +248,24 @@ def _waits(profile: Profile, found: Idle) -> Table[WaitRow]:
         for one in found.waits
     ]
     return _table(WaitRow, sorted(rows, key=lambda row: -row["blocked_ms"]))
+
+
+def _launches(profile: Profile, found: Idle) -> Table[LaunchRow]:
+    calls = session_launches(profile)
+    count = max(found.step_count, 1)
+    rows = []
+    for code, name in enumerate(calls.names):
+        times = calls.duration_ps[calls.name == code]
+        rows.append(
+            {
+                "call": name,
+                "per_step": len(times) / count,
+                "mean_us": us(float(times.mean())),
+                "median_us": us(float(np.median(times))),
+                "max_us": us(int(times.max())),
+            }
+        )
+    return _table(LaunchRow, sorted(rows, key=lambda row: -row["per_step"]))
 
 
 def _copies(profile: Profile, found: Idle) -> Table[CopyRow]:

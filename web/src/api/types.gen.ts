@@ -816,6 +816,20 @@ export interface WaitRow {
   readonly blocked_ms: readonly (number | null)[];
 }
 
+/** Columns: Calls of one name in which the host launches kernels. */
+export interface LaunchRow {
+  /** Call. */
+  readonly call: readonly (string | null)[];
+  /** Calls per step. All devices together. */
+  readonly per_step: readonly (number | null)[];
+  /** Mean (µs). Of the host's time. */
+  readonly mean_us: readonly (number | null)[];
+  /** Median (µs). */
+  readonly median_us: readonly (number | null)[];
+  /** Longest (µs). */
+  readonly max_us: readonly (number | null)[];
+}
+
 /** Columns: The copies of one kind in the counted steps. */
 export interface CopyRow {
   /** Direction. */
@@ -1592,6 +1606,7 @@ export interface DeviceIdle extends ResultBody {
   readonly causes: TableOf<CauseRow>;
   readonly devices: TableOf<IdleDeviceRow>;
   readonly waits: TableOf<WaitRow>;
+  readonly launches: TableOf<LaunchRow>;
   readonly copies: TableOf<CopyRow>;
   readonly gaps: TableOf<GapRow>;
 }

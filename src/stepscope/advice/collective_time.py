@@ -1,0 +1,58 @@
+"""What communication costs a worker's step, for the rules about collectives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class CollectiveTime:
+    """Means over the workers, per step.
+
+    Attributes:
+        exposed_ms: Transfers that the step waits for.
+        hidden_ms: Transfers behind other work.
+        waited_ms: Waits for the last worker to arrive.
+        work_ms: Compute and copies of the device.
+        per_step: Collectives in a step.
+        transfer_us: Mean transfer of one.
+        longest: Name of the collective with the most time in transfers; "" when none matched.
+    """
+
+    exposed_ms: float
+    hidden_ms: float
+    waited_ms: float
+    work_ms: float
+    per_step: float
+    transfer_us: float
+    longest: str
+
+    @property
+    def transfer_ms(self) -> float:
+        """All transfers, exposed and hidden."""
+        return self.exposed_ms + self.hidden_ms
+
+
+def collective_time(pod: Any) -> CollectiveTime:
+    """Communication of the mean worker in the mean step, from pod_viewer."""
+    workers, table = pod.workers, list(pod.collective_table.rows())
+    count = sum(row["occurrences"] for row in table)
+    time_ms = {row["name"]: row["occurrences"] * row["transfer_mean_ms"] for row in table}
+    steps = len(pod.step_nums)
+    return CollectiveTime(
+        exposed_ms=_mean(workers["transfer_ms"]),
+        hidden_ms=_mean(workers["hidden_transfer_ms"]),
+        waited_ms=_mean(workers["waited_ms"]),
+        work_ms=_mean(workers["device_work_ms"]),
+        per_step=count / steps if steps else 0.0,
+        transfer_us=sum(time_ms.values()) * 1000 / count if count else float("nan"),
+        longest=max(time_ms, key=lambda name: time_ms[name]) if time_ms else "",
+    )
+
+
+def _mean(values: Any) -> float:
+    found = np.asarray(values, dtype=np.float64)
+    return float(found.mean()) if len(found) else 0.0

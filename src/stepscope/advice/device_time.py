@@ -1,0 +1,92 @@
+"""What device work is worth per step, for the rules that judge kernels."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+# Tensor cores from Volta on, matrix cores from CDNA on (gfx908, gfx90a, gfx94x, gfx95x), TPUs.
+_MATRIX_UNITS = re.compile(r"Volta|Turing|Ampere|Ada|Hopper|Blackwell|TPU|gfx9|MI\d{3}")
+# NVIDIA tensor cores that take float32 operands as TF32.
+_TF32 = re.compile(r"Ampere|Ada|Hopper|Blackwell")
+# Kernels of these classes are products of matrices: what matrix units are made for.
+MATRIX_CLASSES = ("gemm", "convolution", "attention", "rnn")
+# From this mean time on a launch is slow: undisturbed it takes 2–10 µs (CUDA and HIP).
+SLOW_LAUNCH_US = 25.0
+# Kernels that do not compute: their time is in other parts of the step.
+_NO_COMPUTE = ("collective", "copy")
+
+
+def has_matrix_units(device_type: str) -> bool:
+    """Whether a device of this type multiplies matrices of 16-bit numbers in hardware."""
+    return bool(_MATRIX_UNITS.search(device_type))
+
+
+def has_tf32(device_type: str) -> bool:
+    """Whether a device of this type can run float32 products on tensor cores."""
+    return bool(_TF32.search(device_type))
+
+
+def compute_ms(overview: Any) -> float:
+    """Device compute that the mean step waits for, in ms."""
+    parts = overview.breakdown_ms
+    return float(parts["device_compute_16"] + parts["device_compute_32"])
+
+
+@dataclass(frozen=True, slots=True)
+class KernelTime:
+    """Some kernels.
+
+    Attributes:
+        step_ms: What they cost per step: their share of all computing kernels' time, of the
+            device compute the step waits for. Kernels that run beside others cost their share.
+        occurrences: How often they ran in the recording.
+        mean_us: Their mean time.
+        names: Their names, the longest total first.
+    """
+
+    step_ms: float
+    occurrences: int
+    mean_us: float
+    names: tuple[str, ...]
+
+
+def kernel_time(
+    kernels: Any, overview: Any, chosen: Callable[[dict[str, Any]], bool] = lambda _row: True
+) -> KernelTime:
+    """The computing kernels among the rows of kernel_stats for which ``chosen`` holds."""
+    rows = [row for row in kernels.kernels.rows() if row["kernel_class"] not in _NO_COMPUTE]
+    whole_us = sum(row["total_duration_us"] for row in rows)
+    own = [row for row in rows if chosen(row)]
+    own_us = sum(row["total_duration_us"] for row in own)
+    count = sum(row["occurrences"] for row in own)
+    own.sort(key=lambda row: -row["total_duration_us"])
+    return KernelTime(
+        step_ms=own_us / whole_us * compute_ms(overview) if whole_us else 0.0,
+        occurrences=count,
+        mean_us=own_us / count if count else float("nan"),
+        names=tuple(dict.fromkeys(row["name"] for row in own)),
+    )
+
+
+def kernels_per_step(kernels: Any, overview: Any) -> float:
+    """Computing kernels that a device runs per step (NaN without steps)."""
+    steps = overview.steps.count + overview.steps.dropped
+    devices = len(kernels.by_device)
+    count = kernel_time(kernels, overview).occurrences
+    return count / steps / devices if steps and devices else float("nan")
+
+
+def launch_calls(idle: Any) -> tuple[float, float]:
+    """Calls per step that launch kernels, and their mean time in µs (NaN without any)."""
+    rows = list(idle.launches.rows())
+    calls = float(sum(row["per_step"] for row in rows))
+    total = sum(row["per_step"] * row["mean_us"] for row in rows)
+    return calls, total / calls if calls else float("nan")
+
+
+def short_name(name: str, length: int = 60) -> str:
+    """A kernel's name cut to what a sentence can hold."""
+    return name if len(name) <= length else name[: length - 1] + "…"
