@@ -30,7 +30,8 @@ class Case:
 
     Attributes:
         cold_s: From the start of the server's process to the first whole picture, per run.
-        warm_s: From opening the address in a browser without a cache to the same, per run.
+        warm_s: From opening the address to the same, per run: the server has the recording open,
+            the browser has had another page of the server.
         tile_ms: Per random view, of all tracks at once, over HTTP.
         screen_bytes: Tiles of a page opened at a random view.
         peak_mb: The most memory the server held over all of that.
@@ -92,7 +93,8 @@ class TimelineReport:
         lines = [
             f"{self.source}, repeated in time; Python {self.machine['python']}, "
             f"{self.machine['cores']} cores, load {self.machine['load']:.1f} at the begin",
-            "cold: start of the server to the first whole picture; warm: opening the page to it",
+            "cold: from the start of the server to the first whole picture, in a fresh browser;",
+            "warm: from opening the page to it, the recording open and the script known",
             "",
             *aligned([head, *(case.row() for case in self.cases)], left=1),
             "",
