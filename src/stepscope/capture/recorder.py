@@ -59,8 +59,8 @@ class Recorder(Protocol):
     ``start`` … ``drop``. After ``collect`` the recorder may be started again at once.
 
     A recorder may have two more methods: ``annotation()`` gives what annotations are handed to
-    while it records (``tracing.Emitter``); ``is_settled()`` tells whether the framework has
-    begun to work, before which it is not joined to a recording that runs already.
+    while it records (``tracing.Emitter``); ``is_stale()`` tells that what it records with cannot
+    see devices that have come since it was started: it is then collected and started again.
     """
 
     name: str

@@ -175,7 +175,7 @@ class Recording:
         if spent:
             self._note("budget", "info", f"Recording ended by its budget: {spent}.")
             self._request = ("budget", True)
-        elif self._budget.cut_due():
+        elif self._budget.cut_due() or self._is_stale():
             self._cut()
 
     def _begin(self) -> None:
@@ -203,14 +203,15 @@ class Recording:
         """Start what was not there when the recording began, such as a framework loaded since."""
         joined = False
         for slot in self._slots:
-            if slot.state != "waiting" or slot.recorder.unavailable() is not None:
-                continue
-            is_settled = getattr(slot.recorder, "is_settled", None)
-            if is_settled is None or is_settled():
+            if slot.state == "waiting" and slot.recorder.unavailable() is None:
                 self._start_one(slot)
                 joined = True
         if joined:
             self._switch_annotations()
+
+    def _is_stale(self) -> bool:
+        tests = (getattr(slot.recorder, "is_stale", None) for slot in self._slots)
+        return any(test() for test in tests if test is not None)
 
     def _switch_annotations(self) -> None:
         """Hand annotations to the first recorder that takes them: frameworks come first."""

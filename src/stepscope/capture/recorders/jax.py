@@ -7,10 +7,10 @@ import threading
 from importlib import import_module
 from typing import Any, Final
 
-from stepscope.capture.tracing import Emitter, trace_me
 from stepscope.capture.event_count import count_events
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recorder import Recorded
+from stepscope.capture.tracing import Emitter, trace_me
 
 # JAX lets a second session start and record nothing; only who asks first gets events.
 _session_lock: Final = threading.Lock()
@@ -23,6 +23,7 @@ class JaxRecorder:
 
     def __init__(self) -> None:
         self._session: Any = None
+        self._began_settled = False
 
     def unavailable(self) -> str | None:
         """None when JAX is loaded and has the interface."""
@@ -44,22 +45,29 @@ class JaxRecorder:
         if not _session_lock.acquire(blocking=False):
             raise RuntimeError("another recording holds JAX's profiler")
         try:
-            # Backends that exist only later have no tracer in the session.
-            sys.modules["jax"].devices()
             profiler = _profiler()
             chosen = profiler.ProfileOptions()
             chosen.host_tracer_level = options.host_tracer_level
             chosen.python_tracer_level = options.python_tracer_level
             chosen.enable_hlo_proto = options.include_hlo
+            self._began_settled = self.is_settled()
             self._session = profiler.ProfilerSession(chosen)
         except BaseException:
             _session_lock.release()
             raise
 
     def is_settled(self) -> bool:
-        """Whether the program has made JAX choose its devices; to do so for it could disturb it."""
-        bridge = sys.modules.get("jax._src.xla_bridge")
-        return bool(getattr(bridge, "_backends", None))
+        """Whether the program has made JAX choose its devices.
+
+        Keras imports JAX without using it; to choose devices for a program that does not would
+        take most of a GPU's memory from the one that does.
+        """
+        return bool(_backends())
+
+    def is_stale(self) -> bool:
+        """Whether devices came after the session began, which has no tracer for them then."""
+        late = self._session is not None and not self._began_settled and self.is_settled()
+        return late and set(_backends()) != {"cpu"}
 
     def annotation(self) -> Emitter:
         """Annotations through the runtime's own."""
@@ -67,6 +75,8 @@ class JaxRecorder:
 
     def collect(self) -> Recorded:
         """The session's XSpace."""
+        if not self.is_settled():
+            self.drop()  # imported, but not in use
         session, self._session = self._session, None
         if session is None:
             return Recorded()
@@ -118,6 +128,12 @@ def _profiler() -> Any:
         if hasattr(found, "ProfilerSession"):
             return found
     raise ImportError("jaxlib has no ProfilerSession")
+
+
+def _backends() -> dict[str, Any]:
+    """Devices by platform that the program has made JAX look for."""
+    bridge = sys.modules.get("jax._src.xla_bridge")
+    return getattr(bridge, "_backends", None) or {}
 
 
 def _is_tracing() -> bool:
