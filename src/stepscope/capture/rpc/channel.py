@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import sys
 import threading
 from collections.abc import Callable
@@ -54,13 +55,21 @@ class Channel:
         )
 
     def connect(self, timeout_s: float) -> None:
-        """Wait until the worker is reached; ``CallFailed`` UNAVAILABLE when it is not in time."""
+        """Wait until the worker is reached; ``CallFailed`` UNAVAILABLE with the reason if not."""
+        try:
+            # gRPC tries for ever and keeps the reason to itself; a plain connection says it.
+            place = (self.address.host, self.address.port)
+            socket.create_connection(place, timeout=timeout_s).close()
+        except OSError as error:
+            late = isinstance(error, TimeoutError)
+            why = f"nothing answers within {timeout_s:g} s" if late else error.strerror or error
+            raise CallFailed(Code.UNAVAILABLE, f"{why}.") from error
         ready = self._grpc.channel_ready_future(self._channel)
         try:
             ready.result(timeout=timeout_s)
         except self._grpc.FutureTimeoutError:
             raise CallFailed(
-                Code.UNAVAILABLE, f"Nothing answered within {timeout_s:g} s."
+                Code.UNAVAILABLE, f"what listens there does not speak gRPC ({timeout_s:g} s)."
             ) from None
         finally:
             ready.cancel()
