@@ -91,6 +91,9 @@ def kernel_stem(name: str) -> str:
 def op_class(name: str, op_type: str) -> str:
     """The class of an op across frameworks ("gemm", "convolution" …); "other" where unknown."""
     typed = op_type.removeprefix("aten::").removeprefix("_")
+    # JAX's max and min are of two arrays, TensorFlow's Max and Min over one.
+    if typed in ("max", "min"):
+        return "elementwise"
     return kernel_class("", typed if typed and typed != "Unknown" else leaf_stem(name))
 
 

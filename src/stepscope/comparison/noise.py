@@ -137,7 +137,7 @@ def block_length(times: F64) -> int:
         return longest
     ideal = (2 * smooth**2 / (4 / 3 * level**2)) ** (1 / 3) * count ** (1 / 3)
     # Few steps do not show their autocorrelation: then blocks are as long as theory's rate.
-    least = min(ceil(count ** (1 / 3)), longest)
+    least = min(ceil(1.5 * count ** (1 / 3)), longest)
     return int(min(max(round(ideal), least), longest)) if isfinite(ideal) else longest
 
 

@@ -3,6 +3,7 @@
 from stepscope.surfaces.export.tables import (
     csv_text,
     main_table,
+    markdown_escape,
     markdown_table,
     parquet_bytes,
     table_json,
@@ -13,6 +14,7 @@ __all__ = [
     "csv_text",
     "json_text",
     "main_table",
+    "markdown_escape",
     "markdown_table",
     "markdown_text",
     "parquet_bytes",

@@ -1,0 +1,139 @@
+"""``stepscope compare``: what changed between runs, for a person, a script or a pull request."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from stepscope.comparison import Comparison
+from stepscope.result import Table
+from stepscope.session.compare import compare
+from stepscope.surfaces import export
+from stepscope.surfaces.cli.app import TableFormat
+from stepscope.surfaces.cli.page import Page, terminal_width
+from stepscope.surfaces.cli.progress import Waiting
+from stepscope.surfaces.cli.render import diagnostics
+from stepscope.surfaces.format import clean
+
+DEFAULT_ROWS = 15
+_TITLE = "Comparison"
+# Columns a terminal does without: what a part is made of is in --format json and on the page.
+_SKIP = ("busy_before_ms", "busy_after_ms")
+
+
+def print_comparison(
+    paths: Sequence[str],
+    *,
+    format: TableFormat,
+    top: int | None,
+    table: str | None,
+    output: str | None,
+) -> None:
+    """Compare the runs at these paths and print or write the answer."""
+    with Waiting() as waiting:
+        result = compare(*paths, progress=waiting.update)
+        waiting.stop()
+        rows = DEFAULT_ROWS if top is None and format is TableFormat.table else top or None
+        target = Path(output).expanduser() if output else None
+        text = _rendered(result, format, rows, table, to_file=target is not None)
+        if text is None:
+            return
+        if target is None:
+            print(text, end="")
+            return
+        from stepscope.store import write_atomic
+
+        write_atomic(target, text.encode())
+        print(f"wrote {target}", file=sys.stderr)
+
+
+def _rendered(
+    result: Comparison, format: TableFormat, rows: int | None, table: str | None, *, to_file: bool
+) -> str | None:
+    """The answer as text; None where a page printed itself."""
+    if format is TableFormat.json:
+        return export.json_text(result, rows) + "\n"
+    if format is TableFormat.csv:
+        return export.csv_text(export.main_table(result, table)[1], rows)
+    if format is TableFormat.md:
+        return markdown(result, rows)
+    page = Page(None if to_file else terminal_width(sys.stdout))
+    if table:
+        page.table(export.main_table(result, table)[1], rows)
+    else:
+        _fill(page, result, rows)
+    if not to_file:
+        page.print()
+        return None
+    text = io.StringIO()
+    page.print(text)
+    return text.getvalue()
+
+
+def _fill(page: Page, result: Comparison, rows: int | None) -> None:
+    page.line((_TITLE, "bold"), (f"  ·  {clean(result.session)}", "dim"))
+    page.blank()
+    page.text(clean(result.headline), style="bold")
+    diagnostics(page, tuple(one for one in result.diagnostics if one.severity != "info"))
+    _differences(page, result)
+    if len(result.runs) > 2:
+        page.heading("The runs, in order")
+        page.table(result.runs, None)
+    page.heading("Where the step changed")
+    page.table(result.step_parts, None, skip=(*_SKIP, "where", "type"))
+    page.heading(f"What changed · the parts sum to {result.delta_ms:+.4g} ms")
+    page.table(result.parts, rows, skip=_SKIP)
+    if len(result.host_times):
+        page.heading("Hosts")
+        page.table(result.host_times, rows)
+        page.heading(f"On the host the others wait for, {clean(_slowest(result))}")
+        page.table(result.slowest_host_parts, rows, skip=_SKIP)
+    page.blank()
+    page.text("By module or kernel: --table modules, --table kernels. Everything: --format json.",
+              indent=2, style="dim")  # fmt: skip
+
+
+def _slowest(result: Comparison) -> str:
+    own: Any = result.host_times["own_after_ms"]
+    names: Any = result.host_times["host"]
+    return str(names[max(range(len(own)), key=lambda place: own[place])])
+
+
+def _differences(page: Page, result: Comparison) -> None:
+    """What else differed than the program; said before any number is believed."""
+    for row in result.parity.rows():
+        if row["status"] == "differs":
+            page.text(
+                f"{row['property']}: {clean(row['baseline'])} → {clean(row['candidate'])}. "
+                f"{row['note']}",
+                lead="! ",
+                style="yellow",
+            )
+
+
+def markdown(result: Comparison, rows: int | None) -> str:
+    """The answer as Markdown: verdict, what else differed, parts."""
+    escape = export.markdown_escape
+    lines = [f"# {_TITLE}: {escape(result.session)}", "", f"**{escape(result.headline)}**", ""]
+    lines += [
+        f"- {row['property']} differs: {escape(row['baseline'])} → {escape(row['candidate'])}. "
+        f"{row['note']}"
+        for row in result.parity.rows()
+        if row["status"] == "differs"
+    ]
+    sections: list[tuple[str, Table[Any]]] = [
+        ("Where the step changed", result.step_parts),
+        (f"What changed (sums to {result.delta_ms:+.4g} ms)", result.parts),
+    ]
+    if len(result.runs) > 2:
+        sections.insert(0, ("Runs", result.runs))
+    if len(result.host_times):
+        sections.append(("Hosts", result.host_times))
+    for title, table in sections:
+        lines += ["", f"## {title}", "", export.markdown_table(table, rows)]
+        if rows is not None and len(table) > rows:
+            lines.append(f"\n… and {len(table) - rows:,} more.")
+    return "\n".join(lines) + "\n"

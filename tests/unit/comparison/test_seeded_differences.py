@@ -1,0 +1,187 @@
+"""Two played runs that differ in one thing: the comparison names it first and sizes it right."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from stepscope.columns import decode
+from stepscope.comparison import Comparison, compare, run_of
+from stepscope.errors import NothingToShow, UsageError
+from stepscope.tables.profile import Host, Profile
+from tests.profiles import no_events
+from tests.profiles.loops import Collective, Kernel, Loop, record
+
+LEVELS = ("parts", "step_parts", "modules", "kernels")
+# 400 + 200 + 100 µs of kernels, launched within 12 µs and waited for: bound by the device.
+KERNELS = (
+    Kernel("ampere_sgemm_128x64_tn", 400, "model/dense/MatMul:MatMul"),
+    Kernel("EigenMetaKernel_relu", 200, "model/dense/Relu:Relu"),
+    Kernel("cudnn_conv_fwd", 100, "model/conv/Conv2D:Conv2D"),
+)
+BASE = Loop(kernels=KERNELS, steps=12, wait="cuStreamSynchronize")
+
+
+def profile(*loops: Loop) -> Profile:
+    hosts = tuple(Host(name, decode(data)) for name, data in record(*loops).items())
+    return Profile("played", hosts)
+
+
+def compared(before: Sequence[Loop], after: Sequence[Loop]) -> Comparison:
+    found = compare([run_of("before", profile(*before)), run_of("after", profile(*after))])
+    for level in LEVELS:
+        total = sum(getattr(found, level)["delta_ms"])
+        assert total == pytest.approx(found.delta_ms, rel=1e-3, abs=1e-9), level
+    return found
+
+
+def first_part(found: Comparison) -> tuple[str, str, Any]:
+    """Kind, name and size of the part that changed most."""
+    row = next(found.parts.rows())
+    return row["kind"], row["name"], row["delta_ms"]
+
+
+def test_a_kernel_twice_as_slow_is_the_first_part() -> None:
+    slower = replace(BASE, kernels=(KERNELS[0], replace(KERNELS[1], us=400), KERNELS[2]))
+    found = compared([BASE], [slower])
+    # Exactly 200 µs more of it, and nothing else changes.
+    assert first_part(found) == ("slower", "model/dense/Relu", pytest.approx(0.2, rel=0.05))
+    assert found.delta_ms == pytest.approx(0.2, rel=0.05)
+    assert found.significant is True
+    assert "model/dense/Relu (slower)" in found.headline
+    kernel = next(found.kernels.rows())
+    assert (kernel["name"], kernel["kind"]) == ("EigenMetaKernel_relu", "slower")
+    assert next(found.modules.rows())["name"] == "model/dense"
+    assert next(found.step_parts.rows())["kind"] == "device_compute_32"
+
+
+def test_a_removed_op_is_the_first_part() -> None:
+    found = compared([BASE], [replace(BASE, kernels=(KERNELS[0], KERNELS[2]))])
+    assert first_part(found) == ("removed", "model/dense/Relu", pytest.approx(-0.2, rel=0.05))
+    # The other way round it is added.
+    found = compared([replace(BASE, kernels=(KERNELS[0], KERNELS[2]))], [BASE])
+    assert first_part(found) == ("added", "model/dense/Relu", pytest.approx(0.2, rel=0.05))
+
+
+def test_five_milliseconds_of_input_are_the_first_part() -> None:
+    before, after = replace(BASE, input_us=20), replace(BASE, input_us=5020)
+    found = compared([before], [after])
+    assert first_part(found) == ("input", "waiting for input", pytest.approx(5.0, rel=0.05))
+    assert found.delta_ms == pytest.approx(5.0, rel=0.05)
+
+
+def test_a_straggler_is_the_first_part_and_named() -> None:
+    allreduce = Collective(us=300)
+    even = replace(BASE, collective=allreduce)
+    # host-2 needs 700 µs of kernels five times over: the others wait 2.8 ms for it.
+    late = replace(even, slower={0: 5.0})
+    found = compared([even] * 4, [even, even, late, even])
+    kind, name, delta = first_part(found)
+    assert (kind, name) == ("communication", "waiting for the slowest host (host-2)")
+    assert delta == pytest.approx(2.8, rel=0.05)
+    assert found.delta_ms == pytest.approx(2.8, rel=0.05)
+    own = dict(zip(found.host_times["host"], found.host_times["own_delta_ms"], strict=True))
+    assert own["host-2"] == pytest.approx(2.8, rel=0.05)
+    assert own["host-0"] == pytest.approx(0.0, abs=0.01)
+    # What the straggler itself does longer: each kernel five times, the longest first.
+    slowest = next(found.slowest_host_parts.rows())
+    assert (slowest["name"], slowest["kind"]) == ("model/dense/MatMul", "slower")
+    assert slowest["delta_ms"] == pytest.approx(1.6, rel=0.05)
+
+
+def test_what_all_hosts_do_longer_is_their_ops_and_no_straggler() -> None:
+    even = replace(BASE, collective=Collective(us=300))
+    slower = replace(even, kernels=(replace(KERNELS[0], us=1000), *KERNELS[1:]))
+    found = compared([even] * 3, [slower] * 3)
+    assert first_part(found) == ("slower", "model/dense/MatMul", pytest.approx(0.6, rel=0.05))
+
+
+def test_a_longer_all_reduce_is_communication() -> None:
+    before, after = (replace(BASE, collective=Collective(us=us)) for us in (300, 900))
+    found = compared([before] * 2, [after] * 2)
+    kind, name, delta = first_part(found)
+    assert (kind, "AllReduce" in name) == ("communication", True)
+    assert delta == pytest.approx(0.6, rel=0.05)
+
+
+def test_time_in_python_that_nothing_records_is_idle() -> None:
+    found = compared([BASE], [replace(BASE, python_us=1000)])
+    kind, name, delta = first_part(found)
+    assert (kind, name) == ("idle", "nothing recorded")
+    assert delta == pytest.approx(1.0, rel=0.05)
+
+
+def test_a_kernel_hidden_behind_others_costs_nothing() -> None:
+    # The host needs 3 ms a step anyway: the device idles, and twice the kernel fills its idleness.
+    loop = replace(BASE, wait="", python_us=3000)
+    slower = replace(loop, kernels=(replace(KERNELS[0], us=800), *KERNELS[1:]))
+    found = compared([loop], [slower])
+    assert found.delta_ms == pytest.approx(0.0, abs=0.01)
+    assert found.significant is False
+    by_kind = dict(zip(found.parts["kind"], found.parts["delta_ms"], strict=True))
+    assert by_kind["slower"] == pytest.approx(0.4, rel=0.05)
+    assert by_kind["idle"] == pytest.approx(-0.4, rel=0.05)
+
+
+def test_runs_with_other_numbers_of_hosts_compare() -> None:
+    even = replace(BASE, collective=Collective(us=300))
+    found = compared([even] * 2, [even] * 4)
+    assert found.delta_ms == pytest.approx(0.0, abs=0.01)
+    hosts = next(row for row in found.parity.rows() if row["property"] == "hosts")
+    assert (hosts["baseline"], hosts["candidate"], hosts["status"]) == ("2", "4", "differs")
+
+
+def test_ops_renumbered_by_a_new_process_are_the_same_ops() -> None:
+    renamed = tuple(
+        replace(kernel, op=kernel.op.replace("model/dense", "model_1/dense_7"))
+        for kernel in KERNELS
+    )
+    found = compared([BASE], [replace(BASE, kernels=renamed)])
+    assert set(found.parts["kind"]) <= {"slower", "faster", "same", "idle", "launch"}
+    assert found.delta_ms == pytest.approx(0.0, abs=0.01)
+
+
+def test_frameworks_that_share_no_name_are_matched_by_what_their_ops_compute() -> None:
+    jax = (
+        Kernel("gemm_fusion_dot", 600, "jit(step)/jit(main)/dot_general:"),
+        Kernel("loop_maximum_fusion", 200, "jit(step)/jit(main)/max:"),
+        Kernel("custom_conv", 100, "jit(step)/jit(main)/conv_general_dilated:"),
+    )
+    found = compared([BASE], [replace(BASE, kernels=jax)])
+    assert first_part(found)[0] == "slower"
+    matched = next(found.parts.rows())
+    assert matched["matched"] == "class"
+    assert matched["delta_ms"] == pytest.approx(0.2, rel=0.05)
+
+
+def test_more_than_two_runs_are_a_trend() -> None:
+    loops = [replace(BASE, input_us=us) for us in (20, 20, 1020, 2020)]
+    runs = [run_of(f"run {place}", profile(loop)) for place, loop in enumerate(loops)]
+    found = compare(runs)
+    assert found.delta_ms == pytest.approx(2.0, rel=0.05)
+    assert list(found.runs["run"]) == ["run 0", "run 1", "run 2", "run 3"]
+    assert list(found.runs["significant"]) == ["", "no", "yes", "yes"]
+    assert found.runs["delta_ms"][2] == pytest.approx(1.0, rel=0.05)
+    assert found.runs["main_change"][1] == ""
+    assert found.runs["main_change"][3].startswith("waiting for input +1")
+
+
+def test_a_run_without_steps_says_what_to_do() -> None:
+    with pytest.raises(NothingToShow, match="without steps") as raised:
+        run_of("empty", Profile("empty", (Host("h", decode(no_events())),)))
+    assert raised.value.anchor == "no-steps"
+
+
+def test_one_run_is_no_comparison() -> None:
+    with pytest.raises(UsageError, match="two runs"):
+        compare([run_of("alone", profile(BASE))])
+
+
+def test_one_step_shows_a_difference_but_not_its_noise() -> None:
+    found = compared([replace(BASE, steps=1)], [replace(BASE, steps=1, input_us=1000)])
+    assert found.significant is None
+    assert found.interval_ms is None
+    assert found.delta_ms == pytest.approx(1.0, rel=0.05)
+    assert "may be chance" in found.headline
+    assert found.to_dict()["significant"] is None
