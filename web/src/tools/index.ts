@@ -1,9 +1,12 @@
 /** Tools that have a page of their own; every other tool is shown by the generic one. */
 
 import { Generic } from "./generic.tsx";
+import { GraphViewer } from "./graph_viewer.tsx";
+import { HloStats } from "./hlo_stats.tsx";
 import { InputPipeline } from "./input_pipeline.tsx";
 import { KernelStats } from "./kernel_stats.tsx";
 import { MemoryProfile } from "./memory_profile.tsx";
+import { MemoryViewer } from "./memory_viewer.tsx";
 import { OpProfile } from "./op_profile.tsx";
 import { OpStats } from "./op_stats.tsx";
 import { Overview } from "./overview.tsx";
@@ -27,6 +30,9 @@ const PAGES: Readonly<Record<string, PageEntry>> = {
   roofline_model: { Page: RooflineModel },
   op_profile: { Page: OpProfile },
   pod_viewer: { Page: PodViewer, owns: ["step"] },
+  graph_viewer: { Page: GraphViewer, owns: ["program", "node", "radius"] },
+  hlo_stats: { Page: HloStats },
+  memory_viewer: { Page: MemoryViewer, owns: ["program", "memory_space"] },
   memory_profile: { Page: MemoryProfile, owns: ["memory", "points", "from_ms", "to_ms"] },
 };
 

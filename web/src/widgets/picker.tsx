@@ -1,6 +1,6 @@
 /** A searchable list of choices behind a button, or by itself. */
 
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import { Popover } from "./popover.tsx";
 
 export interface Choice {
@@ -20,6 +20,9 @@ export interface ChoiceListProps {
   readonly placeholder: string;
   readonly onChoose: (id: string) => void;
 }
+
+/** Longer lists are for searching, not for scrolling. */
+const MOST_SHOWN = 200;
 
 /** Choices whose words contain every word typed. */
 function matching(choices: readonly Choice[], typed: string): readonly Choice[] {
@@ -41,7 +44,8 @@ export function ChoiceList({ choices, current, name, placeholder, onChoose }: Ch
   const field = useRef<HTMLInputElement>(null);
   const list = useRef<HTMLDivElement>(null);
   const id = useId();
-  const found = matching(choices, typed);
+  const all = useMemo(() => matching(choices, typed), [choices, typed]);
+  const found = all.slice(0, MOST_SHOWN);
   const marked = Math.min(active, found.length - 1);
 
   useEffect(() => field.current?.focus(), []);
@@ -98,6 +102,11 @@ export function ChoiceList({ choices, current, name, placeholder, onChoose }: Ch
           </div>
         ))}
       </div>
+      {all.length > found.length && (
+        <p class="quiet choice-none">
+          and {(all.length - found.length).toLocaleString("en-US")} more: type to narrow
+        </p>
+      )}
       {found.length === 0 && <p class="quiet choice-none">Nothing matches “{typed}”.</p>}
     </div>
   );
