@@ -53,6 +53,10 @@ GROUP_ID: Final = "group_id"
 STEP_NAME: Final = "step_name"
 IS_EAGER: Final = "is_eager"
 IS_FUNC: Final = "is_func"
+# Of a call of a tf.function: how it ran ("traced-nonXla", "notTraced-xla", "eager" …), and how
+# many concrete functions there were.
+TF_FUNCTION_CALL: Final = "tf_function_call"
+TRACING_COUNT: Final = "tracing_count"
 CORRELATION_ID: Final = "correlation_id"
 # Context that one thread hands to another: (type, id) of the producer and of the consumer.
 PRODUCER_TYPE: Final = "_pt"
@@ -87,6 +91,7 @@ DMA_STALL_PS: Final = "dma_stall_duration_ps"
 DEDUPLICATED_NAME: Final = "deduplicated_name"
 SOURCE: Final = "source"
 SOURCE_STACK: Final = "source_stack"
+INPUT_STAGE_ID: Final = "_ipl_stage_id"
 INPUT_STAGE_NAME: Final = "_ipl_stage_name"
 INPUT_STAGE_CATEGORY: Final = "_ipl_stage_cat"
 PROFILE_START: Final = "profile_start_time"
@@ -138,6 +143,7 @@ STEP_MARKER_NAMES: Final = ("train", "test", "predict", "TraceContext")
 PYTORCH_STEP: Final = "ProfilerStep#"
 KERAS_BATCH: Final = "Profiled batch"
 EAGER_EXECUTE: Final = "EagerExecute"
+EAGER_KERNEL_RUN: Final = "KernelAndDeviceFunc::Run"
 EXECUTOR_PROCESS: Final = "ExecutorState::Process"
 ITERATOR_GET_NEXT: Final = "IteratorGetNext"
 MEMORY_EVENTS: Final = ("MemoryAllocation", "MemoryDeallocation")

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from stepscope.analysis.framework_op_stats import FrameworkOpStats
     from stepscope.analysis.graph_viewer import GraphViewer
     from stepscope.analysis.hlo_stats import HloStats
+    from stepscope.analysis.host_activity import HostActivity
     from stepscope.analysis.inference_profile import InferenceProfile
     from stepscope.analysis.input_pipeline_analyzer import InputPipelineAnalyzer
     from stepscope.analysis.kernel_stats import KernelStats
@@ -174,6 +175,10 @@ class ToolMethods(ABC):
                 min_gap_us=min_gap_us,
             ),
         )
+
+    def host_activity(self) -> HostActivity:
+        """What the host does in a step while nothing computes: building functions, printing, Python."""
+        return cast("HostActivity", self.run("host_activity"))
 
     def op_profile(
         self,

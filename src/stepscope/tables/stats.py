@@ -19,6 +19,8 @@ WANTED = (
     names.STEP_NAME,
     names.IS_EAGER,
     names.IS_FUNC,
+    names.TF_FUNCTION_CALL,
+    names.TRACING_COUNT,
     names.CORRELATION_ID,
     names.TF_OP,
     names.ANNOTATION,

@@ -864,6 +864,66 @@ export interface GapRow {
   readonly ended_by: readonly (string | null)[];
 }
 
+/** Columns: One function that the framework compiles: a tf.function, or a jit of JAX. */
+export interface CallRow {
+  /** Host. */
+  readonly host: readonly (string | null)[];
+  /** Function. */
+  readonly function: readonly (string | null)[];
+  /** Calls per step. */
+  readonly calls: readonly (number | null)[];
+  /** Built per step. Calls that traced or compiled it anew. */
+  readonly built: readonly (number | null)[];
+  /** Eager per step. Calls run op by op. */
+  readonly eager: readonly (number | null)[];
+  /** Traces. Concrete functions there were; 0: not recorded. */
+  readonly traces: readonly (number | null)[];
+  /** Time (ms). Per step. */
+  readonly time_ms: readonly (number | null)[];
+  /** Building (ms). Per step: time of calls that built it, in which nothing was computed. */
+  readonly build_ms: readonly (number | null)[];
+}
+
+/** Columns: Work for the operator of the program and not for its result. */
+export interface SideRow {
+  /** Host. */
+  readonly host: readonly (string | null)[];
+  /** Kind. */
+  readonly kind: readonly (string | null)[];
+  /** Calls. */
+  readonly calls: readonly (string | null)[];
+  /** Calls per step. */
+  readonly per_step: readonly (number | null)[];
+  /** Steps with it (%). Where it costs 1 % or more. */
+  readonly steps_frac: readonly (number | null)[];
+  /** Time (ms). Per step, while no other op runs. */
+  readonly time_ms: readonly (number | null)[];
+  /** Time where it is (ms). Mean of the steps with it. */
+  readonly in_step_ms: readonly (number | null)[];
+}
+
+/** Columns: One Python function on the step's thread, while nothing computed. */
+export interface PythonRow {
+  /** Host. */
+  readonly host: readonly (string | null)[];
+  /** Function. */
+  readonly function: readonly (string | null)[];
+  /** File. */
+  readonly file: readonly (string | null)[];
+  /** Line. */
+  readonly line: readonly (number | null)[];
+  /** Calls per step. */
+  readonly calls: readonly (number | null)[];
+  /** Self time (ms). Per step, without what it calls, while nothing computes. */
+  readonly self_ms: readonly (number | null)[];
+  /** Total time (ms). */
+  readonly total_ms: readonly (number | null)[];
+  /** Self share of step (%). */
+  readonly step_frac: readonly (number | null)[];
+  /** Waits. Its name says that it waits. */
+  readonly is_wait: readonly (boolean | null)[];
+}
+
 /** Columns: One node of the tree; rows stand in the order a reader meets them, parents first. */
 export interface OpProfileNodeRow {
   /** Id. */
@@ -1611,6 +1671,20 @@ export interface DeviceIdle extends ResultBody {
   readonly gaps: TableOf<GapRow>;
 }
 
+/** What the host does in a step while nothing computes: building functions, printing, Python. */
+export interface HostActivity extends ResultBody {
+  readonly tool: "host_activity";
+  readonly step_time_ms: number | null;
+  readonly step_count: number;
+  readonly computing_ms: number | null;
+  readonly input_ms: number | null;
+  readonly idle_ms: number | null;
+  readonly eager_ops: number | null;
+  readonly calls: TableOf<CallRow>;
+  readonly side_work: TableOf<SideRow>;
+  readonly python: TableOf<PythonRow>;
+}
+
 /** Where the device's time goes as a tree, and how well each part uses the device. */
 export interface OpProfile extends ResultBody {
   readonly tool: "op_profile";
@@ -1727,6 +1801,7 @@ export interface Results {
   readonly trace_viewer: TraceViewer;
   readonly kernel_stats: KernelStats;
   readonly device_idle: DeviceIdle;
+  readonly host_activity: HostActivity;
   readonly op_profile: OpProfile;
   readonly hlo_stats: HloStats;
   readonly roofline_model: RooflineModel;

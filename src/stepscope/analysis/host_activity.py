@@ -1,0 +1,232 @@
+"""Host activity: what the program does in a step beside computing, function by function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import nan
+from typing import Annotated, Any
+
+import numpy as np
+
+from stepscope.registry import Need, Tool
+from stepscope.result import Column, Result, Row, Table, columns_of, ms
+from stepscope.tables.coverage import covered
+from stepscope.tables.host_activity import (
+    FunctionCalls,
+    HostTime,
+    SideWork,
+    eager_op_count,
+    function_calls,
+    host_time,
+    side_work,
+)
+from stepscope.tables.profile import Host, Profile
+from stepscope.tables.python_calls import PythonFunction, python_functions
+from stepscope.tables.steps import steps
+
+
+class CallRow(Row):
+    """One function that the framework compiles: a tf.function, or a jit of JAX."""
+
+    host: Annotated[str, Column("Host", kind="name", hidden=True)]
+    function: Annotated[str, Column("Function", kind="name")]
+    calls: Annotated[float, Column("Calls per step", kind="number")]
+    built: Annotated[
+        float,
+        Column("Built per step", kind="number", help="Calls that traced or compiled it anew."),
+    ]
+    eager: Annotated[float, Column("Eager per step", kind="number", help="Calls run op by op.")]
+    traces: Annotated[
+        int, Column("Traces", kind="count", help="Concrete functions there were; 0: not recorded.")
+    ]
+    time_ms: Annotated[float, Column("Time", unit="ms", kind="time", help="Per step.")]
+    build_ms: Annotated[
+        float,
+        Column(
+            "Building",
+            unit="ms",
+            kind="time",
+            sort="desc",
+            help="Per step: time of calls that built it, in which nothing was computed.",
+        ),
+    ]
+
+
+class SideRow(Row):
+    """Work for the operator of the program and not for its result."""
+
+    host: Annotated[str, Column("Host", kind="name", hidden=True)]
+    kind: Annotated[str, Column("Kind", kind="category")]
+    calls: Annotated[str, Column("Calls", kind="name")]
+    per_step: Annotated[float, Column("Calls per step", kind="number")]
+    steps_frac: Annotated[
+        float, Column("Steps with it", unit="%", kind="ratio", help="Where it costs 1 % or more.")
+    ]
+    time_ms: Annotated[
+        float,
+        Column(
+            "Time", unit="ms", kind="time", sort="desc", help="Per step, while no other op runs."
+        ),
+    ]
+    in_step_ms: Annotated[
+        float, Column("Time where it is", unit="ms", kind="time", help="Mean of the steps with it.")
+    ]
+
+
+class PythonRow(Row):
+    """One Python function on the step's thread, while nothing computed."""
+
+    host: Annotated[str, Column("Host", kind="name", hidden=True)]
+    function: Annotated[str, Column("Function", kind="name")]
+    file: Annotated[str, Column("File", kind="name")]
+    line: Annotated[int, Column("Line", kind="number")]
+    calls: Annotated[float, Column("Calls per step", kind="number")]
+    self_ms: Annotated[
+        float,
+        Column(
+            "Self time",
+            unit="ms",
+            kind="time",
+            sort="desc",
+            help="Per step, without what it calls, while nothing computes.",
+        ),
+    ]
+    total_ms: Annotated[float, Column("Total time", unit="ms", kind="time")]
+    step_frac: Annotated[float, Column("Self share of step", unit="%", kind="ratio")]
+    is_wait: Annotated[bool, Column("Waits", kind="flag", help="Its name says that it waits.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Host activity has no options."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HostActivity(Result):
+    """What the host does in a step while nothing computes: building functions, printing, Python.
+
+    Attributes:
+        step_time_ms: Mean counted step, mean over the hosts that have steps.
+        step_count: Counted steps.
+        computing_ms: Per step, while an op or a device runs.
+        input_ms: Per step, while the program waits for input and nothing computes.
+        idle_ms: The rest: ``computing_ms + input_ms + idle_ms = step_time_ms``.
+        eager_ops: Ops dispatched one by one, per step.
+        calls: Functions the framework compiles.
+        side_work: Printing, summaries, checkpoints and callbacks.
+        python: Python functions; empty where no Python was recorded.
+    """
+
+    tool = "host_activity"
+    step_time_ms: float
+    step_count: int
+    computing_ms: float
+    input_ms: float
+    idle_ms: float
+    eager_ops: float
+    calls: Table[CallRow]
+    side_work: Table[SideRow]
+    python: Table[PythonRow]
+
+
+def host_activity(profile: Profile, options: Options = Options()) -> HostActivity:
+    """Account for the counted steps of every host that has any."""
+    found = [(host, time) for host in profile.hosts if (time := host_time(host)) is not None]
+    length = [_mean_ms(time.end_ps - time.start_ps) for _host, time in found]
+    computing = [_mean_ms(_computing_ps(time)) for _host, time in found]
+    waiting = [_mean_ms(time.found.parts_ps["input"][time.found.kept]) for _host, time in found]
+    idle = [
+        max(whole - busy - wait, 0.0)
+        for whole, busy, wait in zip(length, computing, waiting, strict=True)
+    ]
+    return HostActivity(
+        step_time_ms=_mean(length),
+        step_count=min((len(time.start_ps) for _host, time in found), default=0),
+        computing_ms=_mean(length) - _mean(waiting) - _mean(idle),
+        input_ms=_mean(waiting),
+        idle_ms=_mean(idle),
+        eager_ops=_mean([eager_op_count(host) / len(time.start_ps) for host, time in found]),
+        calls=_table(
+            CallRow,
+            (_call(host, time, one) for host, time in found for one in function_calls(host)),
+        ),
+        side_work=_table(
+            SideRow, (_side(host, time, one) for host, time in found for one in side_work(host))
+        ),
+        python=_table(
+            PythonRow,
+            (_python(host, time, one) for host, time in found for one in python_functions(host)),
+        ),
+    )
+
+
+def _computing_ps(time: HostTime) -> Any:
+    return covered(time.busy_start_ps, time.busy_end_ps, time.start_ps, time.end_ps)
+
+
+def _mean_ms(per_step_ps: Any) -> float:
+    return float(np.mean(per_step_ps)) / 1e9
+
+
+def _mean(values: list[float]) -> float:
+    return float(np.mean(values)) if values else nan
+
+
+def _call(host: Host, time: HostTime, one: FunctionCalls) -> tuple[Any, ...]:
+    count = len(time.start_ps)
+    return (
+        host.name, one.function, one.calls / count, one.built / count, one.eager / count,
+        one.traces, ms(one.time_ps) / count, ms(one.build_ps) / count,
+    )  # fmt: skip
+
+
+def _side(host: Host, time: HostTime, one: SideWork) -> tuple[Any, ...]:
+    length = time.end_ps - time.start_ps
+    costs = one.step_ps >= 0.01 * length
+    where = float(one.step_ps[costs].mean()) if costs.any() else 0.0
+    return (
+        host.name, one.kind, ", ".join(one.calls), one.count / len(length), float(costs.mean()),
+        _mean_ms(one.step_ps), ms(where),
+    )  # fmt: skip
+
+
+def _python(host: Host, time: HostTime, one: PythonFunction) -> tuple[Any, ...]:
+    count = len(time.start_ps)
+    whole = int((time.end_ps - time.start_ps).sum())
+    return (
+        host.name, one.function, one.file, one.line, one.calls / count, ms(one.self_ps) / count,
+        ms(one.total_ps) / count, one.self_ps / whole if whole else nan,
+        one.is_wait,
+    )  # fmt: skip
+
+
+def _table(schema: type[Row], rows: Iterable[tuple[Any, ...]]) -> Table[Any]:
+    """Rows of all hosts, largest first by the schema's own order."""
+    fields = list(columns_of(schema))
+    by = next(at for at, (_type, column) in enumerate(columns_of(schema).values()) if column.sort)
+    ordered = sorted(rows, key=lambda row: -row[by])
+    return Table(schema, {name: [row[at] for row in ordered] for at, name in enumerate(fields)})
+
+
+def _has_steps(profile: Profile) -> bool:
+    return any(found is not None and bool(found.kept.any()) for found in map(steps, profile.hosts))
+
+
+TOOL = Tool(
+    id="host_activity",
+    short="host",
+    title="Host Activity",
+    group="Where time goes",
+    run=host_activity,
+    options=Options,
+    result=HostActivity,
+    needs=(
+        Need(
+            _has_steps,
+            missing="No step was marked, and none could be inferred.",
+            record="Mark the steps: tf.profiler.experimental.Trace('train', step_num=n, _r=1), "
+            "jax.profiler.StepTraceAnnotation('train', step_num=n).",
+        ),
+    ),
+)

@@ -1,0 +1,202 @@
+"""What the host does beside computing: each number worked out by hand from the picture."""
+
+from __future__ import annotations
+
+import pytest
+
+from stepscope.analysis.host_activity import TOOL, HostActivity, host_activity
+from stepscope.columns import decode
+from stepscope.tables.profile import Host, Profile
+from tests.profiles import draw, event, nth, space
+from tests.profiles.drawing import Drawn
+from tests.profiles.model import host, line
+
+
+def profile(data: bytes) -> Profile:
+    return Profile("s", (Host("h", decode(data)),))
+
+
+def drawn(picture: str, **events: Drawn) -> HostActivity:
+    """Two steps of 1 ms, 100 µs a character."""
+    step = event("train", step_num=nth, _r=1)
+    planes = draw(picture, unit_us=100, S=step, **events)
+    return host_activity(profile(space(*planes)))
+
+
+def test_computing_input_and_the_rest_sum_to_the_step() -> None:
+    found = drawn(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        .I--......I.........
+          tf_pool  ....O--O-......O---.
+        """,
+        I=event("IteratorGetNext"),
+        O=event("a/MatMul:MatMul"),
+    )
+    # Input 300 and 100 µs, ops 300 + 200 (the second begins where the first ends) and 400.
+    assert found.input_ms == pytest.approx(0.2)
+    assert found.computing_ms == pytest.approx(0.45)
+    assert found.idle_ms == pytest.approx(0.35)
+    assert found.step_time_ms == pytest.approx(1.0)
+
+
+def test_a_traced_call_costs_what_of_it_is_not_computing() -> None:
+    found = drawn(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        T--------.C---......
+          "        B---.....
+          tf_pool  ......O-....O-......
+        """,
+        T=event("scaled", tf_function_call="traced-nonXla", tracing_count=7),
+        C=event("scaled", tf_function_call="notTraced-nonXla", tracing_count=7),
+        B=event("tf.function-graph_building"),
+        O=event("a/MatMul:MatMul"),
+    )
+    (call,) = found.calls.rows()
+    # Two calls in two steps; the traced one lasts 900 µs, of which an op runs 200.
+    assert (call["function"], call["calls"], call["built"], call["traces"]) == ("scaled", 1, 0.5, 7)
+    assert call["time_ms"] == pytest.approx(1.3 / 2)
+    assert call["build_ms"] == pytest.approx(0.7 / 2)
+
+
+def test_a_call_that_compiles_is_built_even_if_it_was_not_traced() -> None:
+    found = drawn(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        J--------.J-........
+          "        .X---.....
+        """,
+        J=event("PjitFunction(step)"),
+        X=event("backend_compile_and_load"),
+    )
+    (call,) = found.calls.rows()
+    assert (call["function"], call["built"], call["traces"]) == ("step", 0.5, 0)
+    assert call["build_ms"] == pytest.approx(0.9 / 2)
+
+
+def test_a_function_called_inside_another_is_not_counted() -> None:
+    found = drawn(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        J--------.J-------..
+          "        .K---......K--......
+        """,
+        J=event("PjitFunction(step)"),
+        K=event("PjitFunction(inner)"),
+    )
+    assert list(found.calls["function"]) == ["step"]
+
+
+def test_eager_ops_are_counted_and_only_their_kernels_compute() -> None:
+    found = drawn(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        E--.E--....F------..
+          "        .R...R......R----...
+          "        .K..................
+        """,
+        E=event("EagerExecute", is_func=0, eager_op="MatMul"),
+        F=event("EagerExecute", is_func=1, eager_op="__inference_step"),
+        R=event("KernelAndDeviceFunc::Run"),
+        K=event("EagerLocalExecute: MatMul"),
+    )
+    assert found.eager_ops == 1  # two in two steps; the function is none
+    assert found.computing_ms == pytest.approx(0.1)  # two runs of 100 µs, not the function's
+
+
+def test_printing_costs_what_no_other_op_hides() -> None:
+    found = drawn(
+        """
+        /host:CPU
+          python     S---------S---------
+          tf_pool    .P----..............
+          tf_pool 2  ...O------..........
+        """,
+        P=event("PrintV2:PrintV2"),
+        O=event("a/MatMul:MatMul"),
+    )
+    (row,) = found.side_work.rows()
+    # 500 µs of printing in one of two steps, of which 300 lie under the product.
+    assert (row["kind"], row["calls"], row["per_step"], row["steps_frac"]) == (
+        "printing", "PrintV2", 0.5, 0.5,
+    )  # fmt: skip
+    assert row["time_ms"] == pytest.approx(0.1)
+    assert row["in_step_ms"] == pytest.approx(0.2)
+
+
+def test_python_functions_of_the_pipeline_are_no_callbacks_of_the_step() -> None:
+    found = drawn(
+        """
+        /host:CPU
+          python         S---------S---------
+          tf_data_worker .P----..............
+        """,
+        P=event("PyFunc:PyFunc"),
+    )
+    assert len(found.side_work) == 0
+
+
+def test_python_is_charged_where_nothing_computes() -> None:
+    found = drawn(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        A--------...........
+          "        .B----..............
+          tf_pool  ...O-...............
+        """,
+        A=event("$train.py:10 step"),
+        B=event("$data/aug.py:32 flip"),
+        O=event("a/MatMul:MatMul"),
+    )
+    rows = {row["function"]: row for row in found.python.rows()}
+    # flip: 500 µs less the op's 200; step: 900 − 500 of its own.
+    assert rows["flip"]["self_ms"] == pytest.approx(0.3 / 2)
+    assert rows["step"]["self_ms"] == pytest.approx(0.4 / 2)
+    assert rows["step"]["total_ms"] == pytest.approx(0.7 / 2)
+    assert (rows["flip"]["file"], rows["flip"]["line"]) == ("data/aug.py", 32)
+    assert rows["flip"]["step_frac"] == pytest.approx(0.15)
+    assert list(found.python["function"]) == ["step", "flip"]
+
+
+def test_a_function_that_waits_is_marked() -> None:
+    found = drawn(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        A--------.B---......
+        """,
+        A=event("$api.py:2479 block_until_ready"),
+        B=event("$train.py:7 get_batch_size"),
+    )
+    assert dict(zip(found.python["function"], found.python["is_wait"], strict=True)) == {
+        "block_until_ready": True,
+        "get_batch_size": False,
+    }
+
+
+def test_stacks_of_a_sampler_count_where_the_thread_itself_recorded_none() -> None:
+    found = drawn(
+        """
+        /host:CPU
+          python   S---------S---------
+        /device:CUSTOM:Python samples
+          MainThread  .B----..............
+          other       ........B...........
+        """,
+        B=event("$data/aug.py:32 flip"),
+    )
+    assert found.python["self_ms"][0] == pytest.approx(0.5 / 2)
+
+
+def test_without_steps_the_tool_says_so() -> None:
+    bare = profile(space(host(line("python", ("a/Add:AddV2", 0, 10)))))
+    lacking = TOOL.available(bare)
+    assert lacking is not None
+    assert "step" in lacking.missing
