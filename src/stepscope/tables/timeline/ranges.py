@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from os import cpu_count
 from typing import Final
 
 import numpy as np
 
 from stepscope.columns import nest, union_length
 from stepscope.columns.space import I32, I64, Bool
+from stepscope.tables.sums import sum_by_key
 from stepscope.tables.timeline.flows import launches
 from stepscope.tables.timeline.model import Timeline, Track
 
@@ -96,7 +99,9 @@ def range_totals(
     ids = range(len(timeline.tracks)) if tracks is None else tracks
     chosen = [timeline.tracks[i] for i in ids if timeline.tracks[i].counter is None]
     timeline.build_all(chosen)
-    parts = [(track, _part(timeline, track, begin_ps, end_ps)) for track in chosen]
+    with ThreadPoolExecutor(cpu_count() or 1, "stepscope-range") as pool:
+        found = pool.map(lambda track: _part(timeline, track, begin_ps, end_ps), chosen)
+        parts = list(zip(chosen, found, strict=True))
     used = [(track, part) for track, part in parts if len(part.event)]
     delay, gap = _launches(timeline, [track for track, _ in used], begin_ps, end_ps)
     return RangeTotals(
@@ -142,26 +147,62 @@ def _part(timeline: Timeline, track: Track, begin_ps: int, end_ps: int) -> _Part
 
 
 def _by_name(parts: list[_Part], names: int) -> NameTotals:
-    count = np.zeros(names, np.int64)
-    total, own, longest, example = (np.zeros(names, np.int64) for _ in range(4))
+    sums = _Sums(*(np.zeros(names, np.int64) for _ in range(5)))
+    waiting: list[_Part] = []
+    events = 0
     for part in parts:
-        order = np.argsort(part.name, kind="stable")
-        name = part.name[order]
-        first = np.flatnonzero(np.diff(name, prepend=-1))
-        at = name[first]
-        count[at] += np.diff(first, append=len(name))
-        total[at] += np.add.reduceat(part.total_ps[order], first)
-        own[at] += np.add.reduceat(part.self_ps[order], first)
-        most = np.maximum.reduceat(part.total_ps[order], first)
-        is_most = part.total_ps[order] == np.repeat(most, np.diff(first, append=len(name)))
-        where = np.flatnonzero(is_most)
-        where = where[np.flatnonzero(np.diff(name[where], prepend=-1))]
-        better = (most > longest[at]) | (count[at] == np.diff(first, append=len(name)))
-        longest[at[better]] = most[better]
-        example[at[better]] = part.event[order][where][better]
-    used = np.flatnonzero(count)
-    used = used[np.lexsort((used, -total[used], -own[used]))]
-    return NameTotals(used, count[used], total[used], own[used], longest[used], example[used])
+        # Every addition passes over all names, so small tracks wait until they are worth it.
+        waiting.append(part)
+        events += len(part.event)
+        if events >= names:
+            sums.add(waiting)
+            waiting, events = [], 0
+    sums.add(waiting)
+    used = np.flatnonzero(sums.count)
+    used = used[np.lexsort((used, -sums.total_ps[used], -sums.self_ps[used]))]
+    return NameTotals(
+        used,
+        sums.count[used],
+        sums.total_ps[used],
+        sums.self_ps[used],
+        sums.longest_ps[used],
+        sums.example[used],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Sums:
+    """Columns of ``NameTotals`` while they grow, one row per name of the timeline."""
+
+    count: I64
+    total_ps: I64
+    self_ps: I64
+    longest_ps: I64
+    example: I64
+
+    def add(self, parts: list[_Part]) -> None:
+        """Add the events of some tracks."""
+        if not parts:
+            return
+        name = np.concatenate([part.name for part in parts])
+        event = np.concatenate([part.event for part in parts])
+        time = np.concatenate([part.total_ps for part in parts])
+        size = len(self.count)
+        is_new = self.count == 0
+        self.count[:] += np.bincount(name, minlength=size)
+        self.total_ps[:] += sum_by_key(name, time, size)
+        own = np.concatenate([part.self_ps for part in parts])
+        self.self_ps[:] += sum_by_key(name, own, size)
+        longest = np.zeros(size, np.int64)
+        np.maximum.at(longest, name, time)
+        at = np.flatnonzero(time == longest[name])[::-1]  # of equals the first is written last
+        example = np.zeros(size, np.int64)
+        example[name[at]] = event[at]
+        seen = np.zeros(size, np.bool_)
+        seen[name[at]] = True
+        better = seen & (is_new | (longest > self.longest_ps))
+        self.longest_ps[better] = longest[better]
+        self.example[better] = example[better]
 
 
 def _launches(
