@@ -1,0 +1,266 @@
+"""The safety contract: whatever becomes of the program, what was recorded is there and opens.
+
+Each test is a program of its own that comes to some end. None needs a framework.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+import stepscope
+from stepscope.columns import decode
+from tests.e2e.recorded_programs import program, recording, run, steps_in, steps_so_far, wait_for
+
+
+BECOME_NOBODY = """
+with stepscope.Profile(None, options()):
+    work(1)
+os.seteuid(65534)
+"""
+
+
+def test_a_recording_has_all_steps_and_says_where_it_is(tmp_path: Path) -> None:
+    code, said, _ = run(
+        tmp_path,
+        """
+        stepscope.start(logdir, options())
+        work()
+        print(stepscope.stop().path)
+        """,
+    )
+    assert code == 0
+    assert Path(said.strip()) == recording(tmp_path)
+    assert steps_in(recording(tmp_path)) == 20
+    assert stepscope.open(tmp_path).overview_page().steps.count > 0
+
+
+def test_kill_9_loses_the_open_chunk_only(tmp_path: Path) -> None:
+    process = program(
+        tmp_path,
+        """
+        stepscope.start(logdir, options(chunk_seconds=0.2))
+        work(steps=10_000)
+        """,
+    )
+    try:
+        wait_for(lambda: steps_so_far(tmp_path) >= 30)
+    finally:
+        process.kill()
+        process.communicate()
+    kept = steps_in(recording(tmp_path))
+    assert kept >= 30
+    assert stepscope.open(recording(tmp_path)).overview_page().steps.count > 0
+    # And what other viewers need, one plane a name, is one command away.
+    repaired = subprocess.run(
+        [sys.executable, "-m", "stepscope", "repair", str(recording(tmp_path))],
+        capture_output=True,
+        check=True,
+    )
+    assert b"planes" in repaired.stderr
+    assert steps_in(recording(tmp_path)) == kept
+    planes = [plane.name for plane in decode(recording(tmp_path).read_bytes()).planes]
+    assert len(set(planes)) == len(planes)
+
+
+def test_a_torn_chunk_is_left_out_and_said(tmp_path: Path) -> None:
+    run(
+        tmp_path,
+        """
+        stepscope.start(logdir, options(chunk_seconds=0.1))
+        work()
+        os._exit(0)
+        """,
+    )
+    path = recording(tmp_path)
+    whole = steps_in(path)
+    path.write_bytes(path.read_bytes()[:-7])
+    assert 0 < steps_in(path) <= whole
+    session = stepscope.open(path)
+    assert session.overview_page().steps.count > 0
+    assert session.overview_page().completeness.verdict != "complete"
+
+
+@pytest.mark.parametrize("chunk_seconds", ["None", "0.05"])
+def test_sigterm_keeps_everything_and_still_ends_the_program(
+    tmp_path: Path, chunk_seconds: str
+) -> None:
+    process = program(
+        tmp_path,
+        f"""
+        stepscope.start(logdir, options(chunk_seconds={chunk_seconds}))
+        work(); print("ready", flush=True); work(10_000)
+        """,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    process.terminate()
+    process.communicate(timeout=30)
+    assert process.returncode == -signal.SIGTERM
+    assert steps_in(recording(tmp_path)) >= 20
+
+
+def test_a_programs_own_sigterm_handler_stays(tmp_path: Path) -> None:
+    process = program(
+        tmp_path,
+        """
+        def own(*_): print("mine", flush=True); sys.exit(3)
+        signal.signal(signal.SIGTERM, own)
+        stepscope.start(logdir, options())
+        work(); print("ready", flush=True); work(10_000)
+        """,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    process.terminate()
+    said, _ = process.communicate(timeout=30)
+    assert (process.returncode, said) == (3, "mine\n")
+    assert steps_in(recording(tmp_path)) >= 20  # written on the way out
+
+
+def test_sigterm_has_its_default_again_after_stop(tmp_path: Path) -> None:
+    _, said, _ = run(
+        tmp_path,
+        """
+        stepscope.start(logdir, options()); stepscope.stop()
+        print(signal.getsignal(signal.SIGTERM) is signal.SIG_DFL)
+        """,
+    )
+    assert said == "True\n"
+
+
+def test_an_exception_goes_on_and_the_recording_is_written(tmp_path: Path) -> None:
+    code, _, complained = run(
+        tmp_path,
+        """
+        with stepscope.Profile(logdir, options()):
+            work()
+            raise ValueError("of the program")
+        """,
+    )
+    assert code == 1
+    assert "ValueError: of the program" in complained
+    assert steps_in(recording(tmp_path)) == 20
+
+
+def test_a_crash_without_stop_is_written_at_exit(tmp_path: Path) -> None:
+    code, _, complained = run(
+        tmp_path,
+        """
+        stepscope.start(logdir, options())
+        work()
+        raise ValueError("of the program")
+        """,
+    )
+    assert code == 1
+    assert "ValueError: of the program" in complained
+    assert steps_in(recording(tmp_path)) == 20
+
+
+def test_ctrl_c_is_the_programs_and_the_recording_is_written(tmp_path: Path) -> None:
+    process = program(
+        tmp_path,
+        """
+        with stepscope.Profile(logdir, options()):
+            work(); print("ready", flush=True); work(10_000)
+        """,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGINT)
+    _, complained = process.communicate(timeout=30)
+    assert "KeyboardInterrupt" in complained
+    assert steps_in(recording(tmp_path)) >= 20
+
+
+def test_a_full_disk_moves_the_recording_and_says_where(tmp_path: Path) -> None:
+    spare = tmp_path / "spare"
+    spare.mkdir()
+    code, said, complained = run(
+        tmp_path / "log",
+        """
+        # Files of more than 2 kB are refused from now on, as a full disk refuses them. The limit
+        # is the process's, so it is lifted once the disk has refused: the other disk has room.
+        from stepscope.capture.writer import Writer
+        move = Writer._move
+        def lift(self, error, **more):
+            resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)
+            return move(self, error, **more)
+        Writer._move = lift
+        stepscope.start(logdir, options(chunk_seconds=0.2))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, resource.RLIM_INFINITY))
+        work(100, 0.005)
+        done = stepscope.stop()
+        print(done.path)
+        print([note.slug for note in done.warnings])
+        """,
+        TMPDIR=str(spare),
+    )
+    assert code == 0, complained
+    path, slugs = said.splitlines()
+    assert Path(path).is_relative_to(spare)
+    assert "kept-elsewhere" in slugs
+    assert "cannot be written" in complained
+    assert steps_in(Path(path)) >= 98  # the chunk before the last may lose the step it was cut in
+
+
+def test_when_no_disk_takes_it_the_program_goes_on_and_it_is_said(tmp_path: Path) -> None:
+    code, said, complained = run(
+        tmp_path,
+        """
+        stepscope.start(logdir, options())
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+        work()
+        print([note.slug for note in stepscope.stop().warnings])
+        work()
+        print("went on")
+        """,
+    )
+    assert code == 0, complained
+    assert "chunk-lost" in said
+    assert said.endswith("went on\n")
+
+
+def test_a_read_only_folder_is_said_and_the_recording_kept() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        base = Path(folder)
+        base.chmod(0o755)  # pytest's own folders are closed to other users
+        (base / "locked").mkdir(mode=0o555)
+        _check_elsewhere(base / "locked", base, as_nobody=os.geteuid() == 0)
+
+
+def test_a_log_directory_that_is_a_file_is_said_and_the_recording_kept(tmp_path: Path) -> None:
+    taken = tmp_path / "taken"
+    taken.write_text("not a folder")
+    _check_elsewhere(taken, tmp_path)
+
+
+def _check_elsewhere(logdir: Path, tmp_path: Path, *, as_nobody: bool = False) -> None:
+    spare = tmp_path / "spare"
+    spare.mkdir()
+    spare.chmod(0o777)
+    code, said, complained = run(
+        logdir,
+        # Root may write anywhere, so root's test is done by a user who may not; that user may not
+        # read Python either, so all that is needed is loaded before.
+        (BECOME_NOBODY if as_nobody else "")
+        + """
+with stepscope.Profile(logdir, options()) as profile:
+    work()
+print(profile.capture.path)
+print([note.slug for note in profile.capture.warnings])
+""",
+        TMPDIR=str(spare),
+    )
+    assert code == 0, complained
+    path, slugs = said.splitlines()
+    assert Path(path).is_relative_to(spare)
+    assert "kept-elsewhere" in slugs
+    assert str(logdir) in complained
+    assert steps_in(Path(path)) == 20
