@@ -34,6 +34,7 @@ from stepscope.schema.xspace import XSpace
 Reason = Literal["stop", "budget", "signal", "exit", "preempted", "error"]
 
 _TICK_SECONDS: Final = 0.05
+_SLICE_SECONDS: Final = 0.005
 _SEVERITY: Final = {"error": 0, "warning": 1, "info": 2}
 _log: Final = logging.getLogger("stepscope")
 
@@ -107,7 +108,10 @@ class Recording:
         if self._request is None:
             self._request = (reason, save)
         self._wake.set()
-        self._finished.wait(self.options.stop_seconds)
+        # In slices: a recorder may have to end its framework's profiler on this very thread.
+        deadline = time.monotonic() + self.options.stop_seconds
+        while not self._finished.wait(_SLICE_SECONDS) and time.monotonic() < deadline:
+            pass
         return self._capture
 
     def set_paused(self, paused: bool) -> None:

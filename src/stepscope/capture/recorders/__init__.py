@@ -17,6 +17,7 @@ FRAMEWORKS: Final = ("tensorflow", "jax", "torch")
 RECORDERS: Final[tuple[str, ...]] = (
     "stepscope.capture.recorders.tensorflow:TensorFlowRecorder",
     "stepscope.capture.recorders.jax:JaxRecorder",
+    "stepscope.capture.recorders.torch:TorchRecorder",
     "stepscope.capture.recorders.annotations:AnnotationRecorder",
     "stepscope.capture.recorders.python_sampler:PythonSampler",
     "stepscope.capture.recorders.telemetry:Telemetry",

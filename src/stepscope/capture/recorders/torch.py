@@ -1,0 +1,206 @@
+"""PyTorch, through its own profiler (Kineto), without the cost of its Python objects.
+
+PyTorch's profiler watches either one thread and what that thread sets off (autograd, too), with
+allocations, or all threads, without them; and the first kind must be ended by the thread that
+began it. So a recording begun by the main thread with ``memory=True`` watches that thread, any
+other one watches all.
+
+``trace_only`` keeps Kineto from making an object per event (56 µs each by ``events()``); its
+trace goes to memory-backed storage as JSON and is turned into planes by ``capture.kineto``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from stepscope.capture.escapes import escaped
+from stepscope.capture.kineto.planes import to_xspace
+from stepscope.capture.kineto.read import read
+from stepscope.capture.main_thread import on_main_thread
+from stepscope.capture.options import ProfilerOptions
+from stepscope.capture.recorder import Note, Recorded
+from stepscope.capture.recorders.annotations import AnnotationRecorder
+from stepscope.capture.tracing import Emitter
+
+_LOG_LEVEL: Final = "KINETO_LOG_LEVEL"
+_MAIN_THREAD_SECONDS: Final = 20.0
+#: Levels of ``host_tracer_level`` from which ops, and from which their shapes, are recorded.
+_OPS_LEVEL: Final = 2
+_SHAPES_LEVEL: Final = 3
+
+
+class TorchRecorder:
+    """Ops, autograd, allocations, kernels and copies of a loaded PyTorch."""
+
+    name = "torch"
+
+    def __init__(self) -> None:
+        self._options: ProfilerOptions | None = None
+        self._is_local = False
+        self._profile: Any = None
+        self._is_running = False
+        self._others = AnnotationRecorder()
+
+    def unavailable(self) -> str | None:
+        """None when PyTorch is loaded and has its profiler."""
+        torch = sys.modules.get("torch")
+        if torch is None:
+            return "PyTorch is not loaded."
+        if getattr(getattr(torch, "__spec__", None), "_initializing", False):
+            return "PyTorch is being imported."
+        if not getattr(torch, "_C", None) or not hasattr(torch._C, "_autograd"):
+            return "This PyTorch was built without its profiler."
+        return None
+
+    def start(self, options: ProfilerOptions) -> None:
+        """Begin; raises ``RuntimeError`` when ``torch.profiler`` is recording."""
+        if sys.modules["torch"].autograd.profiler._is_profiler_enabled:
+            raise RuntimeError("torch.profiler is recording in this process; end it first")
+        if options is not self._options:
+            # Later chunks of one recording stay with what its first one chose.
+            is_main = threading.current_thread() is threading.main_thread()
+            self._is_local = options.memory and is_main
+            self._options = options
+        # Else it writes two lines to stderr at every start and stop.
+        os.environ.setdefault(_LOG_LEVEL, "6")
+        self._profile = _new_profile(options, is_local=self._is_local)
+        self._here(self._begin)
+
+    def _begin(self) -> None:
+        self._profile.start()
+        self._is_running = True
+
+    def _here(self, call: Callable[[], object]) -> None:
+        """Do it on the thread that the profiler is bound to."""
+        if self._is_local:
+            on_main_thread(call, seconds=_MAIN_THREAD_SECONDS)
+        else:
+            call()
+
+    def _end(self) -> None:
+        if self._is_running:
+            self._is_running = False
+            self._profile.stop()
+
+    def annotation(self) -> Emitter:
+        """Annotations as ranges of PyTorch's own, on the track of their ops."""
+        enabled = sys.modules["torch"].autograd._profiler_enabled
+        begin = sys.modules["torch"]._C._profiler._RecordFunctionFast
+        elsewhere = self._others.annotation()
+
+        def emit(name: str, metadata: Mapping[str, Any]) -> Callable[[], object]:
+            if not enabled():  # a thread that PyTorch does not watch
+                return elsewhere(name, metadata)
+            opened = begin(_encoded(name, metadata))
+            opened.__enter__()
+            return lambda: opened.__exit__(None, None, None)
+
+        return emit
+
+    def collect(self) -> Recorded:
+        """The profiler's trace as an XSpace."""
+        if self._is_running:
+            self._here(self._end)
+        profile, self._profile = self._profile, None
+        others = self._others.collect()
+        if profile is None or self._options is None:
+            return others
+        options = self._options
+        with _scratch() as path:
+            profile.export_chrome_trace(str(path))
+            del profile
+            trace = read(path)
+        xspace, events = to_xspace(
+            trace, ops=options.host_tracer_level >= _OPS_LEVEL, clock_rate_khz=_clock_rates()
+        )
+        notes = tuple(self._notes(options, trace.lost))
+        return Recorded(xspace + others.xspace, events + others.events, notes)
+
+    def drop(self) -> None:
+        """End and forget."""
+        if self._is_running:
+            self._here(self._end)
+        self._profile = None
+        self._others.drop()
+
+    def _notes(self, options: ProfilerOptions, lost: int) -> Iterator[Note]:
+        if options.memory and not self._is_local:
+            yield Note(
+                "torch-memory",
+                "info",
+                "PyTorch's allocations are not recorded: its profiler tells them only to the "
+                "thread that trains. Start the recording from the main thread to have them.",
+            )
+        if lost:
+            text = f"{lost:,} events of PyTorch's trace could not be read and are left out."
+            yield Note("torch-events-lost", "warning", text)
+
+
+def _new_profile(options: ProfilerOptions, *, is_local: bool) -> Any:
+    import torch
+    from torch._C._profiler import _ExperimentalConfig
+
+    kinds = torch.profiler.ProfilerActivity
+    activities = [kinds.CPU]
+    if options.device_tracer_level > 0:
+        activities += [kind for kind in torch.profiler.supported_activities() if kind != kinds.CPU]
+    wanted: dict[str, Any] = {"trace_only": True, "profile_all_threads": not is_local}
+    while True:
+        try:
+            config = _ExperimentalConfig(**wanted)
+            break
+        except TypeError:
+            # Older versions know neither, or only one: slower, and of this thread alone.
+            if not wanted:
+                raise
+            wanted.pop(next(iter(wanted)))
+    arguments: dict[str, Any] = {
+        "activities": activities,
+        "record_shapes": options.host_tracer_level >= _SHAPES_LEVEL,
+        "profile_memory": options.memory,
+        "with_stack": options.python_tracer_level > 0,
+        "experimental_config": config,
+    }
+    try:
+        return torch.profiler.profile(**arguments, acc_events=False)
+    except TypeError:  # before 2.5
+        return torch.profiler.profile(**arguments)
+
+
+@contextlib.contextmanager
+def _scratch() -> Iterator[Path]:
+    """A file name in memory-backed storage where there is some; the file goes afterwards."""
+    memory = Path("/dev/shm")
+    folder = str(memory) if os.access(memory, os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="stepscope-", dir=folder) as name:
+        yield Path(name) / "trace.json"
+
+
+def _encoded(name: str, metadata: Mapping[str, Any]) -> str:
+    """``name#key=value,key=value#``: PyTorch's ranges have a name and nothing else."""
+    values = ",".join(f"{escaped(str(key))}={_value(one)}" for key, one in metadata.items())
+    return f"{escaped(name)}#{values}#"
+
+
+def _value(value: Any) -> str:
+    return str(int(value)) if isinstance(value, bool) else escaped(str(value))
+
+
+def _clock_rates() -> dict[int, int]:
+    """Highest clock of each GPU in kHz, where this PyTorch tells it."""
+    torch = sys.modules["torch"]
+    if not torch.cuda.is_initialized():
+        return {}
+    found = {}
+    for index in range(torch.cuda.device_count()):
+        clock = getattr(torch.cuda.get_device_properties(index), "clock_rate", None)
+        if isinstance(clock, int) and clock > 0:
+            found[index] = clock
+    return found
