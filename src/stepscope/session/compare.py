@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 
 from stepscope.comparison import Comparison, Run, run_of
 from stepscope.comparison import compare as compare_runs
+from stepscope.comparison.gate import METRICS, Check
+from stepscope.comparison.gate import check as check_run
+from stepscope.comparison.limit import Limit
 from stepscope.errors import UsageError
 from stepscope.session.recording import Progress
 from stepscope.session.session import Session, open
@@ -39,6 +42,51 @@ def compare(*runs: Comparable, progress: Progress | None = None) -> Comparison:
                 slug="one-run",
             )
         return compare_runs(comparable(sessions))
+
+
+def check(
+    run: Comparable,
+    limits: Mapping[str, str],
+    *,
+    baseline: Comparable | None = None,
+    progress: Progress | None = None,
+) -> Check:
+    """Hold a run against limits: ``check(new, {"step_time": "+5%"}, baseline=old)``.
+
+    Args:
+        run: Path or session of the run to judge.
+        limits: By metric (``step_time``, ``peak_memory``, ``idle``, or a limit of the step such as
+            ``input``); with a sign they are on the change from the baseline.
+        baseline: Path or session of the run to compare with.
+        progress: Called with (stage, done bytes, total bytes) while files are read and decoded.
+
+    Raises:
+        UsageError: An unknown metric, a text that is no limit, or a limit on change without a
+            baseline.
+        NothingToShow: One of the runs has no steps.
+    """
+    parsed = {name: _limit(name, text) for name, text in limits.items()}
+    changes = [f"{name} {one.text}" for name, one in parsed.items() if one.is_change]
+    if changes and baseline is None:
+        raise UsageError(
+            f"A limit on change needs a baseline: {', '.join(changes)}.",
+            mend="Name the run to compare with (--baseline), or give a limit without a sign.",
+            slug="no-baseline",
+        )
+    with ExitStack() as stack:
+        named = [run] if baseline is None else [baseline, run]
+        sessions = [
+            one if isinstance(one, Session) else stack.enter_context(open(one, progress=progress))
+            for one in named
+        ]
+        *before, judged = comparable(sessions)
+        return check_run(judged, parsed, before[0] if before else None)
+
+
+def _limit(metric: str, text: str) -> Limit:
+    if metric not in METRICS:
+        raise UsageError(f"There is no limit on {metric!r}.", mend=f"One of {', '.join(METRICS)}.")
+    return Limit.parse(text, METRICS[metric], f"The limit on {metric}")
 
 
 def comparable(sessions: Sequence[Session]) -> list[Run]:

@@ -161,6 +161,91 @@ def compare(
     print_comparison(paths, format=format, top=top, table=table, output=output)
 
 
+def check(
+    path: PathArgument,
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            "--baseline", metavar="PATH", help="The run to compare with.", show_default=False
+        ),
+    ] = None,
+    max_step_time: Annotated[
+        str | None,
+        typer.Option(
+            "--max-step-time",
+            metavar="LIMIT",
+            help="30ms, or +5% or +2ms on the baseline; +5% when no limit is given.",
+            show_default=False,
+        ),
+    ] = None,
+    max_peak_memory: Annotated[
+        str | None,
+        typer.Option(
+            "--max-peak-memory", metavar="LIMIT", help="8GiB, or +10%.", show_default=False
+        ),
+    ] = None,
+    max_input: Annotated[
+        str | None,
+        typer.Option(
+            "--max-input",
+            metavar="LIMIT",
+            help="Waiting for input and copying it: 5% of the step, 2ms, or +1ms.",
+            show_default=False,
+        ),
+    ] = None,
+    max_idle: Annotated[
+        str | None,
+        typer.Option(
+            "--max-idle",
+            metavar="LIMIT",
+            help="Idle share of the devices: 10%.",
+            show_default=False,
+        ),
+    ] = None,
+    max_other: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--max",
+            metavar="NAME=LIMIT",
+            help="A limit on another part of the step, e.g. collectives=+2ms; may be repeated.",
+        ),
+    ] = None,
+    summary: Annotated[
+        str | None,
+        typer.Option(
+            "--summary",
+            metavar="FILE",
+            help='Append a Markdown summary, e.g. to "$GITHUB_STEP_SUMMARY".',
+            show_default=False,
+        ),
+    ] = None,
+    junit: Annotated[
+        str | None,
+        typer.Option("--junit", metavar="FILE", help="Write JUnit XML.", show_default=False),
+    ] = None,
+    format: Annotated[
+        AdviceFormat, typer.Option("--format", "-f", help="How to print.")
+    ] = AdviceFormat.table,
+) -> int:
+    """Fail (exit code 1) when a run exceeds its limits, naming the ops to blame."""
+    from stepscope.surfaces.cli.check import run_check
+
+    return run_check(
+        path,
+        baseline=baseline,
+        limits={
+            "step_time": max_step_time,
+            "peak_memory": max_peak_memory,
+            "input": max_input,
+            "idle": max_idle,
+        },
+        more=max_other or [],
+        format=format,
+        summary=summary,
+        junit=junit,
+    )
+
+
 def serve(
     path: PathArgument,
     host: Annotated[
@@ -302,10 +387,11 @@ def version(
         print(line)
 
 
-COMMANDS: dict[str, Callable[..., None]] = {
+COMMANDS: dict[str, Callable[..., int | None]] = {
     "ls": list_runs,
     "advise": advise,
     "compare": compare,
+    "check": check,
     "serve": serve,
     "demo": demo,
     "export": export,

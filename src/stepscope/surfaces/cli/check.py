@@ -1,0 +1,95 @@
+"""``stepscope check``: limits for CI; the exit code says whether they are kept."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from stepscope.comparison.gate import Check
+from stepscope.errors import UsageError
+from stepscope.session.compare import check
+from stepscope.store import write_atomic
+from stepscope.surfaces import export
+from stepscope.surfaces.cli.app import AdviceFormat
+from stepscope.surfaces.cli.compare import SKIP
+from stepscope.surfaces.cli.page import Page, terminal_width
+from stepscope.surfaces.cli.progress import Waiting
+from stepscope.surfaces.cli.render import diagnostics
+from stepscope.surfaces.export.check import check_junit, check_markdown, verdict
+from stepscope.surfaces.format import clean
+
+# Exit codes: 1 as a failed test, 3 as elsewhere where there is nothing to show.
+EXIT_CODES: Final = {"kept": 0, "exceeded": 1, "unknown": 3}
+DEFAULT_LIMITS: Final = {"step_time": "+5%"}
+_STYLES: Final = {"kept": "green", "exceeded": "bold red", "unknown": "yellow"}
+
+
+def run_check(
+    path: str,
+    *,
+    baseline: str | None,
+    limits: Mapping[str, str | None],
+    more: Sequence[str],
+    format: AdviceFormat,
+    summary: str | None,
+    junit: str | None,
+) -> int:
+    """Judge a run, print the answer, write what was asked for; returns the exit code."""
+    given = {name: text for name, text in limits.items() if text is not None}
+    for one in more:
+        name, equals, text = one.partition("=")
+        if not equals:
+            raise UsageError(f"--max cannot be {one!r}.", mend="Say e.g. --max collectives=+2ms.")
+        given[name.strip().replace("-", "_")] = text
+    if not given and baseline is not None:
+        given = dict(DEFAULT_LIMITS)
+    if not given:
+        raise UsageError(
+            "There is no limit to check.",
+            mend="Say e.g. --max-step-time 30ms, or --baseline OLD --max-step-time +5%.",
+        )
+    with Waiting() as waiting:
+        result = check(path, given, baseline=baseline, progress=waiting.update)
+        waiting.stop()
+    _print(result, format)
+    if summary:
+        _append(Path(summary).expanduser(), check_markdown(result))
+    if junit:
+        write_atomic(Path(junit).expanduser(), check_junit(result).encode())
+    return EXIT_CODES[result.status]
+
+
+def _append(target: Path, text: str) -> None:
+    """Add to a summary: other steps of the job may have written to it."""
+    before = target.read_bytes() if target.is_file() else b""
+    write_atomic(target, before + text.encode())
+
+
+def _print(result: Check, format: AdviceFormat) -> None:
+    if format is AdviceFormat.json:
+        print(export.json_text(result))
+    elif format is AdviceFormat.md:
+        print(check_markdown(result), end="")
+    else:
+        _page(result).print()
+
+
+def _page(result: Check) -> Page:
+    page = Page(terminal_width(sys.stdout))
+    page.line(("Check", "bold"), (f"  ·  {clean(result.session)}", "dim"))
+    page.blank()
+    page.text(verdict(result), style=_STYLES[result.status])
+    diagnostics(page, tuple(one for one in result.diagnostics if one.severity != "info"))
+    for one in result.differences:
+        page.text(clean(one), lead="! ", style="yellow")
+    page.blank()
+    page.table(result.limits, None)
+    if result.headline:
+        page.blank()
+        page.text(clean(result.headline))
+    if len(result.guilty):
+        page.heading("What grew most")
+        page.table(result.guilty, None, skip=SKIP)
+    return page
