@@ -11,7 +11,7 @@ test("a drawing is fitted into the view and never enlarged", () => {
 });
 
 test("a drawing too large to be read begins at its centre", () => {
-  const start = begun(layout, view, { x: 5, y: 6 });
+  const start = begun({ ...layout, width: 3000 }, view, { x: 5, y: 6 });
   assert.deepEqual(start, { x: 5, y: 6, scale: 0.85 });
   assert.equal(begun({ ...layout, width: 900 }, view, { x: 5, y: 6 }).x, 450);
 });

@@ -19,7 +19,7 @@ const MARGIN_PX = 16;
 const LEAST_SCALE = 0.05;
 const MOST_SCALE = 3;
 /** Smaller, texts could not be read: a graph that does not fit begins at its centre instead. */
-export const READABLE_SCALE = 0.6;
+const READABLE_SCALE = 0.45;
 
 function clampScale(scale: number): number {
   return Math.min(MOST_SCALE, Math.max(LEAST_SCALE, scale));

@@ -15,7 +15,7 @@ import { useTable, useWithoutConstants } from "./page.ts";
 
 const BOX = { width: 204, height: 54 };
 const NAME_CHARACTERS = 28;
-const DETAIL_CHARACTERS = 31;
+const DETAIL_CHARACTERS = 28;
 const FARTHEST = 20;
 const DEFAULT_RADIUS = "3";
 
@@ -66,7 +66,12 @@ export function HloGraph(props: GraphProps) {
       title="Graph"
       note="data flows downwards; press an instruction to put it in the middle, Ctrl and the wheel change the size"
       file={`${result.session} graph ${result.centre || result.computation}`}
-      controls={result.centre && <Radius {...props} />}
+      controls={
+        <>
+          {result.is_cut && <More {...props} />}
+          {result.centre && <Radius {...props} />}
+        </>
+      }
       table={() => (
         <>
           {said && <p class="quiet">{said}</p>}
@@ -78,7 +83,7 @@ export function HloGraph(props: GraphProps) {
         label={`Graph of ${plural(rows, "instruction")}`}
         boxes={boxes}
         edges={edges}
-        centre={Math.max(0, columns.is_centre.indexOf(true))}
+        centre={columns[result.centre ? "is_centre" : "is_root"].indexOf(true)}
         onChoose={(row) => goTo(props, columns.name[row] ?? "")}
         boxClass={(row) => `${kinds[row]?.hue ?? ""}${columns.is_centre[row] ? " critical" : ""}`}
         box={(row) => <BoxText result={result} row={row} name={names[row] ?? ""} />}
@@ -108,6 +113,20 @@ function Radius({ query, params, onParams }: GraphProps) {
       />
       <output for="radius">{plural(Number(radius), "edge")}</output>
     </div>
+  );
+}
+
+/** Draws more of a graph of which only the nearest part is drawn. */
+function More({ result, params, onParams }: GraphProps) {
+  const more = result.nodes.rows * 4;
+  return (
+    <button
+      type="button"
+      class="button"
+      onClick={() => onParams({ ...params, max_nodes: String(more) })}
+    >
+      Draw up to {more.toLocaleString("en-US")}
+    </button>
   );
 }
 

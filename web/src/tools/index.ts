@@ -3,6 +3,7 @@
 import { Generic } from "./generic.tsx";
 import { GraphViewer } from "./graph_viewer.tsx";
 import { HloStats } from "./hlo_stats.tsx";
+import { InferenceProfile } from "./inference_profile.tsx";
 import { InputPipeline } from "./input_pipeline.tsx";
 import { KernelStats } from "./kernel_stats.tsx";
 import { MemoryProfile } from "./memory_profile.tsx";
@@ -29,8 +30,9 @@ const PAGES: Readonly<Record<string, PageEntry>> = {
   kernel_stats: { Page: KernelStats, owns: ["group_by", "device"] },
   roofline_model: { Page: RooflineModel },
   op_profile: { Page: OpProfile },
+  inference_profile: { Page: InferenceProfile, owns: ["model"] },
   pod_viewer: { Page: PodViewer, owns: ["step"] },
-  graph_viewer: { Page: GraphViewer, owns: ["program", "node", "radius"] },
+  graph_viewer: { Page: GraphViewer, owns: ["program", "node", "radius", "max_nodes"] },
   hlo_stats: { Page: HloStats },
   memory_viewer: { Page: MemoryViewer, owns: ["program", "memory_space"] },
   memory_profile: { Page: MemoryProfile, owns: ["memory", "points", "from_ms", "to_ms"] },

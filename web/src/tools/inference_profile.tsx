@@ -1,0 +1,217 @@
+/** Inference: how long requests take, what they wait for, and how well batches are used. */
+
+import { useMemo } from "preact/hooks";
+import { numbersOf, textsOf } from "../api/columns.ts";
+import type { InferenceProfile as InferenceResult } from "../api/types.gen.ts";
+import { count, duration, MISSING, percent, plural, significant } from "../base/format.ts";
+import { greatest } from "../engine/curve.ts";
+import { momentTicks, shareTicks } from "../engine/ticks.ts";
+import { ChartFrame } from "../widgets/chart_frame.tsx";
+import { type Fact, Figures } from "../widgets/facts.tsx";
+import { Grid } from "../widgets/grid.tsx";
+import { type Line, LineChart, LineKey } from "../widgets/line_chart.tsx";
+import { Picker } from "../widgets/picker.tsx";
+import { TipFacts } from "../widgets/tip_facts.tsx";
+import { Diagnostics } from "./diagnostics.tsx";
+import { Batches } from "./inference_batches.tsx";
+import { type ToolPageProps, useTable, useWithoutConstants } from "./page.ts";
+
+export type InferenceProps = ToolPageProps<InferenceResult>;
+
+const HEADROOM = 1.06;
+const US_PER_MS = 1000;
+
+export function timeOf(us: number | null | undefined): string {
+  return us == null ? MISSING : duration(us, "µs");
+}
+
+export function InferenceProfile(props: InferenceProps) {
+  const { result } = props;
+  const { binding: models, said } = useWithoutConstants(useTable(props, "models", result.models));
+  return (
+    <div class="tool-page">
+      <header class="answer">
+        <h2>{headline(result)}</h2>
+        <ModelPicker {...props} />
+      </header>
+      <Figures figures={figures(result)} />
+      <Latencies {...props} />
+      <Batches {...props} />
+      <section>
+        <header class="section-head">
+          <h2>Models</h2>
+          <p class="quiet">{said}</p>
+        </header>
+        <Grid {...models} label="Models" noun={["model", "models"]} sums={false} maxRows={10} />
+      </section>
+      <Requests {...props} />
+      <Diagnostics diagnostics={result.diagnostics} />
+    </div>
+  );
+}
+
+function headline({ models: { columns } }: InferenceResult): string {
+  const [half, last] = [columns.latency_p50_us[0], columns.latency_p99_us[0]];
+  if (half == null || last == null) return "No request ended within the recording.";
+  return `Half of the requests take up to ${timeOf(half)}, one in a hundred more than ${timeOf(last)}.`;
+}
+
+function figures({ models: { columns } }: InferenceResult): Fact[] {
+  const rate = columns.requests_per_s[0];
+  const [device, queued] = [columns.device_mean_us[0], columns.queued_mean_us[0]];
+  return [
+    {
+      label: "Requests",
+      value: count(columns.requests[0] ?? 0),
+      note: rate == null ? "rate not known" : `${significant(rate)} per second`,
+    },
+    {
+      label: "Median latency",
+      value: timeOf(columns.latency_p50_us[0]),
+      note: `mean ${timeOf(columns.latency_mean_us[0])}`,
+    },
+    {
+      label: "90 % below",
+      value: timeOf(columns.latency_p90_us[0]),
+      note: `75 % below ${timeOf(columns.latency_p75_us[0])}`,
+    },
+    {
+      label: "99 % below",
+      value: timeOf(columns.latency_p99_us[0]),
+      note: `slowest ${timeOf(columns.latency_max_us[0])}`,
+    },
+    {
+      label: "Device time",
+      value: timeOf(device),
+      note: `mean; ${queued == null ? "no batches recorded" : `${timeOf(queued)} waiting for a batch`}`,
+    },
+  ];
+}
+
+/** Models are known while none is chosen; then only that one is, and the way back. */
+function ModelPicker({ result, query, params, onParams }: InferenceProps) {
+  const chosen = query.model ?? "";
+  const served = [...new Set(result.requests.columns.model.filter((model) => model !== null))];
+  const names = chosen && !served.includes(chosen) ? [chosen, ...served] : served;
+  if (names.length < 2 && !chosen) return null;
+  return (
+    <Picker
+      what="Model"
+      name="Models"
+      placeholder="Find a model"
+      current={chosen || "all"}
+      onChoose={(id) => onParams({ ...params, model: id === "all" ? "" : id })}
+      choices={[
+        { id: "all", label: "All models" },
+        ...names.map((name) => ({ id: name, label: textsOf([name])[0] ?? "" })),
+      ]}
+    />
+  );
+}
+
+/** Latency over the share of requests that are at most as slow: every percentile at once. */
+function Latencies(props: InferenceProps) {
+  const { result } = props;
+  const { columns } = result.requests;
+  const binding = useTable(props, "requests", result.requests, "latencies");
+  // The table is sorted by latency, the slowest first; the axis rises.
+  const order = useMemo(() => {
+    const latencies = numbersOf(columns.latency_us);
+    const rows = Array.from(latencies.keys()).filter((row) => !Number.isNaN(latencies[row]));
+    return rows.sort((a, b) => (latencies[a] as number) - (latencies[b] as number));
+  }, [result]);
+  const along = (cells: readonly (number | null)[], scale: number) =>
+    Float64Array.from(order, (row) => (cells[row] ?? Number.NaN) / scale);
+  const lines = useMemo(() => {
+    const all: Line[] = [
+      {
+        id: "latency",
+        label: "Latency",
+        hue: "hue-a",
+        values: along(columns.latency_us, US_PER_MS),
+        form: "area",
+        axis: "left",
+      },
+      {
+        id: "queued",
+        label: "of it waiting for a batch",
+        hue: "hue-b",
+        values: along(columns.queued_us, US_PER_MS),
+        form: "line",
+        axis: "left",
+      },
+    ];
+    return all.filter(({ values }) => greatest(values) > 0);
+  }, [order]);
+  if (order.length === 0) return null;
+  const xs = Float64Array.from(order, (_, place) => (place + 1) / order.length);
+  return (
+    <ChartFrame
+      title="Latency by percentile"
+      note={plural(order.length, "request")}
+      file={`${result.session} latency`}
+      table={() => (
+        <Grid
+          {...binding}
+          label="Requests by latency"
+          noun={["request", "requests"]}
+          maxRows={12}
+          sums={false}
+        />
+      )}
+    >
+      <LineChart
+        label={`Latency of ${plural(order.length, "request")} by percentile`}
+        xs={xs}
+        lines={lines}
+        stepwise={false}
+        span={[0, 1]}
+        xName="percentile"
+        xTicks={shareTicks}
+        yTicks={momentTicks}
+        top={greatest(lines[0]?.values ?? []) * HEADROOM}
+        tip={(place) => {
+          const row = order[place] ?? 0;
+          return (
+            <TipFacts
+              title={`${percent(xs[place] ?? 0)} take at most ${timeOf(columns.latency_us[row])}`}
+              facts={[
+                ["Model", textsOf([columns.model[row] ?? ""])[0] ?? ""],
+                ["Size", columns.size[row] == null ? "" : plural(columns.size[row], "example")],
+                ["Waited", known(columns.queued_us[row])],
+                ["Device", known(columns.device_compute_us[row])],
+                ["Copies", copies(result, row)],
+                ["Host", known(columns.host_us[row])],
+                ["Started", duration(columns.start_ms[row] ?? Number.NaN, "ms")],
+              ]}
+            />
+          );
+        }}
+      />
+      <LineKey lines={lines} />
+    </ChartFrame>
+  );
+}
+
+function known(us: number | null | undefined): string {
+  return us == null ? "" : duration(us, "µs");
+}
+
+function copies({ requests: { columns } }: InferenceResult, row: number): string {
+  const [to, from] = [columns.host_to_device_us[row], columns.device_to_host_us[row]];
+  if (to == null && from == null) return "";
+  return `${timeOf(to)} to the device, ${timeOf(from)} back`;
+}
+
+function Requests(props: InferenceProps) {
+  const { binding, said } = useWithoutConstants(useTable(props, "requests", props.result.requests));
+  return (
+    <section>
+      <header class="section-head">
+        <h2>Requests</h2>
+        <p class="quiet">Devices at work for several requests at once count for each. {said}</p>
+      </header>
+      <Grid {...binding} label="Requests" noun={["request", "requests"]} sums={false} />
+    </section>
+  );
+}
