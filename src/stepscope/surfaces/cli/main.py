@@ -1,6 +1,7 @@
 """Entry point: runs a command and turns whatever happens into the published exit codes.
 
-0 ok · 1 a bug in Stepscope · 2 usage · 3 nothing to show · 4 unreadable input · 130 interrupted.
+0 ok · 1 a limit is exceeded (check), or a bug in Stepscope · 2 usage · 3 nothing to show ·
+4 unreadable input · 130 interrupted.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ the extra `remote`). Where there are several runs the newest is taken unless `--
 | exit code | meaning |
 | --- | --- |
 | 0 | done |
-| 1 | a bug in Stepscope: the traceback is printed |
+| 1 | `check`: a limit is exceeded; else a bug in Stepscope, with its traceback |
 | 2 | usage: no such command, flag, tool, run or host |
 | 3 | the recording opens but has nothing for this tool; the reason says what to record |
 | 4 | the input cannot be read: which file, where in it, why, what to do |

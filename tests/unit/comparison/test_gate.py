@@ -1,0 +1,156 @@
+"""Limits for CI: what exceeds them, what is noise, and what nobody can tell."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from stepscope.columns import decode
+from stepscope.comparison.compare import Run, run_of
+from stepscope.comparison.gate import METRICS, Check, check
+from stepscope.comparison.limit import Limit
+from stepscope.errors import UsageError
+from stepscope.tables.profile import Host, Profile
+from tests.profiles import gpu, host, line, space, stream
+from tests.profiles.loops import Kernel, Loop, record
+from tests.profiles.model import EventLike
+
+KERNELS = (Kernel("sgemm", 400, "dense/MatMul:MatMul"), Kernel("relu", 200, "act/Relu:Relu"))
+BASE = Loop(kernels=KERNELS, steps=12, wait="cuStreamSynchronize", heap=(1 << 30, 8 << 30, 0.1))
+
+
+def run(loop: Loop, name: str = "new") -> Run:
+    hosts = tuple(Host(name, decode(data)) for name, data in record(loop).items())
+    return run_of(name, Profile(name, hosts))
+
+
+def judged(new: Loop, old: Loop | None = None, **limits: str) -> Check:
+    parsed = {name: Limit.parse(text, METRICS[name], name) for name, text in limits.items()}
+    return check(run(new), parsed, run(old, "old") if old else None)
+
+
+def statuses(found: Check) -> dict[str, str]:
+    return dict(zip(found.limits["metric"], found.limits["status"], strict=True))
+
+
+def test_a_step_that_grew_more_than_allowed_fails_and_names_the_op() -> None:
+    slower = replace(BASE, kernels=(KERNELS[0], replace(KERNELS[1], us=300)))
+    found = judged(slower, BASE, step_time="+5%")
+    assert found.status == "exceeded"
+    (blamed,) = found.guilty.rows()
+    assert (blamed["name"], blamed["kind"]) == ("act/Relu", "slower")
+    assert blamed["delta_ms"] == pytest.approx(0.1, rel=0.05)
+    # 100 of some 605 µs: within 20 %.
+    assert judged(slower, BASE, step_time="+20%").status == "kept"
+    assert judged(slower, BASE, step_time="+50us").status == "exceeded"
+
+
+def test_limits_without_a_sign_need_no_baseline() -> None:
+    # 600 µs of kernels, launched within 10: a step of 0.61 ms.
+    assert judged(BASE, step_time="0.5ms").status == "exceeded"
+    assert judged(BASE, step_time="1ms").status == "kept"
+    assert judged(BASE, step_time="0.001s").status == "kept"
+
+
+def test_shares_of_the_step_are_limits_on_its_parts() -> None:
+    waiting = replace(BASE, input_us=200)
+    found = judged(waiting, input="5%", device="90%", collectives="0ms")
+    assert statuses(found) == {"input": "exceeded", "device": "kept", "collectives": "kept"}
+    assert judged(waiting, BASE, input="+0.1ms").status == "exceeded"
+    assert judged(waiting, waiting, input="+1%").status == "kept"
+
+
+def test_memory_is_limited_in_bytes_and_in_growth() -> None:
+    more = replace(BASE, heap=(2 << 30, 8 << 30, 0.1))
+    found = judged(more, BASE, peak_memory="+10%")
+    assert found.status == "exceeded"
+    assert list(found.limits["change_frac"]) == [pytest.approx(1.0, rel=0.01)]
+    assert judged(more, peak_memory="4GiB").status == "kept"
+    assert judged(more, peak_memory="1GiB").status == "exceeded"
+
+
+def test_idle_devices_are_limited() -> None:
+    assert judged(replace(BASE, python_us=3000), idle="50%").status == "exceeded"
+    assert judged(BASE, idle="50%").status == "kept"
+
+
+def test_what_a_recording_does_not_tell_is_no_pass() -> None:
+    found = judged(replace(BASE, heap=None), step_time="1s", peak_memory="8GiB")
+    assert statuses(found) == {"step_time": "kept", "peak_memory": "unknown"}
+    assert found.status == "unknown"
+    assert "does not record" in list(found.limits["message"])[1]
+
+
+def test_an_exceeded_limit_is_worse_than_an_unknown_one() -> None:
+    found = judged(replace(BASE, heap=None), peak_memory="8GiB", step_time="1us")
+    assert found.status == "exceeded"
+
+
+def noisy(chance: np.random.Generator, kernel_us: float, noise: float, steps: int = 40) -> Run:
+    """Steps of one kernel whose time varies by this share, each waited for."""
+    marks: list[EventLike] = []
+    kernels: list[EventLike] = []
+    at = 0.0
+    for step in range(steps):
+        us = kernel_us * (1 + noise * chance.normal())
+        marks.append(("train", at, us + 10, {"step_num": step, "_r": 1}))
+        kernels.append(("sgemm", at + 5, us, {"tf_op": "dense/MatMul:MatMul"}))
+        at += us + 12
+    data = space(host(line("python", *marks)), gpu(0, stream(7, *kernels)))
+    return run_of("noisy", Profile("noisy", (Host("h", decode(data)),)))
+
+
+def test_a_gate_of_five_per_cent_fails_on_eight_and_never_on_noise() -> None:
+    chance = np.random.default_rng(3)
+    limit = {"step_time": Limit.parse("+5%", "time", "--max-step-time")}
+    trials = 100
+    for _ in range(trials):
+        old = noisy(chance, 1000, 0.01)
+        assert check(noisy(chance, 1000, 0.01), limit, old).status == "kept"
+        assert check(noisy(chance, 1080, 0.01), limit, old).status == "exceeded"
+
+
+def test_growth_within_wild_noise_is_kept_with_a_note() -> None:
+    chance = np.random.default_rng(5)
+    limit = {"step_time": Limit.parse("+0.01%", "time", "--max-step-time")}
+    found = [
+        check(noisy(chance, 1000, 0.3, 10), limit, noisy(chance, 1000, 0.3, 10)) for _ in range(20)
+    ]
+    assert sum(one.status == "kept" for one in found) >= 19
+    notes = {note for one in found for note in one.limits["message"] if note}
+    assert "More than the limit, but within the noise." in notes
+
+
+@pytest.mark.parametrize(
+    ("text", "quantity", "number", "is_change", "is_share"),
+    [
+        ("+5%", "time", 0.05, True, True),
+        ("30ms", "time", 30.0, False, False),
+        ("1.5s", "time", 1500.0, False, False),
+        ("+250us", "time", 0.25, True, False),
+        ("250 µs", "time", 0.25, False, False),
+        ("8GiB", "bytes", 8 * 2**30, False, False),
+        ("+512MiB", "bytes", 512 * 2**20, True, False),
+        ("1.5GB", "bytes", 1.5e9, False, False),
+        ("10%", "share", 0.1, False, True),
+        ("5%", "part", 0.05, False, True),
+        (".5ms", "part", 0.5, False, False),
+    ],
+)
+def test_limits_are_read_as_people_write_them(
+    text: str, quantity: str, number: float, is_change: bool, is_share: bool
+) -> None:
+    found = Limit.parse(text, quantity, "--max")  # type: ignore[arg-type]  # parametrised text
+    assert found.number == pytest.approx(number)
+    assert (found.is_change, found.is_share) == (is_change, is_share)
+
+
+@pytest.mark.parametrize(
+    ("text", "quantity"),
+    [("30", "time"), ("5%", "time"), ("-5%", "time"), ("8GiB", "time"), ("ten ms", "time"),
+     ("30ms", "bytes"), ("10%", "bytes"), ("1e3ms", "time"), ("", "time"), ("30ms", "share")],
+)  # fmt: skip
+def test_what_is_no_limit_says_what_would_be(text: str, quantity: str) -> None:
+    with pytest.raises(UsageError, match="--max-it cannot be") as raised:
+        Limit.parse(text, quantity, "--max-it")  # type: ignore[arg-type]  # parametrised text
+    assert raised.value.mend.startswith("Say ")

@@ -1,0 +1,60 @@
+"""The summary and the XML of a check, with names that try to be something else."""
+
+from xml.etree import ElementTree as ET
+
+from stepscope.columns import decode
+from stepscope.comparison.compare import Run, run_of
+from stepscope.comparison.gate import METRICS, Check, check
+from stepscope.comparison.limit import Limit
+from stepscope.surfaces.export.check import check_junit, check_markdown, verdict
+from stepscope.tables.profile import Host, Profile
+from tests.profiles import HOSTILE_NAMES
+from tests.profiles.loops import Kernel, Loop, record
+
+
+def run(name: str, *us: float) -> Run:
+    """Three kernels of hostile names with these times."""
+    kernels = [
+        Kernel(f"k{place}", time, f"{HOSTILE_NAMES[place]}:MatMul") for place, time in enumerate(us)
+    ]
+    data = record(Loop(kernels=kernels, steps=10, wait="cuStreamSynchronize"))["host-0"]
+    return run_of(name, Profile(name, (Host("h", decode(data)),)))
+
+
+def checked(**limits: str) -> Check:
+    parsed = {name: Limit.parse(text, METRICS[name], name) for name, text in limits.items()}
+    return check(run("new|<b>\x1b[31m", 900, 900, 100), parsed, run("old", 100, 100, 100))
+
+
+def test_junit_has_a_case_per_limit() -> None:
+    found = checked(step_time="+5%", input="50%", peak_memory="1GiB")
+    suite = ET.fromstring(check_junit(found).partition("?>")[2])
+    assert suite.attrib == {"name": "stepscope", "tests": "3", "failures": "1", "errors": "1"}
+    failed, kept, unknown = suite.findall("testcase")
+    assert failed.attrib["name"] == "step_time +5%"
+    failure = failed.find("failure")
+    assert failure is not None
+    assert "800.0 µs more: " in (failure.text or "")
+    assert kept.find("failure") is None
+    assert kept.find("error") is None
+    assert unknown.find("error") is not None
+
+
+def test_no_control_character_reaches_the_xml() -> None:
+    text = check_junit(checked(step_time="+5%"))
+    assert not [c for c in text if ord(c) < 32 and c != "\n"]
+
+
+def test_the_summary_names_the_worst_op_and_escapes_it() -> None:
+    found = checked(step_time="+5%")
+    text = check_markdown(found)
+    assert text.startswith("### ❌ Stepscope: A limit is exceeded (step\\_time).")
+    assert "<script>" not in text
+    assert "<img" not in text
+    assert "#### What grew most" in text
+
+
+def test_the_verdict_says_which_limit() -> None:
+    assert verdict(checked(step_time="10s")) == "All limits are kept."
+    assert verdict(checked(step_time="+5%", input="90%")) == "A limit is exceeded (step_time)."
+    assert verdict(checked(peak_memory="1GiB")) == "A limit cannot be judged (peak_memory)."
