@@ -188,7 +188,9 @@ class Gathering:
         notes = []
         if self.stop.is_set():
             notes.append("The recording was interrupted; what had arrived is kept.")
-        return RemoteCapture(run, folder, tuple(workers), seconds * 1e3, tuple(notes))
+        return RemoteCapture(
+            run, folder, tuple(workers), seconds * 1e3, self.order.steps, tuple(notes)
+        )
 
 
 def _no_steps(channel: Channel) -> CaptureError:

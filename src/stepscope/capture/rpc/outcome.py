@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 Phase = Literal[
@@ -84,6 +84,7 @@ class RemoteCapture:
         folder: The run's folder; "" when no worker gave anything.
         workers: One outcome per worker, in the order they were named.
         duration_ms: How long was recorded; with steps, at most.
+        steps: Steps asked for; None when it was by time.
         notes: What a person should know about all of it.
     """
 
@@ -91,7 +92,8 @@ class RemoteCapture:
     folder: str
     workers: tuple[WorkerOutcome, ...]
     duration_ms: float
-    notes: tuple[str, ...] = field(default=())
+    steps: int | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def recorded(self) -> tuple[WorkerOutcome, ...]:
@@ -109,6 +111,7 @@ class RemoteCapture:
             "run": self.run,
             "folder": self.folder,
             "duration_ms": self.duration_ms,
+            "steps": self.steps,
             "notes": list(self.notes),
             "workers": [each.to_dict() for each in self.workers],
         }

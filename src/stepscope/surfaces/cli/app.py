@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from stepscope.surfaces.cli.capture import capture, monitor
+
 PathArgument = Annotated[
     str,
     typer.Argument(
@@ -388,6 +390,8 @@ def version(
 
 
 COMMANDS: dict[str, Callable[..., int | None]] = {
+    "capture": capture,
+    "monitor": monitor,
     "ls": list_runs,
     "advise": advise,
     "compare": compare,
