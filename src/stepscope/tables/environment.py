@@ -16,7 +16,7 @@ from stepscope.tables.planes import PlaneKind, planes
 from stepscope.tables.profile import Host, derived
 
 _TRAINING = re.compile(
-    r"(^|/)(gradient_tape|gradients\w*)(/|$)|transpose\(|(^|/)(Adam|SGD|RMSprop)(/|$)"
+    r"(^|/)(gradient_tape|gradients\w*)(/|$)|transpose\(|(^|/)autograd/|(^|/)(Adam|SGD|RMSprop)(/|$)"
 )
 _VERSION_KEYS = re.compile(r"version", re.IGNORECASE)
 
@@ -78,7 +78,7 @@ def _span_ps(host: Host) -> int:
 
 # What only one framework's runtime writes on a host, tried in order.
 _FRAMEWORK_MARKS = (
-    ("PyTorch", re.compile(r"ProfilerStep#|aten::|autograd::engine")),
+    ("PyTorch", re.compile(r"ProfilerStep#|aten(::|/)|autograd(::|/)")),
     ("JAX", re.compile(r"PjitFunction\(|PyClient|jax::|jit_\w+:XLA GPU module")),
     ("TensorFlow", re.compile(r"TFE_|EagerExecute|ExecutorState::|IteratorGetNext|tf_")),
 )

@@ -53,14 +53,17 @@ class LineParts:
         )
 
 
-def host_plane(trace: Trace, slices: Slices, *, ops: bool, mark_steps: bool) -> PlaneWriter:
+def host_plane(
+    trace: Trace, slices: Slices, *, ops: bool, count: steps.StepCount | None
+) -> PlaneWriter:
     """The plane, one line per thread.
 
     Args:
         trace: The recording.
         slices: Its slices.
         ops: Whether ops are kept.
-        mark_steps: Whether the optimizer's steps become marked steps where nothing else is.
+        count: Steps so far: the optimizer's become marked steps where nothing else is (None:
+            they do not).
     """
     plane = PlaneWriter(names.HOST_PLANE)
     said = annotations_of(slices)
@@ -78,12 +81,11 @@ def host_plane(trace: Trace, slices: Slices, *, ops: bool, mark_steps: bool) -> 
         part.add(metadata[mine], start, length, stats.of(mine))
     memory.add_instants(trace, slices, plane, lambda place: lines.setdefault(place, LineParts()))
     are_marked = said.has(names.STEP_NUM)
-    found = steps.training_steps(slices) if mark_steps and not are_marked else None
+    found = None if count is None or are_marked else steps.training_steps(slices, count)
     if found is not None and found.place in lines:
-        count = len(found.start_ns)
-        numbers = np.arange(count)
-        marks = [Stat(names.STEP_NUM, numbers), Stat(names.ROOT_LEVEL, np.ones(count, np.int64))]
-        code = np.full(count, plane.name(STEP_NAME))
+        ones = np.ones(len(found.number), np.int64)
+        marks = [Stat(names.STEP_NUM, found.number), Stat(names.ROOT_LEVEL, ones)]
+        code = plane.name(STEP_NAME) * ones
         lines[found.place].add(code, found.start_ns, found.duration_ns, marks)
     for place, part in lines.items():
         part.write(plane, *slices.thread(place))

@@ -16,6 +16,7 @@ from stepscope.capture.kineto.host_plane import host_plane
 from stepscope.capture.kineto.names import frame_name
 from stepscope.capture.kineto.read import Trace
 from stepscope.capture.kineto.slices import Slices, by_place
+from stepscope.capture.kineto.steps import StepCount
 from stepscope.capture.plane import PlaneWriter
 from stepscope.schema import names
 
@@ -24,7 +25,7 @@ def to_xspace(
     trace: Trace,
     *,
     ops: bool = True,
-    mark_steps: bool = True,
+    count: StepCount | None = None,
     clock_rate_khz: Mapping[int, int] | None = None,
 ) -> tuple[bytes, int]:
     """The trace as an XSpace, and the number of events in it.
@@ -32,11 +33,12 @@ def to_xspace(
     Args:
         trace: The recording.
         ops: Whether ops are kept (else only annotations and what ran on devices).
-        mark_steps: Whether the optimizer's steps become marked steps where nothing else is.
+        count: Steps of the chunks before: the optimizer's steps become marked steps where nothing
+            else is. None: they do not.
         clock_rate_khz: Highest clock of each GPU, where the caller knows it.
     """
     slices = Slices(trace)
-    host = host_plane(trace, slices, ops=ops, mark_steps=mark_steps)
+    host = host_plane(trace, slices, ops=ops, count=count)
     planes = [host, *device_planes(trace, slices, clock_rate_khz or {}), *_python(slices)]
     return b"".join(plane.xspace() for plane in planes), sum(plane.events for plane in planes)
 

@@ -23,6 +23,7 @@ from typing import Any, Final
 from stepscope.capture.escapes import escaped
 from stepscope.capture.kineto.planes import to_xspace
 from stepscope.capture.kineto.read import read
+from stepscope.capture.kineto.steps import StepCount
 from stepscope.capture.main_thread import on_main_thread
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recorder import Note, Recorded
@@ -46,6 +47,7 @@ class TorchRecorder:
         self._is_local = False
         self._profile: Any = None
         self._is_running = False
+        self._steps = StepCount()
         self._others = AnnotationRecorder()
 
     def unavailable(self) -> str | None:
@@ -67,7 +69,7 @@ class TorchRecorder:
             # Later chunks of one recording stay with what its first one chose.
             is_main = threading.current_thread() is threading.main_thread()
             self._is_local = options.memory and is_main
-            self._options = options
+            self._options, self._steps = options, StepCount()
         # Else it writes two lines to stderr at every start and stop.
         os.environ.setdefault(_LOG_LEVEL, "6")
         self._profile = _new_profile(options, is_local=self._is_local)
@@ -118,7 +120,10 @@ class TorchRecorder:
             del profile
             trace = read(path)
         xspace, events = to_xspace(
-            trace, ops=options.host_tracer_level >= _OPS_LEVEL, clock_rate_khz=_clock_rates()
+            trace,
+            ops=options.host_tracer_level >= _OPS_LEVEL,
+            count=self._steps,
+            clock_rate_khz=_clock_rates(),
         )
         notes = tuple(self._notes(options, trace.lost))
         return Recorded(xspace + others.xspace, events + others.events, notes)
