@@ -208,7 +208,7 @@ def overview_page(profile: Profile, options: Options = Options()) -> OverviewPag
         op_shares=_op_shares(profile),
         environment=_environment(profile),
         completeness=_completeness(profile),
-        next_steps=_next_steps(bound, stats, has_device),
+        next_steps=_next_steps(bound, stats, breakdown, has_device),
         top_ops=_top_ops(profile),
         step_table=_step_table(found),
         diagnostics=tuple(one for host in profile.hosts for one in completeness(host).diagnostics),
@@ -286,6 +286,8 @@ def _headline(
     if not step > 0:
         return "The steps found have no length, so nothing can be said about where their time goes."
     each = f"of each {step:.3g} ms step"
+    if bound_by == "input" and breakdown["host_to_device"] > breakdown["input"]:
+        return f"Bound by copies to the devices: {share:.0%} {each} goes to moving data there."
     if bound_by == "input":
         return (
             f"Input-bound: {share:.0%} {each} goes to waiting for input data (the input pipeline)."
@@ -426,8 +428,18 @@ _NEXT: dict[str, tuple[str, ...]] = {
 }
 
 
-def _next_steps(bound_by: BoundBy, stats: Steps, has_device: bool) -> tuple[str, ...]:
-    advice = list(_NEXT[bound_by])
+_NEXT_FOR_COPIES = (
+    "Open trace_viewer at one step to see what is copied and what it waits for.",
+    "Keep on the devices what every step uses; copy the next batch while this one computes "
+    "(prefetch to device, pinned memory).",
+)
+
+
+def _next_steps(
+    bound_by: BoundBy, stats: Steps, breakdown: dict[str, float], has_device: bool
+) -> tuple[str, ...]:
+    copies = bound_by == "input" and breakdown["host_to_device"] > breakdown["input"]
+    advice = list(_NEXT_FOR_COPIES if copies else _NEXT[bound_by])
     if bound_by == "host" and not has_device:
         advice[1] = "This run used no accelerator: the CPU's ops are the device work."
     if stats.count and stats.source in ("framework", "inferred"):

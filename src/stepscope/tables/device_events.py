@@ -39,6 +39,10 @@ _HLO_WORK = (
     (re.compile(r"outfeed|host send"), Work.DEVICE_TO_HOST),
     (re.compile(r"copy|send|recv|async-start|async-done"), Work.DEVICE_TO_DEVICE),
 )
+# ``(destination, source, context)``, which copy-start returns and copy-done takes. Memory space 5
+# is the host's.
+_COPY_PAIR = re.compile(r"\((\w+\[[^{]*\]\S*), (\w+\[[^{]*\]\S*), u32\[")
+_HOST_SPACE = "S(5)"
 _HLO_16 = re.compile(r"=\s*\(?(bf16|f16|f8e)")
 # Planes whose events are XLA ops: the short name is the op, the long one its whole HLO text.
 _OP_LINE_PLANES = (PlaneKind.TPU, PlaneKind.SPARSE_CORE)
@@ -295,8 +299,19 @@ def _work(source: _Source, modules: HloModules) -> Work:
         return Work.COLLECTIVE
     for pattern, work in _HLO_WORK:
         if pattern.search(source.hlo_category):
-            return work
+            return _direction(source.name) if work is Work.DEVICE_TO_DEVICE else work
     return Work.COMPUTE_16 if _HLO_16.search(source.name[:200]) else Work.COMPUTE_32
+
+
+def _direction(hlo_text: str) -> Work:
+    """Where an asynchronous copy of an XLA program goes, by the memory spaces of its ends."""
+    pair = _COPY_PAIR.search(hlo_text[:1000])
+    if pair is None:
+        return Work.DEVICE_TO_DEVICE
+    to_host, from_host = (_HOST_SPACE in end for end in pair.groups())
+    if to_host == from_host:
+        return Work.DEVICE_TO_DEVICE
+    return Work.DEVICE_TO_HOST if to_host else Work.HOST_TO_DEVICE
 
 
 def _gpu_work(source: _Source, modules: HloModules) -> Work:

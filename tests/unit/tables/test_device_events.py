@@ -109,6 +109,30 @@ def test_tpu_work_by_category(category: str, work: Work) -> None:
     assert events_of(data).work.tolist() == [work]
 
 
+@pytest.mark.parametrize(
+    ("destination", "source", "work"),
+    [
+        ("", "S(5)", Work.HOST_TO_DEVICE),
+        ("S(5)", "", Work.DEVICE_TO_HOST),
+        ("", "S(1)", Work.DEVICE_TO_DEVICE),
+        ("S(5)", "S(5)", Work.DEVICE_TO_DEVICE),
+    ],
+)
+def test_asynchronous_copies_go_where_their_memory_spaces_say(
+    destination: str, source: str, work: Work
+) -> None:
+    ends = f"f32[8,4]{{1,0:T(8,128){destination}}}, f32[8,4]{{1,0:T(8,128){source}}}"
+    name = f"%copy-done.1 = f32[8,4]{{1,0}} copy-done(({ends}, u32[]{{:S(2)}}) %copy-start.1)"
+    data = space(
+        plane(
+            "/device:TPU:0",
+            line("XLA Ops", (name, 0, 1)),
+            kinds={name: Kind("copy-done.1", {"hlo_category": "copy-done"})},
+        )
+    )
+    assert events_of(data).work.tolist() == [work]
+
+
 def test_low_precision_on_tpu_is_in_the_hlo_text() -> None:
     assert events_of(
         space(plane("/device:TPU:0", line("XLA Ops", ("%d = bf16[8,8]{1,0} dot(…)", 0, 1))))
