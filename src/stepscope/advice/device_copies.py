@@ -11,16 +11,14 @@ When it is wrong: the model does not fit otherwise and its copies cannot be hidd
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from stepscope.advice.offload import OFFLOAD_ACTIONS, OFFLOAD_CODE, host_memory_ops
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
 
 SOME_FRAC = 0.10
-# XLA's memory space 5 is the host's.
-_HOST_MEMORY = re.compile(r"S\(5\)")
 _EXPECTED = 0.5
 
 
@@ -37,7 +35,7 @@ def device_copies(results: Mapping[str, Any]) -> Iterator[Answer]:
             f"{SOME_FRAC:.0%}."
         )
         return
-    offloaded, ops = _offloaded(results.get("hlo_stats"))
+    offloaded, ops = host_memory_ops(results.get("hlo_stats"))
     place = (
         f"; {offloaded:.0%} of the copying ops move tensors that live in the host's memory"
         if offloaded
@@ -62,20 +60,9 @@ def device_copies(results: Mapping[str, Any]) -> Iterator[Answer]:
             if ops
             else Ref("device_idle", "copies"),
         ),
-        actions=_OFFLOAD if offloaded else _ACTIONS,
-        code=_CODE if offloaded else {},
+        actions=OFFLOAD_ACTIONS if offloaded else _ACTIONS,
+        code=OFFLOAD_CODE if offloaded else {},
     )
-
-
-def _offloaded(hlo: Any) -> tuple[float, tuple[str, ...]]:
-    """The share of copying ops' time that involves host memory, and the longest such ops."""
-    if hlo is None:
-        return 0.0, ()
-    copies = [row for row in hlo.ops.rows() if row["category"].startswith(("copy", "async"))]
-    whole = sum(row["self_time_us"] for row in copies)
-    own = [row for row in copies if _HOST_MEMORY.search(row["expression"])]
-    share = sum(row["self_time_us"] for row in own) / whole if whole else 0.0
-    return share, tuple(row["hlo_op"] for row in own[:4])
 
 
 _ACTIONS = (
@@ -83,14 +70,6 @@ _ACTIONS = (
     "a variable that is not updated in place.",
     "Shard or replicate what all devices read; donate buffers that are replaced.",
 )
-_OFFLOAD = (
-    "Keep on the device what fits there; memory_profile says how much is free.",
-    "Start the copies earlier (prefetch a layer ahead), so that compute hides them.",
-    "Recompute activations instead of offloading them.",
-)
-_CODE = {
-    "jax": "x = jax.device_put(x, sharding.with_memory_kind('device'))",
-}
 
 
 RULE = Rule(

@@ -105,15 +105,17 @@ def _module(rows: list[dict[str, Any]], whole: float) -> _Largest | None:
     A scope that holds everything its parent holds says nothing; the walk goes on below it.
     """
     scopes: dict[str, float] = {}
+    scoped = 0.0
     for row in rows:
         parts = _scope(row["operation"])
+        scoped += row["self_time_us"] if parts else 0.0
         for depth in range(1, len(parts) + 1):
             scope = "/".join(parts[:depth])
             scopes[scope] = scopes.get(scope, 0.0) + row["self_time_us"]
     large = [(scope, time / whole) for scope, time in scopes.items() if time >= MODULE_FRAC * whole]
     telling = []
     for scope, share in large:
-        parent = scopes.get(scope.rpartition("/")[0], whole) / whole
+        parent = scopes.get(scope.rpartition("/")[0], scoped) / whole
         if share < 0.95 * parent:
             telling.append(_Largest(scope, share, "module"))
     return max(telling, key=lambda one: one.name.count("/"), default=None)

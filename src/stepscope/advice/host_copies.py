@@ -1,7 +1,8 @@
 """The step waits for copies between host and device.
 
 What it checks: the time of copies to and from the device that nothing hides, from which memory
-they come, whether the host waits for them, and how small they are.
+they come, whether the host waits for them, how small they are, and whether a compiled program
+keeps tensors in the host's memory (offload).
 Why it matters: a copy that runs beside compute costs nothing; one from pageable memory goes through
 a buffer in two stages and keeps the host.
 What to do: copy the next batch while this one computes, from pinned memory; fetch results rarely.
@@ -14,12 +15,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from stepscope.advice.device_time import compute_ms
+from stepscope.advice.offload import OFFLOAD_ACTIONS, OFFLOAD_CODE, host_memory_ops
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
 
 _WAYS = {"host_to_device": "host to device", "output": "device to host"}
 # Copies below this size take as long as their set-up.
 _SMALL_BYTES = 64 * 1024
+# Half of what is offloaded is taken to fit on the device, or to be hidden.
+_ROOM = 0.5
 
 
 def host_copies(results: Mapping[str, Any]) -> Iterator[Answer]:
@@ -36,8 +40,10 @@ def host_copies(results: Mapping[str, Any]) -> Iterator[Answer]:
         return
     way = max(exposed, key=lambda name: exposed[name])
     copies = [row for row in idle.copies.rows() if row["direction"] == _WAYS[way]]
-    # What compute can hide, it hides once the next copy runs beside it.
-    expected = min(total, compute_ms(overview))
+    offloaded, ops = host_memory_ops(results.get("hlo_stats"))
+    # What compute can hide, it hides once the next copy runs beside it; what is offloaded need
+    # not be copied at all where there is room.
+    expected = max(min(total, compute_ms(overview)), _ROOM * total if offloaded else 0.0)
     yield Finding(
         rule=RULE.id,
         severity=severity_of(expected, step),
@@ -46,24 +52,29 @@ def host_copies(results: Mapping[str, Any]) -> Iterator[Answer]:
         confidence=round(0.8 * overview.steps.confidence, 2),
         message=f"Copies between host and device take {total:.3g} ms of each {step:.3g} ms step "
         f"with nothing beside them, {_WAYS[way]} most ({exposed[way]:.3g} ms)"
-        + "".join(f"; {fact}" for fact in _facts(copies))
+        + "".join(f"; {fact}" for fact in _facts(copies, offloaded))
         + ".",
         measured={
             "host_to_device_ms": exposed["host_to_device"],
             "device_to_host_ms": exposed["output"],
             "copies_per_step": sum(row["per_step"] for row in copies),
+            "offloaded_frac": offloaded,
         },
         evidence=(
             Ref("overview_page", f"breakdown_ms.{way}"),
-            Ref("device_idle", "copies", rows=(_WAYS[way],)),
+            Ref("hlo_stats", "category=copy-done", rows=ops)
+            if ops
+            else Ref("device_idle", "copies", rows=(_WAYS[way],)),
         ),
-        actions=_ACTIONS[way],
-        code=_CODE[way],
+        actions=OFFLOAD_ACTIONS if offloaded else _ACTIONS[way],
+        code=OFFLOAD_CODE if offloaded else _CODE[way],
     )
 
 
-def _facts(copies: list[dict[str, Any]]) -> Iterator[str]:
+def _facts(copies: list[dict[str, Any]], offloaded: float) -> Iterator[str]:
     """What about these copies makes them slow."""
+    if offloaded:
+        yield f"{offloaded:.0%} of the copying ops move tensors that live in the host's memory"
     count = sum(row["per_step"] for row in copies)
     if any(row["host_memory"] == "pageable" for row in copies):
         yield "from or to pageable memory"
@@ -105,6 +116,7 @@ RULE = Rule(
     id="host-copies",
     check=host_copies,
     needs=("overview_page", "device_idle"),
+    optional=("hlo_stats",),
     doc=__doc__ or "",
     title="The step waits for copies",
     threshold="copies between host and device that nothing hides ≥ 3 % of the step",

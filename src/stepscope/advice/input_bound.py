@@ -58,4 +58,5 @@ RULE = Rule(
     doc=__doc__ or "",
     title="The step waits for input",
     threshold="input and its copies to the device ≥ 5 % of the step",
+    symptom_of=("host-copies",),
 )

@@ -44,7 +44,7 @@ def straggler(results: Mapping[str, Any]) -> Iterator[Answer]:
         worst = found.step_frac if found is not None else 0.0
         yield Silence(f"No worker makes the others wait longer than {max(worst, 0.01):.0%}.")
         return
-    name = f"{found.device} of {found.host}"
+    name = f"{found.device} of {found.host}" if found.device else found.host
     met = found.last_frac is not None
     yield Finding(
         rule=RULE.id,
@@ -59,7 +59,7 @@ def straggler(results: Mapping[str, Any]) -> Iterator[Answer]:
             "cause_ms": found.cause_ms,
             **({"last_frac": found.last_frac} if met else {}),
         },
-        evidence=(Ref("pod_viewer", "workers.caused_wait_ms", rows=(found.device, found.host)),),
+        evidence=(Ref("pod_viewer", "workers.caused_wait_ms", rows=(found.device or found.host,)),),
         actions=(
             _ADVICE.get(found.cause, f"Compare the steps of {name} with another worker's."),
             "If it is always the same machine, take it out; if it changes, look for what they "

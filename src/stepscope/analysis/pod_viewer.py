@@ -14,7 +14,12 @@ from stepscope.columns.space import I64
 from stepscope.errors import UsageError
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, ms
-from stepscope.tables.arrivals import Arrivals, arrivals_of, waits_caused
+from stepscope.tables.arrivals import (
+    Arrivals,
+    arrivals_of,
+    host_waits_caused,
+    waits_caused,
+)
 from stepscope.tables.collectives import Collectives, collectives
 from stepscope.tables.profile import Profile
 from stepscope.tables.session_steps import aligned_steps
@@ -50,6 +55,8 @@ _GROUPS: dict[str, tuple[str, ...]] = {
 }
 # A worker is named a straggler when the others lose this share of the step to it.
 STRAGGLER_FRAC = 0.01
+# A host is named instead of one of its devices when it costs the others this much more.
+_TOGETHER = 1.5
 
 
 class WorkerRow(Row):
@@ -146,7 +153,8 @@ class Straggler:
     """The worker the others wait for.
 
     Attributes:
-        worker, host, device: Which.
+        worker, host, device: Which; ``device`` is "" where all devices of the host are late
+            together, and ``worker`` then its first.
         caused_wait_ms: Per step: how much earlier collectives would begin without its delay.
         step_frac: The same as a share of the step.
         last_frac: Share of the collectives in which it arrives last; None without collectives.
@@ -275,21 +283,28 @@ def _straggler(found: WorkerSteps, means: dict[str, F64], arrivals: Arrivals) ->
     if not met:
         own = found.duration_ps[:, _kept(found)].mean(axis=1) / 1e9
         caused = own - np.asarray([np.median(np.delete(own, row)) for row in range(len(own))])
-    worst = int(np.nanargmax(caused))
-    cost = float(caused[worst])
+    late = [int(np.nanargmax(caused))]
+    cost, share = float(caused[late[0]]), float(last[late[0]])
+    by_host = host_waits_caused(found, arrivals) if met else {}
+    host = max(by_host, key=lambda index: by_host[index], default=-1)
+    # Devices that are late together do not lead each other: their host is what is late.
+    if len(by_host) > 1 and by_host[host] > _TOGETHER * cost:
+        late = [row for row, one in enumerate(found.workers) if one.host == host]
+        cost, share = by_host[host], float(np.nansum(last[late]))
     if cost / step < STRAGGLER_FRAC:
         return None
-    cause, excess = _cause(means, worst)
-    worker = found.workers[worst]
+    cause, excess = _cause(means, late)
+    worker = found.workers[late[0]]
+    alone = len(late) == 1
     reason = f", where {cause.lower()} takes {excess:.3g} ms longer than elsewhere" if cause else ""
-    title = _title(worker)
+    title = _title(worker) if alone else f"{worker.host_name} (all {len(late)} devices)"
     return Straggler(
-        worker=worst,
+        worker=late[0],
         host=worker.host_name,
-        device=worker.device_name,
+        device=worker.device_name if alone else "",
         caused_wait_ms=cost,
         step_frac=cost / step,
-        last_frac=float(last[worst]) if met else None,
+        last_frac=share if met else None,
         cause=cause,
         cause_ms=excess,
         message=f"The others wait {cost:.3g} ms of each {step:.3g} ms step for {title}{reason}."
@@ -298,10 +313,10 @@ def _straggler(found: WorkerSteps, means: dict[str, F64], arrivals: Arrivals) ->
     )
 
 
-def _cause(means: dict[str, F64], worst: int) -> tuple[str, float]:
-    """The part in which a worker exceeds the median of the others the most, and by how much."""
+def _cause(means: dict[str, F64], late: list[int]) -> tuple[str, float]:
+    """The part in which workers exceed the median of the others the most, and by how much."""
     excess = {
-        label: float(values[worst] - np.median(np.delete(values, worst)))
+        label: float(values[late].mean() - np.median(np.delete(values, late)))
         for label, parts in _GROUPS.items()
         if parts not in ((WAIT,), (TRANSFER,))
         for values in [sum_parts(means, parts)]

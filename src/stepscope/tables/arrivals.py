@@ -26,6 +26,8 @@ class Arrivals:
         first_ps, last_ps, end_ps: By group: arrivals of the first and last, and the common end.
         last_worker: By group.
         lead_ps: By group: the last arrival after the last but one.
+        host_lead_ps: By group: the last arrival after the last of another host; 0 where all are
+            of one host.
         members: By group.
     """
 
@@ -37,6 +39,7 @@ class Arrivals:
     end_ps: I64
     last_worker: I64
     lead_ps: I64
+    host_lead_ps: I64
     members: I64
 
 
@@ -54,6 +57,7 @@ def arrivals_of(found: WorkerSteps, meeting: Collectives) -> Arrivals:
     begin = np.flatnonzero(np.diff(group, prepend=-1))
     last = np.append(begin[1:], len(group)) - 1 if len(begin) else begin
     before = np.maximum(last - 1, begin)
+    host_of = np.asarray([one.host for one in found.workers] or [0], dtype=np.int64)[worker[event]]
     return Arrivals(
         event=event,
         worker=worker[event],
@@ -63,8 +67,38 @@ def arrivals_of(found: WorkerSteps, meeting: Collectives) -> Arrivals:
         end_ps=np.maximum.reduceat(end, begin) if len(begin) else end,
         last_worker=worker[event][last],
         lead_ps=start[last] - start[before],
+        host_lead_ps=_host_lead(start, host_of, begin, last),
         members=last - begin + 1,
     )
+
+
+def _host_lead(start: I64, host: I64, begin: I64, last: I64) -> I64:
+    """By group: how long after all other hosts the last host arrives.
+
+    Events lie group after group, by arrival within one; ``begin`` and ``last`` are the places of
+    each group's first and last.
+    """
+    code = np.repeat(np.arange(len(begin)), last - begin + 1)
+    other = host != host[last][code] if len(begin) else np.zeros(0, dtype=bool)
+    latest = np.full(len(begin), np.iinfo(np.int64).min)
+    np.maximum.at(latest, code[other], start[other])
+    lead: I64 = np.where(latest > np.iinfo(np.int64).min, start[last] - latest, 0)
+    return lead
+
+
+def host_waits_caused(found: WorkerSteps, arrivals: Arrivals) -> dict[int, float]:
+    """By index of the host: ms per step that its last device makes the other hosts wait.
+
+    The devices of a host are late together when the host is: then none of them leads the others.
+    """
+    host_of = np.asarray([one.host for one in found.workers], dtype=np.int64)
+    caused = np.bincount(
+        host_of[arrivals.last_worker],
+        weights=arrivals.host_lead_ps.astype(np.float64),
+        minlength=int(host_of.max()) + 1,
+    )
+    per_step = caused / 1e9 / max(len(found.num), 1)
+    return {int(host): float(per_step[host]) for host in np.unique(host_of)}
 
 
 def waits_caused(found: WorkerSteps, arrivals: Arrivals) -> tuple[F64, F64]:

@@ -66,6 +66,19 @@ def test_a_negligible_cause_does_not_climb() -> None:
     assert order(symptom, rule("tiny", 2)) == ["starving", "tiny"]
 
 
+def test_a_cause_that_explains_little_of_a_symptom_does_not_climb() -> None:
+    """A wait of 5 ms is worth a word, but it is not why launching costs 50."""
+    found = advise(STEP, [rule("launches", 50, symptom_of=("wait",)), rule("wait", 5)]).findings
+    assert [(one.rule, one.explained_by) for one in found] == [("launches", ()), ("wait", ())]
+
+
+def test_what_a_rule_hardly_believes_is_no_alarm() -> None:
+    def unsure(results: Mapping[str, Any]) -> Iterator[Answer]:
+        yield Finding("a", "high", 50, 0.2, "perhaps")
+
+    assert advise(STEP, [rule("a", check=unsure)]).findings[0].severity == "low"
+
+
 def test_two_rules_that_blame_each_other_are_both_reported() -> None:
     assert order(rule("a", 9, symptom_of=("b",)), rule("b", 8, symptom_of=("a",))) == ["b", "a"]
 

@@ -89,6 +89,18 @@ def test_the_straggler_is_named_with_its_cause() -> None:
     assert straggler.cause_ms == pytest.approx(0.2)
 
 
+def test_a_host_is_named_whose_devices_are_late_together() -> None:
+    early, late = training(100.0, 100.0), training(300.0, 300.0)
+    straggler = view(early, late, early).straggler
+    assert straggler is not None
+    assert (straggler.host, straggler.device) == ("h1", "")
+    # Its two devices arrive together, 200 µs after those of the other hosts.
+    assert straggler.caused_wait_ms == pytest.approx(0.2)
+    assert straggler.last_frac == 1
+    assert (straggler.cause, straggler.cause_ms) == ("Device compute", pytest.approx(0.2))
+    assert "h1 (all 2 devices)" in straggler.message
+
+
 def test_even_workers_have_no_straggler() -> None:
     found = view(training(300.0, 300.0))
     assert found.straggler is None
