@@ -242,10 +242,10 @@ class _Reader:
 
     def _one_by_one(self, text: bytes) -> Iterator[Any]:
         """The events that can be parsed where one of them cannot."""
-        for one in text.split(_CUT):
-            body = one.strip().strip(b"{},")
+        # Without the outermost braces, each part is what stands between the braces of one event.
+        for body in text.strip()[1:-1].split(_CUT):
             try:
-                yield json.loads(b"{" + body + (b"}}" if b'"args"' in body else b"}"), strict=False)
+                yield json.loads(b"{" + body + b"}", strict=False)
             except ValueError:
                 self._trace.lost += 1
 
