@@ -15,9 +15,9 @@ from stepscope.columns import Events, Line, Plane, Space, Stats
 from stepscope.columns.encode import encode
 from stepscope.columns.space import DATA_OFFSET, EventMetadata, StatMetadata
 
-THREADS: Final = 44  # as many as a window of 900 px shows
+THREADS: Final = 41  # as many as a window of 1080 px shows
 #: From the begin of an event to the next on its thread; it lasts three quarters of that.
-PERIOD_PS: Final = 1_100_000
+PERIOD_PS: Final = 1_500_000
 EVENTS: Final = 1 << 15  # of each thread
 NAMES: Final = 64
 

@@ -11,13 +11,13 @@ from typing import Any, Final
 from playwright.sync_api import Browser, Page
 
 from bench.frames import CATEGORIES, Frames, frames_of
-from bench.grid import EVENTS, PERIOD_PS
 from bench.served import Served
 
 WIDTH_PX: Final = 1920
 HEIGHT_PX: Final = 1080
-#: Periods in view: with 41 threads on a screen of this size, 23,000 slices.
-_PERIODS: Final = 560
+# From the begin of a tile on, at two buckets to a pixel: the most that a screen may show.
+_BEGIN_PS: Final = 40 * 512 << 18
+_END_PS: Final = _BEGIN_PS + (1500 << 19)
 _HELD_MS: Final = 1500
 _PAINTED = "() => performance.getEntriesByName('timeline-painted').length > 0"
 
@@ -50,12 +50,10 @@ def moved(browser: Browser, recording: Path, log: Path, held_ms: int = _HELD_MS)
         page = context.new_page()
         asked: list[str] = []
         page.on("request", lambda request: asked.append(request.url))
-        begin = EVENTS // 8 * PERIOD_PS
-        end = begin + _PERIODS * PERIOD_PS
-        page.goto(f"{server.url}#/trace_viewer?tl.view={begin}~{end}")
+        page.goto(f"{server.url}#/trace_viewer?tl.view={_BEGIN_PS}~{_END_PS}")
         page.wait_for_function(_PAINTED)
         tiles = [url for url in asked if "/timeline/tile" in url]
-        slices = sum(_slices(page, url, begin, end) for url in tiles)
+        slices = sum(_slices(page, url) for url in tiles)
         box = page.locator(".tl-stage canvas").bounding_box()
         assert box is not None
         page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
@@ -67,7 +65,7 @@ def moved(browser: Browser, recording: Path, log: Path, held_ms: int = _HELD_MS)
     return Moved(slices, frames_of(trace))
 
 
-def _slices(page: Page, url: str, begin: int, end: int) -> int:
+def _slices(page: Page, url: str) -> int:
     """Slices of a tile that lie in the view, on tracks that are on the screen."""
     tile: dict[str, Any] = page.request.get(f"{url}&format=json").json()
     seen = page.locator(".tl-track").count()
@@ -77,7 +75,7 @@ def _slices(page: Page, url: str, begin: int, end: int) -> int:
         part = slice(*tile["row_begin"][row : row + 2])
         if track < seen:
             found += sum(
-                first + x1 * unit > begin and first + x0 * unit < end
+                first + x1 * unit > _BEGIN_PS and first + x0 * unit < _END_PS
                 for x0, x1 in zip(tile["x0"][part], tile["x1"][part], strict=True)
             )
     return found

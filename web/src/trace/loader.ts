@@ -4,6 +4,7 @@ import { signal } from "@preact/signals";
 import { ApiError, ServerGone } from "../api/client.ts";
 import { getTile, type TimelineScope } from "../api/timeline.ts";
 import type { TimelineMeta } from "../base/timeline.ts";
+import { budgets } from "../engine/timeline/budget.ts";
 import {
   type Group,
   groupText,
@@ -16,8 +17,6 @@ import { decodeTile } from "../engine/timeline/tile.ts";
 import type { TileStore } from "../engine/timeline/tile_store.ts";
 
 const AT_ONCE = 6;
-// Keeps a screen of some four tiles below 400 kB.
-const MOST_SLICES = 8000;
 const FIRST_RETRY_MS = 500;
 const LONGEST_RETRY_MS = 8000;
 const STALE = 410;
@@ -39,6 +38,8 @@ export class TileLoader {
   readonly trouble = signal<Trouble | null>(null);
   readonly waiting = signal<Waiting>({ done: 0, total: 0 });
   private wanted: readonly TileAddress[] = [];
+  /** The most slices of each wanted tile. */
+  private budgets: ReadonlyMap<string, number> = new Map();
   private readonly flying = new Map<string, AbortController>();
   private delay = FIRST_RETRY_MS;
   private timer = 0;
@@ -54,7 +55,9 @@ export class TileLoader {
   /** Tiles of the present screen, the most urgent first; replaces the last wish. */
   want(addresses: readonly TileAddress[]): void {
     this.wanted = addresses;
-    const keys = new Set(addresses.map(tileKey));
+    const most = budgets(addresses, this.groups, this.meta.tracks);
+    const keys = new Map(addresses.map((address, i) => [tileKey(address), most[i] as number]));
+    this.budgets = keys;
     for (const [key, control] of this.flying) {
       if (!keys.has(key)) {
         control.abort();
@@ -100,7 +103,7 @@ export class TileLoader {
       start_ps: span.begin,
       end_ps: span.end,
       width_px: TILE_PX,
-      max_slices: MOST_SLICES,
+      max_slices: this.budgets.get(key) as number,
     };
     try {
       const bytes = await getTile(this.scope, question, control.signal);

@@ -2,7 +2,7 @@
 
 import type { Span, TimelineTrack } from "../../base/timeline.ts";
 
-export const TILE_PX = 1024;
+export const TILE_PX = 512;
 const LANES_PER_GROUP = 32;
 
 /** Lanes `first` ≤ lane < `end` of one track. */
@@ -21,7 +21,7 @@ export interface TileAddress {
   readonly group: number;
   /** A bucket has 2^level ps; levels are even. */
   readonly level: number;
-  /** The tile begins at `index * 1024` buckets. */
+  /** The tile begins at `index * 512` buckets. */
   readonly index: number;
 }
 
