@@ -14,7 +14,7 @@ from stepscope.analysis.memory_profile import MemoryProfile
 from stepscope.comparison.breakdown import Breakdown, HostTime, breakdown, host_times
 from stepscope.comparison.comparison import (
     Comparison,
-    HostRow,
+    HostTimeRow,
     PartRow,
     RunRow,
     RunSide,
@@ -131,11 +131,11 @@ def _diagnostics(run: Run) -> list[Diagnostic]:
     return notes
 
 
-def _host_rows(first: Run, last: Run) -> Table[HostRow]:
+def _host_rows(first: Run, last: Run) -> Table[HostTimeRow]:
     """The hosts of the new run beside those of the baseline of the same name, else in order."""
     before, after = host_times(first.profile), host_times(last.profile)
     if max(len(before), len(after)) < 2:
-        return Table.empty(HostRow)
+        return Table.empty(HostTimeRow)
     named = {one.name: one for one in before}
     by_name = all(one.name in named for one in after)
     nothing = HostTime("", nan, nan)
@@ -144,7 +144,7 @@ def _host_rows(first: Run, last: Run) -> Table[HostRow]:
         for place, one in enumerate(after)
     ]
     return Table(
-        HostRow,
+        HostTimeRow,
         {
             "host": [one.name for one in after],
             "own_before_ms": [one.own_ms for one in old],

@@ -96,7 +96,7 @@ class StepTimeRow(Row):
     step_time_ms: Annotated[float, Column("Step time", unit="ms", kind="time")]
 
 
-class HostRow(Row):
+class HostTimeRow(Row):
     """One host of a run of several: its own work, and its waiting for the others."""
 
     host: Annotated[str, Column("Host", kind="name")]
@@ -167,7 +167,7 @@ class Comparison(Result):
     step_parts: Table[PartRow]
     modules: Table[PartRow]
     kernels: Table[PartRow]
-    host_times: Table[HostRow]
+    host_times: Table[HostTimeRow]
     slowest_host_parts: Table[PartRow]
     parity: Table[ParityRow]
     runs: Table[RunRow]

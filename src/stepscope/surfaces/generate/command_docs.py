@@ -68,7 +68,7 @@ def command_docs(tools: Sequence[Tool]) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def flags_of(command: Callable[..., None]) -> list[Flag]:
+def flags_of(command: Callable[..., object]) -> list[Flag]:
     """The flags and arguments of a command, from its signature and annotations."""
     hints = get_type_hints(command, include_extras=True)
     found = []

@@ -17,6 +17,7 @@ from typing import (
     is_typeddict,
 )
 
+from stepscope.comparison import Comparison
 from stepscope.registry import GROUPS, Tool
 from stepscope.result import SCHEMA_VERSION, Diagnostic, Result, columns_of
 from stepscope.surfaces.envelope import ENVELOPES
@@ -51,15 +52,15 @@ export interface ResultBody {{
 def types_source(tools: Sequence[Tool]) -> str:
     """Text of ``web/src/api/types.gen.ts``."""
     head = _HEAD.format(version=SCHEMA_VERSION, groups=json.dumps(list(GROUPS)))
-    records = [record for tool in tools for record in _all_records(tool.result)]
-    rows = [row for tool in tools for row in table_fields(tool.result).values()]
-    results = [tool.result for tool in tools]
+    results = [*(tool.result for tool in tools), Comparison]
+    records = [record for result in results for record in _all_records(result)]
+    rows = [row for result in results for row in table_fields(result).values()]
     names = _names([*ENVELOPES, Diagnostic, *records, *rows, *results])
     nested = list(dict.fromkeys([Diagnostic, *records]))
     parts = [_interface(cls, names) for cls in [*ENVELOPES, *nested]]
     parts += [_columns(row, names) for row in dict.fromkeys(rows)]
     parts += [_interface(result, names) for result in results]
-    parts.append(_result_map(tools))
+    parts.append(_result_map(results))
     return head + "\n" + "\n".join(parts)
 
 
@@ -113,8 +114,8 @@ def _columns(row: type, names: dict[type, str]) -> str:
     )
 
 
-def _result_map(tools: Sequence[Tool]) -> str:
-    lines = [f"  readonly {tool.id}: {tool.result.__name__};" for tool in tools]
+def _result_map(results: Sequence[type[Result]]) -> str:
+    lines = [f"  readonly {result.tool}: {result.__name__};" for result in results]
     return "/** Results by tool id. */\nexport interface Results {\n" + "\n".join(lines) + "\n}\n"
 
 

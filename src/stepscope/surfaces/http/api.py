@@ -22,7 +22,7 @@ from stepscope.surfaces.envelope import (
     run_info,
     tool_info,
 )
-from stepscope.surfaces.http import timeline
+from stepscope.surfaces.http import comparison, timeline
 from stepscope.surfaces.http.answers import compressed, download, json_answer
 
 _RESERVED = ("run", "host", "layout", "token", "top")
@@ -51,6 +51,7 @@ class Api:
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
+        self._comparisons = comparison.Comparisons(workspace)
 
     def session(self, request: Request) -> Response:
         """What is served."""
@@ -68,8 +69,10 @@ class Api:
 
     def tools(self, request: Request) -> Response:
         """Every tool, and what this run lacks for it."""
-        profile = self._session(request).profile
-        body: ToolsInfo = {"tools": [tool_info(tool, tool.available(profile)) for tool in TOOLS]}
+        session = self._session(request)
+        profile = session.profile
+        tools = [tool_info(tool, tool.available(profile)) for tool in TOOLS]
+        body: ToolsInfo = {"tools": [*tools, self._comparisons.info(session.name)]}
         return json_answer(request, body)
 
     def tool(self, request: Request, tool: str) -> Response:
@@ -116,6 +119,8 @@ class Api:
         )
 
     def _result(self, request: Request, tool: str) -> Result:
+        if tool == comparison.ID:
+            return self._comparisons.answer(request)
         options: dict[str, Any] = {
             name.removeprefix(_OPTION): value
             for name, value in request.args.items()
