@@ -240,6 +240,17 @@ export interface Bottleneck {
   readonly max_latency_us: number | null;
   readonly wait_frac: number | null;
   readonly suggestion: string;
+  readonly wait_us: number | null;
+  readonly parallelism: number;
+  readonly cores: number | null;
+  readonly threads: number | null;
+  readonly elements: number | null;
+  readonly element_us: number | null;
+  readonly python_frac: number | null;
+  readonly read_frac: number | null;
+  readonly is_random: boolean;
+  readonly is_repeated: boolean;
+  readonly has_cache: boolean;
 }
 
 /** One change to the pipeline and what it is predicted to gain. */
@@ -350,6 +361,17 @@ export interface Straggler {
   readonly cause: string;
   readonly cause_ms: number | null;
   readonly message: string;
+}
+
+/** One of the two runs compared. */
+export interface RunSide {
+  readonly name: string;
+  readonly host: string;
+  readonly steps: number;
+  readonly step_source: string;
+  readonly step_time_ms: number | null;
+  readonly framework: string;
+  readonly device_type: string;
 }
 
 /** Columns: One of the ten framework ops with the most self time. */
@@ -1574,6 +1596,104 @@ export interface ComputationRow {
   readonly is_entry: readonly (boolean | null)[];
 }
 
+/** Columns: One part of the difference of the step. A table's parts sum to the whole difference. */
+export interface PartRow {
+  /** Change. slower, faster, same, added or removed for ops; else what kind of time it is. */
+  readonly kind: readonly (string | null)[];
+  /** What. */
+  readonly name: readonly (string | null)[];
+  /** Where. Host or Device. */
+  readonly where: readonly (string | null)[];
+  /** Type. */
+  readonly type: readonly (string | null)[];
+  /** Change (ms). Added to (or taken off) each step. */
+  readonly delta_ms: readonly (number | null)[];
+  /** ± (ms). Half-width of the 99 % interval of the change. */
+  readonly noise_ms: readonly (number | null)[];
+  /** Before (ms). Exposed time per step, baseline. */
+  readonly before_ms: readonly (number | null)[];
+  /** After (ms). Exposed time per step, new run. */
+  readonly after_ms: readonly (number | null)[];
+  /** Runs before. Per step. */
+  readonly runs_before: readonly (number | null)[];
+  /** Runs after. Per step. */
+  readonly runs_after: readonly (number | null)[];
+  /** Busy before (ms). Per step, hidden time included. */
+  readonly busy_before_ms: readonly (number | null)[];
+  /** Busy after (ms). Per step, hidden time included. */
+  readonly busy_after_ms: readonly (number | null)[];
+  /** Matched by. name; number (equal but for numbers); type (renamed); class (other framework). */
+  readonly matched: readonly (string | null)[];
+}
+
+/** Columns: One host of a run of several: its own work, and its waiting for the others. */
+export interface HostTimeRow {
+  /** Host. */
+  readonly host: readonly (string | null)[];
+  /** Own before (ms). */
+  readonly own_before_ms: readonly (number | null)[];
+  /** Own after (ms). */
+  readonly own_after_ms: readonly (number | null)[];
+  /** Change (ms). */
+  readonly own_delta_ms: readonly (number | null)[];
+  /** Waits before (ms). */
+  readonly wait_before_ms: readonly (number | null)[];
+  /** Waits after (ms). */
+  readonly wait_after_ms: readonly (number | null)[];
+}
+
+/** Columns: One property that must be equal for the comparison to be about the program alone. */
+export interface ParityRow {
+  /** Property. */
+  readonly property: readonly (string | null)[];
+  /** Baseline. */
+  readonly baseline: readonly (string | null)[];
+  /** New run. */
+  readonly candidate: readonly (string | null)[];
+  /** Same. same, differs or unknown. */
+  readonly status: readonly (string | null)[];
+  /** What it means. */
+  readonly note: readonly (string | null)[];
+}
+
+/** Columns: One run of a comparison, in the order given. */
+export interface RunRow {
+  /** Run. */
+  readonly run: readonly (string | null)[];
+  /** Steps. Steps the numbers are over. */
+  readonly steps: readonly (number | null)[];
+  /** Step time (ms). Mean. */
+  readonly step_time_ms: readonly (number | null)[];
+  /** from (ms). 99 % interval. */
+  readonly low_ms: readonly (number | null)[];
+  /** to (ms). 99 % interval. */
+  readonly high_ms: readonly (number | null)[];
+  /** Median (ms). */
+  readonly median_ms: readonly (number | null)[];
+  /** Std (ms). */
+  readonly std_ms: readonly (number | null)[];
+  /** Change (ms). To the first run. */
+  readonly delta_ms: readonly (number | null)[];
+  /** Change (%). To the first run. */
+  readonly delta_frac: readonly (number | null)[];
+  /** Significant. yes, no or unknown (too few steps). */
+  readonly significant: readonly (string | null)[];
+  /** Mostly. The largest part of the change to the run before. */
+  readonly main_change: readonly (string | null)[];
+  /** Peak memory. Of the fullest memory. */
+  readonly peak_memory_bytes: readonly (number | null)[];
+}
+
+/** Columns: One step of one of the two runs compared. */
+export interface StepTimeRow {
+  /** Run. baseline or candidate. */
+  readonly run: readonly (string | null)[];
+  /** Step. */
+  readonly step_num: readonly (number | null)[];
+  /** Step time (ms). */
+  readonly step_time_ms: readonly (number | null)[];
+}
+
 /** What limits this run, where an average step goes, and the ops that take the time. */
 export interface OverviewPage extends ResultBody {
   readonly tool: "overview_page";
@@ -1792,6 +1912,27 @@ export interface GraphViewer extends ResultBody {
   readonly hlo_text: string;
 }
 
+/** What changed from one run to another, split into parts that sum to the change. */
+export interface Comparison extends ResultBody {
+  readonly tool: "compare";
+  readonly headline: string;
+  readonly delta_ms: number | null;
+  readonly delta_frac: number | null;
+  readonly interval_ms: readonly (number | null)[] | null;
+  readonly significant: boolean | null;
+  readonly baseline: RunSide;
+  readonly candidate: RunSide;
+  readonly parts: TableOf<PartRow>;
+  readonly step_parts: TableOf<PartRow>;
+  readonly modules: TableOf<PartRow>;
+  readonly kernels: TableOf<PartRow>;
+  readonly host_times: TableOf<HostTimeRow>;
+  readonly slowest_host_parts: TableOf<PartRow>;
+  readonly parity: TableOf<ParityRow>;
+  readonly runs: TableOf<RunRow>;
+  readonly step_times: TableOf<StepTimeRow>;
+}
+
 /** Results by tool id. */
 export interface Results {
   readonly overview_page: OverviewPage;
@@ -1810,4 +1951,5 @@ export interface Results {
   readonly pod_viewer: PodViewer;
   readonly inference_profile: InferenceProfile;
   readonly graph_viewer: GraphViewer;
+  readonly compare: Comparison;
 }
