@@ -85,6 +85,7 @@ _HOMES = {
 # Public modules that live deeper than their name.
 _MODULES = {
     "client": "stepscope.capture.rpc.client",
+    "keras": "stepscope.capture.hooks.keras",
     "server": "stepscope.capture.rpc.server",
 }
 

@@ -28,11 +28,9 @@ def compact(writer: Writer, seconds: float) -> list[Note]:
     if not sys.executable:
         return [_left("this program has no Python interpreter of its own to do it")]
     command = [sys.executable, "-m", "stepscope", "repair", str(writer.path)]
-    environment = {key: value for key, value in os.environ.items() if key != RECORD_VARIABLE}
-    environment["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
     try:
         done = subprocess.run(
-            command, capture_output=True, env=environment, timeout=seconds, check=False
+            command, capture_output=True, env=child_environment(), timeout=seconds, check=False
         )
     except (OSError, subprocess.SubprocessError) as error:
         return [_left(str(error))]
@@ -41,6 +39,13 @@ def compact(writer: Writer, seconds: float) -> list[Note]:
         return [_left(reason or f"exit code {done.returncode}")]
     writer.size = writer.path.stat().st_size
     return []
+
+
+def child_environment() -> dict[str, str]:
+    """The environment of a process of ours: it finds the same packages and records nothing."""
+    environment = {key: value for key, value in os.environ.items() if key != RECORD_VARIABLE}
+    environment["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
+    return environment
 
 
 def _left(reason: str) -> Note:

@@ -9,6 +9,7 @@ becomes a note of the result.
 from __future__ import annotations
 
 import logging
+import math
 import os
 import threading
 import time
@@ -34,6 +35,7 @@ from stepscope.schema.xspace import XSpace
 Reason = Literal["stop", "budget", "signal", "exit", "preempted", "error"]
 
 _TICK_SECONDS: Final = 0.05
+_TURN_SECONDS: Final = 0.01
 _SLICE_SECONDS: Final = 0.005
 _SEVERITY: Final = {"error": 0, "warning": 1, "info": 2}
 _log: Final = logging.getLogger("stepscope")
@@ -96,10 +98,11 @@ class Recording:
             self._begin()
         self._keeper.start()
 
-    def finish(self, reason: Reason, *, save: bool = True) -> Capture | None:
+    def finish(self, reason: Reason, *, save: bool = True, wait: bool = True) -> Capture | None:
         """End, and wait for the export at most ``stop_seconds``; None when it takes longer.
 
         Whoever asks first decides the reason and whether to save; all get the same result.
+        Without ``wait`` the export goes on beside the program, ``wait()`` tells when it is done.
         """
         if os.getpid() != self._process:
             # A fork has copied this object, but neither its keeper nor the profilers' threads.
@@ -134,7 +137,12 @@ class Recording:
 
     def wait(self, seconds: float | None = None) -> bool:
         """Wait until it is finished; False when that takes longer."""
-        return self._finished.wait(seconds)
+        # In short turns: between them the main thread does what recorders ask it to do.
+        deadline = math.inf if seconds is None else time.monotonic() + seconds
+        while not self._finished.wait(_TURN_SECONDS):
+            if time.monotonic() >= deadline:
+                return False
+        return True
 
     # --- the keeper -------------------------------------------------------------------------
 

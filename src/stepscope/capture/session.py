@@ -97,7 +97,7 @@ def stop(save: bool = True, *, owner: str = "person") -> Capture:
         recording = mine or _here.ended.get(owner)
         if recording is None:
             raise _nothing_records(running)
-    return _finish(recording, save)
+    return end(recording, save=save)
 
 
 def active() -> Recording | None:
@@ -131,7 +131,7 @@ class Profile:
         trace: TracebackType | None,
     ) -> None:
         if self._recording is not None:
-            self.capture = _finish(self._recording, save=True)
+            self.capture = end(self._recording)
 
 
 @contextmanager
@@ -188,7 +188,8 @@ def _over(recording: Recording) -> None:
         threading.Thread(target=aside.set_paused, args=(False,), daemon=True).start()
 
 
-def _finish(recording: Recording, save: bool) -> Capture:
+def end(recording: Recording, *, save: bool = True) -> Capture:
+    """End a recording that ``start`` gave; one that has ended gives its result."""
     capture = recording.finish("stop", save=save)
     with _here.lock:
         if _here.ended.get(recording.owner) is recording:

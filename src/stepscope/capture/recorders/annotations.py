@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from stepscope.capture.tracing import Emitter, Kept
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.plane import PlaneWriter, Stat
 from stepscope.capture.recorder import Recorded
+from stepscope.capture.tracing import Emitter, Kept
 from stepscope.schema import names
 
 _MAIN: Final = "python"

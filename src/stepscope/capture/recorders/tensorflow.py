@@ -15,10 +15,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-from stepscope.capture.tracing import Emitter, trace_me
 from stepscope.capture.event_count import count_events
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recorder import Note, Recorded
+from stepscope.capture.tracing import Emitter, trace_me
 
 _INTERNAL: Final = "tensorflow.python.profiler.internal"
 _folders: Final = itertools.count()
