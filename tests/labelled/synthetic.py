@@ -104,8 +104,8 @@ def _cpu_training() -> dict[str, bytes]:
         for layer in range(6):
             at = base + 50 + 1_650 * layer
             name = f"model/layer_{layer}"
-            compute.append(Event(f"{name}/Conv2D:Conv2D", at, 900.0))
-            compute.append(Event(f"{name}/Relu:Relu", at + 900, 750.0))
+            compute.append(Event(f"{name}/Conv2D:Conv2D", at, 1_580.0))
+            compute.append(Event(f"{name}/Relu:Relu", at + 1_580, 70.0))
     return {"host-0": space(host(line("python", *main), line("tf_Compute", *compute)))}
 
 

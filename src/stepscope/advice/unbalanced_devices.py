@@ -46,10 +46,12 @@ def unbalanced_devices(results: Mapping[str, Any]) -> Iterator[Answer]:
     if overview.steps.count < _MIN_STEPS:
         yield Unknown(f"{overview.steps.count} steps are too few to tell what a device does.")
         return
-    counts = _kernel_counts(results.get("kernel_stats"), pod)
+    kernels = results.get("kernel_stats")
+    counts = _by_worker(kernels, pod, "occurrences")
     # A device whose kernels are in the recording but in no step was not idle: its clock is off.
-    idle = work < _UNUSED_FRAC * work.max()
-    unused = int((idle if counts is None else idle & _is_small(counts)).sum())
+    recorded = _by_worker(kernels, pod, "total_duration_us")
+    idle = _is_small(work) if recorded is None else _is_small(work) & _is_small(recorded)
+    unused = int(idle.sum())
     busiest = int(work.argmax())
     more = _more_kernels(counts, busiest)
     if not unused and more is None:
@@ -63,16 +65,16 @@ def unbalanced_devices(results: Mapping[str, Any]) -> Iterator[Answer]:
     yield _finding(overview, pod, work, unused, more)
 
 
-def _is_small(counts: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    found: np.ndarray[Any, Any] = counts < _UNUSED_FRAC * counts.max()
+def _is_small(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    found: np.ndarray[Any, Any] = values < _UNUSED_FRAC * values.max()
     return found
 
 
-def _kernel_counts(kernels: Any, pod: Any) -> np.ndarray[Any, Any] | None:
-    """Kernels by worker; None where they are not known for each."""
+def _by_worker(kernels: Any, pod: Any, column: str) -> np.ndarray[Any, Any] | None:
+    """A total of kernel_stats by worker; None where kernels are not known by device."""
     if kernels is None:
         return None
-    by_name = {(row["host"], row["device"]): row["occurrences"] for row in kernels.by_device.rows()}
+    by_name = {(row["host"], row["device"]): row[column] for row in kernels.by_device.rows()}
     keys = [(row["host"], row["device"].removeprefix("/device:")) for row in pod.workers.rows()]
     found = [by_name.get(key, 0) for key in keys]
     return np.asarray(found, dtype=np.float64) if any(found) else None

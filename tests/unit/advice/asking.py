@@ -1,0 +1,64 @@
+"""Asks rules about played loops."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from stepscope.advice import RULES, advise
+from stepscope.analysis import TOOLS
+from stepscope.columns import decode
+from stepscope.registry import Answer
+from stepscope.result import Finding
+from stepscope.tables.profile import Host, Profile
+from tests.profiles.loops import Loop, record
+
+
+def profile_of(*loops: Loop) -> Profile:
+    """The profile of one host per loop."""
+    hosts = record(*loops)
+    return Profile("s", tuple(Host(name, decode(data)) for name, data in hosts.items()))
+
+
+class Asked:
+    """A profile whose tools are run when a rule needs them."""
+
+    def __init__(self, profile: Profile) -> None:
+        self.profile = profile
+        self.result = lru_cache(maxsize=None)(self._result)
+
+    def _result(self, tool_id: str) -> Any:
+        tool = TOOLS.find(tool_id)
+        return None if tool.available(self.profile) else tool.run(self.profile, tool.options())
+
+    def results(self, *tools: str) -> dict[str, Any]:
+        """The results there are, by tool id."""
+        found = {tool: self.result(tool) for tool in tools}
+        return {tool: result for tool, result in found.items() if result is not None}
+
+    def answers(self, rule_id: str) -> list[Answer]:
+        """What one rule says."""
+        rule = next(rule for rule in RULES if rule.id == rule_id)
+        return list(rule.check(self.results(*rule.needs, *rule.optional)))
+
+    def finding(self, rule_id: str) -> Finding:
+        """The only answer of a rule, which must be a finding."""
+        (answer,) = self.answers(rule_id)
+        assert isinstance(answer, Finding), answer
+        return answer
+
+    def reason(self, rule_id: str, kind: type) -> str:
+        """Why a rule is silent (``Silence``) or cannot know (``Unknown``); its only answer."""
+        (answer,) = self.answers(rule_id)
+        assert isinstance(answer, kind), answer
+        return str(answer.reason)  # type: ignore[union-attr]  # a finding was excluded above
+
+    def advice(self) -> tuple[Finding, ...]:
+        """All findings, in order."""
+        wanted = {tool for rule in RULES for tool in (*rule.needs, *rule.optional)}
+        return advise(self.results(*wanted), RULES).findings
+
+
+def ask(*loops: Loop) -> Asked:
+    """A profile of these loops, ready to be asked about."""
+    return Asked(profile_of(*loops))

@@ -1,0 +1,78 @@
+"""Rules about copies: between host and device, and on and between devices."""
+
+from dataclasses import replace
+
+import pytest
+
+from stepscope.registry import Silence
+from tests.labelled.synthetic import GOOD, GOOD_TPU, WAIT, layers, tpu_ops
+from tests.profiles.loops import Kernel, copy_to_device, copy_to_host
+from tests.unit.advice.asking import ask
+
+PAGEABLE = copy_to_device(800, 8 << 20, memory="pageable", blocking=True)
+OFFLOAD = Kernel(
+    "%copy-done.1 = f32[5,8]{1,0} copy-done((f32[5,8]{1,0}, f32[5,8]{1,0:S(5)}, u32[]) %c)",
+    2_000,
+    stats={"hlo_category": "copy-done"},
+)
+
+
+def test_a_copy_that_nothing_hides_costs_its_time_and_says_why() -> None:
+    found = ask(replace(GOOD, kernels=[PAGEABLE, *layers()], wait=WAIT)).finding("host-copies")
+    assert found.saving_ms == pytest.approx(0.8)
+    assert "pageable" in found.message
+    assert "the host waits for them" in found.message
+    assert "pin_memory" in found.code["pytorch"]
+
+
+def test_results_fetched_each_step_are_copies_to_the_host() -> None:
+    found = ask(replace(GOOD, kernels=[*layers(), copy_to_host(600, 1 << 20)])).finding(
+        "host-copies"
+    )
+    assert found.saving_ms == pytest.approx(0.6)
+    assert "device to host most" in found.message
+    assert "pageable" not in found.message
+
+
+def test_compute_can_hide_no_more_than_it_lasts() -> None:
+    long = copy_to_device(5_000, 8 << 20)
+    found = ask(replace(GOOD, kernels=[long, *layers()])).finding("host-copies")
+    assert found.saving_ms == pytest.approx(1.5)
+    assert found.saving_max_ms == pytest.approx(5.0)
+
+
+def test_many_small_copies_are_counted() -> None:
+    small = [copy_to_device(20, 4096) for _ in range(20)]
+    found = ask(replace(GOOD, kernels=[*small, *layers()])).finding("host-copies")
+    assert "20 copies of 4 KiB" in found.message
+
+
+def test_copies_explain_what_looks_like_input() -> None:
+    findings = ask(replace(GOOD, kernels=[PAGEABLE, *layers()], wait=WAIT)).advice()
+    assert [one.rule for one in findings][:2] == ["host-copies", "input-bound"]
+    assert findings[1].explained_by == ("host-copies",)
+
+
+def test_short_copies_are_left_in_peace() -> None:
+    asked = ask(replace(GOOD, kernels=[copy_to_device(8, 4096), *layers()]))
+    assert "0.5% of the step" in asked.reason("host-copies", Silence)
+
+
+def test_offloaded_tensors_are_recognised_in_the_program() -> None:
+    found = ask(replace(GOOD_TPU, kernels=[OFFLOAD, *tpu_ops()])).finding("host-copies")
+    # 2 ms, of which 1.2 ms of compute could hide as much as it lasts.
+    assert found.saving_ms == pytest.approx(1.2)
+    assert found.saving_max_ms == pytest.approx(2.0)
+    assert "100% of the copying ops" in found.message
+    assert found.evidence[1].rows == ("copy-done.1",)
+
+
+def test_copies_within_the_device_are_named() -> None:
+    moves = Kernel("MemcpyD2D", 120)
+    found = ask(replace(GOOD, kernels=layers(between=(moves,)))).finding("device-copies")
+    assert found.measured["device_to_device_ms"] == pytest.approx(0.72)
+    assert found.saving_ms == pytest.approx(0.36)
+
+
+def test_few_copies_within_the_device_are_left_in_peace() -> None:
+    assert "below 10%" in ask(GOOD).reason("device-copies", Silence)

@@ -1,0 +1,129 @@
+"""Rules about what the device waits for: launches, the host's waits, idle time."""
+
+from dataclasses import replace
+
+import pytest
+
+from stepscope.registry import Silence
+from tests.labelled.synthetic import BF16, GIB, GOOD, GOOD_TPU, WAIT, layers
+from tests.profiles.loops import Kernel
+from tests.unit.advice.asking import ask
+
+# 300 kernels of 3 µs, launched in 6 µs each: the device works 0.9 of each 1.8 ms.
+TINY = replace(
+    GOOD, kernels=[Kernel(BF16, 3, f"layer_{n}/MatMul:MatMul") for n in range(300)], launch_us=6
+)
+
+
+def test_kernels_shorter_than_their_launch_cost_what_the_device_waits() -> None:
+    found = ask(TINY).finding("tiny-kernels")
+    # Host: 300 launches of 6 µs and 1 µs between steps.
+    assert found.saving_ms == pytest.approx(1.801 - 0.9, abs=0.002)
+    assert found.measured["kernels_per_step"] == pytest.approx(300)
+    assert found.measured["mean_tiny_kernel_us"] == pytest.approx(3)
+    assert found.measured["mean_launch_us"] == pytest.approx(6)
+
+
+def test_long_kernels_are_not_tiny_although_the_device_waits_for_launches() -> None:
+    loop = replace(GOOD, kernels=layers(us=40, count=20), launch_us=40)
+    assert "shorter than 10 µs" in ask(loop).reason("tiny-kernels", Silence)
+
+
+def test_tiny_kernels_that_nobody_waits_for_are_left_in_peace() -> None:
+    loop = replace(TINY, launch_us=2)
+    assert "waits for launches" in ask(loop).reason("tiny-kernels", Silence)
+
+
+def test_slow_launches_are_not_the_kernels_fault() -> None:
+    asked = ask(replace(TINY, launch_us=60))
+    assert "launches that are slow" in asked.reason("tiny-kernels", Silence)
+    found = asked.finding("slow-launches")
+    # 300 launches of 60 µs for 0.9 ms of kernels: 17.1 ms of waiting, of which five sixths are
+    # beyond the usual 10 µs.
+    assert found.saving_max_ms == pytest.approx(18.001 - 0.9, abs=0.01)
+    assert found.saving_ms == pytest.approx((18.001 - 0.9) * 5 / 6, abs=0.01)
+
+
+def test_an_input_pipeline_beside_slow_launches_is_named() -> None:
+    alone = ask(replace(TINY, launch_us=60)).finding("slow-launches")
+    beside = ask(replace(TINY, launch_us=60, stage_us=1500)).finding("slow-launches")
+    assert "tf.data works" not in alone.message
+    assert "tf.data works 1.8 ms per step" in beside.message  # 12 steps' work over 10 counted
+    assert beside.confidence > alone.confidence
+    assert "gpu_private" in beside.actions[0]
+
+
+def test_usual_launches_are_usual() -> None:
+    assert "A launch takes 6 µs" in ask(TINY).reason("slow-launches", Silence)
+
+
+def test_where_no_launch_is_recorded_nothing_is_known_of_them() -> None:
+    kernels = [replace(kernel, call="") for kernel in TINY.kernels]
+    asked = ask(replace(GOOD_TPU, kernels=kernels, after_us=100))
+    assert "waits for launches 0.0%" in asked.reason("slow-launches", Silence)
+
+
+def test_running_ahead_would_hide_what_follows_a_wait() -> None:
+    found = ask(replace(GOOD, wait=WAIT, after_us=700)).finding("host-waits")
+    # The wait ends with the device's work; then nothing for 700 µs until the step ends.
+    assert found.saving_ms == pytest.approx(0.7)
+    assert found.measured["call"] == WAIT
+    assert found.evidence[1].from_ms is not None
+
+
+def test_a_wait_is_worth_no_more_than_it_lasts() -> None:
+    """The host itself needs 5 ms per step: running ahead gains only the 1.5 ms it waited."""
+    found = ask(replace(GOOD, wait=WAIT, after_us=5_000)).finding("host-waits")
+    # Launching twelve kernels takes 48 µs of the device's 1,504; the rest is waited for.
+    assert found.saving_ms == pytest.approx(1.504 - 0.048, abs=0.002)
+
+
+def test_a_wait_that_costs_little_is_left_in_peace() -> None:
+    assert "would hide is 1." in ask(replace(GOOD, wait=WAIT, after_us=20)).reason(
+        "host-waits", Silence
+    )
+
+
+def test_a_host_that_does_not_wait_is_left_in_peace() -> None:
+    assert "No call that waits" in ask(GOOD).reason("host-waits", Silence)
+
+
+def test_input_after_a_wait_is_not_the_waits_fault() -> None:
+    asked = ask(replace(GOOD, input_us=900, wait=WAIT))
+    assert "0." in asked.reason("host-waits", Silence)
+
+
+def test_idle_time_is_told_cause_by_cause() -> None:
+    found = ask(replace(GOOD, input_us=300, python_us=400, wait=WAIT)).finding("idle-device")
+    # 300 input, 400 nothing, 4 launch of each 2,204 µs.
+    assert found.saving_ms == pytest.approx(0.704, abs=0.001)
+    assert found.measured["input_ms"] == pytest.approx(0.3)
+    assert found.measured["other_ms"] == pytest.approx(0.4)
+    assert "python" in found.message
+    assert "input pipeline" in found.actions[1]
+
+
+def test_a_busy_device_does_not_idle() -> None:
+    assert ask(GOOD).reason("idle-device", Silence).startswith("Devices idle 0.0%")
+
+
+def test_twice_the_batch_halves_what_does_not_grow_with_it() -> None:
+    found = ask(replace(TINY, heap=(GIB, 16 * GIB, 0.05))).finding("small-batch")
+    # 0.9 ms of waiting for launches; 16 GiB hold a batch 14 times as large: 8 in doublings.
+    assert found.saving_ms == pytest.approx((1.801 - 0.9) / 2, abs=0.002)
+    assert found.saving_max_ms == pytest.approx((1.801 - 0.9) * 7 / 8, abs=0.002)
+    assert found.measured["batch_times"] == 8
+
+
+def test_a_full_memory_leaves_no_room_for_a_larger_batch() -> None:
+    assert "in use at the peak" in ask(TINY).reason("small-batch", Silence)
+
+
+def test_a_larger_batch_gains_nothing_where_the_device_is_busy() -> None:
+    asked = ask(replace(GOOD, heap=(GIB, 16 * GIB, 0.05)))
+    assert "take only 0.0% of the step" in asked.reason("small-batch", Silence)
+
+
+def test_without_an_allocator_the_room_for_a_batch_is_unknown() -> None:
+    results = ask(replace(TINY, heap=None)).results("memory_profile")
+    assert results == {}, "the engine then answers that the tool has no result"

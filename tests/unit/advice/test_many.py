@@ -1,0 +1,100 @@
+"""Rules about many devices: communication, stragglers, unequal work."""
+
+from dataclasses import replace
+
+import pytest
+
+from stepscope.registry import Silence, Unknown
+from tests.labelled.synthetic import GOOD, POD, RING, WAIT, layers
+from tests.profiles.loops import Collective, Kernel, Loop
+from tests.unit.advice.asking import ask
+
+# Two devices work 1.5 ms, then send for 0.4 ms with nothing beside it.
+BARE = replace(GOOD, devices=2, collective=Collective(400, name=RING))
+
+
+def test_communication_that_compute_could_hide_is_worth_four_fifths_of_it() -> None:
+    found = ask(BARE, BARE).finding("exposed-collectives")
+    assert found.saving_ms == pytest.approx(0.8 * 0.4)
+    assert found.saving_max_ms == pytest.approx(0.4)
+    assert "0% of their 0.4 ms is hidden" in found.message
+    assert "less work" in ask(_sends(2_500)).reason("exposed-collectives", Silence)
+
+
+def test_communication_behind_compute_is_left_in_peace() -> None:
+    # 290 of 300 µs run beside compute.
+    asked = ask(POD)
+    assert "97% of them are hidden" in asked.reason("exposed-collectives", Silence)
+    assert "waits for cost 0.7%" in asked.reason("collective-bound", Silence)
+
+
+def test_a_device_that_talks_to_nobody_is_left_in_peace() -> None:
+    assert "Nothing was communicated" in ask(GOOD).reason("exposed-collectives", Silence)
+
+
+def test_more_communication_than_work_is_the_networks_limit() -> None:
+    found = ask(_sends(2_500), _sends(2_500)).finding("collective-bound")
+    # Half of the bytes; 1 of the 2.5 ms stays even if all of the work hides the rest.
+    assert found.saving_ms == pytest.approx(1.25)
+    assert found.saving_max_ms == pytest.approx(2.5)
+    assert "1 ms cannot be hidden" in found.message
+    assert "could hide" in ask(BARE).reason("collective-bound", Silence)
+
+
+def _sends(us: float) -> Loop:
+    return replace(BARE, collective=Collective(us, name=RING))
+
+
+def test_a_slow_device_makes_all_wait_for_what_it_takes_longer() -> None:
+    found = ask(POD, replace(POD, slower={2: 1.4})).finding("straggler")
+    assert found.saving_ms == pytest.approx(0.4 * 1.5)
+    assert found.measured["worker"] == "/device:GPU:2 of host-1"
+    assert found.measured["cause"] == "Device compute"
+    assert "nvidia-smi" in found.actions[0]
+
+
+def test_a_host_whose_input_is_late_is_named_as_a_whole() -> None:
+    even = replace(POD, wait=WAIT)
+    found = ask(even, replace(even, input_us=500), even).finding("straggler")
+    assert found.measured["worker"] == "host-1"
+    assert found.measured["cause"] == "Input"
+    assert found.saving_ms == pytest.approx(0.5, abs=0.01)
+
+
+def test_even_workers_have_no_straggler() -> None:
+    assert "No worker makes" in ask(POD, POD).reason("straggler", Silence)
+    assert ask(GOOD).reason("straggler", Silence) == "There is one worker."
+
+
+def test_more_kernels_on_one_device_are_unequal_work_and_no_straggler() -> None:
+    heavy = replace(POD, more={0: layers(count=3)})
+    asked = ask(heavy, POD)
+    found = asked.finding("unbalanced-devices")
+    # One of eight devices works 2.25 ms, the others 1.5: the mean is 1.594.
+    assert found.saving_ms == pytest.approx(2.25 - (2.25 + 7 * 1.5) / 8)
+    # 18 kernels and a collective against 12 and one.
+    assert "runs 46% more kernels" in found.message
+    rules = [one.rule for one in asked.advice()]
+    assert rules.index("unbalanced-devices") < rules.index("straggler")
+
+
+def test_the_same_kernels_at_another_pace_are_a_stragglers() -> None:
+    asked = ask(POD, replace(POD, slower={2: 1.4}))
+    assert "see straggler" in asked.reason("unbalanced-devices", Silence)
+
+
+def test_devices_that_run_nothing_are_counted() -> None:
+    alone = replace(GOOD, kernels=[Kernel("touch", 5)], devices=4, more={0: layers()})
+    found = ask(alone).finding("unbalanced-devices")
+    assert found.measured["unused_devices"] == 3
+    assert found.saving_ms == pytest.approx(1.505 - (1.505 + 3 * 0.005) / 4)
+
+
+def test_few_steps_do_not_tell_who_works() -> None:
+    alone = replace(GOOD, kernels=[Kernel("touch", 5)], devices=4, more={0: layers()}, steps=2)
+    assert "too few" in ask(alone).reason("unbalanced-devices", Unknown)
+
+
+def test_equal_work_is_left_in_peace() -> None:
+    assert "0.0% of the step longer" in ask(POD).reason("unbalanced-devices", Silence)
+    assert "Only one device" in ask(GOOD).reason("unbalanced-devices", Silence)

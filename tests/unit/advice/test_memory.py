@@ -1,0 +1,71 @@
+"""Rules about the memory of devices."""
+
+from dataclasses import replace
+
+import pytest
+
+from stepscope.registry import Silence, Unknown
+from tests.labelled.synthetic import GIB, GOOD
+from tests.unit.advice.asking import Asked, ask, profile_of
+
+
+def held(used_gib: float, limit_gib: int = 16, fragmentation: float = 0.05) -> Asked:
+    return ask(replace(GOOD, heap=(int(used_gib * GIB), limit_gib * GIB, fragmentation)))
+
+
+def test_a_full_memory_is_told_with_what_holds_it() -> None:
+    found = held(15).finding("memory-near-limit")
+    assert found.severity == "medium"
+    assert found.measured["used_frac"] == pytest.approx(15 / 16)
+    assert found.saving_ms is None
+    assert "15 GiB of 16 GiB" in found.message
+    assert "weights 7.5 GiB" in found.message
+    assert found.evidence[0].from_ms is not None
+
+
+def test_the_last_three_per_cent_are_an_alarm() -> None:
+    assert held(15.8).finding("memory-near-limit").severity == "high"
+
+
+def test_several_full_memories_are_one_finding() -> None:
+    found = ask(replace(GOOD, devices=3, heap=(15 * GIB, 16 * GIB, 0.05)))
+    assert "(and 2 more)" in found.finding("memory-near-limit").message
+
+
+def test_a_memory_with_room_is_left_in_peace() -> None:
+    assert "62% full" in held(10).reason("memory-near-limit", Silence)
+    assert "room enough" in held(10, fragmentation=0.9).reason("memory-fragmentation", Silence)
+
+
+def test_free_memory_in_pieces_is_told_with_the_largest_piece() -> None:
+    found = held(12, fragmentation=0.75).finding("memory-fragmentation")
+    # 4 GiB free, the largest piece a quarter of them.
+    assert found.measured["largest_free_piece_bytes"] == pytest.approx(GIB)
+    assert "no piece larger than 1 GiB" in found.message
+
+
+def test_free_memory_in_one_piece_is_left_in_peace() -> None:
+    assert "5% fragmented" in held(12).reason("memory-fragmentation", Silence)
+
+
+def test_pieces_explain_a_memory_that_is_nearly_full() -> None:
+    rules = [one.rule for one in held(15, fragmentation=0.8).advice()]
+    assert rules[:2] == ["memory-fragmentation", "memory-near-limit"]
+
+
+@pytest.mark.parametrize("rule", ["memory-near-limit", "memory-fragmentation"])
+def test_an_allocator_without_a_limit_says_nothing_of_room(rule: str) -> None:
+    profile = profile_of(replace(GOOD, heap=(GIB, 16 * GIB, 0.05)))
+    asked = Asked(profile)
+    memory = asked.result("memory_profile")
+    blind = replace(memory.memories[0], capacity_bytes=None, fragmentation_frac=None)
+    asked.result = lambda tool: replace(memory, memories=(blind,))  # type: ignore[assignment]
+    assert "No allocator" in asked.reason(rule, Unknown)
+
+
+def test_pinned_memory_of_the_host_is_no_devices() -> None:
+    asked = held(15)
+    memory = asked.result("memory_profile")
+    pinned = replace(memory.memories[0], id="host-0: gpu_host_bfc")
+    asked.result = lambda tool: replace(memory, memories=(pinned,))  # type: ignore[assignment]
+    assert "No allocator" in asked.reason("memory-near-limit", Unknown)

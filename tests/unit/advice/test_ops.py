@@ -1,0 +1,105 @@
+"""Rules about single ops: the one that dominates, and those below their roofline."""
+
+from dataclasses import replace
+
+import pytest
+
+from stepscope.advice import RULES, advise
+from stepscope.analysis.overview_page import overview_page
+from stepscope.columns import decode
+from stepscope.registry import Silence, Unknown
+from stepscope.tables.profile import Host, Profile
+from tests.labelled.synthetic import BF16, GOOD, GOOD_TPU, layers, tpu_ops
+from tests.profiles.loops import Kernel
+from tests.profiles.model import gpu, host, line, space, stream
+from tests.unit.advice.asking import Asked, ask
+
+
+def test_halving_the_largest_op_saves_half_of_its_share() -> None:
+    large = Kernel(BF16, 3_500, "model/head/MatMul:MatMul")
+    found = ask(replace(GOOD, kernels=[*layers(), large])).finding("dominant-op")
+    # 3.5 of 5 ms.
+    assert found.saving_ms == pytest.approx(1.75)
+    assert found.saving_max_ms == pytest.approx(3.5)
+    assert found.measured["step_after_ms"] == pytest.approx(3.25)
+    assert found.severity == "info", "a large op is no fault"
+    assert "model/head/MatMul" in found.message
+
+
+def test_a_module_of_many_small_ops_is_found() -> None:
+    blocks = [Kernel(BF16, 100, f"model/decoder/block_{n}/MatMul:MatMul") for n in range(9)]
+    others = [Kernel(BF16, 100, f"model/encoder/block_{n}/MatMul:MatMul") for n in range(3)]
+    found = ask(replace(GOOD, kernels=[*blocks, *others])).finding("dominant-op")
+    assert "Module model/decoder takes 75%" in found.message
+    assert found.saving_ms == pytest.approx(0.45)
+
+
+def test_gradients_count_for_the_module_they_belong_to() -> None:
+    kernels = [
+        Kernel(BF16, 100, "StatefulPartitionedCall/net/conv/Conv2D:Conv2D"),
+        Kernel(BF16, 100, "StatefulPartitionedCall/gradient_tape/net/conv/A:Conv2D"),
+        Kernel(BF16, 100, "StatefulPartitionedCall/gradient_tape/net/conv/B:Conv2D"),
+        Kernel(BF16, 90, "StatefulPartitionedCall/net/dense/MatMul:MatMul"),
+        Kernel(BF16, 90, "StatefulPartitionedCall/gradient_tape/net/dense/MatMul:MatMul"),
+    ]
+    found = ask(replace(GOOD, kernels=kernels)).finding("dominant-op")
+    # 300 of 480 µs, in three ops of which none has 30 %.
+    assert "Module net/conv takes 62%" in found.message
+
+
+def test_a_scope_around_everything_is_no_news() -> None:
+    assert "The largest op" in ask(GOOD).reason("dominant-op", Silence)
+
+
+def test_ops_below_their_roofline_are_worth_what_good_kernels_reach() -> None:
+    # TPU v4: 275 TFLOP/s. 2 GFLOP in 200 µs are 10 TFLOP/s: 3.6 % of it.
+    slow = tpu_ops(flops=2_000_000_000, bytes_accessed=20_000_000)
+    found = ask(replace(GOOD_TPU, kernels=slow)).finding("roofline-gap")
+    # Memory binds: 20 MB in 200 µs are 100 GB/s of 1,228: 8.1 %, a good kernel reaches 60 %.
+    efficiency = 100 / 1228
+    assert found.measured["efficiency_frac"] == pytest.approx(efficiency)
+    assert found.saving_ms == pytest.approx(1.2 * (1 - efficiency / 0.6))
+    assert found.saving_max_ms == pytest.approx(1.2 * (1 - efficiency))
+    assert found.measured["ops"] == 6
+
+
+def test_ops_near_their_roofline_are_left_in_peace() -> None:
+    # 200 MB in 200 µs are 1,000 of 1,228 GB/s.
+    fast = tpu_ops(flops=2_000_000_000, bytes_accessed=200_000_000)
+    assert "0.0% of the step" in ask(replace(GOOD_TPU, kernels=fast)).reason(
+        "roofline-gap", Silence
+    )
+
+
+def test_without_peaks_there_is_no_roofline() -> None:
+    unknown = replace(
+        GOOD_TPU, kernels=tpu_ops(flops=1, bytes_accessed=1), device={"device_type_string": "X"}
+    )
+    assert "peak rates of X" in ask(unknown).reason("roofline-gap", Unknown)
+
+
+def test_waits_and_collectives_are_not_kernels_below_their_roofline() -> None:
+    waits = [
+        replace(kernel, stats={**kernel.stats, "hlo_category": "async-done"})
+        for kernel in tpu_ops(flops=2_000_000_000, bytes_accessed=20_000_000)
+    ]
+    asked = ask(replace(GOOD_TPU, kernels=waits))
+    assert "unknown" in asked.reason("roofline-gap", Unknown)
+
+
+def test_no_rule_breaks_or_speaks_of_steps_where_there_are_none() -> None:
+    data = space(
+        host(line("python", ("something", 0, 10))),
+        gpu(0, stream(7, ("ampere_sgemm_128x64_nn", 0, 3), ("MemcpyH2D", 5, 1))),
+    )
+    asked = Asked(Profile("s", (Host("h", decode(data)),)))
+    wanted = {tool for rule in RULES for tool in (*rule.needs, *rule.optional)}
+    advice = advise(asked.results(*wanted), RULES)
+    assert [one for one in advice.checked if one.outcome == "failed"] == []
+    assert all(one.saving_ms is None for one in advice.findings)
+
+
+def test_a_profile_of_nothing_breaks_no_rule() -> None:
+    page = overview_page(Profile("s", ()))
+    checked = advise({"overview_page": page}).checked
+    assert {one.outcome for one in checked} <= {"unknown", "silent"}

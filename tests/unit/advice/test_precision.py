@@ -1,0 +1,123 @@
+"""Rules about how the devices compute: precision, tensor cores, layouts."""
+
+from dataclasses import replace
+
+import pytest
+
+from stepscope.advice.device_time import has_matrix_units, has_tf32
+from stepscope.registry import Silence, Unknown
+from tests.labelled.synthetic import GOOD, GOOD_TPU, V100, layers, tpu_ops
+from tests.profiles.loops import Kernel
+from tests.unit.advice.asking import ask
+
+# Six layers of a product of 200 µs and a sum of 50 µs: 1.2 and 0.3 ms of each 1.5 ms step.
+FLOAT32 = replace(GOOD, kernels=layers("ampere_sgemm_128x64_nn", "Eigen::sum<float>"))
+TF32 = replace(GOOD, kernels=layers("sm80_xmma_gemm_f32f32_tf32f32_f32_nn_n", "sum<float>"))
+ODD = replace(GOOD, kernels=layers("cutlass_80_simt_hgemm_128x64_8x5_nn_align1"))
+PASCAL = {**V100, "compute_cap_major": 6, "compute_cap_minor": 1}
+
+
+def test_float32_products_save_two_thirds_and_the_rest_one_third() -> None:
+    found = ask(FLOAT32).finding("full-precision")
+    assert found.saving_ms == pytest.approx(1.2 * 2 / 3 + 0.3 / 3)
+    assert found.saving_max_ms == pytest.approx(1.2 * 7 / 8 + 0.3 / 2)
+    assert found.severity == "high"
+    assert found.measured["products_32_ms"] == pytest.approx(1.2)
+    assert "ampere_sgemm_128x64_nn" in found.message
+    assert set(found.code) == {"tensorflow", "jax", "pytorch"}
+
+
+def test_tf32_products_save_less() -> None:
+    found = ask(TF32).finding("full-precision")
+    assert found.saving_ms == pytest.approx(1.2 / 3 + 0.3 / 3)
+    assert found.saving_max_ms == pytest.approx(1.5 / 2)
+
+
+def test_a_tpu_saves_bytes_only() -> None:
+    found = ask(replace(GOOD_TPU, kernels=tpu_ops("f32"))).finding("full-precision")
+    assert found.saving_ms == pytest.approx(1.2 / 3)
+
+
+def test_some_float32_products_among_16_bit_ones_are_found() -> None:
+    mixed = [*layers(), Kernel("ampere_sgemm_128x64_nn", 500, "model/head/MatMul:MatMul")]
+    found = ask(replace(GOOD, kernels=mixed)).finding("full-precision")
+    # 0.5 of 2 ms: a quarter of the step, though 75 % of compute is in 16 bits.
+    assert found.saving_ms == pytest.approx(0.5 * 2 / 3)
+
+
+def test_16_bits_are_left_in_peace() -> None:
+    assert "100% of device compute" in ask(GOOD).reason("full-precision", Silence)
+
+
+def test_hardware_without_matrix_units_is_not_told_to_use_them() -> None:
+    asked = ask(replace(FLOAT32, device=PASCAL))
+    assert "no matrix units" in asked.reason("full-precision", Silence)
+    assert "no tensor or matrix cores" in asked.reason("tensor-cores-unused", Silence)
+
+
+def test_compute_that_is_not_the_limit_is_left_in_peace() -> None:
+    asked = ask(replace(FLOAT32, input_us=30_000, wait="cudaStreamSynchronize"))
+    assert "only 4.8% of the step" in asked.reason("full-precision", Silence)
+
+
+def test_without_device_compute_precision_is_unknown() -> None:
+    asked = ask(replace(GOOD, kernels=[Kernel("MemcpyD2D", 100)]))
+    assert "No device compute" in asked.reason("full-precision", Unknown)
+
+
+def test_odd_dimensions_keep_16_bit_products_off_tensor_cores() -> None:
+    found = ask(ODD).finding("tensor-cores-unused")
+    assert found.saving_ms == pytest.approx(1.2 * 2 / 3)
+    assert found.saving_max_ms == pytest.approx(1.2 * 7 / 8)
+    assert "multiples of 8" in found.message
+    assert "pad" in found.code["jax"]
+
+
+def test_float32_products_are_told_of_tf32_only_where_there_is_tf32() -> None:
+    assert "TF32 is off" in ask(FLOAT32).finding("tensor-cores-unused").message
+    volta = ask(replace(FLOAT32, device=V100)).reason("tensor-cores-unused", Silence)
+    assert "cannot use them here" in volta
+
+
+def test_products_on_tensor_cores_are_left_in_peace() -> None:
+    assert "0.0% of the step" in ask(GOOD).reason("tensor-cores-unused", Silence)
+    assert "0.0% of the step" in ask(TF32).reason("tensor-cores-unused", Silence)
+
+
+def test_transposes_around_convolutions_are_worth_four_fifths_of_their_time() -> None:
+    turn = Kernel("void cudnn::ops::nchwToNhwcKernel<__half, __half, float, false, true>", 50)
+    found = ask(
+        replace(GOOD, kernels=layers("cudnn_fprop_f16", op="Conv2D", between=(turn,)))
+    ).finding("layout-transposes")
+    # Six of 50 µs; the convolutions are the six products of 200 µs.
+    assert found.saving_ms == pytest.approx(0.3 * 0.8)
+    assert found.saving_max_ms == pytest.approx(0.3)
+    assert found.measured["convolution_ms"] == pytest.approx(1.2)
+
+
+def test_transposes_without_convolutions_are_not_layouts() -> None:
+    turn = Kernel("transpose_kernel", 50)
+    asked = ask(replace(GOOD, kernels=layers(between=(turn,))))
+    assert asked.reason("layout-transposes", Silence) == "Nothing convolves."
+
+
+def test_few_transposes_are_left_in_peace() -> None:
+    turn = Kernel("nchwToNhwcKernel", 5)
+    asked = ask(replace(GOOD, kernels=layers("cudnn_fprop_f16", op="Conv2D", between=(turn,))))
+    # 30 µs of 1,530.
+    assert "2.0% of the step" in asked.reason("layout-transposes", Silence)
+
+
+@pytest.mark.parametrize(
+    ("device", "matrix", "tf32"),
+    [
+        ("NVIDIA GPU (Volta)", True, False),
+        ("NVIDIA GeForce GTX 1080 Ti (Pascal)", False, False),
+        ("NVIDIA GPU (Ada Lovelace)", True, True),
+        ("AMD GPU (gfx94x)", True, False),
+        ("TPU v6 Lite", True, False),
+        ("CPU", False, False),
+    ],
+)
+def test_which_devices_have_matrix_units(device: str, matrix: bool, tf32: bool) -> None:
+    assert (has_matrix_units(device), has_tf32(device)) == (matrix, tf32)
