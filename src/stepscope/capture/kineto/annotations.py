@@ -1,14 +1,17 @@
 """Annotations of ours in a trace of PyTorch's, whose ranges have a name and nothing else.
 
-``stepscope.Trace("train", step_num=3)`` travels as ``train#step_num=3#``; here name and values
-part again.
+``stepscope.Trace("train", step_num=3)`` travels as ``train#step_num=3#``, with what that grammar
+needs, and what is no ASCII, as ``%2C``: Kineto leaves out ranges with other names. Here name and
+values part again.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
+from urllib.parse import quote, unquote
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +21,7 @@ from stepscope.capture.plane import PlaneWriter
 
 Value = int | float | str
 _OURS: Final = re.compile(r"(.*)#((?:[^#=]+=[^#]*)?)#", re.DOTALL)
+_PLAIN: Final = " !$&()*+-./:;<>?@[]^_{|}~"
 _WHOLE: Final = re.compile(r"[+-]?\d{1,18}")
 
 
@@ -84,6 +88,20 @@ class Annotations:
         return NameStat(key, column, has, kind is str)
 
 
+def encoded(name: str, metadata: Mapping[str, Any]) -> str:
+    """An annotation as the name of a range."""
+    values = ",".join(f"{_quoted(key)}={_quoted(_text(value))}" for key, value in metadata.items())
+    return f"{_quoted(name)}#{values}#"
+
+
+def _text(value: Any) -> str:
+    return str(int(value)) if isinstance(value, bool) else str(value)
+
+
+def _quoted(text: str) -> str:
+    return quote(text, safe=_PLAIN, errors="replace")
+
+
 def annotations_of(slices: Slices) -> Annotations:
     """The annotations of ours in a trace."""
     labels: dict[str, str] = {}
@@ -91,9 +109,9 @@ def annotations_of(slices: Slices) -> Annotations:
     for name in slices.names:
         found = _OURS.fullmatch(name) if name.endswith("#") else None
         if found is not None:
-            labels[name] = found[1]
+            labels[name] = unquote(found[1])
             pairs = (pair.partition("=")[::2] for pair in found[2].split(",") if pair)
-            values[name] = {key: _number_or_text(text) for key, text in pairs}
+            values[name] = {unquote(key): _number_or_text(unquote(text)) for key, text in pairs}
     is_one = slices.of_name(lambda name: name in labels) & slices.is_kind("op", "annotation")
     return Annotations(is_one, labels, values, slices.names)
 

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from stepscope.capture.escapes import escaped
+from stepscope.capture.kineto.annotations import encoded
 from stepscope.capture.kineto.planes import to_xspace
 from stepscope.capture.kineto.read import read
 from stepscope.capture.kineto.steps import StepCount
@@ -100,7 +100,7 @@ class TorchRecorder:
         def emit(name: str, metadata: Mapping[str, Any]) -> Callable[[], object]:
             if not enabled():  # a thread that PyTorch does not watch
                 return elsewhere(name, metadata)
-            opened = begin(_encoded(name, metadata))
+            opened = begin(encoded(name, metadata))
             opened.__enter__()
             return lambda: opened.__exit__(None, None, None)
 
@@ -186,16 +186,6 @@ def _scratch() -> Iterator[Path]:
     folder = str(memory) if os.access(memory, os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="stepscope-", dir=folder) as name:
         yield Path(name) / "trace.json"
-
-
-def _encoded(name: str, metadata: Mapping[str, Any]) -> str:
-    """``name#key=value,key=value#``: PyTorch's ranges have a name and nothing else."""
-    values = ",".join(f"{escaped(str(key))}={_value(one)}" for key, one in metadata.items())
-    return f"{escaped(name)}#{values}#"
-
-
-def _value(value: Any) -> str:
-    return str(int(value)) if isinstance(value, bool) else escaped(str(value))
 
 
 def _clock_rates() -> dict[int, int]:

@@ -17,6 +17,7 @@ from stepscope.analysis.kernel_stats import kernel_stats
 from stepscope.analysis.memory_profile import memory_profile
 from stepscope.analysis.overview_page import overview_page
 from stepscope.capture.kineto import read as reading
+from stepscope.capture.kineto.annotations import encoded
 from stepscope.capture.kineto.memory import innermost
 from stepscope.capture.kineto.names import copy_ends, copy_name, frame_name, op_name
 from stepscope.capture.kineto.planes import to_xspace
@@ -258,6 +259,16 @@ def test_annotations_of_ours_get_their_values_back(tmp_path: Path) -> None:
         {"name": "C# compiler", "begin": 4, "length": 1},
         {"name": "#1 fan#", "begin": 6, "length": 1},
     ]
+
+
+@pytest.mark.parametrize("text_", ["", "a, b", "#", "x=1#y", "µ 名前", "50%", "%2C", '"\\', "\0"])
+def test_any_annotation_comes_through(tmp_path: Path, text_: str) -> None:
+    name = encoded(text_, {"key, =": text_ or "-", "n": -3, "f": 1.5, "is": True})
+    assert name.isascii()
+    (found,) = lines(xspace(tmp_path, [x("cpu_op", name, 0, 1)]))[MAIN]
+    assert found == {
+        "name": text_, "begin": 0, "length": 1, "key, =": text_ or "-", "n": -3, "f": 1.5, "is": 1,
+    }  # fmt: skip
 
 
 def test_allocations_say_who_took_what_and_what_that_left(tmp_path: Path) -> None:

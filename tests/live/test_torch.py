@@ -1,0 +1,153 @@
+"""Real PyTorch on the CPU under our recording, as every tool then sees it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import stepscope
+from stepscope.analysis import TOOLS
+from stepscope.columns import decode
+from stepscope.errors import NothingToShow
+from stepscope.tables.profile import Host
+from stepscope.tables.steps import steps
+from tests.profiles import parse
+
+pytestmark = [
+    pytest.mark.framework_torch,
+    pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed"),
+]
+ROOT = Path(__file__).parents[2]
+STEPS = 24
+
+
+@pytest.fixture(scope="module")
+def recordings(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("torch")
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.live.torch_programs", str(folder)],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        timeout=280,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "USDT" not in done.stderr  # Kineto's own log stays away from the program's
+    return folder
+
+
+def said(recordings: Path, name: str) -> Any:
+    return json.loads((recordings / f"{name}.json").read_text("utf-8"))
+
+
+def host(recordings: Path, name: str) -> Host:
+    return Host("h", decode(Path(said(recordings, name)["path"]).read_bytes()))
+
+
+@pytest.mark.parametrize("tool", [tool.id for tool in TOOLS])
+@pytest.mark.parametrize("name", ["loader", "workers"])
+def test_every_tool_opens_it(recordings: Path, name: str, tool: str) -> None:
+    """What it has nothing for (kernels, HLO, tf.data) says so; nothing fails."""
+    opened = stepscope.open(recordings / name)
+    try:
+        result = getattr(opened, tool)()
+    except NothingToShow as nothing:
+        assert tool in NEEDS_MORE, nothing
+    else:
+        assert result is not None
+
+
+NEEDS_MORE = {
+    "device_idle",
+    "graph_viewer",
+    "hlo_stats",
+    "inference_profile",
+    "kernel_stats",
+    "memory_viewer",
+    "op_profile",
+    "roofline_model",
+    "tf_data_bottleneck_analysis",
+}
+
+
+@pytest.mark.parametrize("name", ["loader", "workers", "from_outside"])
+def test_steps_are_from_one_optimizer_step_to_the_next(recordings: Path, name: str) -> None:
+    found = steps(host(recordings, name))
+    assert found is not None
+    assert found.markers.source == "markers"
+    assert found.markers.num.tolist() == list(range(STEPS - 1))
+
+
+def test_waiting_for_the_loader_is_input(recordings: Path) -> None:
+    """Each batch takes 4 ms to load in the training process: nothing hides it."""
+    overview = stepscope.open(recordings / "loader").overview_page()
+    assert overview.breakdown_ms["input"] >= 0.9 * 4
+    assert overview.environment.framework == "PyTorch"
+    inputs = stepscope.open(recordings / "loader").input_pipeline_analyzer()
+    assert inputs.verdict in ("highly_input_bound", "moderately_input_bound")
+    (loader,) = (row for row in inputs.input_ops.rows() if "DataLoader" in row["op"])
+    assert loader["count"] == STEPS + 1  # the last call finds the end
+
+
+def test_ops_and_their_backward_are_counted(recordings: Path) -> None:
+    rows = stepscope.open(recordings / "loader").framework_op_stats().ops.rows()
+    ops = {row["operation"]: row["occurrences"] for row in rows}
+    assert ops["aten/conv2d"] >= STEPS
+    assert ops["autograd/ConvolutionBackward0"] >= STEPS
+
+
+def test_allocations_are_told_with_their_ops(recordings: Path) -> None:
+    (memory,) = stepscope.open(recordings / "loader").memory_profile().memories
+    assert memory.id == "torch_cpu"
+    assert (memory.allocations or 0) > 10 * STEPS
+    assert (memory.peak_bytes or 0) > 0
+
+
+def test_steps_and_allocations_go_on_through_chunks(recordings: Path) -> None:
+    found = host(recordings, "chunks")
+    known = steps(found)
+    assert known is not None
+    numbers = known.markers.num.tolist()
+    assert numbers == sorted(set(numbers))
+    # A chunk's cut may fall into a step, and that step's end into the time between two chunks.
+    assert numbers[-1] >= STEPS - 8
+    assert not [one for one in said(recordings, "chunks")["warnings"] if "failed" in one[0]]
+    names = {event.split(":")[0] for event in found.space.event_metadata.name}
+    assert "MemoryAllocation" in names
+
+
+def test_from_another_thread_all_threads_are_seen_but_no_allocations(recordings: Path) -> None:
+    noted = dict(said(recordings, "from_outside")["warnings"])
+    assert "torch-memory" in noted
+    assert "MemoryAllocation" not in host(recordings, "from_outside").space.event_metadata.name
+
+
+def test_marks_of_the_program_stand_on_the_track_of_its_ops(recordings: Path) -> None:
+    found = host(recordings, "annotated")
+    known = steps(found)
+    assert known is not None
+    assert known.markers.num.tolist() == [100, 101, 102, 103, 104]
+    data = Path(said(recordings, "annotated")["path"]).read_bytes()
+    planes = {plane.name: plane for plane in parse(data).planes}
+    plane = planes["/host:CPU"]
+    named = {one.name for one in plane.event_metadata.values()}
+    assert {"train", "forward, all", "aten/conv2d:conv2d"} <= named
+    assert "a,b" in {one.name for one in plane.stat_metadata.values()}
+    assert "[[4, 1, 16, 16], " in "".join(one.name for one in plane.stat_metadata.values())
+    calls = planes["/device:CUSTOM:Python calls"]
+    assert any("nn.Module: Conv2d" in one.name for one in calls.event_metadata.values())
+
+
+def test_the_programs_own_profiler_wins_and_that_is_said(recordings: Path) -> None:
+    noted = said(recordings, "busy")
+    assert "torch" not in noted["counts"]
+    assert any("torch.profiler is recording" in text for _, text in noted["warnings"])

@@ -1,0 +1,139 @@
+"""Programs that train with PyTorch under our recording; run as a process of its own.
+
+python -m tests.live.torch_programs FOLDER
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+import stepscope
+from stepscope.capture.result import Capture
+
+STEPS = 24
+LOAD_SECONDS = 0.004  # per batch of 4, against a step of some ms
+
+
+class Images(Dataset[tuple[torch.Tensor, int]]):  # type: ignore[misc]  # torch may be missing
+    """A data set that takes its time."""
+
+    def __len__(self) -> int:
+        return STEPS * 4
+
+    def __getitem__(self, row: int) -> tuple[torch.Tensor, int]:
+        time.sleep(LOAD_SECONDS / 4)
+        return torch.randn(1, 16, 16), row % 10
+
+
+model = torch.nn.Sequential(
+    torch.nn.Conv2d(1, 8, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(8 * 14 * 14, 10)
+)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+
+def train(workers: int = 0, between: Callable[[], None] = lambda: None) -> None:
+    for images, labels in DataLoader(Images(), batch_size=4, num_workers=workers):
+        loss = torch.nn.functional.cross_entropy(model(images), labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        between()
+
+
+def loader(folder: Path) -> Capture:
+    """A loop with a data loader in the same process."""
+    stepscope.start(folder, options())
+    train()
+    return stepscope.stop()
+
+
+def workers(folder: Path) -> Capture:
+    """The same with two worker processes."""
+    stepscope.start(folder, options())
+    train(workers=2)
+    return stepscope.stop()
+
+
+def chunks(folder: Path) -> Capture:
+    """Written piece by piece: the profiler ends and begins again on the main thread."""
+    stepscope.start(folder, options(chunk_seconds=0.05))
+    train(between=lambda: time.sleep(0.01))
+    return stepscope.stop()
+
+
+def from_outside(folder: Path) -> Capture:
+    """Started and stopped by another thread than the one that trains."""
+    found: list[Capture] = []
+
+    def record() -> None:
+        stepscope.start(folder, options())
+        began.set()
+        done.wait(60)
+        found.append(stepscope.stop())
+
+    began, done = threading.Event(), threading.Event()
+    thread = threading.Thread(target=record)
+    thread.start()
+    began.wait(60)
+    train()
+    done.set()
+    thread.join()
+    return found[0]
+
+
+def annotated(folder: Path) -> Capture:
+    """Steps marked by the program, and Python's calls as PyTorch traces them."""
+    stepscope.start(folder, options(python_tracer_level=1, host_tracer_level=3))
+    for number in range(5):
+        with stepscope.step(number + 100), stepscope.Trace("forward, all", part="a,b"):
+            optimizer.zero_grad()
+            model(torch.randn(4, 1, 16, 16)).sum().backward()
+            optimizer.step()
+    return stepscope.stop()
+
+
+def busy(folder: Path) -> Capture:
+    """The program's own torch.profiler records already: it wins, and we say so."""
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as theirs:
+        stepscope.start(folder, options())
+        train()
+        capture = stepscope.stop()
+    assert len(theirs.events()) > 100
+    return capture
+
+
+def options(**given: Any) -> stepscope.ProfilerOptions:
+    return stepscope.ProfilerOptions(frameworks=("torch",), **given)
+
+
+PROGRAMS = (loader, workers, chunks, from_outside, annotated, busy)
+
+
+def main() -> None:
+    warnings.simplefilter("ignore")
+    folder = Path(sys.argv[1])
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    train()
+    for program in PROGRAMS:
+        capture = program(folder / program.__name__)
+        said = {
+            "path": capture.path,
+            "counts": capture.counts,
+            "warnings": [[note.slug, note.message] for note in capture.warnings],
+        }
+        (folder / f"{program.__name__}.json").write_text(json.dumps(said), "utf-8")
+
+
+if __name__ == "__main__":
+    main()
