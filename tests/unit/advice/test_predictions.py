@@ -1,0 +1,105 @@
+"""What a rule says a change saves is what the loop gains when it is played with the change made.
+
+The expected saving must come within a fifth of the gain where the fault is mended altogether, and
+the largest saving must not be exceeded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from stepscope.analysis.overview_page import overview_page
+from tests.labelled.synthetic import BF16, GOOD, GOOD_TPU, POD, RING, WAIT, layers
+from tests.profiles.loops import Collective, Kernel, Loop, copy_to_device, copy_to_host
+from tests.unit.advice.asking import ask, profile_of
+
+TURN = Kernel("void cudnn::ops::nchwToNhwcKernel<__half, __half, float, false, true>", 60)
+TINY = [Kernel(BF16, 3, f"layer_{n}/MatMul:MatMul") for n in range(300)]
+FUSED = [Kernel(BF16, 90, f"layer_{n}/MatMul:MatMul") for n in range(10)]
+BARE = replace(GOOD, devices=2, collective=Collective(400, name=RING))
+WAITING = replace(GOOD, wait=WAIT)
+
+# name: rule, the loops with the fault, the same loops without it
+CASES: dict[str, tuple[str, list[Loop], list[Loop]]] = {
+    "input": ("input-bound", [replace(WAITING, input_us=900)], [WAITING]),
+    "wait": ("host-waits", [replace(WAITING, after_us=700)], [replace(GOOD, after_us=700)]),
+    "wait of a busy host": (
+        "host-waits",
+        [replace(WAITING, after_us=5_000)],
+        [replace(GOOD, after_us=5_000)],
+    ),
+    "wait on a TPU": (
+        "host-waits",
+        [replace(GOOD_TPU, after_us=600)],
+        [replace(GOOD_TPU, after_us=0)],
+    ),
+    "tiny kernels": (
+        "tiny-kernels",
+        [replace(GOOD, kernels=TINY, launch_us=6)],
+        [replace(GOOD, kernels=FUSED, launch_us=6)],
+    ),
+    "slow launches": (
+        "slow-launches",
+        [replace(GOOD, kernels=TINY, launch_us=60)],
+        [replace(GOOD, kernels=TINY, launch_us=10)],
+    ),
+    "pageable copies": (
+        "host-copies",
+        [replace(WAITING, kernels=[copy_to_device(500, 1 << 22, blocking=True), *layers()])],
+        [WAITING],
+    ),
+    "results fetched": (
+        "host-copies",
+        [replace(GOOD, kernels=[*layers(), copy_to_host(400, 1 << 22)])],
+        [GOOD],
+    ),
+    "python between ops": ("idle-device", [replace(GOOD, python_us=2_500)], [GOOD]),
+    "layouts": (
+        "layout-transposes",
+        [replace(GOOD, kernels=layers("fprop_f16", op="Conv2D", between=(TURN,)))],
+        # Once, at the input, the layout still changes.
+        [replace(GOOD, kernels=[TURN, *layers("fprop_f16", op="Conv2D")])],
+    ),
+    "gradients sent at the end": (
+        "exposed-collectives",
+        [BARE, BARE],
+        [replace(BARE, collective=Collective(400, overlap_us=380, name=RING))] * 2,
+    ),
+    "slow network": (
+        "collective-bound",
+        [replace(BARE, collective=Collective(2_500, name=RING))] * 2,
+        [replace(BARE, collective=Collective(1_250, name=RING))] * 2,
+    ),
+    "slow device": ("straggler", [POD, replace(POD, slower={2: 1.4})], [POD, POD]),
+    "late host": (
+        "straggler",
+        [replace(POD, wait=WAIT), replace(POD, wait=WAIT, input_us=500)],
+        [replace(POD, wait=WAIT)] * 2,
+    ),
+    "more work on one device": (
+        "unbalanced-devices",
+        [replace(POD, more={0: layers(us=100, count=4)})],
+        [replace(POD, kernels=layers(us=200 * (1 + 1 / 12)))],
+    ),
+    "one op": (
+        "dominant-op",
+        [replace(GOOD, kernels=[*layers(), Kernel(BF16, 3_000, "model/head/MatMul:MatMul")])],
+        [replace(GOOD, kernels=[*layers(), Kernel(BF16, 1_500, "model/head/MatMul:MatMul")])],
+    ),
+}
+
+
+def step_ms(loops: list[Loop]) -> float:
+    return float(overview_page(profile_of(*loops)).steps.time_ms.mean)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_predicted_saving_is_what_the_change_gains(name: str) -> None:
+    rule, faulty, mended = CASES[name]
+    found = ask(*faulty).finding(rule)
+    gained = step_ms(faulty) - step_ms(mended)
+    assert found.saving_ms is not None
+    assert found.saving_max_ms is None or found.saving_max_ms >= gained * 0.98
+    assert found.saving_ms == pytest.approx(gained, rel=0.2)
