@@ -1,5 +1,6 @@
 /** Tools that have a page of their own; every other tool is shown by the generic one. */
 
+import { Compare } from "./compare.tsx";
 import { Generic } from "./generic.tsx";
 import { GraphViewer } from "./graph_viewer.tsx";
 import { HloStats } from "./hlo_stats.tsx";
@@ -35,6 +36,7 @@ const PAGES: Readonly<Record<string, PageEntry>> = {
   graph_viewer: { Page: GraphViewer, owns: ["program", "node", "radius", "max_nodes"] },
   hlo_stats: { Page: HloStats },
   memory_viewer: { Page: MemoryViewer, owns: ["program", "memory_space"] },
+  compare: { Page: Compare, owns: ["baseline"] },
   memory_profile: { Page: MemoryProfile, owns: ["memory", "points", "from_ms", "to_ms"] },
 };
 
