@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, us
 from stepscope.tables.kernel_classes import kernel_class
-from stepscope.tables.kernel_names import is_16_bit, is_tensor_core_eligible, uses_tensor_core
+from stepscope.tables.kernel_names import is_tensor_core_eligible, uses_tensor_core
 from stepscope.tables.kernels import DeviceKernel, Kernel, Times, session_kernels
 from stepscope.tables.profile import Profile
 
@@ -51,7 +51,8 @@ class KernelRow(Row):
     ]
     is_kernel_using_tensor_core: Annotated[bool, Column("Uses tensor cores", kind="flag")]
     is_16_bit: Annotated[
-        bool, Column("16-bit", kind="flag", help="Computes in 16 bits or fewer, by its name.")
+        bool,
+        Column("16-bit", kind="flag", help="Computes in 16 bits or fewer, by operands or name."),
     ]
     occurrences: Annotated[int, Column("Occurrences", kind="count")]
     total_duration_us: Annotated[float, Column("Total time", unit="µs", kind="time", sort="desc")]
@@ -121,7 +122,7 @@ class KernelTotals:
         tensor_core_frac: Share of the time in kernels that use tensor or matrix cores.
         tensor_core_eligible_frac: Share of the time in ops that could use them.
         tensor_core_missed_us: Time of matrix products and convolutions that do not use them.
-        bits_16_frac: Share of the time in kernels named for 16 bits or fewer.
+        bits_16_frac: Share of the time in kernels that compute in 16 bits or fewer.
     """
 
     distinct_kernels: int
@@ -198,7 +199,7 @@ def _traits(kernel: Kernel) -> _Traits:
         kernel_class=kernel_class(kernel.name, kernel.op_name),
         tensor_core=tensor_core,
         eligible=tensor_core or is_tensor_core_eligible(kernel.op_name),
-        bits_16=is_16_bit(kernel.name),
+        bits_16=kernel.bits_16,
     )
 
 

@@ -24,6 +24,7 @@ _BITS_16 = re.compile(
     r"Cijk_A\w{3}_B\w{3}_(H|B(?!ias)|F8|B8)|nvjet_(sm\d+_)?[thq]",
 )
 _BITS_32_TYPES = re.compile(r"tf32|_f32f32|sgemm", re.IGNORECASE)
+_SHAPE_FLOAT = re.compile(r"half|float|double|complex|bf16|f16|f32|f64|f8e", re.IGNORECASE)
 _SHAPE_16 = re.compile(r"half|bfloat16|bf16|f16|float16|f8e|float8", re.IGNORECASE)
 _TENSOR_CORE = re.compile(
     r"16816|c1688|conv1x1|conv2d_c1_k1|dgrad_1x1_stride_2x2|direct_group|first_layer_wgrad_kernel|"
@@ -43,8 +44,11 @@ def is_collective(name: str) -> bool:
 
 @lru_cache(maxsize=100_000)
 def is_16_bit(name: str, shape: str = "") -> bool:
-    """Whether a kernel computes in 16 bits or fewer, from its operand shapes or its name."""
-    if shape:
+    """Whether a kernel computes in 16 bits or fewer, from its operand shapes or its name.
+
+    Operands without a floating type (the size of a tensor to fill, a mask) say nothing.
+    """
+    if _SHAPE_FLOAT.search(shape):
         return bool(_SHAPE_16.search(shape))
     return bool(_BITS_16.search(name)) and not _BITS_32_TYPES.search(name)
 

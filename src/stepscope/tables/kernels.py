@@ -15,7 +15,9 @@ from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
 from stepscope.tables.device_events import DeviceEvents, device_events
 from stepscope.tables.distinct import packed
+from stepscope.tables.host_events import Work
 from stepscope.tables.kernel_launch import UNKNOWN_LAUNCH, KernelLaunch, parse_kernel_details
+from stepscope.tables.kernel_names import is_16_bit
 from stepscope.tables.op_name import OpCategory, OpName
 from stepscope.tables.planes import PlaneKind, planes
 from stepscope.tables.profile import Host, Profile, derived
@@ -30,12 +32,14 @@ class Kernel:
         name: The kernel's (demangled) name as recorded.
         launch: How it was launched.
         op_name, op_type: The framework op it ran for; "" when unknown.
+        bits_16: Whether it computes in 16 bits or fewer, as the step's parts have it.
     """
 
     name: str
     launch: KernelLaunch
     op_name: str
     op_type: str
+    bits_16: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,16 +89,20 @@ def host_kernels(host: Host) -> tuple[DeviceKernel, ...]:
         details.at(found.rows[chosen]),
         found.op[chosen].astype(np.int64),
         found.device[chosen].astype(np.int64),
+        found.work[chosen].astype(np.int64),
     )
     first, times = _aggregate(packed(keys), found.duration_ps[chosen])
     rows = []
     for place, total in zip(first.tolist(), times, strict=True):
-        metadata, detail, op, device = (int(key[place]) for key in keys)
+        metadata, detail, op, device, work = (int(key[place]) for key in keys)
         name = host.space.event_metadata.name[metadata]
         launch = launches[detail] if detail >= 0 else UNKNOWN_LAUNCH
         op_name, op_type = _op_of(found.ops[op], name)
         plane = host.space.planes[device].name.removeprefix("/device:")
-        rows.append(DeviceKernel(host.name, plane, Kernel(name, launch, op_name, op_type), total))
+        # A collective computes nothing that a step counts; its name still says its type.
+        bits_16 = work == Work.COMPUTE_16 or (work != Work.COMPUTE_32 and is_16_bit(name))
+        kernel = Kernel(name, launch, op_name, op_type, bits_16)
+        rows.append(DeviceKernel(host.name, plane, kernel, total))
     return tuple(rows)
 
 

@@ -85,3 +85,13 @@ def test_eligible_ops(op: str) -> None:
 
 def test_elementwise_ops_are_not_eligible() -> None:
     assert not is_tensor_core_eligible("model/dense/Relu")
+
+
+@pytest.mark.parametrize(
+    ("shape", "is_16"),
+    [("(int32[2])", True), ("(float[8,8])", False), ("(half[8,8];float[8])", True), ("", True)],
+)
+def test_operands_without_a_floating_type_leave_the_word_to_the_name(
+    shape: str, is_16: bool
+) -> None:
+    assert is_16_bit("FillPhiloxRandomKernelLaunch<Eigen::half>", shape) is is_16

@@ -127,7 +127,7 @@ function figures({ totals }: KernelResult): Fact[] {
       value: missed === null ? MISSING : duration(missed, "µs"),
       note: "matrix products and convolutions without them",
     },
-    { label: "In 16 bits or fewer", value: share(totals.bits_16_frac), note: "by kernel names" },
+    { label: "In 16 bits or fewer", value: share(totals.bits_16_frac), note: "of kernel time" },
   ];
 }
 
