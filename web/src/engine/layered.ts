@@ -307,10 +307,12 @@ function placed(
     most = Math.max(most, x + width / 2);
   }
   const middles: number[] = [];
+  const heights: number[] = [];
   let y = 0;
   for (const row of rows) {
     const high = row.reduce((top, index) => Math.max(top, (vertices[index] as Vertex).height), 0);
     middles.push(y + high / 2);
+    heights.push(high);
     y += high + GAP_Y;
   }
   const at = (index: number): Point => {
@@ -319,25 +321,35 @@ function placed(
   };
   return {
     places: Array.from({ length: boxes }, (_, i) => at(i)),
-    bends: chains.map((chain, i) => endsAtBoxes(chain, arcs[i] as Arc, vertices, at)),
+    bends: chains.map((chain, i) => endsAtBoxes(chain, arcs[i] as Arc, vertices, at, heights)),
     width: most - least,
     height: y - GAP_Y,
   };
 }
 
-/** The points of an arc in its own direction, from the edge of its first box to that of its last. */
+/**
+ * The points of an arc in its own direction, from the edge of its first box to that of its last.
+ * Where it passes a layer it runs straight down for as long as the layer's boxes are high.
+ */
 function endsAtBoxes(
   chain: readonly number[],
   arc: Arc,
   vertices: readonly Vertex[],
   at: (index: number) => Point,
+  heights: readonly number[],
 ): Point[] {
-  const points = chain.map(at);
-  const [first, last] = [points[0], points.at(-1)];
-  if (!first || !last) return [];
-  points[0] = { x: first.x, y: first.y + (vertices[chain[0] as number] as Vertex).height / 2 };
-  const end = vertices[chain.at(-1) as number] as Vertex;
-  points[points.length - 1] = { x: last.x, y: last.y - end.height / 2 };
+  const last = chain.length - 1;
+  const points = chain.flatMap((index, i): Point[] => {
+    const { x, y } = at(index);
+    const { height, layer } = vertices[index] as Vertex;
+    if (i === 0) return [{ x, y: y + height / 2 }];
+    if (i === last) return [{ x, y: y - height / 2 }];
+    const half = (heights[layer] as number) / 2;
+    return [
+      { x, y: y - half },
+      { x, y: y + half },
+    ];
+  });
   return chain[0] === arc.from ? points : points.reverse();
 }
 

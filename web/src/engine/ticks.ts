@@ -1,6 +1,6 @@
 /** Ticks of value axes: round numbers in one unit for the whole axis, each with its unit. */
 
-import { scaleLinear, scaleLog } from "d3-scale";
+import { scaleLinear } from "d3-scale";
 
 export interface Ticks {
   /** In the unit of the data. */
@@ -99,6 +99,6 @@ export function logScale(
   fromPx: number,
   toPx: number,
 ): (value: number) => number {
-  const scale = scaleLog([from, to], [fromPx, toPx]);
-  return (value) => scale(value);
+  const perUnit = (toPx - fromPx) / Math.log(to / from);
+  return (value) => fromPx + Math.log(value / from) * perUnit;
 }

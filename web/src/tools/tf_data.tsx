@@ -89,25 +89,17 @@ function gainText({ gain_us: gain, gain_frac: share }: Knob): string {
 }
 
 function WhatToChange(props: TfDataProps) {
-  const { bottleneck, knobs } = props.result;
+  const { bottleneck, knobs, summary, session } = props.result;
   if (!bottleneck) return null;
   const gains = knobs.filter((knob) => knob.applies && (knob.gain_us ?? 0) > 0);
-  const table = () => <Knobs {...props} knobs={knobs} />;
+  const said = summary.some((text) => text.includes(bottleneck.suggestion));
   return (
-    <section>
-      <h2>What to change</h2>
-      <p class="prose">
-        <Prose {...props} text={bottleneck.suggestion} />
-      </p>
-      <p class="quiet prose">
-        <code>{visible(bottleneck.long_name)}</code>
-      </p>
+    <section class="nested-gap">
       {gains.length > 0 ? (
         <ChartFrame
-          title="Predicted gain per call"
-          note="of each change alone"
-          file={`${props.result.session} tf.data gains`}
-          table={table}
+          title="What to change"
+          note="predicted gain per call, of each change alone"
+          file={`${session} tf.data gains`}
         >
           <TopBars
             label="Predicted gain of each change"
@@ -117,11 +109,16 @@ function WhatToChange(props: TfDataProps) {
               text: gainText(knob),
             }))}
           />
-          {table()}
         </ChartFrame>
       ) : (
-        knobs.length > 0 && table()
+        <h2>What to change</h2>
       )}
+      {!said && (
+        <p class="prose">
+          <Prose {...props} text={bottleneck.suggestion} />
+        </p>
+      )}
+      {knobs.length > 0 && <Knobs {...props} knobs={knobs} />}
     </section>
   );
 }

@@ -121,7 +121,7 @@ export interface PickerProps extends ChoiceListProps {
 export function Picker(props: PickerProps) {
   const current = props.choices.find((choice) => choice.id === props.current);
   const shown = current?.label ?? "–";
-  if (props.choices.length <= 1) {
+  if (props.choices.length === 0 || (props.choices.length === 1 && current)) {
     return (
       <span class="picked">
         <span class="quiet">{props.what}</span>{" "}
