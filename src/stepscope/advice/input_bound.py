@@ -31,6 +31,13 @@ def input_bound(results: Mapping[str, Any]) -> Iterator[Answer]:
     if waiting / step < SOME_FRAC:
         yield Silence(f"Input costs {waiting / step:.1%} of the step, below {SOME_FRAC:.0%}.")
         return
+    alone = overview.breakdown_ms["input"]
+    if alone < SOME_FRAC * step:
+        yield Silence(
+            f"Waiting for input costs {alone / step:.1%} of the step; the rest is copies to the "
+            "device (see host-copies)."
+        )
+        return
     share = waiting / step
     yield Finding(
         rule=RULE.id,
@@ -57,6 +64,18 @@ RULE = Rule(
     needs=("overview_page",),
     doc=__doc__ or "",
     title="The step waits for input",
+    symptom_of=(
+        "host-copies",
+        "serial-map",
+        "missing-prefetch",
+        "no-cache",
+        "no-interleave",
+        "python-in-pipeline",
+        "batch-after-map",
+        "file-reads",
+        "late-shard",
+        "few-input-threads",
+        "host-input-limit",
+    ),
     threshold="input and its copies to the device ≥ 5 % of the step",
-    symptom_of=("host-copies",),
 )

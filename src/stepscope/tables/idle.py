@@ -120,7 +120,7 @@ class Idle:
     """Idle devices of a session.
 
     Attributes:
-        devices: One per device that ran anything.
+        devices: One per device that ran anything in a step.
         waits: Calls that wait for devices, by host and name.
         blocked_ps: Per host that takes part, the time its threads waited for busy devices.
         step_count: Counted steps; the same for all hosts.
@@ -185,10 +185,11 @@ def _of_host(host: Host, one: AlignedSteps, steps: _Steps, calls: I64) -> list[D
     anything = _busy_spans(host)
     result = []
     for device in np.unique(device_events(host).device).tolist():
+        # A device that ran nothing in any step was not idle in them: its events are elsewhere.
+        if not one.steps.busy_ps[device].any():
+            continue
         busy = _busy_spans(host, device)
         gaps = _gaps(busy, steps, waiting)
-        if not len(busy[0]):
-            continue
         spans = (
             np.concatenate([start, anything[0]]),
             np.concatenate([end, anything[1]]),

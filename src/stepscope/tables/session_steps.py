@@ -29,7 +29,8 @@ class SessionSteps:
         parts_ps: ``{part: int64[steps]}``, of the slowest host.
         kept: Whether the step counts.
         host: Index into ``Profile.hosts`` of the slowest host.
-        busy_frac: Mean over devices of the busy share of the kept steps; None without devices.
+        busy_frac: Mean over devices that ran in any step of their busy share of the kept steps;
+            None without such devices.
     """
 
     source: str
@@ -150,5 +151,7 @@ def _busy_frac(found: list[Steps]) -> float | None:
     shares = []
     for one in found:
         total = int(one.duration_ps[one.kept].sum())
-        shares += [float(busy[one.kept].sum()) / total for busy in one.busy_ps.values() if total]
+        # A device that ran nothing in any step was not idle in them: its events are elsewhere.
+        active = [busy for busy in one.busy_ps.values() if busy.any()]
+        shares += [float(busy[one.kept].sum()) / total for busy in active if total]
     return float(np.mean(shares)) if shares else None

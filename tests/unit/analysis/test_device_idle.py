@@ -101,6 +101,28 @@ def test_a_device_that_idles_while_another_works_is_told_so() -> None:
     assert list(found.devices["idle_ms"]) == pytest.approx([0.006, 0.002])
 
 
+def test_a_device_whose_events_are_in_no_step_is_not_called_idle() -> None:
+    """Its clock is off, or it worked at another time: nobody knows what it did in the steps."""
+    found = profile(
+        space(
+            *draw(
+                """
+                /host:CPU
+                  python      ....S---------
+                /device:GPU:0
+                  Stream #7   ....K-------..
+                /device:GPU:1
+                  Stream #7   K--...........
+                """,
+                S=event("train", step_num=nth, _r=1),
+                K=event("sgemm"),
+            )
+        )
+    )
+    assert list(device_idle(found).devices["device"]) == ["/device:GPU:0"]
+    assert overview_page(found).device.idle_frac == pytest.approx(0.2)
+
+
 @pytest.mark.parametrize("data", [worked_example(gpu=True), async_gpu(), overlapping_streams()])
 def test_idle_time_is_the_same_as_on_the_overview(data: bytes) -> None:
     shown = overview_page(profile(data)).device.idle_frac
