@@ -730,7 +730,7 @@ export interface KernelRow {
   readonly is_op_tensor_core_eligible: readonly (boolean | null)[];
   /** Uses tensor cores. */
   readonly is_kernel_using_tensor_core: readonly (boolean | null)[];
-  /** 16-bit. Computes in 16 bits or fewer, by its name. */
+  /** 16-bit. Computes in 16 bits or fewer, by operands or name. */
   readonly is_16_bit: readonly (boolean | null)[];
   /** Occurrences. */
   readonly occurrences: readonly (number | null)[];
@@ -1618,9 +1618,9 @@ export interface PartRow {
   readonly runs_before: readonly (number | null)[];
   /** Runs after. Per step. */
   readonly runs_after: readonly (number | null)[];
-  /** Busy before (ms). Per step, hidden time included. */
+  /** Busy before (ms). Per step, time hidden behind other work included. */
   readonly busy_before_ms: readonly (number | null)[];
-  /** Busy after (ms). Per step, hidden time included. */
+  /** Busy after (ms). Per step, time hidden behind other work included. */
   readonly busy_after_ms: readonly (number | null)[];
   /** Matched by. name; number (equal but for numbers); type (renamed); class (other framework). */
   readonly matched: readonly (string | null)[];
