@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from stepscope.advice.device_memory import device_memories, gib
 from stepscope.advice.device_time import compute_ms
 from stepscope.advice.offload import OFFLOAD_ACTIONS, OFFLOAD_CODE, host_memory_ops
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
@@ -41,6 +42,7 @@ def host_copies(results: Mapping[str, Any]) -> Iterator[Answer]:
     way = max(exposed, key=lambda name: exposed[name])
     copies = [row for row in idle.copies.rows() if row["direction"] == _WAYS[way]]
     offloaded, ops = host_memory_ops(results.get("hlo_stats"))
+    room = _free_bytes(results.get("memory_profile")) if offloaded else None
     # What compute can hide, it hides once the next copy runs beside it; what is offloaded need
     # not be copied at all where there is room.
     expected = max(min(total, compute_ms(overview)), _ROOM * total if offloaded else 0.0)
@@ -52,7 +54,7 @@ def host_copies(results: Mapping[str, Any]) -> Iterator[Answer]:
         confidence=round(0.8 * overview.steps.confidence, 2),
         message=f"Copies between host and device take {total:.3g} ms of each {step:.3g} ms step "
         f"with nothing beside them, {_WAYS[way]} most ({exposed[way]:.3g} ms)"
-        + "".join(f"; {fact}" for fact in _facts(copies, offloaded))
+        + "".join(f"; {fact}" for fact in _facts(copies, offloaded, room))
         + ".",
         measured={
             "host_to_device_ms": exposed["host_to_device"],
@@ -71,10 +73,18 @@ def host_copies(results: Mapping[str, Any]) -> Iterator[Answer]:
     )
 
 
-def _facts(copies: list[dict[str, Any]], offloaded: float) -> Iterator[str]:
+def _free_bytes(profile: Any) -> int | None:
+    """What the fullest device has free at its peak; None where not recorded."""
+    memories = device_memories(profile) if profile is not None else []
+    return memories[0].free_bytes if memories else None
+
+
+def _facts(copies: list[dict[str, Any]], offloaded: float, room: int | None) -> Iterator[str]:
     """What about these copies makes them slow."""
     if offloaded:
-        yield f"{offloaded:.0%} of the copying ops move tensors that live in the host's memory"
+        yield f"{offloaded:.0%} of the copying ops move tensors that live in the host's memory" + (
+            "" if room is None else f", while {gib(room)} of each device's are free"
+        )
     count = sum(row["per_step"] for row in copies)
     if any(row["host_memory"] == "pageable" for row in copies):
         yield "from or to pageable memory"
@@ -116,7 +126,7 @@ RULE = Rule(
     id="host-copies",
     check=host_copies,
     needs=("overview_page", "device_idle"),
-    optional=("hlo_stats",),
+    optional=("hlo_stats", "memory_profile"),
     doc=__doc__ or "",
     title="The step waits for copies",
     threshold="copies between host and device that nothing hides ≥ 3 % of the step",

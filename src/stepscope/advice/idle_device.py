@@ -41,6 +41,7 @@ def idle_device(results: Mapping[str, Any]) -> Iterator[Answer]:
         yield Silence(f"Devices idle {idle.idle_frac:.1%} of the step, below {SOME_FRAC:.0%}.")
         return
     causes = [row for row in idle.causes.rows() if row["step_frac"] >= _NAMED_FRAC]
+    late = f" ({idle.after_wait_ms:.3g} ms of it after the host waited for the device)"
     said = ", ".join(f"{row['label'].lower()} {row['step_frac']:.0%}" for row in causes)
     gap = next(iter(idle.gaps.rows()), None)
     begin = None if gap is None else float(gap["start_ms"])
@@ -50,10 +51,14 @@ def idle_device(results: Mapping[str, Any]) -> Iterator[Answer]:
         saving_ms=idle.idle_ms,
         confidence=round(0.5 * overview.steps.confidence, 2),
         message=f"Devices run nothing for {idle.idle_ms:.3g} ms of each {step:.3g} ms step "
-        f"({idle.idle_frac:.0%}); meanwhile: {said}.",
+        f"({idle.idle_frac:.0%}); meanwhile: {said}"
+        + (late if idle.after_wait_ms >= _NAMED_FRAC * step else "")
+        + _beside(overview, step)
+        + ".",
         measured={
             "idle_ms": idle.idle_ms,
             "idle_frac": idle.idle_frac,
+            "after_wait_ms": idle.after_wait_ms,
             **{f"{row['cause']}_ms": row["idle_ms"] for row in causes},
         },
         evidence=(
@@ -67,6 +72,17 @@ def idle_device(results: Mapping[str, Any]) -> Iterator[Answer]:
         ),
         actions=tuple(_ADVICE[row["cause"]] for row in causes[:3]),
     )
+
+
+def _beside(overview: Any, step: float) -> str:
+    """What else devices do that is no compute and that no compute hides."""
+    parts = overview.breakdown_ms
+    copying = parts["host_to_device"] + parts["output"] + parts["device_to_device"]
+    spent = {"copies": copying, "collectives": parts["collectives"]}
+    named = [
+        f"{name} take {cost:.3g} ms" for name, cost in spent.items() if cost >= _NAMED_FRAC * step
+    ]
+    return f"; besides, {' and '.join(named)} with no compute beside them" if named else ""
 
 
 RULE = Rule(

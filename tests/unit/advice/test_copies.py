@@ -73,6 +73,12 @@ def test_offloaded_tensors_are_recognised_in_the_program() -> None:
     assert found.saving_max_ms == pytest.approx(2.0)
     assert "100% of the copying ops" in found.message
     assert found.evidence[1].rows == ("copy-done.1",)
+    assert "free" not in found.message
+
+
+def test_room_for_what_is_offloaded_is_named() -> None:
+    loop = replace(GOOD_TPU, kernels=[OFFLOAD, *tpu_ops()], heap=(10 << 30, 16 << 30, 0.1))
+    assert "while 6 GiB of each device's are free" in ask(loop).finding("host-copies").message
 
 
 def test_copies_within_the_device_are_named() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from stepscope.registry import Silence
 from tests.labelled.synthetic import BF16, GIB, GOOD, GOOD_TPU, WAIT, layers
-from tests.profiles.loops import Kernel
+from tests.profiles.loops import Kernel, copy_to_device
 from tests.unit.advice.asking import ask
 
 # 300 kernels of 3 µs, launched in 6 µs each: the device works 0.9 of each 1.8 ms.
@@ -101,6 +101,13 @@ def test_idle_time_is_told_cause_by_cause() -> None:
     assert found.measured["other_ms"] == pytest.approx(0.4)
     assert "python" in found.message
     assert "input pipeline" in found.actions[1]
+
+
+def test_what_is_no_idle_time_and_no_compute_either_is_named_beside_it() -> None:
+    kernels = [copy_to_device(100, 1 << 20), *layers()]
+    found = ask(replace(GOOD, kernels=kernels, wait=WAIT, after_us=400)).finding("idle-device")
+    assert "0.4 ms of it after the host waited" in found.message
+    assert "copies take 0.1 ms with no compute" in found.message
 
 
 def test_a_busy_device_does_not_idle() -> None:
