@@ -39,10 +39,23 @@ class PartRow(Row):
     runs_after: Annotated[float, Column("Runs after", kind="number", help="Per step.")]
     busy_before_ms: Annotated[
         float,
-        Column("Busy before", unit="ms", kind="time", help="Per step, hidden time included."),
+        Column(
+            "Busy before",
+            unit="ms",
+            kind="time",
+            hidden=True,
+            help="Per step, time hidden behind other work included.",
+        ),
     ]
     busy_after_ms: Annotated[
-        float, Column("Busy after", unit="ms", kind="time", help="Per step, hidden time included.")
+        float,
+        Column(
+            "Busy after",
+            unit="ms",
+            kind="time",
+            hidden=True,
+            help="Per step, time hidden behind other work included.",
+        ),
     ]
     matched: Annotated[
         str,

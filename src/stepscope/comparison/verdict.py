@@ -54,8 +54,9 @@ def spoken(row: dict[str, Any]) -> str:
 
 
 def _number(ms: float) -> str:
-    return f"{ms:.3g}" if abs(ms) < 1000 else f"{ms:,.0f}"
+    """Three significant digits, with the zeros that are among them."""
+    return f"{ms:#.3g}".rstrip(".") if abs(ms) < 1000 else f"{ms:,.0f}"
 
 
 def _signed(ms: float) -> str:
-    return f"{ms:+.3g}" if abs(ms) < 1000 else f"{ms:+,.0f}"
+    return f"{ms:+#.3g}".rstrip(".") if abs(ms) < 1000 else f"{ms:+,.0f}"

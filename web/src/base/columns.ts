@@ -78,7 +78,7 @@ export function isCumulative(column: ColumnMeta): boolean {
 
 const ADDITIVE: Partial<Record<Kind, RegExp>> = {
   count: /^(occurrences|executions|events|count|kernels|steps|samples)$/,
-  time: /^(step|self|total|busy|idle|wasted)_|^total|_wait_|_compute_|_launch_|_device_/,
+  time: /^(step|self|total|busy|idle|wasted|delta|before|after)_|^total|_wait_|_compute_|_launch_|_device_/,
   bytes: /^(allocation|requested)_bytes$/,
   ratio: /(^|_)(self_time|total_time|time)_frac$/,
 };

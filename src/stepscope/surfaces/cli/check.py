@@ -13,7 +13,6 @@ from stepscope.session.compare import check
 from stepscope.store import write_atomic
 from stepscope.surfaces import export
 from stepscope.surfaces.cli.app import AdviceFormat
-from stepscope.surfaces.cli.compare import SKIP
 from stepscope.surfaces.cli.page import Page, terminal_width
 from stepscope.surfaces.cli.progress import Waiting
 from stepscope.surfaces.cli.render import diagnostics
@@ -91,5 +90,5 @@ def _page(result: Check) -> Page:
         page.text(clean(result.headline))
     if len(result.guilty):
         page.heading("What grew most")
-        page.table(result.guilty, None, skip=SKIP)
+        page.table(result.guilty, None)
     return page

@@ -20,8 +20,6 @@ from stepscope.surfaces.format import clean
 
 DEFAULT_ROWS = 15
 _TITLE = "Comparison"
-# Columns a terminal does without: what a part is made of is in --format json and on the page.
-SKIP = ("busy_before_ms", "busy_after_ms")
 
 
 def print_comparison(
@@ -83,14 +81,14 @@ def _fill(page: Page, result: Comparison, rows: int | None) -> None:
         page.heading("The runs, in order")
         page.table(result.runs, None)
     page.heading("Where the step changed")
-    page.table(result.step_parts, None, skip=(*SKIP, "where", "type"))
+    page.table(result.step_parts, None, skip=("where", "type"))
     page.heading(f"What changed · the parts sum to {result.delta_ms:+.4g} ms")
-    page.table(result.parts, rows, skip=SKIP)
+    page.table(result.parts, rows)
     if len(result.host_times):
         page.heading("Hosts")
         page.table(result.host_times, rows)
         page.heading(f"On the host the others wait for, {clean(_slowest(result))}")
-        page.table(result.slowest_host_parts, rows, skip=SKIP)
+        page.table(result.slowest_host_parts, rows)
     page.blank()
     page.text("By module or kernel: --table modules, --table kernels. Everything: --format json.",
               indent=2, style="dim")  # fmt: skip
