@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 from stepscope.capture.recorder import Note
@@ -21,13 +23,20 @@ RECORD_VARIABLE: Final = "STEPSCOPE_RECORD"
 _DONE: Final = 0
 
 
-def compact(writer: Writer, seconds: float) -> list[Note]:
-    """Rewrite the file with one plane a name; what fails leaves it as it was and is noted."""
+def compact(writer: Writer, seconds: float, children: Sequence[Path] = ()) -> list[Note]:
+    """Rewrite the file with one plane a name; what fails leaves it as it was and is noted.
+
+    Args:
+        writer: The recording's file.
+        seconds: How long this may take.
+        children: Files that become part of it, and are removed when they are.
+    """
     if writer.size > LARGEST_MESSAGE_BYTES:
         return []
     if not sys.executable:
         return [_left("this program has no Python interpreter of its own to do it")]
     command = [sys.executable, "-m", "stepscope", "repair", str(writer.path)]
+    command += [word for child in children for word in ("--with", str(child))]
     try:
         done = subprocess.run(
             command, capture_output=True, env=child_environment(), timeout=seconds, check=False

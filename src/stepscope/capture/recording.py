@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final, Literal
 
 from stepscope.capture import machine, tracing
@@ -60,6 +61,9 @@ class Recording:
         owner: Who asked: "person", "remote" or "launcher".
         suffix: Put behind plane names (a child process's are told from its parent's by it).
         origin_ns: Where the file's time begins; now by default.
+        notes: What a person should know.
+        on_finish: Called by the keeper at the very end.
+        children: Files of child processes that are to become part of this one.
     """
 
     writer: Writer
@@ -70,6 +74,7 @@ class Recording:
     origin_ns: int = 0
     notes: list[Note] = field(default_factory=list)
     on_finish: Callable[[Recording], None] | None = None
+    children: Callable[[], list[Path]] = list
 
     def __post_init__(self) -> None:
         """Nothing runs yet; see ``start``."""
@@ -166,7 +171,8 @@ class Recording:
     def _shut(self) -> None:
         try:
             for note in self.notes:
-                if note.severity != "info":
+                # What a child process has to say is its parent's file's business.
+                if note.severity != "info" and not self.suffix:
                     _log.warning("stepscope: %s", note.message)
             if self.on_finish is not None:
                 self.on_finish(self)
@@ -307,6 +313,9 @@ class Recording:
         if not self._started_ns:
             self._begin()
         planes = self._collect(restart=False)
+        if self.suffix and not self._total():
+            self.writer.discard()  # a child that did nothing is no track
+            return self._result(stopped_ns, reason)
         self._write_last(planes, stopped_ns)
         self.notes += verify(self.writer, self._total(), self._plane_names, self.options)
         self.writer.deliver()
@@ -333,8 +342,11 @@ class Recording:
                 text = f"The recording was lost, no disk took it: {error}."
                 self._note("chunk-lost", "error", text)
                 return
-        if self._chunks or planes.repeated:
-            self.notes += compact(self.writer, self.options.stop_seconds)
+        children = self.children()
+        if self.suffix:
+            return  # its parent puts the pieces together
+        if self._chunks or planes.repeated or children:
+            self.notes += compact(self.writer, self.options.stop_seconds, children)
 
     def _environment(self, stopped_ns: int = 0, planes: Planes | None = None) -> Planes:
         """The planes with what is known of machine, software and time."""

@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import FrameType, TracebackType
 from typing import Final
 
@@ -29,6 +30,21 @@ from stepscope.errors import CaptureError
 
 # Who may take the profilers from whom: a person goes before everybody.
 _RANK: Final = {"launcher": 0, "remote": 1, "person": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A child process's place in its parent's recording.
+
+    Attributes:
+        stem: Name of its file, without the ending.
+        suffix: Put behind the names of its planes.
+        origin_ns: Where the parent's time begins.
+    """
+
+    stem: str
+    suffix: str
+    origin_ns: int
 
 
 class _Process:
@@ -52,6 +68,7 @@ def start(
     *,
     owner: str = "person",
     run: str | None = None,
+    part: Part | None = None,
 ) -> Recording:
     """Begin to record this process: all loaded frameworks, annotations, Python and the machine.
 
@@ -60,6 +77,7 @@ def start(
         options: What to record.
         owner: "person", or who acts for one: "remote" gives way to a person.
         run: Name of the run; the local time by default.
+        part: Set in a child process, whose recording becomes part of its parent's.
 
     Raises:
         CaptureError: Something records already. The program and that recording go on.
@@ -68,8 +86,10 @@ def start(
     with _here.lock:
         _make_room(owner)
         place = tempfile.mkdtemp(prefix="stepscope-") if logdir is None else os.fspath(logdir)
-        writer = Writer.open(place, run)
+        writer = Writer.open(place, run, part.stem if part else None)
         recording = Recording(writer, chosen, owner, recorders(), on_finish=_over)
+        if part is not None:
+            recording.suffix, recording.origin_ns = part.suffix, part.origin_ns
         _here.active = recording
         _here.ended.pop(owner, None)
         _watch()

@@ -52,6 +52,7 @@ def merged(space: Space) -> Space:
         event_metadata=_event_metadata(space, event_rows, plane_of, metadata_stat_begin),
         metadata_stats=_renamed(space.metadata_stats, metadata_stats, stat_rows),
         stat_metadata=_stat_metadata(space, stat_rows, plane_of),
+        hostnames=tuple(dict.fromkeys(space.hostnames)),
         unknown=_unknown(
             space,
             {

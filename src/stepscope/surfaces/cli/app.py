@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from stepscope.surfaces.cli.capture import capture, monitor
+from stepscope.surfaces.cli.record_commands import record, repair
 
 PathArgument = Annotated[
     str,
@@ -61,6 +62,8 @@ class RecordingFormatName(str, Enum):
 
 
 _CONTEXT = {"help_option_names": ["-h", "--help"]}
+# What stands behind the name of a program to run is the program's, options included.
+_PASSING_ON = {**_CONTEXT, "allow_interspersed_args": False}
 
 
 def build(arguments: list[str]) -> typer.Typer:
@@ -88,7 +91,7 @@ def build(arguments: list[str]) -> typer.Typer:
         add_tools(show, only="".join(words[1:2]))
     app.add_typer(show, name="show")
     for name, command in COMMANDS.items():
-        app.command(name)(command)
+        app.command(name, context_settings=_PASSING_ON if name == "record" else None)(command)
     return app
 
 
@@ -350,35 +353,6 @@ def export(
     export_recording(path, format.value, begin=begin, end=end, run=run, host=host, output=output)
 
 
-def repair(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="A recording (.xplane.pb).", show_default=False)
-    ],
-    also: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--with",
-            metavar="FILE",
-            help="A child process's file to make part of it, and remove; may be repeated.",
-        ),
-    ] = None,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Write here; over FILE by default.",
-            show_default=False,
-        ),
-    ] = None,
-) -> None:
-    """Put a recording together that was left in chunks, or cut short by a kill."""
-    from stepscope.surfaces.cli.repair import print_repair
-
-    print_repair(file, also or [], output)
-
-
 def version(
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Also what it runs on.")] = False,
 ) -> None:
@@ -399,6 +373,7 @@ COMMANDS: dict[str, Callable[..., int | None]] = {
     "serve": serve,
     "demo": demo,
     "export": export,
+    "record": record,
     "repair": repair,
     "version": version,
 }

@@ -1,0 +1,123 @@
+"""``stepscope record``: run a program and record it, without a change to it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from stepscope.capture import logdir as places
+from stepscope.capture.launch.order import Order, environment_for
+from stepscope.capture.options import ProfilerOptions
+from stepscope.capture.result import Capture
+from stepscope.capture.summary import summary
+from stepscope.errors import StepscopeError, UsageError
+
+_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+def record_program(
+    words: Sequence[str],
+    *,
+    module: str | None,
+    logdir: str,
+    options: ProfilerOptions,
+    children: bool,
+    quiet: bool,
+) -> int:
+    """Run a program, wait for it, say what was recorded; returns the program's exit code.
+
+    Raises:
+        UsageError: There is no such program.
+    """
+    order = Order(_absolute(logdir), places.run_name(), options, children=children)
+    command = command_line(words, module)
+    process = subprocess.Popen(command, env=environment_for(order, os.environ))
+    with process, _handed_on(process):
+        code = process.wait()
+    if not quiet:
+        for line in _told(order):
+            print(line, file=sys.stderr)
+    return 128 - code if code < 0 else code
+
+
+def command_line(words: Sequence[str], module: str | None) -> list[str]:
+    """How the program is started: a script or module by this Python, anything else as it is."""
+    if module is not None:
+        return [sys.executable, "-m", module, *words]
+    if not words:
+        raise UsageError(
+            "There is no program to record.",
+            mend="Name one: stepscope record train.py, stepscope record -m package.train.",
+        )
+    first = words[0]
+    if (Path(first).is_file() and not os.access(first, os.X_OK)) or first.endswith(".py"):
+        if not Path(first).is_file():
+            raise UsageError("There is no such program.", where=first, mend="Check the path.")
+        return [sys.executable, *words]
+    found = shutil.which(first)
+    if found is None:
+        raise UsageError(
+            "There is no such program.",
+            where=first,
+            why="It is neither a file nor a command on PATH.",
+            mend="Check the spelling; a module is named with -m.",
+        )
+    return [found, *words[1:]]
+
+
+@contextmanager
+def _handed_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """While the program runs, signals are for it; a terminal sends Ctrl-C to both by itself."""
+
+    def hand_on(number: int, _: object) -> None:
+        if number != signal.SIGINT or not _is_terminal():
+            process.send_signal(number)
+
+    before = {number: signal.signal(number, hand_on) for number in _SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _is_terminal() -> bool:
+    try:
+        return os.isatty(0)
+    except OSError:
+        return False
+
+
+def _absolute(logdir: str) -> str:
+    """The program may change its folder before it writes."""
+    return logdir if places.is_url(logdir) else str(Path(logdir).expanduser().absolute())
+
+
+def _told(order: Order) -> list[str]:
+    from stepscope.session import open
+    from stepscope.tables.environment import environment
+
+    folder = places.run_folder(order.logdir, order.run)
+    try:
+        with open(folder) as session:
+            hosts = session.profile.hosts
+            first = session.files[0]
+            events = sum(len(host.space.events) for host in hosts)
+            longest = max((environment(host).duration_ps for host in hosts), default=0)
+    except StepscopeError as error:
+        return [
+            "Stepscope recorded nothing: no process of this program wrote a recording.",
+            f"  {error.what}",
+            "  Is it Python, started without -I, -E or -S? Did it say above why not?",
+        ]
+    capture = Capture(first.path, first.size_bytes, events, longest / 1e12)
+    lines = summary(capture)
+    if len(hosts) > 1:
+        lines.insert(1, f"  {len(hosts)} processes in {folder}")
+    return lines
