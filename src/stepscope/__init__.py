@@ -86,7 +86,10 @@ _HOMES = {
 _MODULES = {
     "client": "stepscope.capture.rpc.client",
     "keras": "stepscope.capture.hooks.keras",
+    "lightning": "stepscope.capture.hooks.lightning",
     "server": "stepscope.capture.rpc.server",
+    "torch": "stepscope.capture.hooks.torch",
+    "transformers": "stepscope.capture.hooks.transformers",
 }
 
 

@@ -7,6 +7,7 @@ from collections import deque
 from itertools import pairwise
 from typing import Final
 
+from stepscope.capture.hooks.schedule import Phase
 from stepscope.errors import UsageError
 
 DEFAULT_STEPS: Final = 10
@@ -85,6 +86,12 @@ class Window:
             return False
         last = self._begin_after + self._count if self._steps is None else self._steps[1]
         return self._done >= last
+
+    @property
+    def phase(self) -> Phase:
+        """What the next step is for."""
+        is_in = self.begins() and not self.ends()
+        return Phase(is_in, is_in, 0)
 
     def pause(self) -> None:
         """Something else than steps ran, such as a validation: times across it say nothing."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -54,7 +55,12 @@ class LineParts:
 
 
 def host_plane(
-    trace: Trace, slices: Slices, *, ops: bool, count: steps.StepCount | None
+    trace: Trace,
+    slices: Slices,
+    *,
+    ops: bool,
+    count: steps.StepCount | None,
+    marks: Sequence[steps.StepMark] = (),
 ) -> PlaneWriter:
     """The plane, one line per thread.
 
@@ -64,6 +70,7 @@ def host_plane(
         ops: Whether ops are kept.
         count: Steps so far: the optimizer's become marked steps where nothing else is (None:
             they do not).
+        marks: Steps that the program's loop told of.
     """
     plane = PlaneWriter(names.HOST_PLANE)
     said = annotations_of(slices)
@@ -80,19 +87,42 @@ def host_plane(
         start, length = slices.start_ns[mine], slices.duration_ns[mine]
         part.add(metadata[mine], start, length, stats.of(mine))
     memory.add_instants(trace, slices, plane, lambda place: lines.setdefault(place, LineParts()))
-    are_marked = said.has(names.STEP_NUM)
+    are_marked = said.has(names.STEP_NUM) or len(marks) > 0
     found = None if count is None or are_marked else steps.training_steps(slices, count)
     if found is not None and found.place in lines:
-        ones = np.ones(len(found.number), np.int64)
-        marks = [Stat(names.STEP_NUM, found.number), Stat(names.ROOT_LEVEL, ones)]
-        code = plane.name(STEP_NAME) * ones
-        lines[found.place].add(code, found.start_ns, found.duration_ns, marks)
+        code = np.full(len(found.number), plane.name(STEP_NAME))
+        numbers = _step_stats(found.number)
+        lines[found.place].add(code, found.start_ns, found.duration_ns, numbers)
+    _add_marks(slices, plane, marks, lines)
     for place, part in lines.items():
         part.write(plane, *slices.thread(place))
     for key, value in trace.head.items():
         if key.endswith("_version") and isinstance(value, (int, float, str)):
             plane.stat(key, str(value))
     return plane
+
+
+def _add_marks(
+    slices: Slices,
+    plane: PlaneWriter,
+    marks: Sequence[steps.StepMark],
+    lines: Mapping[int, LineParts],
+) -> None:
+    """Put steps on the lines of the threads that told of them."""
+    place_of = {slices.thread(place)[0]: place for place in lines}
+    for thread in dict.fromkeys(mark.thread for mark in marks):
+        mine = [mark for mark in marks if mark.thread == thread]
+        if thread in place_of:
+            lines[place_of[thread]].add(
+                plane.names(mark.name for mark in mine),
+                np.asarray([mark.start_ns for mark in mine]),
+                np.asarray([mark.duration_ns for mark in mine]),
+                _step_stats(np.asarray([mark.number for mark in mine])),
+            )
+
+
+def _step_stats(number: I64) -> list[Stat]:
+    return [Stat(names.STEP_NUM, number), Stat(names.ROOT_LEVEL, np.ones(len(number), np.int64))]
 
 
 class _HostStats:

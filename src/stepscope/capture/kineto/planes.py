@@ -7,7 +7,7 @@ they left, forward ops as producers of what their backward ops consume.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from stepscope.capture.kineto.host_plane import host_plane
 from stepscope.capture.kineto.names import frame_name
 from stepscope.capture.kineto.read import Trace
 from stepscope.capture.kineto.slices import Slices, by_place
-from stepscope.capture.kineto.steps import StepCount
+from stepscope.capture.kineto.steps import StepCount, StepMark
 from stepscope.capture.plane import PlaneWriter
 from stepscope.schema import names
 
@@ -26,6 +26,7 @@ def to_xspace(
     *,
     ops: bool = True,
     count: StepCount | None = None,
+    marks: Sequence[StepMark] = (),
     clock_rate_khz: Mapping[int, int] | None = None,
 ) -> tuple[bytes, int]:
     """The trace as an XSpace, and the number of events in it.
@@ -35,10 +36,11 @@ def to_xspace(
         ops: Whether ops are kept (else only annotations and what ran on devices).
         count: Steps of the chunks before: the optimizer's steps become marked steps where nothing
             else is. None: they do not.
+        marks: Steps that the program's loop told of.
         clock_rate_khz: Highest clock of each GPU, where the caller knows it.
     """
     slices = Slices(trace)
-    host = host_plane(trace, slices, ops=ops, count=count)
+    host = host_plane(trace, slices, ops=ops, count=count, marks=marks)
     planes = [host, *device_planes(trace, slices, clock_rate_khz or {}), *_python(slices)]
     return b"".join(plane.xspace() for plane in planes), sum(plane.events for plane in planes)
 

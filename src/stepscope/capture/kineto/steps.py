@@ -28,6 +28,24 @@ class StepCount:
 
 
 @dataclass(frozen=True, slots=True)
+class StepMark:
+    """A step that the program's loop told of once it had ended.
+
+    Attributes:
+        thread: The system's number of the thread.
+        name: "train", "test" …
+        number: Of the step.
+        start_ns, duration_ns: Absolute.
+    """
+
+    thread: int
+    name: str
+    number: int
+    start_ns: int
+    duration_ns: int
+
+
+@dataclass(frozen=True, slots=True)
 class TrainingSteps:
     """Steps of one thread.
 

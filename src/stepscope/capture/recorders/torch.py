@@ -23,7 +23,7 @@ from typing import Any, Final
 from stepscope.capture.kineto.annotations import encoded
 from stepscope.capture.kineto.planes import to_xspace
 from stepscope.capture.kineto.read import read
-from stepscope.capture.kineto.steps import StepCount
+from stepscope.capture.kineto.steps import StepCount, StepMark
 from stepscope.capture.main_thread import on_main_thread
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recorder import Note, Recorded
@@ -48,6 +48,7 @@ class TorchRecorder:
         self._profile: Any = None
         self._is_running = False
         self._steps = StepCount()
+        self._marks: list[StepMark] = []
         self._others = AnnotationRecorder()
 
     def unavailable(self) -> str | None:
@@ -93,25 +94,15 @@ class TorchRecorder:
 
     def annotation(self) -> Emitter:
         """Annotations as ranges of PyTorch's own, on the track of their ops."""
-        enabled = sys.modules["torch"].autograd._profiler_enabled
-        begin = sys.modules["torch"]._C._profiler._RecordFunctionFast
-        elsewhere = self._others.annotation()
-
-        def emit(name: str, metadata: Mapping[str, Any]) -> Callable[[], object]:
-            if not enabled():  # a thread that PyTorch does not watch
-                return elsewhere(name, metadata)
-            opened = begin(encoded(name, metadata))
-            opened.__enter__()
-            return lambda: opened.__exit__(None, None, None)
-
-        return emit
+        return _Annotations(self._others.annotation(), self._marks)
 
     def collect(self) -> Recorded:
         """The profiler's trace as an XSpace."""
         if self._is_running:
             self._here(self._end)
         profile, self._profile = self._profile, None
-        others = self._others.collect()
+        others, marks = self._others.collect(), self._marks.copy()
+        del self._marks[: len(marks)]
         if profile is None or self._options is None:
             return others
         options = self._options
@@ -123,6 +114,7 @@ class TorchRecorder:
             trace,
             ops=options.host_tracer_level >= _OPS_LEVEL,
             count=self._steps,
+            marks=marks,
             clock_rate_khz=_clock_rates(),
         )
         notes = tuple(self._notes(options, trace.lost))
@@ -133,6 +125,7 @@ class TorchRecorder:
         if self._is_running:
             self._here(self._end)
         self._profile = None
+        self._marks.clear()
         self._others.drop()
 
     def _notes(self, options: ProfilerOptions, lost: int) -> Iterator[Note]:
@@ -146,6 +139,35 @@ class TorchRecorder:
         if lost:
             text = f"{lost:,} events of PyTorch's trace could not be read and are left out."
             yield Note("torch-events-lost", "warning", text)
+
+
+class _Annotations:
+    """Where annotations go while PyTorch records.
+
+    Args:
+        elsewhere: Takes those of threads that PyTorch does not watch.
+        marks: Takes steps told of once they have ended.
+    """
+
+    def __init__(self, elsewhere: Emitter, marks: list[StepMark]) -> None:
+        torch = sys.modules["torch"]
+        self._enabled = torch.autograd._profiler_enabled
+        self._begin = torch._C._profiler._RecordFunctionFast
+        self._elsewhere = elsewhere
+        self._marks = marks
+
+    def __call__(self, name: str, metadata: Mapping[str, Any]) -> Callable[[], object]:
+        """Begin an annotation; what is returned ends it."""
+        if not self._enabled():
+            return self._elsewhere(name, metadata)
+        opened = self._begin(encoded(name, metadata))
+        opened.__enter__()
+        return lambda: opened.__exit__(None, None, None)
+
+    def step(self, name: str, number: int, start_ns: int, end_ns: int) -> None:
+        """A step of the calling thread has ended."""
+        thread = threading.get_native_id()
+        self._marks.append(StepMark(thread, name, number, start_ns, end_ns - start_ns))
 
 
 def _new_profile(options: ProfilerOptions, *, is_local: bool) -> Any:

@@ -1,0 +1,184 @@
+"""Records some steps of a training loop that tells when its steps end.
+
+What a framework's callback is called with differs; what it does with it is this. Nothing in here
+raises into the loop: the first error ends the recording and is logged.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import os
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, Concatenate, Final, ParamSpec, Protocol
+
+from stepscope.capture import session, tracing
+from stepscope.capture.hooks.schedule import OFF, Phase
+from stepscope.capture.options import ProfilerOptions
+from stepscope.capture.recording import Recording
+from stepscope.capture.result import Capture
+from stepscope.capture.summary import summary
+
+_log: Final = logging.getLogger("stepscope")
+_P = ParamSpec("_P")
+
+
+class Plan(Protocol):
+    """Says what happens to the next step; ``Window`` and ``Schedule`` are plans."""
+
+    total: int | None
+
+    @property
+    def done(self) -> int:
+        """Steps that have ended."""
+        ...
+
+    @property
+    def phase(self) -> Phase:
+        """What the next step is for."""
+        ...
+
+    def step_done(self, steps: int = 1) -> None:
+        """A step has ended."""
+        ...
+
+    def pause(self) -> None:
+        """Something else than steps ran."""
+        ...
+
+
+def _harmless(
+    method: Callable[Concatenate[LoopRecorder, _P], None],
+) -> Callable[Concatenate[LoopRecorder, _P], None]:
+    """The method, but what it raises is logged once and ends the recorder's work instead."""
+
+    @functools.wraps(method)
+    def call(self: LoopRecorder, /, *args: _P.args, **kwargs: _P.kwargs) -> None:
+        if self.is_off:
+            return
+        try:
+            method(self, *args, **kwargs)
+        except Exception as error:  # training goes on, whatever a recording does
+            self.is_off = True
+            _log.warning("stepscope: this training is not recorded: %s", error)
+
+    return call
+
+
+class LoopRecorder:
+    """Begins and ends recordings as a plan says, and marks the steps.
+
+    A step lasts from the end of the one before it, so that fetching its batch is part of it; the
+    first one after a pause lasts from the pause's end.
+
+    Args:
+        logdir: Where to write.
+        plan: Which steps to record.
+        options: What to record.
+        verbose: Whether to print a summary of each recording at the end.
+        name: What steps are called.
+
+    Attributes:
+        captures: What has been recorded, once it is written.
+        is_off: Whether an error has ended all this.
+    """
+
+    def __init__(
+        self,
+        logdir: str | os.PathLike[str],
+        plan: Plan,
+        options: ProfilerOptions | None = None,
+        *,
+        verbose: bool = True,
+        name: str = "train",
+    ) -> None:
+        self.captures: list[Capture] = []
+        self.is_off = False
+        self.plan = plan
+        self._logdir = logdir
+        self._options = options
+        self._verbose = verbose
+        self._name = name
+        self._phase = OFF
+        self._running: Recording | None = None
+        self._ending: Recording | None = None
+        self._begin_ns: int | None = None
+
+    @_harmless
+    def begin(self, total: int | None = None) -> None:
+        """The loop begins, or goes on after a pause.
+
+        Args:
+            total: How many steps it will have, where that is known.
+        """
+        if total is not None and total > 0:
+            self.plan.total = total
+        self._follow()
+        self._begin_ns = time.time_ns()
+
+    @_harmless
+    def step(self, steps: int = 1) -> None:
+        """A step has ended (or a call that did several), and the next one begins."""
+        self._mark()
+        self.plan.step_done(steps)
+        self._follow()
+        self._begin_ns = time.time_ns()
+
+    @_harmless
+    def pause(self) -> None:
+        """The loop does something else, such as a validation; what was begun is no step."""
+        self._begin_ns = None
+        self.plan.pause()
+
+    @_harmless
+    def finish(self) -> None:
+        """The loop has ended: wait for what is being written, and tell of it."""
+        self._begin_ns = None
+        was_running = self._running is not None and self._phase.is_kept
+        self._leave()
+        self._await()
+        if not self.captures and self._verbose and not was_running:
+            done = self.plan.done
+            _log.warning("stepscope: nothing was recorded, the loop ended after %d steps", done)
+        if self._verbose:
+            for capture in self.captures:
+                print("\n" + "\n".join(summary(capture)), file=sys.stderr, flush=True)
+
+    def _mark(self) -> None:
+        begin_ns, tell = self._begin_ns, getattr(tracing.emitter(), "step", None)
+        if begin_ns is not None and tell is not None:
+            tell(self._name, self.plan.done, begin_ns, time.time_ns())
+
+    def _follow(self) -> None:
+        """Go into the phase of the next step."""
+        phase = self.plan.phase
+        if phase == self._phase:
+            return
+        self._leave()
+        self._phase = phase
+        if phase.is_recording:
+            self._await()
+            self._running = session.start(self._logdir, self._options)
+
+    def _leave(self) -> None:
+        """End what records; what is kept is written beside the loop."""
+        running, self._running = self._running, None
+        if running is None:
+            return
+        if self._phase.is_kept:
+            running.finish("stop", wait=False)
+            self._ending = running
+        else:
+            session.end(running, save=False)
+        self._phase = OFF
+
+    def _await(self) -> None:
+        ending, self._ending = self._ending, None
+        if ending is not None:
+            self.captures.append(session.end(ending))
+
+    # What is in here cannot be copied or sent: trainers do both with their callbacks.
+    def __deepcopy__(self, memo: dict[int, Any]) -> LoopRecorder:
+        return self

@@ -1,0 +1,234 @@
+"""Hooks of training loops against fakes of what calls them: which steps, which marks, no raise."""
+
+from __future__ import annotations
+
+import copy
+import logging
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from stepscope.capture import session, tracing
+from stepscope.capture.hooks import loop as loop_module
+from stepscope.capture.hooks.lightning import Callback as LightningCallback
+from stepscope.capture.hooks.loop import LoopRecorder
+from stepscope.capture.hooks.schedule import Schedule
+from stepscope.capture.hooks.torch import profile
+from stepscope.capture.hooks.transformers import Callback as TrainerCallback
+from stepscope.capture.result import Capture
+from stepscope.errors import CaptureError, UsageError
+
+
+class Recorder:
+    """Stands for the session: notes what the hooks ask of it, and takes marks of steps."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.marks: list[tuple[str, int, bool]] = []
+        self.fails: Exception | None = None
+
+    def start(self, logdir: Any, options: Any = None) -> Any:
+        if self.fails is not None:
+            raise self.fails
+        self.asked.append("start")
+        tracing.switch(self)  # type: ignore[arg-type]  # takes steps alone
+        return SimpleNamespace(finish=self.finish)
+
+    def finish(self, reason: str, *, wait: bool) -> None:
+        assert not wait  # the loop goes on meanwhile
+        tracing.switch(None)
+        self.asked.append("stop")
+
+    def end(self, recording: Any, *, save: bool = True) -> Capture:
+        tracing.switch(None)
+        self.asked.append("result" if save else "forget")
+        return Capture("", 0, 0, 0.0)
+
+    def step(self, name: str, number: int, start_ns: int, end_ns: int) -> None:
+        self.marks.append((name, number, end_ns >= start_ns))
+
+
+@pytest.fixture
+def recorder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Recorder]:
+    made = Recorder()
+    monkeypatch.setattr(session, "start", made.start)
+    monkeypatch.setattr(session, "end", made.end)
+    yield made
+    tracing.switch(None)
+
+
+def numbers(recorder: Recorder) -> list[int]:
+    return [number for _, number, _ in recorder.marks]
+
+
+def test_named_steps_are_recorded_and_marked(recorder: Recorder) -> None:
+    with profile("logs", "3,5", verbose=False) as p:
+        for _ in range(10):
+            p.step()
+    assert recorder.asked == ["start", "stop", "result"]
+    assert recorder.marks == [("train", 2, True), ("train", 3, True), ("train", 4, True)]
+    assert len(p.captures) == 1
+
+
+def test_a_schedule_waits_warms_up_records_and_repeats(recorder: Recorder) -> None:
+    """Per cycle of 4: one step waits, one is forgotten, two are kept."""
+    plan = Schedule(skip_first=1, wait=1, warmup=1, active=2, repeat=2)
+    phases = []
+    for _ in range(12):
+        phases.append("-" if not plan.phase.is_recording else "k" if plan.phase.is_kept else "w")
+        plan.step_done()
+    assert "".join(phases) == "--wkk-wkk---"
+    with profile("logs", Schedule(wait=1, warmup=1, active=2, repeat=2), verbose=False) as p:
+        for _ in range(10):
+            p.step()
+    cycle = ["start", "forget", "start", "stop"]
+    assert recorder.asked == [*cycle, "result", *cycle, "result"]
+    assert numbers(recorder) == [1, 2, 3, 5, 6, 7]
+    assert len(p.captures) == 2
+
+
+def test_cycles_without_a_gap_are_recordings_of_their_own(recorder: Recorder) -> None:
+    with profile("logs", Schedule(active=2, repeat=0), verbose=False) as p:
+        for _ in range(6):
+            p.step()
+    assert recorder.asked.count("start") == 4  # the fourth has begun when the loop ends
+    assert len(p.captures) == 4
+
+
+def test_a_schedule_without_a_step_to_record_is_refused() -> None:
+    for wrong in ({"active": 0}, {"active": 1, "wait": -1}, {"active": True}):
+        with pytest.raises(UsageError, match="cannot be"):
+            Schedule(**wrong)
+
+
+def test_what_is_no_step_is_not_marked(recorder: Recorder) -> None:
+    with profile("logs", "1,3", verbose=False) as p:
+        p.step()
+        p.pause()  # a validation
+        p.resume()
+        p.step()
+        p.pause()
+        p.step()  # nothing began: how long it took is not known
+    assert numbers(recorder) == [0, 1]
+
+
+@pytest.mark.parametrize("error", [CaptureError("busy"), RuntimeError("no"), OSError(28, "full")])
+def test_a_recording_that_fails_is_logged_once_and_the_loop_goes_on(
+    recorder: Recorder, error: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    recorder.fails = error
+    with caplog.at_level(logging.WARNING, "stepscope"), profile("logs", "1,5") as p:
+        for _ in range(10):
+            p.step()
+    assert len(caplog.records) == 1
+    assert "this training is not recorded" in caplog.text
+    assert p.captures == []
+
+
+def test_a_loop_shorter_than_the_plan_says_so(
+    recorder: Recorder, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING, "stepscope"), profile("logs", "30,40") as p:
+        p.step()
+    assert "the loop ended after 1 steps" in caplog.text
+
+
+def test_a_loop_that_ends_while_it_records_keeps_what_there_is(recorder: Recorder) -> None:
+    with profile("logs", "1,40", verbose=False) as p:
+        p.step()
+        p.step()
+    assert recorder.asked == ["start", "stop", "result"]
+    assert len(p.captures) == 1
+
+
+def test_a_loop_that_raises_keeps_what_there_is_and_raises(recorder: Recorder) -> None:
+    with pytest.raises(ZeroDivisionError), profile("logs", "1,40", verbose=False):
+        raise ZeroDivisionError
+    assert recorder.asked == ["start", "stop", "result"]
+
+
+def test_the_summary_is_printed_in_fifteen_lines_at_most(
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[Capture] = []
+
+    def summary(capture: Capture) -> list[str]:
+        asked.append(capture)
+        return ["one", "two"]
+
+    monkeypatch.setattr(loop_module, "summary", summary)
+    with profile("logs", "1,1") as p:
+        p.step()
+    assert capsys.readouterr().err == "\none\ntwo\n"
+    assert asked == p.captures
+
+
+def test_a_copied_callback_is_the_same_recorder() -> None:
+    """Trainers copy their callbacks; a thread and a file cannot be."""
+    made = LoopRecorder("logs", Schedule(active=1))
+    assert copy.deepcopy({"callback": made})["callback"] is made
+
+
+def lightning(callback: Any, epochs: int, batches: int) -> None:
+    """Calls a callback as Lightning's fit loop does."""
+    trainer, module = SimpleNamespace(max_steps=-1), object()
+    callback.on_validation_start(trainer, module)  # the sanity check
+    callback.on_validation_end(trainer, module)
+    callback.on_train_start(trainer, module)
+    for _ in range(epochs):
+        callback.on_train_epoch_start(trainer, module)
+        for batch in range(batches):
+            callback.on_train_batch_end(trainer, module, None, None, batch)
+        callback.on_validation_start(trainer, module)
+        callback.on_validation_end(trainer, module)
+        callback.on_train_epoch_end(trainer, module)
+    callback.on_train_end(trainer, module)
+
+
+def transformers(callback: Any, epochs: int, batches: int) -> None:
+    """Calls a callback as Hugging Face's Trainer does."""
+    words: tuple[Any, Any, Any] = (object(), SimpleNamespace(max_steps=epochs * batches), object())
+    callback.on_train_begin(*words, model=None)
+    for _ in range(epochs):
+        callback.on_epoch_begin(*words)
+        for _ in range(batches):
+            callback.on_step_end(*words)
+        callback.on_evaluate(*words, metrics={})
+        callback.on_save(*words)
+        callback.on_epoch_end(*words)
+    callback.on_train_end(*words)
+
+
+@pytest.mark.parametrize(
+    ("kind", "run"), [(LightningCallback, lightning), (TrainerCallback, transformers)]
+)
+def test_callbacks_mark_every_recorded_step_across_epochs(
+    recorder: Recorder, kind: Callable[..., Any], run: Callable[..., None], tmp_path: Path
+) -> None:
+    callback = kind(tmp_path, "3,6", verbose=False)
+    run(callback, epochs=3, batches=4)
+    assert recorder.asked == ["start", "stop", "result"]
+    assert numbers(recorder) == [2, 3, 4, 5]
+    assert len(callback.captures) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "run"), [(LightningCallback, lightning), (TrainerCallback, transformers)]
+)
+def test_callbacks_never_raise_into_training(
+    recorder: Recorder, kind: Callable[..., Any], run: Callable[..., None]
+) -> None:
+    recorder.fails = CaptureError("busy")
+    run(kind("logs", "1,2", verbose=False), epochs=1, batches=3)
+
+
+def test_lightning_writes_what_there_is_when_training_fails(recorder: Recorder) -> None:
+    callback = LightningCallback("logs", "1,9", verbose=False)
+    trainer = SimpleNamespace(max_steps=20)
+    callback.on_train_start(trainer, None)
+    callback.on_train_batch_end(trainer, None, None, None, 0)
+    callback.on_exception(trainer, None, ValueError())
+    assert recorder.asked == ["start", "stop", "result"]
