@@ -1,6 +1,7 @@
 """Ops run one by one instead of as a compiled function.
 
-What it checks: the share of op time on host and device that ran eagerly.
+What it checks: ops (or jitted functions) that the host dispatches one by one in a step and the
+time in which nothing is computed meanwhile; without steps, the share of op time that ran eagerly.
 Why it matters: each eager op pays for Python, dispatch and a launch of its own.
 What to do: put the step into tf.function (or jax.jit, torch.compile).
 When it is wrong: the recording covers set-up or evaluation code that is eager on purpose.
@@ -11,16 +12,70 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from stepscope.registry import Answer, Rule, Silence, Unknown
+from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
 
 # Reference §3.5: eager time above this share is worth a word.
 EAGER_FRAC = 0.10
+# So many dispatches in a step are no compiled step any more.
+_MANY = 20
+_CODE = {
+    "tensorflow": "@tf.function\ndef train_step(batch): ...",
+    "jax": "train_step = jax.jit(train_step)",
+    "pytorch": "train_step = torch.compile(train_step)",
+}
+_ACTIONS = (
+    "Wrap the training step in tf.function (jax.jit, torch.compile); add jit_compile=True where "
+    "XLA supports its ops.",
+    "Keep Python side effects (prints, metrics to NumPy) out of the step.",
+)
 
 
 def eager_execution(results: Mapping[str, Any]) -> Iterator[Answer]:
-    """Fires when more than 10 % of op time is eager."""
-    shares = results["overview_page"].op_shares
+    """Fires when a step dispatches 20 ops while it computes nothing for 10 % of its time."""
+    host = results.get("host_activity")
+    if host is not None and host.step_count:
+        yield from _by_steps(host)
+    else:
+        yield from _by_op_time(results["overview_page"])
+
+
+def _by_steps(host: Any) -> Iterator[Answer]:
+    step, idle = host.step_time_ms, host.idle_ms
+    rows = list(host.calls.rows())
+    calls = sum(one["calls"] for one in rows)
+    building = sum(one["build_ms"] for one in rows)
+    ops = max(host.eager_ops, calls)
+    saving = max(idle - building, 0.0)
+    if ops < _MANY or saving < EAGER_FRAC * step:
+        yield Silence(
+            f"{ops:.0f} ops are dispatched one by one in a step; nothing computes for "
+            f"{saving / step:.0%} of it."
+        )
+        return
+    what = "ops" if host.eager_ops >= calls else "jitted functions"
+    yield Finding(
+        rule=RULE.id,
+        severity=severity_of(saving, step),
+        saving_ms=saving,
+        confidence=0.7,
+        message=f"The step runs op by op: {ops:.0f} {what} are dispatched from Python, and for "
+        f"{saving:.3g} of its {step:.3g} ms nothing is computed.",
+        measured={
+            "ops_per_step": ops,
+            "idle_ms": idle,
+            "computing_ms": host.computing_ms,
+            "step_time_ms": step,
+            "step_after_ms": step - saving,
+        },
+        evidence=(Ref("host_activity", "idle_ms"), Ref("framework_op_stats", "eager")),
+        actions=_ACTIONS,
+        code=_CODE,
+    )
+
+
+def _by_op_time(overview: Any) -> Iterator[Answer]:
+    shares = overview.op_shares
     sides = {"host": shares.host_eager_frac, "device": shares.device_eager_frac}
     eager = {
         side: share for side, share in sides.items() if share is not None and share > EAGER_FRAC
@@ -38,12 +93,10 @@ def eager_execution(results: Mapping[str, Any]) -> Iterator[Answer]:
         saving_ms=None,
         confidence=0.7,
         message=f"Ops run eagerly: {said}.",
+        measured={f"{side}_eager_frac": share for side, share in eager.items()},
         evidence=(Ref("framework_op_stats", "eager"),),
-        actions=(
-            "Wrap the training step in tf.function; add jit_compile=True where XLA "
-            "supports its ops.",
-            "Keep Python side effects (prints, metrics to NumPy) out of the step.",
-        ),
+        actions=_ACTIONS,
+        code=_CODE,
     )
 
 
@@ -51,7 +104,9 @@ RULE = Rule(
     id="eager-execution",
     check=eager_execution,
     needs=("overview_page",),
+    optional=("host_activity",),
     doc=__doc__ or "",
     title="Ops run one by one",
-    threshold="eager ops > 10 % of op time",
+    threshold="≥ 20 dispatches in a step that computes nothing for ≥ 10 % of its time",
+    symptom_of=("retracing", "recompilation", "print-every-step", "python-in-pipeline"),
 )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import nan
 from typing import Annotated, Literal
 
 import numpy as np
@@ -12,7 +13,7 @@ from stepscope.errors import UsageError
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Result, Row, Table, us
 from stepscope.tables.profile import Host, Profile
-from stepscope.tables.tf_data_advice import changes, stage_kind, suggestion
+from stepscope.tables.tf_data_advice import Change, changes, stage_kind, suggestion
 from stepscope.tables.tf_data_calls import Pipeline, pipelines
 from stepscope.tables.tf_data_events import iterator_calls, leaf
 from stepscope.tables.tf_data_verdict import (
@@ -110,7 +111,8 @@ class Knob:
     """One change to the pipeline and what it is predicted to gain.
 
     Attributes:
-        knob: prefetch, num_parallel_calls, cache, vectorised_map or interleave.
+        knob: prefetch, num_parallel_calls, cache, vectorised_map, interleave, early_shard,
+            threads, native_function, packed_files or offline.
         applies: Whether it would change anything here.
         gain_us: Predicted decrease of the wait per call; None where it cannot be predicted.
         gain_frac: The same as a share of the time from call to call.
@@ -140,6 +142,15 @@ class Bottleneck:
         max_latency_us: Longest judged call of the pipeline.
         wait_frac: Share of the program's time spent waiting for the pipeline.
         suggestion: What to change, in words.
+        wait_us: Mean wait of a call.
+        parallelism: Calls of it that may run at once.
+        cores, threads: Cores and threads tf.data may use; None where not recorded.
+        elements: Calls of it per batch.
+        element_us: Mean time of one of its calls.
+        python_frac, read_frac: Shares of its functions' op time in Python, and in reading files.
+        is_random: Whether its functions draw random numbers.
+        is_repeated: Whether its elements are made again in every pass over the data.
+        has_cache: Whether its elements are cached downstream.
     """
 
     host: str
@@ -152,6 +163,17 @@ class Bottleneck:
     max_latency_us: float
     wait_frac: float
     suggestion: str
+    wait_us: float = nan
+    parallelism: int = 1
+    cores: int | None = None
+    threads: int | None = None
+    elements: float = nan
+    element_us: float = nan
+    python_frac: float = 0.0
+    read_frac: float = 0.0
+    is_random: bool = False
+    is_repeated: bool = False
+    has_cache: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +291,23 @@ def _explain(worst: _Found | None) -> tuple[Bottleneck | None, tuple[Knob, ...]]
         suggestion=suggestion(long_name),
     )
     stage = stage_of(worst.host, pipeline, judged)
-    found = changes(stage) if stage is not None else ()
+    found: tuple[Change, ...] = ()
+    if stage is not None:
+        found = changes(stage)
+        bottleneck = replace(
+            bottleneck,
+            wait_us=us(stage.wait),
+            parallelism=stage.parallelism,
+            cores=stage.cores,
+            threads=stage.threads,
+            elements=stage.elements,
+            element_us=us(stage.own_frac * stage.produce * stage.parallelism / stage.elements),
+            python_frac=stage.python_frac,
+            read_frac=stage.read_frac,
+            is_random=stage.is_random,
+            is_repeated=stage.is_repeated,
+            has_cache=stage.has_cache,
+        )
     period = judged.period_ps
     return bottleneck, tuple(
         Knob(

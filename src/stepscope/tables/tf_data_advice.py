@@ -122,7 +122,12 @@ class Stage:
         cores: Threads tf.data may use; None where not recorded.
         elements: Calls of the bottleneck per batch.
         overhead_frac: Share of its time outside the ops of its function; None if unknown.
-        runs_python: Whether its function is Python.
+        threads: Threads its functions run on; None where not recorded.
+        python_frac: Share of its functions' op time in Python.
+        read_frac: The same in ops that read a file.
+        is_random: Whether its functions draw random numbers.
+        is_repeated: Whether a repeat lies downstream of it: its elements are made again.
+        shards: Shards that its elements are divided into downstream of it; 1 without.
         runs_ahead: Whether batches are made on threads of their own, ahead of the program.
         has_cache: Whether a cache lies downstream of it.
         batches: Whether a batch is made from its elements right behind it.
@@ -137,10 +142,20 @@ class Stage:
     cores: int | None
     elements: float
     overhead_frac: float | None
-    runs_python: bool
+    threads: int | None
+    python_frac: float
+    read_frac: float
+    is_random: bool
+    is_repeated: bool
+    shards: int
     runs_ahead: bool
     has_cache: bool
     batches: bool
+
+    @property
+    def runs_python(self) -> bool:
+        """Whether its functions are Python, in part at least."""
+        return self.python_frac > 0
 
     @property
     def produce(self) -> float:
@@ -160,7 +175,8 @@ class Change:
     """One knob: whether it applies here, what it can gain per call, how to turn it.
 
     Attributes:
-        knob: prefetch, num_parallel_calls, cache, vectorised_map or interleave.
+        knob: prefetch, num_parallel_calls, cache, vectorised_map, interleave, early_shard,
+            threads, native_function, packed_files or offline.
         applies: Whether it would change anything.
         gain: Predicted decrease of the wait per call; None where it cannot be predicted.
         change: What to write.
@@ -192,7 +208,8 @@ def changes(stage: Stage) -> tuple[Change, ...]:
     if stage_kind(stage.long_name) in (StageKind.DEVICE_FEED, StageKind.HAND_OVER):
         return ()
     found = [_prefetch(stage), _parallel(stage), _cache(stage), _vectorise(stage)]
-    found.append(_interleave(stage))
+    found += [_interleave(stage), _early_shard(stage), _threads(stage), _native_function(stage)]
+    found += [_packed_files(stage), _offline(stage)]
     return tuple(sorted(found, key=lambda one: (not one.applies, -(one.gain or 0.0))))
 
 
@@ -272,3 +289,56 @@ def _interleave(stage: Stage) -> Change:
     note = f"{cores} inputs at once, if the data is in several files or shards."
     left = 1 / cores
     return Change("interleave", True, stage.gain(left, left), change, note)
+
+
+def _early_shard(stage: Stage) -> Change:
+    change = "files.shard(num_shards, index) first, then read and map"
+    if stage.shards <= 1:
+        return Change("early_shard", False, 0.0, change, "No shard lies behind the bottleneck.")
+    left = 1 / stage.shards
+    note = f"Only one of {stage.shards} elements that are made now is kept."
+    return Change("early_shard", True, stage.gain(left, left), change, note)
+
+
+def _threads(stage: Stage) -> Change:
+    change = "options.threading.private_threadpool_size = 0  # as many threads as cores"
+    wanted = min(stage.parallelism, stage.cores or _CORES)
+    if stage_kind(stage.long_name) is not StageKind.MAP or stage.threads is None:
+        note = "The bottleneck's functions do not run on tf.data's pool of threads."
+        return Change("threads", False, 0.0, change, note)
+    if stage.threads >= wanted:
+        note = f"{stage.threads} threads are enough for {wanted} calls at once."
+        return Change("threads", False, 0.0, change, note)
+    note = f"{wanted} calls could run at once on {stage.cores} cores, on {stage.threads} thread(s)."
+    return Change("threads", True, stage.gain(stage.threads / wanted), change, note)
+
+
+def _native_function(stage: Stage) -> Change:
+    change = "write the function in TensorFlow ops, so that it runs on all cores"
+    kind = stage_kind(stage.long_name)
+    if kind is StageKind.PYTHON_SOURCE:
+        share = 1.0
+    elif kind is StageKind.MAP and stage.runs_python:
+        share = stage.python_frac
+    else:
+        return Change("native_function", False, 0.0, change, "The bottleneck runs no Python.")
+    cores = stage.cores or _CORES
+    note = f"If it is no slower than Python on one core, and runs on all {cores}."
+    return Change("native_function", True, stage.gain(1 - share * (1 - 1 / cores)), change, note)
+
+
+def _packed_files(stage: Stage) -> Change:
+    change = "pack the elements into a few TFRecord files and read those one after the other"
+    if not stage.read_frac or stage_kind(stage.long_name) is not StageKind.MAP:
+        note = "The bottleneck's functions read no files."
+        return Change("packed_files", False, 0.0, change, note)
+    note = "If reading ahead hides what reading files one by one costs."
+    return Change("packed_files", True, stage.gain(1 - stage.read_frac), change, note)
+
+
+def _offline(stage: Stage) -> Change:
+    change = "do it once, offline, and store the results; or do it on the device"
+    if stage_kind(stage.long_name) is not StageKind.MAP:
+        note = "The bottleneck applies no function to elements."
+        return Change("offline", False, 0.0, change, note)
+    return Change("offline", True, stage.gain(0.0), change, "If reading the results costs nothing.")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +28,8 @@ F64 = NDArray[np.float64]
 SLOW_PS = 50_000_000
 # Share of a wait from which a stage is named although a hand-over takes longer.
 _FAIR_FRAC = 0.2
+_FILE_READERS = frozenset({"ReadFile", "WholeFileReaderV2", "ReaderReadV2"})
+_RANDOM = re.compile(r"Random|Shuffle|Multinomial")
 _PYTHON_FUNCTIONS = frozenset({"PyFunc", "EagerPyFunc", "PyFuncStateless"})
 
 
@@ -199,7 +203,11 @@ def stage_of(host: Host, pipeline: Pipeline, found: Waiting) -> Stage | None:
     ops = pipeline_ops(host)
     share = float(found.critical_ps[found.bottleneck]) / found.wait_ps
     count = max(int(found.judged.sum()), 1)
-    parallelism = max(_number(own.get("parallelism")) or 1, 1)
+    cores = _number(root.get("cpu_budget"))
+    parallelism = _number(own.get("parallelism"))
+    if parallelism is None:  # not recorded yet, or the stage has no such setting
+        parallelism = (cores or 1) if "Parallel" in leaf(path) + own.get("name", "") else 1
+    parallelism = max(parallelism, 1)
     return Stage(
         long_name=path,
         wait=found.wait_ps,
@@ -207,10 +215,15 @@ def stage_of(host: Host, pipeline: Pipeline, found: Waiting) -> Stage | None:
         own_frac=share,
         upstream_frac=sum(upstream) / found.wait_ps,
         parallelism=parallelism,
-        cores=_number(root.get("cpu_budget")),
+        cores=cores,
         elements=_elements(own, int(facts.calls[found.bottleneck]) / count),
         overhead_frac=_overhead(ops, int(facts.self_ps[found.bottleneck]) * parallelism),
-        runs_python=bool(_PYTHON_FUNCTIONS & {op.type for op in ops}),
+        threads=_number(root.get("threadpool_size")),
+        python_frac=_time_frac(ops, _PYTHON_FUNCTIONS.__contains__),
+        read_frac=_time_frac(ops, _FILE_READERS.__contains__),
+        is_random=any(_RANDOM.search(op.type) for op in ops),
+        is_repeated=any("Repeat" in part for part in downstream),
+        shards=_shards(host, facts, path, names, pipeline),
         runs_ahead=any(is_asynchronous(part) for part in path.split("::")[1:]),
         has_cache=any("Cache" in part for part in downstream),
         batches=leaf(path).startswith("MapAndBatch") or "Batch" in "".join(downstream[-1:]),
@@ -220,6 +233,23 @@ def stage_of(host: Host, pipeline: Pipeline, found: Waiting) -> Stage | None:
 def _elements(own: dict[str, str], calls: float) -> float:
     """Elements the stage handles per batch: of a fused map and batch, the batch."""
     return float(_number(own.get("batch_size")) or calls)
+
+
+def _time_frac(ops: tuple[PipelineOp, ...], is_one: Callable[[str], bool]) -> float:
+    """Share of the ops' time in those of some types."""
+    whole = sum(op.self_ps for op in ops)
+    return sum(op.self_ps for op in ops if is_one(op.type)) / whole if whole else 0.0
+
+
+def _shards(
+    host: Host, facts: NodeFacts, path: str, long_names: list[str], pipeline: Pipeline
+) -> int:
+    """Into how many parts the elements of ``path`` are divided downstream of it."""
+    for node, sample in zip(pipeline.nodes.tolist(), facts.sample.tolist(), strict=True):
+        name = long_names[node]
+        if leaf(name).startswith("Shard") and path.startswith(f"{name}::"):
+            return max(_number(settings(host, sample).get("num_shards")) or 1, 1)
+    return 1
 
 
 def _number(text: str | None) -> int | None:

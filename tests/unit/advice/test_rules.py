@@ -50,8 +50,8 @@ def test_full_precision() -> None:
     assert findings(healthy(low=False))["full-precision"].saving_ms == pytest.approx(0.0465)
 
 
-def test_slow_steps_name_the_step_and_what_grew() -> None:
-    found = findings(healthy(slow_step=5))["slow-steps"]
+def test_uneven_steps_name_the_step_and_what_grew() -> None:
+    found = findings(healthy(slow_step=5))["uneven-steps"]
     assert "step 5" in found.message
     assert "other grows" in found.message
 

@@ -1,0 +1,49 @@
+"""The recording lacks something that the numbers need.
+
+What it checks: the verdict of completeness: damaged files, dropped events, launches without
+kernels, steps cut at the edges.
+Why it matters: a number over half of the events is half a number; advice from it may be wrong.
+What to do: record again, shorter or with larger buffers, as the notes say.
+When it is wrong: what is missing does not concern what you look at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from stepscope.registry import Answer, Rule, Silence
+from stepscope.result import Finding, Ref
+
+
+def incomplete_profile(results: Mapping[str, Any]) -> Iterator[Answer]:
+    """Fires when the profile is not complete; above "info" only when it is damaged."""
+    found = results["overview_page"].completeness
+    if found.verdict == "complete":
+        yield Silence("Nothing is missing from this recording.")
+        return
+    notes = " ".join(found.notes[:3])
+    more = f" And {len(found.notes) - 3} more." if len(found.notes) > 3 else ""
+    yield Finding(
+        rule=RULE.id,
+        severity="low" if found.verdict == "damaged" else "info",
+        saving_ms=None,
+        confidence=1.0,
+        message=f"The recording is {found.verdict}: {notes}{more}",
+        measured={"verdict": found.verdict, "notes": len(found.notes)},
+        evidence=(Ref("overview_page", "completeness"),),
+        actions=(
+            "Record again: fewer steps, or only the tracers you need, keep buffers from running "
+            "over; stop before the program ends.",
+        ),
+    )
+
+
+RULE = Rule(
+    id="incomplete-profile",
+    check=incomplete_profile,
+    needs=("overview_page",),
+    doc=__doc__ or "",
+    title="The recording is not whole",
+    threshold="completeness is not “complete”",
+)

@@ -1,0 +1,76 @@
+"""Printing, summaries, metrics or callbacks in every step.
+
+What it checks: the time of ops that print, write summaries or call back into Python, in which no
+other op runs, and the share of steps that have it.
+Why it matters: it keeps the step waiting for a terminal, a file or the interpreter, and makes the
+host wait for values it would not need yet.
+What to do: every n-th step; keep metrics on the device and read them at the end of the epoch.
+When it is wrong: the step is meant to deliver its values to Python (reinforcement learning).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
+from stepscope.result import Finding, Ref
+
+# A checkpoint now and then is a spike, not a habit: slow-steps speaks of those.
+_MOST_STEPS_FRAC = 0.5
+_WORDS = {
+    "printing": "Printing",
+    "summaries": "Writing summaries",
+    "checkpoint": "Saving checkpoints",
+    "callback": "Calling Python from the compiled step",
+}
+
+
+def print_every_step(results: Mapping[str, Any]) -> Iterator[Answer]:
+    """Fires when such work takes 3 % of the step and is in at least half of the steps."""
+    host = results["host_activity"]
+    step = host.step_time_ms
+    kinds = [one for one in host.side_work.rows() if one["steps_frac"] >= _MOST_STEPS_FRAC]
+    saving = sum(one["time_ms"] for one in kinds)
+    if saving < NEGLIGIBLE_FRAC * step:
+        yield Silence(f"Printing, summaries and callbacks cost {saving / step:.1%} of the step.")
+        return
+    worst = max(kinds, key=lambda one: one["time_ms"])
+    often = f"{worst['steps_frac']:.0%} of the steps" if worst["steps_frac"] < 1 else "every step"
+    yield Finding(
+        rule=RULE.id,
+        severity=severity_of(saving, step),
+        saving_ms=saving,
+        confidence=0.85,
+        message=f"{_WORDS[worst['kind']]} ({worst['calls']}) takes {worst['time_ms']:.3g} ms of "
+        f"each {step:.3g} ms step, in {often}.",
+        measured={
+            **{f"{one['kind']}_ms": one["time_ms"] for one in kinds},
+            "step_time_ms": step,
+            "step_after_ms": step - saving,
+        },
+        evidence=(
+            Ref("host_activity", "side_work", rows=tuple(one["kind"] for one in kinds)),
+            Ref("trace_viewer", worst["calls"].partition(",")[0]),
+        ),
+        actions=(
+            "Do it every n-th step, or once per epoch.",
+            "Keep metrics on the device and read them when they are shown.",
+        ),
+        code={
+            "tensorflow": "if step % 100 == 0:\n    tf.print(loss)\n"
+            "model.compile(..., steps_per_execution=100)",
+            "jax": "if step % 100 == 0:\n    print(float(loss))  # outside of the jitted function",
+            "pytorch": "if step % 100 == 0:\n    print(loss.item())",
+        },
+    )
+
+
+RULE = Rule(
+    id="print-every-step",
+    check=print_every_step,
+    needs=("host_activity",),
+    doc=__doc__ or "",
+    title="Printing or logging in every step",
+    threshold="≥ 3 % of the step, in at least half of the steps",
+)

@@ -1,0 +1,250 @@
+"""Rules about what the host does: fired with a saving worked out by hand, silent, or unknown."""
+
+from __future__ import annotations
+
+import pytest
+
+from stepscope.columns import decode
+from stepscope.registry import Silence, Unknown
+from stepscope.tables.profile import Host, Profile
+from tests.profiles import draw, event, nth, space, worked_example
+from tests.profiles.drawing import Drawn
+from tests.profiles.model import EventLike, host, line
+from tests.unit.advice.asking import Asked
+
+STEP = event("train", step_num=nth, _r=1)
+OP = event("a/MatMul:MatMul")
+
+
+def asked(data: bytes) -> Asked:
+    return Asked(Profile("s", (Host("h", decode(data)),)))
+
+
+def drawn(picture: str, **events: Drawn) -> Asked:
+    """100 µs a character."""
+    return asked(space(*draw(picture, unit_us=100, S=STEP, **events)))
+
+
+def traced(*, tracing_in: str) -> Asked:
+    """Two steps of 1 ms; each calls a function for 800 µs, of which an op runs 200."""
+    how = {"T": "traced-nonXla", "N": "notTraced-nonXla"}
+    first, second = (
+        event("step", tf_function_call=how[one], tracing_count=3) for one in tracing_in
+    )
+    return drawn(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        .F-------..G-------.
+          tf_pool  .....O-........O-...
+        """,
+        F=first,
+        G=second,
+        O=OP,
+    )
+
+
+def test_retracing_costs_the_calls_that_trace_less_what_they_compute() -> None:
+    found = traced(tracing_in="TT").finding("retracing")
+    assert found.saving_ms == pytest.approx(0.8 - 0.2)
+    assert "'step' is traced anew in 100% of its calls (3 traces" in found.message
+
+
+def test_tracing_once_is_no_retracing() -> None:
+    assert "1 times" in traced(tracing_in="TN").reason("retracing", Silence)
+
+
+def test_without_a_call_of_a_function_retracing_is_unknown() -> None:
+    bare = drawn("/host:CPU\n  python   S---------S---------")
+    assert "tf.function" in bare.reason("retracing", Unknown)
+
+
+def compiling(events: str) -> Asked:
+    return drawn(
+        f"""
+        /host:CPU
+          python   S---------S---------
+          "        .J-------..J-------.
+          "        {events}
+          tf_pool  .......O-........O-.
+        """,
+        J=event("PjitFunction(step)"),
+        X=event("backend_compile_and_load"),
+        O=event("fusion.1:Mul"),
+    )
+
+
+def test_recompilation_costs_the_calls_that_compile() -> None:
+    found = compiling("..X----.....X----...").finding("recompilation")
+    # Each call lasts 800 µs, of which an op runs 200.
+    assert found.saving_ms == pytest.approx(0.6)
+    assert "'step'" in found.message
+
+
+def test_compiling_nothing_is_no_recompilation() -> None:
+    compiling("....................").reason("recompilation", Silence)
+
+
+def loop(dispatches: int, *, kernel_us: float) -> Asked:
+    """Two steps of 1 ms with so many eager ops each, whose kernels take ``kernel_us``."""
+    events: list[EventLike] = []
+    for step in range(2):
+        begin = step * 1000.0
+        events.append(("train", begin, 1000.0, {"step_num": step, "_r": 1}))
+        for at in range(dispatches):
+            start = begin + at * 1000.0 / dispatches
+            events.append(("EagerExecute", start, 0.9 * 1000.0 / dispatches, {"is_func": 0}))
+            events.append(("KernelAndDeviceFunc::Run", start, kernel_us))
+    return asked(space(host(line("python", *events))))
+
+
+def test_an_eager_loop_costs_the_time_in_which_no_kernel_runs() -> None:
+    found = loop(50, kernel_us=4).finding("eager-execution")
+    assert found.saving_ms == pytest.approx(1.0 - 50 * 0.004)
+    assert "50 ops" in found.message
+
+
+def test_a_few_eager_ops_are_no_eager_loop() -> None:
+    loop(10, kernel_us=4).reason("eager-execution", Silence)
+
+
+def test_eager_ops_that_fill_the_step_cost_nothing() -> None:
+    loop(50, kernel_us=18.5).reason("eager-execution", Silence)
+
+
+def printing(where: str) -> Asked:
+    return drawn(
+        f"""
+        /host:CPU
+          python   S---------S---------
+          tf_pool  {where}
+        """,
+        P=event("PrintV2:PrintV2"),
+        O=OP,
+    )
+
+
+def test_printing_in_every_step_costs_its_time() -> None:
+    found = printing(".P----O--..P----O--.").finding("print-every-step")
+    assert found.saving_ms == pytest.approx(0.5)
+    assert "Printing (PrintV2) takes 0.5 ms" in found.message
+
+
+def test_printing_now_and_then_is_none_of_this_rules_business() -> None:
+    many = "/host:CPU\n  python   " + "S---------" * 5 + "\n  tf_pool  .P----O--." + "." * 40
+    drawn(many, P=event("PrintV2:PrintV2"), O=OP).reason("print-every-step", Silence)
+
+
+def saving_in_step(number: int | None) -> Asked:
+    """Twelve steps, of which the first and the last do not count; the others have 100 µs of ops.
+
+    In step ``number`` a checkpoint adds 400 µs.
+    """
+    events, pool, at = [], [], 0.0
+    for step in range(12):
+        extra = 400.0 if step == number else 0.0
+        events.append(("train", at, 100.0 + extra, {"step_num": step, "_r": 1}))
+        pool.append(("a/MatMul:MatMul", at, 100.0))
+        if extra:
+            pool.append(("SaveV2:SaveV2", at + 100.0, extra))
+        at += 100.0 + extra
+    return asked(space(host(line("python", *events), line("tf_pool", *pool))))
+
+
+def test_a_checkpoint_is_named_as_what_makes_a_step_slow() -> None:
+    found = saving_in_step(5).finding("slow-steps")
+    # 400 µs in one of ten counted steps.
+    assert found.saving_ms == pytest.approx(0.04)
+    assert "slowest: step 5, 0.5 ms" in found.message
+    assert "checkpoint (SaveV2) takes 0.4 ms" in found.message
+    (timeline,) = [ref for ref in found.evidence if ref.tool == "trace_viewer"]
+    assert timeline.from_ms == pytest.approx(0.5)
+    assert timeline.to_ms == pytest.approx(1.0)
+
+
+def test_even_steps_have_no_checkpoint_to_blame() -> None:
+    saving_in_step(None).reason("slow-steps", Silence)
+
+
+def test_few_steps_say_nothing_about_slow_ones() -> None:
+    assert "too few" in printing(".P----O--..P----O--.").reason("slow-steps", Unknown)
+
+
+def in_python(picture: str) -> Asked:
+    return drawn(
+        f"""
+        /host:CPU
+          python   S---------S---------
+          "        {picture}
+        """,
+        B=event("$aug.py:32 flip"),
+        W=event("$api.py:9 block_until_ready"),
+        T=event("TfOp"),
+    )
+
+
+def test_a_python_function_is_named_with_its_line() -> None:
+    found = in_python(".B----....B----....").finding("python-bound")
+    assert found.saving_ms == pytest.approx(0.5)
+    assert "flip (aug.py:32) takes 0.5 ms of each 1 ms step" in found.message
+
+
+def test_waiting_in_python_is_not_python() -> None:
+    found = in_python(".W----....W----....")
+    # Half of the step is the wait; the other half was not recorded: no function to name.
+    assert "nothing was recorded" in found.finding("python-bound").message
+
+
+def test_short_python_functions_are_no_reason() -> None:
+    asked_about = drawn(
+        "/host:CPU\n  python   S-------------------------------\n"
+        '  "        .B..............................\n  tf_pool  ...O---------------------------',
+        B=event("$aug.py:32 flip"),
+        O=OP,
+    )
+    asked_about.reason("python-bound", Silence)
+
+
+def elementwise(count: int, *, product_us: float) -> Asked:
+    """Two steps of 1 ms with ``count`` elementwise ops of 50 µs and one product."""
+    steps, pool = [], []
+    for step in range(2):
+        begin = step * 1000.0
+        steps.append(("train", begin, 1000.0, {"step_num": step, "_r": 1}))
+        pool += [(f"m/mul_{at}:Mul", begin + at * 50.0, 50.0) for at in range(count)]
+        pool.append(("m/product:MatMul", begin + count * 50.0, product_us))
+    return asked(space(host(line("python", *steps), line("tf_pool", *pool))))
+
+
+def test_unfused_elementwise_ops_cost_half_of_their_time() -> None:
+    found = elementwise(8, product_us=200).finding("no-xla")
+    # 400 of 600 µs of ops; half of the 400 is expected to go, all of it at most.
+    assert found.saving_ms == pytest.approx(0.2)
+    assert found.saving_max_ms == pytest.approx(0.4)
+    assert "8 elementwise ops run by themselves and take 67%" in found.message
+
+
+def test_products_are_not_fused_away() -> None:
+    elementwise(7, product_us=600).reason("no-xla", Silence)
+    elementwise(3, product_us=10).reason("no-xla", Silence)
+
+
+def test_iterators_alone_leave_nothing_to_fuse() -> None:
+    iterators = drawn(
+        "/host:CPU\n  python   S---------S---------\n  tf_data  .I-------.I-------..",
+        I=event("Iterator::Root::Map"),
+    )
+    assert "function_ops" not in iterators.reason("no-xla", Silence)
+
+
+def test_a_damaged_recording_is_said_to_be_so() -> None:
+    data = worked_example(gpu=True)
+    found = asked(data[: len(data) // 2]).finding("incomplete-profile")
+    assert found.severity == "low"
+    assert "The recording is damaged: The file breaks at byte" in found.message
+
+
+def test_a_whole_recording_is_not_reported() -> None:
+    asked(space(host(line("python", ("train", 0, 90, {"step_num": 0, "_r": 1}))))).reason(
+        "incomplete-profile", Silence
+    )

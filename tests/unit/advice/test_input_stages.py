@@ -1,0 +1,172 @@
+"""Each rule about tf.data on the facts of its fault, and on those of its neighbours' faults."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import nan
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from stepscope.advice import RULES, advise
+from stepscope.analysis.tf_data_bottleneck_analysis import Bottleneck, Knob
+from stepscope.registry import Answer, Silence, Unknown
+from stepscope.result import Finding
+
+# A step of 100 ms that waits 60 ms for input; the pipeline is called once a step.
+STEP_MS, WAIT_MS = 100.0, 60.0
+SERIAL = Bottleneck(
+    host="h",
+    pipeline="Host:0",
+    iterator="Map",
+    long_name="Iterator::Root::Prefetch::BatchV2::Map",
+    kind="map",
+    self_time_us=50_000,
+    self_time_frac=0.9,
+    max_latency_us=70_000,
+    wait_frac=0.6,
+    suggestion="",
+    wait_us=60_000,
+    parallelism=1,
+    cores=4,
+    threads=4,
+    elements=8,
+    element_us=5_000,
+)
+PARALLEL = replace(SERIAL, iterator="ParallelMapV2", parallelism=4)
+PARALLEL = replace(PARALLEL, long_name=SERIAL.long_name.replace("Map", "ParallelMapV2"))
+CACHEABLE = replace(PARALLEL, is_repeated=True)
+READER = replace(
+    SERIAL, kind="source", iterator="TFRecord", long_name="Iterator::Root::FlatMap::TFRecord"
+)
+GENERATOR = replace(
+    SERIAL, kind="python source", long_name="Iterator::Root::Prefetch::FlatMap::Generator"
+)
+PYTHON_MAP = replace(SERIAL, python_frac=0.8)
+CHEAP = replace(PARALLEL, elements=2048, element_us=60)
+FILES = replace(PARALLEL, read_frac=0.7)
+STARVED = replace(PARALLEL, threads=1)
+
+# The change each rule reads, with the share of the step the tool predicts for it.
+CASES: dict[str, tuple[Bottleneck, dict[str, float | None], float]] = {
+    "serial-map": (SERIAL, {"num_parallel_calls": 0.45}, 45.0),
+    "missing-prefetch": (PARALLEL, {"prefetch": 0.4}, 40.0),
+    "no-cache": (CACHEABLE, {"cache": 0.55}, 55.0),
+    "no-interleave": (READER, {"interleave": 0.3}, 30.0),
+    "python-in-pipeline": (GENERATOR, {"native_function": 0.5}, 50.0),
+    "batch-after-map": (CHEAP, {"vectorised_map": 0.35}, 35.0),
+    "file-reads": (FILES, {"packed_files": 0.42}, 42.0),
+    "late-shard": (PARALLEL, {"early_shard": 0.45}, 45.0),
+    "few-input-threads": (STARVED, {"threads": 0.4}, 40.0),
+    "host-input-limit": (PARALLEL, {"offline": 0.55}, 55.0),
+}
+
+
+def results(
+    stage: Bottleneck | None,
+    gains: dict[str, float | None],
+    *,
+    wait_ms: float = WAIT_MS,
+    step_ms: float = STEP_MS,
+) -> dict[str, Any]:
+    knobs = tuple(
+        Knob(name, True, None if gain is None else gain * step_ms * 1e3, gain, "", "")
+        for name, gain in gains.items()
+    )
+    overview = SimpleNamespace(
+        steps=SimpleNamespace(time_ms=SimpleNamespace(mean=step_ms), confidence=1.0, count=10),
+        breakdown_ms={"input": wait_ms, "host_to_device": 0.0, "other": 0.0},
+        environment=SimpleNamespace(profile_duration_ms=1000.0),
+    )
+    tf_data = SimpleNamespace(
+        bottleneck=stage,
+        knobs=knobs,
+        function_ops=SimpleNamespace(rows=list),
+    )
+    return {"overview_page": overview, "tf_data_bottleneck_analysis": tf_data}
+
+
+def answer(rule_id: str, found: dict[str, Any]) -> Answer:
+    (one,) = next(rule for rule in RULES if rule.id == rule_id).check(found)
+    return one
+
+
+@pytest.mark.parametrize("rule_id", CASES)
+def test_a_rule_fires_with_the_saving_of_its_change(rule_id: str) -> None:
+    stage, gains, saving_ms = CASES[rule_id]
+    found = answer(rule_id, results(stage, gains))
+    assert isinstance(found, Finding)
+    assert found.saving_ms == pytest.approx(saving_ms)
+    assert found.saving_max_ms == pytest.approx(60.0), "at most the whole wait"
+    assert found.measured["step_after_ms"] == pytest.approx(100.0 - saving_ms)
+    assert found.severity == "high"
+    assert found.code["tensorflow"]
+
+
+@pytest.mark.parametrize("rule_id", CASES)
+@pytest.mark.parametrize("other", CASES)
+def test_a_rule_comes_first_only_on_its_own_fault(rule_id: str, other: str) -> None:
+    stage, gains, _saving = CASES[other]
+    rules = [rule for rule in RULES if rule.id in CASES or rule.id == "input-bound"]
+    first = advise(results(stage, gains), rules).findings[0]
+    assert (first.rule == rule_id) == (rule_id == other)
+
+
+@pytest.mark.parametrize("rule_id", CASES)
+def test_a_rule_is_silent_where_input_costs_nothing(rule_id: str) -> None:
+    stage, gains, _saving = CASES[rule_id]
+    found = answer(rule_id, results(stage, gains, wait_ms=4.9))
+    assert isinstance(found, Silence)
+    assert "4.9%" in found.reason
+
+
+@pytest.mark.parametrize("rule_id", CASES)
+def test_a_rule_cannot_know_without_steps_or_tf_data(rule_id: str) -> None:
+    stage, gains, _saving = CASES[rule_id]
+    assert isinstance(answer(rule_id, results(stage, gains, step_ms=nan)), Unknown)
+    assert isinstance(answer(rule_id, results(None, {})), Unknown)
+
+
+def test_no_saving_is_larger_than_the_wait() -> None:
+    """A pipeline may gain 90 % of its period and the step still waits for only 60 ms."""
+    found = answer("serial-map", results(SERIAL, {"num_parallel_calls": 0.9}))
+    assert isinstance(found, Finding)
+    assert found.saving_ms == pytest.approx(60.0)
+
+
+def test_random_or_cached_elements_are_not_to_be_cached() -> None:
+    for stage in (replace(CACHEABLE, is_random=True), replace(CACHEABLE, has_cache=True)):
+        assert isinstance(answer("no-cache", results(stage, {"cache": 0.5})), Silence)
+
+
+def test_calls_too_short_to_be_recorded_are_taken_for_overhead() -> None:
+    """Nothing is known of the ops, so 70 % of what doing without the map would gain counts."""
+    found = answer("batch-after-map", results(CHEAP, {"vectorised_map": None, "offline": 0.5}))
+    assert isinstance(found, Finding)
+    assert found.saving_ms == pytest.approx(0.7 * 50.0)
+
+
+def test_a_change_that_gains_nothing_is_no_finding() -> None:
+    assert isinstance(answer("serial-map", results(SERIAL, {})), Silence)
+
+
+def test_python_that_holds_the_lock_beside_the_step_is_found() -> None:
+    """Nobody waits for a batch, but PyFunc ran 700 of 1000 ms and nothing computed for 50."""
+    found = results(None, {}, wait_ms=1.0)
+    ops = [{"type": "PyFunc", "self_time_ms": 700.0}, {"type": "Cast", "self_time_ms": 100.0}]
+    found["tf_data_bottleneck_analysis"].function_ops.rows = lambda: ops
+    found["host_activity"] = SimpleNamespace(step_time_ms=100.0, idle_ms=50.0)
+    held = answer("python-in-pipeline", found)
+    assert isinstance(held, Finding)
+    assert held.saving_ms == pytest.approx(50.0), "min(70 % of 100 ms, 50 ms)"
+    found["host_activity"] = SimpleNamespace(step_time_ms=100.0, idle_ms=20.0)
+    assert isinstance(answer("python-in-pipeline", found), Silence)
+
+
+def test_a_python_map_is_not_told_to_use_threads() -> None:
+    assert isinstance(
+        answer("serial-map", results(PYTHON_MAP, {"num_parallel_calls": 0.4})), Silence
+    )
+    found = answer("python-in-pipeline", results(PYTHON_MAP, {"native_function": 0.4}))
+    assert isinstance(found, Finding)
