@@ -61,8 +61,8 @@ def run_of(name: str, profile: Profile) -> Run:
             "A run without steps cannot be compared.",
             where=name,
             why="No step was marked in it and none could be inferred.",
-            mend="Mark steps, e.g. tf.profiler.experimental.Trace('train', step_num=i, _r=1) or "
-            "jax.profiler.StepTraceAnnotation, and record again.",
+            mend="Mark steps (stepscope.step(i), jax.profiler.StepTraceAnnotation or "
+            "tf.profiler.experimental.Trace('train', step_num=i, _r=1)) and record again.",
             slug="no-steps",
         )
     return Run(name, profile, found)
