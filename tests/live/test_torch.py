@@ -147,6 +147,22 @@ def test_marks_of_the_program_stand_on_the_track_of_its_ops(recordings: Path) ->
     assert any("nn.Module: Conv2d" in one.name for one in calls.event_metadata.values())
 
 
+@pytest.mark.parametrize(
+    ("name", "numbers"), [("scheduled", [10, 11, 12, 13]), ("watched", [4, 5, 6, 7, 8])]
+)
+def test_hooks_mark_the_steps_they_record_with_their_input(
+    recordings: Path, name: str, numbers: list[int]
+) -> None:
+    """Cycles of 7: steps 7 and 8 wait, 9 warms up, 10 to 13 are kept."""
+    found = host(recordings, name)
+    known = steps(found)
+    assert known is not None
+    assert known.markers.num.tolist() == numbers
+    path = Path(said(recordings, name)["path"])
+    overview = stepscope.open(path).overview_page()
+    assert overview.breakdown_ms["input"] >= 0.9 * 4
+
+
 def test_the_programs_own_profiler_wins_and_that_is_said(recordings: Path) -> None:
     noted = said(recordings, "busy")
     assert "torch" not in noted["counts"]

@@ -112,11 +112,32 @@ def busy(folder: Path) -> Capture:
     return capture
 
 
+def scheduled(folder: Path) -> Capture:
+    """A loop that says when its steps end; the last cycle's recording is given back."""
+    plan = stepscope.torch.schedule(wait=2, warmup=1, active=4, repeat=2)
+    with stepscope.torch.profile(folder, plan, options=options(), verbose=True) as loop:
+        train(between=loop.step)
+    assert len(loop.captures) == 2
+    assert loop.captures[0].path != loop.captures[1].path
+    last: Capture = loop.captures[-1]
+    return last
+
+
+def watched(folder: Path) -> Capture:
+    """A loop that knows of nothing: its optimizer's steps are counted."""
+    watching = stepscope.torch.watch(folder, "5,9", options=options(), verbose=False)
+    train()
+    watching.__exit__(None, None, None)
+    (capture,) = watching.captures
+    assert isinstance(capture, Capture)
+    return capture
+
+
 def options(**given: Any) -> stepscope.ProfilerOptions:
     return stepscope.ProfilerOptions(frameworks=("torch",), **given)
 
 
-PROGRAMS = (loader, workers, chunks, from_outside, annotated, busy)
+PROGRAMS = (loader, workers, chunks, from_outside, annotated, busy, scheduled, watched)
 
 
 def main() -> None:
