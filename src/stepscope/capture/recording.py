@@ -23,9 +23,10 @@ from stepscope.capture.assemble import PROFILE_OPTIONS, Planes, Value, hostname,
 from stepscope.capture.budget import Budget
 from stepscope.capture.compact import compact
 from stepscope.capture.effective import differences, encoded_options
+from stepscope.capture.gaps import gaps_note, gaps_plane
 from stepscope.capture.logdir import host_name
 from stepscope.capture.options import ProfilerOptions
-from stepscope.capture.recorder import Note, Recorded, Recorder
+from stepscope.capture.recorder import Note, Recorded, Recorder, Severity
 from stepscope.capture.recorders import FRAMEWORKS
 from stepscope.capture.result import Capture
 from stepscope.capture.verify import verify
@@ -86,7 +87,7 @@ class Recording:
         self._paused = False
         self._pause_wanted: bool | None = None
         self._chunks = 0
-        self._gaps_ns: list[tuple[int, int]] = []
+        self._gaps: list[tuple[str, int, int]] = []
         self._effective = b""
         self._plane_names: set[str] = set()
         self._capture: Capture | None = None
@@ -251,7 +252,7 @@ class Recording:
                 taken.append((slot, self._collect_one(slot)))
                 if restart:
                     self._start_one(slot)
-                    self._gaps_ns.append((begin_ns, time.time_ns()))
+                    self._gaps.append((slot.recorder.name, begin_ns, time.time_ns()))
         for slot, recorded in reversed(taken):
             self._take(planes, slot, recorded)
         self._plane_names.update(name for name, _ in planes.payloads)
@@ -330,6 +331,9 @@ class Recording:
 
     def _write_last(self, planes: Planes, stopped_ns: int) -> None:
         """The last chunk; if it is the only one, the file is that chunk, written as a whole."""
+        if self._gaps:
+            planes.add(gaps_plane(self._gaps))
+            self._note(*gaps_note(self._gaps, stopped_ns - self._started_ns))
         if self._chunks:
             tail = self._environment(stopped_ns, planes)
             self._append([*tail.pieces(), *self._messages()])
@@ -390,7 +394,7 @@ class Recording:
     def _seconds(self, stopped_ns: int) -> float:
         return max(stopped_ns - self._started_ns, 0) / 1e9 if self._started_ns else 0.0
 
-    def _note(self, slug: str, severity: Any, text: str) -> None:
+    def _note(self, slug: str, severity: Severity, text: str) -> None:
         note = Note(slug, severity, text)
         if note not in self.notes:
             self.notes.append(note)

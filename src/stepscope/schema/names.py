@@ -19,6 +19,7 @@ CUSTOM_PLANE: Final = "/device:CUSTOM:"
 PYTHON_SAMPLES_PLANE: Final = "/device:CUSTOM:Python samples"
 PYTHON_CALLS_PLANE: Final = "/device:CUSTOM:Python calls"
 TELEMETRY_PLANE: Final = "/device:CUSTOM:Telemetry"
+RECORDING_PLANE: Final = "Stepscope recording"
 SPARSE_CORE_MARK: Final = "SparseCore"
 # Planes that older or interrupted captures leave unmerged beside /host:CPU.
 RAW_HOST_PLANES: Final = (

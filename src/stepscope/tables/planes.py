@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import Enum
 
@@ -39,6 +40,7 @@ class LineKind(Enum):
     OTHER = "other"
 
 
+_CHILD = re.compile(r" \[\d+\]$")
 DEVICE_KINDS = (PlaneKind.GPU, PlaneKind.TPU, PlaneKind.SPARSE_CORE, PlaneKind.CUSTOM)
 
 
@@ -59,7 +61,8 @@ def planes(host: Host) -> Planes:
 
 
 def plane_kind(name: str) -> PlaneKind:
-    """What a plane with this name records."""
+    """What a plane with this name records; a child process's is its parent's with " [pid]"."""
+    name = _CHILD.sub("", name)
     if name.startswith(names.GPU_PLANE):
         return PlaneKind.GPU
     if name.startswith(names.TPU_PLANE):
