@@ -39,6 +39,9 @@ CAUSES: Final[dict[str, tuple[Work, ...]]] = {
 _OTHER_DEVICE: Final = 1
 _FIRST_WORK: Final = 2
 _NOT_IDLE: Final = 63
+# Device times are brought to the host's clock with an error of some microseconds: a call may seem
+# to return just before the kernel it waits for ends.
+_CLOCK_SLACK_PS: Final = 5_000_000
 
 # Calls in which a thread waits until a device has finished: CUDA and HIP, TensorFlow, PjRt, torch.
 _WAITS: Final = re.compile(
@@ -225,11 +228,11 @@ def _gaps(busy: _Steps, steps: _Steps, waiting: _Steps) -> Gaps:
 
 
 def _inside(at: I64, spans: _Steps) -> Bool:
-    """Whether each time lies in (or at the end of) one of the disjoint ascending spans."""
+    """Whether each time lies in one of the disjoint ascending spans, or just behind it."""
     if not len(spans[0]):
         return np.zeros(len(at), dtype=bool)
     place = np.searchsorted(spans[0], at, side="right") - 1
-    found: Bool = (place >= 0) & (at <= spans[1][np.maximum(place, 0)])
+    found: Bool = (place >= 0) & (at <= spans[1][np.maximum(place, 0)] + _CLOCK_SLACK_PS)
     return found
 
 

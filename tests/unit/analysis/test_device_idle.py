@@ -7,7 +7,19 @@ from stepscope.analysis.overview_page import overview_page
 from stepscope.columns import decode
 from stepscope.tables.idle import is_wait_for_device
 from stepscope.tables.profile import Host, Profile
-from tests.profiles import async_gpu, draw, event, nth, overlapping_streams, space, worked_example
+from tests.profiles import (
+    async_gpu,
+    draw,
+    event,
+    gpu,
+    host,
+    line,
+    nth,
+    overlapping_streams,
+    space,
+    stream,
+    worked_example,
+)
 
 
 def profile(data: bytes) -> Profile:
@@ -67,6 +79,28 @@ def test_gaps_that_open_in_a_wait_are_told_apart() -> None:
     assert list(found.gaps["ended_by"]) == ["sgemm", "sgemm", "sgemm", ""]
     (wait,) = found.waits.rows()
     assert (wait["call"], wait["per_step"]) == ("cudaStreamSynchronize", 1.0)
+
+
+@pytest.mark.parametrize(("early_us", "after"), [(2, True), (20, False)])
+def test_a_wait_that_seems_to_end_just_before_its_kernel_does_is_one(
+    early_us: float, after: bool
+) -> None:
+    """The clocks of host and device agree to some microseconds only."""
+    found = device_idle(
+        profile(
+            space(
+                host(
+                    line(
+                        "python",
+                        ("train", 0, 1000, {"step_num": 0, "_r": 1}),
+                        ("cudaStreamSynchronize", 100, 400 - early_us),
+                    )
+                ),
+                gpu(0, stream(7, ("sgemm", 0, 500))),
+            )
+        )
+    )
+    assert list(found.gaps["after_wait"]) == [after]
 
 
 def test_short_gaps_are_not_listed_but_counted() -> None:
