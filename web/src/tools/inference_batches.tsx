@@ -1,7 +1,7 @@
 /** Batches of a model server: what a larger one costs, how full they are, every one of them. */
 
 import { useMemo } from "preact/hooks";
-import { rowsWhere } from "../api/columns.ts";
+import { rowsWhere, textsOf } from "../api/columns.ts";
 import { percent, plural } from "../base/format.ts";
 import { greatest } from "../engine/curve.ts";
 import { momentTicks, wholeTicks } from "../engine/ticks.ts";
@@ -89,7 +89,7 @@ function BySize(props: InferenceProps) {
   return (
     <ChartFrame
       title="Time by batch size"
-      note={`${model}${other > 0 ? "; choose a model to see another" : ""}`}
+      note={`${textsOf([model])[0]}${other > 0 ? "; choose a model to see another" : ""}`}
       file={`${result.session} batch sizes`}
       table={() => table}
     >

@@ -4,6 +4,7 @@ import { useMemo, useState } from "preact/hooks";
 import { numbersOf, rowsWhere, textsOf } from "../api/columns.ts";
 import type { MemorySystem, MemoryTimeRow, TableOf } from "../api/types.gen.ts";
 import { bytes, duration, MISSING, percent, plural } from "../base/format.ts";
+import { visible } from "../base/text.ts";
 import { greatest, stacked } from "../engine/curve.ts";
 import { byteTicks, momentTicks, shareTicks } from "../engine/ticks.ts";
 import { ChartFrame } from "../widgets/chart_frame.tsx";
@@ -74,7 +75,7 @@ export function MemoryCourse(props: MemoryProps & { readonly memory: MemorySyste
       {rows.rows > 0 ? (
         <>
           <LineChart
-            label={`Use of ${memory.id} over time, ${plural(rows.rows, "event")}`}
+            label={`Use of ${visible(memory.id)} over time, ${plural(rows.rows, "event")}`}
             xs={chart.xs}
             lines={chart.lines}
             stepwise

@@ -94,9 +94,12 @@ function headline({ nodes, total_time_us: total, idle_time_us: idle }: OpProfile
   const first = top[0];
   if (first === undefined || !total) return "No op ran on a device.";
   const share = percent(time_frac[first] ?? 0);
-  const largest = `${share} of the time goes to ${textsOf([name[first] ?? ""])[0]}`;
-  const counted = kind.includes("idle") && idle !== null;
-  return counted ? `${largest}; devices are idle for ${percent(idle / total)}.` : `${largest}.`;
+  const largest = textsOf([name[first] ?? ""])[0];
+  if (idle === null || !kind.includes("idle")) return `${share} of the time goes to ${largest}.`;
+  const unused = percent(idle / total);
+  return idle > (time_us[first] ?? 0)
+    ? `Devices are idle for ${unused} of the time; ${share} goes to ${largest}.`
+    : `${share} of the time goes to ${largest}; devices are idle for ${unused}.`;
 }
 
 function figures(result: OpProfileResult): Fact[] {

@@ -136,7 +136,7 @@ function Workers(props: PlaceProps & { readonly chosen: boolean }) {
           <StepChart
             series={series}
             range={[0, source.rows - 1]}
-            onRange={() => {}}
+            onRange={null}
             medianMs={null}
             whole
           />

@@ -33,7 +33,8 @@ export type StepRange = readonly [number, number];
 export interface StepChartProps {
   readonly series: StepSeries;
   readonly range: StepRange;
-  readonly onRange: (range: StepRange | null) => void;
+  /** Called with the range of a zoom, null for all; null where there is nothing to zoom into. */
+  readonly onRange: ((range: StepRange | null) => void) | null;
   readonly medianMs: number | null;
   /** Show the tallest columns whole, however small the others get. */
   readonly whole: boolean;
@@ -97,7 +98,7 @@ export function StepChart(props: StepChartProps) {
   const zoomTo = (a: number, b: number) => {
     const first = shape.bins[Math.min(a, b)];
     const last = shape.bins[Math.max(a, b)];
-    if (first && last && last.last > first.first) onRange([first.first, last.last]);
+    if (first && last && last.last > first.first) onRange?.([first.first, last.last]);
   };
   const endDrag = (clientX: number | null) => {
     const from = dragFrom.current;
@@ -117,7 +118,7 @@ export function StepChart(props: StepChartProps) {
     const goal = goals[event.key];
     if (goal !== undefined) setMarked(Math.min(last, Math.max(0, goal)));
     else if (event.key === "Enter" && marked >= 0) zoomTo(marked - 5, marked + 5);
-    else if (event.key === "Escape") onRange(null);
+    else if (event.key === "Escape") onRange?.(null);
     else return;
     event.preventDefault();
   };
@@ -129,7 +130,7 @@ export function StepChart(props: StepChartProps) {
       class="step-chart"
       role="group"
       tabIndex={0}
-      aria-label={`Step times of ${plural(range[1] - range[0] + 1, series.noun ?? "step")}. Arrow keys read them out, Enter zooms in, Escape shows all.`}
+      aria-label={`Step times of ${plural(range[1] - range[0] + 1, series.noun ?? "step")}. Arrow keys read them out${onRange ? ", Enter zooms in, Escape shows all" : ""}.`}
       onKeyDown={onKeyDown}
       onPointerDown={(event) => {
         if (event.button !== 0) return;
@@ -139,7 +140,7 @@ export function StepChart(props: StepChartProps) {
       onPointerMove={(event) => {
         const place = placeAt(event.clientX);
         setMarked(place);
-        if (dragFrom.current >= 0) setDrag([dragFrom.current, place]);
+        if (onRange && dragFrom.current >= 0) setDrag([dragFrom.current, place]);
       }}
       onPointerUp={(event) => {
         endDrag(event.clientX);
