@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from stepscope.surfaces.cli.capture import capture, monitor
+from stepscope.surfaces.cli.comparison_commands import check, compare
 from stepscope.surfaces.cli.record_commands import record, repair
 
 PathArgument = Annotated[
@@ -40,15 +41,6 @@ class AdviceFormat(str, Enum):
 
     table = "table"
     json = "json"
-    md = "md"
-
-
-class TableFormat(str, Enum):
-    """How tables are printed."""
-
-    table = "table"
-    json = "json"
-    csv = "csv"
     md = "md"
 
 
@@ -122,133 +114,6 @@ def advise(
     from stepscope.surfaces.cli.advice import print_advice
 
     print_advice(path, run=run, host=host, format=format)
-
-
-def compare(
-    paths: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="PATH…",
-            help="The baseline, then the runs to compare with it; or one path with several runs.",
-            show_default=False,
-        ),
-    ],
-    format: Annotated[
-        TableFormat, typer.Option("--format", "-f", help="How to print.")
-    ] = TableFormat.table,
-    top: Annotated[
-        int | None,
-        typer.Option(
-            "--top",
-            min=0,
-            help="Rows per table; 15 for table, all for the rest; 0 for all.",
-            show_default=False,
-        ),
-    ] = None,
-    table: Annotated[
-        str | None,
-        typer.Option(
-            "--table",
-            help="Only this table, e.g. modules, kernels, parity; csv writes parts by default.",
-            show_default=False,
-        ),
-    ] = None,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Write to this file.", show_default=False
-        ),
-    ] = None,
-) -> None:
-    """Say what changed between runs, in parts that sum to the change of the step."""
-    from stepscope.surfaces.cli.compare import print_comparison
-
-    print_comparison(paths, format=format, top=top, table=table, output=output)
-
-
-def check(
-    path: PathArgument,
-    baseline: Annotated[
-        str | None,
-        typer.Option(
-            "--baseline", metavar="PATH", help="The run to compare with.", show_default=False
-        ),
-    ] = None,
-    max_step_time: Annotated[
-        str | None,
-        typer.Option(
-            "--max-step-time",
-            metavar="LIMIT",
-            help="30ms, or +5% or +2ms on the baseline; +5% when no limit is given.",
-            show_default=False,
-        ),
-    ] = None,
-    max_peak_memory: Annotated[
-        str | None,
-        typer.Option(
-            "--max-peak-memory", metavar="LIMIT", help="8GiB, or +10%.", show_default=False
-        ),
-    ] = None,
-    max_input: Annotated[
-        str | None,
-        typer.Option(
-            "--max-input",
-            metavar="LIMIT",
-            help="Waiting for input and copying it: 5% of the step, 2ms, or +1ms.",
-            show_default=False,
-        ),
-    ] = None,
-    max_idle: Annotated[
-        str | None,
-        typer.Option(
-            "--max-idle",
-            metavar="LIMIT",
-            help="Idle share of the devices: 10%.",
-            show_default=False,
-        ),
-    ] = None,
-    max_other: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--max",
-            metavar="NAME=LIMIT",
-            help="A limit on another part of the step, e.g. collectives=+2ms; may be repeated.",
-        ),
-    ] = None,
-    summary: Annotated[
-        str | None,
-        typer.Option(
-            "--summary",
-            metavar="FILE",
-            help='Append a Markdown summary, e.g. to "$GITHUB_STEP_SUMMARY".',
-            show_default=False,
-        ),
-    ] = None,
-    junit: Annotated[
-        str | None,
-        typer.Option("--junit", metavar="FILE", help="Write JUnit XML.", show_default=False),
-    ] = None,
-    format: Annotated[
-        AdviceFormat, typer.Option("--format", "-f", help="How to print.")
-    ] = AdviceFormat.table,
-) -> int:
-    """Fail (exit code 1) when a run exceeds its limits, naming the ops to blame."""
-    from stepscope.surfaces.cli.check import run_check
-
-    return run_check(
-        path,
-        baseline=baseline,
-        limits={
-            "step_time": max_step_time,
-            "peak_memory": max_peak_memory,
-            "input": max_input,
-            "idle": max_idle,
-        },
-        more=max_other or [],
-        format=format,
-        summary=summary,
-        junit=junit,
-    )
 
 
 def serve(

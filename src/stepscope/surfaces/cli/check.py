@@ -12,7 +12,7 @@ from stepscope.errors import UsageError
 from stepscope.session.compare import check
 from stepscope.store import write_atomic
 from stepscope.surfaces import export
-from stepscope.surfaces.cli.app import AdviceFormat
+from stepscope.surfaces.cli.comparison_commands import CheckFormat
 from stepscope.surfaces.cli.page import Page, terminal_width
 from stepscope.surfaces.cli.progress import Waiting
 from stepscope.surfaces.cli.render import diagnostics
@@ -31,7 +31,7 @@ def run_check(
     baseline: str | None,
     limits: Mapping[str, str | None],
     more: Sequence[str],
-    format: AdviceFormat,
+    format: CheckFormat,
     summary: str | None,
     junit: str | None,
 ) -> int:
@@ -66,10 +66,10 @@ def _append(target: Path, text: str) -> None:
     write_atomic(target, before + text.encode())
 
 
-def _print(result: Check, format: AdviceFormat) -> None:
-    if format is AdviceFormat.json:
+def _print(result: Check, format: CheckFormat) -> None:
+    if format is CheckFormat.json:
         print(export.json_text(result))
-    elif format is AdviceFormat.md:
+    elif format is CheckFormat.md:
         print(check_markdown(result), end="")
     else:
         _page(result).print()

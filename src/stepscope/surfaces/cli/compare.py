@@ -12,7 +12,7 @@ from stepscope.comparison import Comparison
 from stepscope.result import Table
 from stepscope.session.compare import compare
 from stepscope.surfaces import export
-from stepscope.surfaces.cli.app import TableFormat
+from stepscope.surfaces.cli.comparison_commands import ComparisonFormat
 from stepscope.surfaces.cli.page import Page, terminal_width
 from stepscope.surfaces.cli.progress import Waiting
 from stepscope.surfaces.cli.render import diagnostics
@@ -25,7 +25,7 @@ _TITLE = "Comparison"
 def print_comparison(
     paths: Sequence[str],
     *,
-    format: TableFormat,
+    format: ComparisonFormat,
     top: int | None,
     table: str | None,
     output: str | None,
@@ -34,7 +34,7 @@ def print_comparison(
     with Waiting() as waiting:
         result = compare(*paths, progress=waiting.update)
         waiting.stop()
-        rows = DEFAULT_ROWS if top is None and format is TableFormat.table else top or None
+        rows = DEFAULT_ROWS if top is None and format is ComparisonFormat.table else top or None
         target = Path(output).expanduser() if output else None
         text = _rendered(result, format, rows, table, to_file=target is not None)
         if text is None:
@@ -49,14 +49,19 @@ def print_comparison(
 
 
 def _rendered(
-    result: Comparison, format: TableFormat, rows: int | None, table: str | None, *, to_file: bool
+    result: Comparison,
+    format: ComparisonFormat,
+    rows: int | None,
+    table: str | None,
+    *,
+    to_file: bool,
 ) -> str | None:
     """The answer as text; None where a page printed itself."""
-    if format is TableFormat.json:
+    if format is ComparisonFormat.json:
         return export.json_text(result, rows) + "\n"
-    if format is TableFormat.csv:
+    if format is ComparisonFormat.csv:
         return export.csv_text(export.main_table(result, table)[1], rows)
-    if format is TableFormat.md:
+    if format is ComparisonFormat.md:
         return markdown(result, rows)
     page = Page(None if to_file else terminal_width(sys.stdout))
     if table:
