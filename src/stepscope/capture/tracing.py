@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, TypeVar, cast, overload
 
 from stepscope.capture.escapes import escaped
 
@@ -91,7 +91,11 @@ def step(step_num: int | None = None, name: str = "train") -> AbstractContextMan
     return _On(name, {"step_num": number, "_r": 1})
 
 
-def annotate(name: str | Callable[..., Any] | None = None, **metadata: Value) -> Callable[[_F], _F]:
+@overload
+def annotate(name: _F) -> _F: ...
+@overload
+def annotate(name: str | None = None, **metadata: Value) -> Callable[[_F], _F]: ...
+def annotate(name: str | Callable[..., Any] | None = None, **metadata: Value) -> Any:
     """Name every call of a function, coroutine or generator; usable with and without arguments.
 
     Args:
@@ -99,7 +103,7 @@ def annotate(name: str | Callable[..., Any] | None = None, **metadata: Value) ->
         metadata: Values to keep with each call.
     """
     if callable(name):
-        return cast("Callable[[_F], _F]", _wrapped(name, name.__qualname__, {}))
+        return _wrapped(name, name.__qualname__, {})
     label = name
 
     def decorate(function: _F) -> _F:

@@ -1,0 +1,189 @@
+"""Annotations: nothing when nothing records, everything else when something does."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+import timeit
+from collections.abc import Generator, Iterator
+from typing import Any
+
+import pytest
+
+import stepscope
+from stepscope.capture import tracing
+from stepscope.capture.options import ProfilerOptions
+from stepscope.capture.recorders.annotations import AnnotationRecorder
+from stepscope.columns import decode, event_stats
+from stepscope.columns.space import Space
+
+#: What an annotation may cost while nothing records (issue: 150 ns, on a quiet machine).
+OFF_NS = 150
+# Tests share the machine: what is proved here is the order of magnitude, not the number.
+CROWD = 4
+
+
+@pytest.fixture
+def recorder() -> Iterator[AnnotationRecorder]:
+    found = AnnotationRecorder()
+    found.start(ProfilerOptions())
+    tracing.switch(found.annotation())
+    yield found
+    tracing.switch(None)
+
+
+def recorded(recorder: AnnotationRecorder) -> Space:
+    return decode(recorder.collect().xspace)
+
+
+def events(space: Space) -> list[tuple[str, dict[str, Any]]]:
+    """Name and values of each event, in order of time on each line."""
+    return [
+        (space.event_metadata.name[row], dict(event_stats(space, number)))
+        for number, row in enumerate(space.events.metadata.tolist())
+    ]
+
+
+def test_off_an_annotation_is_one_shared_object_and_costs_next_to_nothing() -> None:
+    assert stepscope.Trace("a") is stepscope.Trace("b", step_num=3, _r=1) is stepscope.step()
+    scope = {"Trace": stepscope.Trace}
+    took = min(timeit.repeat("with Trace('x'): pass", globals=scope, number=20_000, repeat=9))
+    assert took / 20_000 * 1e9 < OFF_NS * CROWD
+
+
+def test_off_an_exception_goes_through() -> None:
+    with pytest.raises(KeyError), stepscope.Trace("x"):
+        raise KeyError("of the program")
+
+
+def test_on_names_values_and_times_are_kept(recorder: AnnotationRecorder) -> None:
+    with stepscope.Trace("work", count=3, share=0.5, what="a,b#c=é中", flag=True):
+        time.sleep(0.01)
+    space = recorded(recorder)
+    assert events(space) == [("work", {"count": 3, "share": 0.5, "what": "a,b#c=é中", "flag": 1})]
+    assert 10e9 <= space.events.duration_ps[0] < 1e12
+    assert abs(space.origin_ns - time.time_ns()) < 10e9
+
+
+def test_steps_count_themselves_or_are_numbered(recorder: AnnotationRecorder) -> None:
+    for _ in range(2):
+        with stepscope.step():
+            pass
+    with stepscope.step(41, "test"):
+        pass
+    first, second, third = events(recorded(recorder))
+    assert first[0] == second[0] == "train"
+    assert second[1]["step_num"] == first[1]["step_num"] + 1
+    assert third == ("test", {"step_num": 41, "_r": 1})
+
+
+def test_annotations_nest(recorder: AnnotationRecorder) -> None:
+    with stepscope.Trace("outer"), stepscope.Trace("inner"):
+        pass
+    space = recorded(recorder)
+    assert [name for name, _ in events(space)] == ["outer", "inner"]
+    assert space.events.duration_ps[0] >= space.events.duration_ps[1]
+
+
+def test_each_thread_has_its_line(recorder: AnnotationRecorder) -> None:
+    def work(number: int) -> None:
+        for _ in range(100):
+            with stepscope.Trace(f"thread {number}"):
+                pass
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    space = recorded(recorder)
+    # A thread's number may be used again once the thread is gone, so lines may be fewer than four.
+    assert len(space.events) == 400
+    assert 1 <= len(space.lines) <= 4
+    assert {plane.name for plane in space.planes} == {"/host:CPU"}
+
+
+def test_a_function_is_named_by_itself_or_as_it_is_told(recorder: AnnotationRecorder) -> None:
+    @stepscope.annotate
+    def plain(value: int) -> int:
+        """Doc."""
+        return value + 1
+
+    @stepscope.annotate("named", kind="x")
+    def named() -> str:
+        return "result"
+
+    assert (plain(1), named()) == (2, "result")
+    assert plain.__doc__ == "Doc."
+    (first, _), (second, values) = events(recorded(recorder))
+    assert first.endswith("plain")
+    assert (second, values) == ("named", {"kind": "x"})
+
+
+def test_coroutines_overlap_and_say_so(recorder: AnnotationRecorder) -> None:
+    @stepscope.annotate("request")
+    async def request(seconds: float) -> float:
+        await asyncio.sleep(seconds)
+        return seconds
+
+    async def both() -> list[float]:
+        return list(await asyncio.gather(request(0.02), request(0.03)))
+
+    assert asyncio.run(both()) == [0.02, 0.03]
+    space = recorded(recorder)
+    assert events(space) == [("request", {"_a": 1})] * 2
+    assert space.events.start_ps[1] < space.events.start_ps[0] + space.events.duration_ps[0]
+
+
+def test_a_generator_is_annotated_turn_by_turn_and_stays_a_generator(
+    recorder: AnnotationRecorder,
+) -> None:
+    @stepscope.annotate("turn")
+    def numbers() -> Generator[int, int, str]:
+        sent = yield 1
+        try:
+            yield sent * 10
+        except ValueError:
+            yield -1
+        return "end"
+
+    turns = numbers()
+    assert next(turns) == 1
+    assert turns.send(4) == 40
+    assert turns.throw(ValueError()) == -1
+    with pytest.raises(StopIteration) as end:
+        next(turns)
+    assert end.value.value == "end"
+    assert [name for name, _ in events(recorded(recorder))] == ["turn"] * 4
+
+
+def test_what_begins_while_recording_may_end_after_it(recorder: AnnotationRecorder) -> None:
+    open_one = stepscope.Trace("late")
+    open_one.__enter__()
+    tracing.switch(None)
+    open_one.__exit__(None, None, None)
+    unbegun = stepscope.Trace("never")
+    tracing.switch(recorder.annotation())
+    unbegun.__exit__(None, None, None)
+    assert [name for name, _ in events(recorded(recorder))] == ["late"]
+
+
+def test_an_emitter_that_fails_is_no_reason_to_stop_a_program() -> None:
+    def broken(name: str, values: object) -> Any:
+        raise TypeError("no such value")
+
+    tracing.switch(broken)
+    try:
+        with stepscope.Trace("x", value=object()):  # type: ignore[arg-type]
+            passed = True
+    finally:
+        tracing.switch(None)
+    assert passed
+
+
+def test_values_of_any_kind_become_numbers_or_text(recorder: AnnotationRecorder) -> None:
+    with stepscope.Trace("x", big=1 << 70, nothing=None, shape=(2, 3)):  # type: ignore[arg-type]
+        pass
+    ((_, values),) = events(recorded(recorder))
+    assert values == {"big": str(1 << 70), "nothing": "None", "shape": "(2, 3)"}
