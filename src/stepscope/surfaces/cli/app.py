@@ -11,6 +11,7 @@ import typer
 
 from stepscope.surfaces.cli.capture import capture, monitor
 from stepscope.surfaces.cli.comparison_commands import check, compare
+from stepscope.surfaces.cli.doctor import doctor
 from stepscope.surfaces.cli.record_commands import record, repair
 
 PathArgument = Annotated[
@@ -231,6 +232,7 @@ def version(
 COMMANDS: dict[str, Callable[..., int | None]] = {
     "capture": capture,
     "monitor": monitor,
+    "doctor": doctor,
     "ls": list_runs,
     "advise": advise,
     "compare": compare,
