@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import struct
 from collections import defaultdict
+from math import isnan
 from typing import Any
 
 import pytest
@@ -14,7 +16,19 @@ from stepscope.errors import UsageError
 from stepscope.surfaces.export.recording import RECORDING_FORMATS
 from stepscope.tables.profile import Host, Profile
 from stepscope.tables.timeline import Timeline, timeline
-from tests.profiles import Event, gpu, host, line, overlapping_streams, parse, space, stream, u
+from tests.profiles import (
+    Event,
+    Kind,
+    gpu,
+    host,
+    line,
+    overlapping_streams,
+    parse,
+    plane,
+    space,
+    stream,
+    u,
+)
 from tests.profiles import worked_example as worked
 
 Fields = dict[int, list[Any]]
@@ -70,6 +84,9 @@ class Replay:
         self.tracks: dict[int, str] = {}
         self.slices: list[tuple[str, str, int, int]] = []
         self.instants: list[str] = []
+        self.texts: dict[int, bytes] = {}
+        self.keys: dict[int, str] = {}
+        self.stats: dict[str, dict[str, Any]] = defaultdict(dict)
         self.counters: list[int] = []
         self.flows: dict[bytes, list[str]] = defaultdict(list)
         stacks: dict[int, list[tuple[str, int]]] = defaultdict(list)
@@ -80,6 +97,11 @@ class Replay:
                 for entry in fields(interned)[2]:
                     one = fields(entry)
                     self.names[one[1][0]] = one[2][0].decode() if one[2] else ""
+                for entry in fields(interned)[3]:
+                    self.keys[fields(entry)[1][0]] = fields(entry)[2][0].decode()
+                for entry in fields(interned)[29]:
+                    one = fields(entry)
+                    self.texts[one[1][0]] = one[2][0] if one[2] else b""
             for descriptor in body[60]:
                 one = fields(descriptor)
                 self.tracks[one[1][0]] = one[2][0].decode() if one[2] else ""
@@ -101,12 +123,75 @@ class Replay:
             self.slices.append((track, name, begin, time))
             return
         name = self.names[event[10][0]]
+        for annotation in event[4]:
+            key, value = self._stat(fields(annotation))
+            self.stats[name][key] = value
         for flow in (*event[47], *event[48]):
             self.flows[flow].append(name)
         if kind == 1:
             stack.append((name, time))
         else:
             self.instants.append(name)
+
+    def _stat(self, annotation: Fields) -> tuple[str, Any]:
+        """Name and value of a debug annotation: uint 3, int 4, double 5, interned text 17."""
+        ((field, (value,)),) = ((number, of) for number, of in annotation.items() if number != 1)
+        if field == 4 and value >> 63:
+            value -= 1 << 64
+        if field == 5:
+            (value,) = struct.unpack("<d", value)
+        return self.keys[annotation[1][0]], self.texts[value] if field == 17 else value
+
+
+STATS: dict[str, Any] = {
+    "small": 7,
+    "huge": u(2**64 - 5),
+    "below": -(2**40),
+    "share": 0.1,
+    "nan": float("nan"),
+    "text": 'a "b"',
+    "raw": b"\x00\xff",
+}
+
+
+def with_stats() -> Timeline:
+    """Two events with all kinds of stats, one of them shared by the kind; one without any."""
+    kind = Kind(stats={"flops": 12, "small": 1})
+    events = line("m", ("full", 0, 5, STATS), ("full", 6, 5), ("bare", 12, 1))
+    return opened(space(plane("/host:CPU", events, kinds={"full": kind})))
+
+
+def test_perfetto_has_the_stats_of_every_event_and_of_its_kind() -> None:
+    replay = Replay(written(with_stats(), "perfetto"))
+    found = replay.stats["full"]
+    assert isnan(found.pop("nan"))
+    assert found == {
+        "flops": 12,
+        "small": 1,  # of the second, which has no stat of its own by this name
+        "huge": 2**64 - 5,
+        "below": -(2**40),
+        "share": 0.1,
+        "text": b'a "b"',
+        "raw": b"2 bytes: 00ff",
+    }
+    assert "bare" not in replay.stats
+
+
+def test_chrome_json_has_the_stats_and_writes_what_json_has_no_number_for_as_text() -> None:
+    trace = json.loads(written(with_stats(), "chrome-json"))["traceEvents"]
+    first, second, bare = (event for event in trace if event["ph"] == "X")
+    assert first["args"] == {
+        "flops": 12,
+        "small": 7,
+        "huge": str(2**64 - 5),
+        "below": -(2**40),
+        "share": 0.1,
+        "nan": "NaN",
+        "text": 'a "b"',
+        "raw": "2 bytes: 00ff",
+    }
+    assert second["args"] == {"flops": 12, "small": 1}
+    assert "args" not in bare
 
 
 def test_perfetto_has_every_slice_where_it_was() -> None:

@@ -1,4 +1,8 @@
-"""A timeline as Chrome's JSON trace format, with flows and counters."""
+"""A timeline as Chrome's JSON trace format, with stats, flows and counters.
+
+Events are written column by column: each part of their text is a column of its own, and the
+columns are joined, many events at a time.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +11,15 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
+import polars as pl
 
+from stepscope.columns.space import I64, KIND_DOUBLE, KIND_INT64, KIND_UINT64
 from stepscope.tables.timeline import CATEGORIES, Timeline, Track
+from stepscope.tables.timeline.arguments import Arguments, arguments
 from stepscope.tables.timeline.threads import Thread, arrows_between, threads
 
-_CHUNK: Final = 1 << 15
+_CHUNK: Final = 1 << 17
+_EXACT: Final = 1 << 53  # larger integers lose digits in readers that keep numbers as doubles
 
 
 def chrome_trace(timeline: Timeline, begin_ps: int, end_ps: int) -> Iterator[bytes]:
@@ -29,21 +37,17 @@ def chrome_trace(timeline: Timeline, begin_ps: int, end_ps: int) -> Iterator[byt
 
 def _pieces(timeline: Timeline, begin_ps: int, end_ps: int) -> Iterator[bytes]:
     """Events joined by commas, many at a time."""
-    names = [json.dumps(name) for name in timeline.names]
+    names = pl.Series([json.dumps(name) for name in timeline.names], dtype=pl.String)
     found = list(threads(timeline, begin_ps, end_ps))
     yield _joined(_metadata(timeline, found))
     for number, thread in enumerate(found):
         head = f'"pid":{thread.track.section + 1},"tid":{number + 1}'
         for first in range(0, len(thread.event), _CHUNK):
             part = slice(first, first + _CHUNK)
-            yield ",\n".join(_slices(thread, part, head, names)).encode("utf-8", "replace")
-    arrows = list(_arrows(timeline, found))
-    for first in range(0, len(arrows), _CHUNK):
-        yield _joined(arrows[first : first + _CHUNK])
+            yield _slices(timeline, thread, part, head, names)
+    yield from _arrows(timeline, found)
     for track in timeline.tracks:
-        values = list(_values(timeline, track, begin_ps, end_ps))
-        for first in range(0, len(values), _CHUNK):
-            yield _joined(values[first : first + _CHUNK])
+        yield from _counters(timeline, track, begin_ps, end_ps)
 
 
 def _joined(events: list[dict[str, Any]]) -> bytes:
@@ -68,67 +72,134 @@ def _metadata(timeline: Timeline, found: list[Thread]) -> list[dict[str, Any]]:
     return events
 
 
-def _slices(thread: Thread, part: slice, head: str, names: list[str]) -> Iterator[str]:
-    begins = thread.begin_ps[part].tolist()
-    lengths = (thread.end_ps[part] - thread.begin_ps[part]).tolist()
-    columns = (begins, lengths, thread.name[part].tolist(), thread.category[part].tolist())
-    for begin, length, name, category in zip(*columns, strict=True):
-        what = f'"ph":"X","dur":{_us(length)}' if length else '"ph":"i","s":"t"'
-        yield (
-            f'{{{what},"ts":{_us(begin)},{head},"name":{names[name]},'
-            f'"cat":"{CATEGORIES[category]}"}}'
-        )
+def _slices(timeline: Timeline, thread: Thread, part: slice, head: str, names: pl.Series) -> bytes:
+    """Slices and instants of a thread, joined."""
+    begin, length = thread.begin_ps[part], (thread.end_ps - thread.begin_ps)[part]
+    stats = arguments(timeline, thread.track, thread.event[part] - thread.track.first_event)
+    columns = _times(begin).with_columns(
+        long=length // 10**6,
+        more=length % 10**6,
+        name=names.gather(thread.name[part]),
+        category=pl.Series(CATEGORIES, dtype=pl.String).gather(thread.category[part]),
+        args=_args(stats, len(begin)),
+    )
+    lasting = pl.concat_str(pl.lit('{"ph":"X","dur":'), *_us("long", "more"))
+    instant = (pl.col("long") == 0) & (pl.col("more") == 0)
+    return _lines(
+        columns,
+        pl.when(instant).then(pl.lit('{"ph":"i","s":"t"')).otherwise(lasting),
+        *_TS,
+        pl.lit(f',{head},"name":'),
+        "name",
+        pl.lit(',"cat":"'),
+        "category",
+        pl.lit('"'),
+        "args",
+        pl.lit("}"),
+    )
 
 
-def _us(ps: int) -> str:
-    """Picoseconds as µs, exactly."""
-    sign, size = ("-", -ps) if ps < 0 else ("", ps)
-    whole, rest = divmod(size, 10**6)
-    return f"{sign}{whole}.{rest:06d}" if rest else f"{sign}{whole}"
+def _args(found: Arguments, events: int) -> pl.Series:
+    """The stats of each event as the end of its JSON object; "" where it has none."""
+    if not len(found):
+        return pl.repeat("", events, dtype=pl.String, eager=True)
+    names = pl.Series([json.dumps(name) for name in found.space.stat_metadata.name])
+    pairs = pl.DataFrame({"of": found.of}).with_columns(
+        pair=pl.concat_str(names.gather(found.name), pl.lit(":"), _values_of(found))
+    )
+    by_event = pairs.group_by("of", maintain_order=True).agg(pl.col("pair").str.join(","))
+    text = pl.concat_str(pl.lit(',"args":{'), "pair", pl.lit("}")).alias("args")
+    every = pl.DataFrame({"of": np.arange(events)})
+    joined = every.join(by_event.select("of", text), on="of", how="left", maintain_order="left")
+    return joined["args"].fill_null("")
 
 
-def _arrows(timeline: Timeline, found: list[Thread]) -> Iterator[dict[str, Any]]:
+def _values_of(found: Arguments) -> pl.Series:
+    """The value of each stat as JSON."""
+    places, texts = found.texts()
+    spelt = pl.Series([json.dumps(text) for text in texts], dtype=pl.String)
+    signed, real = found.bits.view(np.int64), found.bits.view(np.float64)
+    small = (signed >= -_EXACT) & (signed <= _EXACT)
+    where = [found.is_text]
+    values = [spelt.gather(places)]
+    for kind, numbers, plain in (
+        (KIND_INT64, signed, small),
+        (KIND_UINT64, found.bits, found.bits <= _EXACT),
+        (KIND_DOUBLE, real, np.isfinite(real)),
+    ):
+        for quote, alike in (("", plain), ('"', ~plain)):
+            where.append((found.kind == kind) & alike)
+            text = pl.Series(numbers[where[-1]]).cast(pl.String)
+            values.append(quote + text + quote)
+    order = np.argsort(np.concatenate([np.flatnonzero(rows) for rows in where]))
+    return pl.concat([one.rename("value") for one in values]).gather(order)
+
+
+def _arrows(timeline: Timeline, found: list[Thread]) -> Iterator[bytes]:
     """Flow events at the begin of both ends."""
     event = np.concatenate([one.event for one in found] or [np.empty(0, np.int64)])
     begin = np.concatenate([one.begin_ps for one in found] or [np.empty(0, np.int64)])
     thread = np.repeat(np.arange(len(found)), [len(one.event) for one in found])
+    place = pl.Series(
+        [f',"pid":{one.track.section + 1},"tid":{i + 1}}}' for i, one in enumerate(found)],
+        dtype=pl.String,
+    )
     order = np.argsort(event, kind="stable")
     event = event[order]
     arrows, rows = arrows_between(timeline, event)
     for phase, ends in (("s", arrows.source[rows]), ("f", arrows.target[rows])):
         at = order[np.searchsorted(event, ends)]
-        for row, place, time in zip(
-            rows.tolist(), thread[at].tolist(), begin[at].tolist(), strict=True
-        ):
-            yield {
-                "ph": phase,
-                "bp": "e",
-                "id": row + 1,
-                "name": "flow",
-                "cat": "flow",
-                "ts": time / 1e6,
-                "pid": found[place].track.section + 1,
-                "tid": place + 1,
-            }
+        head = f'{{"ph":"{phase}","bp":"e","name":"flow","cat":"flow","id":'
+        for first in range(0, len(at), _CHUNK):
+            part = at[first : first + _CHUNK]
+            columns = _times(begin[part]).with_columns(
+                id=rows[first : first + _CHUNK] + 1, place=place.gather(thread[part])
+            )
+            yield _lines(columns, pl.lit(head), "id", *_TS, "place")
 
 
-def _values(
-    timeline: Timeline, track: Track, begin_ps: int, end_ps: int
-) -> Iterator[dict[str, Any]]:
+def _counters(timeline: Timeline, track: Track, begin_ps: int, end_ps: int) -> Iterator[bytes]:
     """Counter events of a range, with the value that held when it began."""
     if track.counter is None:
         return
     time = track.counter.time_ps + timeline.axis.shift_ps[track.host]
     low, high = np.searchsorted(time, [begin_ps, end_ps]).tolist()
-    low = max(low - 1, 0)
-    times = np.maximum(time[low:high], begin_ps).tolist()
-    for at, value in zip(times, track.counter.value[low:high].tolist(), strict=True):
-        if np.isfinite(value):
-            yield {
-                "ph": "C",
-                "ts": at / 1e6,
-                "pid": track.section + 1,
-                "tid": 0,
-                "name": track.name,
-                "args": {track.counter.unit or "value": value},
-            }
+    value = track.counter.value[max(low - 1, 0) : high]
+    times = np.maximum(time[max(low - 1, 0) : high], begin_ps)[np.isfinite(value)]
+    value = value[np.isfinite(value)]
+    head = f'{{"ph":"C","pid":{track.section + 1},"tid":0,"name":{json.dumps(track.name)}'
+    args = f',"args":{{{json.dumps(track.counter.unit or "value")}:'
+    for first in range(0, len(times), _CHUNK):
+        part = slice(first, first + _CHUNK)
+        columns = _times(times[part]).with_columns(value=value[part])
+        yield _lines(columns, pl.lit(head), *_TS, pl.lit(args), "value", pl.lit("}}"))
+
+
+def _times(times_ps: I64) -> pl.DataFrame:
+    """The parts of times that ``_TS`` writes."""
+    return pl.DataFrame(
+        {
+            "whole": np.abs(times_ps) // 10**6,
+            "rest": np.abs(times_ps) % 10**6,
+            "early": times_ps < 0,
+        }
+    )
+
+
+def _us(whole: str, rest: str) -> tuple[pl.Expr, pl.Expr]:
+    """µs with their picoseconds behind the point, where there are any."""
+    digits = pl.col(rest).cast(pl.String).str.zfill(6).str.strip_chars_end("0")
+    digits = pl.concat_str(pl.lit("."), digits)
+    fraction = pl.when(pl.col(rest) > 0).then(digits).otherwise(pl.lit(""))
+    return pl.col(whole).cast(pl.String), fraction
+
+
+_TS: Final = (
+    pl.when("early").then(pl.lit(',"ts":-')).otherwise(pl.lit(',"ts":')),
+    *_us("whole", "rest"),
+)
+
+
+def _lines(columns: pl.DataFrame, *parts: pl.Expr | str) -> bytes:
+    """The parts of each row joined, and the rows as the elements of a list."""
+    return ",\n".join(columns.select(line=pl.concat_str(*parts))["line"].to_list()).encode()

@@ -1,4 +1,4 @@
-"""A timeline as a Perfetto trace (protobuf), with flows and counters.
+"""A timeline as a Perfetto trace (protobuf), with stats, flows and counters.
 
 Packets are written array-wise: numbers that vary from event to event are varints padded to a
 fixed width, which every protobuf parser reads, so that all packets of one shape have one length.
@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from stepscope.columns.space import I64, U8
 from stepscope.schema import wire
+from stepscope.surfaces.export.padded import constant, padded, scatter
+from stepscope.surfaces.export.perfetto_stats import Annotations, StatWriter
 from stepscope.tables.timeline import CATEGORIES, Timeline
 from stepscope.tables.timeline.model import Counter
 from stepscope.tables.timeline.threads import Thread, arrows_between, threads
@@ -38,13 +40,15 @@ def perfetto_trace(timeline: Timeline, begin_ps: int, end_ps: int) -> Iterator[b
     exported = np.sort(np.concatenate([one.event for one in found] or [np.empty(0, np.int64)]))
     arrows, rows = arrows_between(timeline, exported)
     ends = _ids_by_event(arrows.source[rows], rows), _ids_by_event(arrows.target[rows], rows)
+    stats = StatWriter(timeline)
     yield _preamble(timeline)
+    yield _more_interned(stats.names())
     yield b"".join(_sections(timeline))
     origin = timeline.axis.origin_ns
     uuid = len(timeline.sections) + 1
     for thread in found:
         yield _descriptor(uuid, _label(thread), thread.track.section + 1, rank=thread.track.id)
-        yield from _events(thread, uuid, origin, ends)
+        yield from _events(thread, uuid, origin, ends, stats)
         uuid += 1
     for track in timeline.tracks:
         if track.counter is not None:
@@ -74,6 +78,13 @@ def _preamble(timeline: Timeline) -> bytes:
 def _interned(field: int, number: int, name: str) -> bytes:
     text = name.encode("utf-8", "replace").decode()
     return wire.blob(field, wire.number(1, number) + wire.text(2, text))
+
+
+def _more_interned(body: bytes) -> bytes:
+    """More of what events refer to by number."""
+    if not body:
+        return b""
+    return _packet(wire.blob(_INTERNED, body) + wire.number(_FLAGS, _NEEDS_STATE))
 
 
 def _sections(timeline: Timeline) -> Iterator[bytes]:
@@ -119,7 +130,11 @@ def _ids_by_event(events: I64, rows: I64) -> tuple[I64, I64]:
 
 
 def _events(
-    thread: Thread, uuid: int, origin_ns: int, ends: tuple[tuple[I64, I64], tuple[I64, I64]]
+    thread: Thread,
+    uuid: int,
+    origin_ns: int,
+    ends: tuple[tuple[I64, I64], tuple[I64, I64]],
+    stats: StatWriter,
 ) -> Iterator[bytes]:
     """Begin and end packets in an order in which they nest at every instant."""
     long = np.flatnonzero(thread.end_ps > thread.begin_ps)
@@ -132,7 +147,11 @@ def _events(
     order = np.lexsort((np.where(opens, depth, -depth), opens, time))
     for first in range(0, len(order), _CHUNK):
         part = order[first : first + _CHUNK]
-        yield _chunk(thread, uuid, time[part] // 1000 + origin_ns, of[part], opens[part], ends)
+        begun = thread.event[of[part][opens[part]]]
+        told = stats.annotations(thread.track, begun - thread.track.first_event)
+        yield _more_interned(told.interned)
+        time_ns = time[part] // 1000 + origin_ns
+        yield _chunk(thread, uuid, time_ns, of[part], opens[part], ends, told)
 
 
 def _chunk(
@@ -142,11 +161,14 @@ def _chunk(
     of: I64,
     opens: NDArray[np.bool_],
     ends: tuple[tuple[I64, I64], tuple[I64, I64]],
+    stats: Annotations,
 ) -> bytes:
     event = thread.event[of]
     spans = [np.searchsorted(one[0], [event, event + 1]) for one in ends]
     many = [np.where(opens, high - low, 0) for low, high in spans]
+    named = np.flatnonzero(opens)
     extra = 10 * (many[0] + many[1])
+    extra[named] += stats.size
     tail = np.where(opens, _NAMED, 0)
     inner = _EVENT_HEAD + tail + extra
     outer = _PACKET_HEAD + inner
@@ -156,38 +178,38 @@ def _chunk(
     instant = thread.end_ps[of] == thread.begin_ps[of]
     kind = np.where(opens, np.where(instant, _INSTANT, _BEGIN), _END)
     head = [
-        _constant(len(of), wire.prefix(_TRACE_PACKET, 0)[:1]),
-        _padded(outer, _LENGTH_BYTES),
-        _constant(len(of), wire.varint(_TIMESTAMP << 3)),
-        _padded(time_ns, _TIME_BYTES),
-        _constant(
+        constant(len(of), wire.prefix(_TRACE_PACKET, 0)[:1]),
+        padded(outer, _LENGTH_BYTES),
+        constant(len(of), wire.varint(_TIMESTAMP << 3)),
+        padded(time_ns, _TIME_BYTES),
+        constant(
             len(of),
             wire.number(_SEQUENCE, _SEQUENCE_ID)
             + wire.number(_FLAGS, _NEEDS_STATE)
             + wire.prefix(_EVENT, 0)[:1],
         ),
-        _padded(inner, _LENGTH_BYTES),
-        _constant(len(of), wire.varint(_TYPE << 3)),
+        padded(inner, _LENGTH_BYTES),
+        constant(len(of), wire.varint(_TYPE << 3)),
         kind.astype(np.uint8)[:, None],
-        _constant(len(of), wire.varint(_TRACK << 3)),
-        _padded(np.full(len(of), uuid), _ID_BYTES),
+        constant(len(of), wire.varint(_TRACK << 3)),
+        padded(np.full(len(of), uuid), _ID_BYTES),
     ]
-    _scatter(out, offset, np.hstack(head))
-    named = np.flatnonzero(opens)
+    scatter(out, offset, np.hstack(head))
     body = [
-        _constant(len(named), wire.varint(_NAME_ID << 3)),
-        _padded(thread.name[of[named]].astype(np.int64) + 1, _ID_BYTES),
-        _constant(len(named), wire.varint(_CATEGORY << 3)),
+        constant(len(named), wire.varint(_NAME_ID << 3)),
+        padded(thread.name[of[named]].astype(np.int64) + 1, _ID_BYTES),
+        constant(len(named), wire.varint(_CATEGORY << 3)),
         (thread.category[of[named]] + 1).astype(np.uint8)[:, None],
     ]
     at = offset + size - tail - extra
-    _scatter(out, at[named], np.hstack(body))
+    scatter(out, at[named], np.hstack(body))
     at = at + tail
     for field, (low, _high), count, ids in zip(
         (_FLOW, _FLOW_END), spans, many, (ends[0][1], ends[1][1]), strict=True
     ):
         _put_flows(out, field, at, low, count, ids)
         at = at + 10 * count
+    stats.put(out, at[named])
     return out.tobytes()
 
 
@@ -206,8 +228,8 @@ def _put_flows(out: U8, field: int, at: I64, low: I64, count: I64, ids: I64) -> 
     nth = np.arange(total) - np.repeat(np.cumsum(count) - count, count)
     flow = ids[low[of] + nth]
     fixed = flow.astype("<u8").view(np.uint8).reshape(-1, 8)
-    block = np.hstack([_constant(total, wire.fixed64(field, 0)[:2]), fixed])
-    _scatter(out, at[of] + 10 * nth, block)
+    block = np.hstack([constant(total, wire.fixed64(field, 0)[:2]), fixed])
+    scatter(out, at[of] + 10 * nth, block)
 
 
 def _values(
@@ -220,39 +242,20 @@ def _values(
     count = high - low
     body = 2 + 1 + _ID_BYTES + 10
     event = [
-        _constant(count, wire.prefix(_TRACE_PACKET, 0)[:1]),
-        _padded(np.full(count, _PACKET_HEAD + body), _LENGTH_BYTES),
-        _constant(count, wire.varint(_TIMESTAMP << 3)),
-        _padded(time, _TIME_BYTES),
-        _constant(
+        constant(count, wire.prefix(_TRACE_PACKET, 0)[:1]),
+        padded(np.full(count, _PACKET_HEAD + body), _LENGTH_BYTES),
+        constant(count, wire.varint(_TIMESTAMP << 3)),
+        padded(time, _TIME_BYTES),
+        constant(
             count,
             wire.number(_SEQUENCE, _SEQUENCE_ID)
             + wire.number(_FLAGS, _NEEDS_STATE)
             + wire.prefix(_EVENT, 0)[:1],
         ),
-        _padded(np.full(count, body), _LENGTH_BYTES),
-        _constant(count, wire.number(_TYPE, _VALUE) + wire.varint(_TRACK << 3)),
-        _padded(np.full(count, uuid), _ID_BYTES),
-        _constant(count, wire.fixed64(_DOUBLE, 0)[:2]),
+        padded(np.full(count, body), _LENGTH_BYTES),
+        constant(count, wire.number(_TYPE, _VALUE) + wire.varint(_TRACK << 3)),
+        padded(np.full(count, uuid), _ID_BYTES),
+        constant(count, wire.fixed64(_DOUBLE, 0)[:2]),
         counter.value[low:high].astype("<f8").view(np.uint8).reshape(-1, 8),
     ]
     return np.hstack(event).tobytes()
-
-
-def _padded(values: NDArray[np.integer], width: int) -> U8:
-    """Varints of ``width`` bytes each: all but the last say that more follows."""
-    shifts = 7 * np.arange(width, dtype=np.int64)
-    # Perfetto's times are unsigned: what a broken clock puts before its origin stands at it.
-    parts = (np.maximum(values, 0).astype(np.int64)[:, None] >> shifts) & 0x7F
-    parts[:, :-1] |= 0x80
-    padded: U8 = parts.astype(np.uint8)
-    return padded
-
-
-def _constant(count: int, data: bytes) -> U8:
-    return np.broadcast_to(np.frombuffer(data, np.uint8), (count, len(data)))
-
-
-def _scatter(out: U8, at: I64, block: U8) -> None:
-    """Write each row of ``block`` at its place."""
-    out[at[:, None] + np.arange(block.shape[1])] = block
