@@ -20,6 +20,7 @@ RECORDERS: Final[tuple[str, ...]] = (
     "stepscope.capture.recorders.torch:TorchRecorder",
     "stepscope.capture.recorders.annotations:AnnotationRecorder",
     "stepscope.capture.recorders.python_sampler:PythonSampler",
+    "stepscope.capture.recorders.python_calls:PythonCalls",
     "stepscope.capture.recorders.telemetry:Telemetry",
 )
 

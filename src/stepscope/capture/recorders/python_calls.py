@@ -1,0 +1,150 @@
+"""Every Python call, exactly; only when asked for, since each call costs some tenths of a µs.
+
+The sampler answers most questions for next to nothing. This is for what it cannot see: how often
+something is called, and calls of microseconds. What to record can be narrowed by file and module;
+the rest then costs next to nothing on Python 3.12 and later.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import CodeType
+
+import numpy as np
+
+from stepscope.capture.calls.log import I64, Heard, Log
+from stepscope.capture.calls.monitoring import Monitoring
+from stepscope.capture.calls.pairs import Calls, pair
+from stepscope.capture.calls.setprofile import SetProfile
+from stepscope.capture.calls.wanted import Wanted
+from stepscope.capture.frame_names import FrameNames
+from stepscope.capture.options import ProfilerOptions
+from stepscope.capture.plane import PlaneWriter, Stat
+from stepscope.capture.recorder import Recorded
+from stepscope.schema import names
+
+#: Of a call: the line it was made from.
+CALLER_LINE = "caller_line"
+
+
+class PythonCalls:
+    """Recorder ``python_calls``."""
+
+    name = "python_calls"
+
+    def __init__(self) -> None:
+        self._options: ProfilerOptions | None = None
+        self._log = Log()
+        self._hook: Monitoring | SetProfile | None = None
+        self._begin_ns = 0
+        # Calls that ran when the last chunk ended, outermost first, by thread.
+        self._open: dict[int, list[int]] = {}
+
+    def unavailable(self) -> str | None:
+        """Always there; it records only with ``trace_python``."""
+        return None
+
+    def start(self, options: ProfilerOptions) -> None:
+        """Begin to hear of calls; raises ``RuntimeError`` when another tracer is in the way."""
+        if not options.trace_python:
+            return
+        if options is not self._options or self._hook is None:
+            self._options, self._open, self._log = options, {}, Log()
+            wanted = Wanted(options.trace_include, options.trace_exclude)
+            kind = Monitoring if hasattr(sys, "monitoring") else SetProfile
+            self._hook = kind(self._log, wanted.admits, with_lines=options.trace_lines)
+        self._begin_ns = time.time_ns()
+        self._hook.start()
+
+    def collect(self) -> Recorded:
+        """The calls since the beginning, or since the last chunk, as slices."""
+        if self._hook is None or self._options is None:
+            return Recorded()
+        end_ns = time.time_ns()
+        self._hook.stop()
+        heard = self._log.take()
+        writer = _CallsPlane(self._log.codes, self._options)
+        threads = {one.number for one in heard}
+        # A thread that only went on with what it had begun before was not heard of at all.
+        nothing = np.empty(0, np.int64)
+        heard += [
+            Heard(number, f"thread {number}", nothing, nothing, nothing)
+            for number in self._open.keys() - threads
+        ]
+        for one in heard:
+            went_on = np.asarray(self._open.get(one.number, []), dtype=np.int64)
+            begins = np.full(len(went_on), self._begin_ns, np.int64)
+            code, moment = np.concatenate([went_on, one.code]), np.concatenate([begins, one.time])
+            at = np.concatenate([np.full(len(went_on), -1, np.int64), one.caller_at])
+            calls = pair(code, moment, self._begin_ns, end_ns)
+            self._open[one.number] = calls.open
+            writer.add(one, calls, at)
+        if not writer.plane.events:
+            return Recorded()
+        return Recorded(writer.plane.xspace(), writer.plane.events)
+
+    def drop(self) -> None:
+        """Hear no more and forget."""
+        if self._hook is not None:
+            self._hook.stop()
+        self._hook, self._open, self._log = None, {}, Log()
+
+
+class _CallsPlane:
+    """Calls on their way to a plane."""
+
+    def __init__(self, codes: dict[int, CodeType], options: ProfilerOptions) -> None:
+        self.plane = PlaneWriter(names.PYTHON_CALLS_PLANE)
+        self._codes, self._options = codes, options
+        self._labels = FrameNames()
+        self._lines: dict[tuple[int, int], int] = {}
+
+    def add(self, heard: Heard, calls: Calls, caller_at: I64) -> None:
+        """The calls of one thread as a line."""
+        length = calls.end_ns - calls.start_ns
+        rows = np.flatnonzero(length >= self._options.trace_min_us * 1e3)
+        used, inverse = np.unique(calls.code[rows], return_inverse=True)
+        if not len(used):
+            return
+        metadata = np.asarray([self._name(one) for one in used.tolist()], dtype=np.int64)
+        stats = []
+        if self._options.trace_lines:
+            line = self._caller_lines(calls, caller_at)[rows]
+            has = np.flatnonzero(line > 0)
+            if len(has):
+                stats.append(Stat(CALLER_LINE, line[has], has))
+        self.plane.line(
+            heard.number,
+            heard.name,
+            metadata=metadata[inverse],
+            start_ns=calls.start_ns[rows],
+            duration_ns=length[rows],
+            stats=stats,
+        )
+
+    def _name(self, number: int) -> int:
+        code = self._codes[number]
+        source = self._labels.source(code)
+        return self.plane.name(self._labels.function(code), stats={names.SOURCE: source})
+
+    def _caller_lines(self, calls: Calls, caller_at: I64) -> I64:
+        """The line each call was made from (0: its caller is not recorded)."""
+        at = np.where(calls.event >= 0, caller_at[np.maximum(calls.event, 0)], -1)
+        caller = np.where(calls.parent >= 0, calls.code[np.maximum(calls.parent, 0)], 0)
+        pairs = np.stack([caller, at], axis=1)
+        distinct, inverse = np.unique(pairs, axis=0, return_inverse=True)
+        lines = np.asarray(
+            [self._line(code, place) for code, place in distinct.tolist()], dtype=np.int64
+        )
+        found: I64 = lines[inverse.ravel()]
+        return found
+
+    def _line(self, number: int, place: int) -> int:
+        code = self._codes.get(number)
+        if code is None or place < 0:
+            return 0
+        for begin, end, line in code.co_lines():
+            if begin <= place < end:
+                return line or 0
+        return 0
