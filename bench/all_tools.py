@@ -19,13 +19,15 @@ from typing import Any, Final
 
 from bench.contestants import INCUMBENT, Incumbent, alone, install_incumbent
 from bench.machine import machine, say
-from bench.measure import ProcessFailed, Run, measure
+from bench.measure import ProcessFailed, Run, measure, middle
 from bench.recordings import ROOT, prepare
 from bench.report import aligned, verdict
 
 FOLDER: Final = ROOT / ".stepscope" / "bench"
 # Ours → theirs, where they give the tool another name.
 THEIR_NAME: Final = {"trace_viewer": "trace_viewer@"}
+# Runs of ours; the medians count.
+OURS: Final = 3
 WANTED_FASTER: Final = 60.0
 WANTED_MEMORY: Final = 1 / 6
 
@@ -86,12 +88,17 @@ def main() -> int:
     report = AllTools(source=size, machine=machine())
     answer(recordings.base)  # not counted: leaves the compiled modules behind
     say("ours, every tool in one process")
-    report.ours, report.ours_s = answer(recording)
+    runs = [answer(recording)]
     incumbent = None if arguments.ours_only else find_incumbent()
     if incumbent is not None:
-        for tool, seconds in report.ours_s.items():
+        for tool, seconds in runs[0][1].items():
             if seconds is not None and tool != "decode":
                 ask(incumbent, recording, tool, report)
+                if len(runs) < OURS:  # between the incumbent's, so that both meet the same machine
+                    runs.append(answer(recording))
+    runs += [answer(recording) for _ in range(OURS - len(runs))]
+    report.ours = middle([run for run, _ in runs])
+    report.ours_s = min(runs, key=lambda one: abs(one[0].wall_s - report.ours.wall_s))[1]
     print(report.render())
     kept = FOLDER / f"all-tools-{time.strftime('%Y-%m-%d_%H-%M-%S')}.json"
     kept.write_text(json.dumps(asdict(report), indent=1), "utf-8")
