@@ -10,7 +10,7 @@ from typing import Literal
 from stepscope.errors import StepscopeError
 from stepscope.session.recording import FileReport, Recording
 from stepscope.session.session import Session, pick_run
-from stepscope.store import Found, Run
+from stepscope.store import Found, Run, nothing_found, search
 
 MAX_DECODED_RUNS = 4
 
@@ -70,7 +70,7 @@ class Workspace:
 
     def session(self, run: str | None = None, host: str | None = None) -> Session:
         """The session of a run (default: newest) and host (default: all), not yet decoded."""
-        chosen = pick_run(self.found, run or None)
+        chosen = self._pick(run)
         with self._lock:
             opened = self._open(chosen)
             if host not in opened.sessions:
@@ -82,7 +82,7 @@ class Workspace:
     def progress(self, run: str | None = None) -> OpenProgress:
         """How far the opening of a run is."""
         with self._lock:
-            opened = self._opened.get(pick_run(self.found, run or None).id)
+            opened = self._opened.get(self._pick(run).id)
             return opened.progress if opened else OpenProgress()
 
     def load(self, run: str | None = None, host: str | None = None) -> Session:
@@ -99,11 +99,27 @@ class Workspace:
         progress.state, progress.stage = "ready", ""
         return session
 
+    def refresh(self) -> Found:
+        """Search again; runs that are as they were stay open. Raises ``StoreError``."""
+        found = search(self.found.root)
+        with self._lock:
+            now = {run.id: run for run in found.runs}
+            for name, opened in list(self._opened.items()):
+                if opened.recording.run != now.get(name):
+                    del self._opened[name]  # not closed: a request may still compute on it
+            self.found = found
+        return found
+
     def close(self) -> None:
         """Let go of every run."""
         with self._lock:
             while self._opened:
                 self._opened.popitem()[1].recording.close()
+
+    def _pick(self, name: str | None) -> Run:
+        if not self.runs:
+            raise nothing_found(self.found)
+        return pick_run(self.found, name or None)
 
     def _open(self, run: Run) -> _Opened:
         opened = self._opened.get(run.id)

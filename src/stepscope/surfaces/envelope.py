@@ -114,6 +114,39 @@ class ErrorInfo(TypedDict):
     do: str
 
 
+class CaptureWorkerInfo(TypedDict):
+    """One worker of a recording from outside; ``left_s`` until its phase should end."""
+
+    address: str
+    phase: Literal[
+        "connecting",
+        "busy",
+        "ready",
+        "waiting",
+        "recording",
+        "receiving",
+        "writing",
+        "done",
+        "failed",
+    ]
+    left_s: float | None
+    events: int | None
+    bytes: int | None
+    error: str
+    do: str
+    notes: list[str]
+
+
+class CaptureInfo(TypedDict):
+    """How a recording from outside goes; ``run`` is the new run's id once it is done."""
+
+    state: Literal["idle", "running", "done", "failed"]
+    workers: list[CaptureWorkerInfo]
+    run: str
+    notes: list[str]
+    error: ErrorInfo | None
+
+
 ENVELOPES: tuple[type, ...] = (
     RunInfo,
     FileInfo,
@@ -124,6 +157,8 @@ ENVELOPES: tuple[type, ...] = (
     ToolsInfo,
     ProgressInfo,
     ErrorInfo,
+    CaptureWorkerInfo,
+    CaptureInfo,
 )
 
 

@@ -108,6 +108,27 @@ export interface ErrorInfo {
   readonly do: string;
 }
 
+/** One worker of a recording from outside; ``left_s`` until its phase should end. */
+export interface CaptureWorkerInfo {
+  readonly address: string;
+  readonly phase: "connecting" | "busy" | "ready" | "waiting" | "recording" | "receiving" | "writing" | "done" | "failed";
+  readonly left_s: number | null;
+  readonly events: number | null;
+  readonly bytes: number | null;
+  readonly error: string;
+  readonly do: string;
+  readonly notes: readonly string[];
+}
+
+/** How a recording from outside goes; ``run`` is the new run's id once it is done. */
+export interface CaptureInfo {
+  readonly state: "idle" | "running" | "done" | "failed";
+  readonly workers: readonly CaptureWorkerInfo[];
+  readonly run: string;
+  readonly notes: readonly string[];
+  readonly error: ErrorInfo | null;
+}
+
 /** Something the reader of a number must know about it. */
 export interface Diagnostic {
   readonly slug: string;
@@ -246,6 +267,7 @@ export interface Bottleneck {
   readonly threads: number | null;
   readonly elements: number | null;
   readonly element_us: number | null;
+  readonly overhead_frac: number | null;
   readonly python_frac: number | null;
   readonly read_frac: number | null;
   readonly is_random: boolean;

@@ -154,6 +154,10 @@ def serve(
             help="Accept this Host header too (a proxy's name); may be repeated.",
         ),
     ] = None,
+    allow_capture: Annotated[
+        bool,
+        typer.Option("--allow-capture", help="Let the pages record programs that run elsewhere."),
+    ] = False,
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")
     ] = True,
@@ -167,6 +171,7 @@ def serve(
         token_required=token,
         prefix=path_prefix,
         extra_hosts=tuple(allow_host or ()),
+        allow_capture=allow_capture,
     )
     serve_forever(path, settings, browser=browser)
 

@@ -24,6 +24,7 @@ from stepscope.surfaces.envelope import (
 )
 from stepscope.surfaces.http import comparison, timeline
 from stepscope.surfaces.http.answers import compressed, download, json_answer
+from stepscope.surfaces.http.capturing import CaptureDesk
 
 _RESERVED = ("run", "host", "layout", "token", "top")
 # Before an option whose name is reserved: "host" chooses the session's hosts, "option.host" is
@@ -49,8 +50,9 @@ _FORMATS: dict[str, tuple[str, Callable[[Result, str], bytes]]] = {
 class Api:
     """Answers below ``api/v1/``."""
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Workspace, allow_capture: bool = False) -> None:
         self.workspace = workspace
+        self.captures = CaptureDesk(workspace, allow_capture)
         self._comparisons = comparison.Comparisons(workspace)
 
     def session(self, request: Request) -> Response:
@@ -60,10 +62,10 @@ class Api:
             "version": __version__,
             "path": found.root,
             "runs": [run_info(run) for run in found.runs],
-            "default_run": found.runs[0].id,
+            "default_run": found.runs[0].id if found.runs else "",
             "files": [file_info(report) for report in self.workspace.files],
             "notes": list(found.notes),
-            "capture_allowed": False,
+            "capture_allowed": self.captures.allowed,
         }
         return json_answer(request, body)
 
@@ -112,6 +114,14 @@ class Api:
             "message": progress.message,
         }
         return json_answer(request, body)
+
+    def capture(self, request: Request) -> Response:
+        """Recording from outside: how it goes, or an order for one."""
+        return self.captures.answer(request)
+
+    def capture_stop(self, request: Request) -> Response:
+        """Give up what has not arrived of the recording under way."""
+        return self.captures.stop(request)
 
     def _session(self, request: Request) -> Session:
         return self.workspace.load(

@@ -17,7 +17,7 @@ from stepscope.session import Workspace
 from stepscope.surfaces.http import notices
 from stepscope.surfaces.http.answers import error_answer, json_answer
 from stepscope.surfaces.http.api import Api
-from stepscope.surfaces.http.security import Guard, cross_origin, cross_site, protect
+from stepscope.surfaces.http.security import Guard, cross_origin, cross_site, foreign_order, protect
 from stepscope.surfaces.http.static import StaticFiles
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ _ROUTES = Map(
         Rule("/api/v1/tool/<tool>", endpoint="tool"),
         Rule("/api/v1/tool/<tool>/<table>.<format>", endpoint="table"),
         Rule("/api/v1/timeline/<part>", endpoint="timeline"),
+        Rule("/api/v1/capture", endpoint="capture"),
+        Rule("/api/v1/capture/stop", endpoint="capture_stop"),
         Rule("/<path:name>", endpoint="static"),
     ],
     strict_slashes=False,
@@ -54,13 +56,17 @@ class Application:
     def __init__(self, workspace: Workspace, guard: Guard, static: Path = STATIC_FOLDER) -> None:
         self.workspace = workspace
         self.guard = guard
-        self._api = Api(workspace)
+        self._api = Api(workspace, guard.settings.allow_capture)
         self._static = StaticFiles(static)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Answer one request."""
         request = Request(self._mounted(environ))
         return protect(self._answer(request))(request.environ, start_response)
+
+    def close(self) -> None:
+        """Give up a recording that is under way."""
+        self._api.captures.close()
 
     def _mounted(self, environ: WSGIEnvironment) -> WSGIEnvironment:
         """The environment with our prefix moved from the path to the script name."""
@@ -81,9 +87,9 @@ class Application:
                 "This name is not one of this server's.",
                 "Open the printed address, or start with --allow-host NAME.",
             )
-        if request.method not in ("GET", "HEAD"):
+        if request.method not in ("GET", "HEAD", "POST"):
             return _refusal(
-                request, 405, "method-not-allowed", "Only GET and HEAD are answered.", ""
+                request, 405, "method-not-allowed", "Only GET, HEAD and POST are answered.", ""
             )
         if request.environ.get("PATH_INFO", "") == "":
             # Without the slash the page's relative URLs would resolve one level too high.
@@ -111,6 +117,9 @@ class Application:
             endpoint, values = _ROUTES.bind_to_environ(request.environ).match()
         except (RequestRedirect, MethodNotAllowed) as error:
             raise NotFound from error
+        refused = _wrong_method(request, endpoint)
+        if refused is not None:
+            return refused
         if endpoint == "page":
             return self._page(request)
         refused = self._unadmitted(request)
@@ -126,12 +135,12 @@ class Application:
         return answer
 
     def _unadmitted(self, request: Request) -> Response | None:
-        if cross_origin(request):
+        if cross_origin(request) or foreign_order(request):
             return _refusal(
                 request,
                 403,
                 "cross-site",
-                "Another site may not read this.",
+                "Another site may not use this.",
                 "Open the page itself.",
             )
         if self.guard.admitted(request):
@@ -164,6 +173,16 @@ class Application:
         if not self._static.built:
             return notices.not_built_page()
         return self._static.answer(request, "index.html") or notices.not_built_page()
+
+
+def _wrong_method(request: Request, endpoint: str) -> Response | None:
+    """Reading is GET, ordering is POST; how an order goes can be read."""
+    wanted = {"capture": ("GET", "HEAD", "POST"), "capture_stop": ("POST",)}
+    methods = wanted.get(endpoint, ("GET", "HEAD"))
+    if request.method in methods:
+        return None
+    named = " or ".join(methods)
+    return _refusal(request, 405, "method-not-allowed", f"Only {named} is answered here.", "")
 
 
 def _query(request: Request) -> str:

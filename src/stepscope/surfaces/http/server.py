@@ -8,6 +8,7 @@ import socket
 import sys
 import webbrowser
 from functools import partial
+from pathlib import Path
 from threading import Thread
 from types import TracebackType
 from typing import Any
@@ -17,7 +18,7 @@ from waitress.wasyncore import close_all
 
 from stepscope.errors import StepscopeError, UsageError
 from stepscope.session import Workspace
-from stepscope.store import find
+from stepscope.store import Found, find, search
 from stepscope.surfaces.http.app import Application
 from stepscope.surfaces.http.security import Guard
 from stepscope.surfaces.http.settings import DEFAULT_PORT, Settings
@@ -40,7 +41,7 @@ class Server:
 
     def __init__(self, path: str, settings: Settings | None = None) -> None:
         self.settings = settings or Settings()
-        self.workspace = Workspace(find(path))
+        self.workspace = Workspace(_recorded_into(path) if _records(settings) else find(path))
         listener = _bind(self.settings)
         self.port: int = listener.getsockname()[1]
         self.application = Application(self.workspace, Guard(self.settings, self.port))
@@ -87,6 +88,7 @@ class Server:
             self._thread.join(5)
             self._thread = None
         stop()
+        self.application.close()
         self._server.task_dispatcher.shutdown(cancel_pending=True, timeout=1)
         self.workspace.close()
 
@@ -108,6 +110,24 @@ class Server:
             pass  # the page asks again and shows the reason
         except Exception:
             logging.getLogger(__name__).exception("opening the newest run failed")
+
+
+def _records(settings: Settings | None) -> bool:
+    return settings is not None and settings.allow_capture
+
+
+def _recorded_into(path: str) -> Found:
+    """What is at a path that will be recorded into, which may be nothing yet."""
+    if "://" not in path:
+        folder = Path(path).expanduser()
+        if folder.is_file():
+            raise UsageError(
+                "A file cannot be recorded into.",
+                where=path,
+                mend="With --allow-capture give a log directory.",
+            )
+        folder.mkdir(parents=True, exist_ok=True)
+    return search(path)
 
 
 def _bind(settings: Settings) -> socket.socket:

@@ -20,6 +20,7 @@ class Settings:
         port: Port; 0 takes a free one, None takes ``DEFAULT_PORT`` or the next free one.
         token_required: Whether a request must carry the token; only loopback may do without.
         prefix: Path everything is below ("" or "/x"), for use behind a proxy.
+        allow_capture: Whether programs elsewhere may be recorded from the pages.
         extra_hosts: Names accepted in the Host header besides this machine's own.
         token: The secret in the printed URL.
     """
@@ -29,6 +30,7 @@ class Settings:
     token_required: bool = True
     prefix: str = ""
     extra_hosts: tuple[str, ...] = ()
+    allow_capture: bool = False
     token: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
 
     def __post_init__(self) -> None:
@@ -38,6 +40,14 @@ class Settings:
                 where=f"--host {self.address} --no-token",
                 why="Anyone who reaches the address could read the recordings.",
                 mend="Drop --no-token, or bind 127.0.0.1 and use an SSH tunnel.",
+                slug="token-required",
+            )
+        if self.allow_capture and not self.token_required:
+            raise UsageError(
+                "Recording from the pages needs the token.",
+                where="--allow-capture --no-token",
+                why="Every user of this machine could make it connect and write elsewhere.",
+                mend="Drop --no-token.",
                 slug="token-required",
             )
         prefix = "/" + self.prefix.strip("/") if self.prefix.strip("/") else ""

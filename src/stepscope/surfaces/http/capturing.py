@@ -1,0 +1,228 @@
+"""Recording from the pages: one recording at a time, its progress, and the run it becomes.
+
+Off unless the server was started with ``--allow-capture``: a request makes this machine connect
+to addresses of the asker's choice and write into the log directory.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import threading
+import time
+from typing import Any, Literal
+
+from werkzeug.wrappers import Request, Response
+
+from stepscope.capture.options import ProfilerOptions
+from stepscope.capture.rpc.address import parse_addresses
+from stepscope.capture.rpc.client import nothing_recorded
+from stepscope.capture.rpc.gather import Gathering
+from stepscope.capture.rpc.order import Order
+from stepscope.capture.rpc.outcome import Progress, RemoteCapture, WorkerOutcome
+from stepscope.errors import CaptureError, StepscopeError, UsageError
+from stepscope.session import Workspace
+from stepscope.surfaces.envelope import CaptureInfo, CaptureWorkerInfo, ErrorInfo
+from stepscope.surfaces.http.answers import json_answer
+from stepscope.surfaces.remote import step_time_ms
+
+_JSON = "application/json"
+State = Literal["idle", "running", "done", "failed"]
+
+
+class CaptureDesk:
+    """Takes orders for recordings and says how they go.
+
+    Args:
+        workspace: Whose log directory is recorded into, and which shows the new run.
+        allowed: Whether orders are taken at all.
+    """
+
+    def __init__(self, workspace: Workspace, allowed: bool) -> None:
+        self._workspace = workspace
+        self.allowed = allowed
+        self._lock = threading.Lock()
+        self._gathering: Gathering | None = None
+        self._outcome: RemoteCapture | None = None
+        self._error: StepscopeError | None = None
+        self._state: State = "idle"
+        self._run = ""
+
+    def answer(self, request: Request) -> Response:
+        """``GET``: how it goes; ``POST``: an order."""
+        self._check_allowed()
+        if request.method != "POST":
+            return json_answer(request, self.info())
+        self.begin(_order(request, self._workspace.found.root))
+        return json_answer(request, self.info(), 202)
+
+    def stop(self, request: Request) -> Response:
+        """Give up what has not arrived; what has is kept."""
+        self._check_allowed()
+        with self._lock:
+            gathering = self._gathering
+        if gathering is not None:
+            gathering.stop.set()
+        return json_answer(request, self.info(), 202)
+
+    def begin(self, order: Order) -> None:
+        """Begin a recording; returns at once.
+
+        Raises:
+            CaptureError: One is under way, or grpcio is not installed.
+        """
+        with self._lock:
+            if self._state == "running":
+                raise CaptureError(
+                    "A recording from these pages is under way.",
+                    mend="Wait for it to end, or stop it.",
+                    slug="capture-running",
+                )
+            self._gathering = Gathering(order, step_time_ms)
+            self._outcome = self._error = None
+            self._state, self._run = "running", ""
+        thread = threading.Thread(target=self._record, name="stepscope-capture", daemon=True)
+        thread.start()
+
+    def info(self) -> CaptureInfo:
+        """How the last recording goes or went."""
+        with self._lock:
+            gathering, outcome, error = self._gathering, self._outcome, self._error
+            state, run = self._state, self._run
+        workers: list[CaptureWorkerInfo] = []
+        if outcome is not None:
+            workers = [_outcome_info(each) for each in outcome.workers]
+        elif gathering is not None:
+            workers = [_progress_info(each) for each in gathering.progress]
+        problem: ErrorInfo | None = None
+        if error is not None:
+            told = error.to_dict()
+            problem = {
+                "error": told["error"],
+                "what": told["what"],
+                "where": told["where"],
+                "why": told["why"],
+                "do": told["do"],
+            }
+        return {
+            "state": state,
+            "workers": workers,
+            "run": run,
+            "notes": list(outcome.notes) if outcome else [],
+            "error": problem,
+        }
+
+    def close(self) -> None:
+        """Give up what is under way."""
+        with self._lock:
+            gathering = self._gathering
+        if gathering is not None:
+            gathering.stop.set()
+
+    def _record(self) -> None:
+        gathering = self._gathering
+        assert gathering is not None
+        outcome: RemoteCapture | None = None
+        error: StepscopeError | None = None
+        run = ""
+        try:
+            outcome = gathering.run()
+            if outcome.recorded:
+                run = self._run_of(outcome.folder)
+            else:
+                error = nothing_recorded(outcome)
+        except StepscopeError as failed:
+            error = failed
+        except Exception as failed:  # nobody waits for this thread's exceptions
+            error = StepscopeError(
+                "This is a bug in Stepscope.", why=f"{type(failed).__name__}: {failed}", slug="bug"
+            )
+        with self._lock:
+            self._outcome, self._error, self._run = outcome, error, run
+            self._state = "done" if error is None else "failed"
+
+    def _run_of(self, folder: str) -> str:
+        """Id of the run in this folder, looked for anew; "" where it is not below what is served.
+
+        A recording that its log directory did not take is kept elsewhere.
+        """
+        found = self._workspace.refresh()
+        return next((run.id for run in found.runs if run.path.rstrip("/") == folder), "")
+
+    def _check_allowed(self) -> None:
+        if not self.allowed:
+            raise CaptureError(
+                "Recording from these pages is not allowed.",
+                why="The server was started without --allow-capture.",
+                mend="stepscope serve PATH --allow-capture, or record with `stepscope capture`.",
+                slug="capture-not-allowed",
+            )
+
+
+def _order(request: Request, logdir: str) -> Order:
+    """The order in a request's JSON."""
+    if request.mimetype != _JSON:
+        # Also what keeps a form on another site from ordering one.
+        raise UsageError("An order is JSON.", mend=f"Send it as {_JSON}.")
+    try:
+        asked = json.loads(request.get_data(as_text=True))
+    except ValueError as error:
+        raise UsageError("The order is no JSON.", why=str(error)) from error
+    if not isinstance(asked, dict):
+        raise UsageError("An order is a JSON object.")
+    unknown = sorted(asked.keys() - _FIELDS.keys())
+    if unknown:
+        raise UsageError(f"An order has no {unknown[0]!r}.", mend=f"It has {', '.join(_FIELDS)}.")
+    given = {name: _typed(name, value) for name, value in asked.items() if value is not None}
+    addresses = given.pop("addresses", "")
+    own = {field.name for field in dataclasses.fields(Order)}
+    options = ProfilerOptions(**{name: v for name, v in given.items() if name not in own})
+    mine = {name: value for name, value in given.items() if name in own}
+    return Order(parse_addresses(addresses), logdir, options=options, **mine)
+
+
+_FIELDS: dict[str, tuple[type, ...]] = {
+    "addresses": (str,),
+    "duration_ms": (int, float),
+    "steps": (int,),
+    "host_tracer_level": (int,),
+    "python_tracer_level": (int,),
+    "device_tracer_level": (int,),
+    "delay_ms": (int,),
+    "attempts": (int,),
+}
+
+
+def _typed(name: str, value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, _FIELDS[name]):
+        wanted = "a text" if _FIELDS[name] == (str,) else "a number"
+        raise UsageError(f"{name} cannot be {value!r}.", mend=f"Give {wanted}.")
+    return value
+
+
+def _progress_info(progress: Progress) -> CaptureWorkerInfo:
+    left_s = None if progress.until_s is None else max(progress.until_s - time.monotonic(), 0.0)
+    return {
+        "address": progress.address,
+        "phase": progress.phase,
+        "left_s": left_s,
+        "events": None,
+        "bytes": None,
+        "error": progress.note if progress.phase in ("failed", "busy") else "",
+        "do": "",
+        "notes": [progress.note] if progress.note and progress.phase != "failed" else [],
+    }
+
+
+def _outcome_info(outcome: WorkerOutcome) -> CaptureWorkerInfo:
+    recorded = outcome.status == "recorded"
+    return {
+        "address": outcome.address,
+        "phase": "done" if recorded else "failed",
+        "left_s": None,
+        "events": outcome.events if recorded else None,
+        "bytes": outcome.bytes if recorded else None,
+        "error": outcome.error,
+        "do": outcome.mend,
+        "notes": list(outcome.notes),
+    }
