@@ -183,7 +183,7 @@ def sequential_files(tf: Any, folder: Path) -> Program:
     files = tf.data.Dataset.from_tensor_slices(_record_files(tf, folder)).repeat()
     records = files.flat_map(lambda path: tf.data.TFRecordDataset(path, "GZIP"))
     decoded = records.map(
-        lambda record: tf.io.decode_raw(record, tf.uint8)[:256], num_parallel_calls=2
+        lambda record: tf.io.decode_raw(tf.strings.substr(record, 0, 256), tf.uint8)
     )
     return _fed(tf, decoded.batch(8).prefetch(2))
 
@@ -355,16 +355,17 @@ PROGRAMS: dict[str, Callable[[Any, Path], Program]] = {name: globals()[name] for
 def record(tf: Any, name: str, folder: Path) -> None:
     """Record the steps of a program, marked; again where the machine stalled meanwhile.
 
-    A stall is a fault of its own, which nobody planted.
+    A stall is a fault of its own, which nobody planted. Numbers of steps go on, so that what is
+    new in every step stays new.
     """
     program = PROGRAMS[name](tf, folder)
     for number in range(program.warm):
-        program.step(-1 - number)
-    for attempt in range(_ATTEMPTS):
+        program.step(number)
+    for attempt in range(1, _ATTEMPTS + 1):
         times = []
         log = folder / "log" / f"{name}-{attempt}"
         tf.profiler.experimental.start(str(log))
-        for number in range(program.steps):
+        for number in range(attempt * program.steps, (attempt + 1) * program.steps):
             begin = time.perf_counter()
             with tf.profiler.experimental.Trace("train", step_num=number, _r=1):
                 program.step(number)

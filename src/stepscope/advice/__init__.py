@@ -158,7 +158,12 @@ def _ordered(findings: list[Finding], rules: Sequence[Rule]) -> tuple[Finding, .
     """By saving; a cause directly before the strongest of its symptoms that would outrank it."""
     ranked = sorted(
         findings,
-        key=lambda one: (-(one.saving_ms or 0.0), -_SEVERITY.index(one.severity), one.rule),
+        key=lambda one: (
+            one.severity == "info",  # what only informs stands below what asks for a change
+            -(one.saving_ms or 0.0),
+            -_SEVERITY.index(one.severity),
+            one.rule,
+        ),
     )
     causes = {rule.id: rule.symptom_of for rule in rules}
     placed: list[Finding] = []

@@ -14,9 +14,6 @@ from typing import Any
 from stepscope.advice.input_stage import InputStage, input_stage, stage_finding
 from stepscope.registry import Answer, Rule, Silence
 
-# Up to this time a call is mostly overhead of tf.data.
-_CHEAP_US = 200.0
-_MANY = 16
 # Share of a cheap call that is taken for overhead where the ops in it were not recorded.
 _OVERHEAD_FRAC = 0.7
 
@@ -28,7 +25,7 @@ def batch_after_map(results: Mapping[str, Any]) -> Iterator[Answer]:
         yield found
         return
     stage = found.stage
-    if stage.kind != "map" or not stage.elements >= _MANY or stage.element_us > _CHEAP_US:
+    if not found.makes_cheap_calls:
         yield Silence(f"{found.leaf}, which the step waits for, makes no many cheap calls.")
         return
     saving = found.knobs.get("vectorised_map", 0.0)

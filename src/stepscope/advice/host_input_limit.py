@@ -16,7 +16,7 @@ from typing import Any
 from stepscope.advice.input_stage import InputStage, input_stage, stage_finding
 from stepscope.registry import Answer, Rule, Silence
 
-_PYTHON_FRAC, _READ_FRAC, _CHEAP_US = 0.5, 0.3, 200.0
+_PYTHON_FRAC, _READ_FRAC = 0.5, 0.3
 
 
 def host_input_limit(results: Mapping[str, Any]) -> Iterator[Answer]:
@@ -34,7 +34,7 @@ def host_input_limit(results: Mapping[str, Any]) -> Iterator[Answer]:
     )
     is_own_work = stage.python_frac < _PYTHON_FRAC and stage.read_frac < _READ_FRAC
     may_cache = stage.is_repeated and not stage.is_random
-    if not is_settled or not is_own_work or may_cache or stage.element_us <= _CHEAP_US:
+    if not is_settled or not is_own_work or may_cache or found.makes_cheap_calls:
         yield Silence(f"{found.leaf}, which the step waits for, can be made faster in place.")
         return
     yield from stage_finding(

@@ -12,7 +12,9 @@ from stepscope.result import Finding, Ref
 
 # From this share of the step on, input costs a person something (reference §3.4).
 SOME_FRAC = 0.05
-AUTOTUNE = "tf.data.AUTOTUNE"
+# Up to this time a call is mostly overhead of tf.data; so many of them make a batch expensive.
+CHEAP_US = 200.0
+MANY_CALLS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,16 @@ class InputStage:
     stage: Any
     knobs: dict[str, float]
     path: tuple[str, ...]
+
+    @property
+    def makes_cheap_calls(self) -> bool:
+        """Whether it is a map of many calls that cost tf.data more than its function."""
+        stage = self.stage
+        if stage.kind != "map" or not stage.elements >= MANY_CALLS:
+            return False
+        # Ops too short to be recorded leave no share; the machine may be busy with other things.
+        most = CHEAP_US if stage.overhead_frac is not None else 5 * CHEAP_US
+        return bool(stage.element_us <= most)
 
     @property
     def leaf(self) -> str:

@@ -147,6 +147,7 @@ class Bottleneck:
         cores, threads: Cores and threads tf.data may use; None where not recorded.
         elements: Calls of it per batch.
         element_us: Mean time of one of its calls.
+        overhead_frac: Share of its time outside the ops of its functions; None if unknown.
         python_frac, read_frac: Shares of its functions' op time in Python, and in reading files.
         is_random: Whether its functions draw random numbers.
         is_repeated: Whether its elements are made again in every pass over the data.
@@ -169,6 +170,7 @@ class Bottleneck:
     threads: int | None = None
     elements: float = nan
     element_us: float = nan
+    overhead_frac: float | None = None
     python_frac: float = 0.0
     read_frac: float = 0.0
     is_random: bool = False
@@ -302,6 +304,7 @@ def _explain(worst: _Found | None) -> tuple[Bottleneck | None, tuple[Knob, ...]]
             threads=stage.threads,
             elements=stage.elements,
             element_us=us(stage.own_frac * stage.produce * stage.parallelism / stage.elements),
+            overhead_frac=stage.overhead_frac,
             python_frac=stage.python_frac,
             read_frac=stage.read_frac,
             is_random=stage.is_random,

@@ -42,6 +42,10 @@ def test_findings_come_by_what_they_save_and_unknown_savings_last() -> None:
     assert order(rule("a", 5), rule("b"), rule("c", 50)) == ["c", "a", "b"]
 
 
+def test_what_only_informs_stands_below_what_asks_for_a_change() -> None:
+    assert order(rule("told", 90, severity="info"), rule("asked", 5)) == ["asked", "told"]
+
+
 def test_a_cause_stands_before_a_symptom_that_would_save_more() -> None:
     symptom = rule("starving", 50, symptom_of=("slow-map",))
     assert order(symptom, rule("other", 45), rule("slow-map", 40)) == [

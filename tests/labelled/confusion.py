@@ -1,0 +1,88 @@
+"""What advice says first about each labelled profile, as a list and as a matrix."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from stepscope.advice import RULES, advise
+from stepscope.analysis import TOOLS
+from stepscope.columns import decode
+from stepscope.result import Advice
+from stepscope.tables.profile import Host, Profile
+from tests.labelled import Labelled
+
+NOTHING = "–"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A labelled profile and what was said about it.
+
+    Attributes:
+        label: The profile.
+        first: The first finding; ``NOTHING`` where none is above "info".
+        alarms: Findings above "info", in order.
+        failed: Rules that broke.
+    """
+
+    label: Labelled
+    first: str
+    alarms: tuple[str, ...]
+    failed: tuple[str, ...]
+
+    @property
+    def is_right(self) -> bool:
+        """The planted cause first; nothing above "info" where none is planted."""
+        if self.label.expected is None:
+            return self.first == NOTHING
+        return self.first in (self.label.expected, *self.label.also)
+
+
+def judge(label: Labelled) -> Judged:
+    """Run every tool and every rule on a profile."""
+    hosts = tuple(Host(name, decode(data)) for name, data in label.build().items())
+    advice = advice_on(Profile(label.name, hosts))
+    alarms = tuple(one.rule for one in advice.findings if one.severity != "info")
+    failed = tuple(one.rule for one in advice.checked if one.outcome == "failed")
+    first = advice.findings[0].rule if alarms else NOTHING
+    return Judged(label, first, alarms, failed)
+
+
+def advice_on(profile: Profile) -> Advice:
+    """All advice on a profile, as a session would give it."""
+    results, missing = {}, {}
+    for name in sorted({tool for rule in RULES for tool in (*rule.needs, *rule.optional)}):
+        tool = TOOLS.find(name)
+        lacking = tool.available(profile)
+        if lacking is None:
+            results[name] = tool.run(profile, tool.options())
+        else:
+            missing[name] = lacking.missing
+    return advise(results, RULES, missing)
+
+
+def matrix(judged: Iterable[Judged]) -> str:
+    """Planted against found: one line for each pair that occurs, the diagonal first."""
+    rows = list(judged)
+    faults = [one for one in rows if one.label.expected is not None]
+    healthy = [one for one in rows if one.label.expected is None]
+    pairs = Counter((one.label.expected or "healthy", one.first, one.is_right) for one in rows)
+    width = max(len(planted) for planted, _first, _right in pairs)
+    lines = [f"{'planted':{width}}  {'first finding':{width}}  profiles"]
+    for (planted, first, right), count in sorted(
+        pairs.items(), key=lambda item: (not item[0][2], item[0])
+    ):
+        mark = "" if right else "  ← wrong"
+        lines.append(f"{planted:{width}}  {first:{width}}  {count:8}{mark}")
+    found = sum(one.is_right for one in faults)
+    quiet = sum(one.is_right for one in healthy)
+    lines.append(f"\nplanted cause first in {found} of {len(faults)} profiles with a fault")
+    lines.append(f'nothing above "info" in {quiet} of {len(healthy)} healthy profiles')
+    lines += [
+        f"  {one.label.name}: planted {one.label.expected}, found {', '.join(one.alarms)}"
+        for one in rows
+        if not one.is_right
+    ]
+    return "\n".join(lines)
