@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from threading import RLock
 from typing import TYPE_CHECKING
 
 from stepscope.errors import UsageError
@@ -18,7 +19,7 @@ _STRING = re.compile(r"'(?:[^']|'')*'")
 def frame(profile: Profile, name: str) -> pl.DataFrame:
     """One table of the profile, kept with it."""
     key = f"frame:{name}"
-    with profile.lock:
+    with profile.locks.setdefault(key, RLock()):
         if key not in profile.cache:
             profile.cache[key] = FRAMES[name](profile)
         built: pl.DataFrame = profile.cache[key]
