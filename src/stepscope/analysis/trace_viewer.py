@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from math import nan
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
@@ -18,8 +18,12 @@ from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Result, Row, Table, ms, us
 from stepscope.tables.profile import Profile
 from stepscope.tables.timeline import CATEGORIES, Timeline, Track, timeline
+from stepscope.tables.timeline.listing import listing
 from stepscope.tables.timeline.ranges import RETOLD, RangeTotals, events_in, range_totals
-from stepscope.tables.timeline.search import search
+from stepscope.tables.timeline.search import matcher, search
+
+if TYPE_CHECKING:
+    import polars as pl
 
 _TIME = re.compile(r"\s*(-?[0-9][0-9_]*(?:\.[0-9]*)?|-?\.[0-9]+)\s*(s|ms|us|µs|ns|ps)?\s*")
 _PS = {"s": 10**12, "ms": 10**9, "us": 10**6, "µs": 10**6, "ns": 10**3, "ps": 1}
@@ -187,6 +191,18 @@ def trace_viewer(profile: Profile, options: Options = Options()) -> TraceViewer:
     )
 
 
+def listed_events(
+    profile: Profile, begin: str, end: str, *, track: str, find: str, regex: bool
+) -> pl.DataFrame:
+    """The events of a range as a frame; the arguments are those of ``Session.events``."""
+    line = timeline(profile)
+    try:
+        matches = matcher(find, "regex" if regex else "substring") if find else None
+    except re.error as error:
+        raise _no_expression(find, error) from error
+    return listing(line, *range_of(line, begin, end), track=track, matches=matches)
+
+
 def range_of(line: Timeline, begin_text: str, end_text: str) -> tuple[int, int]:
     """Begin and end in ps from texts such as "1.5s"; "" is the trace's own.
 
@@ -203,6 +219,14 @@ def range_of(line: Timeline, begin_text: str, end_text: str) -> tuple[int, int]:
             mend=f"The trace lasts from {ms(first):g} ms to {ms(last):g} ms.",
         )
     return begin, end
+
+
+def _no_expression(text: str, error: re.error) -> UsageError:
+    return UsageError(
+        f"trace_viewer: {text!r} is no regular expression.",
+        why=str(error),
+        mend="Escape its special characters, or look for it as plain text.",
+    )
 
 
 def _time(text: str, option: str) -> int:
@@ -301,11 +325,7 @@ def _events(
                 tracks=[track.id for track in shown],
             )
         except re.error as error:
-            raise UsageError(
-                f"trace_viewer: {options.find!r} is no regular expression.",
-                why=str(error),
-                mend="Escape its special characters, or drop --mode regex.",
-            ) from error
+            raise _no_expression(options.find, error) from error
         for one in hits.tracks:
             track = line.tracks[one.track]
             index = one.event - track.first_event
