@@ -3,6 +3,7 @@
 import "../base/tokens.css";
 import "../widgets/widgets.css";
 import "../widgets/charts.css";
+import "../widgets/plots.css";
 import "../widgets/grid.css";
 import "../tools/tools.css";
 import "./shell.css";

@@ -33,7 +33,7 @@ const KINDS: readonly Kind[] = [
     of: /all-|reduce-scatter|collective|send|recv|partition-id/,
   },
   { label: "Matrix product, convolution, custom call", hue: "hue-a", of: /dot|conv|custom|gemm/ },
-  { label: "Fusion", hue: "hue-c", of: /fusion/ },
+  { label: "Fusion", hue: "hue-c", of: /(?<!non-)fusion/ },
   {
     label: "Copy, layout",
     hue: "hue-b",
@@ -42,7 +42,7 @@ const KINDS: readonly Kind[] = [
   { label: "Control", hue: "hue-f", of: /while|conditional|call/ },
   { label: "Parameter, constant, tuple", hue: "hue-g", of: /parameter|constant|tuple|iota/ },
 ];
-const OTHER: Kind = { label: "Other", hue: "hue-e", of: /./ };
+const OTHER: Kind = { label: "Elementwise, other", hue: "hue-e", of: /./ };
 
 function kindOf(category: string, opcode: string): Kind {
   const text = `${category} ${opcode}`;

@@ -3,7 +3,7 @@
 import { useMemo, useState } from "preact/hooks";
 import { numbersOf, rowsWhere, textsOf } from "../api/columns.ts";
 import type { MemorySystem, MemoryTimeRow, TableOf } from "../api/types.gen.ts";
-import { bytes, duration, MISSING, percent, plural } from "../base/format.ts";
+import { bytes, fixed, MISSING, percent, plural } from "../base/format.ts";
 import { visible } from "../base/text.ts";
 import { greatest, stacked } from "../engine/curve.ts";
 import { byteTicks, momentTicks, shareTicks } from "../engine/ticks.ts";
@@ -190,7 +190,7 @@ function EventTip({ rows, row }: { rows: Rows; row: number }) {
   return (
     <TipFacts
       title={text("event") || "sample"}
-      aside={duration(columns.time_ms[row] ?? Number.NaN, "ms")}
+      aside={`${fixed(columns.time_ms[row] ?? 0, 3)} ms`}
       facts={facts.map(([label, value]) => [label, value === MISSING ? "" : value])}
     />
   );

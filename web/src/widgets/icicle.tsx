@@ -23,7 +23,8 @@ export interface IcicleProps {
 
 const LEVEL_PX = 26;
 const LEVELS = 6;
-const LEAST_PX = 1.5;
+/** Narrower slices would be hairlines: their time shows as a gap below their parent. */
+const LEAST_PX = 3;
 const TIP_PX = 300;
 const GAUGE_PX = 4;
 
