@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from os import cpu_count
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -75,13 +75,11 @@ class RangeTotals:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """The events of one track in the range: names, ids, clipped totals and self times."""
+    """One track in the range: how many events, how long busy, and its totals by name."""
 
-    name: I32
-    event: I64
-    total_ps: I64
-    self_ps: I64
+    events: int
     busy_ps: int
+    names: NameTotals
 
 
 def range_totals(
@@ -102,15 +100,14 @@ def range_totals(
     with ThreadPoolExecutor(cpu_count() or 1, "stepscope-range") as pool:
         found = pool.map(lambda track: _part(timeline, track, begin_ps, end_ps), chosen)
         parts = list(zip(chosen, found, strict=True))
-    used = [(track, part) for track, part in parts if len(part.event)]
+    used = [(track, part) for track, part in parts if part.events]
     delay, gap = _launches(timeline, [track for track, _ in used], begin_ps, end_ps)
     return RangeTotals(
         begin_ps=begin_ps,
         end_ps=end_ps,
-        tracks=tuple(TrackTotals(t.id, len(p.event), p.busy_ps) for t, p in used),
-        names=_by_name(
-            [part for track, part in used if tracks is not None or track.kind not in RETOLD],
-            len(timeline.names),
+        tracks=tuple(TrackTotals(t.id, p.events, p.busy_ps) for t, p in used),
+        names=_together(
+            [part.names for track, part in used if tracks is not None or track.kind not in RETOLD]
         ),
         launch_delay_ps=delay,
         launch_gap_ps=gap,
@@ -137,72 +134,69 @@ def _part(timeline: Timeline, track: Track, begin_ps: int, end_ps: int) -> _Part
     start = np.maximum(start, begin_ps - shift)
     nesting = nest(start, stop - start, np.asarray([0, len(events)], np.int64))
     roots: Bool = nesting.parent < 0
+    clipped = _Clipped(track.first_event + events, stop - start, nesting.self_ps)
     return _Part(
-        name=track.labels.name[track.code[events]],
-        event=track.first_event + events,
-        total_ps=stop - start,
-        self_ps=nesting.self_ps,
+        events=len(events),
         busy_ps=union_length(start[roots], stop[roots], begin_ps - shift, end_ps - shift),
+        names=_by_label(track, track.code[events], clipped),
     )
 
 
-def _by_name(parts: list[_Part], names: int) -> NameTotals:
-    sums = _Sums(*(np.zeros(names, np.int64) for _ in range(5)))
-    waiting: list[_Part] = []
-    events = 0
-    for part in parts:
-        # Every addition passes over all names, so small tracks wait until they are worth it.
-        waiting.append(part)
-        events += len(part.event)
-        if events >= names:
-            sums.add(waiting)
-            waiting, events = [], 0
-    sums.add(waiting)
-    used = np.flatnonzero(sums.count)
-    used = used[np.lexsort((used, -sums.total_ps[used], -sums.self_ps[used]))]
-    return NameTotals(
-        used,
-        sums.count[used],
-        sums.total_ps[used],
-        sums.self_ps[used],
-        sums.longest_ps[used],
-        sums.example[used],
-    )
+class _Clipped(NamedTuple):
+    """Events in the range: ids, and total and self times inside it."""
 
-
-@dataclass(frozen=True, slots=True)
-class _Sums:
-    """Columns of ``NameTotals`` while they grow, one row per name of the timeline."""
-
-    count: I64
+    event: I64
     total_ps: I64
     self_ps: I64
-    longest_ps: I64
-    example: I64
 
-    def add(self, parts: list[_Part]) -> None:
-        """Add the events of some tracks."""
-        if not parts:
-            return
-        name = np.concatenate([part.name for part in parts])
-        event = np.concatenate([part.event for part in parts])
-        time = np.concatenate([part.total_ps for part in parts])
-        size = len(self.count)
-        is_new = self.count == 0
-        self.count[:] += np.bincount(name, minlength=size)
-        self.total_ps[:] += sum_by_key(name, time, size)
-        own = np.concatenate([part.self_ps for part in parts])
-        self.self_ps[:] += sum_by_key(name, own, size)
-        longest = np.zeros(size, np.int64)
-        np.maximum.at(longest, name, time)
-        at = np.flatnonzero(time == longest[name])[::-1]  # of equals the first is written last
-        example = np.zeros(size, np.int64)
-        example[name[at]] = event[at]
-        seen = np.zeros(size, np.bool_)
-        seen[name[at]] = True
-        better = seen & (is_new | (longest > self.longest_ps))
-        self.longest_ps[better] = longest[better]
-        self.example[better] = example[better]
+
+def _by_label(track: Track, code: I32, clipped: _Clipped) -> NameTotals:
+    """Totals by name of one track's events, given the row in the track's labels of each."""
+    size = len(track.labels.name)
+    row = np.arange(size, dtype=np.int32)
+    if len(code) < size:  # a short track need not pass over all the names of its host
+        row, code = (found.astype(np.int32) for found in np.unique(code, return_inverse=True))
+        size = len(row)
+    time = clipped.total_ps
+    longest = np.zeros(size, np.int64)
+    np.maximum.at(longest, code, time)
+    at = np.flatnonzero(time == longest[code])[::-1]  # of equals the first is written last
+    example = np.zeros(size, np.int64)
+    example[code[at]] = clipped.event[at]
+    count = np.bincount(code, minlength=size)
+    used = np.flatnonzero(count)
+    return NameTotals(
+        track.labels.name[row[used]].astype(np.int64),
+        count[used],
+        sum_by_key(code, time, size)[used],
+        sum_by_key(code, clipped.self_ps, size)[used],
+        longest[used],
+        example[used],
+    )
+
+
+def _together(parts: list[NameTotals]) -> NameTotals:
+    """Totals of several tracks as one, by self time."""
+    empty = np.empty(0, np.int64)
+    name, count, total, own, longest, example = (
+        np.concatenate([empty, *(getattr(part, f.name) for part in parts)])
+        for f in fields(NameTotals)
+    )
+    used, code = np.unique(name, return_inverse=True)
+    size = len(used)
+    # Of each name the longest event, and of equals the first.
+    order = np.lexsort((np.arange(len(name)), -longest, code))
+    first = order[np.flatnonzero(np.diff(code[order], prepend=-1))]
+    count, total, own = (sum_by_key(code, values, size) for values in (count, total, own))
+    ranked = np.lexsort((used, -total, -own))
+    return NameTotals(
+        used[ranked],
+        count[ranked],
+        total[ranked],
+        own[ranked],
+        longest[first][ranked],
+        example[first][ranked],
+    )
 
 
 def _launches(
