@@ -1,0 +1,125 @@
+"""The page that compares runs: its answer, its charts, its tables, the choice of the baseline."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from stepscope.surfaces.http import Server, Settings
+from stepscope.surfaces.http.app import STATIC_FOLDER
+from tests.e2e.browser.axe import violations
+from tests.e2e.browser.conftest import Opener
+from tests.profiles import HOSTILE_NAMES
+from tests.profiles.loops import Collective, Kernel, Loop, record
+
+KERNELS = (
+    Kernel("sgemm", 400, "model/dense/MatMul:MatMul"),
+    Kernel("relu", 200, "model/act/Relu:Relu"),
+    Kernel("hostile", 100, f"{HOSTILE_NAMES[0]}:Mul"),
+)
+EVEN = Loop(kernels=KERNELS, steps=12, wait="cuStreamSynchronize", collective=Collective(us=300))
+RUNS = {
+    "2026_01_01_00_00_00": [EVEN, EVEN],
+    "2026_01_02_00_00_00": [replace(EVEN, input_us=1000)] * 2,
+    "2026_01_03_00_00_00": [EVEN, replace(EVEN, slower={0: 3.0})],
+}
+ADDRESS = "#/compare?run=2026_01_02_00_00_00&baseline=2026_01_01_00_00_00"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The server over three runs of two hosts."""
+    if not (STATIC_FOLDER / "index.html").is_file():
+        pytest.skip("the web files are not built: python dev.py web")
+    root = tmp_path_factory.mktemp("runs")
+    for day, (name, loops) in enumerate(RUNS.items()):
+        folder = root / "plugins" / "profile" / name
+        folder.mkdir(parents=True)
+        for host, data in record(*loops).items():
+            path = folder / f"{host}.xplane.pb"
+            path.write_bytes(data)
+            os.utime(path, (1_700_000_000 + day * 86_400,) * 2)
+    with Server(str(root), Settings(port=0)) as running:
+        yield running
+
+
+def test_the_answer_stands_first_and_in_figures(open_page: Opener) -> None:
+    page = open_page(ADDRESS)
+    verdict = page.locator(".verdict h2")
+    expect(verdict).to_contain_text("slower: ")
+    expect(verdict).to_contain_text("waiting for input +1.00 ms")
+    figures = page.locator(".figures > div").all_inner_texts()
+    assert any("+1.00 ms" in figure for figure in figures)
+    assert any("more than noise" in figure for figure in figures)
+
+
+def test_charts_lead_from_one_step_to_the_other(open_page: Opener) -> None:
+    page = open_page(ADDRESS)
+    chart = page.locator(".waterfall").nth(1)
+    expect(chart.locator("g.total")).to_have_count(2)
+    expect(chart.locator("g.grew")).to_have_count(1)
+    label = chart.get_attribute("aria-label") or ""
+    assert "waiting for input +1.00 ms" in label
+
+
+def test_a_chart_is_saved_as_a_file(open_page: Opener, tmp_path: Path) -> None:
+    page = open_page(ADDRESS)
+    page.get_by_role("button", name="Save chart “What changed”").click()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="SVG drawing").click()
+    target = tmp_path / "chart.svg"
+    saved.value.save_as(target)
+    assert "waiting for input" in target.read_text("utf-8")
+
+
+def test_parts_are_filtered_and_exported(open_page: Opener) -> None:
+    page = open_page(ADDRESS)
+    parts = page.get_by_role("grid", name="What changed")
+    expect(parts).to_contain_text("model/dense/MatMul")
+    page.locator(".compare section").filter(has=parts).get_by_placeholder("Filter").first.fill(
+        "dense"
+    )
+    expect(parts).not_to_contain_text("model/act/Relu")
+    expect(parts).to_contain_text("model/dense/MatMul")
+    assert "parts." in page.url
+
+
+def test_the_run_before_is_the_baseline_until_another_is_chosen(open_page: Opener) -> None:
+    page = open_page("#/compare?run=2026_01_03_00_00_00")
+    expect(page.locator(".verdict")).to_contain_text("2026_01_02_00_00_00")
+    page.get_by_role("button", name="Compared with: 2026_01_02_00_00_00. Choose another").click()
+    page.get_by_role("option", name="2026_01_01_00_00_00").click()
+    expect(page.locator(".verdict h2")).to_contain_text("waiting for the slowest host (host-1)")
+    assert "baseline=2026_01_01_00_00_00" in page.url
+    expect(page.get_by_role("grid", name="Hosts")).to_contain_text("host-1")
+    expect(page.get_by_role("grid", name="On the host the others wait for")).to_contain_text(
+        "slower"
+    )
+
+
+def test_names_from_a_recording_are_text(open_page: Opener) -> None:
+    page = open_page("#/compare?run=2026_01_03_00_00_00&baseline=2026_01_01_00_00_00")
+    slowest = page.get_by_role("grid", name="On the host the others wait for")
+    expect(slowest).to_contain_text("<script>")
+    assert page.locator("main script").count() == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_is_accessible(open_page: Opener, scheme: str) -> None:
+    page = open_page(ADDRESS)
+    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]  # one of the two literals
+    page.locator(".waterfall").first.wait_for()
+    assert violations(page) == []
+
+
+def test_the_page_fits_a_narrow_window(open_page: Opener) -> None:
+    page = open_page(ADDRESS)
+    page.set_viewport_size({"width": 800, "height": 900})
+    page.locator(".waterfall").first.wait_for()
+    wide = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+    assert wide <= 0
