@@ -14,6 +14,7 @@ on a plane of its recorder's own. Planes of one name are merged.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -52,6 +53,11 @@ class Recorded:
     notes: tuple[Note, ...] = ()
 
 
+#: What ``collect`` gives: the recording, or what makes it of what was taken. The latter is called
+#: once the recorder has begun again, so that long conversions leave no gap.
+Collected = Recorded | Callable[[], Recorded]
+
+
 class Recorder(Protocol):
     """One source of events. Calls come from one thread at a time, not always the same one.
 
@@ -76,7 +82,7 @@ class Recorder(Protocol):
         """Begin. May raise any ``Exception``: the session notes it and goes on without."""
         ...
 
-    def collect(self) -> Recorded:
+    def collect(self) -> Collected:
         """End the recording (or the chunk) and hand it over; no events is no error."""
         ...
 

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 from stepscope.capture import machine, tracing
 from stepscope.capture.assemble import PROFILE_OPTIONS, Planes, Value, hostname, message
@@ -26,7 +26,7 @@ from stepscope.capture.effective import differences, encoded_options
 from stepscope.capture.gaps import gaps_note, gaps_plane
 from stepscope.capture.logdir import host_name
 from stepscope.capture.options import ProfilerOptions
-from stepscope.capture.recorder import Note, Recorded, Recorder, Severity
+from stepscope.capture.recorder import Collected, Note, Recorded, Recorder, Severity
 from stepscope.capture.recorders import FRAMEWORKS
 from stepscope.capture.result import Capture
 from stepscope.capture.verify import verify
@@ -40,6 +40,7 @@ _TICK_SECONDS: Final = 0.05
 _TURN_SECONDS: Final = 0.01
 _SLICE_SECONDS: Final = 0.005
 _SEVERITY: Final = {"error": 0, "warning": 1, "info": 2}
+_C = TypeVar("_C")
 _log: Final = logging.getLogger("stepscope")
 
 
@@ -258,15 +259,19 @@ class Recording:
         self._plane_names.update(name for name, _ in planes.payloads)
         return planes
 
-    def _collect_one(self, slot: _Slot) -> Recorded:
+    def _collect_one(self, slot: _Slot) -> Collected:
+        return self._safely(slot, slot.recorder.collect)
+
+    def _safely(self, slot: _Slot, call: Callable[[], _C]) -> _C | Recorded:
         try:
-            return slot.recorder.collect()
+            return call()
         except Exception as error:  # as in _start_one
             text = f"What {slot.recorder.name} recorded could not be collected: {error!r}."
             self._note("recorder-failed", "error", text)
             return Recorded()
 
-    def _take(self, planes: Planes, slot: _Slot, recorded: Recorded) -> None:
+    def _take(self, planes: Planes, slot: _Slot, collected: Collected) -> None:
+        recorded = self._safely(slot, collected) if callable(collected) else collected
         for note in recorded.notes:
             self._note(note.slug, note.severity, note.message)
         if not recorded.xspace:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from stepscope.capture.calls.pairs import pair
 from stepscope.capture.calls.wanted import Wanted
 from stepscope.capture.options import ProfilerOptions
+from stepscope.capture.recorder import Recorded
 from stepscope.capture.recorders.python_calls import PythonCalls
 from tests.profiles import parse
 
@@ -97,6 +98,11 @@ def recorder(**given_: Any) -> PythonCalls:
     return made
 
 
+def collected(made: PythonCalls) -> Recorded:
+    found = made.collect()
+    return found() if callable(found) else found
+
+
 def calls(data: bytes, thread: str = "MainThread") -> list[dict[str, Any]]:
     """Last part of the name, begin, end and caller's line of each call of a thread."""
     found = []
@@ -127,7 +133,7 @@ def test_every_call_is_a_slice_inside_its_callers() -> None:
     begin = time.time_ns()
     loop(5)
     end = time.time_ns()
-    recorded = made.collect()
+    recorded = collected(made)
     found = calls(recorded.xspace)
     (outer,) = named(found, "loop")
     inner = named(found, "leaf")
@@ -141,7 +147,7 @@ def test_every_call_is_a_slice_inside_its_callers() -> None:
 def test_a_call_says_the_line_it_was_made_from() -> None:
     made = recorder()
     caught()
-    found = calls(made.collect().xspace)
+    found = calls(collected(made).xspace)
     first = caught.__code__.co_firstlineno
     assert [one["line"] for one in named(found, "fails")] == [first + 2]
     assert [one["line"] for one in named(found, "leaf")] == [first + 4]
@@ -150,7 +156,7 @@ def test_a_call_says_the_line_it_was_made_from() -> None:
 def test_a_call_that_raises_ends_there() -> None:
     made = recorder()
     caught()
-    found = calls(made.collect().xspace)
+    found = calls(collected(made).xspace)
     (outer,), (inner,), (after,) = (named(found, name) for name in ("caught", "fails", "leaf"))
     assert outer["begin"] <= inner["begin"] <= inner["end"] <= after["begin"] <= outer["end"]
 
@@ -158,7 +164,7 @@ def test_a_call_that_raises_ends_there() -> None:
 def test_each_turn_of_a_generator_is_a_call() -> None:
     made = recorder()
     assert sum(numbers(3)) == 3
-    assert len(named(calls(made.collect().xspace), "numbers")) == 4
+    assert len(named(calls(collected(made).xspace), "numbers")) == 4
 
 
 def test_threads_are_told_apart() -> None:
@@ -167,7 +173,7 @@ def test_threads_are_told_apart() -> None:
     thread.start()
     thread.join()
     loop(2)
-    data = made.collect().xspace
+    data = collected(made).xspace
     assert len(named(calls(data, "worker"), "leaf")) == 3
     assert len(named(calls(data), "leaf")) == 2
 
@@ -179,13 +185,13 @@ def test_what_runs_through_a_chunk_is_in_every_chunk() -> None:
     def outer() -> None:
         for _ in range(3):
             leaf(1)
-            chunks.append(made.collect())
+            chunks.append(collected(made))
             made.start(options)
 
     made, options = PythonCalls(), ProfilerOptions(trace_python=True)
     made.start(options)
     outer()
-    chunks.append(made.collect())
+    chunks.append(collected(made))
     spans = [named(calls(chunk.xspace), "outer") for chunk in chunks]
     assert [len(one) for one in spans] == [1, 1, 1, 1]
     assert all(len(named(calls(chunk.xspace), "leaf")) == 1 for chunk in chunks[:3])
@@ -208,7 +214,7 @@ def test_filters_choose_by_file_or_module_and_leave_our_own_code_out() -> None:
 def test_what_is_filtered_out_is_not_recorded() -> None:
     made = recorder(trace_exclude=("tests.unit",))
     loop(3)
-    assert not named(calls(made.collect().xspace), "leaf")
+    assert not named(calls(collected(made).xspace), "leaf")
 
 
 def test_short_calls_can_be_left_out() -> None:
@@ -218,7 +224,7 @@ def test_short_calls_can_be_left_out() -> None:
     outer = threading.Thread(target=time.sleep, args=(0.02,))
     outer.start()
     outer.join()
-    found = calls(made.collect().xspace)
+    found = calls(collected(made).xspace)
     assert named(found, "join")
     assert not named(found, "leaf")
 
@@ -226,24 +232,24 @@ def test_short_calls_can_be_left_out() -> None:
 def test_without_lines_no_line_is_kept() -> None:
     made = recorder(trace_lines=False)
     loop(2)
-    assert {one["line"] for one in calls(made.collect().xspace)} == {None}
+    assert {one["line"] for one in calls(collected(made).xspace)} == {None}
 
 
 def test_nothing_is_recorded_unless_asked_for() -> None:
     made = PythonCalls()
     made.start(ProfilerOptions())
     loop(2)
-    assert made.collect().xspace == b""
+    assert collected(made).xspace == b""
 
 
 def test_nothing_is_heard_after_the_end() -> None:
     made = recorder()
-    made.collect()
+    collected(made)
     assert sys.getprofile() is None
     made = recorder()
     made.drop()
     loop(2)
-    assert made.collect().events == 0
+    assert collected(made).events == 0
     assert sys.getprofile() is None
 
 

@@ -14,6 +14,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.capture.ticker import THREAD_PREFIX
+
 I64 = NDArray[np.int64]
 _FIRST_FRAMES: Final = ("_bootstrap", "_bootstrap_inner")
 #: Appends to a thread's codes, times and places.
@@ -48,6 +50,14 @@ class Heard:
     code: I64
     time: I64
     caller_at: I64
+
+
+def _forget(value: int) -> None:
+    """Takes what threads of ours do."""
+
+
+#: The writer of threads that are not to be heard: those of the recording itself.
+NOWHERE: Final[Writer] = (_forget, _forget, _forget)
 
 
 def _name_of_thread() -> str:
@@ -87,6 +97,9 @@ class Log:
         """A new writer for the calling thread."""
         number = threading.get_native_id()
         kept = Kept(number, _name_of_thread() or f"thread {number}")
+        if kept.name.startswith(THREAD_PREFIX):
+            self.writers[threading.get_ident()] = NOWHERE
+            return NOWHERE
         made = kept.code.append, kept.time.append, kept.caller_at.append
         self._kept.append(kept)
         self.writers[threading.get_ident()] = made

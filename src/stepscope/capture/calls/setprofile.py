@@ -16,7 +16,7 @@ from threading import get_ident
 from types import CodeType, FrameType
 from typing import Any, Final
 
-from stepscope.capture.calls.log import Log
+from stepscope.capture.calls.log import NOWHERE, Log
 from stepscope.capture.main_thread import on_main_thread
 from stepscope.capture.ticker import THREAD_PREFIX
 
@@ -110,7 +110,11 @@ class SetProfile:
             number = id(code)
             if number not in codes and (number in left_out or not known(code)):
                 return
-            write = writers.get(get_ident()) or writer()
+            write = writers.get(get_ident())
+            if write is None:
+                write = writer()
+                if write is NOWHERE:
+                    sys.setprofile(None)
             if sign > 0:
                 caller = frame.f_back if with_lines else None
                 write[2](caller.f_lasti if caller is not None else -1)

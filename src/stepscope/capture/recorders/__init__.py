@@ -9,7 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Final, cast
 
-from stepscope.capture.recorder import Recorder
+from stepscope.capture.options import ProfilerOptions
+from stepscope.capture.recorder import Recorded, Recorder
 
 #: Recorders that stand for a framework.
 FRAMEWORKS: Final = ("tensorflow", "jax", "torch")
@@ -25,10 +26,36 @@ RECORDERS: Final[tuple[str, ...]] = (
 )
 
 
+class Unloadable:
+    """Stands for a recorder whose module cannot be imported here: it fails when it is started."""
+
+    def __init__(self, name: str, error: Exception) -> None:
+        self.name = name
+        self._error = error
+
+    def unavailable(self) -> str | None:
+        """Not known before it is tried."""
+        return None
+
+    def start(self, options: ProfilerOptions) -> None:
+        """Raise what importing it raised."""
+        raise RuntimeError(f"its recorder cannot be loaded ({self._error})") from self._error
+
+    def collect(self) -> Recorded:
+        """Nothing."""
+        return Recorded()
+
+    def drop(self) -> None:
+        """Nothing to forget."""
+
+
 def recorders() -> list[Recorder]:
     """A new recorder of each kind."""
-    made = []
+    made: list[Recorder] = []
     for line in RECORDERS:
         module, _, name = line.partition(":")
-        made.append(cast(Recorder, getattr(import_module(module), name)()))
+        try:
+            made.append(cast(Recorder, getattr(import_module(module), name)()))
+        except Exception as error:  # the others record all the same
+            made.append(Unloadable(module.rpartition(".")[2], error))
     return made

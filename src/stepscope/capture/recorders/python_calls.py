@@ -7,6 +7,7 @@ the rest then costs next to nothing on Python 3.12 and later.
 
 from __future__ import annotations
 
+import functools
 import sys
 import time
 from types import CodeType
@@ -21,7 +22,7 @@ from stepscope.capture.calls.wanted import Wanted
 from stepscope.capture.frame_names import FrameNames
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.plane import PlaneWriter, Stat
-from stepscope.capture.recorder import Recorded
+from stepscope.capture.recorder import Collected, Recorded
 from stepscope.schema import names
 
 #: Of a call: the line it was made from.
@@ -38,7 +39,8 @@ class PythonCalls:
         self._log = Log()
         self._hook: Monitoring | SetProfile | None = None
         self._begin_ns = 0
-        # Calls that ran when the last chunk ended, outermost first, by thread.
+        # Calls that ran when the last chunk ended, outermost first, by thread; only conversions,
+        # which come one after the other, look at it.
         self._open: dict[int, list[int]] = {}
 
     def unavailable(self) -> str | None:
@@ -57,27 +59,32 @@ class PythonCalls:
         self._begin_ns = time.time_ns()
         self._hook.start()
 
-    def collect(self) -> Recorded:
+    def collect(self) -> Collected:
         """The calls since the beginning, or since the last chunk, as slices."""
         if self._hook is None or self._options is None:
             return Recorded()
         end_ns = time.time_ns()
         self._hook.stop()
-        heard = self._log.take()
+        return functools.partial(self._converted, self._log.take(), self._begin_ns, end_ns)
+
+    def _converted(self, heard: list[Heard], begin_ns: int, end_ns: int) -> Recorded:
+        if self._options is None:
+            return Recorded()
         writer = _CallsPlane(self._log.codes, self._options)
         threads = {one.number for one in heard}
         # A thread that only went on with what it had begun before was not heard of at all.
         nothing = np.empty(0, np.int64)
         heard += [
             Heard(number, f"thread {number}", nothing, nothing, nothing)
-            for number in self._open.keys() - threads
+            for number, open_ in self._open.items()
+            if open_ and number not in threads
         ]
         for one in heard:
             went_on = np.asarray(self._open.get(one.number, []), dtype=np.int64)
-            begins = np.full(len(went_on), self._begin_ns, np.int64)
+            begins = np.full(len(went_on), begin_ns, np.int64)
             code, moment = np.concatenate([went_on, one.code]), np.concatenate([begins, one.time])
             at = np.concatenate([np.full(len(went_on), -1, np.int64), one.caller_at])
-            calls = pair(code, moment, self._begin_ns, end_ns)
+            calls = pair(code, moment, begin_ns, end_ns)
             self._open[one.number] = calls.open
             writer.add(one, calls, at)
         if not writer.plane.events:

@@ -12,6 +12,7 @@ trace goes to memory-backed storage as JSON and is turned into planes by ``captu
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import sys
 import tempfile
@@ -26,7 +27,7 @@ from stepscope.capture.kineto.read import read
 from stepscope.capture.kineto.steps import StepCount, StepMark
 from stepscope.capture.main_thread import on_main_thread
 from stepscope.capture.options import ProfilerOptions
-from stepscope.capture.recorder import Note, Recorded
+from stepscope.capture.recorder import Collected, Note, Recorded
 from stepscope.capture.recorders.annotations import AnnotationRecorder
 from stepscope.capture.tracing import Emitter
 
@@ -96,8 +97,8 @@ class TorchRecorder:
         """Annotations as ranges of PyTorch's own, on the track of their ops."""
         return _Annotations(self._others.annotation(), self._marks)
 
-    def collect(self) -> Recorded:
-        """The profiler's trace as an XSpace."""
+    def collect(self) -> Collected:
+        """The profiler's trace; what it takes to read it is left for when recording goes on."""
         if self._is_running:
             self._here(self._end)
         profile, self._profile = self._profile, None
@@ -105,7 +106,11 @@ class TorchRecorder:
         del self._marks[: len(marks)]
         if profile is None or self._options is None:
             return others
-        options = self._options
+        return functools.partial(self._converted, profile, self._options, marks, others)
+
+    def _converted(
+        self, profile: Any, options: ProfilerOptions, marks: list[StepMark], others: Recorded
+    ) -> Recorded:
         with _scratch() as path:
             profile.export_chrome_trace(str(path))
             del profile
