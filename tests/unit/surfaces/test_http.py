@@ -19,7 +19,7 @@ from stepscope.session import Workspace
 from stepscope.store import find
 from stepscope.surfaces.http import Application, Settings
 from stepscope.surfaces.http.security import Guard
-from tests.profiles import no_events, worked_example
+from tests.profiles import host, line, no_events, space, worked_example
 
 TOKEN = "the-right-token"
 AUTHORISED = {"Authorization": f"Bearer {TOKEN}", "Host": "127.0.0.1:1"}
@@ -273,6 +273,22 @@ def test_options_and_host_reach_the_tool(client: Client) -> None:
     assert set(got["ops"]["columns"]["host_or_device"]) == {"Host"}
     one = body(ask(client, f"/api/v1/tool/op_stats?{run}&layout=columns&top=1"))
     assert one["ops"]["rows"] == 1
+
+
+def test_an_option_named_like_a_parameter_stands_behind_a_prefix(
+    tmp_path: Path, static: Path
+) -> None:
+    calls = [("Iterator::Root", 1000.0 * i, 200.0, {"id": 1}) for i in range(3)]
+    for name in ("a", "b"):
+        path = tmp_path / "data" / "run" / f"{name}.xplane.pb"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(space(host(line("python", *calls))))
+    client = make(tmp_path / "data", static)
+    for name in ("a", "b"):
+        got = body(ask(client, f"/api/v1/tool/tf_data?option.host={name}&layout=columns"))
+        assert got["hosts"] == ["a", "b"]
+        assert got["graph"]["host"] == name
+    assert body(ask(client, "/api/v1/tool/tf_data?host=b"))["hosts"] == ["b"]
 
 
 @pytest.mark.parametrize(
