@@ -154,8 +154,8 @@ class Comparison(Result):
         delta_ms: Mean step time of the candidate less that of the baseline.
         delta_frac: The same as a share of the baseline's step time.
         interval_ms: 99 % interval of ``delta_ms``; None where a run has too few steps to tell.
-        significant: Whether the change is more than noise and at least 1 % of the step; None where
-            a run has too few steps to tell.
+        significant: Whether the change is certainly more than 1 % of the step; None where a run has
+            too few steps to tell.
         baseline, candidate: The two runs.
         parts: The change, op by op; sums to ``delta_ms``.
         step_parts: The change by part of the step; sums to ``delta_ms``.

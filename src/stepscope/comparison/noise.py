@@ -8,7 +8,7 @@ of Student's to the normal quantile, which keeps its coverage there.
 
 The interval knows the spread *within* the recordings only. What differs between two starts of a
 program (clock speed, placement in memory, neighbours on the machine) shows in no single one, so
-a difference below ``MIN_EFFECT_FRAC`` of the step is never called significant.
+only a difference that is certainly larger than ``MIN_EFFECT_FRAC`` of the step is significant.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class Noise:
     Attributes:
         delta: Mean of the second run less mean of the first.
         low, high: Interval at ``CONFIDENCE``; NaN when a run has too few steps to tell.
-        significant: Whether the interval excludes 0 and the difference is at least
-            ``MIN_EFFECT_FRAC`` of the baseline; None when there is no interval.
+        significant: Whether the interval lies wholly beyond ``MIN_EFFECT_FRAC`` of the baseline,
+            above or below; None when there is no interval.
     """
 
     delta: float
@@ -62,9 +62,8 @@ def difference(baseline: F64, candidate: F64) -> Noise:
     widen = _student_factor(first, second)
     # The bootstrap's upper deviation limits the true mean from below, and the other way round.
     interval = delta - float(high) * widen, delta - float(low) * widen
-    outside = interval[0] > 0 or interval[1] < 0
-    large = abs(delta) >= MIN_EFFECT_FRAC * float(baseline.mean())
-    return Noise(delta, *interval, significant=outside and large)
+    least = MIN_EFFECT_FRAC * float(baseline.mean())
+    return Noise(delta, *interval, significant=interval[0] > least or interval[1] < -least)
 
 
 def mean_interval(times: F64) -> tuple[float, float]:
