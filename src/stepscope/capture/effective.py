@@ -12,8 +12,8 @@ from stepscope.schema.xspace import Wire
 # Field numbers of tensorflow.ProfileOptions.
 _LEVELS: Final = {"host_tracer_level": 2, "device_tracer_level": 3, "python_tracer_level": 4}
 _VERSION, _ENABLE_HLO = 5, 7
-# JAX has no such option: its session always records devices.
-_UNSUPPORTED: Final = {"jax": {"device_tracer_level"}}
+# JAX's session always records devices, and leaves Python to TensorFlow's where that is loaded.
+_UNSUPPORTED: Final = {"jax": {"device_tracer_level", "python_tracer_level"}}
 
 
 def encoded_options(options: ProfilerOptions) -> bytes:

@@ -48,7 +48,9 @@ class JaxRecorder:
             profiler = _profiler()
             chosen = profiler.ProfileOptions()
             chosen.host_tracer_level = options.host_tracer_level
-            chosen.python_tracer_level = options.python_tracer_level
+            # A process has one Python tracer: TensorFlow's, where it is loaded, sees JAX's calls.
+            is_first = "tensorflow" not in sys.modules
+            chosen.python_tracer_level = options.python_tracer_level if is_first else 0
             chosen.enable_hlo_proto = options.include_hlo
             self._began_settled = self.is_settled()
             self._session = profiler.ProfilerSession(chosen)

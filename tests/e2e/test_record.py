@@ -1,0 +1,255 @@
+"""``stepscope record``: programs recorded without a change, with their children, to any end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+import stepscope
+from stepscope.capture.launch.order import Order, environment_for
+from stepscope.capture.options import ProfilerOptions
+from stepscope.columns import Space, decode
+from stepscope.surfaces.cli.record import command_line
+
+BUSY = """
+import time
+def busy(seconds):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        sum(range(1000))
+"""
+
+
+def started(
+    folder: Path, code: str, *words: str, flags: tuple[str, ...] = ()
+) -> subprocess.Popen[str]:
+    """Start ``stepscope record`` on a script of this text."""
+    script = folder / "program.py"
+    script.write_text(BUSY + textwrap.dedent(code), "utf-8")
+    command = [sys.executable, "-m", "stepscope", "record", "-o", str(folder / "logs"), *flags]
+    return subprocess.Popen(
+        [*command, str(script), *words],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=folder,
+    )
+
+
+def record(
+    folder: Path, code: str, *words: str, flags: tuple[str, ...] = ()
+) -> tuple[int, str, str]:
+    """Record a script: exit code, its output, its errors and the summary."""
+    process = started(folder, code, *words, flags=flags)
+    said, told = process.communicate(timeout=90)
+    return process.returncode, said, told
+
+
+def space(folder: Path) -> Space:
+    """The only recording."""
+    (found,) = (folder / "logs").rglob("*.xplane.pb")
+    return decode(found.read_bytes())
+
+
+def functions(found: Space) -> set[str]:
+    """Python functions that were sampled."""
+    return {name.rsplit(" ", 1)[-1] for name in found.event_metadata.name}
+
+
+def has(found: Space, function: str) -> bool:
+    return any(function in name for name in found.event_metadata.name)
+
+
+def test_a_script_sees_its_own_arguments_and_the_summary_says_where_it_is(tmp_path: Path) -> None:
+    code, said, told = record(
+        tmp_path,
+        """
+        import sys
+        busy(0.3)
+        print(sys.argv[1:], __name__, __file__.endswith("program.py"))
+        """,
+        "--top", "-m", "x",
+        flags=("--sample-hz", "200"),
+    )  # fmt: skip
+    assert code == 0
+    assert said == "['--top', '-m', 'x'] __main__ True\n"
+    assert "Stepscope recorded" in told
+    assert str(next((tmp_path / "logs").rglob("*.xplane.pb"))) in told
+    assert has(space(tmp_path), "busy")
+
+
+def test_a_module_is_run_as_python_runs_it(tmp_path: Path) -> None:
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "work.py").write_text(
+        BUSY + "import sys; busy(0.2); print(sys.argv[1:], __name__)\n", "utf-8"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "stepscope", "record", "-qo", "logs", "-m", "package.work", "a"],
+        capture_output=True, text=True, cwd=tmp_path, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (0, "['a'] __main__\n", "")
+    assert has(space(tmp_path), "busy")
+
+
+def test_annotations_and_steps_of_the_program_are_recorded(tmp_path: Path) -> None:
+    record(
+        tmp_path,
+        """
+        import stepscope
+        for number in range(12):
+            with stepscope.step(number):
+                busy(0.01)
+        """,
+    )
+    assert stepscope.open(tmp_path / "logs").overview_page().steps.count == 10  # less both edges
+
+
+def test_child_processes_of_every_kind_become_tracks_of_one_recording(tmp_path: Path) -> None:
+    code, said, told = record(
+        tmp_path,
+        """
+        import multiprocessing, os, subprocess, sys
+
+        def forked(seconds): busy(seconds); return os.getpid()
+        def spawned(seconds): busy(seconds); print("spawned", os.getpid(), flush=True)
+
+        if __name__ == "__main__":
+            with multiprocessing.get_context("fork").Pool(1) as pool:
+                print("forked", *pool.map(forked, [0.4]), flush=True)
+            process = multiprocessing.get_context("spawn").Process(target=spawned, args=(0.4,))
+            process.start(); process.join()
+            code = "import os,time\\nend=time.time()+.4\\nwhile time.time()<end: sum(range(99))\\n"
+            subprocess.run([sys.executable, "-c", code + "print('run', os.getpid())"])
+        """,
+    )
+    assert code == 0, told
+    pids = dict(line.split() for line in said.splitlines())
+    assert set(pids) == {"forked", "spawned", "run"}
+    found = space(tmp_path)  # one file: the children's went into it
+    planes = {plane.name for plane in found.planes}
+    assert {f"/device:CUSTOM:Python samples [{pid}]" for pid in pids.values()} <= planes
+    assert stepscope.open(tmp_path / "logs").overview_page().device.busy_frac != 1.0
+
+
+def test_children_are_left_out_when_that_is_asked_for(tmp_path: Path) -> None:
+    record(
+        tmp_path,
+        """
+        import os
+        child = os.fork()
+        busy(0.2)
+        if child: os.waitpid(child, 0)
+        """,
+        flags=("--no-children",),
+    )
+    assert not any("[" in plane.name for plane in space(tmp_path).planes)
+
+
+@pytest.mark.parametrize("ending", ["sys.exit(5)", "raise RuntimeError('of the program')"])
+def test_how_a_program_ends_is_its_own_affair(tmp_path: Path, ending: str) -> None:
+    code, _, told = record(tmp_path, f"import sys\nbusy(0.2)\n{ending}\n")
+    assert code == (5 if "exit" in ending else 1)
+    assert ("RuntimeError: of the program" in told) is ("raise" in ending)
+    assert has(space(tmp_path), "busy")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_to_the_recorder_is_the_programs_and_nothing_is_lost(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    process = started(tmp_path, "busy(0.3)\nprint('ready', flush=True)\nbusy(60)\n")
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(number)
+    _, told = process.communicate(timeout=60)
+    if number is signal.SIGTERM:
+        assert process.returncode == 128 + signal.SIGTERM
+    else:
+        assert "KeyboardInterrupt" in told
+    assert "Stepscope recorded" in told
+    assert has(space(tmp_path), "busy")
+
+
+def test_the_budget_ends_the_recording_and_not_the_program(tmp_path: Path) -> None:
+    code, said, _ = record(
+        tmp_path,
+        "busy(0.8)\ndef later(): busy(0.4)\nlater()\nprint('done')\n",
+        flags=("--max-seconds", "0.4"),
+    )
+    assert (code, said) == (0, "done\n")
+    assert not has(space(tmp_path), "later")
+
+
+def test_a_program_that_records_itself_goes_before_the_launcher(tmp_path: Path) -> None:
+    code, said, told = record(
+        tmp_path,
+        """
+        import stepscope
+        busy(0.2)
+        with stepscope.Profile("own", stepscope.ProfilerOptions(sample_hz=200)) as profile:
+            def inside(): busy(0.3)
+            inside()
+        def after(): busy(0.3)
+        after()
+        print(profile.capture.events > 0)
+        """,
+    )
+    assert (code, said) == (0, "True\n"), told
+    (own,) = (tmp_path / "own").rglob("*.xplane.pb")
+    assert has(decode(own.read_bytes()), "inside")
+    assert has(space(tmp_path), "after")
+
+
+def test_a_sitecustomize_of_the_user_still_runs(tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "sitecustomize.py").write_text("import sys; sys.of_the_user = 7\n", "utf-8")
+    script = tmp_path / "show.py"
+    script.write_text("import sys; print(sys.of_the_user)\n", "utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "stepscope", "record", "-q", "-o", "logs", str(script)],
+        capture_output=True, text=True, cwd=tmp_path, check=False,
+        env={**os.environ, "PYTHONPATH": str(site)},
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "7\n"), done.stderr
+
+
+def test_a_program_that_is_no_python_says_that_nothing_was_recorded(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "stepscope", "record", "-o", str(tmp_path / "logs"), "true"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert "recorded nothing" in done.stderr
+
+
+def test_what_is_run_is_what_was_named(tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text("", "utf-8")
+    assert command_line([str(script), "-x"], None) == [sys.executable, str(script), "-x"]
+    assert command_line(["-x"], "package.train") == [sys.executable, "-m", "package.train", "-x"]
+    assert command_line(["sh", "-c", "x"], None)[1:] == ["-c", "x"]
+    for wrong in ([], ["no-such-command"], [str(tmp_path / "missing.py")]):
+        with pytest.raises(stepscope.UsageError):
+            command_line(wrong, None)
+
+
+def test_an_order_survives_the_environment() -> None:
+    order = Order("logs, with = and é", "run", ProfilerOptions(frameworks=("jax",), max_bytes=9), 7)
+    assert Order.from_text(environment_for(order, {})["STEPSCOPE_RECORD"]) == order
+
+
+def test_the_environment_of_the_program_keeps_what_the_user_set() -> None:
+    order = Order("logs", "run", ProfilerOptions())
+    base = {"PYTHONPATH": "/a:/b", "TF_CPU_ALLOCATOR_USE_BFC": "0"}
+    made = environment_for(order, base)
+    assert made["PYTHONPATH"].split(":")[1:] == ["/a", "/b"]
+    assert made["TF_CPU_ALLOCATOR_USE_BFC"] == "0"
+    assert environment_for(order, made)["PYTHONPATH"] == made["PYTHONPATH"]
