@@ -3,6 +3,8 @@
 python3 dev.py bench [--quick] [--runs N] [--ours-only] [--small-only]
 python3 dev.py bench --timeline [--quick] [--ours-only] [--small-only]
 python3 dev.py bench --all-tools [--ours-only] [--small-only]
+python3 dev.py bench --advice [--built-only]
+python3 dev.py bench --capture [--quick]
 """
 
 from __future__ import annotations
@@ -120,7 +122,12 @@ def decode_alone(recording: Path) -> tuple[int, float]:
 
 
 # Other things to measure, each in a file of its own.
-MODES = {"--timeline": "bench.timeline", "--all-tools": "bench.all_tools"}
+MODES = {
+    "--timeline": "bench.timeline",
+    "--all-tools": "bench.all_tools",
+    "--advice": "bench.advice",
+    "--capture": "bench.capture",
+}
 
 
 def chosen() -> int:

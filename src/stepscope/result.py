@@ -277,6 +277,14 @@ class Advice:
     findings: tuple[Finding, ...]
     checked: tuple[Checked, ...]
 
+    def to_dict(self) -> dict[str, Any]:
+        """The published JSON form."""
+        return {
+            "findings": _plain(self.findings, None),
+            "rules_checked": [one.rule for one in self.checked],
+            "checked": _plain(self.checked, None),
+        }
+
 
 @dataclass(frozen=True, kw_only=True)
 class Result:

@@ -201,11 +201,19 @@ def test_ls_lists_runs_hosts_and_reasons(logdir: Path) -> None:
     assert "2024_01_02_00_00_00" in text and "events.out.tfevents.1.vm" in text
 
 
-def test_advise_orders_by_saving(logdir: Path) -> None:
+def test_advise_says_what_to_change_and_what_it_looked_for(logdir: Path) -> None:
     got = answer("advise", logdir)
-    savings = [finding["saving_ms"] or 0 for finding in got["findings"]]
-    assert savings == sorted(savings, reverse=True)
     assert got["findings"][0].keys() >= {"rule", "severity", "confidence", "message", "actions"}
+    outcomes = {one["rule"]: one["outcome"] for one in got["checked"]}
+    assert list(outcomes) == got["rules_checked"]
+    assert {one["rule"] for one in got["findings"]} == {
+        rule for rule, outcome in outcomes.items() if outcome == "fired"
+    }
+    assert "failed" not in outcomes.values()
+    # A symptom stands behind the causes that explain it.
+    place = {one["rule"]: at for at, one in reversed(list(enumerate(got["findings"])))}
+    for finding in got["findings"]:
+        assert all(place[cause] < place[finding["rule"]] for cause in finding["explained_by"])
     text = stepscope("advise", logdir).stdout
     assert got["findings"][0]["message"].split()[0] in text
     assert stepscope("advise", logdir, "--format", "md").stdout.startswith("# ")

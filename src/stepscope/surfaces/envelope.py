@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Literal, TypedDict, get_args
 
 from stepscope.registry import Option, Tool, Unavailable
-from stepscope.result import Result, columns_of
+from stepscope.result import Checked, Finding, Result, columns_of
 from stepscope.session import FileReport
 from stepscope.store import Run
 from stepscope.surfaces.fields import table_fields, tables_of
@@ -49,6 +49,16 @@ class SessionInfo(TypedDict):
     files: list[FileInfo]
     notes: list[str]
     capture_allowed: bool
+
+
+class AdviceInfo(TypedDict):
+    """All advice on a run, and what became of every rule."""
+
+    session: str
+    hosts: list[str]
+    findings: list[Finding]
+    rules_checked: list[str]
+    checked: list[Checked]
 
 
 class OptionInfo(TypedDict):
@@ -157,6 +167,7 @@ ENVELOPES: tuple[type, ...] = (
     ToolsInfo,
     ProgressInfo,
     ErrorInfo,
+    AdviceInfo,
     CaptureWorkerInfo,
     CaptureInfo,
 )

@@ -358,3 +358,14 @@ def test_progress(client: Client) -> None:
 def test_head_has_no_body(client: Client) -> None:
     response = client.head("/api/v1/session", headers=AUTHORISED)
     assert response.status_code == 200 and response.data == b""
+
+
+def test_advice_comes_with_what_became_of_every_rule(client: Client) -> None:
+    answer = ask(client, "/api/v1/advice")
+    assert answer.status_code == 200
+    body = answer.get_json()
+    assert {one["rule"] for one in body["checked"]} == set(body["rules_checked"])
+    assert {one["outcome"] for one in body["checked"]} <= {"fired", "silent", "unknown"}
+    for finding in body["findings"]:
+        assert finding["title"]
+        assert finding["wrong_when"]

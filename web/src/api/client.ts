@@ -1,6 +1,13 @@
 /** Requests to the server this page came from; every URL is relative to the page. */
 
-import type { ErrorInfo, ProgressInfo, ResultBody, SessionInfo, ToolInfo } from "./types.gen.ts";
+import type {
+  AdviceInfo,
+  ErrorInfo,
+  ProgressInfo,
+  ResultBody,
+  SessionInfo,
+  ToolInfo,
+} from "./types.gen.ts";
 
 /** The server answered with an error. */
 export class ApiError extends Error {
@@ -27,10 +34,21 @@ export function apiUrl(path: string, query: Query = {}): string {
   return ROOT + path + (text ? `?${text}` : "");
 }
 
-async function request(url: string, accept: string, signal?: AbortSignal): Promise<Response> {
+async function request(
+  url: string,
+  accept: string,
+  signal?: AbortSignal,
+  order?: object,
+): Promise<Response> {
   let response: Response;
+  const headers: Record<string, string> = { accept };
+  if (order) headers["content-type"] = "application/json";
   try {
-    response = await fetch(url, { headers: { accept }, ...(signal ? { signal } : {}) });
+    response = await fetch(url, {
+      headers,
+      ...(order ? { method: "POST", body: JSON.stringify(order) } : {}),
+      ...(signal ? { signal } : {}),
+    });
   } catch (error) {
     if (signal?.aborted) throw error;
     throw new ServerGone("The Stepscope server does not answer.");
@@ -42,6 +60,11 @@ async function request(url: string, accept: string, signal?: AbortSignal): Promi
 /** An answer in JSON; throws `ApiError` or `ServerGone`. */
 export async function getJson<T>(url: string, signal?: AbortSignal): Promise<T> {
   return (await (await request(url, "application/json", signal)).json()) as T;
+}
+
+/** The answer to an order, both in JSON; throws `ApiError` or `ServerGone`. */
+export async function postJson<T>(url: string, order: object): Promise<T> {
+  return (await (await request(url, "application/json", undefined, order)).json()) as T;
 }
 
 /** An answer of bytes; throws `ApiError` or `ServerGone`. */
@@ -71,6 +94,10 @@ export async function getTools(run: string, host: string): Promise<readonly Tool
 
 export function getResult(tool: string, query: Query, signal: AbortSignal): Promise<ResultBody> {
   return getJson(apiUrl(`tool/${tool}`, { ...query, layout: "columns" }), signal);
+}
+
+export function getAdvice(query: Query, signal: AbortSignal): Promise<AdviceInfo> {
+  return getJson(apiUrl("advice", query), signal);
 }
 
 export function getProgress(run: string): Promise<ProgressInfo> {

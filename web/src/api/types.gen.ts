@@ -108,6 +108,15 @@ export interface ErrorInfo {
   readonly do: string;
 }
 
+/** All advice on a run, and what became of every rule. */
+export interface AdviceInfo {
+  readonly session: string;
+  readonly hosts: readonly string[];
+  readonly findings: readonly Finding[];
+  readonly rules_checked: readonly string[];
+  readonly checked: readonly Checked[];
+}
+
 /** One worker of a recording from outside; ``left_s`` until its phase should end. */
 export interface CaptureWorkerInfo {
   readonly address: string;
@@ -135,6 +144,14 @@ export interface Diagnostic {
   readonly severity: "info" | "warning" | "error";
   readonly message: string;
   readonly where: string;
+}
+
+/** What became of one rule of advice. */
+export interface Checked {
+  readonly rule: string;
+  readonly title: string;
+  readonly outcome: "fired" | "silent" | "unknown" | "failed";
+  readonly reason: string;
 }
 
 /** The steps the numbers are over. */
@@ -872,6 +889,16 @@ export interface LaunchRow {
   readonly median_us: readonly (number | null)[];
   /** Longest (µs). */
   readonly max_us: readonly (number | null)[];
+}
+
+/** Columns: Calls of one name in which the host gets a device's memory or gives it back. */
+export interface AllocationRow {
+  /** Call. */
+  readonly call: readonly (string | null)[];
+  /** Calls per step. All hosts together. */
+  readonly per_step: readonly (number | null)[];
+  /** Time (ms). Per step, all hosts together. */
+  readonly total_ms: readonly (number | null)[];
 }
 
 /** Columns: The copies of one kind in the counted steps. */
@@ -1809,6 +1836,7 @@ export interface DeviceIdle extends ResultBody {
   readonly devices: TableOf<IdleDeviceRow>;
   readonly waits: TableOf<WaitRow>;
   readonly launches: TableOf<LaunchRow>;
+  readonly allocations: TableOf<AllocationRow>;
   readonly copies: TableOf<CopyRow>;
   readonly gaps: TableOf<GapRow>;
 }

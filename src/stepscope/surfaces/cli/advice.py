@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import sys
 
@@ -62,9 +61,7 @@ def _json(session: str, hosts: tuple[str, ...], advice: Advice) -> dict[str, obj
         "schema_version": SCHEMA_VERSION,
         "session": session,
         "hosts": list(hosts),
-        "rules_checked": [one.rule for one in advice.checked],
-        "findings": [dataclasses.asdict(finding) for finding in advice.findings],
-        "checked": [dataclasses.asdict(one) for one in advice.checked],
+        **advice.to_dict(),
     }
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from stepscope.advice import RULES
 from stepscope.analysis import TOOLS
 from stepscope.errors import UsageError
 from stepscope.store import write_atomic
+from stepscope.surfaces.generate.advice_docs import advice_page
 from stepscope.surfaces.generate.command_docs import command_docs
 from stepscope.surfaces.generate.methods import methods_source
 from stepscope.surfaces.generate.tool_docs import index_page, tool_page
@@ -37,6 +39,8 @@ def outputs(root: Path) -> dict[Path, str]:
         root / "docs/cli.md": command_docs(TOOLS),
         root / "docs/tools/README.md": index_page(TOOLS),
     }
+    advice = root / "docs/advice.md"
+    files[advice] = _between_marks(advice, advice_page(RULES))
     for tool in TOOLS:
         page = root / f"docs/tools/{tool.id}.md"
         files[page] = _between_marks(page, tool_page(tool))

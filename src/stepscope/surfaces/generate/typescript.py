@@ -19,7 +19,7 @@ from typing import (
 
 from stepscope.comparison import Comparison
 from stepscope.registry import GROUPS, Tool
-from stepscope.result import SCHEMA_VERSION, Diagnostic, Result, columns_of
+from stepscope.result import SCHEMA_VERSION, Checked, Diagnostic, Result, columns_of
 from stepscope.surfaces.envelope import ENVELOPES
 from stepscope.surfaces.fields import first_sentence, own_fields, records_in, row_of, table_fields
 
@@ -55,8 +55,8 @@ def types_source(tools: Sequence[Tool]) -> str:
     results = [*(tool.result for tool in tools), Comparison]
     records = [record for result in results for record in _all_records(result)]
     rows = [row for result in results for row in table_fields(result).values()]
-    names = _names([*ENVELOPES, Diagnostic, *records, *rows, *results])
-    nested = list(dict.fromkeys([Diagnostic, *records]))
+    names = _names([*ENVELOPES, Diagnostic, Checked, *records, *rows, *results])
+    nested = list(dict.fromkeys([Diagnostic, Checked, *records]))
     parts = [_interface(cls, names) for cls in [*ENVELOPES, *nested]]
     parts += [_columns(row, names) for row in dict.fromkeys(rows)]
     parts += [_interface(result, names) for result in results]

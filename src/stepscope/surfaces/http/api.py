@@ -88,6 +88,12 @@ class Api:
             return json_answer(request, result.to_dict(top))
         return json_answer(request, columnar(result, top))
 
+    def advice(self, request: Request) -> Response:
+        """All advice; every tool is run for it, so that pages ask for it beside their own."""
+        session = self._session(request)
+        body = {"session": session.name, "hosts": list(session.hosts), **session.advice().to_dict()}
+        return json_answer(request, body)
+
     def table(self, request: Request, tool: str, table: str, format: str) -> Response:
         """One table of an answer as a file to save."""
         if format not in _FORMATS:

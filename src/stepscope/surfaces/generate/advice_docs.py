@@ -1,0 +1,39 @@
+"""The document of advice: every rule with its four sections, from the rules themselves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from stepscope.registry import Rule
+
+_SECTIONS = ("What it checks:", "Why it matters:", "What to do:", "When it is wrong:")
+
+
+def advice_page(rules: Sequence[Rule]) -> str:
+    """The generated part of ``docs/advice.md``."""
+    lines = ["## The rules", "", f"{len(rules)} rules are built in:", ""]
+    lines += [f"- [{rule.title or rule.id}](#{rule.id})" for rule in rules]
+    for rule in rules:
+        lines += ["", f"### {rule.id}", "", _summary(rule), ""]
+        if rule.threshold:
+            lines += [f"Speaks from: {rule.threshold}.", ""]
+        lines += [f"- **{name}** {text}" for name, text in _sections(rule)]
+        reads = ", ".join(f"[{tool}](tools/{tool}.md)" for tool in (*rule.needs, *rule.optional))
+        lines += ["", f"Reads {reads}."]
+        if rule.symptom_of:
+            causes = ", ".join(f"[{cause}](#{cause})" for cause in rule.symptom_of)
+            lines += [f"Stands behind its causes: {causes}."]
+    return "\n".join(lines)
+
+
+def _summary(rule: Rule) -> str:
+    return " ".join(rule.doc.partition("\n\n")[0].split())
+
+
+def _sections(rule: Rule) -> list[tuple[str, str]]:
+    """``[("What it checks:", text) …]`` of a rule's docstring."""
+    parts = re.split("(" + "|".join(map(re.escape, _SECTIONS)) + ")", rule.doc)
+    return [
+        (name, " ".join(text.split())) for name, text in zip(parts[1::2], parts[2::2], strict=True)
+    ]
