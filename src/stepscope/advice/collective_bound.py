@@ -50,10 +50,10 @@ def collective_bound(results: Mapping[str, Any]) -> Iterator[Answer]:
         severity=severity_of(expected, step),
         saving_ms=expected,
         saving_max_ms=time.exposed_ms,
-        confidence=round(0.7 * overview.steps.confidence, 2),
+        confidence=round(0.7 * time.confidence * overview.steps.confidence, 2),
         message=f"Collectives transfer for {time.transfer_ms:.3g} ms of each {step:.3g} ms step, "
         f"the devices work {time.work_ms:.3g} ms: {stays:.3g} ms cannot be hidden even by perfect "
-        "overlap" + _small(time) + ".",
+        "overlap" + time.doubt + _small(time) + ".",
         measured={
             "transfer_ms": time.transfer_ms,
             "exposed_ms": time.exposed_ms,

@@ -20,6 +20,8 @@ class CollectiveTime:
         per_step: Collectives in a step.
         transfer_us: Mean transfer of one.
         longest: Name of the collective with the most time in transfers; "" when none matched.
+        is_matched: Whether the collectives of several workers are in the recording. Where not,
+            waits for workers that were not recorded count as transfers.
     """
 
     exposed_ms: float
@@ -29,6 +31,19 @@ class CollectiveTime:
     per_step: float
     transfer_us: float
     longest: str
+    is_matched: bool
+
+    @property
+    def doubt(self) -> str:
+        """What a message must add where waits cannot be told from transfers."""
+        if self.is_matched:
+            return ""
+        return " (waits for workers that were not recorded included)"
+
+    @property
+    def confidence(self) -> float:
+        """0–1, how much is known of the other workers."""
+        return 1.0 if self.is_matched else 0.5
 
     @property
     def transfer_ms(self) -> float:
@@ -50,6 +65,7 @@ def collective_time(pod: Any) -> CollectiveTime:
         per_step=count / steps if steps else 0.0,
         transfer_us=sum(time_ms.values()) * 1000 / count if count else float("nan"),
         longest=max(time_ms, key=lambda name: time_ms[name]) if time_ms else "",
+        is_matched=bool(table),
     )
 
 

@@ -7,6 +7,8 @@ from typing import Any
 
 # Allocators of the host's memory, pinned or not.
 _HOST = ("gpu_host", "xla_gpu_host", "cpu", "mklcpu")
+# PyTorch's caching allocator says what it has reserved so far, which grows: that is no limit.
+_GROWING = ("torch_",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +38,8 @@ def device_memories(profile: Any) -> list[DeviceMemory]:
     """The memories of devices with a known capacity, the fullest first."""
     found = []
     for one in profile.memories:
-        host = one.id.rpartition(": ")[2].lower().startswith(_HOST)
-        if host or not one.capacity_bytes or one.peak_bytes is None:
+        no_limit = one.id.rpartition(": ")[2].lower().startswith(_HOST + _GROWING)
+        if no_limit or not one.capacity_bytes or one.peak_bytes is None:
             continue
         held = list(one.breakdown.rows())
         held.sort(key=lambda row: -row["allocation_bytes"])

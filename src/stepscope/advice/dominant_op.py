@@ -24,6 +24,11 @@ MODULE_FRAC = 0.50
 # What a finding of this rule asks about: the op made half as long.
 _HALF = 0.5
 _NO_OP = ("", "Unknown", "IDLE")
+_NO_COMPUTE = re.compile(
+    r"mem_?cpy|mem_?set|copy-(start|done)|nccl|rccl|all_?-?(reduce|gather|to_?-?all)|"
+    r"reduce_?-?scatter|record_param_comms|c10d|collective",
+    re.IGNORECASE,
+)
 _NO_MODULE = ("gradient_tape", "StatefulPartitionedCall", "PartitionedCall")
 _GRADIENT = re.compile(r"^(?:transpose\()?(?:jvp\()?([^()]*)\)*$")
 
@@ -47,7 +52,7 @@ def dominant_op(results: Mapping[str, Any]) -> Iterator[Answer]:
         return
     on_device = stats.device.op_time_us > 0
     side = "Device" if on_device else "Host"
-    rows = [row for row in stats.ops.rows() if row["host_or_device"] == side]
+    rows = [row for row in stats.ops.rows() if row["host_or_device"] == side and _computes(row)]
     whole = sum(row["self_time_us"] for row in rows)
     named = [row for row in rows if row["type"] not in _NO_OP]
     if not named or not whole:
@@ -88,6 +93,11 @@ def dominant_op(results: Mapping[str, Any]) -> Iterator[Answer]:
             "A fused implementation of the same (attention, normalisation, loss).",
         ),
     )
+
+
+def _computes(row: dict[str, Any]) -> bool:
+    """Whether an op is compute: copies and collectives are other parts of the step."""
+    return not _NO_COMPUTE.search(f"{row['operation']} {row['type']}")
 
 
 def _scope(operation: str) -> list[str]:

@@ -48,10 +48,10 @@ def exposed_collectives(results: Mapping[str, Any]) -> Iterator[Answer]:
         severity=severity_of(_EXPECTED * time.exposed_ms, step),
         saving_ms=_EXPECTED * time.exposed_ms,
         saving_max_ms=time.exposed_ms,
-        confidence=round(0.6 * overview.steps.confidence, 2),
+        confidence=round(0.6 * time.confidence * overview.steps.confidence, 2),
         message=f"The step waits {time.exposed_ms:.3g} ms of its {step:.3g} ms for collectives "
         f"with no compute beside them; {hidden:.0%} of their {time.transfer_ms:.3g} ms is hidden, "
-        f"and {time.work_ms:.3g} ms of work could hide all of it.",
+        f"and {time.work_ms:.3g} ms of work could hide all of it{time.doubt}.",
         measured={
             "exposed_ms": time.exposed_ms,
             "hidden_ms": time.hidden_ms,

@@ -55,5 +55,12 @@ RULE = Rule(
     doc=__doc__ or "",
     title="The device waits for launches",
     threshold="launching with an idle device ≥ 3 % of the step",
-    symptom_of=("tiny-kernels", "slow-launches", "small-batch", "host-waits", "eager-execution"),
+    symptom_of=(
+        "allocation-stalls",
+        "tiny-kernels",
+        "slow-launches",
+        "small-batch",
+        "host-waits",
+        "eager-execution",
+    ),
 )

@@ -1,7 +1,8 @@
 """The step is made of kernels so short that launching them takes longer than running them.
 
-What it checks: whether the device waits for launches, whether most kernels are shorter than a
-launch, and whether the launches themselves are as quick as launches are.
+What it checks: whether the device waits for launches (with PyTorch also for the ops that make them,
+one by one), whether most kernels are shorter than a launch, and whether the launches themselves are
+as quick as launches are.
 Why it matters: a launch costs the host some microseconds, whatever the kernel does; a device that
 finishes first waits for the next one, thousands of times per step.
 What to do: fuse (compile the step), record the step once as a graph, or give each kernel more to
@@ -33,17 +34,17 @@ _MOST_FRAC = 0.5
 def tiny_kernels(results: Mapping[str, Any]) -> Iterator[Answer]:
     """Fires when launches cost 3 % of the step and most kernels are shorter than a launch."""
     overview, kernels = results["overview_page"], results["kernel_stats"]
-    step, launching = overview.steps.time_ms.mean, overview.breakdown_ms["kernel_launch"]
+    step, idle = overview.steps.time_ms.mean, results.get("device_idle")
     if not step > 0:
         yield Unknown("No step was found, so no share of a step is known.")
         return
+    launching = _waiting_ms(overview, idle)
     if launching < NEGLIGIBLE_FRAC * step:
         yield Silence(f"The device waits for launches {launching / step:.1%} of the step.")
         return
     everything = kernel_time(kernels, overview)
     tiny = kernel_time(kernels, overview, lambda row: row["avg_duration_us"] < TINY_US)
     share = tiny.occurrences / everything.occurrences if everything.occurrences else 0.0
-    idle = results.get("device_idle")
     cost = float("nan") if idle is None else launch_calls(idle)[1]
     if share < _MOST_FRAC:
         yield Silence(f"{share:.0%} of the kernels are shorter than {TINY_US:.0f} µs.")
@@ -66,7 +67,7 @@ def tiny_kernels(results: Mapping[str, Any]) -> Iterator[Answer]:
             "tiny_frac": share,
             "mean_tiny_kernel_us": tiny.mean_us,
             "mean_launch_us": cost,
-            "kernel_launch_ms": launching,
+            "waiting_ms": launching,
         },
         evidence=(
             Ref("kernel_stats", "avg_duration_us", rows=tiny.names[:3]),
@@ -83,6 +84,16 @@ def tiny_kernels(results: Mapping[str, Any]) -> Iterator[Answer]:
             "pytorch": "model = torch.compile(model, mode='reduce-overhead')  # CUDA graphs",
         },
     )
+
+
+def _waiting_ms(overview: Any, idle: Any) -> float:
+    """Time per step that the device waits for launches, and for the ops that make them."""
+    if idle is None:
+        return float(overview.breakdown_ms["kernel_launch"])
+    causes = {row["cause"]: float(row["idle_ms"]) for row in idle.causes.rows()}
+    # PyTorch runs its ops one by one on the host: their time is the price of a launch, too.
+    dispatch = causes["host_compute"] if overview.environment.framework == "PyTorch" else 0.0
+    return causes["kernel_launch"] + dispatch
 
 
 RULE = Rule(

@@ -11,6 +11,7 @@ import numpy as np
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Result, Row, Table, columns_of, ms, us
 from stepscope.tables.copies import session_copies
+from stepscope.tables.device_allocations import session_allocations
 from stepscope.tables.device_events import device_events
 from stepscope.tables.idle import CAUSES, DeviceGaps, Idle, idle
 from stepscope.tables.launches import session_launches
@@ -20,6 +21,7 @@ LABELS: dict[str, str] = {
     "input": "Waiting for input",
     "copy": "Host side of copies",
     "kernel_launch": "Kernel launch",
+    "allocation": "Allocating device memory",
     "compilation": "Compilation",
     "host_compute": "Host compute",
     "other_device": "Another device works",
@@ -96,6 +98,17 @@ class LaunchRow(Row):
     max_us: Annotated[float, Column("Longest", unit="µs", kind="time")]
 
 
+class AllocationRow(Row):
+    """Calls of one name in which the host gets a device's memory or gives it back."""
+
+    call: Annotated[str, Column("Call", kind="name")]
+    per_step: Annotated[float, Column("Calls per step", kind="number", help="All hosts together.")]
+    total_ms: Annotated[
+        float,
+        Column("Time", unit="ms", kind="time", sort="desc", help="Per step, all hosts together."),
+    ]
+
+
 class CopyRow(Row):
     """The copies of one kind in the counted steps."""
 
@@ -136,6 +149,7 @@ class DeviceIdle(Result):
         devices: The idle time by device.
         waits: Calls that wait for the device.
         launches: Calls that launch kernels.
+        allocations: Calls that get memory from the driver or give it back.
         copies: What is copied in a step, to, from and between devices.
         gaps: The gaps, longest first.
     """
@@ -151,6 +165,7 @@ class DeviceIdle(Result):
     devices: Table[IdleDeviceRow]
     waits: Table[WaitRow]
     launches: Table[LaunchRow]
+    allocations: Table[AllocationRow]
     copies: Table[CopyRow]
     gaps: Table[GapRow]
 
@@ -180,6 +195,7 @@ def device_idle(profile: Profile, options: Options = Options()) -> DeviceIdle:
         devices=_devices(profile, found),
         waits=_waits(profile, found),
         launches=_launches(profile, found),
+        allocations=_allocations(profile, found),
         copies=_copies(profile, found),
         gaps=_gaps(profile, found, options),
     )
@@ -266,6 +282,19 @@ def _launches(profile: Profile, found: Idle) -> Table[LaunchRow]:
             }
         )
     return _table(LaunchRow, sorted(rows, key=lambda row: -row["per_step"]))
+
+
+def _allocations(profile: Profile, found: Idle) -> Table[AllocationRow]:
+    count = max(found.step_count, 1)
+    rows = [
+        {
+            "call": call.name,
+            "per_step": call.occurrences / count,
+            "total_ms": ms(call.total_ps) / count,
+        }
+        for call in session_allocations(profile)
+    ]
+    return _table(AllocationRow, rows)
 
 
 def _copies(profile: Profile, found: Idle) -> Table[CopyRow]:

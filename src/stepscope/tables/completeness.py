@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from stepscope.columns.space import KIND_INT64, KIND_UINT64
+from stepscope.columns.space import KIND_INT64, KIND_UINT64, Bool
 from stepscope.result import Diagnostic
 from stepscope.schema import names
 from stepscope.tables.device_events import device_events
@@ -22,6 +23,8 @@ Verdict = Literal["complete", "partial", "damaged"]
 # Launches whose kernel may lie beyond the end of the recording are not missing kernels.
 _MISSING_SHARE = 0.01
 _NONE = np.zeros(0, dtype=bool)
+_API = re.compile(r"(cu|cuda|hip)[A-Z]")
+_STARTS_WORK = re.compile(r"Launch|Memcpy|Memset")
 _DAY_PS = 86_400 * 10**12
 
 
@@ -106,6 +109,17 @@ def _devices_without_events(host: Host) -> list[Diagnostic]:
     return [Diagnostic("idle-devices", "info", text, host.name)]
 
 
+def _starts_work(host: Host) -> Bool:
+    """Mask over ``Space.event_metadata``: names of calls after which something runs on a device.
+
+    Recorders number every call of a runtime's interface, also those that only wait, ask or
+    allocate. Old recordings name a launch after its kernel, which is no such call.
+    """
+    names_ = host.space.event_metadata.name
+    starts = [not _API.match(name) or bool(_STARTS_WORK.search(name)) for name in names_]
+    return np.asarray(starts or [False], dtype=bool)
+
+
 def _launches(host: Host) -> list[Diagnostic]:
     """Kernels without a launch and launches without a kernel."""
     stats = event_stats(host).ints(names.CORRELATION_ID)
@@ -114,7 +128,9 @@ def _launches(host: Host) -> list[Diagnostic]:
         return []
     is_host = np.asarray([kind is PlaneKind.HOST for kind in planes(host).plane_kind] or [False])
     line_is_host = np.asarray([is_host[line.plane] for line in host.space.lines] or [False])
-    launches = np.unique(stats.values[line_is_host[host.space.lines_of(stats.rows)]])
+    of_host = line_is_host[host.space.lines_of(stats.rows)]
+    starts_work = _starts_work(host)[host.space.events.metadata[stats.rows]]
+    launches = np.unique(stats.values[of_host & starts_work])
     kernels = np.unique(found.correlation[found.correlation >= 0])
     if len(launches) == 0:
         return []

@@ -18,6 +18,7 @@ import numpy as np
 from stepscope.columns import sweep, union_spans
 from stepscope.columns.space import I64, U8, Bool
 from stepscope.tables.coverage import covered
+from stepscope.tables.device_allocations import allocating_names
 from stepscope.tables.device_events import device_events
 from stepscope.tables.host_events import Work, host_thread_rows, is_pool_thread, timed_events
 from stepscope.tables.profile import Host, Profile, derived
@@ -31,14 +32,18 @@ CAUSES: Final[dict[str, tuple[Work, ...]]] = {
     "input": (Work.INPUT_WAIT,),
     "copy": (Work.HOST_TO_DEVICE, Work.DEVICE_TO_DEVICE, Work.DEVICE_TO_HOST),
     "kernel_launch": (Work.LAUNCH,),
+    "allocation": (),
     "compilation": (Work.COMPILE,),
     "host_compute": (Work.HOST_COMPUTE,),
     "other_device": (),
     "other": (Work.NOTHING,),
 }
-_OTHER_DEVICE: Final = 1
-_FIRST_WORK: Final = 2
+# Classes of the sweep: two for each ``Work``, so that the causes without a work of their own have
+# their places: another device above nothing at all, allocating above launching.
+_OTHER_DEVICE: Final = 2 * Work.NOTHING + 1
+_ALLOCATION: Final = 2 * Work.LAUNCH + 1
 _NOT_IDLE: Final = 63
+_OWN_CLASS: Final = {"other_device": _OTHER_DEVICE, "allocation": _ALLOCATION}
 # Device times are brought to the host's clock with an error of some microseconds: a call may seem
 # to return just before the kernel it waits for ends.
 _CLOCK_SLACK_PS: Final = 5_000_000
@@ -183,7 +188,8 @@ def _busy_spans(host: Host, device: int | None = None) -> tuple[I64, I64]:
 def _of_host(host: Host, one: AlignedSteps, steps: _Steps, calls: I64) -> list[DeviceGaps]:
     rows, work = host_work(host, one.steps.markers)
     start, end = _spans_of(host, rows)
-    kinds = (work + _FIRST_WORK - 1).astype(np.uint8)
+    allocates = allocating_names(host)[host.space.events.metadata[rows]]
+    kinds = np.where(allocates, _ALLOCATION, 2 * work).astype(np.uint8)
     waiting = union_spans(*_spans_of(host, calls))
     anything = _busy_spans(host)
     result = []
@@ -247,8 +253,8 @@ def _by_cause(spans: tuple[I64, I64, U8], covers: list[_Steps], steps: _Steps) -
     ).sum(axis=0)
     result = {}
     for cause, works in CAUSES.items():
-        classes = [int(work) + _FIRST_WORK - 1 if work else 0 for work in works]
-        result[cause] = int(time[classes or [_OTHER_DEVICE]].sum())
+        classes = [2 * int(work) for work in works] or [_OWN_CLASS[cause]]
+        result[cause] = int(time[classes].sum())
     return result
 
 

@@ -31,7 +31,9 @@ _TENSOR_CORE = re.compile(
     r"h1688|h884|hmma|i16832|i8816|s884|s1688|xmma_|wgmma|gmma|tensorop|sm(80|86|89|90|100|120)_xmma|"
     r"cutlass_\w*tensorop|cutlass3x_sm\d+|sm90_|sm100_|tcgen05|umma|MI\d+x\d+x\d+|mfma|_wmma|"
     r"flash_(fwd|bwd)|FlashAttn(Fwd|Bwd)|fmha|nvjet|bf16gemm|gemm_fusion|xdl|igemm_\w+_gtcx|"
-    r"s161616|mfma16",
+    r"s161616|mfma16|"
+    # What exists on matrix units only: products of 8 and 4 bits, and Triton's tl.dot.
+    r"(bmm|gemm)_\w*E[245]m[123]|_matmul_ogs|triton_(tem|mm)_",
     re.IGNORECASE,
 )
 

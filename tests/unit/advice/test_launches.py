@@ -4,10 +4,13 @@ from dataclasses import replace
 
 import pytest
 
+from stepscope.columns import decode
 from stepscope.registry import Silence
-from tests.labelled.synthetic import BF16, GIB, GOOD, GOOD_TPU, WAIT, layers
+from stepscope.tables.profile import Host, Profile
+from tests.labelled.synthetic import BF16, GIB, GOOD, GOOD_TPU, HALF_SUM, WAIT, layers
 from tests.profiles.loops import Kernel, copy_to_device
-from tests.unit.advice.asking import ask
+from tests.profiles.model import EventLike, gpu, host, line, space, stream
+from tests.unit.advice.asking import Asked, ask
 
 # 300 kernels of 3 µs, launched in 6 µs each: the device works 0.9 of each 1.8 ms.
 TINY = replace(
@@ -32,6 +35,25 @@ def test_long_kernels_are_not_tiny_although_the_device_waits_for_launches() -> N
 def test_tiny_kernels_that_nobody_waits_for_are_left_in_peace() -> None:
     loop = replace(TINY, launch_us=2)
     assert "waits for launches" in ask(loop).reason("tiny-kernels", Silence)
+
+
+def test_pytorchs_ops_are_part_of_what_a_launch_costs() -> None:
+    """Dispatching an op takes the host longer than launching its kernel; both wait in line."""
+    python: list[EventLike] = []
+    kernels: list[EventLike] = []
+    for step in range(6):
+        base = 1_000.0 * step
+        python.append((f"ProfilerStep#{step}", base, 1_000.0))
+        for op in range(20):
+            ids, at = {"correlation_id": 100 * step + op}, base + 50.0 * op
+            python.append(("aten::mul", at, 45.0))
+            python.append(("cudaLaunchKernel", at + 38, 5.0, ids))
+            kernels.append((HALF_SUM, at + 43, 4.0, ids))
+    data = space(host(line("python", *python)), gpu(0, stream(7, *kernels)))
+    found = Asked(Profile("s", (Host("h", decode(data)),))).finding("tiny-kernels")
+    # Of each 50 µs the device works 4; the op takes 38 + 5 of them before its kernel begins.
+    assert found.saving_ms == pytest.approx(20 * 0.043)
+    assert "reduce-overhead" in found.code["pytorch"]
 
 
 def test_slow_launches_are_not_the_kernels_fault() -> None:

@@ -4,10 +4,13 @@ from dataclasses import replace
 
 import pytest
 
+from stepscope.columns import decode
 from stepscope.registry import Silence, Unknown
+from stepscope.tables.profile import Host, Profile
 from tests.labelled.synthetic import GOOD, POD, RING, WAIT, layers
 from tests.profiles.loops import Collective, Kernel, Loop
-from tests.unit.advice.asking import ask
+from tests.profiles.model import gpu, host, line, space, stream
+from tests.unit.advice.asking import Asked, ask
 
 # Two devices work 1.5 ms, then send for 0.4 ms with nothing beside it.
 BARE = replace(GOOD, devices=2, collective=Collective(400, name=RING))
@@ -98,3 +101,38 @@ def test_few_steps_do_not_tell_who_works() -> None:
 def test_equal_work_is_left_in_peace() -> None:
     assert "0.0% of the step longer" in ask(POD).reason("unbalanced-devices", Silence)
     assert "Only one device" in ask(GOOD).reason("unbalanced-devices", Silence)
+
+
+def test_transfers_of_a_single_recorded_worker_may_be_waits() -> None:
+    """Whether the others were late a recording of one device cannot say."""
+    alone = ask(replace(_sends(2_500), devices=1)).finding("collective-bound")
+    both = ask(_sends(2_500)).finding("collective-bound")
+    assert "waits for workers that were not recorded included" in alone.message
+    assert "not recorded" not in both.message
+    assert alone.confidence < both.confidence
+
+
+def test_workers_that_are_late_in_turns_wait_for_each_other() -> None:
+    """In each step another of four devices is 0.6 ms late, and the three others wait."""
+    streams: list[list[tuple[str, float, float]]] = [[], [], [], []]
+    marks = []
+    for step in range(8):
+        base = 3_000.0 * step
+        marks.append(("train", base, 2_900.0, {"step_num": step, "_r": 1}))
+        for device, events in enumerate(streams):
+            work = 2_000.0 + 600.0 * (step % 4 == device)
+            events.append(("ampere_bf16_s16816gemm", base, work))
+            events.append((RING, base + work, 2_700.0 - work))
+    planes = [gpu(index, stream(7, *events)) for index, events in enumerate(streams)]
+    data = space(host(line("python", *marks)), *planes)
+    asked = Asked(Profile("s", (Host("h", decode(data)),)))
+    found = asked.finding("worker-skew")
+    assert found.saving_ms == pytest.approx(0.6 * 3 / 4)
+    # Of the six counted steps two devices are late in one, and wait in five.
+    assert found.saving_max_ms == pytest.approx(0.6 * 5 / 6)
+    assert "see straggler" in ask(POD, replace(POD, slower={2: 1.4})).reason("worker-skew", Silence)
+
+
+def test_workers_in_step_do_not_wait() -> None:
+    assert "waits 0.0%" in ask(POD, POD).reason("worker-skew", Silence)
+    assert "No collective" in ask(GOOD).reason("worker-skew", Silence)

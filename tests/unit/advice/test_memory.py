@@ -4,8 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from stepscope.columns import decode
 from stepscope.registry import Silence, Unknown
+from stepscope.tables.profile import Host, Profile
 from tests.labelled.synthetic import GIB, GOOD
+from tests.profiles.model import EventLike, gpu, host, line, space, stream
 from tests.unit.advice.asking import Asked, ask, profile_of
 
 
@@ -69,3 +72,45 @@ def test_pinned_memory_of_the_host_is_no_devices() -> None:
     pinned = replace(memory.memories[0], id="host-0: gpu_host_bfc")
     asked.result = lambda tool: replace(memory, memories=(pinned,))  # type: ignore[assignment]
     assert "No allocator" in asked.reason("memory-near-limit", Unknown)
+
+
+def test_what_pytorch_has_reserved_so_far_is_no_limit() -> None:
+    asked = held(15)
+    memory = asked.result("memory_profile")
+    growing = replace(memory.memories[0], id="torch_gpu_0")
+    asked.result = lambda tool: replace(memory, memories=(growing,))  # type: ignore[assignment]
+    assert "No allocator" in asked.reason("memory-near-limit", Unknown)
+
+
+def test_memory_got_from_the_driver_within_the_step_stalls_the_device() -> None:
+    found = driver_calls(300).finding("allocation-stalls")
+    assert found.saving_ms == pytest.approx(0.3)
+    assert "cudaMalloc 1 times" in found.message
+    assert "empty_cache" in found.code["pytorch"]
+
+
+def test_an_allocator_that_has_its_memory_is_left_in_peace() -> None:
+    assert "1.0% of the step" in driver_calls(10).reason("allocation-stalls", Silence)
+
+
+def test_allocations_explain_what_looks_like_launches() -> None:
+    findings = driver_calls(300).advice()
+    launches = next(one for one in findings if one.rule == "launch-bound")
+    assert launches.explained_by[:1] == ("allocation-stalls",)
+    assert findings[0].rule == "allocation-stalls"
+
+
+def driver_calls(us: float) -> Asked:
+    """Six steps of 1 ms; in each the host gets memory for ``us`` µs before it launches."""
+    python: list[EventLike] = []
+    kernels: list[EventLike] = []
+    for step in range(6):
+        base, ids = 1_000.0 * step, {"correlation_id": 2 * step + 1}
+        python += [
+            ("train", base, 1_000.0, {"step_num": step, "_r": 1}),
+            ("cudaMalloc", base, us, {"correlation_id": 2 * step}),
+            ("cudaLaunchKernel", base + us, 1.0, ids),
+        ]
+        kernels.append(("ampere_bf16_s16816gemm", base + us, 1_000.0 - us, ids))
+    data = space(host(line("python", *python)), gpu(0, stream(7, *kernels)))
+    return Asked(Profile("s", (Host("h", decode(data)),)))

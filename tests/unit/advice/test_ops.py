@@ -47,6 +47,14 @@ def test_gradients_count_for_the_module_they_belong_to() -> None:
     assert "Module net/conv takes 62%" in found.message
 
 
+def test_collectives_and_copies_are_no_ops_to_halve() -> None:
+    """Their time is in other parts of the step than compute."""
+    talk = Kernel("ncclDevKernel_AllReduce_Sum_bf16", 9_000, "torch/record_param_comms")
+    assert "The largest op, model" in ask(replace(GOOD, kernels=[*layers(), talk])).reason(
+        "dominant-op", Silence
+    )
+
+
 def test_a_scope_around_everything_is_no_news() -> None:
     assert "The largest op" in ask(GOOD).reason("dominant-op", Silence)
 

@@ -5,6 +5,7 @@ import pytest
 from stepscope.analysis.device_idle import TOOL, Options, device_idle
 from stepscope.analysis.overview_page import overview_page
 from stepscope.columns import decode
+from stepscope.tables.device_allocations import is_device_allocation
 from stepscope.tables.idle import is_wait_for_device
 from stepscope.tables.profile import Host, Profile
 from tests.profiles import (
@@ -62,6 +63,7 @@ def test_idle_time_is_explained_by_what_the_host_did() -> None:
             "host_compute": 0.1,
             "other": 0.3,
             "copy": 0.0,
+            "allocation": 0.0,
             "compilation": 0.0,
             "other_device": 0.0,
         }
@@ -79,6 +81,34 @@ def test_gaps_that_open_in_a_wait_are_told_apart() -> None:
     assert list(found.gaps["ended_by"]) == ["sgemm", "sgemm", "sgemm", ""]
     (wait,) = found.waits.rows()
     assert (wait["call"], wait["per_step"]) == ("cudaStreamSynchronize", 1.0)
+
+
+def test_allocations_are_told_from_launches() -> None:
+    """A call that gets memory has a correlation id as a launch has, and lies in a larger span."""
+    found = device_idle(
+        profile(
+            space(
+                host(
+                    line(
+                        "python",
+                        ("train", 0, 1000, {"step_num": 0, "_r": 1}),
+                        ("aten::empty", 50, 300),
+                        ("cudaMalloc", 100, 200, {"correlation_id": 5}),
+                        ("cudaLaunchKernel", 380, 20, {"correlation_id": 6}),
+                    )
+                ),
+                gpu(0, stream(7, ("sgemm", 400, 600, {"correlation_id": 6}))),
+            )
+        )
+    )
+    causes = dict(zip(found.causes["cause"], found.causes["idle_ms"], strict=True))
+    assert causes["allocation"] == pytest.approx(0.2)
+    assert causes["host_compute"] == pytest.approx(0.1)
+    assert causes["kernel_launch"] == pytest.approx(0.02)
+    assert causes["other"] == pytest.approx(0.08)
+    assert list(found.allocations.rows()) == [
+        {"call": "cudaMalloc", "per_step": 1.0, "total_ms": 0.2}
+    ]
 
 
 @pytest.mark.parametrize(("early_us", "after"), [(2, True), (20, False)])
@@ -169,6 +199,26 @@ def test_a_profile_without_devices_says_why_there_is_nothing() -> None:
     missing = TOOL.available(profile(worked_example()))
     assert missing is not None
     assert "device" in missing.missing
+
+
+@pytest.mark.parametrize(
+    ("name", "allocates"),
+    [
+        ("cudaMalloc", True),
+        ("cudaFree", True),
+        ("hipMalloc", True),
+        ("cuMemAlloc_v2", True),
+        ("cuMemMap", True),
+        ("cudaHostAlloc", True),
+        ("DeviceMemAllocator::Alloc", True),
+        ("cudaMallocAsync", False),
+        ("cuMemcpyHtoDAsync_v2", False),
+        ("MemoryAllocation", False),
+        ("model/cudaMalloc:Op", False),
+    ],
+)
+def test_calls_that_allocate_are_known_by_name(name: str, allocates: bool) -> None:
+    assert is_device_allocation(name) == allocates
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,17 @@ def test_lost_kernels() -> None:
     assert "launches-without-kernel" in slugs
 
 
+def test_calls_that_start_nothing_are_no_launches_without_a_kernel() -> None:
+    """PyTorch's recorder numbers waits, questions and allocations as it numbers launches."""
+    calls = ["cudaStreamSynchronize", "cudaEventQuery", "cudaMalloc", "hipGetDevice"]
+    idle = [Event(calls[i % 4], 10 * i + 5, 2, {"correlation_id": 100 + i}) for i in range(40)]
+    launches = [Event("cudaLaunchKernel", 10 * i, 2, {"correlation_id": i}) for i in range(40)]
+    kernels = [Event("k", 10 * i + 3, 5, {"correlation_id": i}) for i in range(40)]
+    data = space(host(line("python", *launches, *idle)), gpu(0, stream(7, *kernels)))
+    _found, slugs = check(data)
+    assert "launches-without-kernel" not in slugs
+
+
 def test_kernels_without_a_launch_do_not_spoil_the_verdict() -> None:
     launches = [Event("cuLaunchKernel", 10 * i, 2, {"correlation_id": i}) for i in range(20)]
     kernels = [Event("k", 10 * i + 5, 2, {"correlation_id": i}) for i in range(40)]

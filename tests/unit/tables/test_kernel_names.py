@@ -68,7 +68,15 @@ def test_a_reduction_is_no_collective() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["volta_s884gemm_fp16", "sm90_xmma_gemm_bf16", "Cijk_Ailk_Bljk_BBS_MI16x16x16x1", "nvjet_tst"],
+    [
+        "volta_s884gemm_fp16",
+        "sm90_xmma_gemm_bf16",
+        "Cijk_Ailk_Bljk_BBS_MI16x16x16x1",
+        "nvjet_tst",
+        "bmm_MxE4m3_MxE2m1MxE4m3_Fp32_t128x16x256u2_s3_et128x16",
+        "_matmul_ogs_NNT_bf16xbf16xmxfp4_16x128x256x1",
+        "triton_tem_fused_addmm_3",
+    ],
 )
 def test_matrix_units(name: str) -> None:
     assert uses_tensor_core(name)
@@ -76,6 +84,8 @@ def test_matrix_units(name: str) -> None:
 
 def test_plain_kernels_use_no_matrix_units() -> None:
     assert not uses_tensor_core("void Eigen::internal::EigenMetaKernel<float>")
+    assert not uses_tensor_core("triton_poi_fused_add_mul_0")
+    assert not uses_tensor_core("void vllm::scaled_fp8_quant_kernel<c10::Float8_e4m3fn>")
 
 
 @pytest.mark.parametrize("op", ["model/dense/MatMul", "MatMul", "a/Conv2D_3", "jit(f)/dot_general"])

@@ -1,0 +1,80 @@
+"""The host's calls that get or give back a device's memory from the driver, in counted steps.
+
+An allocator asks the driver rarely: while it grows, or when it runs out and gives back what it
+cached. Such a call takes long and waits for the device.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from stepscope.columns.space import I64, Bool
+from stepscope.tables.host_events import timed_events
+from stepscope.tables.profile import Host, Profile, derived
+from stepscope.tables.session_steps import aligned_steps
+
+# CUDA, HIP, and the allocator PjRt puts around them. Stream-ordered calls (…Async) are cheap.
+_ALLOCATES: Final = re.compile(
+    r"^(cuda|hip)(Malloc|Free|MallocManaged|MallocPitch|MallocHost|HostAlloc|HostMalloc|FreeHost"
+    r"|HostFree)$|^cuMem(Alloc|Free|HostAlloc|FreeHost|AllocManaged|Create|Release|Map|Unmap"
+    r"|SetAccess)(_v2)?$|DeviceMemAllocator::(Alloc|Free)"
+)
+
+
+def is_device_allocation(name: str) -> bool:
+    """Whether a host event of this name asks the driver for memory, or gives it back."""
+    return bool(_ALLOCATES.search(name))
+
+
+def allocating_names(host: Host) -> Bool:
+    """Mask over ``Space.event_metadata``: names of calls that allocate."""
+    names = host.space.event_metadata.name
+    return np.asarray([is_device_allocation(name) for name in names] or [False], dtype=bool)
+
+
+@dataclass(frozen=True, slots=True)
+class DriverCalls:
+    """Calls of one name that begin in counted steps.
+
+    Attributes:
+        name: As recorded.
+        occurrences: How many.
+        total_ps: Their time.
+    """
+
+    name: str
+    occurrences: int
+    total_ps: int
+
+
+@derived
+def session_allocations(profile: Profile) -> tuple[DriverCalls, ...]:
+    """The calls of all hosts that take part in the steps, by name, the longest total first."""
+    aligned = aligned_steps(profile)
+    kept = np.all([one.steps.kept[one.rows] for one in aligned], axis=0) if aligned else None
+    sums: dict[str, list[int]] = {}
+    for one in aligned:
+        host, chosen = profile.hosts[one.host], one.rows[kept]
+        rows = _calls(host, one.steps.start_ps[chosen], one.steps.end_ps[chosen])
+        meta, duration = host.space.events.metadata[rows], host.space.events.duration_ps[rows]
+        for entry in np.unique(meta).tolist():
+            total = sums.setdefault(host.space.event_metadata.name[entry], [0, 0])
+            total[0] += int((meta == entry).sum())
+            total[1] += int(duration[meta == entry].sum())
+    found = [DriverCalls(name, *total) for name, total in sums.items()]
+    return tuple(sorted(found, key=lambda call: (-call.total_ps, call.name)))
+
+
+def _calls(host: Host, start: I64, end: I64) -> I64:
+    """Allocating events that begin in one of these disjoint ascending intervals."""
+    events = host.space.events
+    if not len(events) or not len(start):
+        return np.zeros(0, dtype=np.int64)
+    rows = np.flatnonzero(allocating_names(host)[events.metadata] & timed_events(host))
+    at = events.start_ps[rows]
+    place = np.maximum(np.searchsorted(start, at, side="right") - 1, 0)
+    return rows[(at >= start[place]) & (at < end[place])].astype(np.int64)
