@@ -337,3 +337,50 @@ def test_axe_finds_nothing(stage: Stage, scheme: str, view: str) -> None:
         },
     )
     assert answer["result"]["value"] == "[]"
+
+
+def test_a_track_is_dragged_by_its_name_and_escape_gives_it_up(stage: Stage) -> None:
+    page = stage.page
+    names = page.locator('.tl-track[title^="python"], .tl-track[title^="tf_exec"]')
+    before = names.locator(".tl-text").all_inner_texts()
+    boxes = [names.nth(i).bounding_box() for i in range(2)]
+    assert boxes[0] is not None and boxes[1] is not None
+    start = boxes[0]["x"] + 60, boxes[0]["y"] + 8
+    end = start[0], boxes[1]["y"] + boxes[1]["height"] - 2
+    page.mouse.move(*start)
+    page.mouse.down()
+    page.mouse.move(*end, steps=5)
+    expect(page.locator(".tl-drop")).to_have_count(1)
+    page.keyboard.press("Escape")
+    expect(page.locator(".tl-drop")).to_have_count(0)
+    page.mouse.up()
+    assert names.locator(".tl-text").all_inner_texts() == before
+    stage.drag(start, end)
+    expect(names.locator(".tl-text").first).to_have_text(before[1])
+    assert names.locator(".tl-text").all_inner_texts() == before[::-1]
+    page.wait_for_function("() => location.hash.includes('tl.moves=')")
+    page.reload()
+    stage.settle()
+    assert names.locator(".tl-text").all_inner_texts() == before[::-1]
+
+
+def test_the_end_of_an_arrow_that_is_not_on_the_screen_is_named_and_gone_to(stage: Stage) -> None:
+    launch = stage.place("cuLaunchKernel", 5)
+    details = stage.ask("event", id=launch["event"])
+    kernel = next(link for link in details["out_of"] if "sgemm" in link["name"])
+    # The launch fills the view: its kernel begins behind the right edge.
+    stage.open(view=f"{launch['begin_ps']}~{launch['end_ps']}", event=str(launch["event"]))
+    stage.page.locator(".tl-panel").wait_for()
+    stage.page.wait_for_timeout(300)
+    # Its name stands at the edge, on the kernel's lane.
+    label = stage.page.locator('.tl-track[title^="Stream"]').first.bounding_box()
+    assert label is not None
+    box = stage.box
+    x = box["x"] + box["width"] - 20
+    y = label["y"] + 2 + kernel["lane"] * 17 + 8
+    stage.page.mouse.move(x, y)
+    expect(stage.page.locator(".tl-stage")).to_have_class(re.compile("on-tag"))
+    stage.page.mouse.click(x, y)
+    stage.wait_param("event", str(kernel["event"]))
+    begin, end = stage.view()
+    assert begin <= kernel["begin_ps"] and kernel["end_ps"] <= end

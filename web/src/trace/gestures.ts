@@ -5,6 +5,7 @@ import type { Hit } from "../engine/timeline/hit.ts";
 import type { Row } from "../engine/timeline/screen.ts";
 import { rowAt, timeAt, tracksBetween } from "../engine/timeline/screen.ts";
 import { clampSpan, panned, zoomed } from "../engine/timeline/viewport.ts";
+import type { Tag } from "./paint_arrows.ts";
 import type { TimelineState } from "./state.ts";
 
 const WHEEL_STEP = 1.0018;
@@ -39,6 +40,7 @@ export class Gestures {
     private readonly state: TimelineState,
     private readonly stage: HTMLElement,
     private readonly hitAt: HitAt,
+    private readonly tags: () => readonly Tag[],
   ) {}
 
   /** Starts listening; returns what stops it. */
@@ -60,7 +62,15 @@ export class Gestures {
   }
 
   private hover(point: Point | null): void {
+    this.stage.classList.toggle("on-tag", point !== null && this.tagAt(point) !== undefined);
     this.state.pointer.value = point;
+  }
+
+  /** The name of an arrow's end under a point. */
+  private tagAt({ x, y }: Point): Tag | undefined {
+    return this.tags().find(
+      (tag) => x >= tag.x && x < tag.x + tag.width && y >= tag.y && y < tag.y + tag.height,
+    );
   }
 
   private at(event: MouseEvent): Point {
@@ -188,6 +198,11 @@ export class Gestures {
 
   private click(point: Point, hand: Press["hand"]): void {
     const { state } = this;
+    const tag = this.tagAt(point);
+    if (tag) {
+      state.go(tag.place);
+      return;
+    }
     const screen = state.screen.value;
     const time = timeAt(screen, point.x);
     if (hand === "timing") {

@@ -13,11 +13,13 @@ import {
 } from "../engine/timeline/arrangement.ts";
 import { Popover } from "../widgets/popover.tsx";
 import type { TimelineMachine } from "./machine.ts";
+import { dragTrack } from "./reorder.ts";
 import type { TimelineState } from "./state.ts";
 
 export function Gutter({ machine }: { machine: TimelineMachine }) {
   const { state } = machine;
   const screen = state.screen.value;
+  const drop = state.dropping.value;
   return (
     <div class="tl-gutter">
       <div class="tl-gutter-part" style={{ height: `${screen.pinnedHeight}px` }}>
@@ -38,6 +40,7 @@ export function Gutter({ machine }: { machine: TimelineMachine }) {
             <TrackName key={band.id} state={state} band={band} top={band.top - screen.scroll} />
           ),
         )}
+        {drop && <div class="tl-drop" style={{ top: `${drop.y - screen.scroll}px` }} />}
       </div>
     </div>
   );
@@ -84,7 +87,7 @@ function TrackName({ state, band, top }: NameProps) {
   const deep = band.lanes > 1 || arranged.value.closed.has(band.id);
   return (
     <div
-      class="tl-track"
+      class={`tl-track ${state.dropping.value?.moved === band.id ? "dragged" : ""}`}
       style={{
         top: `${top}px`,
         height: `${band.height}px`,
@@ -109,7 +112,15 @@ function TrackName({ state, band, top }: NameProps) {
       ) : (
         <span class="tl-fold" />
       )}
-      <span class={`tl-text ${track.derived ? "derived" : ""}`}>{name}</span>
+      <span
+        class={`tl-text grip ${track.derived ? "derived" : ""}`}
+        onPointerDown={(event) => {
+          const area = event.currentTarget.closest(".tl-gutter-part");
+          if (area instanceof HTMLElement) dragTrack(state, band.id, event, area);
+        }}
+      >
+        {name}
+      </span>
       <TrackMenu
         state={state}
         id={band.id}

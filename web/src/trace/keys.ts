@@ -31,6 +31,8 @@ export const HAND_HELP: readonly (readonly [string, string])[] = [
   ["Pan, drag", "Move; also with the middle button, or a finger"],
   ["Zoom, drag", "Up nearer, down farther"],
   ["Timing, drag", "Measure an interval; click: set a mark"],
+  ["Name at an edge, click", "Go to the end of the arrow that is not on the screen"],
+  ["Name of a track, drag", "Put it elsewhere in its section; its lower edge: its height"],
   ["Overview, drag", "Choose what is shown; an edge changes one end"],
 ];
 

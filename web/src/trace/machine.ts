@@ -2,6 +2,7 @@
 
 import { effect, signal, untracked } from "@preact/signals";
 import { getDensity, type TimelineScope } from "../api/timeline.ts";
+import { visible } from "../base/text.ts";
 import type { Density, TimelineMeta } from "../base/timeline.ts";
 import { groupLanes } from "../engine/timeline/grid.ts";
 import { hitPlace } from "../engine/timeline/hit.ts";
@@ -10,6 +11,7 @@ import { GroupIndex, rowAt, timeAt, wantedTiles } from "../engine/timeline/scree
 import { TileStore } from "../engine/timeline/tile_store.ts";
 import { TileLoader } from "./loader.ts";
 import { NameStore } from "./names.ts";
+import type { Tag } from "./paint_arrows.ts";
 import { counterAt } from "./paint_counter.ts";
 import { paintClosed, paintGround } from "./paint_ground.ts";
 import type { Overlay } from "./paint_overlay.ts";
@@ -31,6 +33,8 @@ export class TimelineMachine {
   /** How busy each section is over the whole trace, once it is known. */
   readonly density = signal<Density | null>(null);
   private painted = false;
+  /** Names of arrows' ends beyond the edges, as they were last painted. */
+  tags: readonly Tag[] = [];
   private readonly control = new AbortController();
   private readonly stops: (() => void)[] = [];
   private readonly index: GroupIndex;
@@ -196,6 +200,7 @@ export class TimelineMachine {
       cursor: hover ? hover.time : null,
       arrows: state.flows.peek(),
       quietArrows: state.viewFlows.peek()?.arrows ?? [],
+      trackName: (track) => visible(this.meta.tracks[track]?.name ?? ""),
     };
   }
 }

@@ -2,6 +2,7 @@
 
 import type { FlowArrow, Place, Span } from "../base/timeline.ts";
 import { type Screen, xOf } from "../engine/timeline/screen.ts";
+import { laneAt, paintArrows, paintTags, type Tag } from "./paint_arrows.ts";
 import type { Palette } from "./palette.ts";
 
 export interface Overlay {
@@ -18,12 +19,7 @@ export interface Overlay {
   readonly arrows: readonly FlowArrow[];
   /** All other arrows in view, drawn more quietly. */
   readonly quietArrows: readonly FlowArrow[];
-}
-
-/** The row's top and height on the screen; null when the lane is not on it. */
-function laneAt(screen: Screen, place: Place): { y: number; height: number } | null {
-  const row = screen.rows.find((each) => each.track === place.track && each.lane === place.lane);
-  return row ? { y: row.y + 2, height: Math.max(1, row.height - 1) } : null;
+  readonly trackName: (track: number) => string;
 }
 
 function outline(
@@ -43,12 +39,13 @@ function outline(
   context.strokeRect(left, lane.y, Math.max(right - left, 2), lane.height);
 }
 
+/** Returns the names it wrote of arrows' ends that are not on the screen. */
 export function paintOverlay(
   context: CanvasRenderingContext2D,
   screen: Screen,
   overlay: Overlay,
   palette: Palette,
-): void {
+): readonly Tag[] {
   const { range, drawing, rangeTracks } = overlay;
   if (range) paintSpan(context, screen, range, rangeTracks, palette.theme.picked);
   if (drawing) paintSpan(context, screen, drawing, null, palette.mark);
@@ -65,6 +62,7 @@ export function paintOverlay(
     context.fillStyle = palette.theme.strong;
     context.fillRect(Math.round(xOf(screen, overlay.cursor)), 0, 1, screen.height);
   }
+  return paintTags(context, screen, overlay.arrows, palette, overlay.trackName);
 }
 
 function paintSpan(
@@ -89,60 +87,4 @@ function paintSpan(
   context.fillRect(left, 0, 1, screen.height);
   context.fillRect(right, 0, 1, screen.height);
   context.globalAlpha = 1;
-}
-
-/** Where an arrow's end stands: on its lane, or at the edge of the stage towards it. */
-function endOf(screen: Screen, place: Place, time: number): { x: number; y: number; on: boolean } {
-  const lane = laneAt(screen, place);
-  const x = xOf(screen, time);
-  if (lane) return { x, y: lane.y + lane.height / 2, on: x >= 0 && x <= screen.width };
-  const first = screen.rows.find((row) => !row.pinned);
-  const above = first !== undefined && place.track < first.track;
-  return { x, y: above ? screen.pinnedHeight + 4 : screen.height - 4, on: false };
-}
-
-const HEAD_PX = 5;
-const STUB_PX = 6;
-
-interface ArrowStyle {
-  readonly thick: number;
-  readonly opacity: number;
-}
-
-function paintArrows(
-  context: CanvasRenderingContext2D,
-  screen: Screen,
-  arrows: readonly FlowArrow[],
-  palette: Palette,
-  { thick, opacity }: ArrowStyle,
-): void {
-  context.strokeStyle = palette.flow;
-  context.fillStyle = palette.flow;
-  context.lineWidth = thick;
-  context.globalAlpha = opacity;
-  for (const arrow of arrows) paintArrow(context, screen, arrow);
-  context.globalAlpha = 1;
-}
-
-function paintArrow(context: CanvasRenderingContext2D, screen: Screen, arrow: FlowArrow): void {
-  const from = endOf(screen, arrow.from, arrow.from.begin_ps);
-  const to = endOf(screen, arrow.to, arrow.to.begin_ps);
-  if (Math.max(from.x, to.x) < 0 || Math.min(from.x, to.x) > screen.width) return;
-  const bend = Math.min(60, Math.max(12, Math.abs(to.x - from.x) / 2));
-  context.setLineDash(from.on && to.on ? [] : [4, 3]);
-  context.beginPath();
-  context.moveTo(from.x, from.y);
-  context.bezierCurveTo(from.x + bend, from.y, to.x - bend, to.y, to.x, to.y);
-  context.stroke();
-  context.setLineDash([]);
-  if (to.on) {
-    context.beginPath();
-    context.moveTo(to.x, to.y);
-    context.lineTo(to.x - HEAD_PX, to.y - HEAD_PX * 0.7);
-    context.lineTo(to.x - HEAD_PX, to.y + HEAD_PX * 0.7);
-    context.fill();
-  } else {
-    const x = Math.min(Math.max(to.x, STUB_PX), screen.width - STUB_PX);
-    context.fillRect(x - STUB_PX / 2, to.y - STUB_PX / 2, STUB_PX, STUB_PX);
-  }
 }

@@ -112,7 +112,7 @@ function usePainting(
       }
       machine.paint(context, dpr, palette);
       machine.look();
-      paintOverlay(context, screen, machine.overlay(), palette);
+      machine.tags = paintOverlay(context, screen, machine.overlay(), palette);
     };
     const schedule = () => {
       if (frame === 0) frame = requestAnimationFrame(paint);
@@ -146,6 +146,6 @@ function usePointer(machine: TimelineMachine, stage: Box): void {
   );
   useEffect(() => {
     if (!stage.current) return;
-    return new Gestures(state, stage.current, hitAt).listen();
+    return new Gestures(state, stage.current, hitAt, () => machine.tags).listen();
   }, [machine, hitAt]);
 }

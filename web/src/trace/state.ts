@@ -14,6 +14,7 @@ import type {
 import { type Arrangement, arrange, type Layout } from "../engine/timeline/arrangement.ts";
 import type { Hit } from "../engine/timeline/hit.ts";
 import type { ColourMode, Hand, Sought, TimelineLink } from "../engine/timeline/link.ts";
+import type { Drop } from "../engine/timeline/reorder.ts";
 import { type Screen, screenOf } from "../engine/timeline/screen.ts";
 import { clampSpan, framed, revealing } from "../engine/timeline/viewport.ts";
 import { troubleOf } from "./loader.ts";
@@ -82,6 +83,8 @@ export class TimelineState {
   readonly hover = signal<Hover | null>(null);
   /** A box or interval that is being drawn by hand. */
   readonly drawing = signal<Span | null>(null);
+  /** Where a track that is being dragged would go. */
+  readonly dropping = signal<Drop | null>(null);
   readonly panel = signal<Panel>("none");
   readonly details = signal<Asked<EventDetails>>(NOT_ASKED);
   readonly statistics = signal<Asked<RangeAnswer>>(NOT_ASKED);
