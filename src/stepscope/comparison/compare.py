@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan, nan
 from typing import Any, Final
 
@@ -37,16 +37,26 @@ _SLOWEST_ROWS: Final = 50
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One run to compare: how it is called, what was recorded, and its steps broken down."""
+    """One run to compare: how it is called, and what a comparison needs to know of it.
+
+    Attributes:
+        name: As the answer calls it.
+        profile: What was recorded.
+        parts: Its average step, broken down.
+        framework, device_type: Runs that share them share the names of ops and kernels.
+        peak_memory_bytes: Peak of the fullest memory; NaN if not recorded.
+    """
 
     name: str
     profile: Profile
     parts: Breakdown
+    framework: str
+    device_type: str
+    peak_memory_bytes: float
 
-    @property
-    def is_like(self) -> tuple[str, str]:
-        """Framework and devices: runs that share them share the names of ops and kernels."""
-        return framework(self.profile), device_types(self.profile)
+    def in_short(self) -> Run:
+        """The run without its recording: enough to stand between two others in a trend."""
+        return replace(self, profile=Profile(self.profile.name, ()))
 
 
 def run_of(name: str, profile: Profile) -> Run:
@@ -65,7 +75,8 @@ def run_of(name: str, profile: Profile) -> Run:
             "tf.profiler.experimental.Trace('train', step_num=i, _r=1)) and record again.",
             slug="no-steps",
         )
-    return Run(name, profile, found)
+    memory = _peak_memory_bytes(profile)
+    return Run(name, profile, found, framework(profile), device_types(profile), memory)
 
 
 def compare(runs: Sequence[Run]) -> Comparison:
@@ -75,7 +86,7 @@ def compare(runs: Sequence[Run]) -> Comparison:
     first, last = runs[0], runs[-1]
     before, after = first.parts, last.parts
     noise = difference(before.step_ms, after.step_ms)
-    same_framework = first.is_like[0] == last.is_like[0]
+    same_framework = first.framework == last.framework
     ops = op_level(same_framework=same_framework)
     parts = changes(before, after, ops)
     base_ms, new_ms = float(before.step_ms.mean()), float(after.step_ms.mean())
@@ -94,7 +105,7 @@ def compare(runs: Sequence[Run]) -> Comparison:
         step_parts=changes(before, after, step_level),
         modules=changes(before, after, module_level),
         kernels=changes(
-            before, after, kernel_level(same_device=first.is_like[1] == last.is_like[1])
+            before, after, kernel_level(same_device=first.device_type == last.device_type)
         ),
         host_times=_host_rows(first, last),
         slowest_host_parts=_slowest_host(first, last, same_framework=same_framework),
@@ -112,8 +123,8 @@ def _side(run: Run) -> RunSide:
         steps=len(run.parts.step_ms),
         step_source=found.source if found is not None else "none",
         step_time_ms=float(run.parts.step_ms.mean()),
-        framework=run.is_like[0],
-        device_type=run.is_like[1],
+        framework=run.framework,
+        device_type=run.device_type,
     )
 
 
@@ -190,7 +201,7 @@ def _run_rows(runs: Sequence[Run]) -> Table[RunRow]:
             "delta_frac": noise.delta / float(base.mean()) if noise else nan,
             "significant": told[noise.significant] if noise else "",
             "main_change": _main_change(runs[place - 1], run) if place else "",
-            "peak_memory_bytes": peak_memory_bytes(run.profile),
+            "peak_memory_bytes": run.peak_memory_bytes,
         }
         for name, value in row.items():
             columns[name].append(value)
@@ -202,11 +213,11 @@ def _main_change(before: Run, after: Run) -> str:
     noise = difference(before.parts.step_ms, after.parts.step_ms)
     if noise.significant is False:
         return ""
-    level = op_level(same_framework=before.is_like[0] == after.is_like[0])
+    level = op_level(same_framework=before.framework == after.framework)
     return next(main_parts(changes(before.parts, after.parts, level), noise.delta), "")
 
 
-def peak_memory_bytes(profile: Profile) -> float:
+def _peak_memory_bytes(profile: Profile) -> float:
     """Bytes in use at the peak of the fullest memory, devices' before hosts'; NaN if unknown."""
     if MEMORY.available(profile) is not None:
         return nan

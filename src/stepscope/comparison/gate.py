@@ -13,7 +13,7 @@ from math import isnan, nan
 from typing import Annotated, Any, Final, Literal
 
 from stepscope.comparison.breakdown import Breakdown
-from stepscope.comparison.compare import Run, compare, peak_memory_bytes
+from stepscope.comparison.compare import Run, compare
 from stepscope.comparison.comparison import Comparison, PartRow
 from stepscope.comparison.limit import Limit, Quantity
 from stepscope.comparison.noise import block_noise, difference
@@ -165,7 +165,7 @@ def _measure(metric: str, run: Run) -> _Value:
     if metric == "step_time":
         return _Value(step_ms)
     if metric == "peak_memory":
-        return _Value(peak_memory_bytes(run.profile), 0.0)
+        return _Value(run.peak_memory_bytes, 0.0)
     if metric == "idle":
         found = session_steps(run.profile)
         busy = found.busy_frac if found is not None else None

@@ -32,16 +32,29 @@ def compare(*runs: Comparable, progress: Progress | None = None) -> Comparison:
         UsageError: Fewer than two runs.
         NothingToShow: One of them has no steps.
     """
-    with ExitStack() as stack:
-        sessions = list(_opened(runs, stack, progress))
-        if len(sessions) < 2:
-            raise UsageError(
-                "A comparison needs two runs.",
-                where=", ".join(one.path for one in sessions),
-                mend="Name a second path, or a log directory with several runs.",
-                slug="one-run",
-            )
-        return compare_runs(comparable(sessions))
+    found = list(_sessions(runs, progress))
+    if len(found) < 2:
+        raise UsageError(
+            "A comparison needs two runs.",
+            where=", ".join(one.path for one, _ in found),
+            mend="Name a second path, or a log directory with several runs.",
+            slug="one-run",
+        )
+    names = _told_apart([one for one, _ in found])
+    ready: list[Run] = []
+    try:
+        for place, (name, (session, is_ours)) in enumerate(zip(names, found, strict=True)):
+            one = run_of(name, session.profile)
+            if 0 < place < len(found) - 1 and is_ours:
+                # Of a long trend only the ends are kept in memory.
+                one = one.in_short()
+                session.close()
+            ready.append(one)
+        return compare_runs(ready)
+    finally:
+        for session, is_ours in found:
+            if is_ours:
+                session.close()
 
 
 def check(
@@ -95,19 +108,20 @@ def comparable(sessions: Sequence[Session]) -> list[Run]:
     return [run_of(name, one.profile) for name, one in zip(names, sessions, strict=True)]
 
 
-def _opened(
-    runs: Sequence[Comparable], stack: ExitStack, progress: Progress | None
-) -> Iterator[Session]:
+def _sessions(
+    runs: Sequence[Comparable], progress: Progress | None
+) -> Iterator[tuple[Session, bool]]:
+    """The sessions of what was named, not yet decoded, and whether they are ours to close."""
     for one in runs:
         if isinstance(one, Session):
-            yield one
+            yield one, False
             continue
-        newest = stack.enter_context(open(one, progress=progress))
+        newest = open(one, progress=progress)
         if len(runs) > 1 or len(newest.runs) == 1:
-            yield newest
+            yield newest, True
             continue
         for run in reversed(newest.runs):
-            yield stack.enter_context(open(one, run=run.id, progress=progress))
+            yield open(one, run=run.id, progress=progress), True
 
 
 def _told_apart(sessions: Sequence[Session]) -> list[str]:
