@@ -37,6 +37,12 @@ export function askEarly(): void {
   } else tools = asked(run, host, getTools(run, host));
 }
 
+/** What was asked for was about runs that are not those of now. */
+export function forgetEarly(): void {
+  tools = null;
+  timeline = null;
+}
+
 /** The timeline has its first whole picture, or is left before it had one. */
 export function timelineShown(): void {
   letGo();

@@ -3,6 +3,7 @@
 import { bytes, moment } from "../base/format.ts";
 import { Picker } from "../widgets/picker.tsx";
 import { Popover } from "../widgets/popover.tsx";
+import { CaptureButton } from "./capture.tsx";
 import { helpOpen, paletteOpen } from "./keys.ts";
 import { currentRun, navigate, pageHref, route, session } from "./state.ts";
 import { chooseTheme, type Theme, theme } from "./theme.ts";
@@ -48,6 +49,7 @@ export function Header({ home }: { home: string }) {
         />
       )}
       <div class="header-controls">
+        {session.value?.capture_allowed && <CaptureButton />}
         <button
           type="button"
           class="button"

@@ -4,6 +4,8 @@ import { useEffect, useRef } from "preact/hooks";
 import type { ErrorInfo, RunInfo, SessionInfo, ToolInfo } from "../api/types.gen.ts";
 import { Notice } from "../widgets/notice.tsx";
 import { About, FileList } from "./about.tsx";
+import { CaptureButton, CaptureDialog } from "./capture.tsx";
+import { captureOpen } from "./capture_state.ts";
 import { toolsOf } from "./early.ts";
 import { Header } from "./header.tsx";
 import { Help } from "./help.tsx";
@@ -62,6 +64,7 @@ export function Shell() {
           <Content run={run} answer={answer} page={page} />
         </main>
       </div>
+      {captureOpen.value && <CaptureDialog />}
       {helpOpen.value && <Help tools={tools} />}
       {paletteOpen.value && <Palette tools={tools} />}
     </div>
@@ -147,6 +150,7 @@ function NoRun() {
         main
         title="No profile was found."
         remedy={"Record one, or open another folder:\nstepscope demo\nstepscope serve PATH"}
+        actions={info.capture_allowed && <CaptureButton />}
       >
         <p>
           Looked in <code>{info.path}</code> and every folder below it

@@ -1,0 +1,19 @@
+/** Recording programs that run elsewhere, through the server. */
+
+import { apiUrl, getJson, postJson } from "./client.ts";
+import type { CaptureInfo } from "./types.gen.ts";
+
+/** How the recording under way goes, or how the last one went. */
+export function getCapture(): Promise<CaptureInfo> {
+  return getJson(apiUrl("capture"));
+}
+
+/** Orders a recording; answers when it has begun. */
+export function beginCapture(order: object): Promise<CaptureInfo> {
+  return postJson(apiUrl("capture"), order);
+}
+
+/** Gives up what has not arrived. */
+export function stopCapture(): Promise<CaptureInfo> {
+  return postJson(apiUrl("capture/stop"), {});
+}
