@@ -22,6 +22,8 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import tensorflow as tf
 
+import stepscope
+
 IMAGES = 256
 CLASSES = 10
 STORED_SIZE = 512  # pixels, as the JPEGs are
@@ -108,7 +110,7 @@ def train(batches: Iterator[Any], train_step: Any, steps: int) -> list[float]:
     times_ms = []
     for number in range(steps):
         began = time.perf_counter()
-        with tf.profiler.experimental.Trace("train", step_num=number, _r=1):
+        with stepscope.Trace("train", step_num=number, _r=1):
             train_step(*next(batches)).numpy()  # .numpy() waits for the result
         times_ms.append((time.perf_counter() - began) * 1e3)
     return times_ms
@@ -126,9 +128,8 @@ def main() -> None:
     train_step = make_train_step()
     train(batches, train_step, WARM_UP_STEPS)
 
-    tf.profiler.experimental.start(arguments.logdir)
-    times_ms = train(batches, train_step, arguments.steps)
-    tf.profiler.experimental.stop()
+    with stepscope.Profile(arguments.logdir):
+        times_ms = train(batches, train_step, arguments.steps)
 
     kind = "repaired" if arguments.fixed else "slow"
     print(

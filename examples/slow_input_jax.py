@@ -24,6 +24,8 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
+import stepscope
+
 IMAGES = 512
 CLASSES = 10
 STORED_SIZE = 96  # pixels
@@ -129,10 +131,8 @@ def train(
     times_ms = []
     for number in range(steps):
         began = time.perf_counter()
-        with jax.profiler.StepTraceAnnotation("train", step_num=number):
-            with jax.profiler.TraceAnnotation(
-                "next_batch", _ipl_stage_name="next_batch", _ipl_stage_id=0
-            ):
+        with stepscope.step(number):
+            with stepscope.Trace("next_batch", _ipl_stage_name="next_batch", _ipl_stage_id=0):
                 images, labels = next(batches)
             weights, loss = train_step(weights, images, labels)
             loss.block_until_ready()
@@ -151,9 +151,8 @@ def main() -> None:
     batches = fixed_batches() if arguments.fixed else slow_batches()
     weights, _ = train(batches, initial_weights(), WARM_UP_STEPS)
 
-    jax.profiler.start_trace(arguments.logdir)
-    _, times_ms = train(batches, weights, arguments.steps)
-    jax.profiler.stop_trace()
+    with stepscope.Profile(arguments.logdir):
+        _, times_ms = train(batches, weights, arguments.steps)
 
     kind = "repaired" if arguments.fixed else "slow"
     print(
