@@ -19,9 +19,12 @@ from stepscope.surfaces.http.answers import error_answer, json_answer
 from stepscope.surfaces.http.api import Api
 from stepscope.surfaces.http.security import Guard, cross_origin, cross_site, foreign_order, protect
 from stepscope.surfaces.http.static import StaticFiles
+from stepscope.tables.timeline.given_up import GivenUp
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
+
+_CLIENT_GONE = 499  # as other servers log it; there is no official number
 
 _log = logging.getLogger(__name__)
 
@@ -97,6 +100,8 @@ class Application:
             return redirect(request.script_root.rsplit("/", 1)[-1] + "/" + _query(request), 308)
         try:
             return self._routed(request)
+        except GivenUp:
+            return Response(status=_CLIENT_GONE)  # for logs of what mounts us; nobody reads it
         except StepscopeError as error:
             return error_answer(request, error)
         except HTTPException as error:

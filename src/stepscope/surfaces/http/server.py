@@ -55,6 +55,8 @@ class Server:
             ident=None,
             max_request_body_size=1 << 16,
             channel_timeout=60,
+            # Reads on while a request is worked on, so that a closed connection is noticed.
+            channel_request_lookahead=1,
             clear_untrusted_proxy_headers=True,
         )
         self._thread: Thread | None = None

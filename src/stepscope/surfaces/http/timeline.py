@@ -23,6 +23,7 @@ from stepscope.surfaces.http.answers import (
 )
 from stepscope.surfaces.http.settings import is_loopback
 from stepscope.tables.timeline import Timeline, Wanted, tile, timeline
+from stepscope.tables.timeline.given_up import Check, GivenUp, waits
 from stepscope.tables.timeline.tiles import MAX_SLICES, MAX_WIDTH_PX
 
 _TRACK: Final = re.compile(r"(\d{1,9})(?::(\d{1,9})-(\d{1,9}))?")
@@ -38,9 +39,14 @@ class StaleTimeline(StepscopeError):
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """The query string, read with reasons for what is wrong in it."""
+    """The query string, read with reasons for what is wrong in it.
+
+    Attributes:
+        check: Raises ``GivenUp`` once the client has gone.
+    """
 
     args: Mapping[str, str]
+    check: Check = waits
 
     def text(self, name: str, default: str = "") -> str:
         """A text."""
@@ -106,7 +112,8 @@ def answer(request: Request, session: Session, part: str) -> Response:
         return stale
     found = _unchanged(request, line)
     if found is None:
-        query = Query(request.args)
+        query = Query(request.args, _check(request))
+        query.check()  # it may have gone while its request stood in line
         if part == "export":
             return _export(session, line, query)
         if part == "tile":
@@ -134,7 +141,7 @@ def _tile(request: Request, line: Timeline, query: Query) -> Response:
             mend=f"width_px: 1 to {MAX_WIDTH_PX}; max_slices: 1 to 65535.",
         )
     try:
-        made = tile(line, query.wanted(line), begin, end, width, most)
+        made = tile(line, query.wanted(line), begin, end, width, most, query.check)
     except ValueError as error:
         raise UsageError(f"timeline: {error}.", mend="Ask for fewer tracks.") from error
     if query.choice("format", ("binary", "json")) == "json":
@@ -142,6 +149,19 @@ def _tile(request: Request, line: Timeline, query: Query) -> Response:
     response = Response(tile_format.pack(made), mimetype=tile_format.MIMETYPE)
     # On the machine itself compressing costs more time than it saves.
     return response if is_loopback(request.remote_addr or "") else compressed(request, response)
+
+
+def _check(request: Request) -> Check:
+    """What ends the work on a request whose connection is closed, where the server can tell."""
+    gone: Callable[[], bool] | None = request.environ.get("waitress.client_disconnected")
+    if gone is None:
+        return waits
+
+    def check() -> None:
+        if gone():
+            raise GivenUp
+
+    return check
 
 
 def _export(session: Session, line: Timeline, query: Query) -> Response:

@@ -225,6 +225,7 @@ def search_answer(line: Timeline, query: Query) -> dict[str, Any]:
             mode="regex" if mode == "regex" else "substring",
             stat=query.text("stat"),
             tracks=query.tracks(line),
+            check=query.check,
         )
     except re.error as error:
         raise UsageError(
@@ -250,7 +251,7 @@ def search_answer(line: Timeline, query: Query) -> dict[str, Any]:
 def range_answer(line: Timeline, query: Query) -> dict[str, Any]:
     """Totals of the view by name and by track, and the delays from launch to kernel."""
     begin, end = query.view(line)
-    totals = range_totals(line, begin, end, query.tracks(line))
+    totals = range_totals(line, begin, end, query.tracks(line), query.check)
     names, limit = totals.names, min(max(query.number("limit", 100), 0), MAX_NAMES)
     return {
         "begin_ps": begin,

@@ -14,6 +14,7 @@ from stepscope.columns import nest, union_length
 from stepscope.columns.space import I32, I64, Bool
 from stepscope.tables.sums import sum_by_key
 from stepscope.tables.timeline.flows import launches
+from stepscope.tables.timeline.given_up import Check, waits
 from stepscope.tables.timeline.model import Timeline, Track
 
 #: Kinds of tracks that tell of time which other tracks have already.
@@ -83,7 +84,11 @@ class _Part:
 
 
 def range_totals(
-    timeline: Timeline, begin_ps: int, end_ps: int, tracks: Sequence[int] | None = None
+    timeline: Timeline,
+    begin_ps: int,
+    end_ps: int,
+    tracks: Sequence[int] | None = None,
+    check: Check = waits,
 ) -> RangeTotals:
     """Statistics of the events that touch ``begin_ps:end_ps``.
 
@@ -93,12 +98,18 @@ def range_totals(
         end_ps: Likewise.
         tracks: Which tracks. By default all; names are then counted only where work was
             recorded, because steps, scopes and framework ops tell of the same time again.
+        check: Called before each track, from any thread; may raise.
     """
     ids = range(len(timeline.tracks)) if tracks is None else tracks
     chosen = [timeline.tracks[i] for i in ids if timeline.tracks[i].counter is None]
     timeline.build_all(chosen)
+
+    def part(track: Track) -> _Part:
+        check()
+        return _part(timeline, track, begin_ps, end_ps)
+
     with ThreadPoolExecutor(cpu_count() or 1, "stepscope-range") as pool:
-        found = pool.map(lambda track: _part(timeline, track, begin_ps, end_ps), chosen)
+        found = pool.map(part, chosen)
         parts = list(zip(chosen, found, strict=True))
     used = [(track, part) for track, part in parts if part.events]
     delay, gap = _launches(timeline, [track for track, _ in used], begin_ps, end_ps)

@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 
 from stepscope.columns import pivot
 from stepscope.columns.space import I64, Bool
 from stepscope.tables.profile import Host
+from stepscope.tables.timeline.given_up import Check, waits
 from stepscope.tables.timeline.model import Timeline, Track
 
 Mode = Literal["substring", "regex"]
+_CHECK_TEXTS: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,7 @@ def search(
     mode: Mode = "substring",
     stat: str = "",
     tracks: Sequence[int] | None = None,
+    check: Check = waits,
 ) -> Hits:
     """Find events in the whole trace.
 
@@ -97,6 +100,7 @@ def search(
         mode: How to read ``query``.
         stat: Look at the values of this stat, of the event or of its kind, instead of names.
         tracks: Only these tracks; all by default.
+        check: Called now and then; may raise, and the search is not kept then.
 
     Raises:
         re.error: The regular expression is none.
@@ -105,13 +109,13 @@ def search(
     kept = timeline.searches.get(key)
     if isinstance(kept, Hits):
         return kept
-    matches = matcher(query, mode)
+    matches = _checked(matcher(query, mode), check)
     chosen = timeline.tracks if tracks is None else [timeline.tracks[i] for i in tracks]
     chosen = [track for track in chosen if track.counter is None]
     found = (
         _by_stat(timeline, stat, matches, chosen) if stat else _by_name(timeline, matches, chosen)
     )
-    hits = Hits(tuple(one for one in found if len(one.event)))
+    hits = Hits(tuple(_nonempty(found, check)))
     # Stepping from hit to hit asks the same again; more than one search is rarely looked at.
     timeline.searches.clear()
     timeline.searches[key] = hits
@@ -125,6 +129,27 @@ def matcher(query: str, mode: Mode) -> Callable[[str], bool]:
         return lambda text: pattern.search(text) is not None
     low = query.lower()
     return lambda text: low in text.lower()
+
+
+def _checked(matches: Callable[[str], bool], check: Check) -> Callable[[str], bool]:
+    """The same, with a check every so many texts: there may be millions, and slow patterns."""
+    asked = 0
+
+    def checked(text: str) -> bool:
+        nonlocal asked
+        asked += 1
+        if asked % _CHECK_TEXTS == 0:
+            check()
+        return matches(text)
+
+    return checked
+
+
+def _nonempty(found: Iterable[TrackHits], check: Check) -> Iterable[TrackHits]:
+    for one in found:
+        check()
+        if len(one.event):
+            yield one
 
 
 def _by_name(

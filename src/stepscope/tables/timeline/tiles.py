@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from stepscope.columns.pyramid import Cells
 from stepscope.columns.space import I32, I64, U8
 from stepscope.tables.timeline.counters import CounterCells, counter_cells
+from stepscope.tables.timeline.given_up import Check, waits
 from stepscope.tables.timeline.model import Timeline, Track
 
 U16 = NDArray[np.uint16]
@@ -80,6 +81,7 @@ def tile(
     end_ps: int,
     width_px: int,
     max_slices: int = MAX_SLICES,
+    check: Check = waits,
 ) -> Tile:
     """What the wanted lanes show between two times when drawn ``width_px`` wide.
 
@@ -90,6 +92,7 @@ def tile(
         end_ps: Its end, at least 1 ps later.
         width_px: Buckets are the smallest power of two that is at least a pixel.
         max_slices: Buckets double until no more slices than this are left.
+        check: Called between tracks; may raise.
 
     Raises:
         ValueError: The view is empty or too long, the width out of range, or there are more
@@ -101,10 +104,11 @@ def tile(
         raise ValueError("end_ps must lie behind begin_ps, within 2^62 ps")
     chosen = [(timeline.tracks[want.track], want) for want in wanted]
     events = [(track, want) for track, want in chosen if track.counter is None]
+    check()
     timeline.build_all(track for track, _want in events)
     bucket_ps = _power_of_two(-(-(end_ps - begin_ps) // width_px))
     most = min(max_slices, X_UNITS)
-    while (parts := _cut(timeline, events, begin_ps, end_ps, bucket_ps, most)) is None:
+    while (parts := _cut(timeline, events, begin_ps, end_ps, bucket_ps, most, check)) is None:
         if bucket_ps < 1 << 61:
             bucket_ps *= 2
         elif most < X_UNITS:  # one slice per lane is left, and there are more lanes than that
@@ -126,10 +130,12 @@ def _cut(
     end_ps: int,
     bucket_ps: int,
     room: int,
+    check: Check,
 ) -> list[tuple[Track, Cells]] | None:
     """The cells of each track that has any, on its host's clock; None when they do not fit."""
     parts = []
     for track, want in events:
+        check()
         pyramid, shift = timeline.pyramid(track), timeline.axis.shift_ps[track.host]
         last = pyramid.lanes if want.last_lane is None else min(want.last_lane, pyramid.lanes)
         lanes = range(max(min(want.first_lane, last), 0), last)

@@ -1,0 +1,16 @@
+"""Long questions end early when nobody waits for the answer any more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+#: Called now and then during the work; raises ``GivenUp`` when it should end.
+Check = Callable[[], None]
+
+
+class GivenUp(Exception):
+    """Whoever asked has gone: the work is stopped, nothing of it is kept."""
+
+
+def waits() -> None:
+    """Somebody waits to the end."""
