@@ -369,3 +369,22 @@ def test_advice_comes_with_what_became_of_every_rule(client: Client) -> None:
     for finding in body["findings"]:
         assert finding["title"]
         assert finding["wrong_when"]
+
+
+def test_runs_are_compared_like_a_tool(client: Client) -> None:
+    run = "2024_02_01_00_00_00"
+    tools = body(ask(client, f"/api/v1/tools?run={run}"))["tools"]
+    info = next(tool for tool in tools if tool["id"] == "compare")
+    assert info["available"]
+    assert info["options"][0]["choices"] == ["empty"]
+    # The other run holds nothing: that is said, as for any tool with nothing to show.
+    answer = ask(client, f"/api/v1/tool/compare?run={run}&baseline=empty")
+    assert answer.status_code == 409
+    assert body(answer)["error"] == "no-steps"
+    same = body(ask(client, f"/api/v1/tool/compare?run={run}&baseline={run}&layout=columns"))
+    assert same["delta_ms"] == 0
+    assert same["parts"]["rows"] > 0
+    text = ask(client, f"/api/v1/tool/compare/parts.csv?run={run}&baseline={run}").text
+    assert text.startswith("kind,name,")
+    gone = ask(client, f"/api/v1/tool/compare?run={run}&baseline=none")
+    assert gone.status_code == 404
