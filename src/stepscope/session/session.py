@@ -198,10 +198,32 @@ class Session(ToolMethods):
 
         return query_frames(self.profile, query)
 
-    @property
-    def events(self) -> pl.DataFrame:
-        """One row per event."""
-        return self._frame("events")
+    def events(
+        self,
+        from_: str | float | None = None,
+        to: str | float | None = None,
+        *,
+        track: str = "",
+        find: str = "",
+        regex: bool = False,
+    ) -> pl.DataFrame:
+        """The recorded events that touch a stretch of time, one row each, by start.
+
+        Args:
+            from_: Its begin, as ``stepscope show trace_viewer --from`` takes it: ``"1.5s"``,
+                ``"20ms"``, ``"7us"`` or a number of ms; the trace's begin by default.
+            to: Its end, likewise; the trace's end by default.
+            track: Only tracks whose section or name contains this text.
+            find: Only events whose name contains this text, in any case.
+            regex: Whether ``find`` is a regular expression.
+
+        Raises:
+            UsageError: A time cannot be read, the range is empty, or the expression is none.
+        """
+        from stepscope.analysis.trace_viewer import listed_events
+
+        texts = ("" if time is None else str(time) for time in (from_, to))
+        return listed_events(self.profile, *texts, track=track, find=find, regex=regex)
 
     @property
     def steps(self) -> pl.DataFrame:

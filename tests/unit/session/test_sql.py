@@ -22,14 +22,14 @@ def session(tmp_path: Path) -> stepscope.Session:
 
 def test_frames_are_attributes(session: stepscope.Session) -> None:
     assert session.steps.height == 8
-    assert session.events.height > session.steps.height
+    assert session.events().height > session.steps.height
     assert session.ops.height > 0
-    assert session.events is session.events
+    assert session.steps is session.steps
 
 
 def test_queries_join_the_tables(session: stepscope.Session) -> None:
     got = session.sql("SELECT count(*) AS n FROM events WHERE duration_us > 0")
-    want = session.events.filter(pl.col("duration_us") > 0).height
+    want = session.events().filter(pl.col("duration_us") > 0).height
     assert got["n"].to_list() == [want]
 
 
