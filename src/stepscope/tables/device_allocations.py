@@ -6,34 +6,15 @@ cached. Such a call takes long and waits for the device.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 
-from stepscope.columns.space import I64, Bool
+from stepscope.columns.space import I64
+from stepscope.tables.driver_calls import allocating_names
 from stepscope.tables.host_events import timed_events
 from stepscope.tables.profile import Host, Profile, derived
 from stepscope.tables.session_steps import aligned_steps
-
-# CUDA, HIP, and the allocator PjRt puts around them. Stream-ordered calls (…Async) are cheap.
-_ALLOCATES: Final = re.compile(
-    r"^(cuda|hip)(Malloc|Free|MallocManaged|MallocPitch|MallocHost|HostAlloc|HostMalloc|FreeHost"
-    r"|HostFree)$|^cuMem(Alloc|Free|HostAlloc|FreeHost|AllocManaged|Create|Release|Map|Unmap"
-    r"|SetAccess)(_v2)?$|DeviceMemAllocator::(Alloc|Free)"
-)
-
-
-def is_device_allocation(name: str) -> bool:
-    """Whether a host event of this name asks the driver for memory, or gives it back."""
-    return bool(_ALLOCATES.search(name))
-
-
-def allocating_names(host: Host) -> Bool:
-    """Mask over ``Space.event_metadata``: names of calls that allocate."""
-    names = host.space.event_metadata.name
-    return np.asarray([is_device_allocation(name) for name in names] or [False], dtype=bool)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ the next work before, because it waited.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,8 +17,8 @@ import numpy as np
 from stepscope.columns import sweep, union_spans
 from stepscope.columns.space import I64, U8, Bool
 from stepscope.tables.coverage import covered
-from stepscope.tables.device_allocations import allocating_names
 from stepscope.tables.device_events import device_events
+from stepscope.tables.driver_calls import allocating_names, is_wait_for_device
 from stepscope.tables.host_events import Work, host_thread_rows, is_pool_thread, timed_events
 from stepscope.tables.profile import Host, Profile, derived
 from stepscope.tables.session_steps import AlignedSteps, aligned_steps
@@ -47,21 +46,6 @@ _OWN_CLASS: Final = {"other_device": _OTHER_DEVICE, "allocation": _ALLOCATION}
 # Device times are brought to the host's clock with an error of some microseconds: a call may seem
 # to return just before the kernel it waits for ends.
 _CLOCK_SLACK_PS: Final = 5_000_000
-
-# Calls in which a thread waits until a device has finished: CUDA and HIP, TensorFlow, PjRt, torch.
-_WAITS: Final = re.compile(
-    r"^(cu|cuda|hip)(Stream|Device|Event|Ctx|Context)?Synchronize|BlockHostUntilDone|"
-    r"block_?until_?ready|BlockUntilReady|BlockHostUntilReady|Buffer::Await|"
-    r"^cu(da)?Memcpy(DtoH(_v2)?)?$|^hipMemcpy(DtoH|WithStream)?$|"
-    r"aten::(item|_local_scalar_dense)$|_EagerConst\.numpy|EagerTensor\.numpy|"
-    r"SynchronizeAllActivity",
-    re.IGNORECASE,
-)
-
-
-def is_wait_for_device(name: str) -> bool:
-    """Whether a host event of this name is a call that returns when the device has finished."""
-    return bool(_WAITS.search(name))
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from stepscope.columns.space import I64, U8, Bool
 from stepscope.schema import names
 from stepscope.tables.coverage import covered
 from stepscope.tables.device_events import DeviceEvents, device_events
+from stepscope.tables.driver_calls import allocating_names
 from stepscope.tables.host_events import (
     Work,
     host_names,
@@ -205,7 +206,10 @@ def host_work(host: Host, markers: Markers) -> tuple[I64, U8]:
         work = by_name.work if reach[row] == _ALL_WORK else waits
         found[inside] = work[metadata[inside]] * (duration[inside] > 0)
     if PlaneKind.GPU in planes(host).plane_kind:
-        _say(found, stats.rows(names.CORRELATION_ID), Work.LAUNCH, host, reach)
+        calls = stats.rows(names.CORRELATION_ID)
+        # Recorders number calls for memory, too, but they launch nothing.
+        launches = calls[~allocating_names(host)[metadata[calls]]] if len(calls) else calls
+        _say(found, launches, Work.LAUNCH, host, reach)
     _say(found, stats.rows(names.INPUT_STAGE_NAME), Work.INPUT_WAIT, host, reach)
     timed = timed_events(host)
     if not timed.all():

@@ -5,8 +5,7 @@ import pytest
 from stepscope.analysis.device_idle import TOOL, Options, device_idle
 from stepscope.analysis.overview_page import overview_page
 from stepscope.columns import decode
-from stepscope.tables.device_allocations import is_device_allocation
-from stepscope.tables.idle import is_wait_for_device
+from stepscope.tables.driver_calls import is_device_allocation, is_wait_for_device
 from stepscope.tables.profile import Host, Profile
 from tests.profiles import (
     async_gpu,
