@@ -1,0 +1,102 @@
+"""Advice on real recordings of accelerators, each judged by hand against its data.
+
+The expected rules are what a person finds in the timeline and the tables of the recording; beside
+each stands the number that proves it.
+"""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+import stepscope
+from stepscope.capture.kineto.planes import to_xspace
+from stepscope.capture.kineto.read import read
+from stepscope.result import Finding
+
+# folder or file: the rules above "info" in the order in which they must come, and those that must
+# not speak
+XPLANES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    # 100 % of the copying ops have an end in memory space 5 (the host's); no input pipeline.
+    "jax-tpu-v6e-4/tpu_inference_2.xplane.pb": (("host-copies",), ("input-bound", "device-copies")),
+    # 665 kernels on GPU 4 and on GPU 6: equal work, though GPU 4's clock is 0.5 s off.
+    "tf-v100-8gpu/34.83.195.179_6003.xplane.pb": (
+        ("launch-bound", "input-bound"),
+        ("unbalanced-devices", "slow-launches", "memory-near-limit"),
+    ),
+    # Half of the kernels' time turns NCDHW round for MIOpen's matrix product.
+    "jax-mi300x/jax_conv_minimal_legacy/chi-mi300x-013.ord.vultr.cpe.ice.amd.com.xplane.pb": (
+        ("small-batch", "layout-transposes"),
+        ("full-precision", "tensor-cores-unused", "slow-launches"),
+    ),
+    # bfloat16 products on matrix cores; launches of 9 µs.
+    "jax-mi300x/jax08_gemm/tw003.xplane.pb": (
+        (),
+        ("full-precision", "tensor-cores-unused", "slow-launches", "roofline-gap"),
+    ),
+}
+KINETO: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    # The loader works in the main process: 60 of 178 ms wait for it …
+    "v100-resnet50-dataloader/workers_0": (("input-bound", "full-precision"), ("host-copies",)),
+    # … and with four workers no more; sgemm on tensor-core hardware is what stays.
+    "v100-resnet50-dataloader/workers_4": (("full-precision",), ("input-bound",)),
+    # 175 ms of cudaMalloc and 166 ms of cudaFree in three steps of rank 0; rank 2 comes last.
+    "v100-torchrec-4rank/before_qcomm": (
+        ("allocation-stalls", "straggler", "exposed-collectives"),
+        ("launch-bound", "memory-near-limit"),
+    ),
+    # Quantised communication: transfers that the step waits for fall from 30 to 7.6 ms.
+    "v100-torchrec-4rank/after_qcomm": (
+        ("full-precision", "allocation-stalls", "straggler"),
+        ("exposed-collectives",),
+    ),
+    # 209 kernels of 4 µs on each of eight ranks, and hosts that dispatch them for 8 of 20 ms.
+    "v100-dlrm-8rank": (("tiny-kernels", "straggler"), ("full-precision", "collective-bound")),
+    # Eager decoding: 34 kernels a step, the device works 16 % of it. Products in 8 and 4 bits.
+    "other/b200-eager.json.gz": (("tiny-kernels",), ("tensor-cores-unused", "full-precision")),
+    # The same as a graph: the device is busy.
+    "other/mi300-vllm-decode-graph.json.gz": ((), ("tiny-kernels", "tensor-cores-unused")),
+    # One rank of several: RCCL 23.8 ms beside 9.6 ms of work; transposes around convolutions.
+    "other/mi300-resnet-training.json.gz": (
+        ("collective-bound", "layout-transposes"),
+        ("full-precision", "tensor-cores-unused"),
+    ),
+}
+
+
+def alarms(path: Path) -> list[Finding]:
+    """What advice says above "info"."""
+    with stepscope.open(path) as session:
+        advice = session.advice()
+    assert [one for one in advice.checked if one.outcome == "failed"] == []
+    return [one for one in advice.findings if one.severity != "info"]
+
+
+def check(found: list[Finding], expected: tuple[str, ...], never: tuple[str, ...]) -> None:
+    rules = [one.rule for one in found]
+    places = [rules.index(rule) for rule in expected]
+    assert places == sorted(places), rules
+    assert not set(rules) & set(never), rules
+    assert expected[:1] == tuple(rules[: len(expected[:1])]), rules
+
+
+@pytest.mark.parametrize("name", XPLANES)
+def test_advice_on_a_recording_of_tensorflow_or_jax_is_true(name: str, real_profiles: Path) -> None:
+    check(alarms(real_profiles / name), *XPLANES[name])
+
+
+@pytest.mark.parametrize("name", KINETO)
+def test_advice_on_a_recording_of_pytorch_is_true(
+    name: str, real_profiles: Path, tmp_path: Path
+) -> None:
+    source = real_profiles.parent / "kineto" / name
+    if not source.exists():
+        pytest.skip(f"{name} is not in the collection of real profiles")
+    traces = [source] if source.is_file() else sorted(source.glob("*.json.gz"))
+    for rank, trace in enumerate(traces):
+        text = tmp_path / "trace.json"
+        text.write_bytes(gzip.decompress(trace.read_bytes()))
+        (tmp_path / f"rank{rank}.xplane.pb").write_bytes(to_xspace(read(text))[0])
+    check(alarms(tmp_path), *KINETO[name])
