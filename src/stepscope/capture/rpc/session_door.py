@@ -55,16 +55,19 @@ class StepCounter:
 
     def __init__(self) -> None:
         self._count = 0
+        self._listens = False
         self._inner: tracing.Emitter | None = None
 
     @property
     def count(self) -> int:
         """Steps that have ended since counting began."""
-        self.hook()
+        if self._listens:
+            self.hook()
         return self._count
 
     def hook(self) -> None:
         """Listen; again where a chunk of the recording has put another listener in the place."""
+        self._listens = True
         current = tracing.emitter()
         if current != self._emit:
             self._inner = current
@@ -72,6 +75,7 @@ class StepCounter:
 
     def unhook(self) -> None:
         """Let the others listen as before."""
+        self._listens = False
         if tracing.emitter() == self._emit:
             tracing.switch(self._inner)
 
