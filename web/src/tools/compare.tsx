@@ -32,7 +32,7 @@ export function Compare(props: CompareProps) {
       <Conditions {...props} />
       <Course {...props} field="step_parts" title="Where the step changed" />
       <Course {...props} field="parts" title="What changed" />
-      <Hosts {...props} />
+      <Workers {...props} />
       <Level {...props} field="modules" title="By module" noun={["module", "modules"]} />
       <Level {...props} field="kernels" title="By kernel" noun={["kernel", "kernels"]} />
       <Diagnostics diagnostics={result.diagnostics} />
@@ -204,18 +204,18 @@ function Level(props: LevelProps) {
   );
 }
 
-/** Of runs of several hosts: who needs how long, and what the slowest does longer. */
-function Hosts(props: CompareProps) {
-  const binding = useTable(props, "host_times", props.result.host_times);
+/** Of runs of several workers: who needs how long, and what the slowest host does longer. */
+function Workers(props: CompareProps) {
+  const binding = useTable(props, "worker_times", props.result.worker_times);
   if (binding.table.rows === 0) return null;
   return (
     <>
       <section>
         <header class="section-head">
-          <h2>Hosts</h2>
-          <p class="quiet">A host's own work, and its waiting for the slowest of them.</p>
+          <h2>Workers</h2>
+          <p class="quiet">A worker's own part of the step, and its waiting for slower ones.</p>
         </header>
-        <Grid {...binding} label="Hosts" noun={["host", "hosts"]} maxRows={12} />
+        <Grid {...binding} label="Workers" noun={["worker", "workers"]} maxRows={12} />
       </section>
       <Level
         {...props}

@@ -35,6 +35,7 @@ const SOURCES: Readonly<Record<string, string>> = {
 const CHOSEN = "view.point";
 const HEADROOM = 1.06;
 const MOST_BARS = 12;
+const MOST_IN_TIP = 5;
 const FIRST = ["instruction", "size_bytes", "padding_bytes", "padding_frac", "group", "shape"];
 
 function spaceName(space: number): string {
@@ -201,6 +202,7 @@ function Heap(props: PointProps) {
               ["Before", instructions[row] ?? ""],
               ["In use", bytes(columns.used_bytes[row] ?? 0)],
               ["Unpadded", bytes(columns.unpadded_bytes[row] ?? 0)],
+              ...largestAlive(result, columns.step[row] ?? 0),
             ]}
           />
         )}
@@ -245,6 +247,16 @@ function isAlive(result: HeapResult, row: number, step: number): boolean {
   const [first, last] = [first_step[row], last_step[row]];
   if (group[row] !== "Temporary") return true;
   return first != null && last != null && first < step && step <= last;
+}
+
+/** The largest buffers alive at a point, for its tip: size and instruction. */
+function largestAlive(result: HeapResult, step: number): (readonly [string, string])[] {
+  const { size_bytes: sizes, instruction } = result.buffers.columns;
+  const alive = Array.from(sizes.keys()).filter((row) => isAlive(result, row, step));
+  alive.sort((a, b) => (sizes[b] ?? 0) - (sizes[a] ?? 0));
+  return alive
+    .slice(0, MOST_IN_TIP)
+    .map((row) => [bytes(sizes[row] ?? 0), textsOf([instruction[row] ?? ""])[0] ?? ""]);
 }
 
 function Alive(props: PointProps) {

@@ -3,8 +3,10 @@
 import type { ComponentChildren } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { shortened } from "../base/text.ts";
+import { placeByKey } from "../engine/reading.ts";
 import { type Slice, slicesOf, type Tree } from "../engine/tree.ts";
 import { textWidth } from "./measure.ts";
+import { Tip } from "./tip.tsx";
 import { useWidth } from "./width.ts";
 
 export interface IcicleProps {
@@ -25,7 +27,6 @@ const LEVEL_PX = 26;
 const LEVELS = 6;
 /** Narrower slices would be hairlines: their time shows as a gap below their parent. */
 const LEAST_PX = 3;
-const TIP_PX = 300;
 const GAUGE_PX = 4;
 
 export function Icicle(props: IcicleProps) {
@@ -41,16 +42,9 @@ export function Icicle(props: IcicleProps) {
   const found = slices.find((slice) => slice.row === marked);
   const onKeyDown = (event: KeyboardEvent) => {
     const at = slices.findIndex((slice) => slice.row === marked);
-    const goals: Readonly<Record<string, number>> = {
-      ArrowRight: at + 1,
-      ArrowLeft: at - 1,
-      Home: 0,
-      End: slices.length - 1,
-    };
-    const goal = goals[event.key];
-    if (goal !== undefined) {
-      setMarked(slices[Math.min(slices.length - 1, Math.max(0, goal))]?.row ?? -1);
-    } else if (event.key === "Enter" && marked >= 0) onRoot(marked);
+    const goal = placeByKey(event.key, at, slices.length - 1);
+    if (goal !== null) setMarked(slices[goal]?.row ?? -1);
+    else if (event.key === "Enter" && marked >= 0) onRoot(marked);
     else if (event.key === "Escape") onRoot(tree.parents[root] ?? -1);
     else return;
     event.preventDefault();
@@ -80,17 +74,9 @@ export function Icicle(props: IcicleProps) {
         ))}
       </svg>
       {found && (
-        <div
-          class="tip"
-          role="status"
-          style={{
-            top: `${(found.level + 1) * LEVEL_PX + 4}px`,
-            left: `${Math.min(Math.max(0, width - TIP_PX), Math.max(0, x - TIP_PX / 2))}px`,
-            width: `${TIP_PX}px`,
-          }}
-        >
+        <Tip x={x} width={width} top={(found.level + 1) * LEVEL_PX + 4}>
           {props.tip(marked)}
-        </div>
+        </Tip>
       )}
     </div>
   );

@@ -6,8 +6,10 @@
 import type { ComponentChildren } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { areaPath, indexAt, linePath, nearestTo, type ToPx } from "../engine/curve.ts";
+import { placeByKey } from "../engine/reading.ts";
 import type { Ticks, TicksOf } from "../engine/ticks.ts";
 import { textWidth } from "./measure.ts";
+import { Tip } from "./tip.tsx";
 import { useWidth } from "./width.ts";
 
 export interface Line {
@@ -56,7 +58,6 @@ export interface LineChartProps {
 /** Room for the name of the right axis and, below it, those of markers. */
 const TOP = 28;
 const BOTTOM = 22;
-const TIP_PX = 300;
 
 interface Frame {
   readonly width: number;
@@ -124,18 +125,9 @@ export function LineChart(props: LineChartProps) {
     else if (!far) onChoose?.(pointAt(to));
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    const last = xs.length - 1;
     const page = Math.max(1, Math.round(xs.length / 20));
-    const goals: Readonly<Record<string, number>> = {
-      ArrowRight: marked + 1,
-      ArrowLeft: marked < 0 ? last : marked - 1,
-      PageDown: marked + page,
-      PageUp: marked - page,
-      Home: 0,
-      End: last,
-    };
-    const goal = goals[event.key];
-    if (goal !== undefined) setMarked(Math.min(last, Math.max(0, goal)));
+    const goal = placeByKey(event.key, marked, xs.length - 1, page);
+    if (goal !== null) setMarked(goal);
     else if (event.key === "Enter" && marked >= 0 && onChoose) onChoose(marked);
     else if (event.key === "Escape" && onSpan) onSpan(null);
     else return;
@@ -167,16 +159,9 @@ export function LineChart(props: LineChartProps) {
     >
       <Drawing {...props} frame={frame} markedX={x} drag={drag} />
       {!Number.isNaN(x) && (
-        <div
-          class="tip"
-          role="status"
-          style={{
-            left: `${x + 14 + TIP_PX > width ? Math.max(0, x - TIP_PX - 14) : x + 14}px`,
-            width: `${TIP_PX}px`,
-          }}
-        >
+        <Tip x={x} width={width}>
           {props.tip(marked)}
-        </div>
+        </Tip>
       )}
     </div>
   );

@@ -3,9 +3,11 @@
 import type { ComponentChildren } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { flopRate } from "../base/format.ts";
+import { placeByKey } from "../engine/reading.ts";
 import { type Ceiling, type Extent, extentOf, slopeOf } from "../engine/roofline.ts";
 import { logScale, powerTicks } from "../engine/ticks.ts";
 import { textWidth } from "./measure.ts";
+import { Tip } from "./tip.tsx";
 import { useWidth } from "./width.ts";
 
 export interface RoofDot {
@@ -32,7 +34,6 @@ export interface RooflineChartProps {
 const HEIGHT = 380;
 const TOP = 18;
 const BOTTOM = 38;
-const TIP_PX = 300;
 const LEAST_RADIUS = 4;
 const MOST_RADIUS = 16;
 const NEAR_PX = 18;
@@ -105,21 +106,13 @@ export function RooflineChart(props: RooflineChartProps) {
     } else if (nearest(to) >= 0) props.onChoose(nearest(to));
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    const last = dots.length - 1;
-    const goals: Readonly<Record<string, number>> = {
-      ArrowRight: marked + 1,
-      ArrowLeft: marked < 0 ? last : marked - 1,
-      Home: 0,
-      End: last,
-    };
-    const goal = goals[event.key];
-    if (goal !== undefined) setMarked(Math.min(last, Math.max(0, goal)));
+    const goal = placeByKey(event.key, marked, dots.length - 1);
+    if (goal !== null) setMarked(goal);
     else if (event.key === "Enter" && marked >= 0) props.onChoose(marked);
     else return;
     event.preventDefault();
   };
   const dot = dots[marked];
-  const x = dot ? frame.toX(dot.x) : 0;
   return (
     <div
       ref={box}
@@ -163,16 +156,9 @@ export function RooflineChart(props: RooflineChartProps) {
         )}
       </svg>
       {dot && !drag && (
-        <div
-          class="tip"
-          role="status"
-          style={{
-            left: `${x + 20 + TIP_PX > width ? Math.max(0, x - TIP_PX - 20) : x + 20}px`,
-            width: `${TIP_PX}px`,
-          }}
-        >
+        <Tip x={frame.toX(dot.x)} width={width}>
           {props.tip(marked)}
-        </div>
+        </Tip>
       )}
     </div>
   );

@@ -7,6 +7,7 @@ import { useId, useMemo, useRef, useState } from "preact/hooks";
 import { duration, plural } from "../base/format.ts";
 import type { Part } from "../base/parts.ts";
 import { type Bin, numberedBins, slowestBins } from "../engine/bins.ts";
+import { placeByKey } from "../engine/reading.ts";
 import { readableTop, stackPaths } from "../engine/stack.ts";
 import { timeTicks } from "../engine/timeaxis.ts";
 import { textWidth } from "./measure.ts";
@@ -108,15 +109,8 @@ export function StepChart(props: StepChartProps) {
     if (from >= 0 && to !== from) zoomTo(from, to);
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    const last = shape.bins.length - 1;
-    const goals: Readonly<Record<string, number>> = {
-      ArrowRight: marked + 1,
-      ArrowLeft: marked < 0 ? last : marked - 1,
-      Home: 0,
-      End: last,
-    };
-    const goal = goals[event.key];
-    if (goal !== undefined) setMarked(Math.min(last, Math.max(0, goal)));
+    const goal = placeByKey(event.key, marked, shape.bins.length - 1);
+    if (goal !== null) setMarked(goal);
     else if (event.key === "Enter" && marked >= 0) zoomTo(marked - 5, marked + 5);
     else if (event.key === "Escape") onRange?.(null);
     else return;

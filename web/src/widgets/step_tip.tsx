@@ -2,6 +2,7 @@
 
 import { duration, percent } from "../base/format.ts";
 import type { Bin } from "../engine/bins.ts";
+import { tipLeft } from "../engine/reading.ts";
 import type { StepSeries } from "./step_chart.tsx";
 import { Swatch } from "./textures.tsx";
 
@@ -19,7 +20,7 @@ const TIP_PX = 268;
 export function StepTip({ series, bin, x, width, scope }: StepTipProps) {
   const step = bin.shown;
   const total = series.totals[step] as number;
-  const left = x + 12 + TIP_PX > width ? Math.max(0, x - TIP_PX - 12) : x + 12;
+  const left = tipLeft(x, width, TIP_PX, 12);
   const parts = series.layers
     .map(({ part, values }) => ({ part, ms: values[step] as number }))
     .filter(({ ms }) => ms > 0)

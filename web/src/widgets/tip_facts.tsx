@@ -16,8 +16,8 @@ export function TipFacts({ title, aside, facts }: TipFactsProps) {
       <dl class="tip-facts">
         {facts
           .filter(([, value]) => value !== "")
-          .map(([label, value]) => (
-            <div key={label}>
+          .map(([label, value], place) => (
+            <div key={place}>
               <dt class="quiet">{label}</dt>
               <dd>{value}</dd>
             </div>
