@@ -22,6 +22,7 @@ from stepscope.errors import (
 )
 
 if TYPE_CHECKING:
+    from stepscope.capture.hooks.steps import steps
     from stepscope.capture.options import ProfilerOptions
     from stepscope.capture.result import Capture
     from stepscope.capture.rpc import client, server
@@ -60,6 +61,7 @@ __all__ = [
     "server",
     "start",
     "step",
+    "steps",
     "stop",
 ]
 
@@ -80,6 +82,7 @@ _HOMES = {
     "annotate": "stepscope.capture.tracing",
     "start": "stepscope.capture.session",
     "step": "stepscope.capture.tracing",
+    "steps": "stepscope.capture.hooks.steps",
     "stop": "stepscope.capture.session",
 }
 # Public modules that live deeper than their name.

@@ -1,0 +1,123 @@
+"""Any training loop over batches, JAX's above all: ``for batch in steps(batches, logdir)``.
+
+Each turn of the loop is a step, from asking for its batch to asking for the next one.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sized
+from contextlib import AbstractContextManager
+from typing import Final, TypeVar
+
+from stepscope.capture import session
+from stepscope.capture.hooks.window import DEFAULT_STEPS, StepsLike, Window, parse_steps
+from stepscope.capture.options import ProfilerOptions
+from stepscope.capture.recording import Recording
+from stepscope.capture.summary import summary
+from stepscope.capture.tracing import step
+
+_log: Final = logging.getLogger("stepscope")
+_T = TypeVar("_T")
+
+
+def steps(
+    batches: Iterable[_T],
+    logdir: str | os.PathLike[str] | None = None,
+    profile_steps: StepsLike = None,
+    *,
+    count: int = DEFAULT_STEPS,
+    options: ProfilerOptions | None = None,
+    name: str = "train",
+    verbose: bool = True,
+) -> Iterator[_T]:
+    """The batches, each turn of the loop over them marked as a step, and some steps recorded.
+
+    What goes wrong in recording is logged and never raised into the loop. The recording is written
+    beside the loop; when the loop ends, also by ``break``, a summary is printed.
+
+    Args:
+        batches: What to loop over.
+        logdir: Where to write; None: only mark the steps, for a recording by other means.
+        profile_steps: First and last step to record, from 1 (``"10,15"``); by default ``count``
+            steps once their times are steady.
+        count: How many steady steps.
+        options: What to record.
+        name: What a step is called.
+        verbose: Whether to print the summary.
+
+    Raises:
+        UsageError: ``profile_steps`` says no steps.
+    """
+    window = Window(parse_steps(profile_steps), count)
+    if isinstance(batches, Sized):
+        window.total = len(batches)
+    return _Recorder(logdir, window, options, name, verbose).turns(iter(batches))
+
+
+class _Recorder:
+    """The state of one loop."""
+
+    def __init__(
+        self,
+        logdir: str | os.PathLike[str] | None,
+        window: Window,
+        options: ProfilerOptions | None,
+        name: str,
+        verbose: bool,
+    ) -> None:
+        self._logdir = logdir
+        self._window = window
+        self._options = options
+        self._name = name
+        self._verbose = verbose
+        self._recording: Recording | None = None
+        self._is_asked = False
+
+    def turns(self, batches: Iterator[_T]) -> Iterator[_T]:
+        """See ``steps``."""
+        marker: AbstractContextManager[object] | None = None
+        try:
+            # That there is no further batch is known in advance, or from a step without one.
+            while self._window.total is None or self._window.done < self._window.total:
+                self._begin()
+                marker = step(self._window.done, self._name)
+                marker.__enter__()
+                try:
+                    batch = next(batches)
+                except StopIteration:
+                    return
+                yield batch
+                marker.__exit__(None, None, None)
+                self._end()
+        finally:
+            if marker is not None:
+                marker.__exit__(None, None, None)
+            self._finish()
+
+    def _begin(self) -> None:
+        if self._logdir is None or self._is_asked or not self._window.begins():
+            return
+        self._is_asked = True
+        try:
+            self._recording = session.start(self._logdir, self._options)
+        except Exception as error:  # training goes on, whatever a recording does
+            _log.warning("stepscope: this loop is not recorded: %s", error)
+
+    def _end(self) -> None:
+        self._window.step_done()
+        if self._recording is not None and self._window.ends():
+            self._recording.finish("stop", wait=False)
+
+    def _finish(self) -> None:
+        recording, self._recording = self._recording, None
+        if recording is None:
+            return
+        try:
+            capture = session.end(recording)
+            if self._verbose:
+                print("\n" + "\n".join(summary(capture)), file=sys.stderr, flush=True)
+        except Exception as error:  # as in _begin
+            _log.warning("stepscope: this loop's recording failed: %s", error)
