@@ -206,7 +206,7 @@ def test_without_rocm_the_package_is_not_even_imported(
 ) -> None:
     """Importing amdsmi without its library prints lines and raises."""
     monkeypatch.setenv("ROCM_PATH", str(tmp_path))
-    monkeypatch.setattr(amd, "find_library", lambda _: None)
+    monkeypatch.setattr(amd, "_is_loadable", lambda _: False)
     monkeypatch.setitem(sys.modules, "amdsmi", None)
     assert amd.open_source() is None
 

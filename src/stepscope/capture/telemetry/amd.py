@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 from collections.abc import Callable, Iterable
-from ctypes.util import find_library
 from pathlib import Path
 from typing import Any, Final
 
 from stepscope.capture.telemetry import Counter, Reading
 
+_LIBRARY: Final = "libamd_smi.so"
 _MIB: Final = 1 << 20
 _POWER_KEYS: Final = ("current_socket_power", "socket_power", "average_socket_power")
 # What the library writes for a number it does not have.
@@ -20,7 +21,7 @@ def open_source() -> AmdSource | None:
     """The source where ROCm's library is there and has at least one GPU."""
     # Importing the package without its library prints lines and raises KeyError.
     rocm = Path(os.environ.get("ROCM_PATH", "/opt/rocm"))
-    if find_library("amd_smi") is None and not (rocm / "lib/libamd_smi.so").exists():
+    if not (rocm / "lib" / _LIBRARY).exists() and not _is_loadable(_LIBRARY):
         return None
     try:
         import amdsmi
@@ -32,6 +33,15 @@ def open_source() -> AmdSource | None:
     except amdsmi.AmdSmiException:
         return None
     return AmdSource(amdsmi, handles) if handles else None
+
+
+def _is_loadable(library: str) -> bool:
+    """Whether the loader finds it; ``ctypes.util.find_library`` would start other programs."""
+    try:
+        ctypes.CDLL(library)
+    except OSError:
+        return False
+    return True
 
 
 class AmdSource:
