@@ -16,6 +16,8 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
@@ -26,6 +28,7 @@ WORK = ROOT / ".stepscope"
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 OLDEST_PYTHON = (3, 10)
 
+TORCH_CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -201,6 +204,31 @@ def has_module(name: str) -> bool:
     return subprocess.run([str(PYTHON), "-c", ask], check=False).returncode == 0
 
 
+def ensure_torch(wanted: str) -> None:
+    """Install PyTorch's build for the CPU into ``.venv`` unless it is there.
+
+    Args:
+        wanted: "1": from PyTorch's own index, whose Linux files are a tenth of PyPI's, which bring
+            CUDA. Else a requirement for pip, for places whose index has the small build.
+
+    Raises:
+        Trouble: It cannot be had here.
+    """
+    if has_module("torch"):
+        return
+    asked = ["torch", "--index-url", TORCH_CPU_INDEX] if wanted == "1" else wanted.split()
+    # pip, also where there is uv: they disagree about which of several builds a version is.
+    pip = [str(PYTHON), "-m", "pip"]
+    if not has_module("pip"):
+        pip = [sys.executable, "-m", "pip", "--python", str(PYTHON)]
+    command = [*pip, "install", "--disable-pip-version-check", *asked]
+    quietly(
+        "installing PyTorch for the CPU (200 MB, once)",
+        command,
+        do="Set STEPSCOPE_TORCH=0 to go on without it.",
+    )
+
+
 def ensure_framework(framework: str) -> None:
     """Install a framework into ``.venv`` unless it is there.
 
@@ -209,7 +237,7 @@ def ensure_framework(framework: str) -> None:
     """
     if has_module(framework):
         return
-    packages = {"tensorflow": "tensorflow", "jax": "jax[cpu]", "torch": "torch"}
+    packages = {"tensorflow": "tensorflow", "jax": "jax[cpu]"}
     package = packages[framework]
     if framework == "tensorflow" and sys.platform == "linux" and os.uname().machine == "x86_64":
         package = "tensorflow-cpu"  # a quarter of the size; only published for this system
@@ -260,14 +288,17 @@ def record(framework: str) -> Path:
 def test(arguments: argparse.Namespace) -> int:
     """Run every test; what cannot run here is skipped and says why."""
     ensure_environment()
-    wanted = ["tensorflow", "jax"]
-    if os.environ.get("STEPSCOPE_TORCH", "") not in ("", "0"):
-        wanted.append("torch")
-    for framework in wanted:
+    wanted: dict[str, Callable[[], None]] = {
+        name: partial(ensure_framework, name) for name in ("tensorflow", "jax")
+    }
+    torch = os.environ.get("STEPSCOPE_TORCH", "")
+    if torch not in ("", "0"):
+        wanted["torch"] = partial(ensure_torch, torch)
+    for name, ensure in wanted.items():
         try:
-            ensure_framework(framework)
+            ensure()
         except Trouble as trouble:
-            say(f"tests that record with {framework} will be skipped: {trouble}")
+            say(f"tests that record with {name} will be skipped: {trouble}")
     ensure_chromium()
     return run([str(PYTHON), "-m", "pytest", *arguments.rest])
 

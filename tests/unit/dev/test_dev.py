@@ -110,3 +110,28 @@ def test_a_changed_kernel_is_installed_again_with_what_was_there(
     (tree / "src/stepscope/columns/fast_kernel.py").write_text("x = 2\n")
     dev.ensure_environment(developer=False)
     assert installed == [f"{tree}[dev]", f"{tree}[dev]"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "asked"),
+    [
+        ("1", ["torch", "--index-url", dev.TORCH_CPU_INDEX]),
+        ("torch==2.13.0 --no-deps", ["torch==2.13.0", "--no-deps"]),
+    ],
+)
+def test_pytorch_is_the_build_for_the_cpu_and_comes_by_pip(
+    monkeypatch: pytest.MonkeyPatch, wanted: str, asked: list[str]
+) -> None:
+    commands: list[list[str]] = []
+    monkeypatch.setattr(dev, "has_module", lambda name: name == "pip")
+    monkeypatch.setattr(dev, "quietly", lambda label, command, do: commands.append(command))
+    dev.ensure_torch(wanted)
+    (command,) = commands
+    assert command[1:4] == ["-m", "pip", "install"]
+    assert command[-len(asked) :] == asked
+
+
+def test_pytorch_that_is_there_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dev, "has_module", lambda name: True)
+    monkeypatch.setattr(dev, "quietly", lambda *_, **__: pytest.fail("nothing to install"))
+    dev.ensure_torch("1")
