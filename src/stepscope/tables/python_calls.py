@@ -1,7 +1,8 @@
 """Python functions of the step's thread: the time they spend while nothing computes.
 
 Recorders write a call of a function as ``$file.py:12 name``: TensorFlow's and JAX's tracer on
-the thread's own line, our sampler and our tracer on planes of their own.
+the thread's own line, our sampler and our tracer on planes of their own, with the whole path of
+the file, and the line a function was at as ``$file.py:15`` inside of it.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.columns import nest
-from stepscope.columns.space import I64
+from stepscope.columns import metadata_stats_by_name, nest
+from stepscope.columns.nesting import Nesting
+from stepscope.columns.space import I64, U8, Bool
 from stepscope.schema import names
 from stepscope.tables.coverage import covered
 from stepscope.tables.host_activity import HostTime, host_time
@@ -26,17 +28,30 @@ _WAITS = re.compile(
 _CALL = re.compile(r"\$(.+?):(\d+)(?: (.*))?$", re.S)
 
 
+# Where packages and the standard library lie; what lies elsewhere is the program's own.
+_INSTALLED = re.compile(r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python3|^<frozen")
+# Packages whose Python dispatches ops: time in them is not the program's to mend.
+_FRAMEWORKS = re.compile(
+    r"[/\\](?:tensorflow|keras|jax|jaxlib|flax|optax|torch|torchvision|lightning|stepscope)[/\\]"
+)
+_OWN, _LIBRARY, _FRAMEWORK = range(3)
+
+
 @dataclass(frozen=True, slots=True)
 class PythonFunction:
-    """One Python function in the kept steps.
+    """One Python function of the program in the kept steps.
+
+    Where the recorder says where functions are defined, installed packages are no functions of
+    the program: what a library does (NumPy, a decoder) counts as the self time of the function
+    that called it, and what a framework does (dispatching ops) as nobody's.
 
     Attributes:
         function: Its name.
         file: The file it is in, as recorded.
         line: Its first line.
         calls: How often it was seen.
-        self_ps: Σ time in itself while nothing computed.
-        total_ps: The same with what it calls.
+        self_ps: Σ time in itself and in libraries while nothing computed.
+        total_ps: The same with all it calls.
         is_wait: Whether it only waits, as its name says.
     """
 
@@ -49,6 +64,15 @@ class PythonFunction:
     is_wait: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """What each row of ``Space.event_metadata`` is as a Python call."""
+
+    kind: U8
+    is_function: Bool
+    is_wait: Bool
+
+
 def python_functions(host: Host) -> tuple[PythonFunction, ...]:
     """By self time; empty where no Python call was recorded."""
     time = host_time(host)
@@ -59,36 +83,81 @@ def python_functions(host: Host) -> tuple[PythonFunction, ...]:
     start = space.events.start_ps[rows]
     length = space.events.duration_ps[rows]
     idle = covered(time.free_start_ps, time.free_end_ps, start, start + length)
-    parent = nest(start, length, np.asarray([0, len(rows)], dtype=np.int64)).parent
+    nesting = nest(start, length, np.asarray([0, len(rows)], dtype=np.int64))
     inner = np.zeros(len(rows), dtype=np.int64)
-    np.add.at(inner, parent[parent >= 0], idle[parent >= 0])
+    np.add.at(inner, nesting.parent[nesting.parent >= 0], idle[nesting.parent >= 0])
     own = np.maximum(idle - inner, 0)
-    meta, place = np.unique(space.events.metadata[rows], return_inverse=True)
-    counts = np.bincount(place[idle > 0], minlength=len(meta))
+    meta, place = np.unique(space.events.metadata[rows].astype(np.int64), return_inverse=True)
+    named = _names(host, meta)
+    owner, enclosing = _owners(nesting, place, named)
     self_ps = np.zeros(len(meta), dtype=np.int64)
-    np.add.at(self_ps, place, own)
-    # A function that calls itself directly counts once.
-    again = (parent >= 0) & (place[np.maximum(parent, 0)] == place)
+    np.add.at(self_ps, place[owner[owner >= 0]], own[owner >= 0])
+    # A function that calls itself, through others of the program or not, counts once.
+    mine = (named.kind[place] == _OWN) & named.is_function[place]
+    again = (enclosing >= 0) & (place[np.maximum(enclosing, 0)] == place)
     total_ps = np.zeros(len(meta), dtype=np.int64)
-    np.add.at(total_ps, place[~again], idle[~again])
-    found = []
-    for at, name in enumerate(meta.tolist()):
-        said = _CALL.match(space.event_metadata.name[name])
-        if said is None or not counts[at]:
-            continue
-        file, line, function = said.groups()
-        found.append(
-            PythonFunction(
-                function=function or "(line)",
-                file=file,
-                line=int(line),
-                calls=int(counts[at]),
-                self_ps=int(self_ps[at]),
-                total_ps=int(total_ps[at]),
-                is_wait=_WAITS.search(function or "") is not None,
-            )
+    np.add.at(total_ps, place[mine & ~again], idle[mine & ~again])
+    calls = np.bincount(place[mine & (idle > 0)], minlength=len(meta))
+    found = [
+        _function(space.event_metadata.name[name], int(count), int(alone), int(total), bool(wait))
+        for name, count, alone, total, wait in zip(
+            meta.tolist(), calls, self_ps, total_ps, named.is_wait, strict=True
         )
+        if count
+    ]
     return tuple(sorted(found, key=lambda one: (-one.self_ps, one.file, one.line)))
+
+
+def _function(name: str, calls: int, self_ps: int, total_ps: int, is_wait: bool) -> PythonFunction:
+    said = _CALL.match(name)
+    file, line, function = said.groups() if said is not None else (name[1:], "0", "")
+    return PythonFunction(function or "", file, int(line), calls, self_ps, total_ps, is_wait)
+
+
+def _names(host: Host, meta: I64) -> _Names:
+    """Kinds by where a function is defined; without that, everything is the program's own."""
+    space = host.space
+    source = metadata_stats_by_name(space, (names.SOURCE,))[names.SOURCE].texts
+    paths = dict(
+        zip(source.rows.tolist(), (source.values[c] for c in source.codes.tolist()), strict=True)
+    )
+    kind, is_function, is_wait = [], [], []
+    for row in meta.tolist():
+        said = _CALL.match(space.event_metadata.name[row])
+        path = paths.get(row, "")
+        installed = _INSTALLED.search(path) is not None
+        framework = installed and _FRAMEWORKS.search(path) is not None
+        kind.append(_FRAMEWORK if framework else _LIBRARY if installed else _OWN)
+        # Without a name it is a line of the function around it.
+        is_function.append(said is not None and bool(said.group(3)))
+        is_wait.append(said is not None and _WAITS.search(said.group(3) or "") is not None)
+    return _Names(
+        np.asarray(kind, dtype=np.uint8),
+        np.asarray(is_function, dtype=bool),
+        np.asarray(is_wait, dtype=bool),
+    )
+
+
+def _owners(nesting: Nesting, place: I64, named: _Names) -> tuple[I64, I64]:
+    """Per call: whose self time it is, and the program's function around it (-1: nobody's, none).
+
+    One step per depth of the stacks, so there is no loop over calls.
+    """
+    count = len(place)
+    owner, around = np.full(count, -1, dtype=np.int64), np.full(count, -1, dtype=np.int64)
+    kind, is_function = named.kind[place], named.is_function[place]
+    waits = named.is_wait[place] & (kind == _LIBRARY)
+    for depth in range(int(nesting.depth.max(initial=-1)) + 1):
+        rows = np.flatnonzero(nesting.depth == depth)
+        parent = nesting.parent[rows]
+        above = np.where(parent >= 0, owner[np.maximum(parent, 0)], -1)
+        is_own = (kind[rows] == _OWN) & is_function[rows]
+        passes = ((kind[rows] == _LIBRARY) | ~is_function[rows]) & (kind[rows] != _FRAMEWORK)
+        owner[rows] = np.where(is_own, rows, np.where(passes & ~waits[rows], above, -1))
+        outer = np.maximum(parent, 0)
+        outer_is_own = (kind[outer] == _OWN) & is_function[outer]
+        around[rows] = np.where(parent < 0, -1, np.where(outer_is_own, outer, around[outer]))
+    return owner, around
 
 
 def _rows(host: Host, time: HostTime) -> I64 | None:

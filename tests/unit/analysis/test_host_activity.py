@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from stepscope.analysis.host_activity import TOOL, HostActivity, host_activity
@@ -9,7 +11,7 @@ from stepscope.columns import decode
 from stepscope.tables.profile import Host, Profile
 from tests.profiles import draw, event, nth, space
 from tests.profiles.drawing import Drawn
-from tests.profiles.model import host, line
+from tests.profiles.model import Kind, host, line
 
 
 def profile(data: bytes) -> Profile:
@@ -193,6 +195,73 @@ def test_stacks_of_a_sampler_count_where_the_thread_itself_recorded_none() -> No
         B=event("$data/aug.py:32 flip"),
     )
     assert found.python["self_ms"][0] == pytest.approx(0.5 / 2)
+
+
+def installed(package: str) -> str:
+    return f"/venv/lib/python3.11/site-packages/{package}"
+
+
+def with_sources(picture: str, **where: tuple[str, str]) -> dict[str, float]:
+    """Self time by function, each call with the file it is defined in."""
+    calls = {letter: event(name) for letter, (name, _path) in where.items()}
+    planes = draw(picture, unit_us=100, S=event("train", step_num=nth, _r=1), **calls)
+    kinds = {name: Kind(stats={"source": path}) for name, path in where.values()}
+    found = host_activity(profile(space(*(replace(plane, kinds=kinds) for plane in planes))))
+    return dict(zip(found.python["function"], found.python["self_ms"], strict=True))
+
+
+def test_a_library_works_for_the_function_that_calls_it_and_a_framework_for_nobody() -> None:
+    self_ms = with_sources(
+        """
+        /host:CPU
+          python   S---------S---------
+        /device:CUSTOM:Python samples
+          MainThread  A--------...........
+          "           .B--.C---...........
+          "           ..L..D-.............
+        """,
+        A=("$train.py:10 step", "/home/me/train.py:10"),
+        B=("$numpy/lib/io.py:5 load", installed("numpy/lib/io.py:5")),
+        L=("$numpy/lib/io.py:9", installed("numpy/lib/io.py:9")),
+        C=("$tensorflow/execute.py:53 execute", installed("tensorflow/execute.py:53")),
+        D=("$contextlib.py:7 exit", "/usr/lib/python3.11/contextlib.py:7"),
+    )
+    # Of 900 µs the framework has 400, with what it calls; the rest is the step's own.
+    assert self_ms == {"step": pytest.approx(0.5 / 2)}
+
+
+def test_what_a_framework_calls_back_is_the_programs_own_again() -> None:
+    self_ms = with_sources(
+        """
+        /host:CPU
+          python   S---------S---------
+        /device:CUSTOM:Python samples
+          MainThread  A--------...........
+          "           .C------............
+          "           ...B--..............
+          "           ....L...............
+        """,
+        A=("$train.py:10 step", "/home/me/train.py:10"),
+        B=("$train.py:30 loss", "/home/me/train.py:30"),
+        L=("$train.py:33", "/home/me/train.py:33"),
+        C=("$tensorflow/execute.py:53 execute", installed("tensorflow/execute.py:53")),
+    )
+    assert self_ms == {"loss": pytest.approx(0.3 / 2), "step": pytest.approx(0.2 / 2)}
+
+
+def test_a_library_that_waits_is_nobodys_work() -> None:
+    self_ms = with_sources(
+        """
+        /host:CPU
+          python   S---------S---------
+        /device:CUSTOM:Python samples
+          MainThread  A--------...........
+          "           .W------............
+        """,
+        A=("$train.py:10 step", "/home/me/train.py:10"),
+        W=("$threading.py:9 wait", "/usr/lib/python3.11/threading.py:9"),
+    )
+    assert self_ms == {"step": pytest.approx(0.2 / 2)}
 
 
 def test_without_steps_the_tool_says_so() -> None:

@@ -985,7 +985,7 @@ export interface PythonRow {
   readonly line: readonly (number | null)[];
   /** Calls per step. */
   readonly calls: readonly (number | null)[];
-  /** Self time (ms). Per step, without what it calls, while nothing computes. */
+  /** Self time (ms). Per step, while nothing computes; with the libraries it calls. */
   readonly self_ms: readonly (number | null)[];
   /** Total time (ms). */
   readonly total_ms: readonly (number | null)[];
@@ -1675,19 +1675,19 @@ export interface PartRow {
   readonly matched: readonly (string | null)[];
 }
 
-/** Columns: One host of a run of several: its own work, and its waiting for the others. */
-export interface HostTimeRow {
-  /** Host. */
-  readonly host: readonly (string | null)[];
-  /** Own before (ms). */
+/** Columns: One worker of several: its own work, and its waiting for the others. */
+export interface WorkerTimeRow {
+  /** Worker. Host, device, or both. */
+  readonly worker: readonly (string | null)[];
+  /** Own before (ms). Its step without waiting. */
   readonly own_before_ms: readonly (number | null)[];
-  /** Own after (ms). */
+  /** Own after (ms). Its step without waiting. */
   readonly own_after_ms: readonly (number | null)[];
   /** Change (ms). */
   readonly own_delta_ms: readonly (number | null)[];
-  /** Waits before (ms). */
+  /** Waits before (ms). For slower workers. */
   readonly wait_before_ms: readonly (number | null)[];
-  /** Waits after (ms). */
+  /** Waits after (ms). For slower workers. */
   readonly wait_after_ms: readonly (number | null)[];
 }
 
@@ -1976,7 +1976,7 @@ export interface Comparison extends ResultBody {
   readonly step_parts: TableOf<PartRow>;
   readonly modules: TableOf<PartRow>;
   readonly kernels: TableOf<PartRow>;
-  readonly host_times: TableOf<HostTimeRow>;
+  readonly worker_times: TableOf<WorkerTimeRow>;
   readonly slowest_host_parts: TableOf<PartRow>;
   readonly parity: TableOf<ParityRow>;
   readonly runs: TableOf<RunRow>;
