@@ -65,26 +65,7 @@ function BySize(props: InferenceProps) {
       </section>
     );
   }
-  const along = (cells: readonly (number | null)[]) =>
-    Float64Array.from(rows, (row) => (cells[row] ?? Number.NaN) / US_PER_MS);
-  const lines: Line[] = [
-    {
-      id: "batch",
-      label: "Mean time of a batch",
-      hue: "hue-a",
-      values: along(columns.latency_mean_us),
-      form: "line",
-      axis: "left",
-    },
-    {
-      id: "example",
-      label: "Time per example",
-      hue: "hue-b",
-      values: along(columns.latency_per_example_us),
-      form: "dashed",
-      axis: "left",
-    },
-  ];
+  const lines = sizeLines(result, rows);
   const xs = Float64Array.from(rows, (row) => columns.padded_size[row] ?? 0);
   return (
     <ChartFrame
@@ -103,25 +84,52 @@ function BySize(props: InferenceProps) {
         xTicks={wholeTicks}
         yTicks={momentTicks}
         top={greatest(lines[0]?.values ?? []) * HEADROOM}
-        tip={(place) => {
-          const row = rows[place] ?? 0;
-          const padding = columns.padding_frac[row];
-          return (
-            <TipFacts
-              title={plural(columns.padded_size[row] ?? 0, "example")}
-              facts={[
-                ["Batches", String(columns.batches[row] ?? "")],
-                ["Mean time", timeOf(columns.latency_mean_us[row])],
-                ["Per example", timeOf(columns.latency_per_example_us[row])],
-                ["Device", timeOf(columns.device_compute_mean_us[row])],
-                ["Padding", padding == null ? "" : percent(padding)],
-              ]}
-            />
-          );
-        }}
+        tip={(place) => <SizeTip result={result} row={rows[place] ?? 0} />}
       />
       <LineKey lines={lines} />
     </ChartFrame>
+  );
+}
+
+type Result = InferenceProps["result"];
+
+function sizeLines({ batch_sizes: { columns } }: Result, rows: readonly number[]): Line[] {
+  const inMs = (cells: readonly (number | null)[]) =>
+    Float64Array.from(rows, (row) => (cells[row] ?? Number.NaN) / US_PER_MS);
+  return [
+    {
+      id: "batch",
+      label: "Mean time of a batch",
+      hue: "hue-a",
+      values: inMs(columns.latency_mean_us),
+      form: "line",
+      axis: "left",
+    },
+    {
+      id: "example",
+      label: "Time per example",
+      hue: "hue-b",
+      values: inMs(columns.latency_per_example_us),
+      form: "dashed",
+      axis: "left",
+    },
+  ];
+}
+
+function SizeTip({ result, row }: { result: Result; row: number }) {
+  const { columns } = result.batch_sizes;
+  const padding = columns.padding_frac[row];
+  return (
+    <TipFacts
+      title={plural(columns.padded_size[row] ?? 0, "example")}
+      facts={[
+        ["Batches", String(columns.batches[row] ?? "")],
+        ["Mean time", timeOf(columns.latency_mean_us[row])],
+        ["Per example", timeOf(columns.latency_per_example_us[row])],
+        ["Device", timeOf(columns.device_compute_mean_us[row])],
+        ["Padding", padding == null ? "" : percent(padding)],
+      ]}
+    />
   );
 }
 

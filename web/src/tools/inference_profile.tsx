@@ -112,39 +112,9 @@ function ModelPicker({ result, query, params, onParams }: InferenceProps) {
 /** Latency over the share of requests that are at most as slow: every percentile at once. */
 function Latencies(props: InferenceProps) {
   const { result } = props;
-  const { columns } = result.requests;
   const binding = useTable(props, "requests", result.requests, "latencies");
-  // The table is sorted by latency, the slowest first; the axis rises.
-  const order = useMemo(() => {
-    const latencies = numbersOf(columns.latency_us);
-    const rows = Array.from(latencies.keys()).filter((row) => !Number.isNaN(latencies[row]));
-    return rows.sort((a, b) => (latencies[a] as number) - (latencies[b] as number));
-  }, [result]);
-  const along = (cells: readonly (number | null)[], scale: number) =>
-    Float64Array.from(order, (row) => (cells[row] ?? Number.NaN) / scale);
-  const lines = useMemo(() => {
-    const all: Line[] = [
-      {
-        id: "latency",
-        label: "Latency",
-        hue: "hue-a",
-        values: along(columns.latency_us, US_PER_MS),
-        form: "area",
-        axis: "left",
-      },
-      {
-        id: "queued",
-        label: "of it waiting for a batch",
-        hue: "hue-b",
-        values: along(columns.queued_us, US_PER_MS),
-        form: "line",
-        axis: "left",
-      },
-    ];
-    return all.filter(({ values }) => greatest(values) > 0);
-  }, [order]);
+  const { order, xs, lines } = useMemo(() => risingLatencies(result), [result]);
   if (order.length === 0) return null;
-  const xs = Float64Array.from(order, (_, place) => (place + 1) / order.length);
   return (
     <ChartFrame
       title="Latency by percentile"
@@ -170,26 +140,70 @@ function Latencies(props: InferenceProps) {
         xTicks={shareTicks}
         yTicks={momentTicks}
         top={greatest(lines[0]?.values ?? []) * HEADROOM}
-        tip={(place) => {
-          const row = order[place] ?? 0;
-          return (
-            <TipFacts
-              title={`${percent(xs[place] ?? 0)} take at most ${timeOf(columns.latency_us[row])}`}
-              facts={[
-                ["Model", textsOf([columns.model[row] ?? ""])[0] ?? ""],
-                ["Size", columns.size[row] == null ? "" : plural(columns.size[row], "example")],
-                ["Waited", known(columns.queued_us[row])],
-                ["Device", known(columns.device_compute_us[row])],
-                ["Copies", copies(result, row)],
-                ["Host", known(columns.host_us[row])],
-                ["Started", duration(columns.start_ms[row] ?? Number.NaN, "ms")],
-              ]}
-            />
-          );
-        }}
+        tip={(place) => (
+          <RequestTip result={result} row={order[place] ?? 0} share={xs[place] ?? 0} />
+        )}
       />
       <LineKey lines={lines} />
     </ChartFrame>
+  );
+}
+
+/** Requests from the fastest to the slowest; the table has them the other way round. */
+function risingLatencies({ requests: { columns } }: InferenceResult) {
+  const latencies = numbersOf(columns.latency_us);
+  const order = Array.from(latencies.keys()).filter((row) => !Number.isNaN(latencies[row]));
+  order.sort((a, b) => (latencies[a] as number) - (latencies[b] as number));
+  const inMs = (cells: readonly (number | null)[]) =>
+    Float64Array.from(order, (row) => (cells[row] ?? Number.NaN) / US_PER_MS);
+  const lines: Line[] = [
+    {
+      id: "latency",
+      label: "Latency",
+      hue: "hue-a",
+      values: inMs(columns.latency_us),
+      form: "area",
+      axis: "left",
+    },
+    {
+      id: "queued",
+      label: "of it waiting for a batch",
+      hue: "hue-b",
+      values: inMs(columns.queued_us),
+      form: "line",
+      axis: "left",
+    },
+  ];
+  return {
+    order,
+    xs: Float64Array.from(order, (_, place) => (place + 1) / order.length),
+    lines: lines.filter(({ values }) => greatest(values) > 0),
+  };
+}
+
+interface RequestTipProps {
+  readonly result: InferenceResult;
+  readonly row: number;
+  /** Of requests at most as slow. */
+  readonly share: number;
+}
+
+function RequestTip({ result, row, share }: RequestTipProps) {
+  const { columns } = result.requests;
+  const size = columns.size[row];
+  return (
+    <TipFacts
+      title={`${percent(share)} take at most ${timeOf(columns.latency_us[row])}`}
+      facts={[
+        ["Model", textsOf([columns.model[row] ?? ""])[0] ?? ""],
+        ["Size", size == null ? "" : plural(size, "example")],
+        ["Waited", known(columns.queued_us[row])],
+        ["Device", known(columns.device_compute_us[row])],
+        ["Copies", copies(result, row)],
+        ["Host", known(columns.host_us[row])],
+        ["Started", duration(columns.start_ms[row] ?? Number.NaN, "ms")],
+      ]}
+    />
   );
 }
 

@@ -19,28 +19,32 @@ type Rows = TableOf<MemoryTimeRow>;
 /** Room above the greatest value, for the marker. */
 const HEADROOM = 1.06;
 
-export function MemoryCourse(props: MemoryProps & { readonly memory: MemorySystem }) {
-  const { result, memory, params, onParams } = props;
+interface CourseProps extends MemoryProps {
+  readonly memory: MemorySystem;
+}
+
+type OnSpan = (span: readonly [number, number] | null) => void;
+
+export function MemoryCourse(props: CourseProps) {
+  const { result, memory, params, onParams, query } = props;
   const [whole, setWhole] = useState(false);
   const source = useMemo(() => {
     const memories = result.timeline.columns.memory;
     return rowsWhere(result.timeline, (row) => memories[row] === memory.id);
   }, [result, memory]);
   const { binding, said } = useWithoutConstants(
-    useTable({ ...props, query: { ...props.query, memory: memory.id } }, "timeline", source),
+    useTable({ ...props, query: { ...query, memory: memory.id } }, "timeline", source),
   );
   const rows = source as unknown as Rows;
-  const chart = useMemo(() => linesOf(rows, whole), [rows, whole]);
+  const course = useMemo(() => courseOf(rows, whole), [rows, whole]);
   const zoomed = Boolean(params.from_ms || params.to_ms);
   if (rows.rows === 0 && !zoomed) return <NoCourse memory={memory} />;
-  const onSpan = (span: readonly [number, number] | null) =>
+  const onSpan: OnSpan = (span) =>
     onParams({
       ...params,
       from_ms: span ? span[0].toFixed(6) : "",
       to_ms: span ? span[1].toFixed(6) : "",
     });
-  const { peak_time_ms: peakAt } = memory;
-  const span = spanOf(chart.xs, params.from_ms, params.to_ms);
   return (
     <ChartFrame
       title="Use over time"
@@ -48,7 +52,7 @@ export function MemoryCourse(props: MemoryProps & { readonly memory: MemorySyste
       file={`${result.session} memory ${memory.id}`}
       controls={
         <>
-          {chart.hasFree && (
+          {course.hasFree && (
             <button
               type="button"
               class="button"
@@ -73,34 +77,44 @@ export function MemoryCourse(props: MemoryProps & { readonly memory: MemorySyste
       )}
     >
       {rows.rows > 0 ? (
-        <>
-          <LineChart
-            label={`Use of ${visible(memory.id)} over time, ${plural(rows.rows, "event")}`}
-            xs={chart.xs}
-            lines={chart.lines}
-            stepwise
-            span={span}
-            onSpan={onSpan}
-            xName="time"
-            xTicks={momentTicks}
-            yTicks={byteTicks}
-            top={chart.top * HEADROOM}
-            {...(chart.fragmentation
-              ? { right: { ticks: shareTicks, top: chart.fragmentation, name: "fragmentation" } }
-              : {})}
-            markers={
-              peakAt === null
-                ? []
-                : [{ x: peakAt, y: memory.peak_bytes, label: `peak ${bytes(memory.peak_bytes)}` }]
-            }
-            tip={(row) => <EventTip rows={rows} row={row} />}
-          />
-          <LineKey lines={chart.lines} />
-        </>
+        <CourseChart {...props} rows={rows} course={course} onSpan={onSpan} />
       ) : (
         <p class="quiet">No event of this memory lies in this stretch of time.</p>
       )}
     </ChartFrame>
+  );
+}
+
+interface CourseChartProps extends CourseProps {
+  readonly rows: Rows;
+  readonly course: Course;
+  readonly onSpan: OnSpan;
+}
+
+function CourseChart({ memory, rows, course, params, onSpan }: CourseChartProps) {
+  const { peak_time_ms: at, peak_bytes: peak } = memory;
+  const { fragmentation } = course;
+  return (
+    <>
+      <LineChart
+        label={`Use of ${visible(memory.id)} over time, ${plural(rows.rows, "event")}`}
+        xs={course.xs}
+        lines={course.lines}
+        stepwise
+        span={spanOf(course.xs, params.from_ms, params.to_ms)}
+        onSpan={onSpan}
+        xName="time"
+        xTicks={momentTicks}
+        yTicks={byteTicks}
+        top={course.top * HEADROOM}
+        {...(fragmentation
+          ? { right: { ticks: shareTicks, top: fragmentation, name: "fragmentation" } }
+          : {})}
+        markers={at === null ? [] : [{ x: at, y: peak, label: `peak ${bytes(peak)}` }]}
+        tip={(row) => <EventTip rows={rows} row={row} />}
+      />
+      <LineKey lines={course.lines} />
+    </>
   );
 }
 
@@ -125,7 +139,7 @@ interface Course {
   readonly fragmentation: number;
 }
 
-function linesOf({ columns }: Rows, whole: boolean): Course {
+function courseOf({ columns }: Rows, whole: boolean): Course {
   const inUse = numbersOf(columns.in_use_bytes);
   const layers = [
     { id: "stack", label: "Stack", hue: "hue-c", values: numbersOf(columns.stack_bytes) },

@@ -166,6 +166,15 @@ function bandwidths({ device }: RoofResult): Readonly<Record<string, number | nu
   };
 }
 
+function namedCeilings(result: RoofResult) {
+  const { memory, operational_intensity, flop_rate_gflops } = result.roofs.columns;
+  return ceilingsOf(
+    textsOf(memory),
+    numbersOf(operational_intensity),
+    numbersOf(flop_rate_gflops),
+  ).map((ceiling) => named(ceiling, result));
+}
+
 function named(ceiling: Ceiling, result: RoofResult) {
   const known = bandwidths(result)[ceiling.memories[0] ?? ""] ?? null;
   const names = ceiling.memories.join(", ").replace(", On-chip write", " and write");
@@ -210,14 +219,7 @@ function Chart(props: RoofProps & { readonly binding: TableBinding }) {
   const { table, view, onView } = binding;
   const shown = useMemo(() => arrange(table, view).rows, [table, view]);
   const picture = useMemo(() => drawn(result, shown), [result, shown]);
-  const ceilings = useMemo(() => {
-    const { memory, operational_intensity, flop_rate_gflops } = result.roofs.columns;
-    return ceilingsOf(
-      textsOf(memory),
-      numbersOf(operational_intensity),
-      numbersOf(flop_rate_gflops),
-    ).map((ceiling) => named(ceiling, result));
-  }, [result]);
+  const ceilings = useMemo(() => namedCeilings(result), [result]);
   const drawnOps = useTable(
     props,
     "ops",
@@ -262,17 +264,10 @@ function Chart(props: RoofProps & { readonly binding: TableBinding }) {
         tip={(index) => <DotTip result={result} row={picture.places[index] ?? -1} />}
         onChoose={(index) => {
           const row = picture.places[index] ?? -1;
-          const name = cell(result.ops, "operation", row);
+          const [name = ""] = textsOf([cell(result.ops, "operation", row)]);
           if (name) filter([{ column: "operation", relation: "=", value: name }]);
         }}
-        onBox={(x, y) => {
-          filter([
-            { column: X, relation: ">=", value: x[0].toPrecision(4) },
-            { column: X, relation: "<=", value: x[1].toPrecision(4) },
-            { column: Y, relation: ">=", value: y[0].toPrecision(4) },
-            { column: Y, relation: "<=", value: y[1].toPrecision(4) },
-          ]);
-        }}
+        onBox={(x, y) => filter([...within(X, x), ...within(Y, y)])}
       />
       <HueKey
         items={[
@@ -282,6 +277,14 @@ function Chart(props: RoofProps & { readonly binding: TableBinding }) {
       />
     </ChartFrame>
   );
+}
+
+/** Conditions of the table that a column lies between two values. */
+function within(column: string, [from, to]: readonly [number, number]): Condition[] {
+  return [
+    { column, relation: ">=", value: from.toPrecision(4) },
+    { column, relation: "<=", value: to.toPrecision(4) },
+  ];
 }
 
 function DotTip({ result, row }: { result: RoofResult; row: number }) {

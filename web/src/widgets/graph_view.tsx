@@ -75,6 +75,8 @@ export function GraphView(props: GraphViewProps) {
 
 const LEAST_HEIGHT = 120;
 const PADDING_PX = 32;
+/** A hand that presses moves so far without meaning it. */
+const PRESS_PX = 4;
 
 function LaidOut(props: GraphViewProps & { readonly layout: Layout }) {
   const { layout, boxes, onChoose, tallest = 560 } = props;
@@ -88,32 +90,34 @@ function LaidOut(props: GraphViewProps & { readonly layout: Layout }) {
   );
   const [camera, setCamera] = useState(start);
   const [marked, setMarked] = useState(-1);
-  const drag = useRef<{ x: number; y: number; far: boolean } | null>(null);
   useEffect(() => setCamera(start), [start]);
   useEffect(() => setMarked(-1), [layout]);
   useWheel(frame, view, setCamera);
-
+  const drag = useDrag(frame, (dx, dy) => {
+    setMarked(-1);
+    setCamera((before) => moved(before, dx, dy));
+  });
+  const size = (factor: number | null) =>
+    setCamera((last) => (factor === null ? fitted(layout, view) : enlarged(last, factor, view)));
   const mark = (index: number) => {
     const place = layout.places[index];
-    const size = boxes[index];
-    if (!place || !size) return;
+    const box = boxes[index];
+    if (!place || !box) return;
     setMarked(index);
-    setCamera((last) => showing(last, place, size, view));
+    setCamera((last) => showing(last, place, box, view));
   };
-  const middle = { x: width / 2, y: height / 2 };
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
     const { key } = event;
-    if (key === "ArrowLeft" || key === "ArrowRight" || key === "ArrowUp" || key === "ArrowDown") {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (isArrow(key)) {
       mark(marked < 0 ? Math.max(0, props.centre) : neighbourOf(layout.places, marked, key));
     } else if (key === "Enter" && marked >= 0 && onChoose) onChoose(marked);
-    else if (key === "+" || key === "=") setCamera((last) => zoomed(last, 1.25, middle, view));
-    else if (key === "-") setCamera((last) => zoomed(last, 0.8, middle, view));
-    else if (key === "0") setCamera(fitted(layout, view));
+    else if (key in SIZE_KEYS) size(SIZE_KEYS[key] ?? null);
     else return;
     event.preventDefault();
     event.stopPropagation();
   };
+  const seen = { ...props, view, camera, marked };
   return (
     <div class="graph-frame">
       <div
@@ -123,63 +127,84 @@ function LaidOut(props: GraphViewProps & { readonly layout: Layout }) {
         tabIndex={0}
         aria-label={`${props.label}. Arrow keys go from box to box${onChoose ? ", Enter chooses" : ""}, plus and minus change the size, 0 shows all.`}
         onKeyDown={onKeyDown}
-        onPointerDown={(event) => {
-          if (event.button !== 0) return;
-          drag.current = { x: event.clientX, y: event.clientY, far: false };
-        }}
-        onPointerMove={(event) => {
-          const last = drag.current;
-          if (!last) return;
-          const [dx, dy] = [event.clientX - last.x, event.clientY - last.y];
-          if (!last.far && Math.hypot(dx, dy) < 4) return;
-          if (!last.far) frame.current?.setPointerCapture(event.pointerId);
-          drag.current = { x: event.clientX, y: event.clientY, far: true };
-          setMarked(-1);
-          setCamera((before) => moved(before, dx, dy));
-        }}
-        onPointerUp={() => {
-          drag.current = null;
-        }}
-        onPointerCancel={() => {
-          drag.current = null;
-        }}
+        {...drag.handlers}
         onPointerLeave={() => setMarked(-1)}
         onBlur={() => setMarked(-1)}
       >
-        <GraphDrawing
-          {...props}
-          view={view}
-          camera={camera}
-          marked={marked}
-          onMark={(index) => {
-            if (!drag.current?.far) setMarked(index);
-          }}
-        />
-        {marked >= 0 && <GraphTip {...props} view={view} camera={camera} marked={marked} />}
+        <GraphDrawing {...seen} onMark={(index) => drag.isMoving() || setMarked(index)} />
+        {marked >= 0 && <GraphTip {...seen} />}
       </div>
-      <div class="graph-sizes">
-        <button
-          type="button"
-          class="button"
-          aria-label="Larger"
-          onClick={() => setCamera((last) => zoomed(last, 1.25, middle, view))}
-        >
-          +
-        </button>
-        <button
-          type="button"
-          class="button"
-          aria-label="Smaller"
-          onClick={() => setCamera((last) => zoomed(last, 0.8, middle, view))}
-        >
-          −
-        </button>
-        <button type="button" class="button" onClick={() => setCamera(fitted(layout, view))}>
-          All
-        </button>
-      </div>
+      <GraphSizes onSize={size} />
     </div>
   );
+}
+
+const LARGER = 1.25;
+
+/** Factors of the keys that change the size; null shows all. */
+const SIZE_KEYS: Readonly<Record<string, number | null>> = {
+  "+": LARGER,
+  "=": LARGER,
+  "-": 1 / LARGER,
+  "0": null,
+};
+
+type ArrowKey = Parameters<typeof neighbourOf>[2];
+
+function isArrow(key: string): key is ArrowKey {
+  return key === "ArrowLeft" || key === "ArrowRight" || key === "ArrowUp" || key === "ArrowDown";
+}
+
+/** Enlarged about the middle of the view. */
+function enlarged(camera: Camera, factor: number, view: View): Camera {
+  return zoomed(camera, factor, { x: view.width / 2, y: view.height / 2 }, view);
+}
+
+function GraphSizes({ onSize }: { onSize: (factor: number | null) => void }) {
+  return (
+    <div class="graph-sizes">
+      <button type="button" class="button" aria-label="Larger" onClick={() => onSize(LARGER)}>
+        +
+      </button>
+      <button type="button" class="button" aria-label="Smaller" onClick={() => onSize(1 / LARGER)}>
+        −
+      </button>
+      <button type="button" class="button" onClick={() => onSize(null)}>
+        All
+      </button>
+    </div>
+  );
+}
+
+/** Moves of a pointer that is held down, from the moment they are more than a press. */
+function useDrag(
+  frame: { readonly current: HTMLDivElement | null },
+  onMove: (dx: number, dy: number) => void,
+) {
+  const drag = useRef<{ x: number; y: number; far: boolean } | null>(null);
+  const end = () => {
+    drag.current = null;
+  };
+  return {
+    isMoving: () => drag.current?.far ?? false,
+    handlers: {
+      onPointerDown: (event: PointerEvent) => {
+        if (event.button !== 0) return;
+        drag.current = { x: event.clientX, y: event.clientY, far: false };
+      },
+      onPointerMove: (event: PointerEvent) => {
+        const last = drag.current;
+        if (!last) return;
+        const [dx, dy] = [event.clientX - last.x, event.clientY - last.y];
+        if (!last.far && Math.hypot(dx, dy) < PRESS_PX) return;
+        if (!last.far) frame.current?.setPointerCapture(event.pointerId);
+        drag.current = { x: event.clientX, y: event.clientY, far: true };
+        onMove(dx, dy);
+      },
+      onPointerUp: end,
+      onPointerCancel: end,
+    },
+  };
 }
 
 /** The wheel over a drawing changes its size; with Ctrl only, so that pages still scroll. */

@@ -37,6 +37,8 @@ const BOTTOM = 38;
 const LEAST_RADIUS = 4;
 const MOST_RADIUS = 16;
 const NEAR_PX = 18;
+/** A hand that presses moves so far without meaning it. */
+const PRESS_PX = 6;
 
 /** The rate of a tick: a power of ten needs no decimals. */
 function roundRate(gflops: number): string {
@@ -76,35 +78,19 @@ export function RooflineChart(props: RooflineChartProps) {
   const width = useWidth(box, 960);
   const frame = useMemo(() => frameOf(props, width), [dots, props.ceilings, width]);
   const [marked, setMarked] = useState(-1);
-  const dragFrom = useRef<Corner | null>(null);
-  const [drag, setDrag] = useState<readonly [Corner, Corner] | null>(null);
-
-  const cornerAt = (event: PointerEvent): Corner => {
-    const rect = box.current?.getBoundingClientRect();
-    return [event.clientX - (rect?.left ?? 0), event.clientY - (rect?.top ?? 0)];
-  };
-  const nearest = ([x, y]: Corner) => {
-    const far = dots.map((dot) => Math.hypot(frame.toX(dot.x) - x, frame.toY(dot.y) - y));
-    const best = far.reduce(
-      (found, px, i) => (px < (far[found] ?? Number.POSITIVE_INFINITY) ? i : found),
-      -1,
-    );
-    const reach = Math.max(NEAR_PX, radiusOf(dots[best]) + 2);
-    return best >= 0 && (far[best] as number) <= reach ? best : -1;
-  };
-  const endDrag = (to: Corner | null) => {
-    const from = dragFrom.current;
-    dragFrom.current = null;
-    setDrag(null);
-    if (!from || !to) return;
-    if (Math.hypot(to[0] - from[0], to[1] - from[1]) > 6) {
+  const { drag, handlers } = useRectangle(
+    box,
+    (at) => setMarked(nearest(dots, frame, at)),
+    (from, to) => {
       const back = backFrom(frame);
-      props.onBox(
-        [back.x(Math.min(from[0], to[0])), back.x(Math.max(from[0], to[0]))],
-        [back.y(Math.max(from[1], to[1])), back.y(Math.min(from[1], to[1]))],
-      );
-    } else if (nearest(to) >= 0) props.onChoose(nearest(to));
-  };
+      const rising = (a: number, b: number) => [Math.min(a, b), Math.max(a, b)] as const;
+      props.onBox(rising(back.x(from[0]), back.x(to[0])), rising(back.y(from[1]), back.y(to[1])));
+    },
+    (at) => {
+      const found = nearest(dots, frame, at);
+      if (found >= 0) props.onChoose(found);
+    },
+  );
   const onKeyDown = (event: KeyboardEvent) => {
     const goal = placeByKey(event.key, marked, dots.length - 1);
     if (goal !== null) setMarked(goal);
@@ -121,46 +107,103 @@ export function RooflineChart(props: RooflineChartProps) {
       tabIndex={0}
       aria-label={`${props.label}. Arrow keys read it out, Enter chooses.`}
       onKeyDown={onKeyDown}
-      onPointerDown={(event) => {
-        if (event.button !== 0) return;
-        box.current?.setPointerCapture(event.pointerId);
-        dragFrom.current = cornerAt(event);
-      }}
-      onPointerMove={(event) => {
-        const at = cornerAt(event);
-        setMarked(nearest(at));
-        if (dragFrom.current) setDrag([dragFrom.current, at]);
-      }}
-      onPointerUp={(event) => endDrag(cornerAt(event))}
-      onPointerCancel={() => endDrag(null)}
+      {...handlers}
       onPointerLeave={() => setMarked(-1)}
       onBlur={() => setMarked(-1)}
     >
-      <svg width={width} height={HEIGHT} aria-hidden="true">
-        <Axes frame={frame} />
-        {props.ceilings.map((ceiling, place) => (
-          <CeilingLine key={ceiling.label} ceiling={ceiling} place={place} frame={frame} />
-        ))}
-        {dots.map((each, i) => (
-          <Dot key={i} dot={each} frame={frame} marked={i === marked} />
-        ))}
-        {drag && (
-          <rect
-            data-screen-only
-            class="step-brush"
-            x={Math.min(drag[0][0], drag[1][0])}
-            y={Math.min(drag[0][1], drag[1][1])}
-            width={Math.abs(drag[1][0] - drag[0][0])}
-            height={Math.abs(drag[1][1] - drag[0][1])}
-          />
-        )}
-      </svg>
+      <Drawing {...props} frame={frame} marked={marked} drag={drag} />
       {dot && !drag && (
         <Tip x={frame.toX(dot.x)} width={width}>
           {props.tip(marked)}
         </Tip>
       )}
     </div>
+  );
+}
+
+/** The dot under the pointer, or so near that it is meant; -1 for none. */
+function nearest(dots: readonly RoofDot[], frame: Frame, [x, y]: Corner): number {
+  let best = -1;
+  let least = Number.POSITIVE_INFINITY;
+  dots.forEach((dot, i) => {
+    const far = Math.hypot(frame.toX(dot.x) - x, frame.toY(dot.y) - y);
+    if (far >= least) return;
+    least = far;
+    best = i;
+  });
+  return least <= Math.max(NEAR_PX, radiusOf(dots[best]) + 2) ? best : -1;
+}
+
+type Rectangle = readonly [Corner, Corner];
+
+/** A rectangle drawn with the pointer, or a press where it did not move. */
+function useRectangle(
+  box: { readonly current: HTMLDivElement | null },
+  onHover: (at: Corner) => void,
+  onRectangle: (from: Corner, to: Corner) => void,
+  onPress: (at: Corner) => void,
+) {
+  // Moves may arrive before the press has been drawn, so where it began is no drawn state.
+  const from = useRef<Corner | null>(null);
+  const [drag, setDrag] = useState<Rectangle | null>(null);
+  const cornerAt = (event: PointerEvent): Corner => {
+    const rect = box.current?.getBoundingClientRect();
+    return [event.clientX - (rect?.left ?? 0), event.clientY - (rect?.top ?? 0)];
+  };
+  const end = (to: Corner | null) => {
+    const begin = from.current;
+    from.current = null;
+    setDrag(null);
+    if (!begin || !to) return;
+    if (Math.hypot(to[0] - begin[0], to[1] - begin[1]) > PRESS_PX) onRectangle(begin, to);
+    else onPress(to);
+  };
+  return {
+    drag,
+    handlers: {
+      onPointerDown: (event: PointerEvent) => {
+        if (event.button !== 0) return;
+        box.current?.setPointerCapture(event.pointerId);
+        from.current = cornerAt(event);
+      },
+      onPointerMove: (event: PointerEvent) => {
+        const at = cornerAt(event);
+        onHover(at);
+        if (from.current) setDrag([from.current, at]);
+      },
+      onPointerUp: (event: PointerEvent) => end(cornerAt(event)),
+      onPointerCancel: () => end(null),
+    },
+  };
+}
+
+interface DrawingProps extends RooflineChartProps {
+  readonly frame: Frame;
+  readonly marked: number;
+  readonly drag: Rectangle | null;
+}
+
+function Drawing({ dots, ceilings, frame, marked, drag }: DrawingProps) {
+  return (
+    <svg width={frame.width} height={HEIGHT} aria-hidden="true">
+      <Axes frame={frame} />
+      {ceilings.map((ceiling, place) => (
+        <CeilingLine key={ceiling.label} ceiling={ceiling} place={place} frame={frame} />
+      ))}
+      {dots.map((each, i) => (
+        <Dot key={i} dot={each} frame={frame} marked={i === marked} />
+      ))}
+      {drag && (
+        <rect
+          data-screen-only
+          class="step-brush"
+          x={Math.min(drag[0][0], drag[1][0])}
+          y={Math.min(drag[0][1], drag[1][1])}
+          width={Math.abs(drag[1][0] - drag[0][0])}
+          height={Math.abs(drag[1][1] - drag[0][1])}
+        />
+      )}
+    </svg>
   );
 }
 
