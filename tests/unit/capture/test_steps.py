@@ -71,6 +71,17 @@ def test_without_a_log_directory_steps_are_only_marked(tmp_path: Path) -> None:
     assert numbers_in(tmp_path) == [0, 1, 2]
 
 
+def test_a_loader_with_more_batches_than_it_says_gives_them_all() -> None:
+    class Loader:
+        def __len__(self) -> int:
+            return 2
+
+        def __iter__(self) -> Iterator[int]:
+            return iter(range(5))
+
+    assert list(stepscope.steps(Loader())) == [0, 1, 2, 3, 4]
+
+
 @pytest.mark.parametrize("wrong", ["x", "5,2"])
 def test_wrong_steps_are_said_before_the_loop_begins(tmp_path: Path, wrong: Any) -> None:
     with pytest.raises(UsageError):

@@ -80,17 +80,20 @@ class _Recorder:
         """See ``steps``."""
         marker: AbstractContextManager[object] | None = None
         try:
-            # That there is no further batch is known in advance, or from a step without one.
-            while self._window.total is None or self._window.done < self._window.total:
+            while True:
                 self._begin()
-                marker = step(self._window.done, self._name)
-                marker.__enter__()
+                # Asking for a batch that is not there is no step, where that is known before.
+                if self._window.total is None or self._window.done < self._window.total:
+                    marker = step(self._window.done, self._name)
+                    marker.__enter__()
                 try:
                     batch = next(batches)
                 except StopIteration:
                     return
                 yield batch
-                marker.__exit__(None, None, None)
+                if marker is not None:
+                    marker.__exit__(None, None, None)
+                    marker = None
                 self._end()
         finally:
             if marker is not None:
