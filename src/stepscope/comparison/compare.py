@@ -11,10 +11,9 @@ import numpy as np
 
 from stepscope.analysis.memory_profile import TOOL as MEMORY
 from stepscope.analysis.memory_profile import MemoryProfile
-from stepscope.comparison.breakdown import Breakdown, HostTime, breakdown, host_times
+from stepscope.comparison.breakdown import Breakdown, breakdown, host_times
 from stepscope.comparison.comparison import (
     Comparison,
-    HostTimeRow,
     PartRow,
     RunRow,
     RunSide,
@@ -25,6 +24,7 @@ from stepscope.comparison.matching import changes
 from stepscope.comparison.noise import difference, mean_interval
 from stepscope.comparison.parity import device_types, framework, parity
 from stepscope.comparison.verdict import headline, main_parts
+from stepscope.comparison.workers import worker_times
 from stepscope.errors import NothingToShow, UsageError
 from stepscope.result import Diagnostic, Table
 from stepscope.tables.profile import Profile
@@ -107,7 +107,7 @@ def compare(runs: Sequence[Run]) -> Comparison:
         kernels=changes(
             before, after, kernel_level(same_device=first.device_type == last.device_type)
         ),
-        host_times=_host_rows(first, last),
+        worker_times=worker_times(first.profile, last.profile),
         slowest_host_parts=_slowest_host(first, last, same_framework=same_framework),
         parity=parity(first.profile, last.profile),
         runs=_run_rows(runs),
@@ -140,31 +140,6 @@ def _diagnostics(run: Run) -> list[Diagnostic]:
             )
         )
     return notes
-
-
-def _host_rows(first: Run, last: Run) -> Table[HostTimeRow]:
-    """The hosts of the new run beside those of the baseline of the same name, else in order."""
-    before, after = host_times(first.profile), host_times(last.profile)
-    if max(len(before), len(after)) < 2:
-        return Table.empty(HostTimeRow)
-    named = {one.name: one for one in before}
-    by_name = all(one.name in named for one in after)
-    nothing = HostTime("", nan, nan)
-    old = [
-        named[one.name] if by_name else before[place] if place < len(before) else nothing
-        for place, one in enumerate(after)
-    ]
-    return Table(
-        HostTimeRow,
-        {
-            "host": [one.name for one in after],
-            "own_before_ms": [one.own_ms for one in old],
-            "own_after_ms": [one.own_ms for one in after],
-            "own_delta_ms": [two.own_ms - one.own_ms for one, two in zip(old, after, strict=True)],
-            "wait_before_ms": [one.wait_ms for one in old],
-            "wait_after_ms": [one.wait_ms for one in after],
-        },
-    )
 
 
 def _slowest_host(first: Run, last: Run, *, same_framework: bool) -> Table[PartRow]:

@@ -109,15 +109,23 @@ class StepTimeRow(Row):
     step_time_ms: Annotated[float, Column("Step time", unit="ms", kind="time")]
 
 
-class HostTimeRow(Row):
-    """One host of a run of several: its own work, and its waiting for the others."""
+class WorkerTimeRow(Row):
+    """One worker of several: its own work, and its waiting for the others."""
 
-    host: Annotated[str, Column("Host", kind="name")]
-    own_before_ms: Annotated[float, Column("Own before", unit="ms", kind="time")]
-    own_after_ms: Annotated[float, Column("Own after", unit="ms", kind="time")]
+    worker: Annotated[str, Column("Worker", kind="name", help="Host, device, or both.")]
+    own_before_ms: Annotated[
+        float, Column("Own before", unit="ms", kind="time", help="Its step without waiting.")
+    ]
+    own_after_ms: Annotated[
+        float, Column("Own after", unit="ms", kind="time", help="Its step without waiting.")
+    ]
     own_delta_ms: Annotated[float, Column("Change", unit="ms", kind="time")]
-    wait_before_ms: Annotated[float, Column("Waits before", unit="ms", kind="time")]
-    wait_after_ms: Annotated[float, Column("Waits after", unit="ms", kind="time")]
+    wait_before_ms: Annotated[
+        float, Column("Waits before", unit="ms", kind="time", help="For slower workers.")
+    ]
+    wait_after_ms: Annotated[
+        float, Column("Waits after", unit="ms", kind="time", help="For slower workers.")
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +169,7 @@ class Comparison(Result):
         step_parts: The change by part of the step; sums to ``delta_ms``.
         modules: The change by module of the model; sums to ``delta_ms``.
         kernels: The change by kernel of the devices; sums to ``delta_ms``.
-        host_times: Each host's own work and waiting; empty for runs of one host.
+        worker_times: Each worker's own work and waiting; empty for runs of one worker.
         slowest_host_parts: What changed on the host the others wait for; empty unless there is one.
         parity: Whether both runs did the same work under the same conditions.
         runs: All runs given, in order.
@@ -180,7 +188,7 @@ class Comparison(Result):
     step_parts: Table[PartRow]
     modules: Table[PartRow]
     kernels: Table[PartRow]
-    host_times: Table[HostTimeRow]
+    worker_times: Table[WorkerTimeRow]
     slowest_host_parts: Table[PartRow]
     parity: Table[ParityRow]
     runs: Table[RunRow]

@@ -46,7 +46,7 @@ def changes(before: Breakdown, after: Breakdown, level: Level) -> Table[PartRow]
     waits = before.slowest, after.slowest
     rows = [_row(pair, first, second, waits) for pair in match(first.labels, second.labels)]
     rows = [row for row in rows if row["before_ms"] or row["after_ms"]]
-    rows.sort(key=lambda row: (-abs(row["delta_ms"]), row["name"]))
+    rows.sort(key=lambda row: (-abs(row["delta_ms"]), -row["after_ms"], row["name"]))
     names = PartRow.__annotations__
     return Table(PartRow, {name: [row[name] for row in rows] for name in names})
 

@@ -96,7 +96,7 @@ def test_the_run_before_is_the_baseline_until_another_is_chosen(open_page: Opene
     page.get_by_role("option", name="2026_01_01_00_00_00").click()
     expect(page.locator(".verdict h2")).to_contain_text("waiting for the slowest host (host-1)")
     assert "baseline=2026_01_01_00_00_00" in page.url
-    expect(page.get_by_role("grid", name="Hosts")).to_contain_text("host-1")
+    expect(page.get_by_role("grid", name="Workers")).to_contain_text("host-1")
     expect(page.get_by_role("grid", name="On the host the others wait for")).to_contain_text(
         "slower"
     )

@@ -42,6 +42,11 @@ def first_part(found: Comparison) -> tuple[str, str, Any]:
     return row["kind"], row["name"], row["delta_ms"]
 
 
+def own_changes(found: Comparison) -> dict[str, Any]:
+    """How much longer each worker's own part of the step is."""
+    return dict(zip(found.worker_times["worker"], found.worker_times["own_delta_ms"], strict=True))
+
+
 def test_a_kernel_twice_as_slow_is_the_first_part() -> None:
     slower = replace(BASE, kernels=(KERNELS[0], replace(KERNELS[1], us=400), KERNELS[2]))
     found = compared([BASE], [slower])
@@ -81,13 +86,35 @@ def test_a_straggler_is_the_first_part_and_named() -> None:
     assert (kind, name) == ("communication", "waiting for the slowest host (host-2)")
     assert delta == pytest.approx(2.8, rel=0.05)
     assert found.delta_ms == pytest.approx(2.8, rel=0.05)
-    own = dict(zip(found.host_times["host"], found.host_times["own_delta_ms"], strict=True))
+    own = own_changes(found)
     assert own["host-2"] == pytest.approx(2.8, rel=0.05)
     assert own["host-0"] == pytest.approx(0.0, abs=0.01)
     # What the straggler itself does longer: each kernel five times, the longest first.
     slowest = next(found.slowest_host_parts.rows())
     assert (slowest["name"], slowest["kind"]) == ("model/dense/MatMul", "slower")
     assert slowest["delta_ms"] == pytest.approx(1.6, rel=0.05)
+
+
+def test_a_slow_device_of_one_host_is_named() -> None:
+    even = replace(BASE, devices=3, collective=Collective(us=300))
+    found = compared([even], [replace(even, slower={1: 2.0})])
+    # Its kernels need 700 µs more, for which the other devices wait. Which of them: all three, as
+    # far as the step is left with them while the other devices have gone on or wait.
+    assert found.delta_ms == pytest.approx(0.7, rel=0.05)
+    slower = [row["delta_ms"] for row in found.parts.rows() if row["kind"] == "slower"]
+    assert sum(slower) == pytest.approx(0.7, rel=0.05)
+    own = own_changes(found)
+    assert own["GPU:1"] == pytest.approx(0.7, rel=0.05)
+    assert own["GPU:0"] == pytest.approx(0.0, abs=0.02)
+
+
+def test_devices_that_run_behind_the_host_are_compared_by_their_own_time() -> None:
+    # Nobody waits at the end of a step: the host is a step ahead, the kernels set the pace.
+    ahead = replace(BASE, wait="", steps=20)
+    slower = replace(ahead, kernels=(KERNELS[0], replace(KERNELS[1], us=400), KERNELS[2]))
+    found = compared([ahead], [slower])
+    assert first_part(found) == ("slower", "model/dense/Relu", pytest.approx(0.2, rel=0.05))
+    assert found.delta_ms == pytest.approx(0.2, rel=0.05)
 
 
 def test_what_all_hosts_do_longer_is_their_ops_and_no_straggler() -> None:

@@ -89,20 +89,15 @@ def _fill(page: Page, result: Comparison, rows: int | None) -> None:
     page.table(result.step_parts, None, skip=("where", "type"))
     page.heading(f"What changed · the parts sum to {result.delta_ms:+.4g} ms")
     page.table(result.parts, rows)
-    if len(result.host_times):
-        page.heading("Hosts")
-        page.table(result.host_times, rows)
-        page.heading(f"On the host the others wait for, {clean(_slowest(result))}")
+    if len(result.worker_times):
+        page.heading("Workers")
+        page.table(result.worker_times, rows)
+    if len(result.slowest_host_parts):
+        page.heading("What changed on the host the others wait for")
         page.table(result.slowest_host_parts, rows)
     page.blank()
     page.text("By module or kernel: --table modules, --table kernels. Everything: --format json.",
               indent=2, style="dim")  # fmt: skip
-
-
-def _slowest(result: Comparison) -> str:
-    own: Any = result.host_times["own_after_ms"]
-    names: Any = result.host_times["host"]
-    return str(names[max(range(len(own)), key=lambda place: own[place])])
 
 
 def _differences(page: Page, result: Comparison) -> None:
@@ -133,8 +128,8 @@ def markdown(result: Comparison, rows: int | None) -> str:
     ]
     if len(result.runs) > 2:
         sections.insert(0, ("Runs", result.runs))
-    if len(result.host_times):
-        sections.append(("Hosts", result.host_times))
+    if len(result.worker_times):
+        sections.append(("Workers", result.worker_times))
     for title, table in sections:
         lines += ["", f"## {title}", "", export.markdown_table(table, rows)]
         if rows is not None and len(table) > rows:
