@@ -66,15 +66,24 @@ _emit: Emitter | None = None
 _numbers: Final = itertools.count()
 
 
-def Trace(name: str, **metadata: Value) -> AbstractContextManager[object]:
+def Trace(
+    name: str, step_num: int | None = None, _r: int | None = None, **metadata: Value
+) -> AbstractContextManager[object]:
     """Name what runs inside a ``with``, as ``tf.profiler.experimental.Trace`` does.
 
     Args:
         name: What a viewer shows.
-        metadata: Values to keep with it. ``step_num`` with ``_r=1`` marks a step.
+        step_num: Number of a step; with ``_r=1`` it marks one.
+        _r: Marks a step. (These two have names of their own because a dictionary of them would
+            cost half as much again as the call.)
+        metadata: Values to keep with it.
     """
     if _emit is None:
         return _OFF
+    if step_num is not None:
+        metadata["step_num"] = step_num
+    if _r is not None:
+        metadata["_r"] = _r
     return _On(name, metadata)
 
 
