@@ -6,6 +6,7 @@ efficiency. Every difference that is accepted has its reason here.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -77,6 +78,9 @@ NO_ELEMENTWISE = ("gemm_fusion_dot_general.1", "wrapped_broadcast", "copy.1", "w
 # * an asynchronous copy moves its bytes until it is done; the incumbent counts them where it
 #   starts as well, at 10^9 GiB/s.
 ASYNC_START = "copy-start"
+# * a copy that is done before the program waits for it takes no time there: the incumbent gives
+#   it 10^8 % of the memory's bandwidth, ours no rate.
+DONE_BEFORE = ("copy-done.1", "copy-done.3")
 
 
 def test_the_incumbents_ops_are_all_there() -> None:
@@ -104,6 +108,10 @@ def test_rates_and_limits_equal_the_incumbents_where_it_counts_alike(name: str) 
     compared = 0
     for key, wanted in theirs(name).items():
         alike = not key[1].startswith(ASYNC_START) if on_tpu else key[1] in NO_ELEMENTWISE
+        if on_tpu and key[1] in DONE_BEFORE:
+            assert wanted["roofline_efficiency"] > 1e6
+            assert math.isnan(found[key]["roofline_efficiency_frac"] or math.nan)
+            continue
         for mine, its in RATES.items() if alike else ():
             value = wanted[its]
             near = value if isinstance(value, str) else pytest.approx(value, rel=1e-6)

@@ -15,7 +15,7 @@ from stepscope.tables.device_peaks import Peaks, active_peaks
 from stepscope.tables.hlo_ops import HloOp, HloOpEvents, hlo_op_events
 from stepscope.tables.hlo_totals import COST_FIELDS, HloTotals, profile_totals
 from stepscope.tables.profile import Profile
-from stepscope.tables.roofline import F64, GIB, Rates, rates, rates_of, ridge
+from stepscope.tables.roofline import F64, GIB, UNKNOWN, Rates, rates, rates_of, ridge
 from stepscope.tables.steps import Steps, steps
 
 PROGRAM = "Program"
@@ -270,6 +270,23 @@ def _known(values: F64) -> F64:
     return np.asarray([values[known].sum() if known.any() else np.nan], dtype=np.float64)
 
 
+def _op_rate_columns(found: Rates, ops: list[HloOp]) -> dict[str, Any]:
+    """Rates of single ops; none for one that only waits for bytes that moved before.
+
+    Caches let an op read faster than its memory; the end of an asynchronous copy that does is
+    one whose copy ran beside other ops.
+    """
+    columns = _rate_columns(found)
+    is_end = np.asarray([op.category.endswith("-done") for op in ops], dtype=bool)
+    before = is_end & (np.nan_to_num(found.memory_frac) > 1)
+    for name, values in columns.items():
+        if name == "bound_by":
+            columns[name] = np.where(before, UNKNOWN, np.asarray(values, dtype=object)).tolist()
+        else:
+            columns[name] = np.where(before, np.nan, values)
+    return columns
+
+
 def _rate_columns(found: Rates) -> dict[str, Any]:
     return {
         "flop_rate_gflops": found.gflops,
@@ -344,7 +361,7 @@ def _ops(totals: HloTotals, whole_ps: int, peaks: Peaks, options: Options) -> Ta
     runs, self_us = totals.runs[order], totals.self_ps[order] / 1e6
     total_us = totals.total_ps[order] / 1e6
     share = self_us / us(whole_ps) if whole_ps else np.zeros(len(order))
-    found = _rate_columns(rates_of(totals, peaks))
+    found = _op_rate_columns(rates_of(totals, peaks), totals.ops)
     columns: dict[str, Any] = {
         name: [values[row] for row in order.tolist()] if name == "bound_by" else values[order]
         for name, values in found.items()
