@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -222,3 +222,54 @@ def test_ten_captures_cost_no_loader_worker_its_life(tmp_path: Path) -> None:
     # Eight steps an epoch, and every epoch forks two workers: many forks met a capture.
     assert made > 10 * 8
     assert len(list(tmp_path.rglob("*.xplane.pb"))) == 10
+
+
+SETTING_UP = """
+import sys, torch, stepscope
+print(stepscope.server.start(0).port, flush=True)
+sys.stdin.readline()  # until captures are under way
+model = torch.nn.Linear(64, 10)
+optimizer = torch.optim.SGD(model.parameters(), 0.1)  # loads 800 modules of PyTorch's compiler
+model(torch.randn(8, 64)).sum().backward()
+optimizer.step()
+print("trained", flush=True)
+"""
+
+
+@pytest.mark.framework_torch
+def test_a_capture_while_the_program_sets_up_does_it_no_harm(tmp_path: Path) -> None:
+    environment = os.environ | QUIET
+    process = subprocess.Popen(
+        [sys.executable, "-c", SETTING_UP],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    address = f"127.0.0.1:{int(process.stdout.readline())}"
+    with ThreadPoolExecutor() as pool:
+        ended = pool.submit(process.communicate, "go\n", timeout=120)
+        while not ended.done():
+            with suppress(CaptureError):  # nothing to record yet, or the program has ended
+                stepscope.client.trace(address, str(tmp_path), 100)
+        out, _ = ended.result()
+    assert out.split() == ["trained"]
+    assert process.returncode == 0
+
+
+LOADS = """
+import sys, tempfile, torch, stepscope
+with stepscope.Profile(tempfile.mkdtemp()):
+    torch.nn.Linear(8, 8)(torch.randn(2, 8)).sum().backward()
+print([name for name in sys.modules if name.startswith(("torch._dynamo", "torch._inductor"))])
+"""
+
+
+@pytest.mark.framework_torch
+def test_a_recording_does_not_load_pytorchs_compiler() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LOADS], capture_output=True, text=True, env=os.environ | QUIET
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr

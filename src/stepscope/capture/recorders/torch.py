@@ -17,6 +17,7 @@ import os
 import sys
 import tempfile
 import threading
+import types
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -32,6 +33,7 @@ from stepscope.capture.recorders.annotations import AnnotationRecorder
 from stepscope.capture.tracing import Emitter
 
 _LOG_LEVEL: Final = "KINETO_LOG_LEVEL"
+_COMPILER: Final = "torch._inductor.config"
 _MAIN_THREAD_SECONDS: Final = 20.0
 #: Levels of ``host_tracer_level`` from which ops, and from which their shapes, are recorded.
 _OPS_LEVEL: Final = 2
@@ -200,10 +202,44 @@ def _new_profile(options: ProfilerOptions, *, is_local: bool) -> Any:
         "with_stack": options.python_tracer_level > 0,
         "experimental_config": config,
     }
+    kind = torch.profiler.profile
+    if _COMPILER not in sys.modules:
+        kind = _without_compiler(kind)
     try:
-        return torch.profiler.profile(**arguments, acc_events=False)
+        return kind(**arguments, acc_events=False)
     except TypeError:  # before 2.5
-        return torch.profiler.profile(**arguments)
+        return kind(**arguments)
+
+
+def _without_compiler(kind: Any) -> Any:
+    """The class ``torch.profiler.profile`` for a program that has not loaded PyTorch's compiler.
+
+    A profile that begins asks whether there is a compiler, and that loads 800 modules on this
+    thread, for seconds. A program that loads them at that moment itself (its first optimizer does)
+    fails: the two threads wait for each other, and Python lets one go on with modules that are
+    half there. A compiler that is not loaded has compiled nothing: the answer "none" is right.
+    """
+    function = getattr(kind, "prepare_trace", None)
+    if not isinstance(function, types.FunctionType) or "torch" not in function.__globals__:
+        return kind
+    names = {**function.__globals__, "torch": _NoCompiler(function.__globals__["torch"])}
+    copy = types.FunctionType(
+        function.__code__, names, function.__name__, function.__defaults__, function.__closure__
+    )
+    copy.__kwdefaults__ = function.__kwdefaults__
+    return type(kind.__name__, (kind,), {"prepare_trace": copy})
+
+
+class _NoCompiler:
+    """A module without its ``_inductor``."""
+
+    def __init__(self, module: Any) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_inductor":
+            raise AttributeError(name)
+        return getattr(self._module, name)
 
 
 @contextlib.contextmanager
