@@ -109,12 +109,8 @@ def _cpu_training() -> dict[str, bytes]:
     return {"host-0": space(host(line("python", *main), line("tf_Compute", *compute)))}
 
 
-def _faults_of_kernels() -> list[Labelled]:
-    turn = Kernel("void cudnn::ops::nchwToNhwcKernel<__half, __half, float, false, true>", 90)
-    convolution = "sm80_xmma_fprop_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc_tilesize128x128"
+def _faults_of_precision() -> list[Labelled]:
     rocm = "Cijk_Ailk_Bljk_SB_MT128x128x16_SN_1LDSB0"
-    attention = Kernel("void pytorch_flash::flash_fwd_kernel<bf16>", 3000, "model/attend/Attention")
-    poor = {"flops": 2_000_000_000, "bytes_accessed": 10_000_000}
     return [
         Labelled(
             "gpu_float32_products",
@@ -151,6 +147,15 @@ def _faults_of_kernels() -> list[Labelled]:
             "tensor-cores-unused",
             _one(replace(GOOD, kernels=layers("cutlass_80_simt_hgemm_128x64_8x5_nn_align1"))),
         ),
+    ]
+
+
+def _faults_of_ops() -> list[Labelled]:
+    turn = Kernel("void cudnn::ops::nchwToNhwcKernel<__half, __half, float, false, true>", 90)
+    convolution = "sm80_xmma_fprop_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc_tilesize128x128"
+    attention = Kernel("void pytorch_flash::flash_fwd_kernel<bf16>", 3000, "model/attend/Attention")
+    poor = {"flops": 2_000_000_000, "bytes_accessed": 10_000_000}
+    return [
         Labelled(
             "gpu_channels_first",
             "layout-transposes",
@@ -181,7 +186,7 @@ def _faults_of_kernels() -> list[Labelled]:
     ]
 
 
-def _faults_of_the_host() -> list[Labelled]:
+def _faults_of_launches() -> list[Labelled]:
     tiny = [Kernel(BF16, 3, f"model/layer_{n}/MatMul:MatMul") for n in range(300)]
     return [
         Labelled(
@@ -211,6 +216,11 @@ def _faults_of_the_host() -> list[Labelled]:
             "slow-launches",
             _one(replace(GOOD, kernels=layers(us=40, count=20), launch_us=60, stage_us=1_500)),
         ),
+    ]
+
+
+def _faults_of_waits() -> list[Labelled]:
+    return [
         Labelled(
             "gpu_loss_read_in_every_step",
             "host-waits",
@@ -346,8 +356,10 @@ def _healthy() -> list[Labelled]:
 
 
 PROFILES: tuple[Labelled, ...] = (
-    *_faults_of_kernels(),
-    *_faults_of_the_host(),
+    *_faults_of_precision(),
+    *_faults_of_ops(),
+    *_faults_of_launches(),
+    *_faults_of_waits(),
     *_faults_of_memory(),
     *_faults_of_many(),
     *_healthy(),

@@ -11,6 +11,8 @@ from typing import Any
 _MATRIX_UNITS = re.compile(r"Volta|Turing|Ampere|Ada|Hopper|Blackwell|TPU|gfx9|MI\d{3}")
 # NVIDIA tensor cores that take float32 operands as TF32.
 _TF32 = re.compile(r"Ampere|Ada|Hopper|Blackwell")
+# Matrix units that take float16, but not bfloat16.
+_NO_BF16 = re.compile(r"Volta|Turing")
 # Kernels of these classes are products of matrices: what matrix units are made for.
 MATRIX_CLASSES = ("gemm", "convolution", "attention", "rnn")
 # From this mean time on a launch is slow: undisturbed it takes 2–10 µs (CUDA and HIP).
@@ -22,6 +24,11 @@ _NO_COMPUTE = ("collective", "copy")
 def has_matrix_units(device_type: str) -> bool:
     """Whether a device of this type multiplies matrices of 16-bit numbers in hardware."""
     return bool(_MATRIX_UNITS.search(device_type))
+
+
+def has_bf16(device_type: str) -> bool:
+    """Whether a device of this type multiplies matrices of bfloat16 numbers in hardware."""
+    return has_matrix_units(device_type) and not _NO_BF16.search(device_type)
 
 
 def has_tf32(device_type: str) -> bool:

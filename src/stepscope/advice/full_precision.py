@@ -18,6 +18,7 @@ from typing import Any
 from stepscope.advice.device_time import (
     MATRIX_CLASSES,
     compute_ms,
+    has_bf16,
     has_matrix_units,
     kernel_time,
     short_name,
@@ -34,10 +35,18 @@ _COMPUTE_FRAC = 0.10
 # kernels of ordinary size reach a good third), of TF32 products (peak 2 times higher), and of
 # everything else (half the bytes).
 _PRODUCTS, _TF32_PRODUCTS, _BYTES = (2 / 3, 7 / 8), (1 / 3, 1 / 2), (1 / 3, 1 / 2)
-CODE = {
+_BF16_CODE = {
     "tensorflow": "tf.keras.mixed_precision.set_global_policy('mixed_bfloat16')",
     "jax": "y = f(jax.tree.map(lambda p: p.astype(jnp.bfloat16), params), x.astype(jnp.bfloat16))",
     "pytorch": "with torch.autocast('cuda', dtype=torch.bfloat16):\n    loss = model(x)",
+}
+# Small gradients vanish in float16: the loss is scaled up before and gradients down after.
+_FP16_CODE = {
+    "tensorflow": "tf.keras.mixed_precision.set_global_policy('mixed_float16')",
+    "jax": "loss_scale = jmp.DynamicLossScale(2.0**15)\n"
+    "y = f(jax.tree.map(lambda p: p.astype(jnp.float16), params), x.astype(jnp.float16))",
+    "pytorch": "scaler = torch.amp.GradScaler()\n"
+    "with torch.autocast('cuda', dtype=torch.float16):\n    loss = model(x)",
 }
 
 
@@ -119,7 +128,7 @@ def _finding(overview: Any, wide: _Wide, low: float, device: str) -> Finding:
         saving_ms=wide.saving(0) if has_steps else None,
         saving_max_ms=wide.saving(1) if has_steps else None,
         confidence=0.6 if wide.names else 0.4,
-        message=f"Only {low:.0%} of device compute on {device} is in 16 bits"
+        message=f"{1 - low:.0%} of device compute on {device} is in 32 bits"
         + (
             f"; 32-bit products take {products:.3g} ms of each {step:.3g} ms step"
             if products
@@ -139,11 +148,13 @@ def _finding(overview: Any, wide: _Wide, low: float, device: str) -> Finding:
             Ref("kernel_stats", "is_16_bit", rows=wide.names),
         ),
         actions=(
-            "Train in mixed precision: variables in float32, compute in bfloat16 (float16 with a "
-            "scaled loss before Ampere).",
+            "Train in mixed precision: variables in float32, compute in bfloat16."
+            if has_bf16(device)
+            else "Train in mixed precision: variables in float32, compute in float16 with a scaled "
+            "loss (these matrix units do not take bfloat16).",
             "Keep the dimensions of matrices multiples of 8 (16-bit) or 16 (8-bit).",
         ),
-        code=CODE,
+        code=_BF16_CODE if has_bf16(device) else _FP16_CODE,
     )
 
 

@@ -27,6 +27,14 @@ def test_float32_products_save_two_thirds_and_the_rest_one_third() -> None:
     assert set(found.code) == {"tensorflow", "jax", "pytorch"}
 
 
+def test_volta_is_told_to_use_float16_for_it_has_no_bfloat16() -> None:
+    volta = ask(replace(FLOAT32, device=V100)).finding("full-precision")
+    ampere = ask(FLOAT32).finding("full-precision")
+    assert "mixed_float16" in volta.code["tensorflow"]
+    assert "GradScaler" in volta.code["pytorch"]
+    assert "mixed_bfloat16" in ampere.code["tensorflow"]
+
+
 def test_tf32_products_save_less() -> None:
     found = ask(TF32).finding("full-precision")
     assert found.saving_ms == pytest.approx(1.2 / 3 + 0.3 / 3)
