@@ -19,8 +19,8 @@ const MAY_IMPORT = {
 const PACKAGES = {
   base: [],
   api: [],
-  engine: ["d3-array", "d3-scale"],
-  widgets: ["preact", "@preact/signals", "d3-array", "d3-scale", "d3-shape"],
+  engine: [],
+  widgets: ["preact", "@preact/signals"],
   trace: ["preact", "@preact/signals"],
   tools: ["preact", "@preact/signals"],
   app: ["preact", "@preact/signals"],

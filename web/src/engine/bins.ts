@@ -1,6 +1,6 @@
 /** More steps than pixels: which step a bar stands for. */
 
-import { ticks } from "d3-array";
+import { roundTicks } from "./round.ts";
 
 export interface Bin {
   /** First and last index it covers, both included. */
@@ -47,7 +47,7 @@ export function numberedBins(
 ): { place: number; number: number }[] {
   const first = numbers[bins[0]?.first ?? 0] as number;
   const last = numbers[bins.at(-1)?.last ?? 0] as number;
-  const wanted = ticks(first, last, about).filter(Number.isInteger);
+  const wanted = roundTicks(first, last, about).values.filter(Number.isInteger);
   const found: { place: number; number: number }[] = [];
   let place = 0;
   for (const number of wanted) {

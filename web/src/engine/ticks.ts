@@ -1,6 +1,6 @@
 /** Ticks of value axes: round numbers in one unit for the whole axis, each with its unit. */
 
-import { scaleLinear } from "d3-scale";
+import { roundTicks } from "./round.ts";
 
 export interface Ticks {
   /** In the unit of the data. */
@@ -42,28 +42,21 @@ export const momentTicks: TicksOf = (from, to, about) => {
 
 /** Fractions as per cent. */
 export const shareTicks: TicksOf = (from, to, about) => {
-  const axis = scaleLinear([from * 100, to * 100], [0, 1]);
-  const format = axis.tickFormat(about);
-  const values = axis.ticks(about);
-  return {
-    values: values.map((value) => value / 100),
-    labels: values.map((value) => `${format(value)}%`),
-  };
+  const { values, texts } = roundTicks(from * 100, to * 100, about);
+  return { values: values.map((value) => value / 100), labels: texts.map((text) => `${text}%`) };
 };
 
 /** Whole numbers without a unit: places in an order, counts. */
 export const wholeTicks: TicksOf = (from, to, about) => {
-  const values = scaleLinear([from, to], [0, 1]).ticks(about).filter(Number.isInteger);
+  const values = roundTicks(from, to, about).values.filter(Number.isInteger);
   return { values, labels: values.map((value) => value.toLocaleString("en-US")) };
 };
 
 function inUnit(from: number, to: number, about: number, size: number, unit: string): Ticks {
-  const axis = scaleLinear([from / size, to / size], [0, 1]);
-  const format = axis.tickFormat(about);
-  const ticks = axis.ticks(about);
+  const { values, texts } = roundTicks(from / size, to / size, about);
   return {
-    values: ticks.map((tick) => tick * size),
-    labels: ticks.map((tick) => (tick === 0 ? "0" : `${format(tick)} ${unit}`)),
+    values: values.map((value) => value * size),
+    labels: values.map((value, i) => (value === 0 ? "0" : `${texts[i]} ${unit}`)),
   };
 }
 

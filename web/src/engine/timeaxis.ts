@@ -1,6 +1,6 @@
 /** Ticks of an axis of times, in one unit for all of them. */
 
-import { scaleLinear } from "d3-scale";
+import { roundTicks } from "./round.ts";
 
 export interface TimeTicks {
   /** In the unit of the domain, ms. */
@@ -19,11 +19,9 @@ const UNITS: readonly (readonly [string, number])[] = [
 export function timeTicks(topMs: number, about: number): TimeTicks {
   const [unit, scale] =
     UNITS.findLast(([, size]) => topMs >= size * 2) ?? (UNITS[0] as readonly [string, number]);
-  const axis = scaleLinear([0, Math.max(topMs, 1e-9) / scale], [0, 1]);
-  const format = axis.tickFormat(about);
-  const ticks = axis.ticks(about);
+  const { values, texts } = roundTicks(0, Math.max(topMs, 1e-9) / scale, about);
   return {
-    values: ticks.map((tick) => tick * scale),
-    labels: ticks.map((tick) => (tick === 0 ? "0" : `${format(tick)} ${unit}`)),
+    values: values.map((value) => value * scale),
+    labels: values.map((value, i) => (value === 0 ? "0" : `${texts[i]} ${unit}`)),
   };
 }

@@ -1,9 +1,9 @@
 /** Shares of a whole as a ring, with the same as a list beside it. */
 
-import { arc, pie } from "d3-shape";
 import { useId, useState } from "preact/hooks";
 import { count as grouped, percent } from "../base/format.ts";
 import { shortened } from "../base/text.ts";
+import { ringPath } from "../engine/ringpath.ts";
 import type { Sectors } from "../engine/sectors.ts";
 import { LongName } from "./long_name.tsx";
 
@@ -28,12 +28,12 @@ export function Ring({ title, sectors, show, noun, headless = false }: RingProps
   const [marked, setMarked] = useState(-1);
   const id = useId();
   const items = withOther(sectors, noun);
-  const shape = arc<{ startAngle: number; endAngle: number }>()
-    .innerRadius(SIZE / 2 - 15)
-    .outerRadius(SIZE / 2 - 1);
-  const arcs = pie<{ value: number }>()
-    .sort(null)
-    .value((item) => item.value)(items);
+  let end = 0;
+  const arcs = items.map((item) => {
+    const from = end;
+    end += item.value / sectors.total;
+    return ringPath(from, end, SIZE / 2 - 15, SIZE / 2 - 1);
+  });
   return (
     <figure class="ring" {...(headless ? { "aria-label": title } : { "aria-labelledby": id })}>
       <div class="ring-head">
@@ -48,7 +48,7 @@ export function Ring({ title, sectors, show, noun, headless = false }: RingProps
             {arcs.map((each, index) => (
               <path
                 key={index}
-                d={shape(each) ?? ""}
+                d={each}
                 class={`sector ${items[index]?.tone ?? ""}${dimmed(marked, index)}`}
                 onPointerEnter={() => setMarked(index)}
                 onPointerLeave={() => setMarked(-1)}
