@@ -179,7 +179,8 @@ def _of_host(host: Host, one: AlignedSteps, steps: _Steps, calls: I64) -> list[D
     result = []
     for device in np.unique(device_events(host).device).tolist():
         # A device that ran nothing in any step was not idle in them: its events are elsewhere.
-        if not one.steps.busy_ps[device].any():
+        inside = one.steps.busy_ps.get(device)
+        if inside is None or not inside.any():
             continue
         busy = _busy_spans(host, device)
         gaps = _gaps(busy, steps, waiting)

@@ -8,6 +8,7 @@ from stepscope.columns import decode
 from stepscope.tables.driver_calls import is_device_allocation, is_wait_for_device
 from stepscope.tables.profile import Host, Profile
 from tests.profiles import (
+    Kind,
     async_gpu,
     draw,
     event,
@@ -16,6 +17,7 @@ from tests.profiles import (
     line,
     nth,
     overlapping_streams,
+    plane,
     space,
     stream,
     worked_example,
@@ -192,6 +194,17 @@ def test_idle_time_is_the_same_as_on_the_overview(data: bytes) -> None:
     found = device_idle(profile(data))
     assert found.idle_frac == pytest.approx(shown)
     assert sum(found.causes["idle_ms"]) == pytest.approx(found.idle_ms)
+
+
+def test_a_device_that_ran_only_enclosing_ops_is_left_out() -> None:
+    """A loop encloses what runs in it; where nothing else is recorded nothing is known."""
+    kinds = {"%while.1": Kind("while.1", {"hlo_category": "while"})}
+    data = space(
+        host(line("python", ("train", 0, 1000, {"step_num": 0, "_r": 1}))),
+        plane("/device:TPU:0", line("XLA Ops", ("%while.1", 0, 900)), kinds=kinds),
+        plane("/device:TPU:1", line("XLA Ops", ("%fusion.1", 0, 900)), id=2),
+    )
+    assert list(device_idle(profile(data)).devices["device"]) == ["/device:TPU:1"]
 
 
 def test_a_profile_without_devices_says_why_there_is_nothing() -> None:
