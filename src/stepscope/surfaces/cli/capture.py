@@ -28,6 +28,52 @@ Workers = Annotated[
 ]
 
 
+LogDir = Annotated[
+    str, typer.Argument(metavar="LOGDIR", help="Folder or URL to write to.", show_default=False)
+]
+Duration = Annotated[
+    float | None,
+    typer.Option(
+        "--duration-ms",
+        help="How long to record, in ms; 2000 when no --steps are given, else at most so long.",
+        show_default=False,
+    ),
+]
+Steps = Annotated[
+    int | None,
+    typer.Option("--steps", help="Record so many steps.", show_default=False, metavar="N", min=1),
+]
+HostLevel = Annotated[
+    int,
+    typer.Option(
+        "--host-tracer-level",
+        help="Host events: 0 none, 1 annotations, 2 ops, 3 all.",
+        min=0,
+        max=3,
+    ),
+]
+PythonLevel = Annotated[
+    int,
+    typer.Option("--python-tracer-level", help="Python calls: 0 off, 1 every one.", min=0, max=1),
+]
+DeviceLevel = Annotated[
+    int, typer.Option("--device-tracer-level", help="GPU and TPU events: 0 off, 1 on.", min=0)
+]
+Delay = Annotated[int, typer.Option("--delay-ms", help="Begin so many ms from now.", min=0)]
+Attempts = Annotated[
+    int, typer.Option("--attempts", help="Ask a worker that is busy or empty so often.", min=1)
+]
+AnswerTime = Annotated[
+    float | None,
+    typer.Option(
+        "--answer-s",
+        help="Wait so many seconds for an answer after the recording; as long as it took, 60 "
+        "at least, by default.",
+        show_default=False,
+    ),
+]
+
+
 class OutcomeFormat(str, Enum):
     """How an outcome is printed."""
 
@@ -37,59 +83,15 @@ class OutcomeFormat(str, Enum):
 
 def capture(
     workers: Workers,
-    logdir: Annotated[
-        str,
-        typer.Argument(metavar="LOGDIR", help="Folder or URL to write to.", show_default=False),
-    ],
-    duration_ms: Annotated[
-        float | None,
-        typer.Option(
-            "--duration-ms",
-            help="How long to record, in ms; 2000 when no --steps are given, else at most so long.",
-            show_default=False,
-        ),
-    ] = None,
-    steps: Annotated[
-        int | None,
-        typer.Option(
-            "--steps", help="Record so many steps.", show_default=False, metavar="N", min=1
-        ),
-    ] = None,
-    host_tracer_level: Annotated[
-        int,
-        typer.Option(
-            "--host-tracer-level",
-            help="Host events: 0 none, 1 annotations, 2 ops, 3 all.",
-            min=0,
-            max=3,
-        ),
-    ] = 2,
-    python_tracer_level: Annotated[
-        int,
-        typer.Option(
-            "--python-tracer-level", help="Python calls: 0 off, 1 every one.", min=0, max=1
-        ),
-    ] = 0,
-    device_tracer_level: Annotated[
-        int,
-        typer.Option("--device-tracer-level", help="GPU and TPU events: 0 off, 1 on.", min=0),
-    ] = 1,
-    delay_ms: Annotated[
-        int, typer.Option("--delay-ms", help="Begin so many ms from now.", min=0)
-    ] = 0,
-    attempts: Annotated[
-        int,
-        typer.Option("--attempts", help="Ask a worker that is busy or empty so often.", min=1),
-    ] = 3,
-    answer_s: Annotated[
-        float | None,
-        typer.Option(
-            "--answer-s",
-            help="Wait so many seconds for an answer after the recording; as long as it took, 60 "
-            "at least, by default.",
-            show_default=False,
-        ),
-    ] = None,
+    logdir: LogDir,
+    duration_ms: Duration = None,
+    steps: Steps = None,
+    host_tracer_level: HostLevel = 2,
+    python_tracer_level: PythonLevel = 0,
+    device_tracer_level: DeviceLevel = 1,
+    delay_ms: Delay = 0,
+    attempts: Attempts = 3,
+    answer_s: AnswerTime = None,
     format: Annotated[
         OutcomeFormat, typer.Option("--format", "-f", help="How to print what became of it.")
     ] = OutcomeFormat.table,
