@@ -13,8 +13,6 @@ import signal
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType, TracebackType
 from typing import Final
@@ -154,18 +152,20 @@ class Profile:
             self.capture = end(self._recording)
 
 
-@contextmanager
-def yielded() -> Iterator[None]:
-    """Let go of the frameworks' profilers for a while, so that someone else can record."""
+def give_way() -> None:
+    """Have the launcher's recording let go of the frameworks' profilers: the program wants them."""
+    _pause_launcher(True)
+
+
+def take_up() -> None:
+    """Have the launcher's recording go on, after ``give_way``."""
+    _pause_launcher(False)
+
+
+def _pause_launcher(paused: bool) -> None:
     recording = _here.active
-    if recording is None:
-        yield
-        return
-    recording.set_paused(True)
-    try:
-        yield
-    finally:
-        recording.set_paused(False)
+    if recording is not None and recording.owner == "launcher":
+        recording.set_paused(paused)
 
 
 def warmup() -> None:

@@ -10,10 +10,20 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Final
 
+from stepscope.capture.launch.give_way import (
+    yield_to_jax,
+    yield_to_tensorflow,
+    yield_to_torch,
+)
 from stepscope.capture.launch.keras_steps import mark_steps
 
 #: What is done to which module.
-AFTER: Final[dict[str, Callable[[ModuleType], None]]] = {"keras": mark_steps}
+AFTER: Final[dict[str, Callable[[ModuleType], None]]] = {
+    "keras": mark_steps,
+    "tensorflow.python.profiler.profiler_v2": yield_to_tensorflow,
+    "jax._src.profiler": yield_to_jax,
+    "torch.profiler.profiler": yield_to_torch,
+}
 
 
 class _Loader(importlib.abc.Loader):
