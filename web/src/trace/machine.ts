@@ -12,6 +12,7 @@ import { TileStore } from "../engine/timeline/tile_store.ts";
 import { TileLoader } from "./loader.ts";
 import { NameStore } from "./names.ts";
 import type { Tag } from "./paint_arrows.ts";
+import { paintBeyond } from "./paint_beyond.ts";
 import { counterAt } from "./paint_counter.ts";
 import { paintClosed, paintGround } from "./paint_ground.ts";
 import type { Overlay } from "./paint_overlay.ts";
@@ -155,6 +156,7 @@ export class TimelineMachine {
     const closed = state.arranged.peek().closedSections;
     paintGround(context, screen, dpr, state.whole.begin, palette);
     if (density) paintClosed(context, screen, closed, density, palette);
+    paintBeyond(context, screen, this.meta.tracks, palette);
     const { whole } = this.painter.paint(context, screen, dpr, palette, colours);
     if (whole && !this.painted) {
       this.painted = true;

@@ -6,6 +6,7 @@ import type { Density } from "../base/timeline.ts";
 import { clampSpan, panned, zoomed } from "../engine/timeline/viewport.ts";
 import type { TimelineMachine } from "./machine.ts";
 import { readPalette } from "./palette.ts";
+import { onTheme } from "./theme.ts";
 
 const MAP_PX = 44;
 const EDGE_PX = 6;
@@ -19,7 +20,10 @@ export function Minimap({ machine }: { machine: TimelineMachine }) {
   const found = state.found.value.value;
   useEffect(() => {
     const element = canvas.current;
-    if (element && width > 0) draw(element, machine, density, found?.columns ?? []);
+    if (!element || width <= 0) return;
+    const paint = () => draw(element, machine, density, found?.columns ?? []);
+    paint();
+    return onTheme(paint);
   }, [density, width, found, machine]);
   const { whole } = state;
   const length = whole.end - whole.begin;

@@ -43,6 +43,7 @@ export interface Palette {
   readonly mark: string;
   readonly found: string;
   readonly flow: string;
+  readonly quiet: string;
 }
 
 /** Reads a token as it looks now: light-dark() is only resolved in a computed colour. */
@@ -119,6 +120,7 @@ export function readPalette(host: HTMLElement, meta: TimelineMeta): Palette {
     mark: css(read("--warning")),
     found: css(read("--found")),
     flow: css(read("--link")),
+    quiet: css(read("--quiet")),
   };
 }
 

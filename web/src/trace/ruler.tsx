@@ -4,13 +4,13 @@ import { duration } from "../base/format.ts";
 import type { Span } from "../base/timeline.ts";
 import { axisTime, rateText, tickTime } from "../engine/timeline/axis.ts";
 import { type Screen, xOf } from "../engine/timeline/screen.ts";
+import { stepBlocks } from "../engine/timeline/steps.ts";
 import { ticks } from "../engine/timeline/viewport.ts";
 import type { TimelineMachine } from "./machine.ts";
 import { TICKS_APART_PX } from "./paint_ground.ts";
 import type { TimelineState } from "./state.ts";
 
-const NARROWEST_STEP_PX = 3;
-const MOST_STEPS = 400;
+const CHARACTER_PX = 7;
 
 export function Ruler({ machine }: { machine: TimelineMachine }) {
   const { state } = machine;
@@ -27,12 +27,12 @@ export function Ruler({ machine }: { machine: TimelineMachine }) {
       </div>
       <svg class="tl-scale" width={screen.width} height={38} aria-hidden="true">
         {times.map((time) => (
-          <g key={time} transform={`translate(${Math.round(xOf(screen, time))} 0)`}>
-            <line class="tl-tick" y1={0} y2={18} />
-            <text x={3} y={12}>
-              {tickTime(time - origin, step)}
-            </text>
-          </g>
+          <Tick
+            key={time}
+            x={Math.round(xOf(screen, time))}
+            text={tickTime(time - origin, step)}
+            width={screen.width}
+          />
         ))}
         <Steps state={state} screen={screen} />
         {state.marks.value.map((mark) => (
@@ -45,26 +45,38 @@ export function Ruler({ machine }: { machine: TimelineMachine }) {
   );
 }
 
+/** A tick; one at the right edge has no room for its time. */
+function Tick({ x, text, width }: { x: number; text: string; width: number }) {
+  return (
+    <g transform={`translate(${x} 0)`}>
+      <line class="tl-tick" y1={0} y2={18} />
+      {x + 3 + text.length * CHARACTER_PX < width && (
+        <text x={3} y={12}>
+          {text}
+        </text>
+      )}
+    </g>
+  );
+}
+
 /** Steps of the first host that has any, as blocks with their numbers. */
 function Steps({ state, screen }: { state: TimelineState; screen: Screen }) {
   const steps = state.meta.steps[0];
   if (!steps) return null;
-  const shown: { x: number; width: number; num: string; odd: boolean }[] = [];
-  for (let i = 0; i < steps.num.length && shown.length < MOST_STEPS; i++) {
-    const left = Math.max(0, xOf(screen, steps.begin_ps[i] as number));
-    const right = Math.min(screen.width, xOf(screen, steps.end_ps[i] as number));
-    if (right - left < NARROWEST_STEP_PX || left > screen.width) continue;
-    const num = steps.name[i] || String(steps.num[i]);
-    shown.push({ x: left, width: right - left, num, odd: i % 2 === 1 });
-  }
   return (
     <>
-      {shown.map(({ x, width, num, odd }) => (
+      {stepBlocks(steps, screen.view, screen.width).map(({ x, width, text, count, odd }) => (
         <g key={x}>
-          <rect class={`tl-stepblock ${odd ? "odd" : ""}`} x={x} y={20} width={width} height={16} />
-          {width > 12 + num.length * 7 && (
+          <rect
+            class={`tl-stepblock ${odd ? "odd" : ""} ${count > 1 ? "many" : ""}`}
+            x={x}
+            y={20}
+            width={width}
+            height={16}
+          />
+          {width > 12 + text.length * CHARACTER_PX && (
             <text x={x + 4} y={32}>
-              {num}
+              {text}
             </text>
           )}
         </g>

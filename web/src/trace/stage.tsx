@@ -9,6 +9,7 @@ import { HoverCard } from "./hover_card.tsx";
 import type { TimelineMachine } from "./machine.ts";
 import { paintOverlay } from "./paint_overlay.ts";
 import { readPalette } from "./palette.ts";
+import { onTheme } from "./theme.ts";
 
 const LEAST_HEIGHT_PX = 80;
 
@@ -121,19 +122,14 @@ function usePainting(
       machine.watch();
       schedule();
     });
-    const scheme = window.matchMedia("(prefers-color-scheme: dark)");
-    const recolour = () => {
+    const unfollow = onTheme(() => {
       palette = readPalette(element.parentElement as HTMLElement, state.meta);
       schedule();
-    };
-    scheme.addEventListener("change", recolour);
-    const theme = new MutationObserver(recolour);
-    theme.observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    });
     return () => {
       stop();
       cancelAnimationFrame(frame);
-      scheme.removeEventListener("change", recolour);
-      theme.disconnect();
+      unfollow();
     };
   }, [machine]);
 }
