@@ -19,6 +19,8 @@ from stepscope.result import Finding, Ref
 EAGER_FRAC = 0.10
 # So many dispatches in a step are no compiled step any more.
 _MANY = 20
+# A Python function with this share of the step is a matter of its own.
+_NAMED_FRAC = 0.05
 _CODE = {
     "tensorflow": "@tf.function\ndef train_step(batch): ...",
     "jax": "train_step = jax.jit(train_step)",
@@ -34,7 +36,7 @@ _ACTIONS = (
 def eager_execution(results: Mapping[str, Any]) -> Iterator[Answer]:
     """Fires when a step dispatches 20 ops while it computes nothing for 10 % of its time."""
     host = results.get("host_activity")
-    if host is not None and host.step_count:
+    if host is not None and host.step_count and host.step_time_ms > 0:
         yield from _by_steps(host)
     else:
         yield from _by_op_time(results["overview_page"])
@@ -46,7 +48,13 @@ def _by_steps(host: Any) -> Iterator[Answer]:
     calls = sum(one["calls"] for one in rows)
     building = sum(one["build_ms"] for one in rows)
     ops = max(host.eager_ops, calls)
-    saving = max(idle - building, 0.0)
+    # Python functions that python-bound names cost as much in a compiled step's loop.
+    python = sum(
+        one["self_ms"]
+        for one in host.python.rows()
+        if one["self_ms"] >= _NAMED_FRAC * step and not one["is_wait"]
+    )
+    saving = max(idle - building - python, 0.0)
     if ops < _MANY or saving < EAGER_FRAC * step:
         yield Silence(
             f"{ops:.0f} ops are dispatched one by one in a step; nothing computes for "
@@ -64,6 +72,7 @@ def _by_steps(host: Any) -> Iterator[Answer]:
         measured={
             "ops_per_step": ops,
             "idle_ms": idle,
+            "python_ms": python,
             "computing_ms": host.computing_ms,
             "step_time_ms": step,
             "step_after_ms": step - saving,

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
+from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
 
 # A checkpoint now and then is a spike, not a habit: slow-steps speaks of those.
@@ -30,6 +30,9 @@ def print_every_step(results: Mapping[str, Any]) -> Iterator[Answer]:
     """Fires when such work takes 3 % of the step and is in at least half of the steps."""
     host = results["host_activity"]
     step = host.step_time_ms
+    if not step > 0:
+        yield Unknown("The steps found have no length.")
+        return
     kinds = [one for one in host.side_work.rows() if one["steps_frac"] >= _MOST_STEPS_FRAC]
     saving = sum(one["time_ms"] for one in kinds)
     if saving < NEGLIGIBLE_FRAC * step:

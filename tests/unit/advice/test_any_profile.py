@@ -1,0 +1,72 @@
+"""No rule breaks, whatever a profile holds."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from stepscope.advice import RULES, advise
+from stepscope.columns import decode
+from stepscope.result import Advice
+from stepscope.result import _plain as plain
+from stepscope.tables.profile import Host, Profile
+from tests.profiles import (
+    async_gpu,
+    gpu,
+    hostile_names,
+    negative_thread_ids,
+    no_events,
+    overlapping_streams,
+    pytorch_like,
+    space,
+    stream,
+    unmarked,
+    worked_example,
+)
+from tests.unit.advice.asking import Asked
+
+READY = {
+    "worked example": worked_example(gpu=True),
+    "without a device": worked_example(),
+    "one step": worked_example(gpu=True, steps=1),
+    "host ahead": async_gpu(),
+    "two streams": overlapping_streams(),
+    "unmarked": unmarked(),
+    "PyTorch": pytorch_like(),
+    "strange threads": negative_thread_ids(),
+    "hostile names": hostile_names(),
+    "no events": no_events(),
+    "kernels of no length": space(gpu(0, stream(7, ("sgemm", 0, 0), ("MemcpyH2D", 1, 0)))),
+}
+
+
+def advice_on(*recordings: bytes) -> Advice:
+    hosts = tuple(Host(f"h{index}", decode(data)) for index, data in enumerate(recordings))
+    asked = Asked(Profile("s", hosts))
+    wanted = {tool for rule in RULES for tool in (*rule.needs, *rule.optional)}
+    return advise(asked.results(*wanted), RULES)
+
+
+@pytest.mark.parametrize("name", READY)
+def test_every_rule_answers_on_any_profile(name: str) -> None:
+    advice = advice_on(READY[name])
+    assert [one for one in advice.checked if one.outcome == "failed"] == []
+    assert len(advice.checked) == len(RULES)
+    assert all(one.reason for one in advice.checked if one.outcome != "fired")
+
+
+def test_every_rule_answers_on_hosts_that_have_nothing_in_common() -> None:
+    advice = advice_on(worked_example(gpu=True), no_events(), pytorch_like(), unmarked())
+    assert [one for one in advice.checked if one.outcome == "failed"] == []
+
+
+@pytest.mark.parametrize("name", READY)
+def test_findings_are_plain_json_with_bounded_numbers(name: str) -> None:
+    for found in advice_on(READY[name]).findings:
+        body = json.dumps(plain(found, None), allow_nan=False)
+        assert found.rule in body
+        assert 0 <= found.confidence <= 1
+        assert found.saving_ms is None or found.saving_ms >= 0
+        if found.saving_ms is not None and found.saving_max_ms is not None:
+            assert found.saving_max_ms >= found.saving_ms * (1 - 1e-9)
