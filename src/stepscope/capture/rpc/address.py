@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from stepscope.errors import UsageError
 
 _SCHEMES = ("grpc://", "http://")
+_MOST_NAME = 100  # of a host in a file name, which file systems limit to 255 bytes
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -46,7 +47,7 @@ class Address:
     @property
     def file_stem(self) -> str:
         """The address as a file name: what TensorFlow's client names a worker's file."""
-        return _UNSAFE.sub("_", f"{self.host}_{self.port}").strip(".") or "worker"
+        return _UNSAFE.sub("_", f"{self.host[:_MOST_NAME]}_{self.port}").strip(".") or "worker"
 
     def __str__(self) -> str:
         return joined(self.host, self.port)

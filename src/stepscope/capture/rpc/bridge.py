@@ -12,6 +12,7 @@ import weakref
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from stepscope.capture.compact import RECORD_VARIABLE
 from stepscope.capture.rpc.frames import FrameWriter, Header, read_frame
 from stepscope.capture.rpc.service import Call, Reply, Service
 from stepscope.capture.rpc.status import CallFailed, Code
@@ -150,7 +151,7 @@ def _spawn(address: str) -> subprocess.Popen[bytes]:
     places = [str(Path(entry or ".").absolute()) for entry in sys.path]
     places.append(str(Path(__file__).parents[3]))
     environment = {
-        **os.environ,
+        **{name: value for name, value in os.environ.items() if name != RECORD_VARIABLE},
         "PYTHONSAFEPATH": "1",
         "GRPC_ENABLE_FORK_SUPPORT": "0",
         "GRPC_VERBOSITY": os.environ.get("GRPC_VERBOSITY", "NONE"),

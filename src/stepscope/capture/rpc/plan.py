@@ -19,6 +19,8 @@ _CUSTOMARY_MAX_EVENTS = 1_000_000
 # Of the time until the client gives up, this share (and at least so much) is for the answer.
 _RESERVE_SHARE = 0.2
 _RESERVE_S = 1.0
+# An export without a client's deadline may take so long.
+_LONGEST_STOP_S = 600.0
 # A longer recording is written in pieces, so that little is lost and memory stays bounded.
 _WHOLE_UP_TO_S = 30.0
 # Without a duration, recording by steps ends after this long.
@@ -70,8 +72,11 @@ class Plan:
         seconds = (asked.duration_ms or request.duration_ms) / 1e3
         if steps is not None and seconds == 0:
             seconds = _STEPS_WITHIN_S
+        stop_s = _LONGEST_STOP_S
         if remaining_s is not None:
-            seconds = min(seconds, remaining_s - max(_RESERVE_S, _RESERVE_SHARE * remaining_s))
+            reserve_s = max(_RESERVE_S, _RESERVE_SHARE * remaining_s)
+            seconds = min(seconds, remaining_s - reserve_s)
+            stop_s = max(remaining_s - max(seconds, 0.0) - _RESERVE_S / 2, _RESERVE_S / 2)
         seconds = max(seconds, 0.0)
         mask = asked.trace_options.host_traceme_filter_mask if asked.trace_options else 1
         values: dict[str, Any] = {
@@ -81,6 +86,7 @@ class Plan:
             "include_hlo": levels.enable_hlo_proto,
             "memory": bool(mask & 1),
             "max_seconds": seconds + _SLACK_S,
+            "stop_seconds": stop_s,
             "max_events": _max_events(request.max_events),
             "chunk_seconds": None if seconds <= _WHOLE_UP_TO_S else 5.0,
             **{name: _typed(name, value) for name, value in own.items()},

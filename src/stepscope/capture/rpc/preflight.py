@@ -14,6 +14,8 @@ from stepscope.capture.rpc.status import CallFailed, Code
 # How a server of TensorFlow and JAX says that somebody records already.
 _BUSY_TEXT = "nother profiling session"
 _CALL_S = 10.0
+# A server may say anything of itself; so much of it is shown.
+_MOST_NAME = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ def _of_ours(channel: Channel) -> Preflight:
     round_trip_s = time.monotonic() - began
     clock = state.get("time_ns")
     ahead_s = None
-    if isinstance(clock, int):
+    if isinstance(clock, int) and 0 < clock < 1 << 63:
         ahead_s = (clock - before_ns) / 1e9 - round_trip_s / 2
     owner = str(state.get("owner") or "")
     return Preflight(
@@ -97,7 +99,8 @@ def _name_of(state: dict[str, Any]) -> str:
     frameworks = state.get("frameworks")
     named = frameworks.items() if isinstance(frameworks, dict) else ()
     loaded = ", ".join(f"{name} {text}".strip() for name, text in named)
-    return f"stepscope {state.get('version', '')}" + (f" with {loaded}" if loaded else "")
+    text = f"stepscope {state.get('version', '')}" + (f" with {loaded}" if loaded else "")
+    return text[:_MOST_NAME]
 
 
 def _of_framework(channel: Channel) -> Preflight:

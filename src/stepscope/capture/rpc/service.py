@@ -7,6 +7,7 @@ thread that trains: recording is begun and ended from here.
 from __future__ import annotations
 
 import json
+import shutil
 import tempfile
 import threading
 import time
@@ -37,6 +38,8 @@ from stepscope.errors import DecodeError, StepscopeError, UsageError
 from stepscope.schema.wire import prefix
 
 _POLL_S = 0.02
+# Note of a session whose export takes longer than it was given.
+_STILL_WRITING = "still-writing"
 # Who asks for steps waits this long for the first to end before it is told that there are none.
 FIRST_STEP_S = 10.0
 # Errors of the session that mean "somebody else is recording": clients may try again.
@@ -88,9 +91,9 @@ class Service:
         self._lock = threading.Lock()
         self._recording: _Recording | None = None
         self._continuous: ProfilerOptions | None = None
-        self._folder = tempfile.TemporaryDirectory(
-            prefix="stepscope-remote-", ignore_cleanup_errors=True
-        )
+        # Removed by close() alone: a forked child that exits must not take it along.
+        self._folder = tempfile.mkdtemp(prefix="stepscope-remote-")
+        self._is_closed = False
         self._methods: dict[str, Callable[[Call], Reply]] = {
             f"/{SERVICE}/Profile": self._profile,
             f"/{SERVICE}/Terminate": self._terminate,
@@ -126,11 +129,12 @@ class Service:
         with self._lock:
             recording, continuous = self._recording, self._continuous
             self._continuous = None
+            self._is_closed = True
         if recording is not None:
             recording.ended.set()
         if continuous is not None:
             self._door.stop(save=False)
-        self._folder.cleanup()
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     # ------------------------------------------------------------------ one recording
 
@@ -168,7 +172,7 @@ class Service:
 
     def _record(self, call: Call, recording: _Recording, plan: Plan) -> Capture:
         """Record for the planned time or steps; fewer when the client ends it or leaves."""
-        self._door.start(self._folder.name, plan.options)
+        self._door.start(self._folder, plan.options)
         try:
             with self._door.counting() as steps:
                 self._wait(call, recording, plan, steps)
@@ -181,10 +185,11 @@ class Service:
         """Let the recording run until it is over, or called off (``CallFailed``)."""
         began = time.monotonic()
         while (left := began + plan.seconds - time.monotonic()) > 0 and self._door.recording():
-            if recording.ended.wait(min(_POLL_S, left)):
+            ended = recording.ended.wait(min(_POLL_S, left))
+            if call.gone.is_set() or self._is_closed:
+                raise CallFailed(Code.CANCELLED, "The client has left, or the server stops.")
+            if ended:
                 return
-            if call.gone.is_set():
-                raise CallFailed(Code.CANCELLED, "The client has left.")
             if plan.steps is None:
                 continue
             if steps.count >= plan.steps:
@@ -210,7 +215,7 @@ class Service:
         options = Plan.of(ProfileRequest.decode(call.request), None).continuous_options
         self._claim("")
         try:
-            self._door.start(self._folder.name, options)
+            self._door.start(self._folder, options)
             with self._lock:
                 self._continuous = options
         finally:
@@ -227,7 +232,7 @@ class Service:
         """What was recorded since the start or the last snapshot; recording goes on after it."""
         options = self._take_continuous()
         capture = self._door.stop(save=True)
-        self._door.start(self._folder.name, options)
+        self._door.start(self._folder, options)
         with self._lock:
             self._continuous = options
         return _packed(ProfileRequest(emit_xspace=True), capture)
@@ -259,6 +264,9 @@ def _packed(request: ProfileRequest, capture: Capture) -> Reply:
     C++ clients drop the field ``xspace`` without a word and save the tool data of this name;
     our own client and the continuous methods take ``xspace``.
     """
+    late = [note for note in capture.warnings if note.slug == _STILL_WRITING]
+    if late:
+        raise CallFailed(Code.DEADLINE_EXCEEDED, late[0].message)
     if not capture.path or capture.events == 0:
         if capture.path:
             Path(capture.path).unlink(missing_ok=True)

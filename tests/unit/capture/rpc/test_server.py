@@ -114,7 +114,7 @@ def test_nothing_is_left_of_a_recording_that_was_sent(
 ) -> None:
     channel.profile(request(1), PATIENCE_S)
     assert running._bridge is not None
-    folder = Path(running._bridge._service._folder.name)
+    folder = Path(running._bridge._service._folder)
     assert list(folder.rglob("*.pb")) == []
     running.stop()
     assert not folder.exists()

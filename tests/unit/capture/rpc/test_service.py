@@ -9,6 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from stepscope.capture.recorder import Note
+from stepscope.capture.result import Capture
 from stepscope.capture.rpc import service as service_module
 from stepscope.capture.rpc.messages import (
     OWN_SERVICE,
@@ -305,3 +307,34 @@ def test_closing_ends_what_is_under_way(door: FakeDoor) -> None:
     service.answer(call("StartContinuousProfiling", profile(0).encode()))
     service.close()
     assert (door.recording(), door.dropped) == (False, 1)
+
+
+def test_a_recording_under_way_is_dropped_when_the_server_stops(door: FakeDoor) -> None:
+    service = Service(door)
+    failed: list[CallFailed] = []
+    one = call("Profile", profile(60_000).encode())
+    thread = threading.Thread(target=lambda: failed.append(failure(service, one)))
+    thread.start()
+    while not door.recording():
+        time.sleep(0.005)
+    service.close()
+    thread.join(10)
+    assert failed[0].code is Code.CANCELLED
+    assert (door.recording(), door.dropped) == (False, 1)
+
+
+def test_an_export_that_takes_longer_than_the_client_waits_is_no_empty_recording(
+    service: Service, door: FakeDoor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note = Note("still-writing", "warning", "Writing takes longer than 2 s and goes on.")
+    late = Capture("/somewhere/a.xplane.pb", 0, 0, 1.0, warnings=(note,))
+    monkeypatch.setattr(door, "stop", lambda save: late)
+    failed = failure(service, call("Profile", profile(1).encode()))
+    assert failed.code is Code.DEADLINE_EXCEEDED
+    assert "takes longer" in failed.message
+
+
+def test_the_export_has_until_the_client_gives_up(service: Service, door: FakeDoor) -> None:
+    asked(service, profile(100), remaining_s=60.0)
+    # 60 s less 0.1 s of recording and half a second for the way back.
+    assert door.started[0].stop_seconds == pytest.approx(59.4)
