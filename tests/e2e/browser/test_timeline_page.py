@@ -282,6 +282,7 @@ def test_a_server_that_goes_away_is_said(
         page.goto(brief.url)
         page.goto(f"http://127.0.0.1:{brief.port}/#/trace_viewer?run=gpu&host=worker-0")
         page.locator(".tl-progress.idle").wait_for()
+        page.wait_for_load_state("networkidle")  # what the other tools lack is asked for last
     page.mouse.move(700, 400)
     page.keyboard.press("w", delay=400)
     expect(page.locator(".tl-trouble")).to_contain_text("does not answer")
