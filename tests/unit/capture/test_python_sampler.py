@@ -189,6 +189,41 @@ def test_nothing_is_recorded_at_0_hz() -> None:
     assert sampler.collect().xspace == b""
 
 
+def test_the_interval_of_threads_is_what_it_was_before() -> None:
+    before = sys.getswitchinterval()
+    sampler = PythonSampler()
+    sampler.start(ProfilerOptions())
+    assert sys.getswitchinterval() == pytest.approx(0.0002)
+    sampler.collect()
+    assert sys.getswitchinterval() == pytest.approx(before)
+    sampler.start(ProfilerOptions())
+    sys.setswitchinterval(0.02)  # the program's own choice, meanwhile
+    sampler.drop()
+    assert sys.getswitchinterval() == pytest.approx(0.02)
+    sys.setswitchinterval(before)
+
+
+def test_python_functions_of_few_milliseconds_are_seen_as_long_as_they_take() -> None:
+    """Half the time each: 3 ms of Python, then 3 ms in which the GIL is free.
+
+    With the interpreter's own interval it is 1 % at most; how much it is here depends on how long
+    the machine lets the sampler wait for a processor.
+    """
+
+    def python() -> None:
+        busy(0.003)
+
+    sampler = PythonSampler()
+    sampler.start(ProfilerOptions(sample_hz=200))
+    begin = time.perf_counter()
+    while time.perf_counter() - begin < 1.0:
+        python()
+        time.sleep(0.003)
+    found = spans(sampler.collect().xspace)["MainThread"]
+    share = sum(length for name, _, length in found if name.endswith(".python")) / 1000
+    assert 0.06 < share < 0.75
+
+
 def test_collect_without_start_and_twice_is_empty() -> None:
     sampler = PythonSampler()
     assert sampler.collect().events == 0
