@@ -33,7 +33,7 @@ _PROBE_ANSWER_S = 30.0
 # More than the steps asked for: the window does not begin with a step, and steps vary.
 _STEP_MARGIN = 1.15
 # Where the worker ends by itself: steps may become slower than they were.
-_COUNTED_MARGIN = 2.0
+_COUNTED_MARGIN = 1.5
 
 #: Mean step time in ms of a recording given as XSpace bytes; None when it shows no steps.
 StepTime = Callable[[bytes], float | None]
@@ -91,11 +91,12 @@ class Gathering:
             for channel, said in zip(channels, self.progress, strict=True)
         ]
         found = self._results(looks, report)
-        seconds = self._seconds(channels, found)
+        seconds, is_open = self._length(channels, found)
         run = free_run(self.order.logdir)
         lead_s = _LEAD_S + _LEAD_PER_WORKER_S * len(channels)
         lead_s += (self.order.options.delay_ms or 0) / 1e3
-        window = Window.of(self.order, time.time_ns() + int(lead_s * 1e9), seconds)
+        start_ns = time.time_ns() + int(lead_s * 1e9)
+        window = Window.of(self.order, start_ns, seconds, is_open=is_open)
         asked = [
             pool.submit(
                 Worker(channel, before, said, self.order, window, run, stem, self.stop).outcome
@@ -134,28 +135,29 @@ class Gathering:
         said.phase, said.note = "ready" if found.ok else "failed", found.problem
         return found
 
-    def _seconds(self, channels: list[Channel], found: list[Preflight]) -> float:
-        """How long to record: what was asked, or what the steps asked for take.
+    def _length(self, channels: list[Channel], found: list[Preflight]) -> tuple[float, bool]:
+        """How long to record, in s, and whether only the steps are known to end it.
 
         Where a short recording shows how long a step takes, that decides. Servers of ours count
         the steps that are marked and end by themselves, so for them it is an upper bound.
         """
         longest_ms = self.order.duration_ms or _STEPS_WITHIN_MS
+        is_open = self.order.duration_ms is None
         ready = [at for at, each in enumerate(found) if each.ok]
         if self.order.steps is None or not ready:
-            return longest_ms / 1e3
+            return longest_ms / 1e3, False
         all_ours = all(found[at].state for at in ready)
         if all_ours and self._step_time is None:
-            return longest_ms / 1e3
+            return longest_ms / 1e3, is_open
         # A foreign worker, where there is one: it cannot do without.
         first = next((at for at in ready if not found[at].state), ready[0])
         step_ms = self._probed_step_ms(channels[first])
         if step_ms is None and all_ours:
-            return longest_ms / 1e3
+            return longest_ms / 1e3, is_open
         if step_ms is None:
             raise _no_steps(channels[first])
         margin = _COUNTED_MARGIN if all_ours else _STEP_MARGIN
-        return min((self.order.steps + 1) * step_ms * margin, longest_ms) / 1e3
+        return min((self.order.steps + 1) * step_ms * margin, longest_ms) / 1e3, False
 
     def _probed_step_ms(self, channel: Channel) -> float | None:
         """The step time of a worker from a second of it; None when it shows no steps."""

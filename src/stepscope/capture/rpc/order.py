@@ -67,16 +67,18 @@ class Window:
         start_ns: When they begin.
         seconds: How long.
         steps: Steps after which a worker that counts them ends early.
+        is_open: Whether nothing but the steps is known to end it; ``seconds`` is then the longest.
         answer_s: How long to wait for its answer afterwards.
     """
 
     start_ns: int
     seconds: float
     steps: int | None
+    is_open: bool
     answer_s: float
 
     @classmethod
-    def of(cls, order: Order, start_ns: int, seconds: float) -> Window:
+    def of(cls, order: Order, start_ns: int, seconds: float, *, is_open: bool) -> Window:
         """The window of an order, its start and length decided."""
         answer_s = max(_ANSWER_S, seconds) if order.answer_s is None else order.answer_s
-        return cls(start_ns, seconds, order.steps, answer_s)
+        return cls(start_ns, seconds, order.steps, is_open, answer_s)

@@ -45,6 +45,7 @@ class Plan:
         start_ns: Wall clock at which to begin; in the past: at once.
         seconds: How long, at most.
         steps: End after this many steps; None: after ``seconds``.
+        is_open: Whether no duration was asked for, so that steps alone end it.
         options_session: The session's id where only the options carry it.
     """
 
@@ -52,6 +53,7 @@ class Plan:
     start_ns: int
     seconds: float
     steps: int | None
+    is_open: bool
     options_session: str
 
     @classmethod
@@ -70,7 +72,8 @@ class Plan:
         }
         steps = _steps(own.pop("steps", None))
         seconds = (asked.duration_ms or request.duration_ms) / 1e3
-        if steps is not None and seconds == 0:
+        is_open = steps is not None and seconds == 0
+        if is_open:
             seconds = _STEPS_WITHIN_S
         stop_s = _LONGEST_STOP_S
         if remaining_s is not None:
@@ -92,7 +95,12 @@ class Plan:
             **{name: _typed(name, value) for name, value in own.items()},
         }
         return cls(
-            ProfilerOptions(**values), asked.start_timestamp_ns, seconds, steps, asked.session_id
+            ProfilerOptions(**values),
+            asked.start_timestamp_ns,
+            seconds,
+            steps,
+            is_open,
+            asked.session_id,
         )
 
     @property

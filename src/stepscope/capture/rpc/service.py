@@ -40,7 +40,8 @@ from stepscope.schema.wire import prefix
 _POLL_S = 0.02
 # Note of a session whose export takes longer than it was given.
 _STILL_WRITING = "still-writing"
-# Who asks for steps waits this long for the first to end before it is told that there are none.
+# Who asks for steps and gives no duration waits this long for the first one to end before it is
+# told that there are none.
 FIRST_STEP_S = 10.0
 # Errors of the session that mean "somebody else is recording": clients may try again.
 BUSY = ("capture-busy", "capture-active")
@@ -194,7 +195,8 @@ class Service:
                 continue
             if steps.count >= plan.steps:
                 return
-            if steps.count == 0 and time.monotonic() - began > FIRST_STEP_S:
+            late = plan.is_open and time.monotonic() - began > FIRST_STEP_S
+            if late and steps.count == 0:
                 raise CallFailed(
                     Code.FAILED_PRECONDITION,
                     f"The program marked no step within {FIRST_STEP_S:g} s.",

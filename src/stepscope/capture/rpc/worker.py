@@ -105,7 +105,7 @@ class Worker:
             python_tracer_level=options.python_tracer_level,
             enable_hlo_proto=options.include_hlo,
             start_timestamp_ns=start_ns,
-            duration_ms=max(round(self.window.seconds * 1e3), 1),
+            duration_ms=0 if self.window.is_open else max(round(self.window.seconds * 1e3), 1),
             trace_options=None if options.memory else TraceOptions(_WITHOUT_MEMORY),
             session_id=self.run,
         )

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from stepscope.capture.options import ProfilerOptions
-from stepscope.capture.rpc import client, server
+from stepscope.capture.rpc import client, server, service
 from stepscope.capture.rpc.address import Address, parse_addresses
 from stepscope.capture.rpc.gather import Gathering
 from stepscope.capture.rpc.order import Order
@@ -191,6 +191,21 @@ def test_steps_are_counted_by_our_server(stack: ExitStack, tmp_path: Path) -> No
     began = time.monotonic()
     trace([ours(stack, door)], tmp_path, None, steps=5)
     assert 0.5 <= time.monotonic() - began < 20
+
+
+def test_steps_nobody_marks_are_told_of_by_our_server(
+    stack: ExitStack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "FIRST_STEP_S", 0.2)
+    with pytest.raises(CaptureError) as caught:
+        trace([ours(stack)], tmp_path, None, steps=5)
+    assert "marked no step" in caught.value.why
+    assert "--duration-ms" in caught.value.mend
+    # A step time seen in a short recording, 10 ms, does as well: (5 + 1) steps and a margin.
+    order = Order(parse_addresses(ours(stack)), str(tmp_path), steps=5)
+    capture = Gathering(order, step_time=lambda xspace: 10.0).run()
+    assert capture.duration_ms == pytest.approx(90)
+    assert len(capture.recorded) == 1
 
 
 def test_steps_of_others_are_timed_by_a_short_recording(stack: ExitStack, tmp_path: Path) -> None:

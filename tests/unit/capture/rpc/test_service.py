@@ -233,12 +233,24 @@ def test_a_program_without_steps_is_said_to_have_none(
     service: Service, door: FakeDoor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(service_module, "FIRST_STEP_S", 0.1)
-    request = profile(20_000)
+    request = profile(0)
     assert request.opts is not None
     request.opts.advanced_configuration = {"stepscope_steps": ConfigValue.of(4)}
     failed = failure(service, call("Profile", request.encode()))
     assert failed.code is Code.FAILED_PRECONDITION
     assert not door.recording()
+
+
+def test_steps_that_are_not_marked_take_the_duration(
+    service: Service, door: FakeDoor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service_module, "FIRST_STEP_S", 0.01)
+    request = profile(200)
+    assert request.opts is not None
+    request.opts.advanced_configuration = {"stepscope_steps": ConfigValue.of(4)}
+    began = time.monotonic()
+    assert asked(service, request).tool_data
+    assert time.monotonic() - began > 0.19
 
 
 def test_an_export_that_fails_is_told_to_the_client(service: Service, door: FakeDoor) -> None:
