@@ -92,8 +92,22 @@ function SideRings({ side, table, byType, result, query }: SideRingsProps) {
         <Facts facts={facts} />
       </header>
       <div class="ring-pair">
-        <Ring title="By op type" sectors={types} show={show} noun={["type", "types"]} />
-        {!byType && <Ring title="By op" sectors={byOp} show={show} noun={["op", "ops"]} />}
+        <Ring
+          title="By op type"
+          sectors={types}
+          show={show}
+          noun={["type", "types"]}
+          file={`${result.session} ${side} time by op type`}
+        />
+        {!byType && (
+          <Ring
+            title="By op"
+            sectors={byOp}
+            show={show}
+            noun={["op", "ops"]}
+            file={`${result.session} ${side} time by op`}
+          />
+        )}
       </div>
     </section>
   );

@@ -2,8 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
-import { Popover } from "./popover.tsx";
-import { saveDrawing } from "./svg_file.ts";
+import { SaveMenu } from "./save_menu.tsx";
 
 export interface ChartFrameProps {
   readonly title: string;
@@ -20,10 +19,6 @@ export interface ChartFrameProps {
 export function ChartFrame({ title, note, file, controls, table, children }: ChartFrameProps) {
   const [asTable, setAsTable] = useState(false);
   const body = useRef<HTMLDivElement>(null);
-  const save = (format: "svg" | "png") => {
-    const svg = body.current?.querySelector("svg");
-    if (svg) void saveDrawing(svg, file, format);
-  };
   return (
     <section class="chart">
       <header class="section-head">
@@ -42,25 +37,11 @@ export function ChartFrame({ title, note, file, controls, table, children }: Cha
             </button>
           )}
           {!asTable && (
-            <Popover label="Save" name={`Save chart “${title}”`} align="right">
-              {(close) => (
-                <div class="menu">
-                  {(["svg", "png"] as const).map((format) => (
-                    <button
-                      key={format}
-                      type="button"
-                      class="menu-item"
-                      onClick={() => {
-                        save(format);
-                        close();
-                      }}
-                    >
-                      {format === "svg" ? "SVG drawing" : "PNG image, double size"}
-                    </button>
-                  ))}
-                </div>
-              )}
-            </Popover>
+            <SaveMenu
+              title={title}
+              file={file}
+              drawing={() => body.current?.querySelector("svg")}
+            />
           )}
         </div>
       </header>

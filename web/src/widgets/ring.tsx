@@ -1,11 +1,12 @@
 /** Shares of a whole as a ring, with the same as a list beside it. */
 
-import { useId, useState } from "preact/hooks";
+import { useId, useRef, useState } from "preact/hooks";
 import { count as grouped, percent } from "../base/format.ts";
 import { shortened } from "../base/text.ts";
 import { ringPath } from "../engine/ringpath.ts";
 import type { Sectors } from "../engine/sectors.ts";
 import { LongName } from "./long_name.tsx";
+import { SaveMenu } from "./save_menu.tsx";
 
 export interface RingProps {
   readonly title: string;
@@ -16,6 +17,8 @@ export interface RingProps {
   readonly noun: readonly [string, string];
   /** Leaves the title to what stands around. */
   readonly headless?: boolean;
+  /** Name of the file, where the ring itself offers to save it. */
+  readonly file?: string;
 }
 
 const SIZE = 92;
@@ -24,9 +27,10 @@ const FILE_LINE = 18;
 const FILE_WIDTH = 640;
 const FILE_NAME_CHARACTERS = 70;
 
-export function Ring({ title, sectors, show, noun, headless = false }: RingProps) {
+export function Ring({ title, sectors, show, noun, headless = false, file }: RingProps) {
   const [marked, setMarked] = useState(-1);
   const id = useId();
+  const svg = useRef<SVGSVGElement>(null);
   const items = withOther(sectors, noun);
   let end = 0;
   const arcs = items.map((item) => {
@@ -38,6 +42,7 @@ export function Ring({ title, sectors, show, noun, headless = false }: RingProps
     <figure class="ring" {...(headless ? { "aria-label": title } : { "aria-labelledby": id })}>
       <div class="ring-head">
         <svg
+          ref={svg}
           width={SIZE}
           height={SIZE}
           aria-hidden="true"
@@ -64,6 +69,7 @@ export function Ring({ title, sectors, show, noun, headless = false }: RingProps
           {!headless && <h3 id={id}>{title}</h3>}
           <p>{show(sectors.total)}</p>
           <p class="quiet">in all</p>
+          {file && <SaveMenu title={title} file={file} drawing={() => svg.current} />}
         </figcaption>
       </div>
       <ol class="ring-list">
