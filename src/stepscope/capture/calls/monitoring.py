@@ -44,16 +44,16 @@ class Monitoring:
                 break
         else:
             raise RuntimeError("other tools use all of sys.monitoring")
-        begin, end, unwind = self._callbacks(monitoring.DISABLE)
+        begin, end = self._callbacks(monitoring.DISABLE)
         events = monitoring.events
         heard = 0
         for event, callback in (
             (events.PY_START, begin),
             (events.PY_RESUME, begin),
-            (events.PY_THROW, unwind(+1)),
+            (events.PY_THROW, self._at_exceptions(+1)),
             (events.PY_RETURN, end),
             (events.PY_YIELD, end),
-            (events.PY_UNWIND, unwind(-1)),
+            (events.PY_UNWIND, self._at_exceptions(-1)),
         ):
             monitoring.register_callback(self._tool, event, callback)
             heard |= event
@@ -69,16 +69,17 @@ class Monitoring:
             # What was left out for good may be wanted next time.
             monitoring.restart_events()
 
-    def _callbacks(self, disable: object) -> tuple[Any, Any, Callable[[int], Any]]:
-        """What is called at begins, at ends, and where nothing can be left out (exceptions)."""
-        writers, writer, codes = self._log.writers, self._log.writer, self._log.codes
-        admits, clock, frame = self._admits, time.perf_counter_ns, sys._getframe
+    def _is_known(self, code: CodeType) -> bool:
+        """Whether a function that is heard of for the first time counts."""
+        if not self._admits(code):
+            return False
+        self._log.codes[id(code)] = code
+        return True
 
-        def known(code: CodeType) -> bool:
-            if not admits(code):
-                return False
-            codes[id(code)] = code
-            return True
+    def _callbacks(self, disable: object) -> tuple[Any, Any]:
+        """What is called at begins and at ends."""
+        writers, writer, codes = self._log.writers, self._log.writer, self._log.codes
+        known, clock, frame = self._is_known, time.perf_counter_ns, sys._getframe
 
         def begin(code: CodeType, offset: int) -> object:
             number = id(code)
@@ -118,17 +119,25 @@ class Monitoring:
             write[1](moment)
             return None
 
-        def unwind(sign: int) -> Any:
-            def heard(code: CodeType, offset: int, error: BaseException) -> None:
-                moment, number = clock(), id(code)
-                if number not in codes and not known(code):
-                    return
-                write = writers.get(get_ident()) or writer()
-                if sign > 0:
-                    write[2](-1)
-                write[0](sign * number)
-                write[1](moment)
+        return (begin_with_line if self._with_lines else begin), end
 
-            return heard
+    def _at_exceptions(self, sign: int) -> Any:
+        """What is called where nothing can be left out for good.
 
-        return (begin_with_line if self._with_lines else begin), end, unwind
+        Args:
+            sign: 1 where a generator goes on by an exception, -1 where a call ends by one.
+        """
+        writers, writer, codes = self._log.writers, self._log.writer, self._log.codes
+        known, clock = self._is_known, time.perf_counter_ns
+
+        def heard(code: CodeType, offset: int, error: BaseException) -> None:
+            moment, number = clock(), id(code)
+            if number not in codes and not known(code):
+                return
+            write = writers.get(get_ident()) or writer()
+            if sign > 0:
+                write[2](-1)
+            write[0](sign * number)
+            write[1](moment)
+
+        return heard

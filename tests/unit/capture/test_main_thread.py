@@ -1,0 +1,111 @@
+"""Something done on the main thread for another one."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+
+from stepscope.capture.main_thread import on_main_thread
+from stepscope.errors import CaptureError
+
+
+def from_another_thread(
+    call: Callable[[], object], *, seconds: float, meanwhile: Callable[[], object]
+) -> list[BaseException | None]:
+    """What asking for a call ended with, while the main thread does something."""
+    ended: list[BaseException | None] = []
+
+    def ask() -> None:
+        time.sleep(0.1)  # the main thread is at what it does meanwhile
+        try:
+            on_main_thread(call, seconds=seconds)
+        except BaseException as error:
+            ended.append(error)
+        else:
+            ended.append(None)
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    meanwhile()
+    thread.join(10)
+    return ended
+
+
+def python(seconds: float) -> Callable[[], None]:
+    """A main thread that runs Python."""
+
+    def run() -> None:
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            pass
+
+    return run
+
+
+def test_it_runs_at_once_on_the_main_thread_itself() -> None:
+    seen: list[int] = []
+    on_main_thread(lambda: seen.append(threading.get_ident()), seconds=0)
+    assert seen == [threading.main_thread().ident]
+
+
+def test_another_threads_call_runs_between_two_instructions_of_the_main_thread() -> None:
+    seen: list[int] = []
+    ended = from_another_thread(
+        lambda: seen.append(threading.get_ident()), seconds=5, meanwhile=python(0.3)
+    )
+    assert ended == [None]
+    assert seen == [threading.main_thread().ident]
+
+
+def test_what_it_raises_reaches_the_thread_that_asked_and_no_other() -> None:
+    def fails() -> None:
+        raise ZeroDivisionError
+
+    ended = from_another_thread(fails, seconds=5, meanwhile=python(0.3))
+    assert [type(one) for one in ended] == [ZeroDivisionError]
+
+
+def test_a_main_thread_that_runs_no_python_is_given_up_and_the_call_forgotten() -> None:
+    seen: list[int] = []
+    ended = from_another_thread(
+        lambda: seen.append(1), seconds=0.1, meanwhile=lambda: time.sleep(0.5)
+    )
+    (error,) = ended
+    assert isinstance(error, CaptureError)
+    assert error.anchor == "main-thread-busy"
+    python(0.1)()  # now it could run, but nobody waits for it
+    assert seen == []
+
+
+def test_many_calls_one_after_the_other() -> None:
+    seen: list[int] = []
+
+    def ask() -> None:
+        for number in range(100):
+            on_main_thread(partial(seen.append, number), seconds=5)
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    while thread.is_alive():
+        python(0.01)()
+    assert seen == list(range(100))
+
+
+@pytest.mark.parametrize("count", [8])
+def test_several_threads_at_once(count: int) -> None:
+    seen: list[int] = []
+    threads = [
+        threading.Thread(
+            target=on_main_thread, args=(lambda: seen.append(1),), kwargs={"seconds": 5}
+        )
+        for _ in range(count)
+    ]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        python(0.01)()
+    assert len(seen) == count
