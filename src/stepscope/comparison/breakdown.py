@@ -1,7 +1,7 @@
 """One run, broken down for comparison: what its average step is made of, op by op.
 
-Of several hosts the one that waits longest for the others stands for all: what every host does is
-in its own work, what only a slower host does is its waiting. Its exposed times, the time in which
+Of several workers the one that waits longest for the others stands for all: what every worker does
+is in its own work, what only a slower one does is its waiting. Its exposed times, the time in which
 nothing ran, and how much longer the slowest host's step lasted than its own, sum to the step.
 """
 
@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.columns.space import I64
+from stepscope.comparison.workers import workers
 from stepscope.tables.device_events import device_events
 from stepscope.tables.distinct import distinct_rows
 from stepscope.tables.event_names import name_codes
-from stepscope.tables.exposed import Exposed, exposed
+from stepscope.tables.exposed import Exposed, exposed_of
 from stepscope.tables.host_events import Work
 from stepscope.tables.host_ops import host_ops
 from stepscope.tables.op_name import OpCategory
@@ -41,7 +42,7 @@ LUMPS: Final[dict[int, tuple[str, str]]] = {
 }
 COMMUNICATION: Final = "communication"
 IDLE: Final = "idle"
-WAITING: Final = "waiting for the slowest host"
+WAITING: Final = "waiting for the slowest worker"
 NOTHING: Final = "nothing recorded"
 _PART_OF_WORK: Final = {int(work): part for part, works in PARTS.items() for work in works}
 
@@ -71,8 +72,8 @@ class Breakdown:
     """The average kept step of a run.
 
     Attributes:
-        host: Name of the host that stands for the run.
-        slowest: Name of the host the others wait for; "" with one host.
+        worker: Name of the worker that stands for the run.
+        slowest: Name of the worker the others wait for; "" with one worker.
         step_ms: Time of each kept step (of its slowest host).
         items: What the step is made of.
         mean_ms: Exposed time per item and step; they sum to the mean of ``step_ms``.
@@ -81,7 +82,7 @@ class Breakdown:
         busy_ms: How long they ran per step, hidden or not.
     """
 
-    host: str
+    worker: str
     slowest: str
     step_ms: F64
     items: tuple[Item, ...]
@@ -91,64 +92,25 @@ class Breakdown:
     busy_ms: F64
 
 
-@dataclass(frozen=True, slots=True)
-class HostTime:
-    """The average kept step of one host: its length, and how much of it is waiting for others."""
-
-    name: str
-    step_ms: float
-    wait_ms: float
-
-    @property
-    def own_ms(self) -> float:
-        """The time the host itself needs."""
-        return self.step_ms - self.wait_ms
-
-
-def host_times(profile: Profile) -> tuple[HostTime, ...]:
-    """How long each host's own work and its waiting take, in host order."""
-    found = session_steps(profile)
-    if found is None:
-        return ()
-    session = found.duration_ps[found.kept] / 1e9
-    times = []
-    for one in exposed(profile):
-        waited = float(one.exposed_ps[one.is_wait].sum()) / 1e9
-        beyond = float((session - (one.end_ps - one.start_ps) / 1e9).sum())
-        count = max(len(session), 1)
-        times.append(
-            HostTime(
-                profile.hosts[one.host].name,
-                float(session.sum()) / count,
-                (waited + beyond) / count,
-            )
-        )
-    return tuple(times)
-
-
-def breakdown(profile: Profile, host: str | None = None) -> Breakdown | None:
-    """Break a run down, as seen by one host; None when it has no kept step.
+def breakdown(profile: Profile, worker: str | None = None) -> Breakdown | None:
+    """Break a run down, as seen by one worker; None when it has no kept step.
 
     Args:
         profile: The run.
-        host: Name of the host to look at; by default the one that waits longest.
+        worker: Name of the worker to look at; by default the one that waits longest.
     """
-    found = session_steps(profile)
-    if found is None or not found.kept.any():
+    found, times = session_steps(profile), workers(profile)
+    if found is None or not times:
         return None
-    hosts = exposed(profile)
-    times = host_times(profile)
-    names = [profile.hosts[one.host].name for one in hosts]
-    if host is None:
-        chosen = max(range(len(times)), key=lambda row: times[row].wait_ms)
-    else:
-        chosen = names.index(host)
+    waiting = max(times, key=lambda one: one.wait_ms)
+    chosen = next((one for one in times if one.name == worker), waiting)
     slowest = max(times, key=lambda one: one.own_ms).name if len(times) > 1 else ""
     session_ms = found.duration_ps[found.kept] / 1e9
-    return _of_host(profile.hosts[hosts[chosen].host], hosts[chosen], session_ms, slowest)
+    seen = exposed_of(profile, chosen.host, chosen.device)
+    return _of_worker(profile.hosts[chosen.host], seen, session_ms, (chosen.name, slowest))
 
 
-def _of_host(host: Host, one: Exposed, session_ms: F64, slowest: str) -> Breakdown:
+def _of_worker(host: Host, one: Exposed, session_ms: F64, names: tuple[str, str]) -> Breakdown:
     steps = len(session_ms)
     items, item_of = _items(host, one)
     own_ms = (one.end_ps - one.start_ps) / 1e9
@@ -169,8 +131,8 @@ def _of_host(host: Host, one: Exposed, session_ms: F64, slowest: str) -> Breakdo
     nothing = np.full(len(rest), np.nan)
     merged, rows = _merged([*items, *rest])
     return Breakdown(
-        host=host.name,
-        slowest=slowest,
+        worker=names[0],
+        slowest=names[1],
         step_ms=session_ms,
         items=merged,
         mean_ms=_added(rows, per_block.sum(axis=1) / steps),

@@ -11,7 +11,7 @@ import numpy as np
 
 from stepscope.analysis.memory_profile import TOOL as MEMORY
 from stepscope.analysis.memory_profile import MemoryProfile
-from stepscope.comparison.breakdown import Breakdown, breakdown, host_times
+from stepscope.comparison.breakdown import WAITING, Breakdown, breakdown
 from stepscope.comparison.comparison import (
     Comparison,
     PartRow,
@@ -33,6 +33,8 @@ from stepscope.tables.session_steps import session_steps
 # Below this the steps are a guess, and so is what is said about them.
 _SURE: Final = 0.5
 _SLOWEST_ROWS: Final = 50
+# Workers that wait less than this share of the step for each other have no slowest among them.
+_WAITING_FRAC: Final = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +110,7 @@ def compare(runs: Sequence[Run]) -> Comparison:
             before, after, kernel_level(same_device=first.device_type == last.device_type)
         ),
         worker_times=worker_times(first.profile, last.profile),
-        slowest_host_parts=_slowest_host(first, last, same_framework=same_framework),
+        slowest_worker_parts=_slowest_worker(first, last, same_framework=same_framework),
         parity=parity(first.profile, last.profile),
         runs=_run_rows(runs),
         step_times=_step_times(first, last),
@@ -119,7 +121,7 @@ def _side(run: Run) -> RunSide:
     found = session_steps(run.profile)
     return RunSide(
         name=run.name,
-        host=run.parts.host,
+        worker=run.parts.worker,
         steps=len(run.parts.step_ms),
         step_source=found.source if found is not None else "none",
         step_time_ms=float(run.parts.step_ms.mean()),
@@ -142,14 +144,19 @@ def _diagnostics(run: Run) -> list[Diagnostic]:
     return notes
 
 
-def _slowest_host(first: Run, last: Run, *, same_framework: bool) -> Table[PartRow]:
-    """What changed on the host the others wait for: its ops are what they all pay for."""
+def _waiting_frac(run: Run) -> float:
+    """How much of the step its worker waits for others."""
+    waited = [ms for item, ms in zip(run.parts.items, run.parts.mean_ms, strict=True)
+              if item.name == WAITING]  # fmt: skip
+    return float(sum(waited)) / float(run.parts.step_ms.mean())
+
+
+def _slowest_worker(first: Run, last: Run, *, same_framework: bool) -> Table[PartRow]:
+    """What changed for the worker the others wait for: its ops are what they all pay for."""
     slowest = last.parts.slowest
-    if not slowest:
+    if not slowest or max(map(_waiting_frac, (first, last))) < _WAITING_FRAC:
         return Table.empty(PartRow)
-    names = [one.name for one in host_times(first.profile)]
-    before = breakdown(first.profile, slowest if slowest in names else None)
-    after = breakdown(last.profile, slowest)
+    before, after = breakdown(first.profile, slowest), breakdown(last.profile, slowest)
     if before is None or after is None:
         return Table.empty(PartRow)
     return changes(before, after, op_level(same_framework=same_framework)).head(_SLOWEST_ROWS)

@@ -134,7 +134,7 @@ class RunSide:
 
     Attributes:
         name: The run.
-        host: The host its parts are of (the one that waits longest for the others).
+        worker: The worker its parts are of (the one that waits longest for the others).
         steps: Kept steps.
         step_source: How steps were found.
         step_time_ms: Mean step time.
@@ -142,7 +142,7 @@ class RunSide:
     """
 
     name: str
-    host: str
+    worker: str
     steps: int
     step_source: str
     step_time_ms: float
@@ -170,7 +170,7 @@ class Comparison(Result):
         modules: The change by module of the model; sums to ``delta_ms``.
         kernels: The change by kernel of the devices; sums to ``delta_ms``.
         worker_times: Each worker's own work and waiting; empty for runs of one worker.
-        slowest_host_parts: What changed on the host the others wait for; empty unless there is one.
+        slowest_worker_parts: What changed for the worker the others wait for, if any.
         parity: Whether both runs did the same work under the same conditions.
         runs: All runs given, in order.
         step_times: The times of the single steps.
@@ -189,7 +189,7 @@ class Comparison(Result):
     modules: Table[PartRow]
     kernels: Table[PartRow]
     worker_times: Table[WorkerTimeRow]
-    slowest_host_parts: Table[PartRow]
+    slowest_worker_parts: Table[PartRow]
     parity: Table[ParityRow]
     runs: Table[RunRow]
     step_times: Table[StepTimeRow]

@@ -1,40 +1,127 @@
-"""The workers of two runs side by side: who needs how long, and who waits for whom."""
+"""The workers of a run: who needs how long for a step, and how long each waits for the others.
+
+A worker is a host with its devices. Where the devices of a host meet in collectives each of them
+is a worker of its own: they do the same work side by side, and a slow one keeps the others waiting.
+Devices that do not meet share their host's step, like the stages of a pipeline.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from math import nan
 from typing import Any
 
+import numpy as np
+
 from stepscope.comparison.comparison import WorkerTimeRow
 from stepscope.result import Table
+from stepscope.tables.collectives import collectives
+from stepscope.tables.device_events import device_events
+from stepscope.tables.exposed import ALL_DEVICES, exposed_of
 from stepscope.tables.profile import Profile
-from stepscope.tables.session_steps import session_steps
-from stepscope.tables.worker_steps import WAIT, Worker, worker_steps
+from stepscope.tables.session_steps import aligned_steps, session_steps
+from stepscope.tables.worker_steps import WAIT, worker_steps
 
 
 @dataclass(frozen=True, slots=True)
-class _Time:
-    """A worker's average kept step: its own part, and its waiting for slower workers."""
+class WorkerTime:
+    """The average kept step of one worker.
 
-    own_ms: float
+    Attributes:
+        name: The host, the device where it is one of several on the only host, else both.
+        host: Index into ``Profile.hosts``.
+        device: Row in its ``Space.planes``, or ``ALL_DEVICES``.
+        step_ms: The step.
+        wait_ms: How much of it the worker waits for slower ones.
+    """
+
+    name: str
+    host: int
+    device: int
+    step_ms: float
     wait_ms: float
+
+    @property
+    def own_ms(self) -> float:
+        """The time the worker itself needs."""
+        return self.step_ms - self.wait_ms
+
+
+def workers(profile: Profile) -> tuple[WorkerTime, ...]:
+    """The workers of a run, by host and device; empty without kept steps."""
+    found = session_steps(profile)
+    if found is None or not found.kept.any():
+        return ()
+    step_ms = float(found.duration_ps[found.kept].mean()) / 1e9
+    times = [
+        time
+        for one in aligned_steps(profile)
+        for time in (
+            _of_devices(profile, one.host, step_ms)
+            if _meet(profile, one.host)
+            else [_of_host(profile, one.host, step_ms)]
+        )
+    ]
+    return tuple(replace(time, name=_name(profile, time, times)) for time in times)
+
+
+def _meet(profile: Profile, host: int) -> bool:
+    """Whether several devices of a host run, and all of them meet others in collectives."""
+    found = device_events(profile.hosts[host])
+    running = np.unique(found.device[~found.is_container])
+    meeting = collectives(profile)
+    met = np.unique(meeting.device[(meeting.host == host) & (meeting.group >= 0)])
+    return len(running) > 1 and bool(np.isin(running, met).all())
+
+
+def _of_host(profile: Profile, host: int, step_ms: float) -> WorkerTime:
+    one = exposed_of(profile, host, ALL_DEVICES)
+    waited = float(one.exposed_ps[one.is_wait].sum()) / 1e9
+    own_step = (one.end_ps - one.start_ps) / 1e9
+    beyond = step_ms - float(own_step.mean())
+    return WorkerTime("", host, ALL_DEVICES, step_ms, _no_less(waited / len(own_step) + beyond))
+
+
+def _of_devices(profile: Profile, host: int, step_ms: float) -> Iterator[WorkerTime]:
+    found = worker_steps(profile)
+    if found is None:
+        return
+    for row, worker in enumerate(found.workers):
+        if worker.host == host:
+            waited = found.parts_ps[WAIT][row][found.kept]
+            own = (found.duration_ps[row][found.kept] - waited) / 1e9
+            wait_ms = _no_less(step_ms - float(own.mean()))
+            yield WorkerTime("", host, worker.device, step_ms, wait_ms)
+
+
+def _no_less(wait_ms: float) -> float:
+    """Without what only rounding leaves: equal workers wait equally, not for each other."""
+    return max(round(wait_ms, 9), 0.0)
+
+
+def _name(profile: Profile, time: WorkerTime, among: Sequence[WorkerTime]) -> str:
+    host = profile.hosts[time.host]
+    if time.device == ALL_DEVICES:
+        return host.name
+    device = host.space.planes[time.device].name.removeprefix("/device:")
+    return device if len({one.host for one in among}) == 1 else f"{host.name} {device}"
 
 
 def worker_times(before: Profile, after: Profile) -> Table[WorkerTimeRow]:
     """The workers of the new run beside those of the baseline of the same name, else in order."""
-    old, new = _times(before), _times(after)
+    old, new = workers(before), workers(after)
     if max(len(old), len(new)) < 2:
         return Table.empty(WorkerTimeRow)
-    in_order = list(old.values())
-    nothing = _Time(nan, nan)
-    by_name = all(name in old for name in new)
+    named = {one.name: one for one in old}
+    by_name = all(one.name in named for one in new)
+    nothing = WorkerTime("", 0, ALL_DEVICES, nan, nan)
     columns: dict[str, list[Any]] = {name: [] for name in WorkerTimeRow.__annotations__}
-    for place, (name, time) in enumerate(new.items()):
-        there = in_order[place] if place < len(in_order) else nothing
-        was = old[name] if by_name else there
+    for place, time in enumerate(new):
+        there = old[place] if place < len(old) else nothing
+        was = named[time.name] if by_name else there
         for column, value in (
-            ("worker", name),
+            ("worker", time.name),
             ("own_before_ms", was.own_ms),
             ("own_after_ms", time.own_ms),
             ("own_delta_ms", time.own_ms - was.own_ms),
@@ -43,27 +130,3 @@ def worker_times(before: Profile, after: Profile) -> Table[WorkerTimeRow]:
         ):
             columns[column].append(value)
     return Table(WorkerTimeRow, columns)
-
-
-def _times(profile: Profile) -> dict[str, _Time]:
-    found, session = worker_steps(profile), session_steps(profile)
-    if found is None or session is None or not found.kept.any():
-        return {}
-    longest = session.duration_ps[found.kept]
-    times = {}
-    for row, worker in enumerate(found.workers):
-        wait = found.parts_ps[WAIT][row][found.kept]
-        own = found.duration_ps[row][found.kept] - wait
-        times[_name(worker, found.workers)] = _Time(
-            float(own.mean()) / 1e9, float((longest - own).mean()) / 1e9
-        )
-    return times
-
-
-def _name(worker: Worker, among: tuple[Worker, ...]) -> str:
-    """The host, the device where there are several on it, the host before it where there are."""
-    hosts = {one.host for one in among}
-    if len(hosts) == len(among):
-        return worker.host_name
-    device = worker.device_name.removeprefix("/device:")
-    return device if len(hosts) == 1 else f"{worker.host_name} {device}"

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from stepscope.columns import nest
 from stepscope.columns.space import I32, I64, U8, Bool
 from stepscope.tables.collectives import collectives
+from stepscope.tables.device_events import device_events
 from stepscope.tables.host_events import Work
 from stepscope.tables.host_ops import host_ops
 from stepscope.tables.profile import Host, Profile, derived
@@ -38,6 +39,7 @@ F64 = NDArray[np.float64]
 # transfer, and for the runtime below the ops of a host.
 WAIT: Final = 2 * int(Work.COLLECTIVE) - 1
 _RUNTIME: Final = 2 * int(Work.HOST_COMPUTE) - 1
+ALL_DEVICES: Final = -1
 # Ops that only call others, which may run on other threads.
 _CALLS: Final = frozenset(
     {"PartitionedCall", "StatefulPartitionedCall", "While", "StatelessWhile", "If", "StatelessIf",
@@ -81,8 +83,21 @@ def exposed(profile: Profile) -> tuple[Exposed, ...]:
     aligned = aligned_steps(profile)
     if not aligned:
         return ()
-    kept = np.all([one.steps.kept[one.rows] for one in aligned], axis=0)
-    return tuple(_of_host(profile, one, one.rows[kept]) for one in aligned)
+    return tuple(_of_host(profile, one, ALL_DEVICES) for one in aligned)
+
+
+def exposed_of(profile: Profile, host: int, device: int) -> Exposed:
+    """The exposed time of a host as one of its devices sees it.
+
+    Args:
+        profile: The session.
+        host: Index into ``Profile.hosts``; the host must take part in the steps.
+        device: Row in its ``Space.planes``; ``ALL_DEVICES`` for all together.
+    """
+    if device == ALL_DEVICES:
+        return next(one for one in exposed(profile) if one.host == host)
+    one = next(one for one in aligned_steps(profile) if one.host == host)
+    return _of_host(profile, one, device)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +120,16 @@ class _Spans:
         )
 
 
-def _of_host(profile: Profile, one: AlignedSteps, kept: I64) -> Exposed:
+def _of_host(profile: Profile, one: AlignedSteps, device: int) -> Exposed:
+    counts = np.all([each.steps.kept[each.rows] for each in aligned_steps(profile)], axis=0)
+    kept = one.rows[counts]
     begin, end = one.steps.start_ps[kept], one.steps.end_ps[kept]
     spans = _spans(profile, one)
+    if device != ALL_DEVICES:
+        of_device = device_events(profile.hosts[one.host]).device
+        elsewhere = spans.device_row >= 0
+        elsewhere[elsewhere] = of_device[spans.device_row[elsewhere]] != device
+        spans = spans.chosen(~elsewhere)
     if len(kept):
         within = (spans.end > begin[0]) & (spans.start < end[-1]) & (spans.end > spans.start)
         spans = spans.chosen(within)

@@ -94,17 +94,17 @@ def test_the_run_before_is_the_baseline_until_another_is_chosen(open_page: Opene
     expect(page.locator(".verdict")).to_contain_text("2026_01_02_00_00_00")
     page.get_by_role("button", name="Compared with: 2026_01_02_00_00_00. Choose another").click()
     page.get_by_role("option", name="2026_01_01_00_00_00").click()
-    expect(page.locator(".verdict h2")).to_contain_text("waiting for the slowest host (host-1)")
+    expect(page.locator(".verdict h2")).to_contain_text("waiting for the slowest worker (host-1)")
     assert "baseline=2026_01_01_00_00_00" in page.url
     expect(page.get_by_role("grid", name="Workers")).to_contain_text("host-1")
-    expect(page.get_by_role("grid", name="On the host the others wait for")).to_contain_text(
+    expect(page.get_by_role("grid", name="For the worker the others wait for")).to_contain_text(
         "slower"
     )
 
 
 def test_names_from_a_recording_are_text(open_page: Opener) -> None:
     page = open_page("#/compare?run=2026_01_03_00_00_00&baseline=2026_01_01_00_00_00")
-    slowest = page.get_by_role("grid", name="On the host the others wait for")
+    slowest = page.get_by_role("grid", name="For the worker the others wait for")
     expect(slowest).to_contain_text("<script>")
     assert page.locator("main script").count() == 0
 

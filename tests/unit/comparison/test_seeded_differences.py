@@ -83,14 +83,14 @@ def test_a_straggler_is_the_first_part_and_named() -> None:
     late = replace(even, slower={0: 5.0})
     found = compared([even] * 4, [even, even, late, even])
     kind, name, delta = first_part(found)
-    assert (kind, name) == ("communication", "waiting for the slowest host (host-2)")
+    assert (kind, name) == ("communication", "waiting for the slowest worker (host-2)")
     assert delta == pytest.approx(2.8, rel=0.05)
     assert found.delta_ms == pytest.approx(2.8, rel=0.05)
     own = own_changes(found)
     assert own["host-2"] == pytest.approx(2.8, rel=0.05)
     assert own["host-0"] == pytest.approx(0.0, abs=0.01)
     # What the straggler itself does longer: each kernel five times, the longest first.
-    slowest = next(found.slowest_host_parts.rows())
+    slowest = next(found.slowest_worker_parts.rows())
     assert (slowest["name"], slowest["kind"]) == ("model/dense/MatMul", "slower")
     assert slowest["delta_ms"] == pytest.approx(1.6, rel=0.05)
 
@@ -98,14 +98,27 @@ def test_a_straggler_is_the_first_part_and_named() -> None:
 def test_a_slow_device_of_one_host_is_named() -> None:
     even = replace(BASE, devices=3, collective=Collective(us=300))
     found = compared([even], [replace(even, slower={1: 2.0})])
-    # Its kernels need 700 µs more, for which the other devices wait. Which of them: all three, as
-    # far as the step is left with them while the other devices have gone on or wait.
+    # Its kernels need 700 µs more, for which the other devices wait.
+    kind, name, delta = first_part(found)
+    assert (kind, name) == ("communication", "waiting for the slowest worker (GPU:1)")
+    assert delta == pytest.approx(0.7, rel=0.05)
     assert found.delta_ms == pytest.approx(0.7, rel=0.05)
-    slower = [row["delta_ms"] for row in found.parts.rows() if row["kind"] == "slower"]
-    assert sum(slower) == pytest.approx(0.7, rel=0.05)
+    slowest = next(found.slowest_worker_parts.rows())
+    assert (slowest["name"], slowest["kind"]) == ("model/dense/MatMul", "slower")
+    assert slowest["delta_ms"] == pytest.approx(0.4, rel=0.05)
     own = own_changes(found)
     assert own["GPU:1"] == pytest.approx(0.7, rel=0.05)
     assert own["GPU:0"] == pytest.approx(0.0, abs=0.02)
+
+
+def test_devices_that_never_meet_share_the_step_of_their_host() -> None:
+    # Two devices without a collective: what either runs longer is an op of the step.
+    pair = replace(BASE, devices=2)
+    found = compared([pair], [replace(pair, slower={1: 2.0})])
+    assert found.delta_ms == pytest.approx(0.7, rel=0.05)
+    slower = [row["delta_ms"] for row in found.parts.rows() if row["kind"] == "slower"]
+    assert sum(slower) == pytest.approx(0.7, rel=0.05)
+    assert len(found.worker_times) == 0
 
 
 def test_devices_that_run_behind_the_host_are_compared_by_their_own_time() -> None:

@@ -405,7 +405,7 @@ export interface Straggler {
 /** One of the two runs compared. */
 export interface RunSide {
   readonly name: string;
-  readonly host: string;
+  readonly worker: string;
   readonly steps: number;
   readonly step_source: string;
   readonly step_time_ms: number | null;
@@ -1977,7 +1977,7 @@ export interface Comparison extends ResultBody {
   readonly modules: TableOf<PartRow>;
   readonly kernels: TableOf<PartRow>;
   readonly worker_times: TableOf<WorkerTimeRow>;
-  readonly slowest_host_parts: TableOf<PartRow>;
+  readonly slowest_worker_parts: TableOf<PartRow>;
   readonly parity: TableOf<ParityRow>;
   readonly runs: TableOf<RunRow>;
   readonly step_times: TableOf<StepTimeRow>;

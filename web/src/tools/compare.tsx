@@ -187,7 +187,7 @@ function changes(parts: Parts): { name: string; delta: number }[] {
 }
 
 interface LevelProps extends CompareProps {
-  readonly field: "modules" | "kernels" | "slowest_host_parts";
+  readonly field: "modules" | "kernels" | "slowest_worker_parts";
   readonly title: string;
   readonly noun: readonly [string, string];
 }
@@ -204,7 +204,7 @@ function Level(props: LevelProps) {
   );
 }
 
-/** Of runs of several workers: who needs how long, and what the slowest host does longer. */
+/** Of runs of several workers: who needs how long, and what the slowest does longer. */
 function Workers(props: CompareProps) {
   const binding = useTable(props, "worker_times", props.result.worker_times);
   if (binding.table.rows === 0) return null;
@@ -219,8 +219,8 @@ function Workers(props: CompareProps) {
       </section>
       <Level
         {...props}
-        field="slowest_host_parts"
-        title="On the host the others wait for"
+        field="slowest_worker_parts"
+        title="For the worker the others wait for"
         noun={["part", "parts"]}
       />
     </>

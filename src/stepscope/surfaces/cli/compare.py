@@ -92,9 +92,9 @@ def _fill(page: Page, result: Comparison, rows: int | None) -> None:
     if len(result.worker_times):
         page.heading("Workers")
         page.table(result.worker_times, rows)
-    if len(result.slowest_host_parts):
-        page.heading("What changed on the host the others wait for")
-        page.table(result.slowest_host_parts, rows)
+    if len(result.slowest_worker_parts):
+        page.heading("What changed for the worker the others wait for")
+        page.table(result.slowest_worker_parts, rows)
     page.blank()
     page.text("By module or kernel: --table modules, --table kernels. Everything: --format json.",
               indent=2, style="dim")  # fmt: skip
