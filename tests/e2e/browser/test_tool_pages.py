@@ -139,6 +139,10 @@ def test_every_chart_saves_as_a_drawing_that_stands_alone(
         assert len(drawn) > 1, f"{title}: only its paper"
         assert any(one.tag.endswith("text") and one.text for one in root.iter()), title
         assert "var(--" not in text and "class=" not in text, "it needs no style sheet"
+        assert root[0].get("fill") == "rgb(255, 255, 255)", "it brings its paper"
+        words = "".join(root.itertext())
+        for key in frame.locator(".part-key li, .legend-name").all_inner_texts():
+            assert key.strip() in words, f"{title}: its key is left behind"
 
 
 def test_a_chart_saves_as_an_image(open_page: Opener) -> None:

@@ -251,7 +251,7 @@ function Axes({ frame, right, xName }: DrawingProps) {
         </text>
       ))}
       {right && (
-        <text x={frame.width} y={6} text-anchor="end" dominant-baseline="central">
+        <text x={frame.width} y={8} text-anchor="end" dominant-baseline="central">
           {right.name}
         </text>
       )}

@@ -24,7 +24,7 @@ export interface RingProps {
 const SIZE = 92;
 /** In files the list stands beside the ring. */
 const FILE_LINE = 18;
-const FILE_WIDTH = 640;
+const FILE_WIDTH = 760;
 const FILE_NAME_CHARACTERS = 70;
 
 export function Ring({ title, sectors, show, noun, headless = false, file }: RingProps) {

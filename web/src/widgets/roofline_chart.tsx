@@ -293,7 +293,7 @@ function Axes({ frame }: { frame: Frame }) {
         </g>
       ))}
       <line class="base-line" x1={left} x2={width - 8} y1={floor} y2={floor} />
-      <text x={left - 6} y={6} text-anchor="end" dominant-baseline="central">
+      <text x={left - 6} y={8} text-anchor="end" dominant-baseline="central">
         FLOP rate
       </text>
       <text x={width - 8} y={floor + 32} text-anchor="end">
