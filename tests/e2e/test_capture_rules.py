@@ -223,3 +223,19 @@ def test_two_processes_that_end_in_the_same_second_are_two_files_of_one_run(tmp_
     names = sorted(path.name for path in tmp_path.glob("plugins/profile/same/*.xplane.pb"))
     assert len(names) == 2
     assert {name.rsplit("_", 1)[-1] for name in names} == {"rank0.xplane.pb", "rank1.xplane.pb"}
+
+
+def test_a_recording_can_go_to_a_url(tmp_path: Path) -> None:
+    pytest.importorskip("fsspec")
+    code, said, complained = run(
+        tmp_path,
+        """
+        with stepscope.Profile(f"local://{logdir}", options(chunk_seconds=0.05)) as profile:
+            work(20)
+        done = profile.capture
+        print(done.path.startswith("local://"), len(done.xspace()) == done.bytes, done.warnings)
+        """,
+    )
+    assert code == 0, complained
+    assert said.startswith("True True")
+    assert steps_in(recording(tmp_path)) >= 15

@@ -24,6 +24,7 @@ class JaxRecorder:
     def __init__(self) -> None:
         self._session: Any = None
         self._began_settled = False
+        self._is_used = False
 
     def unavailable(self) -> str | None:
         """None when JAX is loaded and has the interface."""
@@ -64,7 +65,9 @@ class JaxRecorder:
         Keras imports JAX without using it; to choose devices for a program that does not would
         take most of a GPU's memory from the one that does.
         """
-        return bool(_backends())
+        # At exit JAX lets its devices go before we are asked.
+        self._is_used = self._is_used or bool(_backends())
+        return self._is_used
 
     def is_stale(self) -> bool:
         """Whether devices came after the session began, which has no tracer for them then."""

@@ -1,0 +1,105 @@
+"""Unmodified programs of real frameworks under ``stepscope record``."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+import stepscope
+from stepscope.columns import decode
+
+pytestmark = pytest.mark.slow
+
+KERAS = """
+import keras, numpy as np
+model = keras.Sequential([keras.Input((32,)), keras.layers.Dense(64), keras.layers.Dense(4)])
+model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+x, y = np.ones((160, 32), "float32"), np.zeros(160, "int64")
+model.fit(x, y, batch_size=16, epochs=3, validation_data=(x[:32], y[:32]), verbose=0)
+"""
+
+OWN_TENSORFLOW = """
+import sys, time
+import tensorflow as tf
+x = tf.ones((64, 64))
+square = tf.function(lambda x: tf.reduce_sum(x @ x))
+def before():
+    for _ in range(20): square(x)
+before(); time.sleep(0.2)
+tf.profiler.experimental.start(sys.argv[1])
+for _ in range(20): square(x)
+tf.profiler.experimental.stop()
+def after():
+    with tf.profiler.experimental.Trace("afterwards"):
+        for _ in range(20): square(x)
+after(); time.sleep(0.2)
+"""
+
+OWN_JAX = """
+import sys, time
+import jax, jax.numpy as jnp
+x = jnp.ones((64, 64))
+square = jax.jit(lambda x: x @ x)
+square(x).block_until_ready(); time.sleep(0.2)
+jax.profiler.start_trace(sys.argv[1])
+square(x).block_until_ready()
+jax.profiler.stop_trace()
+with jax.profiler.TraceAnnotation("afterwards"):
+    square(x).block_until_ready()
+time.sleep(0.2)
+"""
+
+
+def recorded(tmp_path: Path, code: str, *words: str) -> Path:
+    """The recording of a program of this text."""
+    script = tmp_path / "program.py"
+    script.write_text(textwrap.dedent(code), "utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "stepscope", "record", "-q", "-o", "logs", str(script), *words],
+        cwd=tmp_path,
+        env=os.environ | {"TF_CPP_MIN_LOG_LEVEL": "3"},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    (path,) = (tmp_path / "logs").rglob("*.xplane.pb")
+    return path
+
+
+@pytest.mark.framework_tf
+@pytest.mark.skipif(find_spec("keras") is None, reason="Keras is not installed")
+def test_keras_fit_has_its_steps_and_its_memory_without_a_line_changed(tmp_path: Path) -> None:
+    path = recorded(tmp_path, KERAS)
+    session = stepscope.open(path)
+    steps = session.overview_page().steps
+    # 3 epochs of 10 batches and 2 of validation; the two at the edges are dropped.
+    assert steps.count + steps.dropped == 36
+    assert steps.source == "markers"
+    # Before the start the allocator was chosen that knows what it holds.
+    assert any("bfc" in memory.id for memory in session.memory_profile().memories)
+
+
+@pytest.mark.framework_tf
+def test_a_tensorflow_program_that_profiles_itself_is_not_disturbed(tmp_path: Path) -> None:
+    _check_both(tmp_path, OWN_TENSORFLOW)
+
+
+@pytest.mark.framework_jax
+def test_a_jax_program_that_profiles_itself_is_not_disturbed(tmp_path: Path) -> None:
+    _check_both(tmp_path, OWN_JAX)
+
+
+def _check_both(tmp_path: Path, code: str) -> None:
+    ours = decode(recorded(tmp_path, code, str(tmp_path / "theirs")).read_bytes())
+    (theirs,) = (tmp_path / "theirs").rglob("*.xplane.pb")
+    assert len(decode(theirs.read_bytes()).events) > 0
+    # And ours goes on where theirs has ended.
+    assert "afterwards" in ours.event_metadata.name
