@@ -6,7 +6,12 @@ from stepscope.columns import decode
 from stepscope.comparison.compare import Run, run_of
 from stepscope.comparison.gate import METRICS, Check, check
 from stepscope.comparison.limit import Limit
-from stepscope.surfaces.export.check import check_junit, check_markdown, verdict
+from stepscope.surfaces.export.check import (
+    check_junit,
+    check_markdown,
+    github_annotations,
+    verdict,
+)
 from stepscope.tables.profile import Host, Profile
 from tests.profiles import HOSTILE_NAMES
 from tests.profiles.loops import Kernel, Loop, record
@@ -58,3 +63,11 @@ def test_the_verdict_says_which_limit() -> None:
     assert verdict(checked(step_time="10s")) == "All limits are kept."
     assert verdict(checked(step_time="+5%", input="90%")) == "A limit is exceeded (step_time)."
     assert verdict(checked(peak_memory="1GiB")) == "A limit cannot be judged (peak_memory)."
+
+
+def test_github_is_told_of_every_limit_that_is_not_kept() -> None:
+    found = list(github_annotations(checked(step_time="+5%", input="90%", peak_memory="1GiB")))
+    assert [line.split(" ")[0] for line in found] == ["::error", "::warning"]
+    assert "step_time is " in found[0]
+    assert "limit +5%25." in found[0]
+    assert not any("\n" in line for line in found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,7 +17,12 @@ from stepscope.surfaces.cli.comparison_commands import CheckFormat
 from stepscope.surfaces.cli.page import Page, terminal_width
 from stepscope.surfaces.cli.progress import Waiting
 from stepscope.surfaces.cli.render import diagnostics
-from stepscope.surfaces.export.check import check_junit, check_markdown, verdict
+from stepscope.surfaces.export.check import (
+    check_junit,
+    check_markdown,
+    github_annotations,
+    verdict,
+)
 from stepscope.surfaces.format import clean
 
 # Exit codes: 1 as a failed test, 3 as elsewhere where there is nothing to show.
@@ -53,6 +59,9 @@ def run_check(
         result = check(path, given, baseline=baseline, progress=waiting.update)
         waiting.stop()
     _print(result, format)
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        for line in github_annotations(result):
+            print(line, file=sys.stderr)
     if summary:
         _append(Path(summary).expanduser(), check_markdown(result))
     if junit:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Final
 from xml.etree import ElementTree as ET
 
 from stepscope.comparison.gate import Check
@@ -9,6 +11,7 @@ from stepscope.surfaces.export.tables import markdown_escape, markdown_table
 from stepscope.surfaces.format import clean, milliseconds
 
 _MARKS = {"kept": "✅", "exceeded": "❌", "unknown": "❔"}
+_BLAMED: Final = 3
 _WORDS = {
     "kept": "All limits are kept.",
     "exceeded": "A limit is exceeded.",
@@ -74,3 +77,17 @@ def check_junit(result: Check) -> str:
             ET.SubElement(case, "error", message=said)
     ET.indent(suite)
     return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def github_annotations(result: Check) -> Iterator[str]:
+    """A line per limit that is not kept, which GitHub Actions shows beside the change."""
+    blame = [f"{row['name']} {row['delta_ms']:+.3g} ms" for row in result.guilty.rows()][:_BLAMED]
+    for row in result.limits.rows():
+        if row["status"] != "kept":
+            level = "error" if row["status"] == "exceeded" else "warning"
+            said = f"{row['metric']} is {row['measured']}, limit {row['limit']}. {row['message']}"
+            text = "; ".join([said, *blame])
+            # In a command these three mean something; names from a recording may hold them.
+            for mark, code in (("%", "%25"), ("\r", "%0D"), ("\n", "%0A")):
+                text = text.replace(mark, code)
+            yield f"::{level} title=Stepscope::{text}"
