@@ -79,7 +79,7 @@ NEEDS_MORE = {
 }
 
 
-@pytest.mark.parametrize("name", ["loader", "workers", "from_outside"])
+@pytest.mark.parametrize("name", ["loader", "workers", "from_outside", "stopped_elsewhere"])
 def test_steps_are_from_one_optimizer_step_to_the_next(recordings: Path, name: str) -> None:
     found = steps(host(recordings, name))
     assert found is not None
@@ -129,6 +129,13 @@ def test_from_another_thread_all_threads_are_seen_but_no_allocations(recordings:
     noted = dict(said(recordings, "from_outside")["warnings"])
     assert "torch-memory" in noted
     assert "MemoryAllocation" not in host(recordings, "from_outside").space.event_metadata.name
+
+
+def test_a_main_thread_that_waits_ends_its_profiler_for_another(recordings: Path) -> None:
+    noted = said(recordings, "stopped_elsewhere")
+    assert noted["counts"]["torch"] > 100 * STEPS
+    assert not [slug for slug, _ in noted["warnings"] if slug == "recorder-failed"]
+    assert "MemoryAllocation" in host(recordings, "stopped_elsewhere").space.event_metadata.name
 
 
 def test_marks_of_the_program_stand_on_the_track_of_its_ops(recordings: Path) -> None:

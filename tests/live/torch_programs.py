@@ -91,6 +91,17 @@ def from_outside(folder: Path) -> Capture:
     return found[0]
 
 
+def stopped_elsewhere(folder: Path) -> Capture:
+    """Started by the main thread, stopped by another one for which the main thread waits."""
+    stepscope.start(folder, options())
+    train()
+    found: list[Capture] = []
+    thread = threading.Thread(target=lambda: found.append(stepscope.stop()))
+    thread.start()
+    thread.join()
+    return found[0]
+
+
 def annotated(folder: Path) -> Capture:
     """Steps marked by the program, and Python's calls as PyTorch traces them."""
     stepscope.start(folder, options(python_tracer_level=1, host_tracer_level=3))
@@ -137,7 +148,9 @@ def options(**given: Any) -> stepscope.ProfilerOptions:
     return stepscope.ProfilerOptions(frameworks=("torch",), **given)
 
 
-PROGRAMS = (loader, workers, chunks, from_outside, annotated, busy, scheduled, watched)
+PROGRAMS = (
+    loader, workers, chunks, from_outside, stopped_elsewhere, annotated, busy, scheduled, watched,
+)  # fmt: skip
 
 
 def main() -> None:

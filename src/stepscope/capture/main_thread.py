@@ -1,20 +1,45 @@
 """Something done on the main thread, asked for by another one.
 
 Python runs such calls between two instructions of the main thread, as it runs signal handlers. A
-main thread that waits in C code (a long kernel, a lock) does not get to it; the caller then stops
-waiting, and the call is forgotten.
+main thread that waits (for a lock, a thread, a socket) is woken for it by a signal that means
+nothing, SIGURG, if ``prepare`` was called before. One that computes in C code does not get to it;
+the caller then stops waiting, and the call is forgotten.
 """
 
 from __future__ import annotations
 
 import ctypes
+import signal
 import threading
+import time
 from collections.abc import Callable
+from types import FrameType
 from typing import Any, Final
 
 from stepscope.errors import CaptureError
 
 _CALL: Final = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
+
+
+_WAKE: Final = getattr(signal, "SIGURG", None)
+# How long a main thread may take without being woken, and how often it is woken after that.
+_PATIENCE_SECONDS: Final = 0.1
+
+
+def prepare() -> None:
+    """Have the main thread ready to be woken; called on it. A handler of the program's stays."""
+    if _WAKE is not None and signal.getsignal(_WAKE) in (signal.SIG_DFL, signal.SIG_IGN):
+        signal.signal(_WAKE, _woken)
+
+
+def _woken(number: int, frame: FrameType | None) -> None:
+    """Nothing: to be interrupted is all there is to it."""
+
+
+def _wake() -> None:
+    ident = threading.main_thread().ident
+    if _WAKE is not None and ident is not None and signal.getsignal(_WAKE) is _woken:
+        signal.pthread_kill(ident, _WAKE)
 
 
 class _Pending:
@@ -67,8 +92,12 @@ def on_main_thread(call: Callable[[], object], *, seconds: float) -> None:
     add.argtypes = (_CALL, ctypes.c_void_p)
     if add(function, None) != 0:
         raise _busy("too many calls wait for it already")
-    if not pending.done.wait(seconds) and pending.take():
-        raise _busy(f"it ran no Python for {seconds:g} s")
+    deadline = time.monotonic() + seconds
+    while not pending.done.wait(min(_PATIENCE_SECONDS, seconds)):
+        if time.monotonic() < deadline:
+            _wake()
+        elif pending.take():
+            raise _busy(f"it ran no Python for {seconds:g} s")
     pending.done.wait()
     del _on_their_way[id(pending)]
     if pending.error is not None:

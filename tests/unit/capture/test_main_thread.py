@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import select as select_module
+import signal
 import threading
 import time
 from collections.abc import Callable
@@ -9,8 +12,10 @@ from functools import partial
 
 import pytest
 
-from stepscope.capture.main_thread import on_main_thread
+from stepscope.capture.main_thread import on_main_thread, prepare
 from stepscope.errors import CaptureError
+
+pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGURG"), reason="this system has no SIGURG")
 
 
 def from_another_thread(
@@ -33,6 +38,10 @@ def from_another_thread(
     meanwhile()
     thread.join(10)
     return ended
+
+
+def select(seconds: float) -> None:
+    select_module.select([], [], [], seconds)
 
 
 def python(seconds: float) -> Callable[[], None]:
@@ -69,12 +78,39 @@ def test_what_it_raises_reaches_the_thread_that_asked_and_no_other() -> None:
     assert [type(one) for one in ended] == [ZeroDivisionError]
 
 
-def test_a_main_thread_that_runs_no_python_is_given_up_and_the_call_forgotten() -> None:
-    seen: list[int] = []
+@pytest.mark.parametrize(
+    "wait", [partial(time.sleep, 1.5), partial(threading.Event().wait, 1.5), partial(select, 1.5)]
+)
+def test_a_main_thread_that_waits_is_woken_for_it(wait: Callable[[], object]) -> None:
+    prepare()
+    seen: list[float] = []
+    begin = time.monotonic()
     ended = from_another_thread(
-        lambda: seen.append(1), seconds=0.1, meanwhile=lambda: time.sleep(0.5)
+        lambda: seen.append(time.monotonic() - begin), seconds=1.4, meanwhile=wait
     )
-    (error,) = ended
+    assert ended == [None]
+    assert seen[0] < 1.2
+    assert time.monotonic() - begin > 1.4  # it went on waiting after that
+
+
+def test_a_handler_of_the_programs_own_stays() -> None:
+    def theirs(*_: object) -> None:
+        return None
+
+    before = signal.signal(signal.SIGURG, theirs)
+    try:
+        prepare()
+        assert signal.getsignal(signal.SIGURG) is theirs
+    finally:
+        signal.signal(signal.SIGURG, before)
+
+
+def test_a_main_thread_that_computes_is_given_up_and_the_call_forgotten() -> None:
+    def computes() -> None:
+        hashlib.pbkdf2_hmac("sha256", b"x" * 64, b"y" * 64, 2_000_000)
+
+    seen: list[int] = []
+    (error,) = from_another_thread(lambda: seen.append(1), seconds=0.1, meanwhile=computes)
     assert isinstance(error, CaptureError)
     assert error.anchor == "main-thread-busy"
     python(0.1)()  # now it could run, but nobody waits for it

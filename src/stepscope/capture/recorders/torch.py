@@ -26,7 +26,7 @@ from stepscope.capture.kineto.annotations import encoded
 from stepscope.capture.kineto.planes import to_xspace
 from stepscope.capture.kineto.read import read
 from stepscope.capture.kineto.steps import StepCount, StepMark
-from stepscope.capture.main_thread import on_main_thread
+from stepscope.capture.main_thread import on_main_thread, prepare
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recorder import Collected, Note, Recorded
 from stepscope.capture.recorders.annotations import AnnotationRecorder
@@ -73,6 +73,8 @@ class TorchRecorder:
             # Later chunks of one recording stay with what its first one chose.
             is_main = threading.current_thread() is threading.main_thread()
             self._is_local = options.memory and is_main
+            if self._is_local:
+                prepare()
             self._options, self._steps = options, StepCount()
         # Else it writes two lines to stderr at every start and stop.
         os.environ.setdefault(_LOG_LEVEL, "6")
