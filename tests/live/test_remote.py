@@ -17,7 +17,11 @@ from pathlib import Path
 import pytest
 
 import stepscope
+from stepscope.capture.rpc.address import parse_addresses
+from stepscope.capture.rpc.gather import Gathering
+from stepscope.capture.rpc.order import Order
 from stepscope.errors import CaptureError
+from stepscope.surfaces.remote import step_time_ms
 
 pytest.importorskip("grpc", reason="grpcio is not installed")
 
@@ -273,3 +277,13 @@ def test_a_recording_does_not_load_pytorchs_compiler() -> None:
         [sys.executable, "-c", LOADS], capture_output=True, text=True, env=os.environ | QUIET
     )
     assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr
+
+
+@pytest.mark.framework_tf
+def test_steps_of_tensorflow_are_timed_by_a_second_of_it(tmp_path: Path) -> None:
+    with running("tensorflow") as program:
+        order = Order(parse_addresses(program.address), str(tmp_path), steps=20)
+        capture = Gathering(order, step_time_ms).run()
+    # The edges of the window cut two, and steps vary; the pause between them counts.
+    count, _ = marked_steps(capture.folder)
+    assert 12 <= count <= 60

@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import tempfile
 from pathlib import Path
 
 from stepscope.errors import StepscopeError
 from stepscope.session import open as open_session
+from stepscope.tables.steps import steps
+
+_PS_PER_MS = 1e9
 
 
 def step_time_ms(xspace: bytes) -> float | None:
-    """Mean step time of a recording given as bytes; None when it shows no steps."""
+    """Mean time from one step's begin to the next one's; None when fewer than two are seen.
+
+    What a program does between its steps takes as much of a recording as the steps themselves.
+    """
     with tempfile.TemporaryDirectory(prefix="stepscope-probe-") as folder:
         path = Path(folder) / "probe.xplane.pb"
         path.write_bytes(xspace)
         try:
             with contextlib.closing(open_session(str(path))) as session:
-                steps = session.overview_page().steps
+                found = [steps(host) for host in session.profile.hosts]
         except StepscopeError:
             return None
-    mean = steps.time_ms.mean if steps.count else math.nan
-    return mean if math.isfinite(mean) and mean > 0 else None
+    starts_ps = [each.start_ps for each in found if each is not None and len(each) > 1]
+    if not starts_ps:
+        return None
+    first = starts_ps[0]
+    return float(first[-1] - first[0]) / (len(first) - 1) / _PS_PER_MS
 
 
 def verdict_of(folder: str) -> str:
