@@ -21,6 +21,7 @@ from tests.profiles import worked_example
 PAGES = {
     "memory_profile": ("heap", ["Use over time", "Peaks of all memories"]),
     "kernel_stats": ("gpu", ["Longest kernels", "By class of work"]),
+    "device_idle": ("gpu", ["What happens meanwhile"]),
     "roofline_model": ("compiled", ["Roofline"]),
     "op_profile": ("compiled", ["Where the time goes"]),
     "input_pipeline_analyzer": (

@@ -1,6 +1,7 @@
 /** Tools that have a page of their own; every other tool is shown by the generic one. */
 
 import { Compare } from "./compare.tsx";
+import { DeviceIdle } from "./device_idle.tsx";
 import { Generic } from "./generic.tsx";
 import { GraphViewer } from "./graph_viewer.tsx";
 import { HloStats } from "./hlo_stats.tsx";
@@ -27,6 +28,7 @@ const PAGES: Readonly<Record<string, PageEntry>> = {
   overview_page: { Page: Overview },
   input_pipeline_analyzer: { Page: InputPipeline },
   tf_data_bottleneck_analysis: { Page: TfData, owns: ["host", "pipeline", "rank"] },
+  device_idle: { Page: DeviceIdle },
   framework_op_stats: { Page: OpStats },
   kernel_stats: { Page: KernelStats, owns: ["group_by", "device"] },
   roofline_model: { Page: RooflineModel },
