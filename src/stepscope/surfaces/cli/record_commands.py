@@ -6,61 +6,66 @@ from typing import Annotated
 
 import typer
 
+Program = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="PROGRAM [ARGS]…",
+        help="A Python script or a command, with its arguments.",
+        show_default=False,
+    ),
+]
+Module = Annotated[
+    str | None,
+    typer.Option("--module", "-m", help="Run this module, as python -m.", show_default=False),
+]
+LogDirectory = Annotated[
+    str, typer.Option("--logdir", "-o", help="Where to write: a folder or a URL.")
+]
+DelayMs = Annotated[
+    int | None,
+    typer.Option("--delay-ms", help="Begin so long after the start.", show_default=False),
+]
+MaxSeconds = Annotated[float, typer.Option("--max-seconds", help="Record so long at most.")]
+MaxEvents = Annotated[int, typer.Option("--max-events", help="Record so many events at most.")]
+HostLevel = Annotated[
+    int, typer.Option("--host-level", help="Host events: 0 none, 1 annotations, 2 ops, 3 all.")
+]
+PythonLevel = Annotated[
+    int, typer.Option("--python-level", help="The framework's own Python tracer: 0 or 1.")
+]
+DeviceLevel = Annotated[int, typer.Option("--device-level", help="GPU and TPU events: 0 or 1.")]
+SampleHz = Annotated[float, typer.Option("--sample-hz", help="Python stacks a second; 0 for none.")]
+TelemetryHz = Annotated[
+    float, typer.Option("--telemetry-hz", help="Readings of the machine a second; 0 for none.")
+]
+TracePython = Annotated[
+    bool, typer.Option("--trace-python", help="Record every Python call; slows Python down.")
+]
+Memory = Annotated[bool, typer.Option("--memory/--no-memory", help="Record allocations.")]
+Children = Annotated[
+    bool, typer.Option("--children/--no-children", help="Record child processes, too.")
+]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Print nothing after the program has ended.")
+]
+
 
 def record(
-    program: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="PROGRAM [ARGS]…",
-            help="A Python script or a command, with its arguments.",
-            show_default=False,
-        ),
-    ] = None,
-    module: Annotated[
-        str | None,
-        typer.Option("--module", "-m", help="Run this module, as python -m.", show_default=False),
-    ] = None,
-    logdir: Annotated[
-        str, typer.Option("--logdir", "-o", help="Where to write: a folder or a URL.")
-    ] = "stepscope-logs",
-    delay_ms: Annotated[
-        int | None,
-        typer.Option("--delay-ms", help="Begin so long after the start.", show_default=False),
-    ] = None,
-    max_seconds: Annotated[
-        float, typer.Option("--max-seconds", help="Record so long at most.")
-    ] = 120.0,
-    max_events: Annotated[
-        int, typer.Option("--max-events", help="Record so many events at most.")
-    ] = 20_000_000,
-    host_level: Annotated[
-        int,
-        typer.Option("--host-level", help="Host events: 0 none, 1 annotations, 2 ops, 3 all."),
-    ] = 2,
-    python_level: Annotated[
-        int, typer.Option("--python-level", help="The framework's own Python tracer: 0 or 1.")
-    ] = 0,
-    device_level: Annotated[
-        int, typer.Option("--device-level", help="GPU and TPU events: 0 or 1.")
-    ] = 1,
-    sample_hz: Annotated[
-        float, typer.Option("--sample-hz", help="Python stacks a second; 0 for none.")
-    ] = 100.0,
-    telemetry_hz: Annotated[
-        float, typer.Option("--telemetry-hz", help="Readings of the machine a second; 0 for none.")
-    ] = 10.0,
-    trace_python: Annotated[
-        bool, typer.Option("--trace-python", help="Record every Python call; slows Python down.")
-    ] = False,
-    memory: Annotated[
-        bool, typer.Option("--memory/--no-memory", help="Record allocations.")
-    ] = True,
-    children: Annotated[
-        bool, typer.Option("--children/--no-children", help="Record child processes, too.")
-    ] = True,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print nothing after the program has ended.")
-    ] = False,
+    program: Program = None,
+    module: Module = None,
+    logdir: LogDirectory = "stepscope-logs",
+    delay_ms: DelayMs = None,
+    max_seconds: MaxSeconds = 120.0,
+    max_events: MaxEvents = 20_000_000,
+    host_level: HostLevel = 2,
+    python_level: PythonLevel = 0,
+    device_level: DeviceLevel = 1,
+    sample_hz: SampleHz = 100.0,
+    telemetry_hz: TelemetryHz = 10.0,
+    trace_python: TracePython = False,
+    memory: Memory = True,
+    children: Children = True,
+    quiet: Quiet = False,
 ) -> None:
     """Run a program and record it, without a change to it; options stand before its name."""
     from stepscope.capture.options import ProfilerOptions
