@@ -56,6 +56,8 @@ def _process_of(path: Path) -> int:
 
 
 def _runs(process: int) -> bool:
+    if os.name == "nt":
+        return False  # signal 0 is no question there but Ctrl-C
     try:
         os.kill(process, 0)
     except ProcessLookupError:
