@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from stepscope.capture.rpc.service import Call, Reply, Service
 from stepscope.capture.rpc.status import CallFailed, Code
 from stepscope.errors import CaptureError
 
+_log = logging.getLogger("stepscope")
 _START_S = 60.0
 _END_S = 5.0
 
@@ -43,6 +45,7 @@ class Bridge:
     def __init__(self, address: str, service: Service) -> None:
         self._service = service
         self._pid = os.getpid()
+        self._is_closing = False
         self._calls: dict[int, Call] = {}
         self._lock = threading.Lock()
         self._process = _spawn(address)
@@ -63,10 +66,8 @@ class Bridge:
         _LIVE.discard(self)
         if os.getpid() != self._pid:
             return self.forget()
-        with self._lock:
-            calls = list(self._calls.values())
-        for call in calls:
-            call.gone.set()
+        self._is_closing = True
+        self._give_up()
         with contextlib.suppress(OSError):
             cast("BinaryIO", self._process.stdin).close()
         try:
@@ -78,6 +79,13 @@ class Bridge:
         self._incoming.close()
         self._service.close()
         return None
+
+    def _give_up(self) -> None:
+        """Nobody waits for the calls in progress any more."""
+        with self._lock:
+            calls = list(self._calls.values())
+        for call in calls:
+            call.gone.set()
 
     def forget(self) -> None:
         """In a forked child: close the copies of the pipe, so that it ends with the parent."""
@@ -116,6 +124,13 @@ class Bridge:
             threading.Thread(
                 target=self._answer, args=(header["id"], call), name="stepscope-call", daemon=True
             ).start()
+        if not self._is_closing:
+            self._give_up()
+            _log.warning(
+                "stepscope: the process that answers for stepscope.server has ended (code %s); "
+                "call stepscope.server.start again to be recorded from outside.",
+                self._process.wait(),
+            )
 
     def _answer(self, number: int, call: Call) -> None:
         head: Header = {"kind": "answer", "id": number, "code": 0}

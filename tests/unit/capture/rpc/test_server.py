@@ -171,6 +171,35 @@ def test_a_stopped_server_is_gone_and_its_port_free(running: server.Server) -> N
         assert again.port == running.port
 
 
+def test_a_process_beside_that_is_killed_is_told_of_and_costs_nothing_else(
+    running: server.Server, door: FakeDoor, caplog: pytest.LogCaptureFixture
+) -> None:
+    channel = Channel(Address.parse(running.address))
+    failed: list[CallFailed] = []
+
+    def ask() -> None:
+        try:
+            channel.profile(request(600_000), PATIENCE_S)
+        except CallFailed as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    while not door.recording():
+        time.sleep(0.01)
+    os.kill(sidecar_of(running), signal.SIGKILL)
+    thread.join(PATIENCE_S)
+    channel.close()
+    assert failed[0].code is Code.UNAVAILABLE
+    until = time.monotonic() + PATIENCE_S
+    while door.recording() or "has ended" not in caplog.text:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    assert not running.alive
+    with server.start(running.port, door=door) as again:
+        assert again.alive
+
+
 def test_a_bug_in_the_service_is_answered_not_silent(channel: Channel, door: FakeDoor) -> None:
     door.broken = ZeroDivisionError("oops")
     with pytest.raises(CallFailed, match="bug in Stepscope: ZeroDivisionError: oops") as caught:
