@@ -134,7 +134,6 @@ class CaptureWorkerInfo(TypedDict):
         "ready",
         "waiting",
         "recording",
-        "receiving",
         "writing",
         "done",
         "failed",

@@ -120,7 +120,7 @@ export interface AdviceInfo {
 /** One worker of a recording from outside; ``left_s`` until its phase should end. */
 export interface CaptureWorkerInfo {
   readonly address: string;
-  readonly phase: "connecting" | "busy" | "ready" | "waiting" | "recording" | "receiving" | "writing" | "done" | "failed";
+  readonly phase: "connecting" | "busy" | "ready" | "waiting" | "recording" | "writing" | "done" | "failed";
   readonly left_s: number | null;
   readonly events: number | null;
   readonly bytes: number | null;
@@ -899,6 +899,8 @@ export interface AllocationRow {
   readonly per_step: readonly (number | null)[];
   /** Time (ms). Per step, all hosts together. */
   readonly total_ms: readonly (number | null)[];
+  /** Spread (%). Over how large a share of the counted steps the time is spread evenly. */
+  readonly spread_frac: readonly (number | null)[];
 }
 
 /** Columns: The copies of one kind in the counted steps. */

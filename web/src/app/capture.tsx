@@ -213,7 +213,6 @@ const PHASES: Readonly<Record<CaptureWorkerInfo["phase"], string>> = {
   ready: "ready",
   waiting: "about to begin",
   recording: "recording",
-  receiving: "receiving",
   writing: "writing",
   done: "recorded",
   failed: "no recording",

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Phase = Literal[
-    "connecting", "busy", "ready", "waiting", "recording", "receiving", "writing", "done", "failed"
-]
+Phase = Literal["connecting", "busy", "ready", "waiting", "recording", "writing", "done", "failed"]
 Status = Literal["recorded", "empty", "failed"]
 
 
