@@ -107,6 +107,15 @@ class AllocationRow(Row):
         float,
         Column("Time", unit="ms", kind="time", sort="desc", help="Per step, all hosts together."),
     ]
+    spread_frac: Annotated[
+        float,
+        Column(
+            "Spread",
+            unit="%",
+            kind="ratio",
+            help="Over how large a share of the counted steps the time is spread evenly.",
+        ),
+    ]
 
 
 class CopyRow(Row):
@@ -291,6 +300,7 @@ def _allocations(profile: Profile, found: Idle) -> Table[AllocationRow]:
             "call": call.name,
             "per_step": call.occurrences / count,
             "total_ms": ms(call.total_ps) / count,
+            "spread_frac": call.spread_frac,
         }
         for call in session_allocations(profile)
     ]

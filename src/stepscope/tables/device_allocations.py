@@ -9,12 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stepscope.columns.space import I64
 from stepscope.tables.driver_calls import allocating_names
 from stepscope.tables.host_events import timed_events
 from stepscope.tables.profile import Host, Profile, derived
 from stepscope.tables.session_steps import aligned_steps
+
+F64 = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +28,15 @@ class DriverCalls:
         name: As recorded.
         occurrences: How many.
         total_ps: Their time.
+        spread_frac: Over how large a share of the counted steps their time is spread: with time t
+            in each of n steps (Σt)² / (n Σt²), which is 1 for equal times and 1/n where all of
+            it is in one step.
     """
 
     name: str
     occurrences: int
     total_ps: int
+    spread_frac: float
 
 
 @derived
@@ -37,25 +44,38 @@ def session_allocations(profile: Profile) -> tuple[DriverCalls, ...]:
     """The calls of all hosts that take part in the steps, by name, the longest total first."""
     aligned = aligned_steps(profile)
     kept = np.all([one.steps.kept[one.rows] for one in aligned], axis=0) if aligned else None
-    sums: dict[str, list[int]] = {}
+    count = int(kept.sum()) if kept is not None else 0
+    occurrences: dict[str, int] = {}
+    time: dict[str, F64] = {}
     for one in aligned:
         host, chosen = profile.hosts[one.host], one.rows[kept]
-        rows = _calls(host, one.steps.start_ps[chosen], one.steps.end_ps[chosen])
+        rows, step = _calls(host, one.steps.start_ps[chosen], one.steps.end_ps[chosen])
         meta, duration = host.space.events.metadata[rows], host.space.events.duration_ps[rows]
         for entry in np.unique(meta).tolist():
-            total = sums.setdefault(host.space.event_metadata.name[entry], [0, 0])
-            total[0] += int((meta == entry).sum())
-            total[1] += int(duration[meta == entry].sum())
-    found = [DriverCalls(name, *total) for name, total in sums.items()]
+            own, name = meta == entry, host.space.event_metadata.name[entry]
+            spent = np.bincount(step[own], weights=duration[own].astype(float), minlength=count)
+            occurrences[name] = occurrences.get(name, 0) + int(own.sum())
+            time[name] = time.get(name, np.zeros(count)) + spent
+    found = [
+        DriverCalls(name, occurrences[name], int(spent.sum()), _spread(spent))
+        for name, spent in time.items()
+    ]
     return tuple(sorted(found, key=lambda call: (-call.total_ps, call.name)))
 
 
-def _calls(host: Host, start: I64, end: I64) -> I64:
-    """Allocating events that begin in one of these disjoint ascending intervals."""
+def _spread(time: F64) -> float:
+    square = float((time**2).sum())
+    return float(time.sum()) ** 2 / (len(time) * square) if square else 1.0
+
+
+def _calls(host: Host, start: I64, end: I64) -> tuple[I64, I64]:
+    """Allocating events that begin in one of these disjoint ascending intervals, and in which."""
     events = host.space.events
+    nothing = np.zeros(0, dtype=np.int64)
     if not len(events) or not len(start):
-        return np.zeros(0, dtype=np.int64)
+        return nothing, nothing
     rows = np.flatnonzero(allocating_names(host)[events.metadata] & timed_events(host))
     at = events.start_ps[rows]
     place = np.maximum(np.searchsorted(start, at, side="right") - 1, 0)
-    return rows[(at >= start[place]) & (at < end[place])].astype(np.int64)
+    inside = (at >= start[place]) & (at < end[place])
+    return rows[inside].astype(np.int64), place[inside].astype(np.int64)

@@ -108,7 +108,7 @@ def test_allocations_are_told_from_launches() -> None:
     assert causes["kernel_launch"] == pytest.approx(0.02)
     assert causes["other"] == pytest.approx(0.08)
     assert list(found.allocations.rows()) == [
-        {"call": "cudaMalloc", "per_step": 1.0, "total_ms": 0.2}
+        {"call": "cudaMalloc", "per_step": 1.0, "total_ms": 0.2, "spread_frac": 1.0}
     ]
 
 
