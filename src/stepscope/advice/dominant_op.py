@@ -61,7 +61,13 @@ def dominant_op(results: Mapping[str, Any]) -> Iterator[Answer]:
     first = max(named, key=lambda row: row["self_time_us"])
     op = _Largest(first["operation"], first["self_time_us"] / whole, "op", first["type"])
     module = _module(named, whole)
-    found = op if op.share >= OP_FRAC or module is None else module
+    # A layer is one thing to change: its forward op and its gradients shrink together.
+    whole_layer = (
+        module is not None
+        and module.share > 1.1 * op.share
+        and module.name in "/".join(_scope(op.name))
+    )
+    found = module if module is not None and (whole_layer or op.share < OP_FRAC) else op
     if found.share < (OP_FRAC if found is op else MODULE_FRAC):
         yield Silence(f"The largest op, {short_name(op.name)}, takes {op.share:.0%} of op time.")
         return

@@ -99,7 +99,6 @@ RULE = Rule(
     title="Python holds the step up",
     threshold="a Python function ≥ 5 % of the step, or nothing recorded for ≥ 20 %",
     symptom_of=(
-        "eager-execution",
         "retracing",
         "recompilation",
         "print-every-step",

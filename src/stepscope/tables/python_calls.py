@@ -34,6 +34,7 @@ _INSTALLED = re.compile(r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python3|
 _FRAMEWORKS = re.compile(
     r"[/\\](?:tensorflow|keras|jax|jaxlib|flax|optax|torch|torchvision|lightning|stepscope)[/\\]"
 )
+_PART = re.compile(r"<(?:list|dict|set)comp>$|<genexpr>$")
 _OWN, _LIBRARY, _FRAMEWORK = range(3)
 
 
@@ -128,8 +129,9 @@ def _names(host: Host, meta: I64) -> _Names:
         installed = _INSTALLED.search(path) is not None
         framework = installed and _FRAMEWORKS.search(path) is not None
         kind.append(_FRAMEWORK if framework else _LIBRARY if installed else _OWN)
-        # Without a name it is a line of the function around it.
-        is_function.append(said is not None and bool(said.group(3)))
+        # A line without a name, or a comprehension, is a part of the function around it.
+        named = said.group(3) if said is not None else ""
+        is_function.append(bool(named) and _PART.search(named) is None)
         is_wait.append(said is not None and _WAITS.search(said.group(3) or "") is not None)
     return _Names(
         np.asarray(kind, dtype=np.uint8),

@@ -249,6 +249,21 @@ def test_what_a_framework_calls_back_is_the_programs_own_again() -> None:
     assert self_ms == {"loss": pytest.approx(0.3 / 2), "step": pytest.approx(0.2 / 2)}
 
 
+def test_a_comprehension_is_part_of_its_function() -> None:
+    self_ms = with_sources(
+        """
+        /host:CPU
+          python   S---------S---------
+        /device:CUSTOM:Python samples
+          MainThread  A--------...........
+          "           .C------............
+        """,
+        A=("$train.py:10 read", "/home/me/train.py:10"),
+        C=("$train.py:12 read.<locals>.<listcomp>", "/home/me/train.py:12"),
+    )
+    assert self_ms == {"read": pytest.approx(0.9 / 2)}
+
+
 def test_a_library_that_waits_is_nobodys_work() -> None:
     self_ms = with_sources(
         """
