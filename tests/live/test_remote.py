@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import threading
@@ -180,6 +179,9 @@ def test_tensorflows_client_records_our_server(tmp_path: Path) -> None:
     assert "steps: " in done.stdout
 
 
+# Made by `dev.py bench`: xprof must not stand beside TensorFlow.
+XPROFS = (ROOT / ".stepscope" / "bench").glob("xprof-*/bin/python")
+
 INCUMBENT = """
 import sys
 from xprof.convert import _pywrap_profiler_plugin as plugin
@@ -198,9 +200,9 @@ print(len(paths), "train" in text or "step" in text)
 @pytest.mark.framework_tf
 @pytest.mark.incumbent
 def test_the_incumbents_capture_records_our_server_and_reads_it(tmp_path: Path) -> None:
-    python = os.environ.get("STEPSCOPE_XPROF_PYTHON", "")
-    if not shutil.which(python):
-        pytest.skip("STEPSCOPE_XPROF_PYTHON names no Python with xprof")
+    python = next((str(found) for found in sorted(XPROFS) if found.is_file()), "")
+    if not python:
+        pytest.skip("no environment with xprof (python dev.py bench makes one)")
     with running("ours") as program:
         for code, arguments in ((INCUMBENT, [program.address, tmp_path]), (CONVERT, [tmp_path])):
             done = subprocess.run(
