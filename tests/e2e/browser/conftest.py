@@ -17,11 +17,20 @@ from tests.conftest import BROWSERS
 from tests.profiles import hostile_names, worked_example
 
 WAIT_MS = 20_000
+FIREFOXES = ("firefox-esr", "firefox")
 
 
 @pytest.fixture(scope="session")
-def browser_type_launch_args() -> dict[str, Any]:
-    """The system's browser, headless, without what containers lack."""
+def browser_type_launch_args(browser_name: str) -> dict[str, Any]:
+    """The system's browser, headless, without what containers lack.
+
+    Chromium, or with ``--browser firefox`` the system's Firefox over WebDriver BiDi.
+    """
+    if browser_name == "firefox":
+        path = next((found for name in FIREFOXES if (found := shutil.which(name))), None)
+        if path is None:
+            pytest.skip("no Firefox on PATH")
+        return {"channel": "moz-firefox", "executable_path": path}
     path = next((found for name in BROWSERS if (found := shutil.which(name))), None)
     return {"executable_path": path, "args": ["--no-sandbox", "--disable-gpu"]}
 

@@ -239,6 +239,7 @@ def test_up_and_down_go_around_and_into_an_event(stage: Stage) -> None:
     expect(stage.page.locator(".tl-event")).to_have_count(0)
 
 
+@pytest.mark.only_browser("chromium")  # fingers come over its own protocol
 def test_two_fingers_zoom(stage: Stage) -> None:
     stage.around(stage.place(KERNEL, 20), 30)
     old_begin, old_end = stage.view()

@@ -12,6 +12,7 @@ from bench.timeline_frames import moved
 from stepscope.surfaces.http.app import STATIC_FOLDER
 
 
+@pytest.mark.only_browser("chromium")
 def test_the_bench_pans_and_zooms_a_full_screen_and_sees_its_frames(
     browser: Browser, tmp_path: Path
 ) -> None:

@@ -310,6 +310,7 @@ def test_two_thousand_depths_and_a_name_of_100_kb_are_drawn(page: Page, tmp_path
         expect(page.locator(".tl-track .tl-text").first).to_be_in_viewport()
 
 
+@pytest.mark.only_browser("chromium")  # runs in a world of its own, over its protocol
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("view", ["", "event", "range", "search"])
 def test_axe_finds_nothing(stage: Stage, scheme: str, view: str) -> None:

@@ -10,6 +10,8 @@ import type { TimelineState } from "./state.ts";
 
 const WHEEL_STEP = 1.0018;
 const CLICK_PX = 4;
+const DOUBLE_MS = 400;
+const DOUBLE_PX = 8;
 const ZOOM_PX = 120;
 const LINE_PX = 16;
 
@@ -33,6 +35,8 @@ interface Point {
 export class Gestures {
   private press: Press | null = null;
   private readonly fingers = new Map<number, Point>();
+  /** The last click: the first of two selects, which may move what lies under the second. */
+  private clicked: (Point & { readonly at: number; readonly hit: Hit | null }) | null = null;
   private pinch: { readonly apart: number; readonly middle: number; readonly view: Span } | null =
     null;
 
@@ -57,7 +61,6 @@ export class Gestures {
     on("pointerup", (event) => this.onUp(event));
     on("pointercancel", (event) => this.onUp(event));
     on("pointerleave", () => this.hover(null));
-    on("dblclick", (event) => this.onDouble(event));
     return () => control.abort();
   }
 
@@ -198,6 +201,12 @@ export class Gestures {
 
   private click(point: Point, hand: Press["hand"]): void {
     const { state } = this;
+    if (this.isSecond(point)) {
+      if (this.clicked?.hit) state.zoomTo(this.clicked.hit.span);
+      this.clicked = null;
+      return;
+    }
+    this.clicked = null;
     const tag = this.tagAt(point);
     if (tag) {
       state.go(tag.place);
@@ -211,8 +220,16 @@ export class Gestures {
     }
     const row = rowAt(screen, point.y);
     const hit = row && this.hitAt(row, time);
+    this.clicked = { ...point, at: performance.now(), hit };
     state.select(hit ? hit.event : null);
     if (!hit) state.chooseRange(null);
+  }
+
+  /** Whether a click follows another one at the same place at once; fingers tap likewise. */
+  private isSecond({ x, y }: Point): boolean {
+    const { clicked } = this;
+    if (!clicked || performance.now() - clicked.at > DOUBLE_MS) return false;
+    return Math.hypot(x - clicked.x, y - clicked.y) < DOUBLE_PX;
   }
 
   private finish(press: Press, point: Point, drawn: Span): void {
@@ -226,14 +243,5 @@ export class Gestures {
     const [top, bottom] = [Math.min(press.y, point.y), Math.max(press.y, point.y)];
     const tracks = tracksBetween(state.screen.value, top, bottom);
     state.chooseRange({ span, tracks: tracks.length > 0 ? tracks : null });
-  }
-
-  private onDouble(event: MouseEvent): void {
-    const { state } = this;
-    const screen = state.screen.value;
-    const point = this.at(event);
-    const row = rowAt(screen, point.y);
-    const hit = row && this.hitAt(row, timeAt(screen, point.x));
-    if (hit) state.zoomTo(hit.span);
   }
 }

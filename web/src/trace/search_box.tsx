@@ -89,6 +89,10 @@ function StepButtons({ state }: { state: TimelineState }) {
 
 function HowMenu({ state }: { state: TimelineState }) {
   const sought = state.sought.value;
+  const inStat = (text: string) => {
+    if (text.trim() !== sought.stat)
+      state.sought.value = { ...state.sought.value, stat: text.trim() };
+  };
   const changed = sought.regex || sought.stat !== "";
   return (
     <Popover label={changed ? "Aa*" : "Aa"} name="How to search">
@@ -99,7 +103,7 @@ function HowMenu({ state }: { state: TimelineState }) {
               type="checkbox"
               checked={sought.regex}
               onChange={() => {
-                state.sought.value = { ...sought, regex: !sought.regex };
+                state.sought.value = { ...state.sought.value, regex: !sought.regex };
               }}
             />
             Regular expression
@@ -110,9 +114,8 @@ function HowMenu({ state }: { state: TimelineState }) {
               class="field"
               placeholder="names"
               value={sought.stat}
-              onChange={(event) => {
-                state.sought.value = { ...sought, stat: event.currentTarget.value.trim() };
-              }}
+              onChange={(event) => inStat(event.currentTarget.value)}
+              onKeyDown={(event) => event.key === "Enter" && inStat(event.currentTarget.value)}
             />
           </label>
         </div>
