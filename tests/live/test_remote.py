@@ -180,7 +180,7 @@ def test_tensorflows_client_records_our_server(tmp_path: Path) -> None:
 
 
 # Made by `dev.py bench`: xprof must not stand beside TensorFlow.
-XPROFS = (ROOT / ".stepscope" / "bench").glob("xprof-*/bin/python")
+XPROFS = sorted((ROOT / ".stepscope" / "bench").glob("xprof-*/bin/python"))
 
 INCUMBENT = """
 import sys
@@ -200,7 +200,7 @@ print(len(paths), "train" in text or "step" in text)
 @pytest.mark.framework_tf
 @pytest.mark.incumbent
 def test_the_incumbents_capture_records_our_server_and_reads_it(tmp_path: Path) -> None:
-    python = next((str(found) for found in sorted(XPROFS) if found.is_file()), "")
+    python = next((str(found) for found in XPROFS if found.is_file()), "")
     if not python:
         pytest.skip("no environment with xprof (python dev.py bench makes one)")
     with running("ours") as program:

@@ -79,7 +79,8 @@ class Plan:
         if remaining_s is not None:
             reserve_s = max(_RESERVE_S, _RESERVE_SHARE * remaining_s)
             seconds = min(seconds, remaining_s - reserve_s)
-            stop_s = max(remaining_s - max(seconds, 0.0) - _RESERVE_S / 2, _RESERVE_S / 2)
+            left_s = remaining_s - max(seconds, 0.0) - _RESERVE_S / 2
+            stop_s = min(max(left_s, _RESERVE_S / 2), _LONGEST_STOP_S)
         seconds = max(seconds, 0.0)
         mask = asked.trace_options.host_traceme_filter_mask if asked.trace_options else 1
         values: dict[str, Any] = {

@@ -350,3 +350,13 @@ def test_the_export_has_until_the_client_gives_up(service: Service, door: FakeDo
     asked(service, profile(100), remaining_s=60.0)
     # 60 s less 0.1 s of recording and half a second for the way back.
     assert door.started[0].stop_seconds == pytest.approx(59.4)
+
+
+@pytest.mark.parametrize("remaining_s", [1e12, float("inf")])
+def test_a_client_that_waits_for_ever_is_no_problem(
+    service: Service, door: FakeDoor, remaining_s: float
+) -> None:
+    assert asked(service, profile(20), remaining_s=remaining_s).tool_data
+    assert door.started[0].stop_seconds == 600
+    request = MonitorRequest(duration_ms=10).encode()
+    assert whole(service.answer(call("Monitor", request, remaining_s)))
