@@ -11,9 +11,18 @@ test("a drawing is fitted into the view and never enlarged", () => {
 });
 
 test("a drawing too large to be read begins at its centre", () => {
-  const start = begun({ ...layout, width: 3000 }, view, { x: 5, y: 6 });
-  assert.deepEqual(start, { x: 5, y: 6, scale: 0.85 });
+  // At 0.85, 800 × 400 px of screen show 941 × 471 px of it.
+  const large = { ...layout, width: 3000, height: 1000 };
+  assert.deepEqual(begun(large, view, { x: 1000, y: 500 }), { x: 1000, y: 500, scale: 0.85 });
   assert.equal(begun({ ...layout, width: 900 }, view, { x: 5, y: 6 }).x, 450);
+});
+
+test("a view that begins at the edge shows no empty half", () => {
+  const start = begun({ ...layout, width: 3000, height: 1000 }, view, { x: 5, y: 995 });
+  assert.equal(Math.round(start.x), Math.round(800 / 0.85 / 2 - 16));
+  assert.equal(Math.round(start.y), Math.round(1000 - 400 / 0.85 / 2 + 16));
+  // What is lower than the view stands in its middle.
+  assert.equal(begun({ ...layout, width: 3000 }, view, { x: 5, y: 6 }).y, 100);
 });
 
 test("the point under the pointer stays there as the drawing grows", () => {

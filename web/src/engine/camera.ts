@@ -20,6 +20,7 @@ const LEAST_SCALE = 0.05;
 const MOST_SCALE = 3;
 /** Smaller, texts could not be read: a graph that does not fit begins at its centre instead. */
 const READABLE_SCALE = 0.45;
+const FIRST_SCALE = 0.85;
 
 function clampScale(scale: number): number {
   return Math.min(MOST_SCALE, Math.max(LEAST_SCALE, scale));
@@ -37,7 +38,19 @@ export function fitted(layout: Layout, view: View): Camera {
 export function begun(layout: Layout, view: View, at: Point | undefined): Camera {
   const all = fitted(layout, view);
   if (all.scale >= READABLE_SCALE || !at) return all;
-  return { x: at.x, y: at.y, scale: Math.max(all.scale, 0.85) };
+  const scale = Math.max(all.scale, FIRST_SCALE);
+  return {
+    x: within(at.x, layout.width, view.width / scale),
+    y: within(at.y, layout.height, view.height / scale),
+    scale,
+  };
+}
+
+/** The middle of a view of a length nearest to a place, that shows nothing beyond the drawing. */
+function within(place: number, length: number, seen: number): number {
+  const least = seen / 2 - MARGIN_PX;
+  const most = length - least;
+  return most < least ? length / 2 : Math.min(most, Math.max(least, place));
 }
 
 /** Enlarged by a factor about a point of the screen, which stays where it is. */

@@ -32,8 +32,12 @@ const GAP_X = 18;
 const GAP_Y = 34;
 /** Room that an edge takes where it passes a layer. */
 const EDGE_ROOM = 8;
-/** Longer edges run straight: bending them around each layer would cost more than all else. */
+/**
+ * Longer edges run straight, in large graphs: bending each around every layer that it passes would
+ * cost more than all else.
+ */
 const LONGEST_BENT = 12;
+const MOST_BENDS = 20_000;
 const SWEEPS = 12;
 const STRAIGHTENINGS = 8;
 
@@ -59,7 +63,8 @@ export function layered(boxes: readonly Box[], arcs: readonly Arc[]): Layout {
     below: [],
     x: 0,
   }));
-  const chains = forward.map((arc) => chainOf(vertices, arc));
+  const longest = Math.max(LONGEST_BENT, Math.floor(MOST_BENDS / Math.max(1, arcs.length)));
+  const chains = forward.map((arc) => chainOf(vertices, arc, longest));
   const rows = ordered(vertices);
   for (let pass = 0; pass < STRAIGHTENINGS; pass++) straighten(vertices, rows, pass % 2 === 0);
   return placed(vertices, rows, boxes.length, arcs, chains);
@@ -135,12 +140,12 @@ function layersOf(count: number, arcs: readonly (Arc | null)[]): Int32Array {
 }
 
 /** The vertices an arc runs through: its ends, and one of no size in each layer between. */
-function chainOf(vertices: Vertex[], arc: Arc | null): number[] {
+function chainOf(vertices: Vertex[], arc: Arc | null, longest: number): number[] {
   if (!arc) return [];
   const from = vertices[arc.from] as Vertex;
   const to = vertices[arc.to] as Vertex;
   const chain = [arc.from];
-  if (to.layer - from.layer <= LONGEST_BENT) {
+  if (to.layer - from.layer <= longest) {
     for (let layer = from.layer + 1; layer < to.layer; layer++) {
       vertices.push({ layer, width: EDGE_ROOM, height: 0, above: [], below: [], x: 0 });
       chain.push(vertices.length - 1);

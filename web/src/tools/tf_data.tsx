@@ -61,17 +61,17 @@ function figures({ bottleneck, pipelines }: TfDataBottleneckAnalysis): Fact[] {
       note: `of ${visible(bottleneck.pipeline)} on ${visible(bottleneck.host)}`,
     },
     {
-      label: "Its self time",
+      label: "Waiting for it alone",
       value: time(bottleneck.self_time_us),
       note:
         bottleneck.self_time_frac === null
           ? "per call"
-          : `${percent(bottleneck.self_time_frac)} of the mean call`,
+          : `per call, ${percent(bottleneck.self_time_frac)} of the wait`,
     },
     {
       label: "Slowest call",
       value: time(bottleneck.max_latency_us),
-      note: "of the whole pipeline",
+      note: "of the pipeline",
     },
     {
       label: "Waiting",
@@ -84,7 +84,7 @@ function figures({ bottleneck, pipelines }: TfDataBottleneckAnalysis): Fact[] {
 
 function gainText({ gain_us: gain, gain_frac: share }: Knob): string {
   if (gain === null) return "not known";
-  const part = share === null ? "" : `, ${percent(share)} of the call`;
+  const part = share === null ? "" : `, ${percent(share)} of the time`;
   return `${duration(gain, "µs")}${part}`;
 }
 
@@ -98,7 +98,7 @@ function WhatToChange(props: TfDataProps) {
       {gains.length > 0 ? (
         <ChartFrame
           title="What to change"
-          note="predicted gain per call, of each change alone"
+          note="predicted gain of each change alone: per call, and as a share of the time from call to call"
           file={`${session} tf.data gains`}
         >
           <TopBars
