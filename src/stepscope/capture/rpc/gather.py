@@ -6,6 +6,7 @@ is written as it arrives, and the outcome says what became of every worker.
 
 from __future__ import annotations
 
+import contextlib
 import posixpath
 import threading
 import time
@@ -13,6 +14,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
+from stepscope.capture import logdir as places
 from stepscope.capture.rpc.channel import Channel, load_grpc
 from stepscope.capture.rpc.messages import OPTIONS_VERSION, ProfileOptions, ProfileRequest
 from stepscope.capture.rpc.order import Order, Window
@@ -69,8 +71,10 @@ class Gathering:
             report: Called with ``progress`` ten times a second, in this thread.
 
         Raises:
-            CaptureError: Steps were asked for and cannot be counted.
+            CaptureError: Steps were asked for and cannot be counted, or no file system is known
+                for the log directory's URL.
         """
+        _check_place(self.order.logdir)
         channels = [Channel(address) for address in self.order.addresses]
         try:
             with ThreadPoolExecutor(len(channels), "stepscope-worker") as pool:
@@ -193,6 +197,13 @@ class Gathering:
         return RemoteCapture(
             run, folder, tuple(workers), seconds * 1e3, self.order.steps, tuple(notes)
         )
+
+
+def _check_place(logdir: str) -> None:
+    """Find out before anybody records whether a URL can be written at all."""
+    if places.is_url(logdir):
+        with contextlib.suppress(OSError, ValueError):  # unreachable now: tried again at the end
+            places.exists(logdir)
 
 
 def _no_steps(channel: Channel) -> CaptureError:

@@ -130,13 +130,11 @@ class Worker:
             return self._lost(attempt, began, what, "Record again.")
         notes = list(self._notes(attempt))
         try:
-            writer = Writer.open(self.order.logdir, self.run, self.stem)
-            writer.append([xspace])
-            writer.deliver()
-        except (OSError, StepscopeError) as error:
-            what = f"It was recorded, but could not be written: {error}"
-            return self._lost(attempt, began, what, "Give another LOGDIR, with room and rights.")
-        notes += [note.message for note in writer.notes]
+            place, said = self._kept(xspace)
+        except OSError as error:
+            what = f"It was recorded, but there is no room for it anywhere: {error}"
+            return self._lost(attempt, began, what, "Make room, or give another LOGDIR.")
+        notes += said
         self.said.phase = "done"
         if not events:
             notes.append(
@@ -146,7 +144,7 @@ class Worker:
         return WorkerOutcome(
             str(self.channel.address),
             "recorded" if events else "empty",
-            path=writer.place,
+            path=place,
             bytes=len(xspace),
             events=events,
             seconds=time.monotonic() - began,
@@ -154,6 +152,22 @@ class Worker:
             server=self.before.server,
             notes=tuple(notes),
         )
+
+    def _kept(self, xspace: bytes) -> tuple[str, list[str]]:
+        """Write a recording where it belongs, or elsewhere; where it is, and why it is there.
+
+        Raises:
+            OSError: It can be written nowhere.
+        """
+        try:
+            writer = Writer.open(self.order.logdir, self.run, self.stem)
+            writer.append([xspace])
+            writer.deliver()
+        except StepscopeError as error:
+            path = places.create(places.spare_folder(self.run), self.stem)
+            path.write_bytes(xspace)
+            return str(path), [f"{error.what} {error.why} It is kept in {path}."]
+        return writer.place, [note.message for note in writer.notes]
 
     def _notes(self, attempt: int) -> list[str]:
         notes = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 import time
 from collections.abc import Sequence
@@ -205,7 +206,7 @@ def _print(outcome: RemoteCapture) -> None:
     if verdict := verdict_of(outcome.folder):
         page.blank()
         page.text(clean(verdict), style="bold")
-    page.text(clean(f"stepscope show overview_page {outcome.folder}"), lead="→ ")
+    page.line("→ ", clean(f"stepscope show overview_page {shlex.quote(outcome.folder)}"))
     page.print()
 
 

@@ -260,6 +260,36 @@ def test_a_folder_that_cannot_be_written_costs_the_place_not_the_recording(
     assert "kept in" in outcome.notes[0]
 
 
+def test_a_url_nobody_knows_is_told_before_anybody_records(stack: ExitStack) -> None:
+    worker = foreign(stack)
+    with pytest.raises(CaptureError, match="no file system") as caught:
+        client.trace(worker.address, "s3x://bucket/logs", 50)
+    assert caught.value.anchor == "remote-scheme"
+    assert worker.requests == []
+
+
+def test_a_place_that_fails_in_the_end_costs_the_place_not_the_recording(
+    stack: ExitStack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise CaptureError("The bucket is gone.", why="It was there a moment ago.")
+
+    monkeypatch.setattr("stepscope.capture.rpc.worker.Writer.open", refuse)
+    (outcome,) = trace([foreign(stack).address], tmp_path).workers
+    assert outcome.status == "recorded"
+    assert Path(outcome.path).read_bytes() == TWO_EVENTS
+    assert "The bucket is gone." in outcome.notes[0]
+    assert outcome.path in outcome.notes[0]
+
+
+def test_a_recording_goes_to_a_url(stack: ExitStack) -> None:
+    fsspec = pytest.importorskip("fsspec")
+    (outcome,) = client.trace(foreign(stack).address, "memory://logs/x", 50).workers
+    assert outcome.path.startswith("memory://logs/x/plugins/profile/")
+    with fsspec.open(outcome.path) as file:
+        assert file.read() == TWO_EVENTS
+
+
 def test_two_recordings_in_one_second_are_two_runs(stack: ExitStack, tmp_path: Path) -> None:
     worker = foreign(stack)
     runs = {trace([worker.address], tmp_path, 1).run for _ in range(3)}
