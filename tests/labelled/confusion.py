@@ -22,7 +22,8 @@ class Judged:
 
     Attributes:
         label: The profile.
-        first: The first finding; ``NOTHING`` where none is above "info".
+        first: The first finding; ``NOTHING`` without one, and on a healthy profile also where
+            none is above "info".
         alarms: Findings above "info", in order.
         failed: Rules that broke.
     """
@@ -46,7 +47,9 @@ def judge(label: Labelled) -> Judged:
     advice = advice_on(Profile(label.name, hosts))
     alarms = tuple(one.rule for one in advice.findings if one.severity != "info")
     failed = tuple(one.rule for one in advice.checked if one.outcome == "failed")
-    first = advice.findings[0].rule if alarms else NOTHING
+    # Some faults, such as one large op, are no alarm by themselves; they still come first.
+    counts = bool(alarms) or (label.expected is not None and len(advice.findings) > 0)
+    first = advice.findings[0].rule if counts else NOTHING
     return Judged(label, first, alarms, failed)
 
 
