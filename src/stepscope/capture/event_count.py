@@ -55,22 +55,17 @@ def _events_of_line(view: memoryview, data: U8, begin: int, end: int) -> int:
 def _run(line: U8) -> tuple[int, int]:
     """Events that stand without a gap from the first byte on, and the bytes they take."""
     place = np.flatnonzero(line == _EVENT)
-    after = _next(line, place)
-    alive = np.ones(len(place), np.bool_)
+    after = np.minimum(_next(line, place), len(line))
     while True:
-        # Where each living candidate points, as a row of `place`; len(place) for anywhere else.
-        row = np.searchsorted(place, after)
-        hits = alive & (row < len(place))
-        hits[hits] = place[row[hits]] == after[hits]
-        pointed = np.zeros(len(place), np.bool_)
-        pointed[row[hits]] = True
+        # By byte instead of by search: candidates are sorted, but there are millions.
+        pointed = np.zeros(len(line) + 1, np.bool_)
+        pointed[after] = True
         pointed[0] = True
-        left = alive & pointed
-        if int(left.sum()) == int(alive.sum()):
+        alive = pointed[place]
+        if alive.all():
             break
-        alive = left
-    last = int(np.flatnonzero(alive)[-1])
-    return int(alive.sum()), int(after[last])
+        place, after = place[alive], after[alive]
+    return len(place), int(after[-1])
 
 
 def _next(line: U8, place: I64) -> I64:
