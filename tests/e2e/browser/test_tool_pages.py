@@ -394,6 +394,16 @@ def test_a_whole_computation_is_drawn_with_its_text(open_page: Opener) -> None:
     expect(page.locator(".hlo-text")).to_contain_text("dot(")
 
 
+def test_an_address_that_names_nothing_leads_back(
+    open_page: Opener, allowed_errors: list[str]
+) -> None:
+    allowed_errors.append("400")
+    page = open_page("#/graph_viewer?run=compiled&node=no.such")
+    expect(page.locator(".notice h2")).to_contain_text("no.such")
+    page.get_by_role("link", name="Start over").click()
+    expect(page.locator(".answer h2")).to_contain_text("Around dot.11")
+
+
 # ------------------------------------------------------------------------------- inference
 
 

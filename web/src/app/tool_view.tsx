@@ -1,5 +1,6 @@
 /** One tool's page: its heading and options, then its answer, or why there is none. */
 
+import type { ComponentChildren } from "preact";
 import { getResult } from "../api/client.ts";
 import type { ErrorInfo, ProgressInfo, RunInfo, ToolInfo } from "../api/types.gen.ts";
 import { pageOf } from "../tools/index.ts";
@@ -70,7 +71,13 @@ function Answer({ tool, tools, run }: ToolViewProps) {
           onOption={(name, value) => setParams({ ...params, [name]: value })}
         />
       )}
-      {answer.error && <Failure error={answer.error} status={answer.status} />}
+      {answer.error && (
+        <Failure
+          error={answer.error}
+          status={answer.status}
+          actions={Object.keys(params).length > 0 && <a href={pageHref(tool.id)}>Start over</a>}
+        />
+      )}
       {answer.value ? (
         <div class={answer.waiting ? "stale" : ""} aria-busy={answer.waiting}>
           <Boundary of={key} what={tool.title}>
@@ -109,11 +116,12 @@ export interface FailureProps {
   readonly status: number;
   /** When the page has no other heading. */
   readonly main?: boolean;
+  readonly actions?: ComponentChildren;
 }
 
-export function Failure({ error, status, main = false }: FailureProps) {
+export function Failure({ error, status, main = false, actions }: FailureProps) {
   return (
-    <Notice main={main} title={error.what} remedy={error.do}>
+    <Notice main={main} title={error.what} remedy={error.do} actions={actions}>
       {error.why && <p class="sentence">{error.why}</p>}
       {error.where && (
         <p>
