@@ -29,6 +29,7 @@ from stepscope.tables.op_totals import (
 from stepscope.tables.profile import Host, Profile, build_together
 from stepscope.tables.session_steps import SessionSteps, session_steps
 from stepscope.tables.steps import PARTS, steps
+from stepscope.tables.verdict import Verdict, headline, next_steps
 
 
 class StepRow(Row):
@@ -196,8 +197,17 @@ def overview_page(profile: Profile, options: Options = Options()) -> OverviewPag
     stats = _step_stats(found)
     has_device = any(_active_devices(host) for host in profile.hosts)
     bound, bound_frac = limits.bound_by(breakdown, stats.time_ms.mean, has_device=has_device)
+    verdict = Verdict(
+        bound_by=bound,
+        share_frac=bound_frac,
+        steps=stats.count,
+        step_ms=stats.time_ms.mean,
+        breakdown_ms=breakdown,
+        has_device=has_device,
+        is_marked=stats.source not in ("framework", "inferred"),
+    )
     return OverviewPage(
-        headline=_headline(bound, bound_frac, stats, breakdown, has_device),
+        headline=headline(verdict),
         bound_by=bound,
         bound_frac=bound_frac,
         steps=stats,
@@ -208,7 +218,7 @@ def overview_page(profile: Profile, options: Options = Options()) -> OverviewPag
         op_shares=_op_shares(profile),
         environment=_environment(profile),
         completeness=_completeness(profile),
-        next_steps=_next_steps(bound, stats, breakdown, has_device),
+        next_steps=next_steps(verdict),
         top_ops=_top_ops(profile),
         step_table=_step_table(found),
         diagnostics=tuple(one for host in profile.hosts for one in completeness(host).diagnostics),
@@ -261,60 +271,6 @@ def _device_share(
         spans = [pair for host in profile.hosts for pair in device_busy(host).values() if pair[0]]
         busy = float(np.mean([part / span for span, part in spans])) if spans else None
     return (None, None) if busy is None else (busy, 1.0 - busy)
-
-
-_WORDS: dict[str, str] = {
-    "output": "Copying results back to the host takes",
-    "kernel_launch": "Launching kernels takes",
-    "host": "Host compute and Python take",
-    "device": "Device compute takes",
-    "collectives": "Communication between devices takes",
-    "compilation": "Compilation takes",
-}
-
-
-def _headline(
-    bound_by: BoundBy, share: float, stats: Steps, breakdown: dict[str, float], has_device: bool
-) -> str:
-    """The verdict in one sentence."""
-    if stats.count == 0:
-        return (
-            "No step was found, so nothing can be said about where a step goes; "
-            "the op and timeline tables still hold."
-        )
-    step = stats.time_ms.mean
-    if not step > 0:
-        return "The steps found have no length, so nothing can be said about where their time goes."
-    each = f"of each {step:.3g} ms step"
-    if bound_by == "input" and breakdown["host_to_device"] > breakdown["input"]:
-        return f"Bound by copies to the devices: {share:.0%} {each} goes to moving data there."
-    if bound_by == "input":
-        return (
-            f"Input-bound: {share:.0%} {each} goes to waiting for input data (the input pipeline)."
-        )
-    if bound_by == "unknown":
-        return (
-            f"The profile does not say where the time goes: {share:.0%} {each} is unaccounted for."
-        )
-    if bound_by == "balanced":
-        return f"No single limit: the largest part takes {share:.0%} {each}."
-    if bound_by == "host" and not has_device:
-        compute = breakdown["host_compute"] / step
-        return f"Bound by compute on the CPU: ops take {compute:.0%} {each}." + _input_note(
-            breakdown, step
-        )
-    copies = breakdown["device_to_device"]
-    if (
-        bound_by == "device"
-        and copies > breakdown["device_compute_16"] + breakdown["device_compute_32"]
-    ):
-        return f"Copies on and between devices take {copies / step:.0%} {each}."
-    return f"{_WORDS[bound_by]} {share:.0%} {each}." + _input_note(breakdown, step)
-
-
-def _input_note(breakdown: dict[str, float], step_ms: float) -> str:
-    waiting = (breakdown["input"] + breakdown["host_to_device"]) / step_ms
-    return f" Input costs {waiting:.0%} as well." if waiting >= limits.INPUT_SOME_FRAC else ""
 
 
 def _precision(profile: Profile, found: SessionSteps | None) -> Precision:
@@ -395,56 +351,6 @@ def _completeness(profile: Profile) -> Completeness:
         worst = "damaged" if worst == "damaged" else "partial"
     notes += [one.message for one in profile.diagnostics]
     return Completeness(worst, tuple(notes))
-
-
-_NEXT: dict[str, tuple[str, ...]] = {
-    "input": (
-        "Open input_pipeline_analyzer to see which stage of the input pipeline is slow.",
-        "Overlap input with compute: dataset.prefetch(tf.data.AUTOTUNE), parallel map and "
-        "interleave, cache.",
-    ),
-    "output": (
-        "Copy results to the host less often: keep metrics on the device, log every N steps.",
-    ),
-    "kernel_launch": (
-        "Launch fewer, larger kernels: compile the step (tf.function(jit_compile=True), jax.jit, "
-        "torch.compile).",
-        "If tf.data competes for CPU threads, set TF_GPU_THREAD_MODE=gpu_private.",
-    ),
-    "host": (
-        "Open framework_op_stats for the host ops with the most self time.",
-        "Python between ops shows as 'other': move it into the compiled step or out of the loop.",
-    ),
-    "device": (
-        "Open kernel_stats and framework_op_stats for the kernels and ops with the most time.",
-        "On tensor-core hardware compute in bfloat16 or float16.",
-    ),
-    "collectives": (
-        "Overlap communication with the backward pass, or make the slowest worker faster.",
-    ),
-    "compilation": ("Keep shapes and Python arguments constant so that the step compiles once.",),
-    "balanced": ("Open trace_viewer and look at one step: several parts share the time.",),
-    "unknown": ("Mark steps in the program, then record again.",),
-}
-
-
-_NEXT_FOR_COPIES = (
-    "Open trace_viewer at one step to see what is copied and what it waits for.",
-    "Keep on the devices what every step uses; copy the next batch while this one computes "
-    "(prefetch to device, pinned memory).",
-)
-
-
-def _next_steps(
-    bound_by: BoundBy, stats: Steps, breakdown: dict[str, float], has_device: bool
-) -> tuple[str, ...]:
-    copies = bound_by == "input" and breakdown["host_to_device"] > breakdown["input"]
-    advice = list(_NEXT_FOR_COPIES if copies else _NEXT[bound_by])
-    if bound_by == "host" and not has_device:
-        advice[1] = "This run used no accelerator: the CPU's ops are the device work."
-    if stats.count and stats.source in ("framework", "inferred"):
-        advice.append("Steps were not marked; mark them for exact step times.")
-    return tuple(advice)
 
 
 def _top_ops(profile: Profile) -> Table[TopOpRow]:
