@@ -18,7 +18,6 @@ import stepscope
 from stepscope.columns import decode
 from tests.e2e.recorded_programs import program, recording, run, steps_in, steps_so_far, wait_for
 
-
 BECOME_NOBODY = """
 with stepscope.Profile(None, options()):
     work(1)

@@ -27,7 +27,7 @@ def tensorflow_steps(marked: Callable[[int], Any]) -> Iterator[None]:
 
     x = tf.random.normal((128, 128))
 
-    @tf.function  # type: ignore[untyped-decorator]  # TensorFlow has no types here
+    @tf.function
     def train(value: Any) -> Any:
         return tf.linalg.matmul(value, value) * 0.001
 

@@ -97,7 +97,8 @@ def test_a_host_is_named_whose_devices_are_late_together() -> None:
     # Its two devices arrive together, 200 µs after those of the other hosts.
     assert straggler.caused_wait_ms == pytest.approx(0.2)
     assert straggler.last_frac == 1
-    assert (straggler.cause, straggler.cause_ms) == ("Device compute", pytest.approx(0.2))
+    assert straggler.cause == "Device compute"
+    assert straggler.cause_ms == pytest.approx(0.2)
     assert "h1 (all 2 devices)" in straggler.message
 
 

@@ -3,7 +3,7 @@
 import "./trace.css";
 
 import { effect } from "@preact/signals";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { TimelineScope } from "../api/timeline.ts";
 import type { TimelineMeta } from "../base/timeline.ts";
 import { subParams, withSubParams } from "../engine/route.ts";
@@ -45,7 +45,8 @@ export function TimelinePage(props: TimelinePageProps) {
     return new TimelineMachine(meta, scope, link, onShown);
   }, [meta, run, host]);
   const [help, setHelp] = useState(false);
-  useEffect(() => machine.start(), [machine]);
+  // Before the browser paints the frame around it: tiles are on their way meanwhile.
+  useLayoutEffect(() => machine.start(), [machine]);
   useAddress(machine, props);
   useEffect(() => {
     const focus = (id: string) => () => {
