@@ -15,6 +15,7 @@ from stepscope.analysis.framework_op_stats import FrameworkOpStats
 from stepscope.errors import NothingToShow, UsageError
 from stepscope.result import Result, Table
 from stepscope.surfaces import export
+from stepscope.surfaces.export.tables import markdown_escape
 from tests.profiles import HOSTILE_NAMES, worked_example
 from tests.unit.surfaces.sample import Sample, sample
 
@@ -85,3 +86,8 @@ def test_table_is_chosen_by_name(result: FrameworkOpStats) -> None:
     assert "ops" in caught.value.mend
     with pytest.raises(NothingToShow):
         export.main_table(Result())
+
+
+def test_markdown_holds_no_escape_sequences_of_terminals() -> None:
+    assert "\x1b" not in markdown_escape("a\x1b[31mred|b")
+    assert "\\|" in markdown_escape("a|b")

@@ -10,7 +10,7 @@ from typing import Any
 from stepscope.errors import NothingToShow, UsageError
 from stepscope.result import Result, Table, columns_of
 from stepscope.surfaces.fields import tables_of
-from stepscope.surfaces.format import cell, heading
+from stepscope.surfaces.format import cell, clean, heading
 
 # A spreadsheet runs a cell that starts with one of these as a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -93,7 +93,8 @@ def markdown_table(table: Table[Any], top: int | None = None) -> str:
 
 
 def markdown_escape(text: str) -> str:
-    """Text that Markdown shows as it is, in a table cell too."""
+    """Text that Markdown shows as it is, in a table cell too, and a terminal without harm."""
+    text = clean(text)
     for mark in "\\`*_[]<>|":
         text = text.replace(mark, f"\\{mark}") if mark != "<" else text.replace("<", "&lt;")
     return text
