@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from stepscope.registry import Answer, Rule, Silence, Unknown
+from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
 
 SLOW_FACTOR = 2.0
@@ -48,7 +48,7 @@ def slow_steps(results: Mapping[str, Any]) -> Iterator[Answer]:
     saving = min(excess / len(time), float(culprit["time_ms"]))
     yield Finding(
         rule=RULE.id,
-        severity="medium",
+        severity=severity_of(saving, float(time.mean())),
         saving_ms=saving,
         saving_max_ms=excess / len(time),
         confidence=0.85,
