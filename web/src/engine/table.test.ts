@@ -162,18 +162,24 @@ test("copied rows are whole numbers' worth and no formulas", () => {
   ]);
 });
 
-test("a hundred thousand rows sort and filter within a frame's patience", () => {
-  const rows = 100_000;
+/** Sorts and filters a table of so many rows; milliseconds, the best of three. */
+function sortedAndFilteredIn(rows: number): number {
   const names = Array.from({ length: rows }, (_, i) => `scope_${i % 997}/op_${i % 20_000}`);
   const times = Array.from({ length: rows }, (_, i) => (i * 7919) % 100_003);
-  const table = buildTable(
-    { rows, columns: { op: names, self_time_us: times } },
-    METAS.slice(0, 3),
-  );
-  const started = performance.now();
-  sorted(table, "self_time_us", true);
-  const found = selectRows(table, "op_19", []).rows.length;
-  const took = performance.now() - started;
-  assert.ok(found > 0);
-  assert.ok(took < 2000, `${took} ms`);
+  const run = (): number => {
+    const columns = { op: names, self_time_us: times };
+    const table = buildTable({ rows, columns }, METAS.slice(0, 3));
+    const started = performance.now();
+    sorted(table, "self_time_us", true);
+    assert.ok(selectRows(table, "op_19", []).rows.length > 0);
+    return performance.now() - started;
+  };
+  return Math.min(run(), run(), run());
+}
+
+test("ten times the rows do not take fifty times as long to sort and filter", () => {
+  sortedAndFilteredIn(10_000);
+  const few = sortedAndFilteredIn(10_000);
+  const many = sortedAndFilteredIn(100_000);
+  assert.ok(many < few * 50, `${few} ms for 10,000 rows, ${many} ms for 100,000`);
 });
