@@ -7,6 +7,7 @@ import threading
 import time
 import timeit
 from collections.abc import Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -131,7 +132,9 @@ def test_coroutines_overlap_and_say_so(recorder: AnnotationRecorder) -> None:
     async def both() -> list[float]:
         return list(await asyncio.gather(request(0.02), request(0.03)))
 
-    assert asyncio.run(both()) == [0.02, 0.03]
+    # On a thread of its own: the browser tests keep a loop running on the main one.
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(lambda: asyncio.run(both())).result() == [0.02, 0.03]
     space = recorded(recorder)
     assert events(space) == [("request", {"_a": 1})] * 2
     assert space.events.start_ps[1] < space.events.start_ps[0] + space.events.duration_ps[0]

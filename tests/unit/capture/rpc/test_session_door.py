@@ -51,7 +51,13 @@ def stepping() -> Iterator[threading.Event]:
 
 
 def profile(ms: int, **more: ConfigValue) -> Call:
-    opts = ProfileOptions(version=1, duration_ms=ms, advanced_configuration=QUICK | more)
+    opts = ProfileOptions(
+        version=1,
+        duration_ms=ms,
+        # Where other tests have loaded TensorFlow, steps go through it, and 0 is "nothing" to it.
+        host_tracer_level=2,
+        advanced_configuration=QUICK | more,
+    )
     return Call(f"/{SERVICE}/Profile", ProfileRequest(opts=opts, emit_xspace=True).encode())
 
 
