@@ -163,8 +163,8 @@ def _free_url(logdir: str, run: str, stem: str) -> tuple[str, str]:
             taken = places.exists(url)
         except CaptureError:
             raise
-        except Exception:
-            taken = False  # not reachable now: said when the file is delivered
+        except Exception:  # each file system raises its own kinds: not reachable now
+            taken = False  # which is said when the file is delivered
         if not taken:
             return url, name
         nth += 1

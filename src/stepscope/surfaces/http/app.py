@@ -108,7 +108,7 @@ class Application:
             return _refusal(
                 request, error.code or 500, "not-found", f"{error.name}.", "Check the address."
             )
-        except Exception:
+        except Exception:  # a bug answers, too: the page says so and the terminal has the traceback
             _log.exception("%s %s failed", request.method, request.path)
             return _refusal(
                 request,

@@ -110,7 +110,7 @@ class Server:
             self.workspace.load()
         except StepscopeError:
             pass  # the page asks again and shows the reason
-        except Exception:
+        except Exception:  # nobody joins this thread; unlogged, the error would be lost
             logging.getLogger(__name__).exception("opening the newest run failed")
 
 
