@@ -10,18 +10,14 @@ import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from stepscope.errors import CaptureError
+from stepscope.urls import file_system, is_url
 
 SUFFIX: Final = ".xplane.pb"
 # How launchers tell a process its number among all, in the order they are asked.
 _RANKS: Final = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "JAX_PROCESS_ID")
-
-
-def is_url(logdir: str) -> bool:
-    """Whether a log directory is reached through fsspec (``gs://…``)."""
-    return "://" in logdir
 
 
 def run_name(seconds: float | None = None) -> str:
@@ -83,32 +79,9 @@ def spare_folder(run: str) -> Path:
     return Path(tempfile.mkdtemp(prefix="stepscope-")) / "plugins" / "profile" / run
 
 
-def _file_system(url: str) -> tuple[Any, str]:
-    try:
-        from fsspec.core import url_to_fs
-    except ImportError as error:
-        raise CaptureError(
-            "Writing to a URL needs fsspec.",
-            where=url,
-            why="The package is not installed.",
-            mend='pip install "stepscope[remote]"',
-            slug="remote-extra",
-        ) from error
-    try:
-        return cast("tuple[Any, str]", url_to_fs(url))
-    except (ImportError, ValueError) as error:
-        raise CaptureError(
-            "There is no file system for this URL.",
-            where=url,
-            why=str(error),
-            mend="Install the package it names: gcsfs for gs://, s3fs for s3://, adlfs for az://.",
-            slug="remote-scheme",
-        ) from error
-
-
 def upload(path: Path, url: str) -> None:
     """Copy a file to a URL; raises what the file system raises, ``CaptureError`` without one."""
-    system, place = _file_system(url)
+    system, place = file_system(url, CaptureError)
     parent = place.rsplit("/", 1)[0]
     system.makedirs(parent, exist_ok=True)
     system.put_file(str(path), place)
@@ -119,7 +92,7 @@ def upload(path: Path, url: str) -> None:
 
 def exists(url: str) -> bool:
     """Whether a URL names a file; raises what the file system raises."""
-    system, place = _file_system(url)
+    system, place = file_system(url, CaptureError)
     return bool(system.exists(place))
 
 
@@ -127,5 +100,5 @@ def read_bytes(path: str) -> bytes:
     """The bytes of a recording, local or remote."""
     if not is_url(path):
         return Path(path).read_bytes()
-    system, place = _file_system(path)
+    system, place = file_system(path, CaptureError)
     return cast(bytes, system.cat_file(place))

@@ -17,6 +17,7 @@ from pathlib import Path
 from stepscope.capture import logdir as places
 from stepscope.capture.recorder import Note
 from stepscope.errors import CaptureError
+from stepscope.urls import is_url
 
 Pieces = Iterable[bytes | memoryview]
 
@@ -48,7 +49,7 @@ class Writer:
         """
         run = run or places.run_name()
         stem = stem or places.file_stem()
-        if places.is_url(logdir):
+        if is_url(logdir):
             url, run = _free_url(logdir, run, stem)
             path = places.create(places.spare_folder(run), stem)
             return cls(path, url, run)

@@ -17,6 +17,7 @@ from stepscope.store.found import Found, Miss, Run, Source
 from stepscope.store.identify import HEAD_BYTES, examine, host_of, promises_xspace
 from stepscope.store.local import LocalTree, unlistable
 from stepscope.store.tree import Entry, Tree
+from stepscope.urls import is_url
 
 MAX_DEPTH = 16
 MAX_ENTRIES = 200_000
@@ -41,7 +42,7 @@ def search(path: str | os.PathLike[str]) -> Found:
         StoreError: The path does not exist, or it is one file that is not a recording.
     """
     text = os.fspath(path)
-    if "://" in text:
+    if is_url(text):
         from stepscope.store.remote import open_tree
 
         tree, root, one_file = open_tree(text)

@@ -14,6 +14,7 @@ from typing import BinaryIO
 from stepscope.errors import StoreError
 from stepscope.store.identify import GZIP_MAGIC
 from stepscope.store.local import unlistable
+from stepscope.urls import is_url
 
 CHUNK_BYTES = 1 << 20
 # Deflate cannot expand further than this; a trailer that claims more is damaged or hostile.
@@ -63,7 +64,7 @@ def read(path: str, progress: Progress | None = None) -> Contents:
     Raises:
         StoreError: It cannot be read, or is empty.
     """
-    if "://" in path:
+    if is_url(path):
         from stepscope.store.remote import open_binary
 
         stream, size = open_binary(path)

@@ -10,31 +10,7 @@ from typing import Any, BinaryIO, cast
 
 from stepscope.errors import StoreError
 from stepscope.store.tree import Entry, EntryKind
-
-
-def _file_system(url: str) -> tuple[Any, str]:
-    """The fsspec file system of a URL and the path in it."""
-    try:
-        from fsspec.core import url_to_fs
-    except ImportError as error:
-        raise StoreError(
-            "Reading a URL needs the package fsspec.",
-            where=url,
-            why=str(error),
-            mend='pip install "stepscope[remote]" (and gcsfs for gs://, s3fs for s3://).',
-            slug="remote-extra",
-        ) from error
-    try:
-        system, path = url_to_fs(url)
-    except (ImportError, ValueError) as error:
-        raise StoreError(
-            "There is no file system for this URL.",
-            where=url,
-            why=str(error),
-            mend="Install the package it names: gcsfs for gs://, s3fs for s3://, adlfs for az://.",
-            slug="remote-scheme",
-        ) from error
-    return system, path
+from stepscope.urls import file_system
 
 
 @dataclass(frozen=True)
@@ -76,7 +52,7 @@ def _modified(info: dict[str, Any]) -> float:
 
 def open_tree(url: str) -> tuple[RemoteTree, str, Entry | None]:
     """The tree a URL lies in, its root, and the entry when the URL is one file."""
-    system, path = _file_system(url)
+    system, path = file_system(url, StoreError)
     tree = RemoteTree(system)
     root = system.unstrip_protocol(path)
     try:
@@ -107,7 +83,7 @@ def open_tree(url: str) -> tuple[RemoteTree, str, Entry | None]:
 
 def open_binary(url: str) -> tuple[BinaryIO, int]:
     """A remote file for reading, and its size in bytes."""
-    system, path = _file_system(url)
+    system, path = file_system(url, StoreError)
     try:
         return cast(BinaryIO, system.open(path, "rb")), int(system.info(path).get("size") or 0)
     except OSError as error:

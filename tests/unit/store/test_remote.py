@@ -1,9 +1,8 @@
-"""URLs go through fsspec, and its absence is said."""
+"""Recordings behind a URL are searched and read like those in a folder."""
 
 from __future__ import annotations
 
 import gzip
-import sys
 from collections.abc import Iterator
 
 import pytest
@@ -51,15 +50,7 @@ def test_absent_remote_path_is_an_error() -> None:
     assert caught.value.anchor == "no-such-path"
 
 
-def test_unknown_scheme_names_what_to_install() -> None:
+def test_a_url_of_no_known_kind_is_refused() -> None:
     with pytest.raises(StoreError) as caught:
         find("nosuchscheme://x/y")
     assert caught.value.anchor == "remote-scheme"
-
-
-def test_without_fsspec_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "fsspec.core", None)
-    with pytest.raises(StoreError) as caught:
-        find("memory://logs")
-    assert caught.value.anchor == "remote-extra"
-    assert "stepscope[remote]" in caught.value.mend

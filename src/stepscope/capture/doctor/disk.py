@@ -8,6 +8,7 @@ from pathlib import Path
 
 from stepscope.capture.doctor.check import Check
 from stepscope.capture.doctor.system import System
+from stepscope.urls import is_url
 
 _NEEDED_BYTES = 1 << 30
 _COMFORTABLE_BYTES = 5 << 30
@@ -19,7 +20,7 @@ _DRIVERS = {"gs": "gcsfs", "gcs": "gcsfs", "s3": "s3fs", "az": "adlfs", "abfs": 
 
 def disk(system: System, logdir: str) -> Iterator[Check]:
     """The log directory, the temporary folder, and shared memory."""
-    if "://" in logdir:
+    if is_url(logdir):
         yield _url(system, logdir)
     else:
         yield _folder(system, str(Path(logdir).expanduser().absolute()), "log-directory")

@@ -23,6 +23,7 @@ from stepscope.capture.rpc.preflight import Preflight, check
 from stepscope.capture.rpc.status import CallFailed
 from stepscope.capture.rpc.worker import Worker, file_stems, free_run
 from stepscope.errors import CaptureError
+from stepscope.urls import is_url
 
 _RETRY_S = 1.0
 _TICK_S = 0.1
@@ -201,7 +202,7 @@ class Gathering:
 
 def _check_place(logdir: str) -> None:
     """Find out before anybody records whether a URL can be written at all."""
-    if places.is_url(logdir):
+    if is_url(logdir):
         with contextlib.suppress(OSError, ValueError):  # unreachable now: tried again at the end
             places.exists(logdir)
 

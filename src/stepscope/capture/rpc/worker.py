@@ -27,6 +27,7 @@ from stepscope.capture.rpc.preflight import Preflight, is_busy
 from stepscope.capture.rpc.status import CallFailed, Code
 from stepscope.capture.writer import Writer
 from stepscope.errors import StepscopeError
+from stepscope.urls import is_url
 
 _RETRY_S = 1.0
 _CLOCKS_DIFFER_S = 0.05
@@ -277,7 +278,7 @@ def _told_stem(before: Preflight) -> str:
 def free_run(logdir: str) -> str:
     """The name of a run of now that the log directory does not have yet."""
     names = _numbered(places.run_name())
-    if places.is_url(logdir):
+    if is_url(logdir):
         return next(names)
     root = str(Path(logdir).expanduser().absolute())
     return next(name for name in names if not Path(places.run_folder(root, name)).exists())

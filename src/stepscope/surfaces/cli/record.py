@@ -17,6 +17,7 @@ from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.result import Capture
 from stepscope.capture.summary import summary
 from stepscope.errors import StepscopeError, UsageError
+from stepscope.urls import is_url
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
@@ -96,7 +97,7 @@ def _is_terminal() -> bool:
 
 def _absolute(logdir: str) -> str:
     """The program may change its folder before it writes."""
-    return logdir if places.is_url(logdir) else str(Path(logdir).expanduser().absolute())
+    return logdir if is_url(logdir) else str(Path(logdir).expanduser().absolute())
 
 
 def _told(order: Order) -> list[str]:

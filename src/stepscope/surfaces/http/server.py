@@ -22,6 +22,7 @@ from stepscope.store import Found, find, search
 from stepscope.surfaces.http.app import Application
 from stepscope.surfaces.http.security import Guard
 from stepscope.surfaces.http.settings import DEFAULT_PORT, Settings
+from stepscope.urls import is_url
 
 _THREADS = 8
 _NEXT_PORTS = 20
@@ -120,7 +121,7 @@ def _records(settings: Settings | None) -> bool:
 
 def _recorded_into(path: str) -> Found:
     """What is at a path that will be recorded into, which may be nothing yet."""
-    if "://" not in path:
+    if not is_url(path):
         folder = Path(path).expanduser()
         if folder.is_file():
             raise UsageError(
