@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture.tree import ROOT, copy_to
+from stepscope.advice import RULES
+from stepscope.analysis import TOOLS
+from tests.architecture.tree import PACKAGE, ROOT, copy_to
 
 
 def lint(root: Path) -> subprocess.CompletedProcess[str]:
@@ -17,6 +19,12 @@ def lint(root: Path) -> subprocess.CompletedProcess[str]:
     command = [str(Path(sys.executable).with_name("lint-imports")), "--no-cache"]
     env = {**os.environ, "PYTHONPATH": str(root / "src")}
     return subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(("folder", "listed"), [("advice", RULES.modules), ("analysis", TOOLS.ids)])
+def test_a_folder_of_one_file_each_holds_nothing_else(folder: str, listed: tuple[str, ...]) -> None:
+    there = [path.stem for path in (PACKAGE / folder).rglob("*.py") if path.stem != "__init__"]
+    assert sorted(there) == sorted(listed)
 
 
 def test_every_contract_is_kept() -> None:
@@ -29,6 +37,8 @@ def test_every_contract_is_kept() -> None:
     [
         ("tables/stats.py", "import stepscope.session", "One direction"),
         ("analysis/overview_page.py", "import stepscope.analysis.framework_op_stats", "A tool"),
+        ("advice/no_xla.py", "import stepscope.advice.retracing", "A rule"),
+        ("clues/offload.py", "import stepscope.advice.host_copies", "One direction"),
         ("tables/stats.py", "import socket", "functions of values"),
         ("session/session.py", "import pandas", "pandas is the caller's"),
         ("store/read.py", "import google.protobuf", "protobuf runtime"),

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from stepscope.advice.device_time import (
+from stepscope.clues.device_time import (
     MATRIX_CLASSES,
     compute_ms,
     has_bf16,

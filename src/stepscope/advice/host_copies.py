@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from stepscope.advice.device_memory import device_memories, gib
-from stepscope.advice.device_time import compute_ms
-from stepscope.advice.offload import OFFLOAD_ACTIONS, OFFLOAD_CODE, host_memory_ops
+from stepscope.clues.device_memory import device_memories, gib
+from stepscope.clues.device_time import compute_ms
+from stepscope.clues.offload import OFFLOAD_ACTIONS, OFFLOAD_CODE, host_memory_ops
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from stepscope.advice.input_stage import InputStage, input_stage, stage_finding
+from stepscope.clues.input_stage import InputStage, input_stage, stage_finding
 from stepscope.registry import Answer, Rule, Silence
 
 _PYTHON_FRAC, _READ_FRAC = 0.5, 0.3

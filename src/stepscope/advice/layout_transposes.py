@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from stepscope.advice.device_time import KernelTime, kernel_time, short_name
+from stepscope.clues.device_time import KernelTime, kernel_time, short_name
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
 

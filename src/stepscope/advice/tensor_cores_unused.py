@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from stepscope.advice.device_time import (
+from stepscope.clues.device_time import (
     KernelTime,
     has_matrix_units,
     has_tf32,

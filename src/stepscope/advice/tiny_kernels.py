@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from stepscope.advice.device_time import (
+from stepscope.clues.device_time import (
     SLOW_LAUNCH_US,
     kernel_time,
     kernels_per_step,

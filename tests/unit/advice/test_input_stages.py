@@ -10,30 +10,11 @@ from typing import Any
 import pytest
 
 from stepscope.advice import RULES, advise
-from stepscope.analysis.tf_data_bottleneck_analysis import Bottleneck, Knob
+from stepscope.analysis.tf_data_bottleneck_analysis import Bottleneck
 from stepscope.registry import Answer, Silence, Unknown
 from stepscope.result import Finding
+from tests.unit.clues.starved import SERIAL, results
 
-# A step of 100 ms that waits 60 ms for input; the pipeline is called once a step.
-STEP_MS, WAIT_MS = 100.0, 60.0
-SERIAL = Bottleneck(
-    host="h",
-    pipeline="Host:0",
-    iterator="Map",
-    long_name="Iterator::Root::Prefetch::BatchV2::Map",
-    kind="map",
-    self_time_us=50_000,
-    self_time_frac=0.9,
-    max_latency_us=70_000,
-    wait_frac=0.6,
-    suggestion="",
-    wait_us=60_000,
-    parallelism=1,
-    cores=4,
-    threads=4,
-    elements=8,
-    element_us=5_000,
-)
 PARALLEL = replace(SERIAL, iterator="ParallelMapV2", parallelism=4)
 PARALLEL = replace(PARALLEL, long_name=SERIAL.long_name.replace("Map", "ParallelMapV2"))
 CACHEABLE = replace(PARALLEL, is_repeated=True)
@@ -61,30 +42,6 @@ CASES: dict[str, tuple[Bottleneck, dict[str, float | None], float]] = {
     "few-input-threads": (STARVED, {"threads": 0.4}, 40.0),
     "host-input-limit": (PARALLEL, {"offline": 0.55}, 55.0),
 }
-
-
-def results(
-    stage: Bottleneck | None,
-    gains: dict[str, float | None],
-    *,
-    wait_ms: float = WAIT_MS,
-    step_ms: float = STEP_MS,
-) -> dict[str, Any]:
-    knobs = tuple(
-        Knob(name, True, None if gain is None else gain * step_ms * 1e3, gain, "", "")
-        for name, gain in gains.items()
-    )
-    overview = SimpleNamespace(
-        steps=SimpleNamespace(time_ms=SimpleNamespace(mean=step_ms), confidence=1.0, count=10),
-        breakdown_ms={"input": wait_ms, "host_to_device": 0.0, "other": 0.0},
-        environment=SimpleNamespace(profile_duration_ms=1000.0),
-    )
-    tf_data = SimpleNamespace(
-        bottleneck=stage,
-        knobs=knobs,
-        function_ops=SimpleNamespace(rows=list),
-    )
-    return {"overview_page": overview, "tf_data_bottleneck_analysis": tf_data}
 
 
 def answer(rule_id: str, found: dict[str, Any]) -> Answer:

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from stepscope.advice.device_time import has_matrix_units, has_tf32
 from stepscope.registry import Silence, Unknown
 from tests.labelled.synthetic import GOOD, GOOD_TPU, V100, layers, tpu_ops
 from tests.profiles.loops import Kernel
@@ -114,18 +113,3 @@ def test_few_transposes_are_left_in_peace() -> None:
     asked = ask(replace(GOOD, kernels=layers("cudnn_fprop_f16", op="Conv2D", between=(turn,))))
     # 30 µs of 1,530.
     assert "2.0% of the step" in asked.reason("layout-transposes", Silence)
-
-
-@pytest.mark.parametrize(
-    ("device", "matrix", "tf32"),
-    [
-        ("NVIDIA GPU (Volta)", True, False),
-        ("NVIDIA GeForce GTX 1080 Ti (Pascal)", False, False),
-        ("NVIDIA GPU (Ada Lovelace)", True, True),
-        ("AMD GPU (gfx94x)", True, False),
-        ("TPU v6 Lite", True, False),
-        ("CPU", False, False),
-    ],
-)
-def test_which_devices_have_matrix_units(device: str, matrix: bool, tf32: bool) -> None:
-    assert (has_matrix_units(device), has_tf32(device)) == (matrix, tf32)
