@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import logging
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,6 +15,7 @@ import pytest
 
 from stepscope.capture import session, tracing
 from stepscope.capture.hooks import loop as loop_module
+from stepscope.capture.hooks.callback import LoopCallback, framework_class
 from stepscope.capture.hooks.lightning import Callback as LightningCallback
 from stepscope.capture.hooks.loop import LoopRecorder
 from stepscope.capture.hooks.schedule import Schedule
@@ -232,3 +235,46 @@ def test_lightning_writes_what_there_is_when_training_fails(recorder: Recorder) 
     callback.on_train_batch_end(trainer, None, None, None, 0)
     callback.on_exception(trainer, None, ValueError())
     assert recorder.asked == ["start", "stop", "result"]
+
+
+class Framework:
+    """Stands for a framework's class of callbacks."""
+
+    def __init__(self) -> None:
+        self.state: dict[str, int] = {"epoch": 0}
+
+    def on_fit_start(self) -> str:
+        return "the framework's"
+
+
+def test_a_callback_is_the_frameworks_too_and_is_initialised_as_such() -> None:
+    class Callback(LoopCallback, Framework):
+        pass
+
+    callback = Callback("logs", "1,1", verbose=False)
+    assert callback.state == {"epoch": 0}
+    assert callback.on_fit_start() == "the framework's"
+    assert callback.captures == []
+
+
+def test_the_first_installed_framework_lends_its_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "new_name", None)  # importing it fails
+    monkeypatch.setitem(sys.modules, "broken_name", SimpleNamespace())
+    monkeypatch.setitem(sys.modules, "old_name", SimpleNamespace(Callback=Framework))
+    assert framework_class("Callback", "new_name", "broken_name", "old_name") is Framework
+    assert framework_class("Callback", "new_name", "broken_name") is object
+
+
+FAKES = """
+import sys, types
+for module, name in (("pytorch_lightning", "Callback"), ("transformers", "TrainerCallback")):
+    sys.modules[module] = types.SimpleNamespace(**{name: type(name, (), {"fake": module})})
+sys.modules["lightning"] = None
+import stepscope
+print(stepscope.lightning.Callback("logs").fake, stepscope.transformers.Callback("logs").fake)
+"""
+
+
+def test_the_public_callbacks_are_of_the_frameworks_classes() -> None:
+    done = subprocess.run([sys.executable, "-c", FAKES], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["pytorch_lightning", "transformers"]
