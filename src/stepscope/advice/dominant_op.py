@@ -80,7 +80,7 @@ def dominant_op(results: Mapping[str, Any]) -> Iterator[Answer]:
         saving_max_ms=cost,
         confidence=0.5,
         message=f"{found.kind.capitalize()} {short_name(found.name, 80)} takes {found.share:.0%} "
-        f"of the {side.lower()}'s op time, {cost:.3g} ms of each {step:.3g} ms step; halving it "
+        f"of the {side.lower()}'s compute, {cost:.3g} ms of each {step:.3g} ms step; halving it "
         f"would make the step {step - _HALF * cost:.3g} ms.",
         measured={
             "share_frac": found.share,

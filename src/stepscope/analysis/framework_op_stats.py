@@ -7,6 +7,8 @@ from itertools import accumulate
 from math import nan
 from typing import Annotated, Any, Literal
 
+import numpy as np
+
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Result, Row, Table, columns_of, us
 from stepscope.tables.devices import devices
@@ -129,7 +131,7 @@ def _side_totals(totals: OpTotals) -> SideTotals:
         op_time_us=us(totals.op_time_ps),
         idle_time_us=us(totals.idle_ps),
         op_count=int(totals.executions.sum()),
-        distinct_ops=len(totals),
+        distinct_ops=int(np.count_nonzero(totals.executions)),
     )
 
 

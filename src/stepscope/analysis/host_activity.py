@@ -110,6 +110,7 @@ class HostActivity(Result):
         step_time_ms: Mean counted step, mean over the hosts that have steps.
         step_count: Counted steps.
         computing_ms: Per step, while an op or a device runs.
+        headline: How much of the step nothing computes, in one sentence.
         input_ms: Per step, while the program waits for input and nothing computes.
         idle_ms: The rest: ``computing_ms + input_ms + idle_ms = step_time_ms``.
         eager_ops: Ops dispatched one by one, per step.
@@ -122,6 +123,7 @@ class HostActivity(Result):
     step_time_ms: float
     step_count: int
     computing_ms: float
+    headline: str
     input_ms: float
     idle_ms: float
     eager_ops: float
@@ -144,6 +146,7 @@ def host_activity(profile: Profile, options: Options = Options()) -> HostActivit
         step_time_ms=_mean(length),
         step_count=min((len(time.start_ps) for _host, time in found), default=0),
         computing_ms=_mean(length) - _mean(waiting) - _mean(idle),
+        headline=_headline(_mean(length), _mean(waiting), _mean(idle)),
         input_ms=_mean(waiting),
         idle_ms=_mean(idle),
         eager_ops=_mean([eager_op_count(host) / len(time.start_ps) for host, time in found]),
@@ -163,6 +166,21 @@ def host_activity(profile: Profile, options: Options = Options()) -> HostActivit
 
 def _computing_ps(time: HostTime) -> Any:
     return covered(time.busy_start_ps, time.busy_end_ps, time.start_ps, time.end_ps)
+
+def _headline(step_ms: float, input_ms: float, idle_ms: float) -> str:
+    """The account in one sentence; shares below half a percent are not worth the words."""
+    if not step_ms > 0:
+        return "How much of the step nothing computes is not known."
+    each = f"of each {step_ms:.3g} ms step"
+    found = [
+        f"{what} {time:.3g} ms ({time / step_ms:.0%})"
+        for what, time in (("waits for input for", input_ms), ("does something else for", idle_ms))
+        if time >= _NAMED_FRAC * step_ms
+    ]
+    if not found:
+        return f"An op or a device computes all of the time {each}."
+    return f"While nothing computes, the host {' and '.join(found)} {each}."
+
 
 
 def _mean_ms(per_step_ps: Any) -> float:

@@ -197,13 +197,13 @@ def input_pipeline_analyzer(
     breakdown = _host_breakdown(ops)
     return InputPipelineAnalyzer(
         verdict=verdict,
-        headline=_headline(verdict, frac, breakdown),
+        headline=_headline(verdict, frac, breakdown, copies=_is_copies(found)),
         input_frac=frac,
         step_count=int(found.kept.sum()) if found is not None else 0,
         step_source=found.source if found is not None and has_steps else "none",
         device_side=_device_side(found if has_steps else None),
         host_breakdown=breakdown,
-        next_step=_next_step(verdict, ops, breakdown),
+        next_step=_next_step(verdict, ops, breakdown, copies=_is_copies(found)),
         input_ops=_op_table(ops),
         step_table=_step_table(found),
         host_table=_host_table(profile),
@@ -232,6 +232,14 @@ def _input_frac(found: SessionSteps) -> float | None:
 
 
 def _spread(values: NDArray[np.float64]) -> Spread:
+def _is_copies(found: SessionSteps | None) -> bool:
+    """Whether most of what counts as waiting for input is copies to the devices."""
+    if found is None:
+        return False
+    time = {part: int(found.parts_ps[part][found.kept].sum()) for part in _WAIT}
+    return time["host_to_device"] > time["input"]
+
+
     if len(values) == 0:
         return Spread(nan, nan, nan, nan)
     std = float(values.std(ddof=1)) if len(values) > 1 else 0.0
@@ -291,10 +299,17 @@ def _host_breakdown(ops: InputOps) -> tuple[CategoryTime, ...]:
     )
 
 
-def _headline(verdict: Verdict, frac: float | None, breakdown: tuple[CategoryTime, ...]) -> str:
+def _headline(
+    verdict: Verdict, frac: float | None, breakdown: tuple[CategoryTime, ...], *, copies: bool
+) -> str:
     if frac is None:
         return "No step was found, so the share of time spent waiting for input is unknown."
     share = f"{frac:.1%} of step time is spent waiting for input"
+    if copies and verdict != "not_input_bound":
+        return (
+            f"Copies to the devices, which count as waiting for input, take {frac:.1%} "
+            "of step time."
+        )
     if verdict == "not_input_bound":
         return f"Not input-bound: {share}."
     degree = "Highly" if verdict == "highly_input_bound" else "Moderately"
@@ -307,7 +322,9 @@ def _headline(verdict: Verdict, frac: float | None, breakdown: tuple[CategoryTim
     return f"{degree} input-bound: {share}.{where}"
 
 
-def _next_step(verdict: Verdict, ops: InputOps, breakdown: tuple[CategoryTime, ...]) -> str:
+def _next_step(
+    verdict: Verdict, ops: InputOps, breakdown: tuple[CategoryTime, ...], *, copies: bool
+) -> str:
     if verdict == "not_input_bound":
         return "Input does not limit this program: look at overview_page for what does."
     if verdict == "unknown":
@@ -315,6 +332,11 @@ def _next_step(verdict: Verdict, ops: InputOps, breakdown: tuple[CategoryTime, .
     if any(name.startswith("Iterator::") for name in ops.name):
         return "Open tf_data_bottleneck_analysis: it names the stage to change and the gain."
     if len(ops) == 0:
+    if len(ops) == 0 and copies:
+        return (
+            "No input op was recorded: these copies may move batches, weights or activations. "
+            "Open trace_viewer at one step to see what is copied, and overview_page for what to do."
+        )
         return (
             "No input op was recorded: annotate the loader, or use tf.data, so that the wait "
             "can be explained."
@@ -385,7 +407,7 @@ def _diagnostics(profile: Profile, found: SessionSteps | None) -> tuple[Diagnost
             ),
         )
     has_device = any(d.has_events for host in profile.hosts for d in devices(host))
-    if has_device or found.source == "markers":
+    if has_device or limits.is_marked(found.confidence):
         return ()
     return (
         Diagnostic("steps-not-marked", "info", f"{found.explanation} Mark steps for exact shares."),

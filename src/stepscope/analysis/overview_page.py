@@ -197,6 +197,7 @@ def overview_page(profile: Profile, options: Options = Options()) -> OverviewPag
     stats = _step_stats(found)
     has_device = any(_active_devices(host) for host in profile.hosts)
     bound, bound_frac = limits.bound_by(breakdown, stats.time_ms.mean, has_device=has_device)
+    precision = _precision(profile, found)
     verdict = Verdict(
         bound_by=bound,
         share_frac=bound_frac,
@@ -204,7 +205,8 @@ def overview_page(profile: Profile, options: Options = Options()) -> OverviewPag
         step_ms=stats.time_ms.mean,
         breakdown_ms=breakdown,
         has_device=has_device,
-        is_marked=stats.source not in ("framework", "inferred"),
+        is_marked=limits.is_marked(stats.confidence),
+        low_precision_frac=nan if precision.bits_16_frac is None else precision.bits_16_frac,
     )
     return OverviewPage(
         headline=headline(verdict),
@@ -214,7 +216,7 @@ def overview_page(profile: Profile, options: Options = Options()) -> OverviewPag
         breakdown_ms=breakdown,
         breakdown_std_ms=spread,
         device=device,
-        precision=_precision(profile, found),
+        precision=precision,
         op_shares=_op_shares(profile),
         environment=_environment(profile),
         completeness=_completeness(profile),

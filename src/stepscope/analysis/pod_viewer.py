@@ -21,6 +21,7 @@ from stepscope.tables.arrivals import (
     waits_caused,
 )
 from stepscope.tables.collectives import Collectives, collectives
+from stepscope.tables.devices import devices
 from stepscope.tables.profile import Profile
 from stepscope.tables.session_steps import aligned_steps
 from stepscope.tables.steps import sum_parts
@@ -237,7 +238,7 @@ def pod_viewer(profile: Profile, options: Options = Options()) -> PodViewer:
         workers=_worker_table(found, means, arrivals),
         pod=_pod_table(found, options.step),
         collective_table=_collective_table(meeting, arrivals),
-        diagnostics=_diagnostics(profile, meeting),
+        diagnostics=_diagnostics(profile, found, meeting),
     )
 
 
@@ -420,7 +421,9 @@ def _collective_table(meeting: Collectives, arrivals: Arrivals) -> Table[Collect
     return Table(CollectiveRow, {field: [row[field] for row in rows] for field in fields})
 
 
-def _diagnostics(profile: Profile, meeting: Collectives) -> tuple[Diagnostic, ...]:
+def _diagnostics(
+    profile: Profile, steps_found: WorkerSteps, meeting: Collectives
+) -> tuple[Diagnostic, ...]:
     taking_part = {one.host for one in aligned_steps(profile)}
     found = [
         Diagnostic(
@@ -432,6 +435,23 @@ def _diagnostics(profile: Profile, meeting: Collectives) -> tuple[Diagnostic, ..
         for index, host in enumerate(profile.hosts)
         if index not in taking_part
     ]
+    working = {(worker.host, worker.device) for worker in steps_found.workers}
+    for index in sorted(taking_part):
+        host = profile.hosts[index]
+        beside = [
+            one.name
+            for one in devices(host)
+            if one.has_events and (index, one.plane) not in working
+        ]
+        if beside:
+            found.append(
+                Diagnostic(
+                    "device-outside-steps",
+                    "info",
+                    f"Left out, for they ran nothing within a step: {', '.join(beside)}.",
+                    host.name,
+                )
+            )
     shift = ms(int(np.abs(meeting.shift_ps).max(initial=0)))
     if shift:
         found.append(

@@ -185,11 +185,13 @@ def hlo_op_events(host: Host) -> HloOpEvents:
     of_source = np.zeros(max(len(sources), 1), dtype=np.int32)
     for place, source in enumerate(sources):
         op, cost = described.op(*source)
-        if op.key not in index:
-            index[op.key] = len(ops)
+        at = index.setdefault(op.key, len(ops))
+        if at == len(ops):
             ops.append(op)
             costs.append(cost)
-        of_source[place] = index[op.key]
+        elif math.isnan(costs[at].flops) and not math.isnan(cost.flops):
+            costs[at] = cost  # several entries of the file are this op, and this one says it
+        of_source[place] = at
     op_of = of_source[source_of]
     is_run = _runs(host, events, op_of)
     return HloOpEvents(
@@ -324,6 +326,24 @@ def _first(*values: float) -> float:
     return next((float(one) for one in values if not math.isnan(one)), math.nan)
 
 
+def entries_of_op_lines(host: Host) -> Bool:
+    """Rows of ``Space.event_metadata`` that are ops of a TPU: they say everything of the op."""
+    kinds = planes(host).plane_kind
+    found = [kinds[plane] in _OP_LINE_PLANES for plane in host.space.event_metadata.plane.tolist()]
+    return np.asarray(found, dtype=bool)
+
+
+def recorded_flops(host: Host) -> F64:
+    """FLOPs of one run by row of ``Space.event_metadata``; NaN where it does not say them."""
+    found = np.full(len(host.space.event_metadata), math.nan)
+    for row, flops in metadata_ints(host, names.FLOPS).items():
+        found[row] = flops
+    for row, kind in metadata_texts(host, names.HLO_CATEGORY).items():
+        if kind.endswith(_ASYNC_START):
+            found[row] = 0.0
+    return found
+
+
 class _Describer:
     """Says what a source is, from metadata stats (TPU) or the HLO module (GPU, CPU)."""
 
@@ -336,7 +356,8 @@ class _Describer:
         texts = (names.HLO_CATEGORY, names.DEDUPLICATED_NAME, names.SOURCE, names.SOURCE_STACK)
         self._texts = {name: metadata_texts(host, name) for name in texts}
         self._tf_ops = metadata_texts(host, names.TF_OP)
-        numbers = (names.FLOPS, names.MODEL_FLOPS, names.BYTES_ACCESSED)
+        self._recorded_flops = recorded_flops(host)
+        numbers = (names.MODEL_FLOPS, names.BYTES_ACCESSED)
         self._ints = {name: metadata_ints(host, name) for name in numbers}
         self._breakdowns = _breakdowns(host)
         self._costs: Callable[[int], CostAnalysis] = cache(self._cost_analysis)
@@ -391,7 +412,7 @@ class _Describer:
             is_hlo=True,
             autotuned=False,
         )
-        flops = float(self._ints[names.FLOPS].get(entry, math.nan))
+        flops = float(self._recorded_flops[entry])
         accessed = float(self._ints[names.BYTES_ACCESSED].get(entry, math.nan))
         if op.category.endswith(_ASYNC_START):
             return op, Cost(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -404,9 +425,9 @@ class _Describer:
         """An HLO op that a kernel or a CPU event names; its module says the rest."""
         module = self._modules.get(program)
         found = module.instructions.get(name) if module is not None else None
+        op_name = self._framework_ops[framework_op].name
+        known = op_name if op_name != name else ""
         if module is None or found is None:
-            op_name = self._framework_ops[framework_op].name
-            known = op_name if op_name != name else ""
             return HloOp(
                 program,
                 self._program(program),
@@ -427,7 +448,10 @@ class _Describer:
             name=name,
             category=category(found),
             expression=expression(module, found),
-            framework_op=found.op_name + (f":{found.op_type}" if found.op_type else ""),
+            # Fusions often name none; the event that ran one may.
+            framework_op=found.op_name + (f":{found.op_type}" if found.op_type else "")
+            if found.op_name
+            else known,
             deduplicated_name=found.deduplicated_name,
             source=source_line(module, found),
             source_stack=source_stack(module, found),

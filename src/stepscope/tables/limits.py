@@ -30,8 +30,16 @@ LIMITS: dict[str, tuple[str, ...]] = {
 # Shares of the step from which input is named (reference §3.4): moderately and highly input-bound.
 INPUT_SOME_FRAC = 0.05
 INPUT_HIGH_FRAC = 0.20
+# From this confidence on steps were marked, by the program, its framework (Keras) or the device;
+# below, they were told from what repeats.
+_MARKED_CONFIDENCE = 0.9
 # Below this lead over the second largest there is no one limit.
 LEAD_FRAC = 0.03
+
+
+def is_marked(confidence: float) -> bool:
+    """Whether steps of this confidence were marked rather than told from what repeats."""
+    return confidence >= _MARKED_CONFIDENCE
 
 
 def bound_by(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -20,6 +21,7 @@ class Verdict:
         breakdown_ms: Mean time of each part.
         has_device: Whether a device ran anything.
         is_marked: Whether the program marked its steps.
+        low_precision_frac: Share of device compute in 16 bits or fewer; NaN where not known.
     """
 
     bound_by: BoundBy
@@ -29,6 +31,7 @@ class Verdict:
     breakdown_ms: Mapping[str, float]
     has_device: bool
     is_marked: bool
+    low_precision_frac: float = math.nan
 
     @property
     def is_copies(self) -> bool:
@@ -110,7 +113,6 @@ _NEXT: dict[str, tuple[str, ...]] = {
     ),
     "device": (
         "Open kernel_stats and framework_op_stats for the kernels and ops with the most time.",
-        "On tensor-core hardware compute in bfloat16 or float16.",
     ),
     "collectives": (
         "Overlap communication with the backward pass, or make the slowest worker faster.",
@@ -121,6 +123,9 @@ _NEXT: dict[str, tuple[str, ...]] = {
 }
 
 
+_LOWER_PRECISION = "On tensor-core hardware compute in bfloat16 or float16."
+# From this share of 16-bit compute on, that advice has been taken.
+_LOW_PRECISION_FRAC = 0.5
 _NEXT_FOR_COPIES = (
     "Open trace_viewer at one step to see what is copied and what it waits for.",
     "Keep on the devices what every step uses; copy the next batch while this one computes "
@@ -131,6 +136,8 @@ _NEXT_FOR_COPIES = (
 def next_steps(verdict: Verdict) -> tuple[str, ...]:
     """Where to look next, and what usually helps."""
     advice = list(_NEXT_FOR_COPIES if verdict.is_copies else _NEXT[verdict.bound_by])
+    if verdict.bound_by == "device" and not verdict.low_precision_frac >= _LOW_PRECISION_FRAC:
+        advice.append(_LOWER_PRECISION)
     if verdict.bound_by == "host" and not verdict.has_device:
         advice[1] = "This run used no accelerator: the CPU's ops are the device work."
     if verdict.steps and not verdict.is_marked:

@@ -118,11 +118,19 @@ def _of_host(
     start = host.space.events.start_ps[rows]
     threads = start, start + host.space.events.duration_ps[rows], 2 * work
     found: list[tuple[Device | None, dict[str, I64], I64]] = []
-    for device in active:
-        spans = _device_spans(profile, one.host, device.plane)
-        if len(spans[0]):
-            found.append((device, _parts(one, threads, spans), _transfer(one, spans)))
+    recorded = [(device, _device_spans(profile, one.host, device.plane)) for device in active]
+    ran = [(device, spans) for device, spans in recorded if len(spans[0])]
+    # All parts of a device that ran only outside of the steps would be the host's.
+    in_steps = [(device, spans) for device, spans in ran if _runs_within(one, spans)]
+    for device, spans in in_steps or ran:
+        found.append((device, _parts(one, threads, spans), _transfer(one, spans)))
     return found or [(None, _parts(one, threads), np.zeros(len(one.rows), dtype=np.int64))]
+
+
+def _runs_within(one: AlignedSteps, spans: _Spans) -> bool:
+    """Whether any of the spans lies in one of the steps."""
+    merged = union_spans(spans[0], spans[1])
+    return bool(covered(*merged, one.steps.start_ps, one.steps.end_ps)[one.rows].any())
 
 
 def _transfer(one: AlignedSteps, spans: _Spans) -> I64:

@@ -101,6 +101,14 @@ def test_an_allocation_names_its_op_but_is_no_execution() -> None:
     assert (found["occurrences"], found["executions"], found["avg_time_us"]) == (2, 1, 10)
 
 
+def test_an_op_that_only_allocated_is_no_distinct_op_that_ran() -> None:
+    allocation = Event("MemoryAllocation", 15, 0, {"tf_op": "b/Add:AddV2"})
+    data = space(host(line("tf_gpu_private_0", ("a/Rand:RandomUniform", 0, 10), allocation)))
+    found = stats(data)
+    assert [each["operation"] for each in found.ops.rows()] == ["a/Rand", "b/Add"]
+    assert (found.host.op_count, found.host.distinct_ops) == (1, 1)
+
+
 def test_eager_ops_lie_inside_an_eager_execute_without_a_function() -> None:
     data = space(
         host(

@@ -41,6 +41,10 @@ def test_computing_input_and_the_rest_sum_to_the_step() -> None:
     assert found.computing_ms == pytest.approx(0.45)
     assert found.idle_ms == pytest.approx(0.35)
     assert found.step_time_ms == pytest.approx(1.0)
+    assert found.headline == (
+        "While nothing computes, the host waits for input for 0.2 ms (20%) and does something "
+        "else for 0.35 ms (35%) of each 1 ms step."
+    )
 
 
 def test_a_traced_call_costs_what_of_it_is_not_computing() -> None:

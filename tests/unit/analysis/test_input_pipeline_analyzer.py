@@ -17,7 +17,7 @@ from stepscope.analysis.input_pipeline_analyzer import (
 from stepscope.columns import decode
 from stepscope.tables.profile import Host, Profile
 from tests.profiles import host as host_plane
-from tests.profiles import line, no_events, pytorch_like, space, worked_example
+from tests.profiles import gpu, line, no_events, pytorch_like, space, stream, worked_example
 from tests.profiles.model import EventLike
 
 
@@ -47,6 +47,18 @@ def test_waiting_on_a_gpu_counts_the_copy() -> None:
     assert found.device_side.input_wait_ms.mean == pytest.approx(0.23)
     assert found.device_side.mean_ms["input"] == pytest.approx(0.2)
     assert found.device_side.mean_ms["host_to_device"] == pytest.approx(0.03)
+
+
+def test_copies_are_not_said_to_be_the_input_pipeline() -> None:
+    step = ("train", 0.0, 1000.0, {"step_num": 0, "_r": 1})
+    copy = ("MemcpyH2D", 100.0, 600.0, {"memcpy_details": "kind_src:pageable size:8 dest:0"})
+    data = space(host_plane(line("python", step)), gpu(0, stream(1, copy)))
+    found = analyze(data)
+    assert found.input_frac == pytest.approx(0.6)
+    assert found.headline == (
+        "Copies to the devices, which count as waiting for input, take 60.0% of step time."
+    )
+    assert "trace_viewer" in found.next_step
 
 
 @pytest.mark.parametrize("make", [worked_example, pytorch_like])

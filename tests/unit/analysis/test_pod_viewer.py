@@ -61,6 +61,17 @@ def test_each_device_has_its_own_parts() -> None:
     assert second["transfer_ms"] == pytest.approx(0.2)
 
 
+def test_a_device_that_ran_nothing_within_a_step_is_left_out_and_named() -> None:
+    main = line("python", *[("train", 1000.0 * n, 900.0, {"step_num": n, "_r": 1}) for n in (0, 1)])
+    busy = gpu(0, stream(7, *[("sgemm", 1000.0 * n, 800.0) for n in (0, 1)]))
+    late = gpu(1, stream(7, ("sgemm", 5000.0, 800.0)))
+    found = view(space(host_plane(main), busy, late))
+    assert [row["device"] for row in found.workers.rows()] == ["/device:GPU:0"]
+    assert found.bottleneck == "Device compute"
+    (note,) = found.diagnostics
+    assert (note.slug, "/device:GPU:1" in note.message) == ("device-outside-steps", True)
+
+
 def test_transfers_behind_compute_are_told_from_those_the_step_waits_for() -> None:
     devices = [
         gpu(

@@ -84,6 +84,21 @@ def test_kernels_outside_of_xla_are_ops_without_costs() -> None:
     assert math.isnan(totals.flops[0])
 
 
+def test_a_fusion_without_metadata_has_the_framework_op_of_its_event() -> None:
+    nameless = program(
+        "jit_f",
+        [
+            instruction("p", "parameter", f32(256)),
+            instruction("wrapped", "add", f32(256), "p", "p"),
+        ],
+    )
+    stats = {"hlo_op": "wrapped", "program_id": u(7), "name": "jit(f)/net/add"}
+    event = Event("wrapped.kd", 0, 5, stats)
+    data = space(metadata_plane(("jit_f", 7, nameless)), gpu(0, stream(1, event)))
+    (op,) = profile_totals(profile(data)).ops
+    assert (op.name, op.framework_op) == ("wrapped", "jit(f)/net/add")
+
+
 def test_xla_on_the_cpu_has_ops_and_costs() -> None:
     data = space(
         metadata_plane(("jit_f", 7, PROGRAM)),
@@ -220,6 +235,31 @@ def device(**capabilities: object) -> Device:
 )  # fmt: skip
 def test_peaks_are_the_data_sheets(capabilities: dict[str, object], tflops: float) -> None:
     assert device_peaks(device(**capabilities)).flops / 1e12 == pytest.approx(tflops, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("vendor", "minor", "recorded", "true"),
+    [
+        # An MI300X: 1.3 GHz × 8192 bits × 2, where HBM3 makes 4 transfers to a clock.
+        ("AMD", 4, 2.6624e12, 5.3248e12),
+        # An MI325X, and a recorder that knows its memory.
+        ("AMD", 4, 3.072e12, 6.144e12),
+        ("AMD", 4, 5.3e12, 5.3e12),
+        # HBM2 makes 2 transfers, and what NVIDIA calls a clock is one of two.
+        ("AMD", 0, 1.6384e12, 1.6384e12),
+        ("Nvidia", 0, 3.35e12, 3.35e12),
+    ],
+)
+def test_the_bandwidth_of_hbm3_is_not_halved(
+    vendor: str, minor: int, recorded: float, true: float
+) -> None:
+    found = device_peaks(
+        device(
+            device_vendor=vendor, compute_cap_major=9, compute_cap_minor=minor,
+            clock_rate=2_100_000, core_count=304, memory_bandwidth=recorded,
+        )
+    )  # fmt: skip
+    assert found.hbm_bytes == pytest.approx(true)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from stepscope.tables.limits import LIMITS, bound_by
+from stepscope.tables.limits import LIMITS, bound_by, is_marked
 from stepscope.tables.steps import PARTS
 
 
@@ -39,3 +39,8 @@ def test_without_steps_nothing_is_known() -> None:
 def test_every_part_speaks_for_exactly_one_limit() -> None:
     members = [part for group in LIMITS.values() for part in group]
     assert sorted(members) == sorted(PARTS)
+
+
+def test_batches_that_a_framework_marks_are_marked_and_calls_that_repeat_are_not() -> None:
+    assert is_marked(0.95)
+    assert not is_marked(0.8)
