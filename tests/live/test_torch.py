@@ -121,8 +121,29 @@ def test_steps_and_allocations_go_on_through_chunks(recordings: Path) -> None:
     # A chunk's cut may fall into a step, and that step's end into the time between two chunks.
     assert numbers[-1] >= STEPS - 8
     assert not [one for one in said(recordings, "chunks")["warnings"] if "failed" in one[0]]
+    assert "gaps" in dict(said(recordings, "chunks")["warnings"])  # it was cut at all
     names = {event.split(":")[0] for event in found.space.event_metadata.name}
     assert "MemoryAllocation" in names
+
+
+def test_within_a_range_of_the_programs_nothing_is_cut_and_nothing_lost(recordings: Path) -> None:
+    """To end and begin PyTorch's profiler inside a range that it saw begin crashes the program."""
+    noted = dict(said(recordings, "chunks_in_a_range")["warnings"])
+    assert "a record_function" in noted["torch-uncut"]
+    known = steps(host(recordings, "chunks_in_a_range"))
+    assert known is not None
+    assert known.markers.num.tolist() == list(range(STEPS - 1))
+
+
+def test_after_the_range_it_ended_in_pytorch_is_recorded_again(recordings: Path) -> None:
+    """Within that range it is not, and the reason is said (asked in the program itself)."""
+    noted = said(recordings, "ended_in_a_range")
+    assert noted["counts"]["torch"] > 100 * STEPS
+    assert not [slug for slug, _ in noted["warnings"] if slug == "recorder-failed"]
+
+
+def test_captures_from_outside_end_and_begin_wherever_the_training_is(recordings: Path) -> None:
+    assert said(recordings, "again_and_again")["counts"]["torch"] > 0
 
 
 def test_from_another_thread_all_threads_are_seen_but_no_allocations(recordings: Path) -> None:

@@ -71,6 +71,52 @@ def chunks(folder: Path) -> Capture:
     return stepscope.stop()
 
 
+def chunks_in_a_range(folder: Path) -> Capture:
+    """One range of the program's around everything: there is no place to cut at."""
+    stepscope.start(folder, options(chunk_seconds=0.05))
+    with torch.autograd.profiler.record_function("epoch"):
+        train(between=lambda: time.sleep(0.01))
+    return stepscope.stop()
+
+
+def ended_in_a_range(folder: Path) -> Capture:
+    """Recorded again within the range in which the first recording ended; then after it."""
+    with torch.autograd.profiler.record_function("not seen to begin"):
+        stepscope.start(folder / "first", options())
+        epoch = torch.autograd.profiler.record_function("epoch")
+        epoch.__enter__()
+        train()
+        stepscope.stop()
+        stepscope.start(folder / "within", options())
+        train()
+        within = stepscope.stop()
+    epoch.__exit__(None, None, None)
+    del epoch
+    (told,) = (note.message for note in within.warnings if note.slug == "recorder-failed")
+    assert "epoch" in told, told
+    stepscope.start(folder / "after", options())
+    train()
+    return stepscope.stop()
+
+
+def again_and_again(folder: Path) -> Capture:
+    """Captures by another thread, each ending wherever the training is."""
+    found: list[Capture] = []
+
+    def record() -> None:
+        for number in range(5):
+            stepscope.start(folder / str(number), options())
+            time.sleep(0.05)
+            found.append(stepscope.stop())
+
+    thread = threading.Thread(target=record)
+    thread.start()
+    while thread.is_alive():
+        train()
+    assert all(capture.counts.get("torch") for capture in found), found
+    return found[-1]
+
+
 def from_outside(folder: Path) -> Capture:
     """Started and stopped by another thread than the one that trains."""
     found: list[Capture] = []
@@ -149,7 +195,8 @@ def options(**given: Any) -> stepscope.ProfilerOptions:
 
 
 PROGRAMS = (
-    loader, workers, chunks, from_outside, stopped_elsewhere, annotated, busy, scheduled, watched,
+    loader, workers, chunks, chunks_in_a_range, ended_in_a_range, again_and_again, from_outside,
+    stopped_elsewhere, annotated, busy, scheduled, watched,
 )  # fmt: skip
 
 

@@ -64,9 +64,11 @@ class Recorder(Protocol):
     The order is ``unavailable``, then any number of ``start`` … ``collect`` (a chunk each), or
     ``start`` … ``drop``. After ``collect`` the recorder may be started again at once.
 
-    A recorder may have two more methods: ``annotation()`` gives what annotations are handed to
+    A recorder may have three more methods: ``annotation()`` gives what annotations are handed to
     while it records (``tracing.Emitter``); ``is_stale()`` tells that what it records with cannot
-    see devices that have come since it was started: it is then collected and started again.
+    see devices that have come since it was started: it is then collected and started again;
+    ``cut()`` is called instead of ``collect`` when it is to be started again at once, and gives
+    None where that cannot be now: it goes on, and the chunk has nothing of it.
     """
 
     name: str

@@ -249,8 +249,11 @@ class Recording:
         for slot in reversed(self._slots):
             if slot.state == "running":
                 begin_ns = time.time_ns()
+                collected = self._collect_one(slot, restart)
+                if collected is None:
+                    continue
                 slot.state = "waiting"
-                taken.append((slot, self._collect_one(slot)))
+                taken.append((slot, collected))
                 if restart:
                     self._start_one(slot)
                     self._gaps.append((slot.recorder.name, begin_ns, time.time_ns()))
@@ -259,8 +262,9 @@ class Recording:
         self._plane_names.update(name for name, _ in planes.payloads)
         return planes
 
-    def _collect_one(self, slot: _Slot) -> Collected:
-        return self._safely(slot, slot.recorder.collect)
+    def _collect_one(self, slot: _Slot, restart: bool) -> Collected | None:
+        collect = slot.recorder.collect
+        return self._safely(slot, getattr(slot.recorder, "cut", collect) if restart else collect)
 
     def _safely(self, slot: _Slot, call: Callable[[], _C]) -> _C | Recorded:
         try:

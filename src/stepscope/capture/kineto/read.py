@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import gc
 import json
+import mmap
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -23,6 +25,12 @@ from stepscope.capture.kineto.launches import kernel_details, launch_key, memcpy
 _PIECE_BYTES: Final = 4 << 20
 _CUT: Final = b"\n  },\n  {"
 _BEGIN: Final = b'"traceEvents":'
+_UNFINISHED: Final = b'"finished": false'
+_ADDRESS: Final = b'"Addr": '
+_PHASE: Final = b'"ph": "'
+_RANGE: Final = b'"ph": "X"'
+_NAMED: Final = re.compile(rb'"name": ("(?:[^"\\]|\\.)*")')
+_NAMES: Final = 5
 NONE: Final = -1
 
 # Categories by what they mean; the second spelling is that of 2021.
@@ -106,6 +114,25 @@ class Trace:
     flows: Columns = field(default_factory=Columns)
     thread_names: dict[tuple[Any, Any], str] = field(default_factory=dict)
     lost: int = 0
+
+
+def unfinished(path: Path) -> tuple[str, ...]:
+    """Names of ranges that had not ended when the recording did, each once; at most some.
+
+    Looks for the mark alone, a second for ten million events.
+    """
+    found: dict[str, None] = {}
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+        at = text.find(_UNFINISHED)
+        while at >= 0 and len(found) < _NAMES:
+            # Allocations, which have no end, say it as well; there are many.
+            if text.rfind(_ADDRESS, at - len(_ADDRESS) - 24, at) < 0:
+                begin = text.rfind(_PHASE, 0, at)
+                if text[begin : begin + len(_RANGE)] == _RANGE:
+                    name = _NAMED.search(text, begin, at)
+                    found[json.loads(name[1]) if name else "an op"] = None
+            at = text.find(_UNFINISHED, at + 1)
+    return tuple(found)
 
 
 def read(path: Path) -> Trace:

@@ -3,7 +3,8 @@
 PyTorch's profiler watches either one thread and what that thread sets off (autograd, too), with
 allocations, or all threads, without them; and the first kind must be ended by the thread that
 began it. So a recording begun by the main thread with ``memory=True`` watches that thread, any
-other one watches all.
+other one watches all. It must not begin inside of what an earlier one has seen begin: see
+``capture.left_open``.
 
 ``trace_only`` keeps Kineto from making an object per event (56 µs each by ``events()``); its
 trace goes to memory-backed storage as JSON and is turned into planes by ``capture.kineto``.
@@ -24,9 +25,11 @@ from typing import Any, Final
 
 from stepscope.capture.kineto.annotations import encoded
 from stepscope.capture.kineto.planes import to_xspace
-from stepscope.capture.kineto.read import read
+from stepscope.capture.kineto.read import read, unfinished
 from stepscope.capture.kineto.steps import StepCount, StepMark
+from stepscope.capture.left_open import Ended, ledger
 from stepscope.capture.main_thread import on_main_thread, prepare
+from stepscope.capture.open_ranges import NoQuietPlace, at_quiet_place, open_annotations
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recorder import Collected, Note, Recorded
 from stepscope.capture.recorders.annotations import AnnotationRecorder
@@ -35,6 +38,9 @@ from stepscope.capture.tracing import Emitter
 _LOG_LEVEL: Final = "KINETO_LOG_LEVEL"
 _COMPILER: Final = "torch._inductor.config"
 _MAIN_THREAD_SECONDS: Final = 20.0
+#: How long is looked for a quiet place to end at, and for the end of what was left open.
+_QUIET_SECONDS: Final = 0.2
+_LEFT_OPEN_SECONDS: Final = 2.0
 #: Levels of ``host_tracer_level`` from which ops, and from which their shapes, are recorded.
 _OPS_LEVEL: Final = 2
 _SHAPES_LEVEL: Final = 3
@@ -53,6 +59,8 @@ class TorchRecorder:
         self._steps = StepCount()
         self._marks: list[StepMark] = []
         self._others = AnnotationRecorder()
+        self._ended = Ended(is_local=True)
+        self._uncut = ""
 
     def unavailable(self) -> str | None:
         """None when PyTorch is loaded and has its profiler."""
@@ -69,13 +77,17 @@ class TorchRecorder:
         """Begin; raises ``RuntimeError`` when ``torch.profiler`` is recording."""
         if sys.modules["torch"].autograd.profiler._is_profiler_enabled:
             raise RuntimeError("torch.profiler is recording in this process; end it first")
+        is_main = threading.current_thread() is threading.main_thread()
         if options is not self._options:
             # Later chunks of one recording stay with what its first one chose.
-            is_main = threading.current_thread() is threading.main_thread()
             self._is_local = options.memory and is_main
             if self._is_local:
                 prepare()
             self._options, self._steps = options, StepCount()
+        seconds = 0.0 if is_main else _LEFT_OPEN_SECONDS  # nothing ends while it waits here
+        why_not = ledger.why_not(is_local=self._is_local, seconds=seconds)
+        if why_not is not None:
+            raise RuntimeError(why_not)
         # Else it writes two lines to stderr at every start and stop.
         os.environ.setdefault(_LOG_LEVEL, "6")
         self._profile = _new_profile(options, is_local=self._is_local)
@@ -96,6 +108,19 @@ class TorchRecorder:
         if self._is_running:
             self._is_running = False
             self._profile.stop()
+            self._ended = ledger.end(is_local=self._is_local)
+
+    def _end_anywhere(self) -> None:
+        """End it: where it leaves nothing open if the program is soon there, else where it is."""
+        if self._is_running and not self._is_local:
+            with contextlib.suppress(NoQuietPlace):
+                self._end_quietly()
+        if self._is_running:
+            self._here(self._end)
+
+    def _end_quietly(self) -> None:
+        everywhere = not self._is_local
+        at_quiet_place(self._end, everywhere=everywhere, seconds=_QUIET_SECONDS)
 
     def annotation(self) -> Emitter:
         """Annotations as ranges of PyTorch's own, on the track of their ops."""
@@ -103,21 +128,38 @@ class TorchRecorder:
 
     def collect(self) -> Collected:
         """The profiler's trace; what it takes to read it is left for when recording goes on."""
-        if self._is_running:
-            self._here(self._end)
+        self._end_anywhere()
+        return self._taken(export=False)
+
+    def cut(self) -> Collected | None:
+        """A chunk of the trace; None where a range is open, and the recording goes on.
+
+        The profiler may begin again at once: its trace was asked whether it left anything open.
+        """
+        if not self._is_running:
+            return self.collect()
+        try:
+            self._end_quietly()
+        except NoQuietPlace as inside:
+            self._uncut = str(inside)
+            return None
+        return self._taken(export=True)
+
+    def _taken(self, *, export: bool) -> Collected:
         profile, self._profile = self._profile, None
         others, marks = self._others.collect(), self._marks.copy()
         del self._marks[: len(marks)]
         if profile is None or self._options is None:
             return others
-        return functools.partial(self._converted, [profile], self._options, marks, others)
+        trace = _Export(profile, self._ended)
+        if export:
+            trace.write()
+        return functools.partial(self._converted, trace, self._options, marks, others)
 
     def _converted(
-        self, held: list[Any], options: ProfilerOptions, marks: list[StepMark], others: Recorded
+        self, export: _Export, options: ProfilerOptions, marks: list[StepMark], others: Recorded
     ) -> Recorded:
-        with _scratch() as path:
-            # The last reference: the profiler's memory, a kB an event, goes before ours is taken.
-            held.pop().export_chrome_trace(str(path))
+        with export as path:
             trace = read(path)
         xspace, events = to_xspace(
             trace,
@@ -131,8 +173,7 @@ class TorchRecorder:
 
     def drop(self) -> None:
         """End and forget."""
-        if self._is_running:
-            self._here(self._end)
+        self._end_anywhere()
         self._profile = None
         self._marks.clear()
         self._others.drop()
@@ -145,6 +186,15 @@ class TorchRecorder:
                 "PyTorch's allocations are not recorded: its profiler tells them only to the "
                 "thread that trains. Start the recording from the main thread to have them.",
             )
+        if self._uncut:
+            yield Note(
+                "torch-uncut",
+                "info",
+                "PyTorch's part of this recording could not be written piece by piece: the "
+                f"program was in {self._uncut} when a piece was due, and PyTorch cannot end and "
+                "begin its profiler there.",
+            )
+            self._uncut = ""
         if lost:
             text = f"{lost:,} events of PyTorch's trace could not be read and are left out."
             yield Note("torch-events-lost", "warning", text)
@@ -171,7 +221,8 @@ class _Annotations:
             return self._elsewhere(name, metadata)
         opened = self._begin(encoded(name, metadata))
         opened.__enter__()
-        return lambda: opened.__exit__(None, None, None)
+        open_annotations.add(opened)
+        return functools.partial(_close, opened)
 
     def step(self, name: str, number: int, start_ns: int, end_ns: int) -> None:
         """A step of the calling thread has ended."""
@@ -244,13 +295,50 @@ class _NoCompiler:
         return getattr(self._module, name)
 
 
-@contextlib.contextmanager
-def _scratch() -> Iterator[Path]:
-    """A file name in memory-backed storage where there is some; the file goes afterwards."""
-    memory = Path("/dev/shm")
-    folder = str(memory) if os.access(memory, os.W_OK) else None
-    with tempfile.TemporaryDirectory(prefix="stepscope-", dir=folder) as name:
-        yield Path(name) / "trace.json"
+class _Export:
+    """The trace of a profiler that has ended, as a file in memory-backed storage if there is some.
+
+    Args:
+        profile: The profiler; this is to be the last reference, for its memory (a kB an event)
+            is to go before the trace is read.
+        ended: Is told what it left open.
+    """
+
+    def __init__(self, profile: Any, ended: Ended) -> None:
+        self._profile = profile
+        self._ended = ended
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+
+    def write(self) -> None:
+        """Write it; once."""
+        memory = Path("/dev/shm")
+        place = str(memory) if os.access(memory, os.W_OK) else None
+        self._folder = tempfile.TemporaryDirectory(prefix="stepscope-", dir=place)
+        profile, self._profile = self._profile, None
+        profile.export_chrome_trace(str(self._path))
+        left_open = unfinished(self._path)
+        self._ended.tell(left_open)
+        if left_open:
+            ledger.watch()
+
+    @property
+    def _path(self) -> Path:
+        assert self._folder is not None
+        return Path(self._folder.name) / "trace.json"
+
+    def __enter__(self) -> Path:
+        if self._folder is None:
+            self.write()
+        return self._path
+
+    def __exit__(self, *exc: object) -> None:
+        if self._folder is not None:
+            self._folder.cleanup()
+
+
+def _close(opened: Any) -> None:
+    open_annotations.discard(opened)
+    opened.__exit__(None, None, None)
 
 
 def _clock_rates() -> dict[int, int]:

@@ -21,7 +21,7 @@ from stepscope.capture.kineto.annotations import encoded
 from stepscope.capture.kineto.memory import innermost
 from stepscope.capture.kineto.names import copy_ends, copy_name, frame_name, op_name
 from stepscope.capture.kineto.planes import to_xspace
-from stepscope.capture.kineto.read import read
+from stepscope.capture.kineto.read import read, unfinished
 from stepscope.capture.kineto.steps import StepCount
 from stepscope.tables.devices import devices
 from stepscope.tables.environment import environment
@@ -412,3 +412,28 @@ def test_the_innermost_of_nested_intervals_is_found(tree: Any) -> None:
         np.arange(clock, dtype=np.int64),
     )
     assert found.tolist() == wanted
+
+
+@given(
+    st.lists(st.tuples(st.text(min_size=1, max_size=8), st.booleans(), st.booleans()), max_size=30)
+)
+def test_what_has_not_ended_is_named_without_reading_the_trace(
+    tmp_path_factory: pytest.TempPathFactory, events: list[tuple[str, bool, bool]]
+) -> None:
+    """The brute-force twin parses it. Allocations say of themselves that they have not ended."""
+    rows = []
+    for number, (name, is_open, is_allocation) in enumerate(events):
+        if is_allocation:
+            row = allocation(number, 8, 8, finished=False, Ev_Idx=number)
+        else:
+            row = x("cpu_op", name, number, 1)
+            row["args"] |= {"finished": False} if is_open else {}
+        rows.append(row)
+    path = tmp_path_factory.mktemp("open") / "trace.json"
+    path.write_text(text(rows), "utf-8")
+    wanted = dict.fromkeys(
+        event["name"]
+        for event in json.loads(path.read_bytes())["traceEvents"]
+        if event["ph"] == "X" and event.get("args", {}).get("finished", True) is False
+    )
+    assert unfinished(path) == tuple(wanted)[:5]

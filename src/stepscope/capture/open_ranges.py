@@ -1,0 +1,153 @@
+"""Where a PyTorch program is: inside a range that its profiler times, or at a quiet place.
+
+A range is an op, a ``record_function``, an annotation of ours: whatever PyTorch's profiler gives a
+begin and an end. Nothing tells which are open; Python's frames do. Ranges are opened by PyTorch's
+Python code (its frames stand on the stack meanwhile), by C++ code that calls Python from within
+(likewise, but for a few methods of the program's), and by the program's ``with
+record_function(…)``, whose object lives as long as the range. What C++ opens by itself is over
+when its caller's next instruction runs.
+
+``left_open`` says why it matters.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Final
+
+from stepscope.capture.main_thread import on_main_thread
+from stepscope.errors import CaptureError
+
+#: Annotations of ours that PyTorch has seen begin and not yet end.
+open_annotations: Final[set[object]] = set()
+
+_OURS: Final = f"{Path(__file__).parents[1]}/"
+_STANDARD: Final = f"{Path(threading.__file__).parent}/"
+#: Where a thread of Python's library waits for something, and calls nothing of PyTorch's.
+_WAITING: Final = (
+    "threading.py:", "queue.py:", "selectors.py:", "socket.py:", "ssl.py:", "subprocess.py:",
+    "multiprocessing/", "asyncio/", "concurrent/futures/thread.py:_worker",
+)  # fmt: skip
+#: PyTorch's Python code that opens no range, though it calls the program's.
+_PLAIN: Final = (
+    "nn/modules/", "nn/functional.py:", "utils/_contextlib.py:", "amp/autocast_mode.py:",
+    "multiprocessing/spawn.py:", "distributed/elastic/", "distributed/launcher/",
+    "distributed/run.py:",
+)  # fmt: skip
+#: That which opens none itself but calls C++ code that does, and calls Python: it is outside of
+#: them only while it calls nobody.
+_PLAIN_AT_TOP: Final = ("_tensor.py:", "autograd/__init__.py:", "autograd/graph.py:")
+#: Methods of the program's that C++ code calls in the middle of an op.
+_WITHIN_OPS: Final = frozenset({"__torch_dispatch__", "__torch_function__"})
+_AGAIN_SECONDS: Final = 0.001
+
+
+class NoQuietPlace(Exception):
+    """The program was at none in time; its text is what it was inside of."""
+
+
+def at_quiet_place(call: Callable[[], object], *, everywhere: bool, seconds: float) -> None:
+    """Run a call on the main thread where no range is open.
+
+    Args:
+        call: What to run; short.
+        everywhere: None of any thread; else none of the main thread.
+        seconds: How long to look for such a place.
+
+    Raises:
+        NoQuietPlace: There was none in time; the call was not made.
+    """
+
+    def attempt() -> str | None:
+        inside = _open_anywhere(everywhere=everywhere)
+        if inside is None:
+            call()
+        return inside
+
+    until_none(attempt, seconds=seconds)
+
+
+def until_none(attempt: Callable[[], str | None], *, seconds: float) -> None:
+    """Have something tried on the main thread, between two of its instructions, until it works.
+
+    Args:
+        attempt: Gives None when it did, else what was in its way.
+        seconds: How long to try; once at least.
+
+    Raises:
+        NoQuietPlace: It never did.
+    """
+    found: list[str | None] = []
+    deadline = time.monotonic() + seconds
+    while True:
+        patience = max(deadline - time.monotonic(), _AGAIN_SECONDS)
+        try:
+            on_main_thread(lambda: found.append(attempt()), seconds=patience)
+        except CaptureError:
+            raise NoQuietPlace("an instruction of the main thread that takes long") from None
+        inside = found.pop()
+        if inside is None:
+            return
+        if time.monotonic() >= deadline:
+            raise NoQuietPlace(inside)
+        time.sleep(_AGAIN_SECONDS)
+
+
+def _open_anywhere(*, everywhere: bool) -> str | None:
+    main = threading.main_thread().ident
+    for thread, frame in sys._current_frames().items():
+        if thread == main or (everywhere and not waits(frame)):
+            inside = open_frame(frame)
+            if inside is None and thread != main:
+                inside = f"{place(frame)} on another thread"
+            if inside is not None:
+                return inside
+    return open_object()
+
+
+def open_object() -> str | None:
+    """A range that the program has opened in a ``with``; None if there is none."""
+    if open_annotations:
+        return "an annotation"
+    kind = sys.modules["torch"].autograd.profiler.record_function
+    return "a record_function" if kind in map(type, gc.get_objects()) else None
+
+
+def open_frame(frame: FrameType | None) -> str | None:
+    """The innermost frame of a thread that may have a range open; None if none may.
+
+    An op that the thread has called directly is not seen. On the main thread there is none, if
+    this is called between two of its instructions.
+    """
+    torch = f"{Path(str(sys.modules['torch'].__file__)).parent}/"
+    is_top = True
+    while frame is not None:
+        file, name = frame.f_code.co_filename, frame.f_code.co_name
+        if file.startswith(torch):
+            where = f"{file[len(torch) :]}:{name}"
+            at_top = where.startswith(_PLAIN_AT_TOP)
+            if not where.startswith(_PLAIN) and not (is_top and at_top):
+                return f"torch/{where}"
+            is_top = is_top and at_top
+        elif name in _WITHIN_OPS:
+            return f"{file}:{name}"
+        elif not file.startswith(_OURS):
+            is_top = False
+        frame = frame.f_back
+    return None
+
+
+def waits(frame: FrameType) -> bool:
+    """Whether a thread waits for something, by its innermost frame, rather than run an op."""
+    return place(frame).startswith(_WAITING)
+
+
+def place(frame: FrameType) -> str:
+    """File and function; files of Python's own by their path within it."""
+    return f"{frame.f_code.co_filename.removeprefix(_STANDARD)}:{frame.f_code.co_name}"
