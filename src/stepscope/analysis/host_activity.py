@@ -107,10 +107,10 @@ class HostActivity(Result):
     """What the host does in a step while nothing computes: building functions, printing, Python.
 
     Attributes:
+        headline: How much of the step nothing computes, in one sentence.
         step_time_ms: Mean counted step, mean over the hosts that have steps.
         step_count: Counted steps.
         computing_ms: Per step, while an op or a device runs.
-        headline: How much of the step nothing computes, in one sentence.
         input_ms: Per step, while the program waits for input and nothing computes.
         idle_ms: The rest: ``computing_ms + input_ms + idle_ms = step_time_ms``.
         eager_ops: Ops dispatched one by one, per step.
@@ -120,10 +120,10 @@ class HostActivity(Result):
     """
 
     tool = "host_activity"
+    headline: str
     step_time_ms: float
     step_count: int
     computing_ms: float
-    headline: str
     input_ms: float
     idle_ms: float
     eager_ops: float
@@ -143,10 +143,10 @@ def host_activity(profile: Profile, options: Options = Options()) -> HostActivit
         for whole, busy, wait in zip(length, computing, waiting, strict=True)
     ]
     return HostActivity(
+        headline=_headline(_mean(length), _mean(waiting), _mean(idle)),
         step_time_ms=_mean(length),
         step_count=min((len(time.start_ps) for _host, time in found), default=0),
         computing_ms=_mean(length) - _mean(waiting) - _mean(idle),
-        headline=_headline(_mean(length), _mean(waiting), _mean(idle)),
         input_ms=_mean(waiting),
         idle_ms=_mean(idle),
         eager_ops=_mean([eager_op_count(host) / len(time.start_ps) for host, time in found]),
@@ -164,8 +164,9 @@ def host_activity(profile: Profile, options: Options = Options()) -> HostActivit
     )
 
 
-def _computing_ps(time: HostTime) -> Any:
-    return covered(time.busy_start_ps, time.busy_end_ps, time.start_ps, time.end_ps)
+# Shares of the step from which waiting and idling are named.
+_NAMED_FRAC = 0.005
+
 
 def _headline(step_ms: float, input_ms: float, idle_ms: float) -> str:
     """The account in one sentence; shares below half a percent are not worth the words."""
@@ -181,6 +182,9 @@ def _headline(step_ms: float, input_ms: float, idle_ms: float) -> str:
         return f"An op or a device computes all of the time {each}."
     return f"While nothing computes, the host {' and '.join(found)} {each}."
 
+
+def _computing_ps(time: HostTime) -> Any:
+    return covered(time.busy_start_ps, time.busy_end_ps, time.start_ps, time.end_ps)
 
 
 def _mean_ms(per_step_ps: Any) -> float:
