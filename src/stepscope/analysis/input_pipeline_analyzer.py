@@ -231,7 +231,6 @@ def _input_frac(found: SessionSteps) -> float | None:
     return int(_wait_ps(found)[found.kept].sum()) / total if total else None
 
 
-def _spread(values: NDArray[np.float64]) -> Spread:
 def _is_copies(found: SessionSteps | None) -> bool:
     """Whether most of what counts as waiting for input is copies to the devices."""
     if found is None:
@@ -240,6 +239,7 @@ def _is_copies(found: SessionSteps | None) -> bool:
     return time["host_to_device"] > time["input"]
 
 
+def _spread(values: NDArray[np.float64]) -> Spread:
     if len(values) == 0:
         return Spread(nan, nan, nan, nan)
     std = float(values.std(ddof=1)) if len(values) > 1 else 0.0
@@ -304,12 +304,12 @@ def _headline(
 ) -> str:
     if frac is None:
         return "No step was found, so the share of time spent waiting for input is unknown."
-    share = f"{frac:.1%} of step time is spent waiting for input"
     if copies and verdict != "not_input_bound":
         return (
             f"Copies to the devices, which count as waiting for input, take {frac:.1%} "
             "of step time."
         )
+    share = f"{frac:.1%} of step time is spent waiting for input"
     if verdict == "not_input_bound":
         return f"Not input-bound: {share}."
     degree = "Highly" if verdict == "highly_input_bound" else "Moderately"
@@ -331,12 +331,12 @@ def _next_step(
         return "Mark the steps and record again; the host side below holds without them."
     if any(name.startswith("Iterator::") for name in ops.name):
         return "Open tf_data_bottleneck_analysis: it names the stage to change and the gain."
-    if len(ops) == 0:
     if len(ops) == 0 and copies:
         return (
             "No input op was recorded: these copies may move batches, weights or activations. "
             "Open trace_viewer at one step to see what is copied, and overview_page for what to do."
         )
+    if len(ops) == 0:
         return (
             "No input op was recorded: annotate the loader, or use tf.data, so that the wait "
             "can be explained."
