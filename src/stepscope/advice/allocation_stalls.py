@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
+from stepscope.clues.steps import NO_STEPS
+from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref
 
 # Calls in this share of the steps are a habit, not the growing of an allocator.
@@ -25,7 +26,7 @@ def allocation_stalls(results: Mapping[str, Any]) -> Iterator[Answer]:
     overview, idle = results["overview_page"], results["device_idle"]
     step = overview.steps.time_ms.mean
     if not step > 0 or not idle.step_count:
-        yield Unknown("No step was found, so no share of a step is known.")
+        yield NO_STEPS
         return
     stalled = next(row["idle_ms"] for row in idle.causes.rows() if row["cause"] == "allocation")
     if stalled < NEGLIGIBLE_FRAC * step:

@@ -15,7 +15,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from stepscope.clues.collective_time import CollectiveTime, collective_time
-from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
+from stepscope.clues.steps import NO_STEPS
+from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref
 
 # Gradients in 16 bits are half the bytes.
@@ -30,7 +31,7 @@ def collective_bound(results: Mapping[str, Any]) -> Iterator[Answer]:
     overview, pod = results["overview_page"], results["pod_viewer"]
     step = overview.steps.time_ms.mean
     if not step > 0:
-        yield Unknown("No step was found, so no share of a step is known.")
+        yield NO_STEPS
         return
     time = collective_time(pod)
     if time.exposed_ms < NEGLIGIBLE_FRAC * step:

@@ -15,7 +15,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from stepscope.clues.offload import OFFLOAD_ACTIONS, OFFLOAD_CODE, host_memory_ops
-from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
+from stepscope.clues.steps import NO_STEPS
+from stepscope.registry import Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref
 
 SOME_FRAC = 0.10
@@ -27,7 +28,7 @@ def device_copies(results: Mapping[str, Any]) -> Iterator[Answer]:
     overview = results["overview_page"]
     step, copying = overview.steps.time_ms.mean, overview.breakdown_ms["device_to_device"]
     if not step > 0:
-        yield Unknown("No step was found, so no share of a step is known.")
+        yield NO_STEPS
         return
     if copying < SOME_FRAC * step:
         yield Silence(

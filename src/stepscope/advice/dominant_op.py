@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stepscope.clues.device_time import compute_ms, short_name
+from stepscope.clues.steps import NO_STEPS
 from stepscope.registry import Answer, Rule, Silence, Unknown
 from stepscope.result import Finding, Ref
 
@@ -48,7 +49,7 @@ def dominant_op(results: Mapping[str, Any]) -> Iterator[Answer]:
     overview, stats = results["overview_page"], results["framework_op_stats"]
     step = overview.steps.time_ms.mean
     if not step > 0:
-        yield Unknown("No step was found, so no share of a step is known.")
+        yield NO_STEPS
         return
     on_device = stats.device.op_time_us > 0
     side = "Device" if on_device else "Host"

@@ -17,7 +17,8 @@ from typing import Any
 from stepscope.clues.device_memory import device_memories, gib
 from stepscope.clues.device_time import compute_ms
 from stepscope.clues.offload import OFFLOAD_ACTIONS, OFFLOAD_CODE, host_memory_ops
-from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
+from stepscope.clues.steps import NO_STEPS
+from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref
 
 _WAYS = {"host_to_device": "host to device", "output": "device to host"}
@@ -32,7 +33,7 @@ def host_copies(results: Mapping[str, Any]) -> Iterator[Answer]:
     overview, idle = results["overview_page"], results["device_idle"]
     step = overview.steps.time_ms.mean
     if not step > 0:
-        yield Unknown("No step was found, so no share of a step is known.")
+        yield NO_STEPS
         return
     exposed = {way: float(overview.breakdown_ms[way]) for way in _WAYS}
     total = sum(exposed.values())

@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
+from stepscope.clues.steps import NO_STEPS
+from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref
 
 # Idle time with a cause of its own, which a host that runs ahead would still have.
@@ -26,7 +27,7 @@ def host_waits(results: Mapping[str, Any]) -> Iterator[Answer]:
     overview, idle = results["overview_page"], results["device_idle"]
     step = overview.steps.time_ms.mean
     if not step > 0 or not idle.step_count:
-        yield Unknown("No step was found, so no share of a step is known.")
+        yield NO_STEPS
         return
     late = sum(
         float(row["after_wait_ms"]) for row in idle.causes.rows() if row["cause"] not in _OWN_CAUSES

@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
+from stepscope.clues.steps import NO_STEPS
+from stepscope.registry import Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref
 
 SOME_FRAC = 0.10
@@ -36,7 +37,7 @@ def idle_device(results: Mapping[str, Any]) -> Iterator[Answer]:
     overview, idle = results["overview_page"], results["device_idle"]
     step = overview.steps.time_ms.mean
     if not idle.step_count or not step > 0:
-        yield Unknown("No step was found, so no share of a step is known.")
+        yield NO_STEPS
         return
     if idle.idle_frac < SOME_FRAC:
         yield Silence(f"Devices idle {idle.idle_frac:.1%} of the step, below {SOME_FRAC:.0%}.")

@@ -12,7 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from stepscope.registry import Answer, Rule, Silence, Unknown
+from stepscope.clues.input_stage import STAGE_RULES
+from stepscope.clues.steps import NO_STEPS
+from stepscope.registry import Answer, Rule, Silence
 from stepscope.result import Finding, Ref
 
 # The incumbent's thresholds (reference §3.4): moderately and highly input-bound.
@@ -26,7 +28,7 @@ def input_bound(results: Mapping[str, Any]) -> Iterator[Answer]:
     step = overview.steps.time_ms.mean
     waiting = overview.breakdown_ms["input"] + overview.breakdown_ms["host_to_device"]
     if not step > 0:
-        yield Unknown("No step was found, so no share of a step is known.")
+        yield NO_STEPS
         return
     if waiting / step < SOME_FRAC:
         yield Silence(f"Input costs {waiting / step:.1%} of the step, below {SOME_FRAC:.0%}.")
@@ -64,18 +66,6 @@ RULE = Rule(
     needs=("overview_page",),
     doc=__doc__ or "",
     title="The step waits for input",
-    symptom_of=(
-        "host-copies",
-        "serial-map",
-        "missing-prefetch",
-        "no-cache",
-        "no-interleave",
-        "python-in-pipeline",
-        "batch-after-map",
-        "file-reads",
-        "late-shard",
-        "few-input-threads",
-        "host-input-limit",
-    ),
+    symptom_of=("host-copies", *STAGE_RULES),
     threshold="input and its copies to the device ≥ 5 % of the step",
 )

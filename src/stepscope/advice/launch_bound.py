@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from stepscope.registry import Answer, Rule, Silence, Unknown
+from stepscope.clues.steps import NO_STEPS
+from stepscope.registry import Answer, Rule, Silence
 from stepscope.result import Finding, Ref
 
 # The incumbent's thresholds for kernel launch (reference §3.4).
@@ -24,7 +25,7 @@ def launch_bound(results: Mapping[str, Any]) -> Iterator[Answer]:
     overview = results["overview_page"]
     step, launching = overview.steps.time_ms.mean, overview.breakdown_ms["kernel_launch"]
     if not step > 0:
-        yield Unknown("No step was found, so no share of a step is known.")
+        yield NO_STEPS
         return
     if launching / step < SOME_FRAC:
         yield Silence(f"Launching costs {launching / step:.1%} of the step, below {SOME_FRAC:.0%}.")

@@ -15,7 +15,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from stepscope.clues.device_time import KernelTime, kernel_time, short_name
-from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
+from stepscope.clues.steps import NO_STEPS
+from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref
 
 _CONVOLUTION = re.compile(r"conv(?!er)", re.IGNORECASE)
@@ -29,7 +30,7 @@ def layout_transposes(results: Mapping[str, Any]) -> Iterator[Answer]:
     overview, kernels = results["overview_page"], results["kernel_stats"]
     step = overview.steps.time_ms.mean
     if not step > 0:
-        yield Unknown("No step was found, so no share of a step is known.")
+        yield NO_STEPS
         return
     convolving = kernel_time(kernels, overview, _convolves)
     if not convolving.occurrences:

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from stepscope.clues.steps import NO_STEPS
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
 
@@ -36,7 +37,7 @@ def no_xla(results: Mapping[str, Any]) -> Iterator[Answer]:
     overview, stats = results["overview_page"], results["framework_op_stats"]
     step = overview.steps.time_ms.mean
     if not step > 0:
-        yield Unknown("No step was found, so no share of a step is known.")
+        yield NO_STEPS
         return
     on_device = stats.device.op_time_us > 0
     side = "Device" if on_device else "Host"

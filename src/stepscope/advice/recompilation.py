@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
+from stepscope.clues.steps import NO_STEPS
+from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref
 
 _TWICE = 2
@@ -22,7 +23,7 @@ def recompilation(results: Mapping[str, Any]) -> Iterator[Answer]:
     overview, host = results["overview_page"], results["host_activity"]
     step = overview.steps.time_ms.mean
     if not step > 0:
-        yield Unknown("No step was found, so no share of a step is known.")
+        yield NO_STEPS
         return
     compiled = [one for one in host.calls.rows() if not one["traces"] and one["built"] > 0]
     part = overview.breakdown_ms["compilation"]

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from stepscope.clues.device_time import compute_ms, short_name
+from stepscope.clues.steps import NO_STEPS
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
 
@@ -30,7 +31,7 @@ def roofline_gap(results: Mapping[str, Any]) -> Iterator[Answer]:
     overview, roofline = results["overview_page"], results["roofline_model"]
     step = overview.steps.time_ms.mean
     if not step > 0:
-        yield Unknown("No step was found, so no share of a step is known.")
+        yield NO_STEPS
         return
     rows = [row for row in roofline.ops.rows() if row["self_time_us"]]
     known = [row for row in rows if _is_judged(row)]

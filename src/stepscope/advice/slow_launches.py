@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from stepscope.clues.device_time import SLOW_LAUNCH_US, launch_calls
+from stepscope.clues.steps import NO_STEPS
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
 
@@ -27,7 +28,7 @@ def slow_launches(results: Mapping[str, Any]) -> Iterator[Answer]:
     overview, idle = results["overview_page"], results["device_idle"]
     step, launching = overview.steps.time_ms.mean, overview.breakdown_ms["kernel_launch"]
     if not step > 0:
-        yield Unknown("No step was found, so no share of a step is known.")
+        yield NO_STEPS
         return
     if launching < NEGLIGIBLE_FRAC * step:
         yield Silence(f"The device waits for launches {launching / step:.1%} of the step.")

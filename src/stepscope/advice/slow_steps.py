@@ -12,14 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import numpy as np
-
+from stepscope.clues.steps import long_steps
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
 
-SLOW_FACTOR = 2.0
-_MIN_STEPS = 8
-_MIN_COST_FRAC = 0.03
 # Work in fewer steps than this is what makes some steps slow, if it takes this share of what
 # they are slower.
 _SOME_FRAC = 0.5
@@ -28,43 +24,33 @@ _CULPRIT_FRAC = 0.4
 
 def slow_steps(results: Mapping[str, Any]) -> Iterator[Answer]:
     """Fires when steps with such work, beyond twice the median, cost 3 % of all step time."""
-    table = results["overview_page"].step_table
-    kept = np.asarray(table["kept"], dtype=bool)
-    time = np.asarray(table["step_time_ms"], dtype=np.float64)[kept]
-    if len(time) < _MIN_STEPS:
-        yield Unknown(f"{len(time)} steps are too few to call one of them slow.")
+    steps = long_steps(results["overview_page"])
+    if isinstance(steps, Unknown):
+        yield steps
         return
-    median = float(np.median(time))
-    slow = time > SLOW_FACTOR * median
-    excess = float((time[slow] - median).sum())
-    culprit = _side_work(results["host_activity"], excess / max(int(slow.sum()), 1))
-    if culprit is None or excess < _MIN_COST_FRAC * time.sum():
+    culprit = _side_work(results["host_activity"], steps.excess_ms / max(steps.count, 1))
+    if culprit is None or steps.is_cheap:
         yield Silence("No checkpoint, summary or print makes some steps slower than the rest.")
         return
-    worst = np.asarray(table["step_num"])[kept][time.argmax()]
-    begin = float(np.asarray(table["start_ms"], dtype=np.float64)[kept][time.argmax()])
     kind = str(culprit["kind"])
     # Only what the work itself takes can go; steps may be slow for other reasons, too.
-    saving = min(excess / len(time), float(culprit["time_ms"]))
+    saving = min(steps.per_step_ms, float(culprit["time_ms"]))
     yield Finding(
         rule=RULE.id,
-        severity=severity_of(saving, float(time.mean())),
+        severity=severity_of(saving, float(steps.time_ms.mean())),
         saving_ms=saving,
-        saving_max_ms=excess / len(time),
+        saving_max_ms=steps.per_step_ms,
         confidence=0.85,
-        message=f"{int(slow.sum())} of {len(time)} steps take more than twice the median of "
-        f"{median:.3g} ms (slowest: step {worst}, {time.max():.3g} ms); in them {kind} "
-        f"({culprit['calls']}) takes {culprit['in_step_ms']:.3g} ms.",
+        message=f"{steps.message}; in them {kind} ({culprit['calls']}) takes "
+        f"{culprit['in_step_ms']:.3g} ms.",
         measured={
-            "slow_steps": int(slow.sum()),
-            "median_ms": median,
-            "slowest_ms": float(time.max()),
+            **steps.measured,
             "cause": kind,
             "in_step_ms": float(culprit["in_step_ms"]),
         },
         evidence=(
             Ref("host_activity", "side_work", rows=(kind,)),
-            Ref("trace_viewer", f"step {worst}", from_ms=begin, to_ms=begin + float(time.max())),
+            steps.slowest_ref,
         ),
         actions=_ACTIONS.get(kind, _ACTIONS[""]),
         code=_CODE.get(kind, {}),

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from stepscope.clues.device_memory import device_memories
+from stepscope.clues.steps import NO_STEPS
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
 
@@ -31,7 +32,7 @@ def small_batch(results: Mapping[str, Any]) -> Iterator[Answer]:
     step = overview.steps.time_ms.mean
     memories = device_memories(results["memory_profile"])
     if not step > 0 or not idle.step_count:
-        yield Unknown("No step was found, so no share of a step is known.")
+        yield NO_STEPS
         return
     if not memories:
         yield Unknown("No allocator of a device says how much memory it may use.")

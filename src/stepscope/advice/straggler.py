@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
+from stepscope.clues.steps import NO_STEPS
+from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref
 
 _ADVICE = {
@@ -34,7 +35,7 @@ def straggler(results: Mapping[str, Any]) -> Iterator[Answer]:
     pod = results["pod_viewer"]
     step = pod.step_time_ms
     if not step > 0:
-        yield Unknown("No step was found, so no share of a step is known.")
+        yield NO_STEPS
         return
     if len(pod.workers) < 2:
         yield Silence("There is one worker.")

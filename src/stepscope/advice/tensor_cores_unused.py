@@ -20,7 +20,8 @@ from stepscope.clues.device_time import (
     kernel_time,
     short_name,
 )
-from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
+from stepscope.clues.steps import NO_STEPS
+from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref
 
 # As in full_precision: expected and largest share of its time that a product saves.
@@ -45,7 +46,7 @@ def tensor_cores_unused(results: Mapping[str, Any]) -> Iterator[Answer]:
         yield Silence(f"{device} has no tensor or matrix cores.")
         return
     if not step > 0:
-        yield Unknown("No step was found, so no share of a step is known.")
+        yield NO_STEPS
         return
     narrow = kernel_time(kernels, overview, lambda row: _missed(row) and row["is_16_bit"])
     wide = kernel_time(kernels, overview, lambda row: _missed(row) and not row["is_16_bit"])

@@ -22,7 +22,8 @@ from stepscope.clues.device_time import (
     kernels_per_step,
     launch_calls,
 )
-from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
+from stepscope.clues.steps import NO_STEPS
+from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref
 
 # A launch takes the host 2–10 µs (CUDA and HIP, without a recorder); shorter kernels cannot
@@ -36,7 +37,7 @@ def tiny_kernels(results: Mapping[str, Any]) -> Iterator[Answer]:
     overview, kernels = results["overview_page"], results["kernel_stats"]
     step, idle = overview.steps.time_ms.mean, results.get("device_idle")
     if not step > 0:
-        yield Unknown("No step was found, so no share of a step is known.")
+        yield NO_STEPS
         return
     launching = _waiting_ms(overview, idle)
     if launching < NEGLIGIBLE_FRAC * step:

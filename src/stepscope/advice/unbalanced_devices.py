@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from stepscope.clues.steps import NO_STEPS
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
 
@@ -31,7 +32,7 @@ def unbalanced_devices(results: Mapping[str, Any]) -> Iterator[Answer]:
     overview, pod = results["overview_page"], results["pod_viewer"]
     step = overview.steps.time_ms.mean
     if not step > 0:
-        yield Unknown("No step was found, so no share of a step is known.")
+        yield NO_STEPS
         return
     work = np.asarray(pod.workers["device_work_ms"], dtype=np.float64)
     if len(work) < 2 or not work.max(initial=0.0) > 0:

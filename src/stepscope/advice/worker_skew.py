@@ -14,7 +14,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from stepscope.clues.collective_time import collective_time
-from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
+from stepscope.clues.steps import NO_STEPS
+from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref
 
 # A straggler that causes this share of the waits explains them.
@@ -27,7 +28,7 @@ def worker_skew(results: Mapping[str, Any]) -> Iterator[Answer]:
     pod = results["pod_viewer"]
     step = pod.step_time_ms
     if not step > 0:
-        yield Unknown("No step was found, so no share of a step is known.")
+        yield NO_STEPS
         return
     time = collective_time(pod)
     if not time.is_matched:

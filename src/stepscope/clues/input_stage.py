@@ -7,11 +7,25 @@ from dataclasses import dataclass
 from math import nan
 from typing import Any
 
+from stepscope.clues.steps import NO_STEPS
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
 
 # From this share of the step on, input costs a person something (reference §3.4).
 SOME_FRAC = 0.05
+# Ids of the rules about the stage: each names a cause of what its step waits for.
+STAGE_RULES = (
+    "serial-map",
+    "missing-prefetch",
+    "no-cache",
+    "no-interleave",
+    "python-in-pipeline",
+    "batch-after-map",
+    "file-reads",
+    "late-shard",
+    "few-input-threads",
+    "host-input-limit",
+)
 # Up to this time a call is mostly overhead of tf.data; so many of them make a batch expensive.
 CHEAP_US = 200.0
 MANY_CALLS = 16
@@ -56,7 +70,7 @@ def input_stage(results: Mapping[str, Any]) -> InputStage | Silence | Unknown:
     overview, found = results["overview_page"], results["tf_data_bottleneck_analysis"]
     step = overview.steps.time_ms.mean
     if not step > 0:
-        return Unknown("No step was found, so no share of a step is known.")
+        return NO_STEPS
     wait = overview.breakdown_ms["input"]
     if wait < SOME_FRAC * step:
         return Silence(f"Waiting for input costs {wait / step:.1%} of the step.")

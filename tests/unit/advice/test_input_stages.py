@@ -11,6 +11,7 @@ import pytest
 
 from stepscope.advice import RULES, advise
 from stepscope.analysis.tf_data_bottleneck_analysis import Bottleneck
+from stepscope.clues.input_stage import STAGE_RULES
 from stepscope.registry import Answer, Silence, Unknown
 from stepscope.result import Finding
 from tests.unit.clues.starved import SERIAL, results
@@ -47,6 +48,10 @@ CASES: dict[str, tuple[Bottleneck, dict[str, float | None], float]] = {
 def answer(rule_id: str, found: dict[str, Any]) -> Answer:
     (one,) = next(rule for rule in RULES if rule.id == rule_id).check(found)
     return one
+
+
+def test_the_rules_that_explain_a_wait_for_input_are_these() -> None:
+    assert sorted(STAGE_RULES) == sorted(CASES)
 
 
 @pytest.mark.parametrize("rule_id", CASES)

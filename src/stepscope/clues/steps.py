@@ -1,0 +1,108 @@
+"""Steps that are much longer than the others, and what a rule says where there are no steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.registry import NEGLIGIBLE_FRAC, Unknown
+from stepscope.result import Ref
+
+NO_STEPS = Unknown("No step was found, so no share of a step is known.")
+# Beyond this many times the median a step is long; of fewer steps than this the median says little.
+_LONG_FACTOR = 2.0
+_FEWEST_STEPS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class LongSteps:
+    """The counted steps, and those longer than twice the median among them.
+
+    Attributes:
+        time_ms: Time of each counted step.
+        is_long: Whether it is long.
+        median_ms: The median step.
+        excess_ms: What the long ones take beyond the median, together.
+        slowest: Number of the slowest step, as recorded.
+        slowest_begin_ms: When it begins.
+    """
+
+    time_ms: NDArray[np.float64]
+    is_long: NDArray[np.bool_]
+    median_ms: float
+    excess_ms: float
+    slowest: int
+    slowest_begin_ms: float
+
+    @property
+    def count(self) -> int:
+        """How many are long."""
+        return int(self.is_long.sum())
+
+    @property
+    def per_step_ms(self) -> float:
+        """What they cost the mean step."""
+        return self.excess_ms / len(self.time_ms)
+
+    @property
+    def cost_frac(self) -> float:
+        """Their excess as a share of all step time."""
+        whole = float(self.time_ms.sum())
+        return self.excess_ms / whole if whole else 0.0
+
+    @property
+    def is_cheap(self) -> bool:
+        """Whether there are none, or they are no reason to change a program."""
+        return not self.count or self.cost_frac < NEGLIGIBLE_FRAC
+
+    @property
+    def slowest_ms(self) -> float:
+        """Time of the slowest step."""
+        return float(self.time_ms.max())
+
+    @property
+    def message(self) -> str:
+        """How many, and how long, without a full stop."""
+        return (
+            f"{self.count} of {len(self.time_ms)} steps take more than twice the median of "
+            f"{self.median_ms:.3g} ms (slowest: step {self.slowest}, {self.slowest_ms:.3g} ms)"
+        )
+
+    @property
+    def measured(self) -> dict[str, float | str]:
+        """The same as numbers, for a finding."""
+        return {
+            "slow_steps": self.count,
+            "median_ms": self.median_ms,
+            "slowest_ms": self.slowest_ms,
+        }
+
+    @property
+    def slowest_ref(self) -> Ref:
+        """The slowest step in the timeline."""
+        begin = self.slowest_begin_ms
+        end = begin + self.slowest_ms
+        return Ref("trace_viewer", f"step {self.slowest}", from_ms=begin, to_ms=end)
+
+
+def long_steps(overview: Any) -> LongSteps | Unknown:
+    """The long steps of overview_page's table."""
+    table = overview.step_table
+    kept = np.asarray(table["kept"], dtype=np.bool_)
+    time = np.asarray(table["step_time_ms"], dtype=np.float64)[kept]
+    if len(time) < _FEWEST_STEPS:
+        return Unknown(f"{len(time)} steps are too few to call one of them slow.")
+    median = float(np.median(time))
+    is_long = time > _LONG_FACTOR * median
+    slowest = int(time.argmax())
+    return LongSteps(
+        time_ms=time,
+        is_long=is_long,
+        median_ms=median,
+        excess_ms=float((time[is_long] - median).sum()),
+        slowest=int(np.asarray(table["step_num"])[kept][slowest]),
+        slowest_begin_ms=float(np.asarray(table["start_ms"], dtype=np.float64)[kept][slowest]),
+    )
