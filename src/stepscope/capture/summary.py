@@ -51,6 +51,11 @@ def summary(capture: Capture, *, diagnose: bool = True) -> list[str]:
     )
 
 
+def print_summary(capture: Capture) -> None:
+    """Print the lines, after an empty one, where they do not mix with what the program puts out."""
+    print("\n" + "\n".join(summary(capture)), file=sys.stderr, flush=True)
+
+
 def _told(found: dict[str, Any]) -> list[str]:
     steps = found.get("steps") or {}
     time_ms = steps.get("time_ms") or {}

@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from stepscope.capture import session, tracing
-from stepscope.capture.hooks import loop as loop_module
+from stepscope.capture import summary as summary_module
 from stepscope.capture.hooks.callback import LoopCallback, framework_class
+from stepscope.capture.hooks.harmless import harmless
 from stepscope.capture.hooks.lightning import Callback as LightningCallback
 from stepscope.capture.hooks.loop import LoopRecorder
 from stepscope.capture.hooks.schedule import Schedule
@@ -131,6 +132,23 @@ def test_a_recording_that_fails_is_logged_once_and_the_loop_goes_on(
     assert p.captures == []
 
 
+def test_a_hook_that_failed_once_does_nothing_more(caplog: pytest.LogCaptureFixture) -> None:
+    class Hook:
+        is_off = False
+        calls = 0
+
+        @harmless
+        def work(self, by: int) -> None:
+            self.calls += by
+            raise RuntimeError("no")
+
+    hook = Hook()
+    with caplog.at_level(logging.WARNING, "stepscope"):
+        hook.work(1)
+        hook.work(by=1)
+    assert (hook.is_off, hook.calls, len(caplog.records)) == (True, 1, 1)
+
+
 def test_a_loop_shorter_than_the_plan_says_so(
     recorder: Recorder, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -153,7 +171,7 @@ def test_a_loop_that_raises_keeps_what_there_is_and_raises(recorder: Recorder) -
     assert recorder.asked == ["start", "stop", "result"]
 
 
-def test_the_summary_is_printed_in_fifteen_lines_at_most(
+def test_the_summary_is_printed_at_the_end_beside_the_programs_own_output(
     recorder: Recorder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked: list[Capture] = []
@@ -162,10 +180,11 @@ def test_the_summary_is_printed_in_fifteen_lines_at_most(
         asked.append(capture)
         return ["one", "two"]
 
-    monkeypatch.setattr(loop_module, "summary", summary)
+    monkeypatch.setattr(summary_module, "summary", summary)
     with profile("logs", "1,1") as p:
         p.step()
-    assert capsys.readouterr().err == "\none\ntwo\n"
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", "\none\ntwo\n")
     assert asked == p.captures
 
 

@@ -6,42 +6,24 @@ model.fit(data, callbacks=[stepscope.keras.Callback("logs", profile_batch="10,15
 
 from __future__ import annotations
 
-import functools
 import logging
 import os
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from typing import Any, TypeVar
+from typing import Any
 
 import keras
 
 from stepscope.capture import session
+from stepscope.capture.hooks.harmless import harmless
 from stepscope.capture.hooks.window import DEFAULT_STEPS, StepsLike, Window, parse_steps
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recording import Recording
 from stepscope.capture.result import Capture
-from stepscope.capture.summary import summary
+from stepscope.capture.summary import print_summary
 from stepscope.capture.tracing import step
 
 _log = logging.getLogger("stepscope")
-_Method = TypeVar("_Method", bound=Callable[..., None])
-
-
-def _harmless(method: _Method) -> _Method:
-    """The method, but what it raises is logged once and ends the callback's work instead."""
-
-    @functools.wraps(method)
-    def call(self: Callback, *args: Any, **kwargs: Any) -> None:
-        if self._is_off:
-            return
-        try:
-            method(self, *args, **kwargs)
-        except Exception as error:  # training goes on, whatever a recording does
-            self._is_off = True
-            _log.warning("stepscope: this training is not recorded: %s", error)
-
-    return call  # type: ignore[return-value]  # wraps keeps the signature
 
 
 class Callback(keras.callbacks.Callback):  # type: ignore[misc]  # Keras is optional, so Any here
@@ -57,6 +39,7 @@ class Callback(keras.callbacks.Callback):  # type: ignore[misc]  # Keras is opti
 
     Attributes:
         capture: What the recording came to, once it is written.
+        is_off: Whether an error has ended all this.
     """
 
     def __init__(
@@ -76,60 +59,60 @@ class Callback(keras.callbacks.Callback):  # type: ignore[misc]  # Keras is opti
         self._window = Window(parse_steps(profile_batch), steps)
         self._recording: Recording | None = None
         self._marker: AbstractContextManager[object] | None = None
-        self._is_off = False
+        self.is_off = False
         self._first_of_call = 0
 
     # --- Keras calls these --------------------------------------------------------------------
 
-    @_harmless
+    @harmless
     def on_train_begin(self, logs: Mapping[str, Any] | None = None) -> None:
         """Learn how long the training is."""
         epochs, steps = self.params.get("epochs"), self.params.get("steps")
         if epochs and steps:
             self._window.total = epochs * steps
 
-    @_harmless
+    @harmless
     def on_train_batch_begin(self, batch: int, logs: Mapping[str, Any] | None = None) -> None:
         """Begin the recording before its first step, and mark the step."""
         self._open("train", batch)
 
-    @_harmless
+    @harmless
     def on_train_batch_end(self, batch: int, logs: Mapping[str, Any] | None = None) -> None:
         """End the step, and the recording after its last one."""
         self._close(batch)
 
-    @_harmless
+    @harmless
     def on_test_batch_begin(self, batch: int, logs: Mapping[str, Any] | None = None) -> None:
         """Mark a step of a validation; it is recorded only if training is just then."""
         self._mark("test", batch)
 
-    @_harmless
+    @harmless
     def on_test_batch_end(self, batch: int, logs: Mapping[str, Any] | None = None) -> None:
         """End the step of the validation."""
         self._unmark()
         self._window.pause()
 
-    @_harmless
+    @harmless
     def on_predict_batch_begin(self, batch: int, logs: Mapping[str, Any] | None = None) -> None:
         """As for training."""
         self._open("predict", batch)
 
-    @_harmless
+    @harmless
     def on_predict_batch_end(self, batch: int, logs: Mapping[str, Any] | None = None) -> None:
         """As for training."""
         self._close(batch)
 
-    @_harmless
+    @harmless
     def on_epoch_end(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
         """What Keras does between epochs is no step."""
         self._window.pause()
 
-    @_harmless
+    @harmless
     def on_train_end(self, logs: Mapping[str, Any] | None = None) -> None:
         """Wait for the export and print the summary."""
         self._finish()
 
-    @_harmless
+    @harmless
     def on_predict_end(self, logs: Mapping[str, Any] | None = None) -> None:
         """As for training."""
         self._finish()
@@ -170,4 +153,4 @@ class Callback(keras.callbacks.Callback):  # type: ignore[misc]  # Keras is opti
             return
         self.capture = session.end(recording)
         if self._verbose:
-            print("\n" + "\n".join(summary(self.capture)), file=sys.stderr, flush=True)
+            print_summary(self.capture)

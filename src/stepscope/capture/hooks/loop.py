@@ -6,23 +6,20 @@ raises into the loop: the first error ends the recording and is logged.
 
 from __future__ import annotations
 
-import functools
 import logging
 import os
-import sys
 import time
-from collections.abc import Callable
-from typing import Any, Concatenate, Final, ParamSpec, Protocol
+from typing import Any, Final, Protocol
 
 from stepscope.capture import session, tracing
+from stepscope.capture.hooks.harmless import harmless
 from stepscope.capture.hooks.schedule import OFF, Phase
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recording import Recording
 from stepscope.capture.result import Capture
-from stepscope.capture.summary import summary
+from stepscope.capture.summary import print_summary
 
 _log: Final = logging.getLogger("stepscope")
-_P = ParamSpec("_P")
 
 
 class Plan(Protocol):
@@ -47,24 +44,6 @@ class Plan(Protocol):
     def pause(self) -> None:
         """Something else than steps ran."""
         ...
-
-
-def _harmless(
-    method: Callable[Concatenate[LoopRecorder, _P], None],
-) -> Callable[Concatenate[LoopRecorder, _P], None]:
-    """The method, but what it raises is logged once and ends the recorder's work instead."""
-
-    @functools.wraps(method)
-    def call(self: LoopRecorder, /, *args: _P.args, **kwargs: _P.kwargs) -> None:
-        if self.is_off:
-            return
-        try:
-            method(self, *args, **kwargs)
-        except Exception as error:  # training goes on, whatever a recording does
-            self.is_off = True
-            _log.warning("stepscope: this training is not recorded: %s", error)
-
-    return call
 
 
 class LoopRecorder:
@@ -106,7 +85,7 @@ class LoopRecorder:
         self._ending: Recording | None = None
         self._begin_ns: int | None = None
 
-    @_harmless
+    @harmless
     def begin(self, total: int | None = None) -> None:
         """The loop begins, or goes on after a pause.
 
@@ -118,7 +97,7 @@ class LoopRecorder:
         self._follow()
         self._begin_ns = time.time_ns()
 
-    @_harmless
+    @harmless
     def step(self, steps: int = 1) -> None:
         """A step has ended (or a call that did several), and the next one begins."""
         self._mark()
@@ -126,13 +105,13 @@ class LoopRecorder:
         self._follow()
         self._begin_ns = time.time_ns()
 
-    @_harmless
+    @harmless
     def pause(self) -> None:
         """The loop does something else, such as a validation; what was begun is no step."""
         self._begin_ns = None
         self.plan.pause()
 
-    @_harmless
+    @harmless
     def finish(self) -> None:
         """The loop has ended: wait for what is being written, and tell of it."""
         self._begin_ns = None
@@ -144,7 +123,7 @@ class LoopRecorder:
             _log.warning("stepscope: nothing was recorded, the loop ended after %d steps", done)
         if self._verbose:
             for capture in self.captures:
-                print("\n" + "\n".join(summary(capture)), file=sys.stderr, flush=True)
+                print_summary(capture)
 
     def _mark(self) -> None:
         begin_ns, tell = self._begin_ns, getattr(tracing.emitter(), "step", None)

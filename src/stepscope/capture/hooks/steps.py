@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import os
-import sys
 from collections.abc import Iterable, Iterator, Sized
 from contextlib import AbstractContextManager
 from typing import Final, TypeVar
@@ -16,7 +15,7 @@ from stepscope.capture import session
 from stepscope.capture.hooks.window import DEFAULT_STEPS, StepsLike, Window, parse_steps
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recording import Recording
-from stepscope.capture.summary import summary
+from stepscope.capture.summary import print_summary
 from stepscope.capture.tracing import step
 
 _log: Final = logging.getLogger("stepscope")
@@ -121,6 +120,6 @@ class _Recorder:
         try:
             capture = session.end(recording)
             if self._verbose:
-                print("\n" + "\n".join(summary(capture)), file=sys.stderr, flush=True)
+                print_summary(capture)
         except Exception as error:  # as in _begin
             _log.warning("stepscope: this loop's recording failed: %s", error)
