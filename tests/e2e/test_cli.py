@@ -155,6 +155,39 @@ def test_unreadable_input_is_exit_4_with_place_and_mend(tmp_path: Path) -> None:
         assert name in done.stderr and "why:" in done.stderr and "do:" in done.stderr
 
 
+def test_output_that_cannot_be_written_is_exit_4_with_place_and_mend(
+    logdir: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "taken").mkdir()
+    for arguments in (
+        ("show", "framework_op_stats", logdir, "-f", "csv", "-o", tmp_path / "taken"),
+        ("export", logdir, "-o", tmp_path / "taken"),
+        ("compare", logdir, logdir, "-f", "csv", "-o", tmp_path / "taken"),
+        ("check", logdir, "--max-step-time", "1s", "--junit", tmp_path / "taken"),
+        ("repair", next(logdir.rglob("vm.xplane.pb")), "-o", tmp_path / "taken"),
+    ):
+        done = stepscope(*arguments)
+        assert done.returncode == 4, (arguments, done.stderr)
+        assert f"where: {tmp_path / 'taken'}" in done.stderr and "do:" in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="/dev/full is Linux's")
+@pytest.mark.parametrize("format", ["table", "csv", "json"])
+def test_a_full_disk_below_standard_output_is_no_bug(logdir: Path, format: str) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "stepscope", "show", "overview_page", logdir, "-f", format],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 4
+    assert done.stderr.startswith("error: The output cannot be written.")
+    assert "No space left on device" in done.stderr and "Traceback" not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "slug"),
     [

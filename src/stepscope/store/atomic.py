@@ -3,21 +3,53 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
+from stepscope.errors import StoreError
+
 
 def write_atomic(path: Path, data: bytes | Iterable[bytes]) -> None:
-    """Write ``data`` to ``path``: a temporary file beside it, synced, then renamed over it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Write ``data`` to ``path``: a temporary file beside it, synced, then renamed over it.
+
+    A link is followed, so that it stays one. A device or a pipe (``/dev/stdout``) is written to as
+    it is: a file in its place would take it from the whole machine.
+
+    Raises:
+        StoreError: The system refuses; the old file is as it was.
+    """
+    chunks = [data] if isinstance(data, bytes) else data
+    try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            with path.open("wb") as device:
+                device.writelines(chunks)
+        else:
+            _replace(path.resolve(), chunks)
+    except BrokenPipeError:
+        raise  # the reader of a pipe has enough, which is no failure
+    except OSError as error:
+        raise StoreError(
+            "The file cannot be written.",
+            where=str(path),
+            why=f"The system says: {error.strerror or error}.",
+            mend="Name another place, or see to room and write access at this one.",
+            slug="cannot-write",
+        ) from error
+
+
+def _replace(path: Path, chunks: Iterable[bytes]) -> None:
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    with contextlib.suppress(FileExistsError):  # a file is in the way, as mkstemp says better
+        path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
-            for chunk in [data] if isinstance(data, bytes) else data:
-                file.write(chunk)
+            file.writelines(chunks)
             file.flush()
             os.fsync(file.fileno())
         # mkstemp makes files private; a result has the mode any new file would have.

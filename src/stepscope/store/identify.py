@@ -69,8 +69,8 @@ BY_NAME: tuple[NearMiss, ...] = (
         "A Chrome trace (JSON), not an XSpace. TensorFlow and JAX write it beside the "
         "recording, cut at a "
         "million events; PyTorch writes only this.",
-        "Open the .xplane.pb of the same recording. A PyTorch trace has none: this version "
-        "cannot read it yet.",
+        "Open the .xplane.pb of the same recording. A trace of PyTorch's own profiler has none: "
+        "record with `stepscope record` or stepscope.Profile.",
     ),
     _kind(
         "tool-result",

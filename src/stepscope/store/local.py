@@ -76,6 +76,15 @@ def unlistable(path: str, error: OSError) -> Miss:
             "This user may not read it.",
             "Make it readable (chmod) or run as its owner.",
         )
+    if isinstance(error, FileNotFoundError):
+        return Miss(path, "no-such-path", "It does not exist.", "Check the spelling.")
+    if isinstance(error, IsADirectoryError):
+        return Miss(
+            path,
+            "unreadable-path",
+            "It is a folder, not a file.",
+            "Name one of its files; `stepscope ls` lists them.",
+        )
     return Miss(
         path,
         "io-error",

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from stepscope.errors import StoreError
 from stepscope.store import write_atomic
 
 
@@ -41,3 +43,36 @@ def test_failure_leaves_the_old_file_and_no_litter(tmp_path: Path) -> None:
         write_atomic(path, chunks())
     assert path.read_bytes() == b"old"
     assert [entry.name for entry in tmp_path.iterdir()] == ["c.txt"]
+
+
+def test_what_is_no_file_is_written_to_and_stays_what_it_is(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as threads:
+        read = threads.submit(pipe.read_bytes)
+        write_atomic(pipe, b"hello")
+        assert read.result(timeout=30) == b"hello"
+    assert pipe.is_fifo()
+
+
+def test_a_link_stays_and_its_target_is_written(tmp_path: Path) -> None:
+    link = tmp_path / "newest.csv"
+    link.symlink_to(tmp_path / "of-today.csv")
+    write_atomic(link, b"hello")
+    assert link.is_symlink()
+    assert (tmp_path / "of-today.csv").read_bytes() == b"hello"
+
+
+@pytest.mark.parametrize(
+    ("place", "reason"),
+    [("folder", "Is a directory"), ("file/below.csv", "Not a directory")],
+)
+def test_a_place_that_cannot_be_written_is_said(tmp_path: Path, place: str, reason: str) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_bytes(b"old")
+    with pytest.raises(StoreError) as caught:
+        write_atomic(tmp_path / place, b"hello")
+    assert caught.value.anchor == "cannot-write"
+    assert caught.value.where == str(tmp_path / place)
+    assert reason in caught.value.why
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["file", "folder"]

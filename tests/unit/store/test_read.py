@@ -83,12 +83,21 @@ def test_progress_ends_at_the_file_size(tmp_path: Path, data: bytes) -> None:
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
 
 
-def test_empty_and_absent_files_are_errors(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "slug", "mend"),
+    [
+        ("empty", "empty-file", "Record fewer steps."),
+        ("gone", "no-such-path", "Check the spelling."),
+        ("folder", "unreadable-path", "Name one of its files"),
+    ],
+)
+def test_what_is_no_file_to_read_is_said(tmp_path: Path, name: str, slug: str, mend: str) -> None:
     (tmp_path / "empty").write_bytes(b"")
-    for name, slug in (("empty", "empty-file"), ("gone", "io-error")):
-        with pytest.raises(StoreError) as caught:
-            read(str(tmp_path / name))
-        assert caught.value.anchor == slug
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(StoreError) as caught:
+        read(str(tmp_path / name))
+    assert caught.value.anchor == slug
+    assert mend in caught.value.mend
 
 
 def test_close_with_views_alive_is_safe(tmp_path: Path) -> None:

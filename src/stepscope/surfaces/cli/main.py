@@ -1,25 +1,28 @@
 """Entry point: runs a command and turns whatever happens into the published exit codes.
 
 0 ok · 1 a limit is exceeded (check), or a bug in Stepscope · 2 usage · 3 nothing to show ·
-4 unreadable input · 130 interrupted.
+4 unreadable input or unwritable output · 130 interrupted.
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import cast
+from typing import Final, cast
 
 import typer
 
-from stepscope.errors import StepscopeError, UsageError
+from stepscope.errors import StepscopeError, StoreError, UsageError
 
 # typer.BadParameter → UsageError → ClickException. Typer carries its own copy of click in new
 # versions and imports click in old ones; the base is the same class either way.
 _CommandLineError = cast("type[Exception]", typer.BadParameter.__mro__[2])
+
+_DISK_FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 
 BUG = 1
 INTERRUPTED = 130
@@ -50,9 +53,13 @@ def run(arguments: list[str]) -> int:
     except (BrokenPipeError, SystemExit):
         # The reader (head, less) has enough; Typer turns that into an exit of its own. It is no
         # failure, but Python would complain when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        _forget_output()
         return 0
     except Exception as error:
+        # Files that are written say themselves what refused: this is standard output.
+        if isinstance(error, OSError) and error.errno in _DISK_FULL:
+            _forget_output()
+            return fail(_output_full(error), ())
         traceback.print_exc()
         bug = StepscopeError(
             "This is a bug in Stepscope.",
@@ -62,6 +69,21 @@ def run(arguments: list[str]) -> int:
         )
         fail(bug, arguments)
         return BUG
+
+
+def _forget_output() -> None:
+    """Send what is still to be flushed nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def _output_full(error: OSError) -> StoreError:
+    return StoreError(
+        "The output cannot be written.",
+        where="standard output",
+        why=f"The system says: {error.strerror}.",
+        mend="Make room on the disk it goes to, or send it elsewhere.",
+        slug="cannot-write",
+    )
 
 
 def fail(error: StepscopeError, arguments: Sequence[str]) -> int:

@@ -27,7 +27,7 @@ the extra `remote`). Where there are several runs the newest is taken unless `--
 | 1 | `check`: a limit is exceeded; else a bug in Stepscope, with its traceback |
 | 2 | usage: no such command, flag, tool, run or host |
 | 3 | the recording opens but has nothing for this tool; the reason says what to record |
-| 4 | the input cannot be read: which file, where in it, why, what to do |
+| 4 | input that cannot be read, output that cannot be written: which, where, why, what to do |
 
 Errors go to stderr. With `--format json` standard output holds JSON and nothing else, also when it
 fails: `{"error", "what", "where", "why", "do"}`, where `error` is an anchor in [errors](errors.md).
