@@ -7,7 +7,7 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from stepscope.columns import Space, decode
@@ -28,10 +28,12 @@ def options(**more):
 """
 
 
-def program(logdir: Path, code: str, **variables: str) -> subprocess.Popen[str]:
-    """Start a program that records into ``logdir``."""
+def program(
+    logdir: Path, code: str, within: Sequence[str] = (), **variables: str
+) -> subprocess.Popen[str]:
+    """Start a program that records into ``logdir``, run by the command ``within`` if any."""
     return subprocess.Popen(
-        [sys.executable, "-c", PROLOGUE + textwrap.dedent(code), str(logdir)],
+        [*within, sys.executable, "-c", PROLOGUE + textwrap.dedent(code), str(logdir)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -39,9 +41,11 @@ def program(logdir: Path, code: str, **variables: str) -> subprocess.Popen[str]:
     )
 
 
-def run(logdir: Path, code: str, **variables: str) -> tuple[int, str, str]:
+def run(
+    logdir: Path, code: str, within: Sequence[str] = (), **variables: str
+) -> tuple[int, str, str]:
     """Run a program to its end: exit code, output, errors."""
-    process = program(logdir, code, **variables)
+    process = program(logdir, code, within, **variables)
     said, complained = process.communicate(timeout=60)
     return process.returncode, said, complained
 

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -18,11 +19,60 @@ import stepscope
 from stepscope.columns import decode
 from tests.e2e.recorded_programs import program, recording, run, steps_in, steps_so_far, wait_for
 
+# A recording of 60 steps whose disk is full after 20 of them. A step's name is longer than a page:
+# the last page of a file has room on the fullest disk.
+FULL_AFTER_ONE_CHUNK = """
+import pathlib, shutil
+disk = pathlib.Path(logdir)
+def work(steps):
+    for number in range(steps):
+        with stepscope.step(number), stepscope.Trace(f"{number}" + "x" * 5000):
+            time.sleep(0.005)
+stepscope.start(logdir, options(chunk_seconds=0.2))
+work(20)
+(file,) = disk.rglob("*.xplane.pb")
+size = -1
+while b"19xxx" not in file.read_bytes() or size != file.stat().st_size:
+    size = file.stat().st_size
+    time.sleep(0.05)
+with (disk / "filler").open("wb", buffering=0) as filler:
+    try:
+        while True:
+            filler.write(bytes(4096))
+    except OSError:
+        pass
+work(40)
+done = stepscope.stop()
+print(done.path)
+print([note.slug for note in done.warnings])
+"""
 BECOME_NOBODY = """
 with stepscope.Profile(None, options()):
     work(1)
 os.seteuid(65534)
 """
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Sequence[str]:
+    """Words before a command that give it a disk of 256 KiB at ``tmp_path / "disk"``.
+
+    It is mounted in a name space of the command's own, and gone with it.
+    """
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["sh", "-c", 'mount -t tmpfs -o size=256k small "$0" && exec "$@"', str(disk)]
+    reasons = []
+    for rights in (["--mount"], ["--mount", "--user", "--map-root-user"]):
+        words = ["unshare", *rights, *mount]
+        try:
+            tried = subprocess.run([*words, "true"], capture_output=True, text=True, check=False)
+        except OSError as error:
+            pytest.skip(f"no unshare here: {error}")
+        if tried.returncode == 0:
+            return words
+        reasons.append(tried.stderr.strip())
+    pytest.skip(f"this user may mount no disk here: {'; '.join(reasons)}")
 
 
 def test_a_recording_has_all_steps_and_says_where_it_is(tmp_path: Path) -> None:
@@ -186,12 +236,12 @@ def test_a_full_disk_moves_the_recording_and_says_where(tmp_path: Path) -> None:
         """
         # Files of more than 2 kB are refused from now on, as a full disk refuses them. The limit
         # is the process's, so it is lifted once the disk has refused: the other disk has room.
-        from stepscope.capture.writer import Writer
-        move = Writer._move
-        def lift(self, error, **more):
+        from stepscope.capture import logdir as places
+        create_spare = places.create_spare
+        def lift(*names):
             resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)
-            return move(self, error, **more)
-        Writer._move = lift
+            return create_spare(*names)
+        places.create_spare = lift
         stepscope.start(logdir, options(chunk_seconds=0.2))
         resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, resource.RLIM_INFINITY))
         work(100, 0.005)
@@ -207,6 +257,48 @@ def test_a_full_disk_moves_the_recording_and_says_where(tmp_path: Path) -> None:
     assert "kept-elsewhere" in slugs
     assert "cannot be written" in complained
     assert steps_in(Path(path)) >= 98  # the chunk before the last may lose the step it was cut in
+
+
+def test_a_disk_that_is_really_full_gets_its_room_back(
+    tmp_path: Path, small_disk: Sequence[str]
+) -> None:
+    spare = tmp_path / "spare"
+    spare.mkdir()
+    code, said, complained = run(
+        tmp_path / "disk",
+        FULL_AFTER_ONE_CHUNK + "print([path.name for path in disk.rglob('*') if path.is_file()])",
+        within=small_disk,
+        TMPDIR=str(spare),
+    )
+    assert code == 0, complained
+    path, slugs, left = said.splitlines()
+    assert Path(path).is_relative_to(spare)
+    assert "kept-elsewhere" in slugs and "chunk-lost" not in slugs
+    assert "No space left on device" in complained
+    assert steps_in(Path(path)) == 60
+    assert left == "['filler']"
+
+
+def test_where_every_disk_is_full_what_was_written_is_kept_and_nothing_else_stays(
+    tmp_path: Path, small_disk: Sequence[str]
+) -> None:
+    kept = tmp_path / "kept"
+    code, said, complained = run(
+        tmp_path / "disk",
+        "import tempfile; tempfile.tempdir = logdir  # else Python looks for one with room\n"
+        + FULL_AFTER_ONE_CHUNK
+        + "print([path.name for path in disk.rglob('*') if path.is_file()])\n"
+        + f"shutil.copyfile(done.path, {str(kept)!r}); print('went on')",
+        within=small_disk,
+    )
+    assert code == 0, complained
+    path, slugs, left, end = said.splitlines()
+    assert end == "went on"
+    assert slugs.count("chunk-lost") == 1, "one sentence, however many chunks"
+    assert "left-in-chunks" in slugs
+    assert "bug in Stepscope" not in complained and "No space left on device" in complained
+    assert steps_in(kept) == 20
+    assert left == str(["filler", Path(path).name])
 
 
 def test_when_no_disk_takes_it_the_program_goes_on_and_it_is_said(tmp_path: Path) -> None:

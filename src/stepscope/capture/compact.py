@@ -44,7 +44,7 @@ def compact(writer: Writer, seconds: float, children: Sequence[Path] = ()) -> li
     except (OSError, subprocess.SubprocessError) as error:
         return [_left(str(error))]
     if done.returncode != _DONE:
-        reason = done.stderr.decode("utf-8", "replace").strip()[-300:]
+        reason = " ".join(done.stderr.decode("utf-8", "replace").split())[-300:]
         return [_left(reason or f"exit code {done.returncode}")]
     writer.size = writer.path.stat().st_size
     return []

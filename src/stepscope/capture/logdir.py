@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
+import shutil
 import socket
 import tempfile
 import time
@@ -16,6 +18,7 @@ from stepscope.errors import CaptureError
 from stepscope.urls import file_system, is_url
 
 SUFFIX: Final = ".xplane.pb"
+_SPARE_PREFIX: Final = "stepscope-"
 # How launchers tell a process its number among all, in the order they are asked.
 _RANKS: Final = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "JAX_PROCESS_ID")
 
@@ -74,9 +77,28 @@ def create(folder: Path, stem: str) -> Path:
             return path
 
 
-def spare_folder(run: str) -> Path:
-    """Where a recording goes when its own place fails: the system's folder of temporary files."""
-    return Path(tempfile.mkdtemp(prefix="stepscope-")) / "plugins" / "profile" / run
+def create_spare(run: str, stem: str) -> Path:
+    """A new, empty file in the system's folder of temporary files, for what has no other place.
+
+    Raises:
+        OSError: There is no room for it either; nothing of it stays behind.
+    """
+    top = Path(tempfile.mkdtemp(prefix=_SPARE_PREFIX))
+    try:
+        return create(Path(run_folder(str(top), run)), stem)
+    except OSError:
+        shutil.rmtree(top, ignore_errors=True)
+        raise
+
+
+def remove(path: Path) -> None:
+    """Remove a recording's file with the folders made for it, as far as nothing else is in them."""
+    top = path.parents[3]
+    is_spare = top.name.startswith(_SPARE_PREFIX) and str(top.parent) == tempfile.gettempdir()
+    with contextlib.suppress(OSError):
+        path.unlink()
+        for folder in path.parents[: 4 if is_spare else 1]:
+            folder.rmdir()
 
 
 def upload(path: Path, url: str) -> None:

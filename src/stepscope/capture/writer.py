@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -51,13 +51,13 @@ class Writer:
         stem = stem or places.file_stem()
         if is_url(logdir):
             url, run = _free_url(logdir, run, stem)
-            path = places.create(places.spare_folder(run), stem)
+            path = places.create_spare(run, stem)
             return cls(path, url, run)
         folder = Path(places.run_folder(str(Path(logdir).expanduser().absolute()), run))
         try:
             path = places.create(folder, stem)
         except OSError as error:
-            path = places.create(places.spare_folder(run), stem)
+            path = places.create_spare(run, stem)
             return cls(path, "", run, [_elsewhere(f"{folder} cannot be written", error, path)])
         return cls(path, "", path.parent.name)
 
@@ -76,8 +76,9 @@ class Writer:
         try:
             self._write(data)
         except OSError as error:
-            self._move(error)
-            self._write(data)
+            with self._moved(error) as before:
+                shutil.copyfile(before, self.path)
+                self._write(data)
 
     def replace(self, pieces: Pieces) -> None:
         """Put one whole XSpace in the place of all that was written.
@@ -86,14 +87,11 @@ class Writer:
             OSError: There is no room anywhere; what was there still is.
         """
         data = b"".join(pieces)
-        before = self.path
         try:
             self._swap(data)
         except OSError as error:
-            self._move(error, keep=False)
-            self._swap(data)
-            with contextlib.suppress(OSError):
-                before.unlink()
+            with self._moved(error):
+                self._swap(data)
 
     def deliver(self) -> None:
         """Copy the file to its URL, if it has one; if that fails, say where the file stays."""
@@ -109,9 +107,7 @@ class Writer:
 
     def discard(self) -> None:
         """Remove the file, and its folder when nothing else is in it."""
-        with contextlib.suppress(OSError):
-            self.path.unlink()
-            self.path.parent.rmdir()
+        places.remove(self.path)
 
     def _write(self, data: bytes) -> None:
         handle = os.open(self.path, os.O_WRONLY | os.O_CREAT, 0o666)
@@ -141,19 +137,25 @@ class Writer:
             raise
         self.size = len(data)
 
-    def _move(self, error: OSError, *, keep: bool = True) -> None:
-        """Go on in the system's temporary folder, with what there is so far."""
-        before = self.path
-        after = places.create(
-            places.spare_folder(self.run), before.name.removesuffix(places.SUFFIX)
-        )
-        if keep:
-            shutil.copyfile(before, after)
-        self.path = after
-        self.notes.append(_elsewhere(f"{before} cannot be written", error, after))
-        if keep:
-            with contextlib.suppress(OSError):
-                before.unlink()
+    @contextlib.contextmanager
+    def _moved(self, error: OSError) -> Iterator[Path]:
+        """Go on in the system's temporary folder; gives the file it was before.
+
+        Raises:
+            OSError: That has no room either: all is as it was, and nothing of the attempt stays.
+        """
+        before, size = self.path, self.size
+        try:
+            self.path = places.create_spare(self.run, before.name.removesuffix(places.SUFFIX))
+            yield before
+        except OSError as refused:
+            if self.path != before:
+                places.remove(self.path)
+            self.path, self.size = before, size
+            # One sentence for every chunk that is lost, without the names of what is gone again.
+            raise OSError(refused.errno, refused.strerror, str(before)) from refused
+        self.notes.append(_elsewhere(f"{before} cannot be written", error, self.path))
+        places.remove(before)
 
 
 def _free_url(logdir: str, run: str, stem: str) -> tuple[str, str]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -70,6 +72,32 @@ def test_a_whole_file_takes_the_place_of_chunks_and_leaves_no_other(tmp_path: Pa
     assert [path.name for path in writer.path.parent.iterdir()] == ["host.xplane.pb"]
 
 
+@pytest.mark.parametrize("whole", [False, True])
+def test_where_no_disk_has_room_all_is_as_before_and_nothing_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole: bool
+) -> None:
+    writer = Writer.open(str(tmp_path / "logs"), "run", "host")
+    writer.append([b"chunk"])
+    before = writer.path
+    spare = tmp_path / "spare"
+    spare.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(spare))
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Writer, "_swap" if whole else "_write", refuse)
+    said = set()
+    for _ in range(3):
+        with pytest.raises(OSError, match="No space left") as caught:
+            (writer.replace if whole else writer.append)([DATA])
+        said.add(str(caught.value))
+    assert said == {f"[Errno 28] No space left on device: '{before}'"}
+    assert (writer.path, writer.size, writer.notes) == (before, len(b"chunk"), [])
+    assert before.read_bytes() == b"chunk"
+    assert list(spare.iterdir()) == []
+
+
 def test_a_url_gets_the_file_at_the_end_and_nothing_stays_behind(tmp_path: Path) -> None:
     pytest.importorskip("fsspec")
     writer = Writer.open(f"memory://bucket-{tmp_path.name}/logs", "run", "host")
@@ -79,7 +107,7 @@ def test_a_url_gets_the_file_at_the_end_and_nothing_stays_behind(tmp_path: Path)
         writer.place == f"memory://bucket-{tmp_path.name}/logs/plugins/profile/run/host.xplane.pb"
     )
     assert places.read_bytes(writer.place) == DATA
-    assert not writer.path.exists()
+    assert not writer.path.parents[3].exists(), "the temporary folder made for it"
     assert writer.notes == []
 
 

@@ -165,7 +165,7 @@ class Worker:
             writer.append([xspace])
             writer.deliver()
         except StepscopeError as error:
-            path = places.create(places.spare_folder(self.run), self.stem)
+            path = places.create_spare(self.run, self.stem)
             path.write_bytes(xspace)
             return str(path), [f"{error.what} {error.why} It is kept in {path}."]
         return writer.place, [note.message for note in writer.notes]
