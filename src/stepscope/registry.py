@@ -31,7 +31,9 @@ class Need:
     """Something a tool needs from a profile.
 
     Attributes:
-        met: Whether the profile has it.
+        met: Whether the profile has it. Every page asks this of every tool, so it is told from
+            names and from the first event that answers it (``tables.first_hit``), never from a
+            whole table.
         missing: One sentence when it has not, naming what is missing.
         record: How to record it: an option or a snippet.
     """

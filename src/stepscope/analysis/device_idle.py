@@ -13,7 +13,7 @@ from stepscope.result import Column, Result, Row, Table, columns_of, ms, us
 from stepscope.tables.copies import session_copies
 from stepscope.tables.device_allocations import session_allocations
 from stepscope.tables.device_events import device_events
-from stepscope.tables.idle import CAUSES, DeviceGaps, Idle, idle
+from stepscope.tables.idle import CAUSES, DeviceGaps, Idle, has_idle, idle
 from stepscope.tables.launches import session_launches
 from stepscope.tables.profile import Host, Profile
 
@@ -374,7 +374,7 @@ TOOL = Tool(
     result=DeviceIdle,
     needs=(
         Need(
-            met=lambda profile: idle(profile) is not None,
+            met=has_idle,
             missing="There are no steps, or nothing was recorded on a device.",
             record="Record on a machine with an accelerator, several steps, each inside "
             'tf.profiler.experimental.Trace("train", step_num=i, _r=1), '

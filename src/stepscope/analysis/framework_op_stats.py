@@ -11,8 +11,10 @@ import numpy as np
 
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Result, Row, Table, columns_of, us
+from stepscope.tables.device_events import has_device_events
 from stepscope.tables.devices import devices
 from stepscope.tables.environment import environment
+from stepscope.tables.host_ops import has_host_ops
 from stepscope.tables.op_totals import OpTotals, device_op_totals, host_op_totals, merge_totals
 from stepscope.tables.profile import Profile
 
@@ -213,7 +215,7 @@ TOOL = Tool(
     needs=(
         Need(
             met=lambda profile: any(
-                len(host_op_totals(host)) or len(device_op_totals(host)) for host in profile.hosts
+                has_device_events(host) or has_host_ops(host) for host in profile.hosts
             ),
             missing="No framework op was recorded, on the host or on a device.",
             record="Record with host_tracer_level 2 or more: "

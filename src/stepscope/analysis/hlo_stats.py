@@ -10,6 +10,7 @@ import numpy as np
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, us
 from stepscope.tables.device_peaks import active_peaks
+from stepscope.tables.hlo_evidence import has_compiled_ops
 from stepscope.tables.hlo_totals import HloTotals, profile_totals
 from stepscope.tables.profile import Profile
 from stepscope.tables.roofline import rates_of
@@ -219,7 +220,7 @@ TOOL = Tool(
     result=HloStats,
     needs=(
         Need(
-            met=lambda profile: any(op.is_hlo for op in profile_totals(profile).ops),
+            met=has_compiled_ops,
             missing="No op compiled by XLA ran in this recording.",
             record="Record a program that XLA compiles (jax.jit, or "
             "tf.function(jit_compile=True)) with enable_hlo_proto left on.",

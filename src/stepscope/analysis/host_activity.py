@@ -23,7 +23,7 @@ from stepscope.tables.host_activity import (
 )
 from stepscope.tables.profile import Host, Profile
 from stepscope.tables.python_calls import PythonFunction, python_functions
-from stepscope.tables.steps import steps
+from stepscope.tables.step_markers import has_steps
 
 
 class CallRow(Row):
@@ -231,10 +231,6 @@ def _table(schema: type[Row], rows: Iterable[tuple[Any, ...]]) -> Table[Any]:
     return Table(schema, {name: [row[at] for row in ordered] for at, name in enumerate(fields)})
 
 
-def _has_steps(profile: Profile) -> bool:
-    return any(found is not None and bool(found.kept.any()) for found in map(steps, profile.hosts))
-
-
 TOOL = Tool(
     id="host_activity",
     short="host",
@@ -245,7 +241,7 @@ TOOL = Tool(
     result=HostActivity,
     needs=(
         Need(
-            _has_steps,
+            met=lambda profile: any(map(has_steps, profile.hosts)),
             missing="No step was marked, and none could be inferred.",
             record="Mark the steps: tf.profiler.experimental.Trace('train', step_num=n, _r=1), "
             "jax.profiler.StepTraceAnnotation('train', step_num=n).",

@@ -12,7 +12,7 @@ from stepscope.columns.space import I64
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Result, Row, Table, columns_of
 from stepscope.tables.profile import Host, Profile
-from stepscope.tables.serving import NONE, DeviceTime, Serving, serving
+from stepscope.tables.serving import NONE, DeviceTime, Serving, has_serving, serving
 
 ALL_MODELS = "all models"
 NO_MODEL = "(model not named)"
@@ -368,7 +368,7 @@ TOOL = Tool(
     result=InferenceProfile,
     needs=(
         Need(
-            met=lambda profile: any(serving(host) is not None for host in profile.hosts),
+            met=lambda profile: any(map(has_serving, profile.hosts)),
             missing="No request of a model server was recorded: none of its run events "
             "(SessionRun, BatchingSessionRun, ProcessBatch, TfrtModelRun …) is on a host thread.",
             record="Record the server while it answers requests: "

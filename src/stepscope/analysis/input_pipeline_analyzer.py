@@ -22,12 +22,13 @@ from stepscope.tables.input_ops import (
     OTHER,
     PREPROCESSING,
     InputOps,
+    has_input_ops,
     input_ops,
     merge_input_ops,
     without_instances,
 )
 from stepscope.tables.profile import Profile
-from stepscope.tables.session_steps import SessionSteps, session_steps
+from stepscope.tables.session_steps import SessionSteps, has_aligned_steps, session_steps
 from stepscope.tables.steps import steps, sum_parts
 
 Verdict = Literal["highly_input_bound", "moderately_input_bound", "not_input_bound", "unknown"]
@@ -425,8 +426,7 @@ TOOL = Tool(
     needs=(
         Need(
             met=lambda profile: (
-                session_steps(profile) is not None
-                or any(len(input_ops(host)) for host in profile.hosts)
+                has_aligned_steps(profile) or any(map(has_input_ops, profile.hosts))
             ),
             missing="Neither a step nor any input activity was recorded.",
             record="Record several steps, each inside "

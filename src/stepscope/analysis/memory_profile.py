@@ -12,12 +12,18 @@ import numpy as np
 from stepscope.columns.space import I64
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, ms
-from stepscope.tables.allocations import UNKNOWN, Allocations, allocations, peak_event
+from stepscope.tables.allocations import (
+    UNKNOWN,
+    Allocations,
+    allocations,
+    has_allocations,
+    peak_event,
+)
 from stepscope.tables.memory_breakdown import BEFORE, Holding, holdings
-from stepscope.tables.memory_samples import MemorySamples, memory_samples
+from stepscope.tables.memory_samples import MemorySamples, has_memory_samples, memory_samples
 from stepscope.tables.planes import DEVICE_KINDS, plane_kind
 from stepscope.tables.profile import Host, Profile
-from stepscope.tables.program_memory import ProgramMemory, program_memories
+from stepscope.tables.program_memory import ProgramMemory, has_program_memory, program_memories
 
 ALLOCATOR = "allocator events"
 COMPILED = "HLO buffer assignment"
@@ -457,7 +463,7 @@ def _device_of(host: Host, memory: str) -> str:
 
 def _has_memory(profile: Profile) -> bool:
     return any(
-        allocations(host) is not None or program_memories(host) or memory_samples(host)
+        has_allocations(host) or has_program_memory(host) or has_memory_samples(host)
         for host in profile.hosts
     )
 

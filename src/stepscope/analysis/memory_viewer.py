@@ -15,7 +15,13 @@ from stepscope.tables.hlo.buffers import Allocation, BufferPlan
 from stepscope.tables.hlo.category import category
 from stepscope.tables.hlo.heap import Heap, simulate, unpadded_bytes
 from stepscope.tables.hlo.source import source_line
-from stepscope.tables.hlo_programs import PlannedProgram, Program, find_program, planned_programs
+from stepscope.tables.hlo_programs import (
+    PlannedProgram,
+    Program,
+    find_program,
+    has_planned_programs,
+    planned_programs,
+)
 from stepscope.tables.profile import Profile
 
 
@@ -312,7 +318,7 @@ TOOL = Tool(
     result=MemoryViewer,
     needs=(
         Need(
-            met=lambda profile: bool(planned_programs(profile)),
+            met=has_planned_programs,
             missing="The recording holds no HLO program with a memory plan.",
             record="Record a program that XLA compiles (jax.jit, or "
             "tf.function(jit_compile=True)) with enable_hlo_proto left on.",

@@ -16,6 +16,7 @@ from stepscope.tables.hlo import hlo_modules
 from stepscope.tables.hlo.category import NO_WORK, category
 from stepscope.tables.hlo.cost import CostAnalysis
 from stepscope.tables.hlo.text import expression
+from stepscope.tables.hlo_evidence import has_device_ops
 from stepscope.tables.hlo_ops import HloOp
 from stepscope.tables.hlo_totals import COST_FIELDS, profile_totals
 from stepscope.tables.op_tree import Node, op_tree
@@ -246,7 +247,7 @@ TOOL = Tool(
     result=OpProfile,
     needs=(
         Need(
-            met=lambda profile: len(profile_totals(profile)) > 0,
+            met=has_device_ops,
             missing="No op was recorded, on a device or on the host.",
             record="Record with host_tracer_level 2 or more: "
             "tf.profiler.experimental.start(logdir) or jax.profiler.start_trace(logdir).",

@@ -23,7 +23,7 @@ from stepscope.tables.arrivals import (
 from stepscope.tables.collectives import Collectives, collectives
 from stepscope.tables.devices import devices
 from stepscope.tables.profile import Profile
-from stepscope.tables.session_steps import aligned_steps
+from stepscope.tables.session_steps import aligned_steps, has_aligned_steps
 from stepscope.tables.steps import sum_parts
 from stepscope.tables.worker_steps import (
     TRANSFER,
@@ -484,7 +484,7 @@ TOOL = Tool(
     result=PodViewer,
     needs=(
         Need(
-            met=lambda profile: bool(aligned_steps(profile)),
+            met=has_aligned_steps,
             missing="No step was marked and none could be inferred, on any host.",
             record="Record several steps on every worker at the same time, each inside "
             'tf.profiler.experimental.Trace("train", step_num=i, _r=1), '

@@ -13,6 +13,7 @@ from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, us
 from stepscope.tables.device_peaks import Peaks, active_peaks
 from stepscope.tables.hlo_ops import HloOp, HloOpEvents, hlo_op_events
+from stepscope.tables.hlo_evidence import has_known_flops
 from stepscope.tables.hlo_totals import COST_FIELDS, HloTotals, profile_totals
 from stepscope.tables.profile import Profile
 from stepscope.tables.roofline import F64, GIB, UNKNOWN, Rates, rates, rates_of, ridge
@@ -428,7 +429,7 @@ TOOL = Tool(
     result=RooflineModel,
     needs=(
         Need(
-            met=lambda profile: bool(np.isfinite(profile_totals(profile).flops).any()),
+            met=has_known_flops,
             missing="No op in this recording has known FLOPs: none was compiled by XLA, or the "
             "HLO of the programs was not recorded.",
             record="Record a program that XLA compiles (jax.jit, or "

@@ -15,7 +15,7 @@ from stepscope.result import Column, Result, Row, Table, us
 from stepscope.tables.profile import Host, Profile
 from stepscope.tables.tf_data_advice import Change, changes, stage_kind, suggestion
 from stepscope.tables.tf_data_calls import Pipeline, pipelines
-from stepscope.tables.tf_data_events import iterator_calls, leaf
+from stepscope.tables.tf_data_events import has_iterator_calls, iterator_calls, leaf
 from stepscope.tables.tf_data_verdict import (
     SLOW_PS,
     Waiting,
@@ -475,7 +475,7 @@ TOOL = Tool(
     result=TfDataBottleneckAnalysis,
     needs=(
         Need(
-            met=lambda profile: any(len(iterator_calls(host)) for host in profile.hosts),
+            met=lambda profile: any(map(has_iterator_calls, profile.hosts)),
             missing="No tf.data activity was recorded: no event named Iterator::….",
             record="Record while the program takes batches from a tf.data.Dataset, with "
             "host_tracer_level 2 or more: tf.profiler.experimental.start(logdir).",

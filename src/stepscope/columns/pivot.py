@@ -216,9 +216,16 @@ def to_value(space: Space, kind: int, bits: int) -> Value:
     return None
 
 
-def stats_by_name(space: Space, names: Iterable[str]) -> dict[str, StatColumn]:
-    """The stats of events, for each of ``names``; rows are rows of ``Space.events``."""
-    return _pivot(space, space.event_stats, space.events.stat_begin, tuple(names))
+def stats_by_name(
+    space: Space, names: Iterable[str], begin: int = 0, end: int | None = None
+) -> dict[str, StatColumn]:
+    """The stats of events, for each of ``names``; rows are rows of ``Space.events``.
+
+    ``begin`` and ``end`` choose a stretch of the events, all by default.
+    """
+    stop = len(space.events) if end is None else end
+    stat_begin = space.events.stat_begin[begin : stop + 1]
+    return _pivot(space, space.event_stats, stat_begin, tuple(names), begin)
 
 
 def metadata_stats_by_name(space: Space, names: Iterable[str]) -> dict[str, StatColumn]:
@@ -260,13 +267,14 @@ def _listed(space: Space, stats: Stats, begin: int, end: int) -> list[tuple[str,
 
 
 def _pivot(
-    space: Space, stats: Stats, stat_begin: I64, names: Sequence[str]
+    space: Space, stats: Stats, stat_begin: I64, names: Sequence[str], first_owner: int = 0
 ) -> dict[str, StatColumn]:
     number = {name: i for i, name in enumerate(dict.fromkeys(names))}
     wanted = np.array([number.get(name, -1) for name in space.stat_metadata.name], np.int32)
     # Owners in shares, one per core: each share is counted, so that all know where to write.
     owners = len(stat_begin) - 1
-    shares = (os.cpu_count() or 1) if len(stats) >= _THREADS_FROM_STATS else 1
+    size = int(stat_begin[-1] - stat_begin[0])
+    shares = (os.cpu_count() or 1) if size >= _THREADS_FROM_STATS else 1
     cuts = np.linspace(0, owners, shares + 1).astype(np.int64)
     counts = np.zeros((shares, len(number)), np.int64)
 
@@ -285,7 +293,7 @@ def _pivot(
         def collect(share: int) -> None:
             first, last = int(cuts[share]), int(cuts[share + 1])
             core.gather.collect_wanted(
-                first, stat_begin[first : last + 1].data, *source,
+                first_owner + first, stat_begin[first : last + 1].data, *source,
                 place[share].data, owner.data, kind.data, bits.data,
             )  # fmt: skip
 

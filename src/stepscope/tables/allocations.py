@@ -18,11 +18,13 @@ from stepscope.columns.space import I32, I64, Bool
 from stepscope.schema import names
 from stepscope.tables.allocation_context import enclosing_names
 from stepscope.tables.data_types import data_type_name
+from stepscope.tables.first_hit import any_event
 from stepscope.tables.planes import PlaneKind, planes
 from stepscope.tables.profile import Host, derived
 from stepscope.tables.steps import steps
 
 F64 = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+I8 = np.ndarray[tuple[int, ...], np.dtype[np.int8]]
 # Numbers that an event does not say.
 UNKNOWN = -1
 _MEMORY_ID = (names.ALLOCATOR_NAME, names.DEVICE_ORDINAL, names.INDEX_ON_HOST)
@@ -196,21 +198,31 @@ def allocations(host: Host) -> Allocations | None:
     )
 
 
+def has_allocations(host: Host) -> bool:
+    """Whether ``allocations`` has any."""
+    entries = _kind_of_entries(host) > 0
+    return any_event(host, range(len(host.space.lines)), entries=entries, timed=False)
+
+
 def _memory_events(host: Host) -> tuple[I64, Bool]:
     """Rows of the allocator events on host threads, and whether each is an allocation."""
-    space, kinds = host.space, planes(host).plane_kind
-    allocation = names.MEMORY_EVENTS[0]
-    kind_of_name = np.zeros(max(len(space.event_metadata), 1), dtype=np.int8)
-    for row, (name, plane) in enumerate(
-        zip(space.event_metadata.name, space.event_metadata.plane.tolist(), strict=True)
-    ):
-        if name in names.MEMORY_EVENTS and kinds[plane] is PlaneKind.HOST:
-            kind_of_name[row] = 1 if name == allocation else 2
-    if not kind_of_name.any():
+    kind_of_entry = _kind_of_entries(host)
+    if not kind_of_entry.any():
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool)
-    kind = kind_of_name[space.events.metadata]
+    kind = kind_of_entry[host.space.events.metadata]
     rows = np.flatnonzero(kind)
     return rows, kind[rows] == 1
+
+
+def _kind_of_entries(host: Host) -> I8:
+    """Per row of ``Space.event_metadata``: 1 an allocation, 2 a deallocation, 0 anything else."""
+    metadata, kinds = host.space.event_metadata, planes(host).plane_kind
+    allocation = names.MEMORY_EVENTS[0]
+    kind_of_entry = np.zeros(max(len(metadata), 1), dtype=np.int8)
+    for row, (name, plane) in enumerate(zip(metadata.name, metadata.plane.tolist(), strict=True)):
+        if name in names.MEMORY_EVENTS and kinds[plane] is PlaneKind.HOST:
+            kind_of_entry[row] = 1 if name == allocation else 2
+    return kind_of_entry
 
 
 def _memory_of(values: _Values) -> Labels:

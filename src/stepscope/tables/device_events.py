@@ -8,6 +8,7 @@ viewer derived from them (Steps, Framework Ops …) are left out, they would cou
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ from stepscope.columns.space import I32, I64, U8, Bool
 from stepscope.schema import names
 from stepscope.tables import kernel_names
 from stepscope.tables.distinct import distinct_rows
+from stepscope.tables.first_hit import any_stretch
 from stepscope.tables.hlo import HloModules, hlo_modules
 from stepscope.tables.host_events import Work, timed_events
 from stepscope.tables.host_ops import hlo_framework_op
@@ -100,20 +102,22 @@ class _Source:
 
     name: str
     plane: PlaneKind
-    tf_op: str
-    annotation: str
-    hlo_op: str
-    program_id: int
-    xla_op_name: str
-    shape: str
-    hlo_category: str
-    launch: str
+    tf_op: str = ""
+    annotation: str = ""
+    hlo_op: str = ""
+    program_id: int = 0
+    xla_op_name: str = ""
+    shape: str = ""
+    hlo_category: str = ""
+    launch: str = ""
 
 
 @derived
 def device_events(host: Host) -> DeviceEvents:
     """The device work of a host."""
-    rows = _rows(host)
+    rows = device_rows(host)
+    if len(rows) == 0:
+        return _nothing()  # the stats of all events need not be read for it
     space = host.space
     line_plane = np.asarray([line.plane for line in space.lines] or [0], dtype=np.int32)
     device = line_plane[space.lines_of(rows)]
@@ -148,21 +152,75 @@ def device_events(host: Host) -> DeviceEvents:
     )
 
 
-def _rows(host: Host) -> I64:
-    table, space = planes(host), host.space
-    wanted = np.zeros(max(len(space.lines), 1), dtype=bool)
-    for row, kind in enumerate(table.line_kind):
-        on_device = table.plane_kind[space.lines[row].plane] in DEVICE_KINDS
-        wanted[row] = on_device and kind in (LineKind.STREAM, LineKind.OPS)
-    if not wanted.any():
-        return np.zeros(0, dtype=np.int64)
-    parts = [
-        np.arange(line.begin, line.end, dtype=np.int64)
-        for row, line in enumerate(space.lines)
-        if wanted[row]
+def _nothing() -> DeviceEvents:
+    times, codes = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32)
+    flags = np.zeros(0, dtype=np.bool_)
+    return DeviceEvents(
+        rows=times,
+        device=codes,
+        start_ps=times,
+        duration_ps=times,
+        self_ps=times,
+        work=np.zeros(0, dtype=np.uint8),
+        op=codes,
+        ops=[],
+        program=times,
+        unit=codes,
+        is_kernel=flags,
+        tensor_core=flags,
+        is_container=flags,
+        correlation=times,
+    )
+
+
+def device_lines(host: Host) -> list[int]:
+    """Rows in ``Space.lines`` of what ran on devices, less what a viewer derived from it."""
+    table = planes(host)
+    return [
+        row
+        for row, kind in enumerate(table.line_kind)
+        if table.plane_kind[host.space.lines[row].plane] in DEVICE_KINDS
+        and kind in (LineKind.STREAM, LineKind.OPS)
     ]
-    rows = np.concatenate(parts)
-    return rows[timed_events(host)[rows]]
+
+
+def has_device_events(host: Host) -> bool:
+    """Whether ``device_events`` has any."""
+    return any_stretch(host, device_lines(host), lambda stretch: bool(stretch.timed.any()))
+
+
+def device_rows(host: Host) -> I64:
+    """The event rows of ``device_events``, ascending."""
+    lines = [host.space.lines[row] for row in device_lines(host)]
+    parts = [np.arange(line.begin, line.end, dtype=np.int64) for line in lines]
+    rows = np.concatenate([np.zeros(0, dtype=np.int64), *parts])
+    timed: I64 = rows[timed_events(host)[rows]]
+    return timed
+
+
+def device_entries(host: Host, wanted: Callable[[Work], bool]) -> Bool:
+    """Rows of ``Space.event_metadata`` that stand, on a device, for work that is wanted.
+
+    Name and category tell computing, collectives and copies apart; what else they say (the bits
+    that are computed in, the direction of a copy by its launch) takes more than the entry.
+    """
+    metadata, kinds = host.space.event_metadata, planes(host).plane_kind
+    categories = metadata_texts(host, names.HLO_CATEGORY)
+    found = np.zeros(max(len(metadata), 1), dtype=bool)
+    for row, plane in enumerate(metadata.plane.tolist()):
+        if kinds[plane] in DEVICE_KINDS:
+            category = categories.get(row, "")
+            source = _Source(metadata.name[row], kinds[plane], hlo_category=category)
+            found[row] = wanted(_work(source, HloModules({})))
+    return found
+
+
+def container_entries(host: Host) -> Bool:
+    """Rows of ``Space.event_metadata`` whose events only enclose others (while, call)."""
+    found = np.zeros(max(len(host.space.event_metadata), 1), dtype=bool)
+    for row, category in metadata_texts(host, names.HLO_CATEGORY).items():
+        found[row] = category in _CONTAINERS
+    return found
 
 
 def _device_times(host: Host, rows: I64) -> tuple[I64, I64]:

@@ -40,6 +40,13 @@ def has_programs(profile: Profile) -> bool:
     return any(len(hlo_modules(host)) for host in profile.hosts)
 
 
+def has_planned_programs(profile: Profile) -> bool:
+    """Whether ``planned_programs`` has any; programs are read up to the first that has."""
+    return any(
+        buffer_plan(module) is not None for host in profile.hosts for module in hlo_modules(host)
+    )
+
+
 @derived
 def planned_programs(profile: Profile) -> tuple[PlannedProgram, ...]:
     """Programs with a memory plan, the one that allocates most first."""

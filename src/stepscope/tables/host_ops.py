@@ -16,8 +16,9 @@ from stepscope.columns import nest
 from stepscope.columns.space import I32, I64, Bool, Space
 from stepscope.schema import names
 from stepscope.tables.distinct import distinct_rows
+from stepscope.tables.first_hit import Stretch, any_stretch, entries_named, stat_rows
 from stepscope.tables.hlo import HloModule, hlo_modules
-from stepscope.tables.host_events import host_names, timed_events
+from stepscope.tables.host_events import host_names, host_thread_rows, timed_events
 from stepscope.tables.op_name import OpCategory, OpName, parse_op_name
 from stepscope.tables.planes import LineKind, planes
 from stepscope.tables.profile import Host, derived
@@ -43,6 +44,47 @@ class HostOps:
     self_ps: I64
     is_execution: Bool
     is_eager: Bool
+
+
+def has_host_ops(host: Host, *, executed: bool = False) -> bool:
+    """Whether ``host_ops`` has any; with ``executed``, any that is an execution."""
+    is_op = op_mask(host, executed=executed)
+    named = host_names(host).op >= 0
+    if not named.any() and not any(name in stat_rows(host) for name in _OP_STATS):
+        return False
+    return any_stretch(host, host_thread_rows(host).tolist(), lambda one: bool(is_op(one).any()))
+
+
+def op_mask(host: Host, *, executed: bool) -> Callable[[Stretch], Bool]:
+    """Tells which events of a stretch of a host thread are in ``host_ops``.
+
+    With ``executed`` only those that are executions.
+    """
+    named = host_names(host).op >= 0
+    left_out = _memory_entries(host) & executed
+
+    def is_op(stretch: Stretch) -> Bool:
+        found = named[stretch.entry]
+        for name in _OP_STATS:
+            found = found | stretch.has(name)
+        of_ops: Bool = found & ~left_out[stretch.entry] & stretch.timed
+        return of_ops
+
+    return is_op
+
+
+def named_ops(host: Host) -> tuple[I32, list[OpName]]:
+    """The op that the name of each row of ``Space.event_metadata`` says, -1 for none; the ops."""
+    index = _OpIndex()
+    return _ops_of_entries(host, index), index.ops
+
+
+def _memory_entries(host: Host) -> Bool:
+    return entries_named(host, names.MEMORY_EVENTS.__contains__)
+
+
+# Stats that name an op where the event's name does not.
+_OP_STATS = (names.TF_OP, names.HLO_OP)
 
 
 class _OpIndex:
@@ -80,10 +122,7 @@ def host_ops(host: Host) -> HostOps:
     renumbered = np.zeros(len(index.ops), dtype=np.int32)
     renumbered[used] = np.arange(len(used))
     ops = [index.ops[code] for code in used.tolist()]
-    memory = np.asarray(
-        [name in names.MEMORY_EVENTS for name in space.event_metadata.name] or [False]
-    )
-    is_execution = ~memory[space.events.metadata[rows]]
+    is_execution = ~_memory_entries(host)[space.events.metadata[rows]]
     # tf.data has no graph to compile: its iterators run under an eager get-next by design.
     can_be_eager = np.asarray([one.category is not OpCategory.TF_DATA for one in ops] or [False])
     is_eager = _eager(host, rows) & can_be_eager[renumbered[op]]
@@ -92,14 +131,20 @@ def host_ops(host: Host) -> HostOps:
 
 def _op_of_each_event(host: Host, index: _OpIndex) -> I32:
     """The op of every event, -1 where it has none: by its name, else by its stats."""
-    space, by_name, stats = host.space, host_names(host), event_stats(host)
-    merged = np.asarray([index.code(op) for op in by_name.ops] + [-1], dtype=np.int32)
-    per_name = merged[by_name.op]
-    op: I32 = per_name[space.events.metadata]
+    stats = event_stats(host)
+    op: I32 = _ops_of_entries(host, index)[host.space.events.metadata]
     _name_by_text(op, stats.texts(names.TF_OP), lambda text: index.code(parse_op_name(text)))
     if len(stats.rows(names.HLO_OP)):
         _name_by_hlo(host, op, index)
     return op
+
+
+def _ops_of_entries(host: Host, index: _OpIndex) -> I32:
+    """The op that the name of each row of ``Space.event_metadata`` says, -1 for none."""
+    by_name = host_names(host)
+    merged = np.asarray([index.code(op) for op in by_name.ops] + [-1], dtype=np.int32)
+    of_entries: I32 = merged[by_name.op]
+    return of_entries
 
 
 def _name_by_text(op: I32, texts: Texts, code: Callable[[str], int]) -> None:

@@ -16,13 +16,20 @@ import numpy as np
 
 from stepscope.columns import sweep, union_spans
 from stepscope.columns.space import I64, U8, Bool
+from stepscope.schema import names
 from stepscope.tables.coverage import covered
-from stepscope.tables.device_events import device_events
+from stepscope.tables.device_events import (
+    container_entries,
+    device_events,
+    device_lines,
+    has_device_events,
+)
 from stepscope.tables.driver_calls import allocating_names, is_wait_for_device
+from stepscope.tables.first_hit import Stretch, any_stretch, entries_named
 from stepscope.tables.host_events import Work, host_thread_rows, is_pool_thread, timed_events
 from stepscope.tables.profile import Host, Profile, derived
-from stepscope.tables.session_steps import AlignedSteps, aligned_steps
-from stepscope.tables.step_markers import Markers
+from stepscope.tables.session_steps import AlignedSteps, aligned_steps, taking_part
+from stepscope.tables.step_markers import Markers, has_steps, step_markers
 from stepscope.tables.steps import host_work
 
 # Why a device has nothing to do, and the work of the host that says so. The order is that of
@@ -151,6 +158,35 @@ def idle(profile: Profile) -> Idle | None:
     return Idle(tuple(devices), tuple(waits), blocked, int(kept.sum()), length)
 
 
+def has_idle(profile: Profile) -> bool:
+    """Whether ``idle`` has any: a device of a host that takes part ran something in a step.
+
+    Whether devices run behind the host need not be known: a step that lasts until its device
+    work has ended contains its marker, or an earlier step does.
+    """
+    hosts = [host for host in taking_part(profile) if has_device_events(host)]
+    if not any(has_steps(host) for host in hosts):
+        return False
+    return any(_runs_in_a_marker(host) for host in hosts) or idle(profile) is not None
+
+
+def _runs_in_a_marker(host: Host) -> bool:
+    markers = step_markers(host)
+    if markers is None:
+        return False
+    containers = container_entries(host)
+
+    def runs(stretch: Stretch) -> bool:
+        own = stretch.ints(names.DEVICE_DURATION_PS, -1)
+        length = np.where(own >= 0, own, stretch.duration_ps)
+        works = stretch.timed & ~containers[stretch.entry]
+        start = stretch.start_ps[works]
+        end = start + length[works]
+        return bool((covered(markers.start_ps, markers.end_ps, start, end) > 0).any())
+
+    return any_stretch(host, device_lines(host), runs)
+
+
 _Steps = tuple[I64, I64]
 
 
@@ -246,14 +282,14 @@ def _by_cause(spans: tuple[I64, I64, U8], covers: list[_Steps], steps: _Steps) -
 def _wait_rows(host: Host, markers: Markers) -> I64:
     """Events of the step's threads in which the host waits for a device."""
     space = host.space
-    names = np.asarray([is_wait_for_device(name) for name in space.event_metadata.name] or [False])
+    waits = entries_named(host, is_wait_for_device)
     threads = set(host_thread_rows(host).tolist())
     own = space.on_lines(
         row
         for row, line in enumerate(space.lines)
         if row in threads and (row == markers.line or is_pool_thread(line.name))
     )
-    chosen = names[space.events.metadata] & own
+    chosen = waits[space.events.metadata] & own
     rows: I64 = np.flatnonzero(chosen & timed_events(host))
     return rows
 

@@ -24,13 +24,15 @@ import numpy as np
 from stepscope.columns import nest, stats_by_name
 from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
+from stepscope.tables.first_hit import any_event, entries_named
 from stepscope.tables.host_events import (
+    host_thread_rows,
     is_data_loader,
     is_tf_data_thread,
     on_host_threads,
     timed_events,
 )
-from stepscope.tables.host_ops import host_ops
+from stepscope.tables.host_ops import host_ops, named_ops
 from stepscope.tables.op_name import OpCategory, OpName
 from stepscope.tables.planes import PlaneKind, planes
 from stepscope.tables.profile import Host, derived
@@ -85,6 +87,35 @@ class InputOps:
 def input_ops(host: Host) -> InputOps:
     """All input ops of a host."""
     return merge_input_ops([_framework_input(host), _spans_of_input(host)])
+
+
+def has_input_ops(host: Host) -> bool:
+    """Whether ``input_ops`` has any.
+
+    Names and stages say so in the first event. Where ops are named by stats instead, which of
+    them bring data is known from all their texts only.
+    """
+    if _has_named_input(host):
+        return True
+    threads = host_thread_rows(host).tolist()
+    is_said_by_stats = any_event(host, threads, stats=(names.TF_OP, names.HLO_OP))
+    return is_said_by_stats and len(input_ops(host)) > 0
+
+
+def _has_named_input(host: Host) -> bool:
+    threads = host_thread_rows(host).tolist()
+    op_of_entry, ops = named_ops(host)
+    brings = np.asarray([category_of(op) is not None for op in ops] + [False])
+    ran = brings[op_of_entry] & ~entries_named(host, names.MEMORY_EVENTS.__contains__)
+    loads = entries_named(host, lambda name: _span_category(name) == OTHER)
+    in_pipeline = entries_named(host, lambda name: _span_category(name) is not None)
+    pipeline = [row for row in threads if is_tf_data_thread(host.space.lines[row].name)]
+    lines = range(len(host.space.lines))
+    return (
+        any_event(host, threads, entries=ran | loads)
+        or any_event(host, pipeline, entries=in_pipeline)
+        or any_event(host, lines, stats=(names.INPUT_STAGE_NAME,))
+    )
 
 
 def without_instances(name: str) -> str:

@@ -13,8 +13,14 @@ import numpy as np
 
 from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
-from stepscope.tables.device_events import DeviceEvents, device_events
+from stepscope.tables.device_events import (
+    DeviceEvents,
+    device_entries,
+    device_events,
+    device_lines,
+)
 from stepscope.tables.distinct import packed
+from stepscope.tables.first_hit import Stretch, any_stretch
 from stepscope.tables.host_events import Work
 from stepscope.tables.kernel_launch import UNKNOWN_LAUNCH, KernelLaunch, parse_kernel_details
 from stepscope.tables.kernel_names import is_16_bit
@@ -110,6 +116,28 @@ def host_kernels(host: Host) -> tuple[DeviceKernel, ...]:
 def session_kernels(profile: Profile) -> tuple[DeviceKernel, ...]:
     """The kernels of all hosts, by host and device."""
     return tuple(row for host in profile.hosts for row in host_kernels(host))
+
+
+def has_kernels(host: Host) -> bool:
+    """Whether ``host_kernels`` has any."""
+    kinds = planes(host).plane_kind
+    lines = [
+        row for row in device_lines(host) if kinds[host.space.lines[row].plane] is PlaneKind.GPU
+    ]
+    if not lines:
+        return False
+    computes = device_entries(host, _computes)
+
+    def is_kernel(stretch: Stretch) -> bool:
+        copied = stretch.has(names.MEMCPY_DETAILS)
+        found = stretch.has(names.KERNEL_DETAILS) | (computes[stretch.entry] & ~copied)
+        return bool((found & stretch.timed).any())
+
+    return any_stretch(host, lines, is_kernel)
+
+
+def _computes(work: Work) -> bool:
+    return work >= Work.COMPUTE_32 or work is Work.COLLECTIVE
 
 
 def merge(rows: Iterable[DeviceKernel]) -> dict[Kernel, Times]:

@@ -10,6 +10,7 @@ import numpy as np
 from stepscope.columns import stats_by_name
 from stepscope.columns.space import I64
 from stepscope.schema import names
+from stepscope.tables.first_hit import any_stretch, entries_named, stat_rows
 from stepscope.tables.planes import LineKind, lines_of
 from stepscope.tables.profile import Host, derived
 
@@ -43,7 +44,7 @@ def memory_samples(host: Host) -> tuple[MemorySamples, ...]:
         metadata = space.events.metadata[rows]
         for code in np.unique(metadata).tolist():
             name = space.event_metadata.name[code]
-            if _MEMORY.search(name) and not _NOT_AN_AMOUNT.search(name):
+            if _is_amount(name):
                 own = metadata == code
                 time = space.events.start_ps[rows[own]]
                 order = np.argsort(time, kind="stable")
@@ -52,3 +53,20 @@ def memory_samples(host: Host) -> tuple[MemorySamples, ...]:
                 label = name if is_ours else f"{plane}: {name}"
                 found.append(MemorySamples(label, time[order], values[own][order]))
     return tuple(found)
+
+
+def has_memory_samples(host: Host) -> bool:
+    """Whether ``memory_samples`` has any."""
+    amounts = entries_named(host, _is_amount)
+    if not amounts.any() or names.COUNTER_VALUE not in stat_rows(host):
+        return False
+    return any_stretch(
+        host,
+        lines_of(host, LineKind.COUNTERS),
+        lambda one: bool((amounts[one.entry] & one.has(names.COUNTER_VALUE)).any()),
+    )
+
+
+def _is_amount(name: str) -> bool:
+    """Whether a counter of this name is one of bytes held."""
+    return bool(_MEMORY.search(name)) and not _NOT_AN_AMOUNT.search(name)

@@ -63,6 +63,11 @@ def program_memories(host: Host) -> tuple[ProgramMemory, ...]:
     return tuple(sorted(found, key=lambda one: (-one.total_bytes, one.program, one.space)))
 
 
+def has_program_memory(host: Host) -> bool:
+    """Whether ``program_memories`` has any; programs are read up to the first that has."""
+    return any(_memories_of(module, module.name) for module in hlo_modules(host))
+
+
 @dataclass(frozen=True, slots=True)
 class _Allocation:
     space: int

@@ -17,6 +17,7 @@ from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
 from stepscope.tables.coverage import covered
 from stepscope.tables.device_events import device_events
+from stepscope.tables.first_hit import any_event, entries_named
 from stepscope.tables.host_events import Work
 from stepscope.tables.planes import LineKind, PlaneKind, lines_of
 from stepscope.tables.profile import Host, derived
@@ -110,9 +111,9 @@ class Serving:
 @derived
 def serving(host: Host) -> Serving | None:
     """The requests and batches of a host; None when no server event was recorded."""
-    events = _Events(host)
-    if not (events.is_request.any() or events.is_batch.any()):
+    if not has_serving(host):
         return None
+    events = _Events(host)
     owner = events.owners()
     request_rows = events.in_time(np.flatnonzero(events.is_request & (owner == NONE)))
     batch_rows = events.in_time(np.flatnonzero(events.is_batch & (owner == NONE)))
@@ -127,6 +128,16 @@ def serving(host: Host) -> Serving | None:
         _requests(events, request_rows, batch_rows, linked, model, owner),
         _batches(events, batch_rows, linked, model, owner),
     )
+
+
+def has_serving(host: Host) -> bool:
+    """Whether a server's event was recorded."""
+    entries = entries_named(host, (*names.REQUEST_EVENTS, *names.BATCH_EVENTS).__contains__)
+    return any_event(host, _server_lines(host), entries=entries, timed=False)
+
+
+def _server_lines(host: Host) -> list[int]:
+    return lines_of(host, LineKind.THREAD, PlaneKind.HOST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +157,7 @@ class _Events:
         self.events = host.space.events
         self.is_request = self._named(names.REQUEST_EVENTS)
         self.is_batch = self._named(names.BATCH_EVENTS)
-        on_thread = host.space.on_lines(lines_of(host, LineKind.THREAD, PlaneKind.HOST))
+        on_thread = host.space.on_lines(_server_lines(host))
         self.is_request &= on_thread
         self.is_batch &= on_thread
 

@@ -14,6 +14,7 @@ import numpy as np
 from stepscope.columns.space import I32, I64, Bool
 from stepscope.tables.devices import devices
 from stepscope.tables.profile import Host, Profile, derived
+from stepscope.tables.step_markers import has_steps
 from stepscope.tables.steps import PARTS, Steps, steps
 
 
@@ -80,6 +81,17 @@ def aligned_steps(profile: Profile) -> tuple[AlignedSteps, ...]:
     )
 
 
+def has_aligned_steps(profile: Profile) -> bool:
+    """Whether ``aligned_steps`` (and with it ``session_steps``) has any."""
+    return any(has_steps(host) for host in taking_part(profile))
+
+
+def taking_part(profile: Profile) -> list[Host]:
+    """The hosts whose steps count: those with devices where any has."""
+    with_devices = [host for host in profile.hosts if _has_work(host)]
+    return with_devices or list(profile.hosts)
+
+
 @derived
 def session_steps(profile: Profile) -> SessionSteps | None:
     """Align the hosts' steps; None when no host has any."""
@@ -113,13 +125,9 @@ def session_steps(profile: Profile) -> SessionSteps | None:
 
 def _participants(profile: Profile) -> list[tuple[int, Steps]]:
     """Hosts that take part, with their steps."""
-    with_devices = [_has_work(host) for host in profile.hosts]
-    found = []
-    for index, host in enumerate(profile.hosts):
-        one = steps(host)
-        if one is not None and (with_devices[index] or not any(with_devices)):
-            found.append((index, one))
-    return found
+    places = {id(host): index for index, host in enumerate(profile.hosts)}
+    found = ((places[id(host)], steps(host)) for host in taking_part(profile))
+    return [(index, one) for index, one in found if one is not None]
 
 
 def _has_work(host: Host) -> bool:

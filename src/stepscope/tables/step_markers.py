@@ -14,7 +14,8 @@ import numpy as np
 
 from stepscope.columns.space import I64
 from stepscope.schema import names
-from stepscope.tables.device_events import device_events
+from stepscope.tables.device_events import device_entries, device_rows
+from stepscope.tables.first_hit import Stretch, any_event, any_stretch, entries_named, stat_rows
 from stepscope.tables.host_events import Work, host_names, host_thread_rows, is_tf_data_thread
 from stepscope.tables.planes import LineKind, PlaneKind, planes
 from stepscope.tables.profile import Host, derived
@@ -56,6 +57,39 @@ def step_markers(host: Host) -> Markers | None:
         if found is not None:
             return found
     return None
+
+
+def has_steps(host: Host) -> bool:
+    """Whether ``step_markers`` finds steps.
+
+    Marks and the steps of devices are seen in the first of their events. Only what is told from
+    the spacing of calls and kernels takes all of them.
+    """
+    threads = host_thread_rows(host).tolist()
+    if any(find(host, threads) for find in (_has_annotated, _has_pytorch, _has_device_steps)):
+        return True
+    return step_markers(host) is not None
+
+
+def _has_annotated(host: Host, threads: list[int]) -> bool:
+    if not {names.STEP_NUM, names.ROOT_LEVEL} <= stat_rows(host).keys():
+        return False
+
+    def is_marked(stretch: Stretch) -> bool:
+        numbered = stretch.has(names.STEP_NUM)
+        return bool(numbered.any() and (stretch.ints(names.ROOT_LEVEL, 0)[numbered] > 0).any())
+
+    return any_stretch(host, threads, is_marked)
+
+
+def _has_pytorch(host: Host, threads: list[int]) -> bool:
+    entries = entries_named(host, lambda name: name.startswith(names.PYTORCH_STEP))
+    return any_event(host, threads, entries=entries, timed=False)
+
+
+def _has_device_steps(host: Host, _threads: list[int]) -> bool:
+    lines = (host.space.lines[row] for row in _lines(host, LineKind.STEPS))
+    return any(line.end > line.begin for line in lines)
 
 
 def _annotated(host: Host) -> Markers | None:
@@ -200,19 +234,20 @@ def _periodic(host: Host) -> Markers | None:
     The anchor is the kernel whose occurrences are the most evenly spaced among those that occur
     a handful of times or more; unevenness lowers the confidence, and too much of it is no step.
     """
-    found = device_events(host)
-    if len(found) < 6:
+    events, rows = host.space.events, device_rows(host)
+    if len(rows) < 6:
         return None
-    kernels = np.flatnonzero(found.work >= Work.COMPUTE_32)
-    device = found.device[kernels]
+    computes = device_entries(host, lambda work: work >= Work.COMPUTE_32)
+    kernels = rows[computes[events.metadata[rows]]]
     if len(kernels) == 0:
         return None
-    busiest = np.bincount(device).argmax()
-    kernels = kernels[device == busiest]
-    meta = host.space.events.metadata[found.rows[kernels]]
+    plane = np.asarray([line.plane for line in host.space.lines], dtype=np.int64)
+    device = plane[host.space.lines_of(kernels)]
+    kernels = kernels[device == np.bincount(device).argmax()]
+    kernels = kernels[np.lexsort((events.start_ps[kernels], events.metadata[kernels]))]
+    cuts = np.flatnonzero(np.diff(events.metadata[kernels])) + 1
     best: tuple[float, I64] | None = None
-    for name in np.unique(meta).tolist():
-        own = np.sort(found.start_ps[kernels[meta == name]])
+    for own in np.split(events.start_ps[kernels], cuts):
         if len(own) < 4:
             continue
         gaps = np.diff(own).astype(np.float64)

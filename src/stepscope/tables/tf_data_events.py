@@ -17,7 +17,8 @@ import numpy as np
 
 from stepscope.columns import nest, stats_by_name
 from stepscope.columns.space import I64, Bool
-from stepscope.tables.host_events import on_host_threads, timed_events
+from stepscope.tables.first_hit import any_event, entries_named
+from stepscope.tables.host_events import host_thread_rows, on_host_threads, timed_events
 from stepscope.tables.profile import Host, derived
 from stepscope.tables.stats import Ints
 
@@ -85,6 +86,12 @@ def iterator_calls(host: Host) -> IteratorCalls:
             nothing, nothing, [], nothing, nothing, nothing, nothing, nothing.astype(bool)
         )
     return _linked(host, np.flatnonzero(mask), kind, node, long_name)
+
+
+def has_iterator_calls(host: Host) -> bool:
+    """Whether ``iterator_calls`` has any."""
+    entries = entries_named(host, lambda name: _ITERATOR.match(name) is not None)
+    return any_event(host, host_thread_rows(host).tolist(), entries=entries)
 
 
 _CALL, _PRODUCED, _CONSUMED = 1, 2, 3

@@ -1,0 +1,292 @@
+"""Which tools have something to show is told from names and first events: the tables agree.
+
+Each tool's need is held against what it stands for, computed in full, on every profile that
+tests build, on the same with one name, line or plane of it gone, and on real recordings.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from stepscope.analysis import TOOLS
+from stepscope.columns import decode
+from stepscope.columns.space import DATA_OCCURRENCES, Space
+from stepscope.tables.allocations import allocations
+from stepscope.tables.hlo_programs import planned_programs
+from stepscope.tables.hlo_totals import profile_totals
+from stepscope.tables.idle import idle
+from stepscope.tables.input_ops import input_ops
+from stepscope.tables.kernels import session_kernels
+from stepscope.tables.memory_samples import memory_samples
+from stepscope.tables.op_totals import device_op_totals, host_op_totals
+from stepscope.tables.profile import Host, Profile
+from stepscope.tables.program_memory import program_memories
+from stepscope.tables.serving import serving
+from stepscope.tables.session_steps import aligned_steps, session_steps
+from stepscope.tables.steps import steps
+from stepscope.tables.tf_data_events import iterator_calls
+from tests.labelled import Labelled
+from tests.labelled.synthetic import PROFILES
+from tests.oracle.recorded import PROFILES as RECORDED
+from tests.oracle.recorded import recording
+from tests.profiles import (
+    async_gpu,
+    hostile_names,
+    negative_thread_ids,
+    no_events,
+    overlapping_streams,
+    pytorch_like,
+    unmarked,
+    worked_example,
+)
+from tests.profiles.hlo import metadata_plane, program
+from tests.profiles.model import Event, Kind, gpu, host, line, plane, space, stream
+from tests.property.test_conservation import spaces
+from tests.unit.analysis.compiled import ENTRY, PLANE, kernel, on_cpu, on_gpu
+from tests.unit.analysis.test_inference_profile import batching_server
+from tests.unit.analysis.test_memory_profile import training
+
+WHILE = "%while.1 = () while()"
+SAMPLE = Path(__file__).parents[2] / "examples" / "sample" / "slow_input_cnn.xplane.pb.gz"
+
+IN_FULL: dict[str, Callable[[Profile], bool]] = {
+    "trace_viewer": lambda p: any(len(one.space.events) for one in p.hosts),
+    "overview_page": lambda p: True,
+    "input_pipeline_analyzer": lambda p: (
+        session_steps(p) is not None or any(len(input_ops(one)) for one in p.hosts)
+    ),
+    "tf_data_bottleneck_analysis": lambda p: any(len(iterator_calls(one)) for one in p.hosts),
+    "framework_op_stats": lambda p: any(
+        len(host_op_totals(one)) or len(device_op_totals(one)) for one in p.hosts
+    ),
+    "kernel_stats": lambda p: bool(session_kernels(p)),
+    "device_idle": lambda p: idle(p) is not None,
+    "host_activity": lambda p: any(
+        found is not None and bool(found.kept.any()) for found in map(steps, p.hosts)
+    ),
+    "op_profile": lambda p: len(profile_totals(p)) > 0,
+    "hlo_stats": lambda p: any(op.is_hlo for op in profile_totals(p).ops),
+    "roofline_model": lambda p: bool(np.isfinite(profile_totals(p).flops).any()),
+    "memory_profile": lambda p: any(
+        allocations(one) is not None or program_memories(one) or memory_samples(one)
+        for one in p.hosts
+    ),
+    "memory_viewer": lambda p: bool(planned_programs(p)),
+    "pod_viewer": lambda p: bool(aligned_steps(p)),
+    "inference_profile": lambda p: any(serving(one) is not None for one in p.hosts),
+    "graph_viewer": lambda p: any(_has_proto(one.space) for one in p.hosts),
+}
+
+
+def _has_proto(found: Space) -> bool:
+    """Whether an entry of the metadata plane carries an HLO program."""
+    begin = found.event_metadata.stat_begin
+    for row, of_plane in enumerate(found.event_metadata.plane.tolist()):
+        keys = found.metadata_stats.key[int(begin[row]) : int(begin[row + 1])].tolist()
+        is_here = found.planes[of_plane].name == "/host:metadata"
+        if is_here and any(found.stat_metadata.name[key] == "Hlo Proto" for key in keys):
+            return True
+    return False
+
+
+def profile(*found: Space) -> Profile:
+    """A profile of its own, on which nothing has been computed yet."""
+    return Profile("p", tuple(Host(f"h{i}", one) for i, one in enumerate(found)))
+
+
+def check(*found: Space, what: str = "") -> set[str]:
+    """Compare on two fresh profiles, so that neither way sees what the other computed."""
+    told, computed = profile(*found), profile(*found)
+    available = {tool.id for tool in TOOLS if tool.available(told) is None}
+    assert available == {tool for tool, full in IN_FULL.items() if full(computed)}, what
+    return available
+
+
+def python_and_counters() -> bytes:
+    """Readers inside tf.data, a stage by its stat, aggregated events and a counter of memory."""
+    memory = Event("rss_bytes", 10, 0, {"counter_value": 7})
+    return space(
+        host(
+            line("tf_data_private/1", Event("$readers.py:1 load", 0, 10)),
+            line("python", Event("$readers.py:1 load", 0, 10), Event("load_batch", 20, 5)),
+            line("loader", Event("mine", 5, 5, {"_ipl_stage_name": "decode"})),
+            line("counts", Event("a:MatMul", 0, 5, occurrences=3)),
+        ),
+        plane("/device:CUSTOM:Telemetry", line("_counters_", memory)),
+    )
+
+
+def copies_alone() -> bytes:
+    """A GPU that only copies, outside of all steps; ops that only stats name."""
+    return space(
+        host(
+            line("python", Event("train", 0, 50, {"step_num": 1, "_r": 1})),
+            line("tf_exec", Event("nameless", 0, 5, {"tf_op": "in/copy:MemcpyHToD"})),
+        ),
+        gpu(0, stream(7, Event("MemcpyH2D", 90, 5, {"memcpy_details": "kind:H2D"}))),
+    )
+
+
+def behind() -> bytes:
+    """A kernel that is launched in the only step and runs after its mark."""
+    number = {"correlation_id": 7}
+    return space(
+        host(
+            line(
+                "python",
+                Event("train", 0, 50, {"step_num": 1, "_r": 1}),
+                Event("cuLaunchKernel", 10, 5, number),
+            )
+        ),
+        gpu(0, stream(7, Event("sgemm", 60, 30, number))),
+    )
+
+
+def almost() -> bytes:
+    """What looks like something and is nothing: no step, no input, no memory, no FLOPs."""
+    counters = Event("rss_bytes", 0, 0), Event("threads", 0, 0, {"counter_value": 7})
+    return space(
+        host(
+            line(
+                "python",
+                Event("mine", 0, 9, {"step_num": 1, "_r": 0}),
+                Event("$readers.py:1 load", 10, 5),
+                Event("a:MatMul", 20, 5, {"flops": -1}),
+            )
+        ),
+        plane("/device:CUSTOM:Telemetry", line("_counters_", *counters)),
+        metadata_plane(("jit_g", 8, program("jit_g", ENTRY))),
+    )
+
+
+def tpu(**stats: object) -> bytes:
+    """Two ops of a TPU, the second inside the first, and the steps of the device."""
+    kinds = {WHILE: Kind(stats={"hlo_category": "while"})}
+    ops = (Event(WHILE, 0, 90), Event("%a.1 = f32[8] add()", 10, 20, stats))
+    steps_line = line("Steps", Event("1", 0, 95))
+    return space(host(), plane("/device:TPU:0", steps_line, line("XLA Ops", *ops), kinds=kinds))
+
+
+def only_container() -> bytes:
+    """A loop of a TPU without anything in it."""
+    kinds = {WHILE: Kind(stats={"hlo_category": "while"})}
+    tracks = line("Steps", Event("1", 0, 95)), line("XLA Ops", Event(WHILE, 0, 90))
+    return space(plane("/device:TPU:0", *tracks, kinds=kinds))
+
+
+def compiled_on_cpu() -> bytes:
+    """An op that XLA compiled for the CPU."""
+    return space(PLANE, host(line("tf_XLAEigen", kernel("dot.1", 0, 10))))
+
+
+BUILT: dict[str, Callable[[], Iterable[bytes]]] = {
+    "worked example": lambda: [worked_example()],
+    "with a GPU": lambda: [worked_example(gpu=True)],
+    "asynchronous": lambda: [async_gpu()],
+    "streams": lambda: [overlapping_streams()],
+    "unmarked": lambda: [unmarked()],
+    "unmarked, shorter": lambda: [unmarked(3)],
+    "pytorch": lambda: [pytorch_like()],
+    "negative ids": lambda: [negative_thread_ids()],
+    "hostile": lambda: [hostile_names()],
+    "no events": lambda: [no_events()],
+    "server": lambda: [batching_server()],
+    "allocator": lambda: [training()],
+    "readers": lambda: [python_and_counters()],
+    "copies": lambda: [copies_alone()],
+    "TPU": lambda: [tpu()],
+    "TPU with costs": lambda: [tpu(flops=8)],
+    "host and GPU host": lambda: [worked_example(), overlapping_streams()],
+    "unmarked GPU host": lambda: [worked_example(), copies_alone(), worked_example(gpu=True)],
+    "behind": lambda: [behind()],
+    "almost": lambda: [almost()],
+    "container": lambda: [only_container()],
+    "CPU beside a GPU": lambda: [compiled_on_cpu(), overlapping_streams()],
+    "steps on the CPU": lambda: [unmarked(), overlapping_streams()],
+    "sample": lambda: [gzip.decompress(SAMPLE.read_bytes())],
+}
+
+
+def renamed(found: Space, old: str) -> Space:
+    """The recording with one name of a stat, an event, a line or a plane made meaningless."""
+
+    def new(names: list[str]) -> list[str]:
+        return ["meaningless" if name == old else name for name in names]
+
+    planes = zip(found.planes, new([one.name for one in found.planes]), strict=True)
+    lines = zip(found.lines, new([one.name for one in found.lines]), strict=True)
+    return replace(
+        found,
+        planes=tuple(replace(one, name=name) for one, name in planes),
+        lines=tuple(replace(one, name=name) for one, name in lines),
+        event_metadata=replace(found.event_metadata, name=new(found.event_metadata.name)),
+        stat_metadata=replace(found.stat_metadata, name=new(found.stat_metadata.name)),
+    )
+
+
+def names_in(found: Space) -> Iterator[str]:
+    """Every name that may tell something, once."""
+    names = [one.name for one in found.planes] + [one.name for one in found.lines]
+    return iter(dict.fromkeys([*names, *found.event_metadata.name, *found.stat_metadata.name]))
+
+
+def only_counted(found: Space) -> Space:
+    """The recording with all events aggregated: none has a place in time."""
+    data = np.full_like(found.events.data, DATA_OCCURRENCES)
+    return replace(found, events=replace(found.events, data=data))
+
+
+def test_every_tool_is_compared() -> None:
+    assert IN_FULL.keys() == set(TOOLS.ids)
+
+
+@pytest.mark.parametrize("build", BUILT.values(), ids=BUILT.keys())
+def test_built_profiles(build: Callable[[], Iterable[bytes]]) -> None:
+    check(*map(decode, build()))
+
+
+def test_the_profiles_tell_all_tools_apart() -> None:
+    found = [check(*map(decode, build())) for build in BUILT.values()]
+    found += [check(on_gpu().hosts[0].space), check(on_cpu().hosts[0].space)]
+    ever = {tool for available in found for tool in available}
+    always = {tool for tool in ever if all(tool in available for available in found)}
+    assert ever - always == set(TOOLS.ids) - {"overview_page"}
+
+
+@pytest.mark.parametrize("build", list(BUILT.values())[:-1], ids=list(BUILT)[:-1])
+def test_profiles_with_one_name_gone(build: Callable[[], Iterable[bytes]]) -> None:
+    found = [decode(data) for data in build()]
+    for name in dict.fromkeys(name for one in found for name in names_in(one)):
+        check(*(renamed(one, name) for one in found), what=f"without {name!r}")
+    check(*map(only_counted, found), what="aggregated")
+
+
+@pytest.mark.parametrize("compiled", [on_gpu, on_cpu])
+def test_compiled_programs_with_one_name_gone(compiled: Callable[[], Profile]) -> None:
+    found = compiled().hosts[0].space
+    for name in names_in(found):
+        check(renamed(found, name), what=f"without {name!r}")
+
+
+@pytest.mark.parametrize("one", PROFILES, ids=[one.name for one in PROFILES])
+def test_labelled_profiles(one: Labelled) -> None:
+    check(*map(decode, one.build().values()))
+
+
+@settings(max_examples=60, deadline=None)
+@given(spaces(), spaces())
+def test_random_profiles(one: bytes, other: bytes) -> None:
+    check(decode(one))
+    check(decode(one), decode(other))
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_real_recordings(name: str) -> None:
+    check(*(one.space for one in recording(name).hosts))
