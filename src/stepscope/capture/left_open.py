@@ -8,34 +8,34 @@ for everybody: ``torch.profiler`` alone does it, too, when it is started again w
 ``record_function`` that it has seen begin.
 
 So chunks are cut at quiet places, and when a recording has ended inside of something, the next one
-begins only once the program was seen outside of it.
+begins only once that was seen to have ended.
 """
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 import time
+import weakref
+from collections.abc import Iterator
 from types import FrameType
 from typing import Final
 
-from stepscope.capture.open_ranges import (
-    NoQuietPlace,
-    open_frame,
-    open_object,
-    place,
-    until_none,
-    waits,
-)
+from stepscope.capture.main_thread import on_main_thread
+from stepscope.capture.open_ranges import holders, open_annotations, open_objects, place, waits
 from stepscope.capture.ticker import THREAD_PREFIX
+from stepscope.errors import CaptureError
 
-#: How long after a recording the program is watched beside it, and how often.
-_WATCH_SECONDS: Final = 10.0
-_AGAIN_SECONDS: Final = 0.02
+_AGAIN_SECONDS: Final = 0.001
+_PAUSE_SECONDS: Final = 1.0
 
 
 class Ended:
-    """A profiler that has ended just now.
+    """A profiler that has ended just now, and what may be open of what it saw begin.
+
+    What is open is known by the Python objects that hold it: others like them, that come later,
+    do not matter. A frame that is kept keeps its variables, hence ``Ledger.watch``.
 
     Args:
         is_local: Whether it watched the main thread; else all threads.
@@ -43,60 +43,61 @@ class Ended:
 
     def __init__(self, *, is_local: bool) -> None:
         main = threading.main_thread().ident
+        frames = sys._current_frames()
+        threads = [one for one in frames if one == main or not is_local]
+        self._lock = threading.Lock()
         self._names: tuple[str, ...] = ()
-        self._objects = True
-        #: Threads that may still be inside of something, and where each was.
-        self._threads = {
-            thread: _instruction(frame)
-            for thread, frame in sys._current_frames().items()
-            if thread == main or not is_local
-        }
+        self._annotations = set(open_annotations)
+        self._objects = [weakref.ref(one) for one in open_objects()]
+        #: By thread: frames that may hold ranges, and the instruction that may be an op.
+        self._holders = {one: set(holders(frames[one])) for one in threads}
+        self._ops = {one: (frames[one], frames[one].f_lasti) for one in threads}
 
     def tell(self, left_open: tuple[str, ...]) -> None:
         """What it left open, by its own trace."""
         self._names = left_open
         if not left_open:
-            self._objects = False
-            self._threads.clear()
+            with self._lock:
+                self._annotations, self._objects = set(), []
+                self._holders, self._ops = {}, {}
 
     @property
     def left_open(self) -> str:
         """What it left open, for a person."""
         return ", ".join(self._names) or "something"
 
-    @property
-    def is_over(self) -> bool:
-        """Whether all that it left open has ended, as far as was seen."""
-        return not self._objects and not self._threads
-
-    def look(self) -> str | None:
-        """See where the program is; what it may still be inside of. For the main thread."""
-        if self._objects:
-            inside = open_object()
-            if inside is not None:
-                return inside
-            self._objects = False
+    def inside(self) -> str | None:
+        """What it left open that may be open still; None when all has ended."""
         frames = sys._current_frames()
-        for thread, instruction in list(self._threads.items()):
-            inside = self._inside(thread, frames.get(thread), instruction)
-            if inside is not None:
-                return inside
-            self._threads.pop(thread, None)  # `tell` may have been quicker
-        return None
+        with self._lock:
+            for thread, held in self._holders.items():
+                held.intersection_update(_chain(frames.get(thread)))
+                for holder in held:
+                    return place(holder)
+            for thread in list(self._ops):
+                if self._is_in_op(thread, frames.get(thread)):
+                    return place(self._ops[thread][0])
+                del self._ops[thread]
+            self._annotations &= open_annotations
+            if self._annotations:
+                return "an annotation"
+            self._objects = [one for one in self._objects if one() is not None]
+            return "a record_function" if self._objects else None
 
-    def _inside(
-        self, thread: int, frame: FrameType | None, instruction: tuple[int, int]
-    ) -> str | None:
-        inside = open_frame(frame)
-        if inside is not None or frame is None or thread == threading.get_ident() or waits(frame):
-            return inside
-        # An op that it had called itself has returned if it is at another instruction now.
-        is_there = _instruction(frame) == instruction
-        return f"{place(frame)} on another thread" if is_there else None
+    def _is_in_op(self, thread: int, now: FrameType | None) -> bool:
+        then, instruction = self._ops[thread]
+        return now is then and now.f_lasti == instruction and not waits(now)
+
+    def main_thread_returned(self) -> None:
+        """To be called on the main thread between two of its instructions: its op is over."""
+        with self._lock:
+            self._ops.pop(threading.get_ident(), None)
 
 
-def _instruction(frame: FrameType) -> tuple[int, int]:
-    return id(frame), frame.f_lasti
+def _chain(frame: FrameType | None) -> Iterator[FrameType]:
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
 
 
 class Ledger:
@@ -104,7 +105,6 @@ class Ledger:
 
     def __init__(self) -> None:
         self._ended: dict[bool, Ended] = {}
-        self._watched = threading.Lock()
 
     def end(self, *, is_local: bool) -> Ended:
         """One has ended; ``Ended.tell`` takes what it left open once that is known."""
@@ -116,38 +116,36 @@ class Ledger:
 
         Args:
             is_local: See ``Ended``.
-            seconds: How long the program may be watched for the end of what was left open.
+            seconds: How long to wait for the end of what was left open.
         """
         ended = self._ended.get(is_local)
-        if ended is None or ended.is_over:
+        if ended is None:
             return None
-        try:
-            until_none(ended.look, seconds=seconds)
-        except NoQuietPlace as inside:
-            return (
-                f"an earlier recording ended inside {ended.left_open}, and the program may be "
-                f"inside it still (it is in {inside}); PyTorch crashes when its profiler begins "
-                "again before that has ended. Record again once it has"
-            )
+        deadline = time.monotonic() + seconds
+        # A program of one long op is at its one instruction whenever it is looked at.
+        with contextlib.suppress(CaptureError):
+            on_main_thread(ended.main_thread_returned, seconds=seconds)
+        while inside := ended.inside():
+            if time.monotonic() >= deadline:
+                return (
+                    f"an earlier recording ended inside {ended.left_open}, and the program may be "
+                    f"inside it still (in {inside}); PyTorch crashes when its profiler begins "
+                    "again before that has ended. Record again once it has"
+                )
+            time.sleep(_AGAIN_SECONDS)
         return None
 
-    def watch(self) -> None:
-        """Watch the program for a while, beside it, for the end of what was left open."""
+    def watch(self, ended: Ended) -> None:
+        """Let go of what one has left open, as it ends, on a thread beside the program."""
         name = THREAD_PREFIX + "left-open"
-        threading.Thread(target=self._watch, name=name, daemon=True).start()
+        threading.Thread(target=_watch, args=(ended,), name=name, daemon=True).start()
 
-    def _watch(self) -> None:
-        if not self._watched.acquire(blocking=False):
-            return  # another thread is at it
-        try:
-            deadline = time.monotonic() + _WATCH_SECONDS
-            while time.monotonic() < deadline:
-                reasons = [self.why_not(is_local=kind, seconds=0) for kind in list(self._ended)]
-                if not any(reasons):
-                    return
-                time.sleep(_AGAIN_SECONDS)
-        finally:
-            self._watched.release()
+
+def _watch(ended: Ended) -> None:
+    pause_seconds = _AGAIN_SECONDS
+    while ended.inside():
+        time.sleep(pause_seconds)
+        pause_seconds = min(2 * pause_seconds, _PAUSE_SECONDS)
 
 
 #: This process's: PyTorch has one profiler of a kind in it.

@@ -16,16 +16,15 @@ import contextlib
 import functools
 import os
 import sys
-import tempfile
 import threading
-import types
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any, Final
 
 from stepscope.capture.kineto.annotations import encoded
+from stepscope.capture.kineto.export import Export
 from stepscope.capture.kineto.planes import to_xspace
-from stepscope.capture.kineto.read import read, unfinished
+from stepscope.capture.kineto.profiler import new_profile
+from stepscope.capture.kineto.read import read
 from stepscope.capture.kineto.steps import StepCount, StepMark
 from stepscope.capture.left_open import Ended, ledger
 from stepscope.capture.main_thread import on_main_thread, prepare
@@ -36,14 +35,12 @@ from stepscope.capture.recorders.annotations import AnnotationRecorder
 from stepscope.capture.tracing import Emitter
 
 _LOG_LEVEL: Final = "KINETO_LOG_LEVEL"
-_COMPILER: Final = "torch._inductor.config"
 _MAIN_THREAD_SECONDS: Final = 20.0
 #: How long is looked for a quiet place to end at, and for the end of what was left open.
 _QUIET_SECONDS: Final = 0.2
 _LEFT_OPEN_SECONDS: Final = 2.0
-#: Levels of ``host_tracer_level`` from which ops, and from which their shapes, are recorded.
+#: The ``host_tracer_level`` from which ops are recorded.
 _OPS_LEVEL: Final = 2
-_SHAPES_LEVEL: Final = 3
 
 
 class TorchRecorder:
@@ -59,7 +56,7 @@ class TorchRecorder:
         self._steps = StepCount()
         self._marks: list[StepMark] = []
         self._others = AnnotationRecorder()
-        self._ended = Ended(is_local=True)
+        self._ended: Ended | None = None
         self._uncut = ""
 
     def unavailable(self) -> str | None:
@@ -90,7 +87,7 @@ class TorchRecorder:
             raise RuntimeError(why_not)
         # Else it writes two lines to stderr at every start and stop.
         os.environ.setdefault(_LOG_LEVEL, "6")
-        self._profile = _new_profile(options, is_local=self._is_local)
+        self._profile = new_profile(options, is_local=self._is_local)
         self._here(self._begin)
 
     def _begin(self) -> None:
@@ -147,17 +144,18 @@ class TorchRecorder:
 
     def _taken(self, *, export: bool) -> Collected:
         profile, self._profile = self._profile, None
+        ended, self._ended = self._ended, None
         others, marks = self._others.collect(), self._marks.copy()
         del self._marks[: len(marks)]
-        if profile is None or self._options is None:
+        if profile is None or ended is None or self._options is None:
             return others
-        trace = _Export(profile, self._ended)
+        trace = Export(profile, ended)
         if export:
             trace.write()
         return functools.partial(self._converted, trace, self._options, marks, others)
 
     def _converted(
-        self, export: _Export, options: ProfilerOptions, marks: list[StepMark], others: Recorded
+        self, export: Export, options: ProfilerOptions, marks: list[StepMark], others: Recorded
     ) -> Recorded:
         with export as path:
             trace = read(path)
@@ -228,112 +226,6 @@ class _Annotations:
         """A step of the calling thread has ended."""
         thread = threading.get_native_id()
         self._marks.append(StepMark(thread, name, number, start_ns, end_ns - start_ns))
-
-
-def _new_profile(options: ProfilerOptions, *, is_local: bool) -> Any:
-    import torch
-    from torch._C._profiler import _ExperimentalConfig
-
-    kinds = torch.profiler.ProfilerActivity
-    activities = [kinds.CPU]
-    if options.device_tracer_level > 0:
-        activities += [kind for kind in torch.profiler.supported_activities() if kind != kinds.CPU]
-    wanted: dict[str, Any] = {"trace_only": True, "profile_all_threads": not is_local}
-    while True:
-        try:
-            config = _ExperimentalConfig(**wanted)
-            break
-        except TypeError:
-            # Older versions know neither, or only one: slower, and of this thread alone.
-            if not wanted:
-                raise
-            wanted.pop(next(iter(wanted)))
-    arguments: dict[str, Any] = {
-        "activities": activities,
-        "record_shapes": options.host_tracer_level >= _SHAPES_LEVEL,
-        "profile_memory": options.memory,
-        "with_stack": options.python_tracer_level > 0,
-        "experimental_config": config,
-    }
-    kind = torch.profiler.profile
-    if _COMPILER not in sys.modules:
-        kind = _without_compiler(kind)
-    try:
-        return kind(**arguments, acc_events=False)
-    except TypeError:  # before 2.5
-        return kind(**arguments)
-
-
-def _without_compiler(kind: Any) -> Any:
-    """The class ``torch.profiler.profile`` for a program that has not loaded PyTorch's compiler.
-
-    A profile that begins asks whether there is a compiler, and that loads 800 modules on this
-    thread, for seconds. A program that loads them at that moment itself (its first optimizer does)
-    fails: the two threads wait for each other, and Python lets one go on with modules that are
-    half there. A compiler that is not loaded has compiled nothing: the answer "none" is right.
-    """
-    function = getattr(kind, "prepare_trace", None)
-    if not isinstance(function, types.FunctionType) or "torch" not in function.__globals__:
-        return kind
-    names = {**function.__globals__, "torch": _NoCompiler(function.__globals__["torch"])}
-    copy = types.FunctionType(
-        function.__code__, names, function.__name__, function.__defaults__, function.__closure__
-    )
-    copy.__kwdefaults__ = function.__kwdefaults__
-    return type(kind.__name__, (kind,), {"prepare_trace": copy})
-
-
-class _NoCompiler:
-    """A module without its ``_inductor``."""
-
-    def __init__(self, module: Any) -> None:
-        self._module = module
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "_inductor":
-            raise AttributeError(name)
-        return getattr(self._module, name)
-
-
-class _Export:
-    """The trace of a profiler that has ended, as a file in memory-backed storage if there is some.
-
-    Args:
-        profile: The profiler; this is to be the last reference, for its memory (a kB an event)
-            is to go before the trace is read.
-        ended: Is told what it left open.
-    """
-
-    def __init__(self, profile: Any, ended: Ended) -> None:
-        self._profile = profile
-        self._ended = ended
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
-
-    def write(self) -> None:
-        """Write it; once."""
-        memory = Path("/dev/shm")
-        place = str(memory) if os.access(memory, os.W_OK) else None
-        self._folder = tempfile.TemporaryDirectory(prefix="stepscope-", dir=place)
-        profile, self._profile = self._profile, None
-        profile.export_chrome_trace(str(self._path))
-        left_open = unfinished(self._path)
-        self._ended.tell(left_open)
-        if left_open:
-            ledger.watch()
-
-    @property
-    def _path(self) -> Path:
-        assert self._folder is not None
-        return Path(self._folder.name) / "trace.json"
-
-    def __enter__(self) -> Path:
-        if self._folder is None:
-            self.write()
-        return self._path
-
-    def __exit__(self, *exc: object) -> None:
-        if self._folder is not None:
-            self._folder.cleanup()
 
 
 def _close(opened: Any) -> None:
