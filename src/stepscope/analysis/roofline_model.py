@@ -12,8 +12,8 @@ from stepscope.columns.space import I64, Bool
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, us
 from stepscope.tables.device_peaks import Peaks, active_peaks
-from stepscope.tables.hlo_ops import HloOp, HloOpEvents, hlo_op_events
 from stepscope.tables.hlo_evidence import has_known_flops
+from stepscope.tables.hlo_ops import HloOp, HloOpEvents, hlo_op_events
 from stepscope.tables.hlo_totals import COST_FIELDS, HloTotals, profile_totals
 from stepscope.tables.profile import Profile
 from stepscope.tables.roofline import F64, GIB, UNKNOWN, Rates, rates, rates_of, ridge

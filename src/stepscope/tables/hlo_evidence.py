@@ -19,7 +19,7 @@ from stepscope.tables.device_events import device_lines, has_device_events
 from stepscope.tables.first_hit import Stretch, any_stretch, stat_rows
 from stepscope.tables.hlo import hlo_modules
 from stepscope.tables.hlo.cost import CostAnalysis
-from stepscope.tables.hlo_ops import entries_of_op_lines, recorded_flops
+from stepscope.tables.hlo_recorded import entries_of_op_lines, recorded_flops
 from stepscope.tables.host_events import host_thread_rows
 from stepscope.tables.host_ops import has_host_ops, op_mask
 from stepscope.tables.profile import Host, Profile

@@ -15,8 +15,6 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.columns import metadata_stats_by_name, pivot
-from stepscope.columns.message import fields
 from stepscope.columns.space import I32, I64, Bool
 from stepscope.schema import names
 from stepscope.tables.device_events import device_events
@@ -25,6 +23,12 @@ from stepscope.tables.hlo.category import category
 from stepscope.tables.hlo.cost import CostAnalysis
 from stepscope.tables.hlo.source import source_line, source_stack
 from stepscope.tables.hlo.text import expression
+from stepscope.tables.hlo_recorded import (
+    ASYNC_START,
+    OP_LINE_PLANES,
+    recorded_breakdowns,
+    recorded_flops,
+)
 from stepscope.tables.host_ops import host_ops
 from stepscope.tables.op_name import OpName
 from stepscope.tables.planes import PlaneKind, planes
@@ -34,7 +38,6 @@ from stepscope.tables.stats import event_stats, metadata_ints, metadata_texts
 F64 = NDArray[np.float64]
 # Program ids are unsigned 64-bit numbers in the file.
 _UINT64 = (1 << 64) - 1
-_OP_LINE_PLANES = (PlaneKind.TPU, PlaneKind.SPARSE_CORE)
 _CORE_TYPES = {PlaneKind.TPU: "TensorCore", PlaneKind.SPARSE_CORE: "SparseCore"}
 _REMATERIALISED = (".remat", "rematted_computation")
 _OUTSIDE = (":XlaSendToHost", ":XlaRecvFromHost")
@@ -42,10 +45,6 @@ _OUTSIDE = (":XlaSendToHost", ":XlaRecvFromHost")
 CONTAINERS = frozenset({"while", "call", "conditional", "megacore fusion"})
 # Category of a kernel that names neither an HLO op nor a framework op.
 UNATTRIBUTED = "unattributed"
-# An asynchronous op's bytes are counted where the program waits for it, not where it starts it.
-_ASYNC_START = "-start"
-# Memory spaces and directions of a memory breakdown.
-_READ, _HBM = 1, 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,24 +325,6 @@ def _first(*values: float) -> float:
     return next((float(one) for one in values if not math.isnan(one)), math.nan)
 
 
-def entries_of_op_lines(host: Host) -> Bool:
-    """Rows of ``Space.event_metadata`` that are ops of a TPU: they say everything of the op."""
-    kinds = planes(host).plane_kind
-    found = [kinds[plane] in _OP_LINE_PLANES for plane in host.space.event_metadata.plane.tolist()]
-    return np.asarray(found, dtype=bool)
-
-
-def recorded_flops(host: Host) -> F64:
-    """FLOPs of one run by row of ``Space.event_metadata``; NaN where it does not say them."""
-    found = np.full(len(host.space.event_metadata), math.nan)
-    for row, flops in metadata_ints(host, names.FLOPS).items():
-        found[row] = flops
-    for row, kind in metadata_texts(host, names.HLO_CATEGORY).items():
-        if kind.endswith(_ASYNC_START):
-            found[row] = 0.0
-    return found
-
-
 class _Describer:
     """Says what a source is, from metadata stats (TPU) or the HLO module (GPU, CPU)."""
 
@@ -359,7 +340,7 @@ class _Describer:
         self._recorded_flops = recorded_flops(host)
         numbers = (names.MODEL_FLOPS, names.BYTES_ACCESSED)
         self._ints = {name: metadata_ints(host, name) for name in numbers}
-        self._breakdowns = _breakdowns(host)
+        self._breakdowns = recorded_breakdowns(host)
         self._costs: Callable[[int], CostAnalysis] = cache(self._cost_analysis)
 
     def _cost_analysis(self, program_id: int) -> CostAnalysis:
@@ -370,7 +351,7 @@ class _Describer:
     def op(self, entry: int, framework_op: int, program: int, hlo_op: str) -> tuple[HloOp, Cost]:
         """The op and its cost."""
         kind = self._kinds[self._space.event_metadata.plane[entry]] if entry >= 0 else None
-        if kind in _OP_LINE_PLANES:
+        if kind in OP_LINE_PLANES:
             return self._recorded(entry, program, _CORE_TYPES[kind])
         if hlo_op:
             return self._compiled(program, hlo_op.rpartition("::")[2], framework_op)
@@ -414,7 +395,7 @@ class _Describer:
         )
         flops = float(self._recorded_flops[entry])
         accessed = float(self._ints[names.BYTES_ACCESSED].get(entry, math.nan))
-        if op.category.endswith(_ASYNC_START):
+        if op.category.endswith(ASYNC_START):
             return op, Cost(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
         model = float(self._ints[names.MODEL_FLOPS].get(entry, flops))
         spaces = self._breakdowns.get(entry, (0.0, 0.0, 0.0))
@@ -478,28 +459,3 @@ def _speedup(module: HloModule, instruction: Instruction) -> int:
         inputs = inputs[:1]
     widest = max((leaf.bits for one in inputs for _, leaf in one.leaves()), default=0)
     return {8: 2, 4: 4}.get(widest, 1)
-
-
-def _breakdowns(host: Host) -> dict[int, tuple[float, float, float]]:
-    """(HBM bytes, on-chip bytes read, on-chip bytes written) by metadata row."""
-    column = metadata_stats_by_name(host.space, (names.MEMORY_BREAKDOWN,))[names.MEMORY_BREAKDOWN]
-    return {
-        entry: _breakdown(pivot.read_bytes(host.space, bits))
-        for entry, bits in zip(column.rows.tolist(), column.bits.tolist(), strict=True)
-    }
-
-
-def _breakdown(data: bytes) -> tuple[float, float, float]:
-    hbm = read = written = 0.0
-    for _number, value in fields(data):
-        found = dict(fields(value)) if isinstance(value, bytes) else {}
-        amount = found.get(3, 0)
-        if not isinstance(amount, int):
-            continue
-        if found.get(2, 0) == _HBM:
-            hbm += amount
-        elif found.get(1, 0) == _READ:
-            read += amount
-        else:
-            written += amount
-    return hbm, read, written
