@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from stepscope.capture.frame_names import FrameNames
 from stepscope.capture.options import ProfilerOptions
+from stepscope.capture.other_frames import no_collection
 from stepscope.capture.plane import PlaneWriter, Stat
 from stepscope.capture.recorder import Note, Recorded
 from stepscope.capture.ticker import THREAD_PREFIX, Ticker
@@ -130,12 +131,13 @@ class _Looks:
         self.times.append(now_ns)
         self.late_ns.append(late_ns)
         own, alive = threading.get_ident(), {one.ident: one for one in threading.enumerate()}
-        for ident, frame in sys._current_frames().items():
-            if ident != own:
-                stack = self._stack_of(frame)
-                self._look.append(look)
-                self._thread.append(self._thread_of(ident, alive.get(ident)))
-                self._stack.append(stack)
+        with no_collection():
+            for ident, frame in sys._current_frames().items():
+                if ident != own:
+                    stack = self._stack_of(frame)
+                    self._look.append(look)
+                    self._thread.append(self._thread_of(ident, alive.get(ident)))
+                    self._stack.append(stack)
 
     def _thread_of(self, ident: int, thread: threading.Thread | None) -> int:
         """The row of a thread. Its object tells it apart: numbers are given again to others."""

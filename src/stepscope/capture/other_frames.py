@@ -1,0 +1,62 @@
+"""The frames of other threads, which must not be looked at while Python collects garbage.
+
+``sys._current_frames()`` and ``f_back`` make the objects of frames. Before Python 3.12 that may
+start a collection in their midst; a finalizer that it runs lets go of the GIL, the watched thread
+returns from the frame that is just being wrapped, and what follows reads memory that is another
+frame's by then: the program crashes, seldom, and the more garbage it makes (a ``tf.function`` that
+is traced in each step did). From 3.12 on collections wait for the next instruction.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from typing import Final
+
+_COLLECTS_ANYWHERE: Final = sys.version_info < (3, 12)
+
+
+class _Pause:
+    """Whether we have switched collections off, and for whom."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.is_on = False
+
+    def after_fork(self) -> None:
+        """The thread that would have switched them on again is not in the child."""
+        self.lock = threading.RLock()
+        if self.is_on:
+            self.is_on = False
+            gc.enable()
+
+
+_pause = _Pause()
+if _COLLECTS_ANYWHERE and hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pause.after_fork)
+
+
+@contextlib.contextmanager
+def no_collection() -> Iterator[None]:
+    """No collection of garbage begins within, on any thread; for some ten microseconds only.
+
+    A program that switches collections off at that very moment has them on again afterwards.
+    """
+    if not _COLLECTS_ANYWHERE:
+        yield
+        return
+    with _pause.lock:
+        if not gc.isenabled():
+            yield
+            return
+        _pause.is_on = True
+        gc.disable()
+        try:
+            yield
+        finally:
+            gc.enable()
+            _pause.is_on = False

@@ -1,0 +1,111 @@
+"""Stacks of other threads are taken without a collection of garbage in their midst."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from stepscope.capture.other_frames import no_collection
+from stepscope.capture.recorders.python_sampler import _Looks
+
+pytestmark = pytest.mark.skipif(
+    sys.version_info >= (3, 12), reason="from Python 3.12 on collections wait for an instruction"
+)
+
+
+@pytest.fixture
+def eager_collector() -> Iterator[None]:
+    """A collection is due after every allocation."""
+    before = gc.get_threshold()
+    gc.set_threshold(1)
+    yield
+    gc.set_threshold(*before)
+
+
+@pytest.fixture
+def deep_thread() -> Iterator[threading.Thread]:
+    """A thread that waits 100 calls deep, in frames that have no objects yet."""
+    ready, end = threading.Event(), threading.Event()
+
+    def down(calls: int) -> None:
+        if calls:
+            down(calls - 1)
+        else:
+            ready.set()
+            end.wait()
+
+    thread = threading.Thread(target=down, args=(100,))
+    thread.start()
+    ready.wait()
+    yield thread
+    end.set()
+    thread.join()
+
+
+def collections_during(call: Callable[[], None]) -> list[str]:
+    """The functions in which a collection began while ``call`` ran."""
+    seen: list[str] = []
+
+    def note(phase: str, _: object) -> None:
+        if phase == "start":
+            seen.append(sys._getframe(1).f_code.co_name)
+
+    gc.callbacks.append(note)
+    try:
+        call()
+    finally:
+        gc.callbacks.remove(note)
+    return seen
+
+
+@pytest.mark.usefixtures("eager_collector", "deep_thread")
+def test_no_collection_begins_while_stacks_are_taken() -> None:
+    looks = _Looks()
+    seen = collections_during(lambda: looks.take(0, 0))
+    assert max(map(len, looks._frames)) > 100
+    assert not {"_stack_of", "_add"} & set(seen)
+
+
+@pytest.mark.usefixtures("eager_collector")
+def test_collections_are_on_again_afterwards_and_off_where_they_were_off() -> None:
+    with no_collection():
+        with no_collection():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        with no_collection():
+            pass
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no fork")
+def test_a_child_that_is_forked_meanwhile_collects() -> None:
+    code = """
+import gc, os, threading
+from stepscope.capture.other_frames import no_collection
+inside, forked = threading.Event(), threading.Event()
+def look():
+    with no_collection():
+        inside.set(); forked.wait()
+thread = threading.Thread(target=look); thread.start(); inside.wait()
+assert not gc.isenabled()
+child = os.fork()
+if not child:
+    on = gc.isenabled()
+    with no_collection():
+        off = not gc.isenabled()
+    os._exit(0 if on and off and gc.isenabled() else 1)
+status = os.waitpid(child, 0)[1]
+forked.set(); thread.join()
+raise SystemExit(os.waitstatus_to_exitcode(status))
+"""
+    assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 0
