@@ -13,6 +13,7 @@ import hashlib
 import importlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -80,10 +81,14 @@ def quietly(label: str, command: list[str], *, do: str = "") -> None:
 
 
 def run(command: list[str], *, env: dict[str, str] | None = None) -> int:
-    """Run a command in the foreground; its exit code."""
-    return subprocess.run(
-        command, cwd=ROOT, check=False, env={**os.environ, **(env or {})}
-    ).returncode
+    """Run a command in the foreground; its exit code. SIGTERM ends the command, then us."""
+    with subprocess.Popen(command, cwd=ROOT, env={**os.environ, **(env or {})}) as child:
+        before = signal.signal(signal.SIGTERM, lambda *_: child.terminate())
+        try:
+            code = child.wait()
+        finally:
+            signal.signal(signal.SIGTERM, before)
+    return code if code >= 0 else 128 - code
 
 
 # ---------------------------------------------------------------------------- environment

@@ -79,7 +79,7 @@ def test_marked_tests_are_judged_by_their_steps(folder: Path) -> None:
 def test_a_test_without_steps_says_how_to_mark_them(folder: Path) -> None:
     done = run(folder, "-q", "-k", "without_steps")
     assert done.returncode == 1
-    assert "A run without steps cannot be compared." in done.stdout
+    assert "A run without steps cannot be compared or checked." in done.stdout
     assert "stepscope.step(i)" in done.stdout
     assert "During handling" not in done.stdout
 

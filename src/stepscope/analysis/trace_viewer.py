@@ -210,12 +210,12 @@ def range_of(line: Timeline, begin_text: str, end_text: str) -> tuple[int, int]:
         UsageError: A text is no time, or the range is empty.
     """
     first, last = line.span()
-    begin = _time(begin_text, "from") if begin_text else first
+    begin = _time(begin_text, "begin") if begin_text else first
     # One ps more: an instant at the very end belongs to the trace.
-    end = _time(end_text, "to") if end_text else last + 1
+    end = _time(end_text, "end") if end_text else last + 1
     if end <= begin:
         raise UsageError(
-            f"trace_viewer: the range from {ms(begin):g} ms to {ms(end):g} ms is empty.",
+            f"The range from {ms(begin):g} ms to {ms(end):g} ms is empty.",
             mend=f"The trace lasts from {ms(first):g} ms to {ms(last):g} ms.",
         )
     return begin, end
@@ -234,11 +234,11 @@ def _time(text: str, option: str) -> int:
     match = _TIME.fullmatch(text)
     if match is None:
         raise UsageError(
-            f"trace_viewer: {option} cannot be {text!r}.", mend="Say 1.5s, 20ms, 7us or a number."
+            f"The range's {option} cannot be {text!r}.", mend="Say 1.5s, 20ms, 7us or a number."
         )
     found = round(float(match[1].replace("_", "")) * _PS[match[2] or "ms"])
     if abs(found) >= 1 << 61:
-        raise UsageError(f"trace_viewer: {option} is beyond any trace.", mend="Say less.")
+        raise UsageError(f"The range's {option} is beyond any trace.", mend="Say less.")
     return found
 
 

@@ -70,15 +70,24 @@ def run_of(name: str, profile: Profile) -> Run:
     found = breakdown(profile)
     if found is None:
         raise NothingToShow(
-            "A run without steps cannot be compared.",
+            "A run without steps cannot be compared or checked.",
             where=name,
-            why="No step was marked in it and none could be inferred.",
+            why=f"No step was marked in it and none could be inferred.{_damage(profile)}",
             mend="Mark steps (stepscope.step(i), jax.profiler.StepTraceAnnotation or "
             "tf.profiler.experimental.Trace('train', step_num=i, _r=1)) and record again.",
             slug="no-steps",
         )
     memory = _peak_memory_bytes(profile)
     return Run(name, profile, found, framework(profile), device_types(profile), memory)
+
+
+def _damage(profile: Profile) -> str:
+    """What of its files is broken, where steps may have been."""
+    return "".join(
+        f" The file of {host.name} is damaged: {host.space.damage.reason}."
+        for host in profile.hosts
+        if host.space.damage is not None
+    )
 
 
 def compare(runs: Sequence[Run]) -> Comparison:

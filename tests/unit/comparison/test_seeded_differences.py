@@ -10,7 +10,7 @@ from stepscope.columns import decode
 from stepscope.comparison import Comparison, compare, run_of
 from stepscope.errors import NothingToShow, UsageError
 from stepscope.tables.profile import Host, Profile
-from tests.profiles import no_events
+from tests.profiles import no_events, worked_example
 from tests.profiles.loops import Collective, Kernel, Loop, record
 
 LEVELS = ("parts", "step_parts", "modules", "kernels")
@@ -211,6 +211,15 @@ def test_a_run_without_steps_says_what_to_do() -> None:
     with pytest.raises(NothingToShow, match="without steps") as raised:
         run_of("empty", Profile("empty", (Host("h", decode(no_events())),)))
     assert raised.value.anchor == "no-steps"
+    assert "damaged" not in raised.value.why
+
+
+def test_a_run_whose_steps_were_cut_off_says_that() -> None:
+    space = decode(worked_example(gpu=False)[:300])
+    assert space.damage is not None
+    with pytest.raises(NothingToShow) as raised:
+        run_of("cut", Profile("cut", (Host("h", space),)))
+    assert f"The file of h is damaged: {space.damage.reason}." in raised.value.why
 
 
 def test_one_run_is_no_comparison() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -56,6 +57,21 @@ def test_a_step_that_works_says_one_line(tree: Path, capfd: pytest.CaptureFixtur
     said = capfd.readouterr().err
     assert "building: done in 0 s" in said
     assert "noise" not in said
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows knows no SIGTERM")
+def test_a_command_in_the_foreground_ends_with_us() -> None:
+    child = "import time; print('ready', flush=True); time.sleep(60)"
+    code = f"import dev, sys; sys.exit(dev.run([sys.executable, '-c', {child!r}]))"
+    started = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, cwd=Path(dev.__file__).parent
+    )
+    assert started.stdout is not None
+    assert started.stdout.readline() == b"ready\n"
+    started.terminate()
+    assert started.stdout.read() == b"", "nobody holds the pipe any more"
+    assert started.wait(30) == 128 + signal.SIGTERM
+    started.stdout.close()
 
 
 def test_help_names_every_command() -> None:
