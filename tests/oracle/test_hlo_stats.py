@@ -45,6 +45,11 @@ ASYNC_START = "copy-start"
 # * idle time: the incumbent takes the device's span less Σ time of its ops, which counts time that
 #   two streams share twice (reference §12.7); ours takes the span less the union. µs shared:
 SHARED_US = {"jax-mi300x/jax_conv_minimal_08": 4.2}
+# * memory bandwidth of an MI300X: XLA records half of it (two transfers to a clock where HBM3 makes
+#   four), and the incumbent finds ops at 150 % of the peak; ours is the data sheet's 5.3 TB/s.
+TRUE_BANDWIDTH = {"jax-mi300x": 2}
+# * the framework op of a fusion whose instruction names none: ours takes the one that its kernel's
+#   event names, as the table of kernels does; the incumbent leaves it out.
 
 
 def theirs_by_op(name: str) -> dict[tuple[str, str], dict[str, Any]]:
@@ -65,7 +70,8 @@ def test_ops_and_times_equal_the_incumbents(name: str) -> None:
         row = ours[key]
         assert row["category"] == wanted["category"]
         assert row["expression"] == wanted["hlo_op_expression"]
-        assert row["framework_op"] == wanted["tf_op_name"].rstrip(":")
+        if wanted["tf_op_name"]:
+            assert row["framework_op"] == wanted["tf_op_name"].rstrip(":")
         assert row["self_time_us"] == pytest.approx(wanted["total_self_time"], rel=1e-9)
         assert row["total_time_us"] == pytest.approx(wanted["total_time"], rel=1e-9)
         assert row["rematerialised"] == (wanted["hlo_rematerialization"] == "Yes")
@@ -152,8 +158,10 @@ def test_limits_of_the_device_equal_the_incumbents(name: str) -> None:
     limits = answer(name, "roofline_model")[0]["p"]
     device = roofline_model(recording(name)).device
     assert device.peak_gflops == pytest.approx(float(limits["peak_flop_rate"]), rel=1e-5)
-    assert device.peak_hbm_bw_gibps == pytest.approx(float(limits["peak_hbm_bw"]), rel=1e-5)
-    wanted = float(limits["hbm_ridge_point"])
+    factor = TRUE_BANDWIDTH.get(name.partition("/")[0], 1)
+    peak = float(limits["peak_hbm_bw"]) * factor
+    assert device.peak_hbm_bw_gibps == pytest.approx(peak, rel=1e-5)
+    wanted = float(limits["hbm_ridge_point"]) / factor
     assert device.hbm_ridge_flop_per_byte == pytest.approx(wanted, rel=1e-5)
 
 

@@ -83,6 +83,11 @@ ASYNC_START = "copy-start"
 DONE_BEFORE = ("copy-done.1", "copy-done.3")
 
 
+# * what the memory of an MI300X limits: the incumbent knows half of its bandwidth (see
+#   test_hlo_stats), so its ridge, roofs and efficiencies are others.
+OF_THE_PEAK = ("optimal_flop_rate_gflops", "roofline_efficiency_frac", "bound_by")
+
+
 def test_the_incumbents_ops_are_all_there() -> None:
     for name in WITH_HLO:
         assert set(theirs(name)) - set(ours(name)) == set(), name
@@ -113,6 +118,8 @@ def test_rates_and_limits_equal_the_incumbents_where_it_counts_alike(name: str) 
             assert math.isnan(found[key]["roofline_efficiency_frac"] or math.nan)
             continue
         for mine, its in RATES.items() if alike else ():
+            if "mi300x" in name and mine in OF_THE_PEAK:
+                continue
             value = wanted[its]
             near = value if isinstance(value, str) else pytest.approx(value, rel=1e-6)
             assert found[key][mine] == near, (key, mine)

@@ -252,7 +252,7 @@ def _devices(profile: Profile, found: Idle) -> Table[IdleDeviceRow]:
                 "device": device,
                 "idle_ms": ms(whole) / count,
                 "idle_frac": whole / step_ps if step_ps else nan,
-                "largest_cause": max(one.cause_ps, key=lambda cause: one.cause_ps[cause]),
+                "largest_cause": LABELS[max(one.cause_ps, key=lambda cause: one.cause_ps[cause])],
                 "gaps": len(gaps) / count,
                 "mean_gap_us": us(float(gaps.duration_ps.mean())) if len(gaps) else nan,
                 "longest_gap_ms": ms(int(gaps.duration_ps.max(initial=0))),

@@ -43,7 +43,7 @@ class HloRow(Row):
     avg_self_time_us: Annotated[float, Column("Average self time", unit="µs", kind="time")]
     self_time_frac: Annotated[
         float,
-        Column("Share", unit="%", kind="ratio", help="Of device time, idle time included."),
+        Column("Share of device time", unit="%", kind="ratio", help="Idle time included."),
     ]
     cumulative_frac: Annotated[float, Column("Cumulative", unit="%", kind="ratio")]
     dma_stall_frac: Annotated[float, Column("Stalled by copies", unit="%", kind="ratio")]

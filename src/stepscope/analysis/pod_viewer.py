@@ -63,13 +63,13 @@ _TOGETHER = 1.5
 class WorkerRow(Row):
     """One worker in the mean kept step."""
 
-    worker: Annotated[int, Column("Worker", kind="number")]
+    worker: Annotated[int, Column("Worker", kind="rank")]
     host: Annotated[str, Column("Host", kind="name")]
     device: Annotated[str, Column("Device", kind="name")]
     device_type: Annotated[str, Column("Type", kind="category", hidden=True)]
     step_time_ms: Annotated[float, Column("Step time", unit="ms", kind="time")]
     bottleneck: Annotated[str, Column("Bottleneck", kind="category", help="Its largest part.")]
-    bottleneck_frac: Annotated[float, Column("Share", unit="%", kind="ratio")]
+    bottleneck_frac: Annotated[float, Column("Bottleneck share", unit="%", kind="ratio")]
     device_work_ms: Annotated[
         float, Column("Device work", unit="ms", kind="time", help="Compute and copies.")
     ]
@@ -106,7 +106,7 @@ class PodRow(Row):
     """One step of one worker; the parts sum to the step time."""
 
     step_num: Annotated[int, Column("Step", kind="number")]
-    worker: Annotated[int, Column("Worker", kind="number")]
+    worker: Annotated[int, Column("Worker", kind="rank")]
     host: Annotated[str, Column("Host", kind="name")]
     device: Annotated[str, Column("Device", kind="name")]
     step_time_ms: Annotated[float, Column("Step time", unit="ms", kind="time")]

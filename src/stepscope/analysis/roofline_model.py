@@ -37,7 +37,10 @@ class RooflineRow(Row):
     total_time_us: Annotated[float, Column("Total time", unit="µs", kind="time")]
     avg_time_us: Annotated[float, Column("Average time", unit="µs", kind="time")]
     self_time_us: Annotated[float, Column("Self time", unit="µs", kind="time", sort="desc")]
-    self_time_frac: Annotated[float, Column("Share", unit="%", kind="ratio")]
+    self_time_frac: Annotated[
+        float,
+        Column("Share of device time", unit="%", kind="ratio", help="Idle time included."),
+    ]
     cumulative_frac: Annotated[float, Column("Cumulative", unit="%", kind="ratio")]
     time_per_device_us: Annotated[
         float, Column("Time per device", unit="µs", kind="time", hidden=True)

@@ -476,7 +476,7 @@ TOOL = Tool(
     needs=(
         Need(
             met=lambda profile: any(map(has_iterator_calls, profile.hosts)),
-            missing="No tf.data activity was recorded: no event named Iterator::….",
+            missing="No tf.data activity was recorded: no event is named after an Iterator::….",
             record="Record while the program takes batches from a tf.data.Dataset, with "
             "host_tracer_level 2 or more: tf.profiler.experimental.start(logdir).",
         ),

@@ -82,6 +82,8 @@ def test_a_step_is_reached_by_its_number(stage: Stage) -> None:
         stage.page.keyboard.press("Enter")
 
     begin, end = stage.changed_view(enter)
+    # What is typed from here on moves the timeline.
+    expect(stage.page.locator("#tl-step")).not_to_be_focused()
     assert begin <= steps["begin_ps"][at] and end >= steps["end_ps"][at]
     assert end - begin < 2 * (steps["end_ps"][at] - steps["begin_ps"][at])
 
@@ -127,6 +129,8 @@ def test_a_pinned_track_stays_while_the_others_scroll(stage: Stage) -> None:
     menu_of(page, "tf_exec", "Pin to the top")
     first = page.locator(".tl-gutter-part").first
     expect(first).to_contain_text("tf_exec")
+    # Apart from its section it says which one that is.
+    expect(first).to_contain_text("CPU")
     place = stage.place("IteratorGetNext", 3)
     stage.open(view=f"{place['begin_ps']}~{place['end_ps']}", pin=str(place["track"]))
     box = stage.box

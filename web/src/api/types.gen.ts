@@ -1083,7 +1083,7 @@ export interface HloRow {
   readonly self_time_us: readonly (number | null)[];
   /** Average self time (µs). */
   readonly avg_self_time_us: readonly (number | null)[];
-  /** Share (%). Of device time, idle time included. */
+  /** Share of device time (%). Idle time included. */
   readonly self_time_frac: readonly (number | null)[];
   /** Cumulative (%). */
   readonly cumulative_frac: readonly (number | null)[];
@@ -1167,7 +1167,7 @@ export interface RooflineRow {
   readonly avg_time_us: readonly (number | null)[];
   /** Self time (µs). */
   readonly self_time_us: readonly (number | null)[];
-  /** Share (%). */
+  /** Share of device time (%). Idle time included. */
   readonly self_time_frac: readonly (number | null)[];
   /** Cumulative (%). */
   readonly cumulative_frac: readonly (number | null)[];
@@ -1359,7 +1359,7 @@ export interface WorkerRow {
   readonly step_time_ms: readonly (number | null)[];
   /** Bottleneck. Its largest part. */
   readonly bottleneck: readonly (string | null)[];
-  /** Share (%). */
+  /** Bottleneck share (%). */
   readonly bottleneck_frac: readonly (number | null)[];
   /** Device work (ms). Compute and copies. */
   readonly device_work_ms: readonly (number | null)[];
@@ -1846,6 +1846,7 @@ export interface DeviceIdle extends ResultBody {
 /** What the host does in a step while nothing computes: building functions, printing, Python. */
 export interface HostActivity extends ResultBody {
   readonly tool: "host_activity";
+  readonly headline: string;
   readonly step_time_ms: number | null;
   readonly step_count: number;
   readonly computing_ms: number | null;

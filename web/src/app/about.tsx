@@ -6,6 +6,7 @@ import type { FileInfo, OverviewPage, RunInfo, ToolInfo } from "../api/types.gen
 import { bytes, MISSING, moment, plural } from "../base/format.ts";
 import { OverviewRun } from "../tools/overview_run.tsx";
 import { Facts } from "../widgets/facts.tsx";
+import { Remedy } from "../widgets/notice.tsx";
 import { useAnswer } from "./load.ts";
 import { loadSession, pageHref, route, session } from "./state.ts";
 
@@ -31,11 +32,11 @@ export function About({ run, tools }: AboutProps) {
         <Facts
           facts={[
             { label: "Name", value: run.name },
-            { label: "Folder", value: <code>{run.path}</code> },
+            { label: "Folder", value: <code>{run.path}</code>, wide: true },
             { label: "Hosts", value: run.hosts.join(", ") },
             { label: "Size", value: bytes(run.bytes) },
             { label: "Newest file", value: moment(run.modified) },
-            { label: "Opened path", value: <code>{info.path}</code> },
+            { label: "Opened path", value: <code>{info.path}</code>, wide: true },
           ]}
         />
       </section>
@@ -145,7 +146,7 @@ function Unavailable({ tools }: { tools: readonly ToolInfo[] }) {
             </dt>
             <dd>
               {tool.missing}
-              <pre class="remedy">{tool.record}</pre>
+              <Remedy text={tool.record} />
             </dd>
           </div>
         ))}

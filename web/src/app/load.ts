@@ -1,6 +1,6 @@
 /** Answers of the server in a component: cached, cancelled when left, with progress meanwhile. */
 
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { ApiError, getProgress } from "../api/client.ts";
 import type { ErrorInfo, ProgressInfo } from "../api/types.gen.ts";
 import { noteFailure, serverGone } from "./state.ts";
@@ -52,7 +52,8 @@ export function useAnswer<T>(
   // Asking again is what "retry" means, and it happens when the server is back.
   const gone = serverGone.value;
 
-  useEffect(() => {
+  // Before the browser paints the frame around the answer: it is on its way meanwhile.
+  useLayoutEffect(() => {
     const known = answers.get(key) as T | undefined;
     if (known !== undefined) {
       setState({ ...IDLE, value: known, waiting: false, family, key });

@@ -69,6 +69,15 @@ export function partsFor(ids: Iterable<string>): Part[] {
   return [...known, ...[...given].filter((id) => !names.has(id)).map(partOf)];
 }
 
+/** How the steps were found. */
+export const STEP_SOURCES: Readonly<Record<string, string>> = {
+  markers: "from step markers",
+  device_steps: "from the device's own steps",
+  framework: "from the framework's calls",
+  inferred: "inferred from repetition",
+  none: "none found",
+};
+
 /** What a step can be bound by: its short name, and the colour of the part it is about. */
 export const BOUNDS: Readonly<Record<string, { label: string; colour: string }>> = {
   input: { label: "Input", colour: "input" },

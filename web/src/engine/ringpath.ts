@@ -7,11 +7,8 @@
  * @param outer radius of the ring, px
  */
 export function ringPath(from: number, to: number, inner: number, outer: number): string {
-  // An arc that ends where it begins draws nothing.
-  if (to - from > 0.999) {
-    const middle = (from + to) / 2;
-    return ringPath(from, middle, inner, outer) + ringPath(middle, to, inner, outer);
-  }
+  // An arc that ends where it begins draws nothing, and two halves would show their seams.
+  if (to - from > 0.999) return circle(outer, 1) + circle(inner, 0);
   const point = (share: number, radius: number) => {
     const angle = share * 2 * Math.PI;
     return `${rounded(Math.sin(angle) * radius)} ${rounded(-Math.cos(angle) * radius)}`;
@@ -21,6 +18,12 @@ export function ringPath(from: number, to: number, inner: number, outer: number)
     `M${point(from, outer)}A${outer} ${outer} 0 ${long} 1 ${point(to, outer)}` +
     `L${point(to, inner)}A${inner} ${inner} 0 ${long} 0 ${point(from, inner)}Z`
   );
+}
+
+/** All around from the top; `sweep` 1 is clockwise, and what turns the other way cuts a hole. */
+function circle(radius: number, sweep: 0 | 1): string {
+  const half = (to: number) => `A${radius} ${radius} 0 1 ${sweep} 0 ${to}`;
+  return `M0 ${-radius}${half(radius)}${half(-radius)}Z`;
 }
 
 function rounded(value: number): string {

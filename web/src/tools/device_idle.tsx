@@ -19,7 +19,12 @@ const TABLES = [
   ["gaps", "Longest gaps", "on a device, between two pieces of its work", "No gap is that long."],
   ["launches", "Launching calls", "", "No call that launches work on a device was recorded."],
   ["waits", "Calls that wait for the device", "", "The host never waits for a device in a step."],
-  ["copies", "Copies in a step", "", "Nothing is copied in a step."],
+  [
+    "copies",
+    "Copies in a step",
+    "summed over devices; several may run at once",
+    "Nothing is copied in a step.",
+  ],
   ["allocations", "Memory from the driver", "", "No memory is taken or given back in a step."],
 ] as const;
 

@@ -60,7 +60,7 @@ function Choices(props: GraphProps) {
   const { programs, instructions, computations } = result;
   const names = textsOf(instructions.columns.name);
   return (
-    <>
+    <div class="pickers">
       <Picker
         what="Program"
         name="Programs"
@@ -98,7 +98,7 @@ function Choices(props: GraphProps) {
         }))}
         onChoose={(node) => goTo(props, node)}
       />
-    </>
+    </div>
   );
 }
 
@@ -130,9 +130,9 @@ function Centre(props: GraphProps) {
             note: share == null ? "" : `${percent(share)} of the program`,
           },
           { label: "Result", value: bytes(columns.result_bytes[row] ?? Number.NaN) },
-          { label: "Shape", value: <code>{text("shape")}</code> },
-          { label: "Framework op", value: text("framework_op") },
-          { label: "Source", value: text("source") },
+          { label: "Shape", value: <code>{text("shape")}</code>, wide: true },
+          { label: "Framework op", value: text("framework_op"), wide: true },
+          { label: "Source", value: text("source"), wide: true },
           { label: "Computation", value: text("computation") },
         ]}
       />

@@ -5,6 +5,7 @@ import { DeviceIdle } from "./device_idle.tsx";
 import { Generic } from "./generic.tsx";
 import { GraphViewer } from "./graph_viewer.tsx";
 import { HloStats } from "./hlo_stats.tsx";
+import { HostActivity } from "./host_activity.tsx";
 import { InferenceProfile } from "./inference_profile.tsx";
 import { InputPipeline } from "./input_pipeline.tsx";
 import { KernelStats } from "./kernel_stats.tsx";
@@ -29,6 +30,7 @@ const PAGES: Readonly<Record<string, PageEntry>> = {
   input_pipeline_analyzer: { Page: InputPipeline },
   tf_data_bottleneck_analysis: { Page: TfData, owns: ["host", "pipeline", "rank"] },
   device_idle: { Page: DeviceIdle },
+  host_activity: { Page: HostActivity },
   framework_op_stats: { Page: OpStats },
   kernel_stats: { Page: KernelStats, owns: ["group_by", "device"] },
   roofline_model: { Page: RooflineModel },

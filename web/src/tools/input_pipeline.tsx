@@ -3,7 +3,7 @@
 import { byName, numbersOf } from "../api/columns.ts";
 import type { InputPipelineAnalyzer, Spread } from "../api/types.gen.ts";
 import { duration, MISSING, percent, plural } from "../base/format.ts";
-import { partsFor } from "../base/parts.ts";
+import { partsFor, STEP_SOURCES } from "../base/parts.ts";
 import { ChartFrame } from "../widgets/chart_frame.tsx";
 import { type Fact, Figures } from "../widgets/facts.tsx";
 import { Grid } from "../widgets/grid.tsx";
@@ -21,14 +21,6 @@ const COLOURS: Readonly<Record<string, string>> = {
   moderately_input_bound: "input",
   not_input_bound: "device",
   unknown: "other",
-};
-
-const SOURCES: Readonly<Record<string, string>> = {
-  markers: "from step markers",
-  device_steps: "from the device's own steps",
-  framework: "from framework roots",
-  inferred: "inferred from repetition",
-  none: "none found",
 };
 
 export function InputPipeline(props: InputProps) {
@@ -67,9 +59,10 @@ function medianOf({ step_table: { columns } }: InputPipelineAnalyzer): number | 
   return times.length > 2 ? (times[times.length >> 1] ?? null) : null;
 }
 
-function spreadNote(spread: Spread, show: (value: number) => string): string {
+function spreadNote(spread: Spread, steps: number, show: (value: number) => string): string {
   const { std, min, max } = spread;
   if (min === null || max === null) return "no step found";
+  if (steps === 1) return "of one step";
   const deviation = std === null ? "" : `± ${show(std)}, `;
   return `${deviation}${show(min)} to ${show(max)}`;
 }
@@ -82,27 +75,27 @@ function figures({ device_side: device, ...result }: InputPipelineAnalyzer): Fac
     {
       label: "Waiting for input",
       value: result.input_frac === null ? MISSING : percent(result.input_frac),
-      note: "of step time; 5% is much, 20% very much",
+      note: "of step time, with copies to devices; 5% is much, 20% very much",
     },
     {
-      label: "Input wait per step",
+      label: "Input wait and copies",
       value: mean(device.input_wait_ms, ms),
-      note: spreadNote(device.input_wait_ms, ms),
+      note: spreadNote(device.input_wait_ms, result.step_count, ms),
     },
     {
       label: "Share of each step",
       value: mean(device.input_wait_frac, percent),
-      note: spreadNote(device.input_wait_frac, percent),
+      note: spreadNote(device.input_wait_frac, result.step_count, percent),
     },
     {
       label: "Step time",
       value: mean(device.step_time_ms, ms),
-      note: spreadNote(device.step_time_ms, ms),
+      note: spreadNote(device.step_time_ms, result.step_count, ms),
     },
     {
       label: "Steps counted",
       value: String(result.step_count),
-      note: SOURCES[result.step_source] ?? result.step_source,
+      note: STEP_SOURCES[result.step_source] ?? result.step_source,
     },
   ];
 }

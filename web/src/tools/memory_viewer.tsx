@@ -80,7 +80,7 @@ function Choices({ result, params, onParams }: HeapProps) {
   const { program, program_id, allocated_bytes, host } = result.programs.columns;
   const several = new Set(host).size > 1;
   return (
-    <>
+    <div class="pickers">
       <Picker
         what="Program"
         name="Programs"
@@ -109,7 +109,7 @@ function Choices({ result, params, onParams }: HeapProps) {
         }))}
         onChoose={(id) => onParams({ ...params, memory_space: id === "0" ? "" : id, [CHOSEN]: "" })}
       />
-    </>
+    </div>
   );
 }
 

@@ -5,6 +5,7 @@ import { numbersOf, textsOf } from "../api/columns.ts";
 import type { OpProfile as OpProfileResult } from "../api/types.gen.ts";
 import { count, duration, flopRate, MISSING, percent, significant } from "../base/format.ts";
 import type { Order } from "../engine/gridview.ts";
+import type { Column } from "../engine/table.ts";
 import { treeOf } from "../engine/tree.ts";
 import { ChartFrame } from "../widgets/chart_frame.tsx";
 import { type Fact, Figures } from "../widgets/facts.tsx";
@@ -33,6 +34,8 @@ const COLUMNS = [
 
 const BY_TIME: Order = { column: "time_us", descending: true };
 const FOCUS = "view.focus";
+/** How the tree calls what XLA did not compile. */
+const OUTSIDE = "outside of XLA";
 
 export function OpProfile(props: OpProfileProps) {
   const { result } = props;
@@ -45,7 +48,7 @@ export function OpProfile(props: OpProfileProps) {
   const shown = useMemo(
     () =>
       COLUMNS.filter((name) =>
-        nodes.table.columns.some((column) => column.meta.name === name && column.available > 0),
+        nodes.table.columns.some((column) => column.meta.name === name && isKnown(column)),
       ),
     [nodes.table],
   );
@@ -87,11 +90,22 @@ export function OpProfile(props: OpProfileProps) {
   );
 }
 
+/** Whether a column says something of the whole; idle time alone is wasted whatever the peak. */
+function isKnown(column: Column): boolean {
+  return column.type === "number" ? !Number.isNaN(column.values[0]) : column.available > 0;
+}
+
 function headline({ nodes, total_time_us: total, idle_time_us: idle }: OpProfileResult): string {
-  const { parent, kind, name, time_us, time_frac } = nodes.columns;
-  const top = parent.flatMap((each, row) => (each === 0 && kind[row] !== "idle" ? [row] : []));
-  top.sort((a, b) => (time_us[b] ?? 0) - (time_us[a] ?? 0));
-  const first = top[0];
+  const { id, parent, kind, name, time_us, time_frac } = nodes.columns;
+  const largestOf = (whole: number) =>
+    parent
+      .flatMap((each, row) => (each === whole && kind[row] !== "idle" ? [row] : []))
+      .sort((a, b) => (time_us[b] ?? 0) - (time_us[a] ?? 0))[0];
+  let first = largestOf(0);
+  // That XLA did not compile it says little; its largest category says more.
+  if (first !== undefined && textsOf([name[first] ?? ""])[0] === OUTSIDE) {
+    first = largestOf(id[first] ?? 0) ?? first;
+  }
   if (first === undefined || !total) return "No op ran on a device.";
   const share = percent(time_frac[first] ?? 0);
   const largest = textsOf([name[first] ?? ""])[0];

@@ -9,16 +9,38 @@ import { type Fact, Facts } from "../widgets/facts.tsx";
 import { Grid } from "../widgets/grid.tsx";
 import { Ring } from "../widgets/ring.tsx";
 import { Diagnostics } from "./diagnostics.tsx";
-import { type ToolPageProps, useTable } from "./page.ts";
+import { type ToolPageProps, useFirst, useTable } from "./page.ts";
 
 type OpStatsProps = ToolPageProps<FrameworkOpStats>;
 type Side = "host" | "device";
 
 const MOST_SECTORS = 8;
+const FIRST = [
+  "rank",
+  "host_or_device",
+  "type",
+  "operation",
+  "self_time_us",
+  "device_self_time_frac",
+  "host_self_time_frac",
+  "occurrences",
+  "executions",
+  "avg_self_time_us",
+  "total_time_us",
+  "avg_time_us",
+];
+/** What says nothing: ranks are of each side and would jump between rows of both. */
+const OF_BOTH = ["rank"];
+const OF_HOST = ["host_self_time_frac", "host_cumulative_frac"];
+const OF_DEVICE = ["device_self_time_frac", "device_cumulative_frac"];
 
 export function OpStats(props: OpStatsProps) {
   const { result } = props;
-  const ops = useTable(props, "ops", result.ops);
+  const ops = useFirst(
+    useTable(props, "ops", result.ops),
+    FIRST,
+    idleColumns(result, props.query.where || "both"),
+  );
   const byType = props.query.group_by === "type";
   return (
     <div class="op-stats">
@@ -41,6 +63,13 @@ export function OpStats(props: OpStatsProps) {
       <Diagnostics diagnostics={result.diagnostics} />
     </div>
   );
+}
+
+function idleColumns({ host, device }: FrameworkOpStats, where: string): readonly string[] {
+  const [onHost, onDevice] = [host.op_count > 0, device.op_count > 0];
+  if (where === "host" || !onDevice) return OF_DEVICE;
+  if (where === "device" || !onHost) return OF_HOST;
+  return OF_BOTH;
 }
 
 function sideWords(where: string | undefined): string {
@@ -80,7 +109,7 @@ function SideRings({ side, table, byType, result, query }: SideRingsProps) {
     {
       label: "Idle",
       value: totals.idle_time_us === null ? "–" : show(totals.idle_time_us),
-      note: idleShare(totals.op_time_us, totals.idle_time_us),
+      note: idleShare(totals.op_time_us, totals.idle_time_us, side),
     },
     { label: "Ops run", value: count(totals.op_count) },
     { label: "Distinct ops", value: count(totals.distinct_ops) },
@@ -113,9 +142,10 @@ function SideRings({ side, table, byType, result, query }: SideRingsProps) {
   );
 }
 
-function idleShare(busy: number | null, idle: number | null): string {
+function idleShare(busy: number | null, idle: number | null, side: Side): string {
   if (busy === null || idle === null || busy + idle === 0) return "";
-  return `${percent(idle / (busy + idle))} of the time`;
+  const whose = side === "host" ? "threads" : "devices";
+  return `${percent(idle / (busy + idle))} of the ${whose}' time`;
 }
 
 function absence(side: Side, where: string | undefined): string {
@@ -123,7 +153,7 @@ function absence(side: Side, where: string | undefined): string {
     return `Left out by the option “where: ${where}”.`;
   return side === "device"
     ? "No op ran on an accelerator in this profile: it holds no device plane with framework ops."
-    : "No framework op was recorded on the host: the host tracer was off, or its level was 0.";
+    : "No framework op was seen to run on the host: its tracer was off, or the program is launched whole.";
 }
 
 /** Self time per label on one side. */

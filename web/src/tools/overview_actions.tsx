@@ -77,7 +77,9 @@ function OtherRules({ advice }: { advice: AdviceInfo }) {
   if (rest.length === 0) return null;
   return (
     <details class="other-rules">
-      <summary>{plural(rest.length, "other rule")} checked</summary>
+      <summary>
+        {plural(rest.length, rest.length < advice.checked.length ? "other rule" : "rule")} checked
+      </summary>
       <dl>
         {rest.map((one) => (
           <div key={one.rule}>

@@ -2,16 +2,8 @@
 
 import type { OverviewPage } from "../api/types.gen.ts";
 import { count, duration, MISSING, percent } from "../base/format.ts";
-import { BOUNDS } from "../base/parts.ts";
+import { BOUNDS, partOf, STEP_SOURCES } from "../base/parts.ts";
 import { type Fact, Figures } from "../widgets/facts.tsx";
-
-const SOURCES: Readonly<Record<string, string>> = {
-  markers: "from step markers",
-  device_steps: "from the device's own steps",
-  framework: "from framework roots",
-  inferred: "inferred from repetition",
-  none: "none found",
-};
 
 function time(value: number | null): string {
   return value === null ? MISSING : duration(value, "ms");
@@ -40,7 +32,7 @@ export function OverviewFigures({ result }: { result: OverviewPage }) {
       label: "Steps counted",
       value: count(steps.count),
       note:
-        (SOURCES[steps.source] ?? steps.source) +
+        (STEP_SOURCES[steps.source] ?? steps.source) +
         (steps.dropped > 0 ? `, ${count(steps.dropped)} left out` : ""),
     },
     {
@@ -51,7 +43,7 @@ export function OverviewFigures({ result }: { result: OverviewPage }) {
           ? environment.device_count > 0
             ? "not recorded"
             : "no accelerator in this profile"
-          : `idle ${percent(device.idle_frac ?? 1 - device.busy_frac)} of the step`,
+          : `idle ${percent(device.idle_frac ?? 1 - device.busy_frac)} of ${some ? "the step" : "the time from its first to its last op"}`,
     },
     boundFigure(result),
   ];
@@ -59,7 +51,11 @@ export function OverviewFigures({ result }: { result: OverviewPage }) {
 }
 
 function boundFigure(result: OverviewPage): Fact {
-  const label = (BOUNDS[result.bound_by] ?? { label: result.bound_by }).label;
+  const { input = 0, host_to_device: copies = 0 } = result.breakdown_ms;
+  const isCopies = result.bound_by === "input" && (copies ?? 0) > (input ?? 0);
+  const label = isCopies
+    ? partOf("host_to_device").label
+    : (BOUNDS[result.bound_by] ?? { label: result.bound_by }).label;
   const share = result.bound_frac;
   const known = share !== null && result.bound_by !== "unknown" && result.steps.count > 0;
   return {

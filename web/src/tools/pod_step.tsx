@@ -3,7 +3,7 @@
 import { useMemo } from "preact/hooks";
 import { byName, numbersOf, rowsWhere, textsOf } from "../api/columns.ts";
 import { duration, plural } from "../base/format.ts";
-import { partsFor } from "../base/parts.ts";
+import { isPart, partsFor } from "../base/parts.ts";
 import { greatest } from "../engine/curve.ts";
 import { momentTicks, wholeTicks } from "../engine/ticks.ts";
 import { ChartFrame } from "../widgets/chart_frame.tsx";
@@ -159,7 +159,7 @@ function workersOf(
   const [hosts, devices] = [texts("host"), texts("device")];
   const layers = partsFor(Object.keys(labels))
     .map((part) => ({
-      part: { ...part, label: labels[part.id] ?? part.label },
+      part: isPart(part.id) ? part : { ...part, label: labels[part.id] ?? part.label },
       values: numbersOf(cells(`${part.id}_ms`)).map((value) => value || 0),
     }))
     .filter(({ values }) => values.some((value) => value > 0));

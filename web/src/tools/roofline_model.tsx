@@ -37,6 +37,8 @@ const FIRST_OF_PROGRAMS = ["step", "total_time_us", "time_per_device_us", ...FIR
 
 /** What says nothing about a whole program. */
 const NOT_OF_PROGRAMS = [
+  "occurrences",
+  "avg_time_us",
   "rank",
   "operation",
   "category",
@@ -88,7 +90,11 @@ export function RooflineModel(props: RoofProps) {
       <section>
         <header class="section-head">
           <h2>The whole program</h2>
-          <p class="quiet">in total, in the average step, and in each step</p>
+          <p class="quiet">
+            in total, in the average step, and in each step
+            {result.device.device_count > 1 &&
+              `; times are sums over ${plural(result.device.device_count, "device")}`}
+          </p>
         </header>
         <Grid {...programs} label="Program" noun={["row", "rows"]} maxRows={10} sums={false} />
       </section>

@@ -9,7 +9,7 @@ import { type Fact, Figures } from "../widgets/facts.tsx";
 import { Grid } from "../widgets/grid.tsx";
 import { TopBars } from "../widgets/top_bars.tsx";
 import { Diagnostics } from "./diagnostics.tsx";
-import { type ToolPageProps, useTable, useWithoutConstants } from "./page.ts";
+import { type ToolPageProps, useFirst, useTable, useWithoutConstants } from "./page.ts";
 import { Prose } from "./prose.tsx";
 import { TfDataGraph } from "./tf_data_graph.tsx";
 
@@ -154,10 +154,15 @@ function Knobs({ knobs, ...props }: TfDataProps & { readonly knobs: readonly Kno
   );
 }
 
+const FIRST = ["host", "name"];
+const HOST = ["host"];
+const NOTHING: readonly string[] = [];
+
 function Pipelines(props: TfDataProps) {
   const { result } = props;
+  const oneHost = new Set(result.pipelines.columns.host).size < 2;
   const { binding: pipelines, said } = useWithoutConstants(
-    useTable(props, "pipelines", result.pipelines),
+    useFirst(useTable(props, "pipelines", result.pipelines), FIRST, oneHost ? HOST : NOTHING),
   );
   if (result.pipelines.rows === 0) return null;
   const names = textsOf(result.pipelines.columns.name);

@@ -24,7 +24,7 @@ export function Gutter({ machine }: { machine: TimelineMachine }) {
     <div class="tl-gutter">
       <div class="tl-gutter-part" style={{ height: `${screen.pinnedHeight}px` }}>
         {screen.pinned.map((band) => (
-          <TrackName key={band.id} state={state} band={band} top={band.top} />
+          <TrackName key={band.id} state={state} band={band} top={band.top} pinned />
         ))}
       </div>
       <div class="tl-gutter-part rest">
@@ -52,6 +52,8 @@ interface NameProps {
   readonly state: TimelineState;
   readonly band: Band;
   readonly top: number;
+  /** It stands apart from its section, so it says which one that is. */
+  readonly pinned?: boolean;
 }
 
 function SectionName({ state, band, top }: NameProps) {
@@ -78,11 +80,12 @@ function SectionName({ state, band, top }: NameProps) {
   );
 }
 
-function TrackName({ state, band, top }: NameProps) {
+function TrackName({ state, band, top, pinned = false }: NameProps) {
   const track = state.meta.tracks[band.id];
   if (!track) return null;
   const { arranged } = state;
   const name = visible(track.name) || "(no name)";
+  const section = state.meta.sections[track.section]?.name ?? "";
   const left = track.lanes - band.lanes;
   const deep = band.lanes > 1 || arranged.value.closed.has(band.id);
   return (
@@ -94,7 +97,7 @@ function TrackName({ state, band, top }: NameProps) {
         // The name of a tall track stays in sight while the track is.
         paddingTop: `${Math.max(0, Math.min(-top, band.height - NAME_PX))}px`,
       }}
-      title={`${name}${track.derived ? ", derived from the recorded events" : ""}`}
+      title={`${name} of ${visible(section)}${track.derived ? ", derived from the recorded events" : ""}`}
     >
       {deep ? (
         <button
@@ -111,6 +114,9 @@ function TrackName({ state, band, top }: NameProps) {
         </button>
       ) : (
         <span class="tl-fold" />
+      )}
+      {pinned && state.meta.sections.length > 1 && (
+        <span class="tl-of quiet">{visible(section.replace(/^\/(?:device|host):/, ""))}</span>
       )}
       <span
         class={`tl-text grip ${track.derived ? "derived" : ""}`}

@@ -16,7 +16,9 @@ import {
 import { decodeTile } from "../engine/timeline/tile.ts";
 import type { TileStore } from "../engine/timeline/tile_store.ts";
 
-const AT_ONCE = 6;
+// More than a browser's connections to one server: it has the next question when an answer comes,
+// while this thread may be busy drawing.
+const AT_ONCE = 12;
 const FIRST_RETRY_MS = 500;
 const LONGEST_RETRY_MS = 8000;
 const STALE = 410;

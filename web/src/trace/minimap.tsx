@@ -33,7 +33,7 @@ export function Minimap({ machine }: { machine: TimelineMachine }) {
   const right = Math.max(left + NARROWEST_PX, share(view.end) * width);
   return (
     <div class="tl-minimap">
-      <div class="tl-corner quiet">{duration(length, "ps")} recorded</div>
+      <div class="tl-corner quiet">{duration(length, "ps")} of events</div>
       <div
         class="tl-map"
         role="slider"

@@ -111,6 +111,8 @@ function StepField({ state }: { state: TimelineState }) {
       onSubmit={(event) => {
         event.preventDefault();
         go(new FormData(event.currentTarget).get("step") as string);
+        // The keys are the timeline's again.
+        event.currentTarget.querySelector("input")?.blur();
       }}
     >
       <input

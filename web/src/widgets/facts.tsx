@@ -7,6 +7,8 @@ export interface Fact {
   readonly value: ComponentChildren;
   /** Said under the value, more quietly. */
   readonly note?: ComponentChildren;
+  /** For values that may be long: it takes two columns. */
+  readonly wide?: boolean;
 }
 
 /** A definition list in as many columns as fit. */
@@ -14,7 +16,7 @@ export function Facts({ facts }: { facts: readonly Fact[] }) {
   return (
     <dl class="facts">
       {facts.map((fact) => (
-        <div key={fact.label}>
+        <div key={fact.label} class={fact.wide ? "wide" : undefined}>
           <dt>{fact.label}</dt>
           <dd>
             {fact.value}

@@ -14,6 +14,7 @@ import { rowWindow, scrollToRow } from "../engine/window.ts";
 import { GridFoot, GridHead, GridRow, measureCell } from "./grid_parts.tsx";
 import { GridToolbar } from "./grid_toolbar.tsx";
 import { RowDetails } from "./row_details.tsx";
+import { useMoreRight } from "./width.ts";
 
 const ROW_PX = 24;
 const HEAD_AND_FOOT_PX = 70;
@@ -116,6 +117,7 @@ function GridBody(props: GridBodyProps) {
   }, [rows]);
   const sums = props.sums && columns.some((column) => isSummable(column.meta));
   const layout = useMemo(() => tracksOf(columns), [columns]);
+  const right = useMoreRight(scroller, layout);
   const span = rowWindow(scrollTop, viewportPx, rows.length, ROW_PX, OVERSCAN);
   const onKeyDown = (event: KeyboardEvent) => {
     if (!scroller.current || event.target !== scroller.current) return;
@@ -138,7 +140,7 @@ function GridBody(props: GridBodyProps) {
   return (
     <div
       ref={scroller}
-      class="grid"
+      class={right.more ? "grid more-right" : "grid"}
       role="grid"
       tabIndex={0}
       aria-label={props.label}
@@ -147,7 +149,10 @@ function GridBody(props: GridBodyProps) {
       aria-multiselectable="true"
       aria-activedescendant={picked.active < 0 ? undefined : `${id}-${picked.active}`}
       style={{ "--viewport": `${viewportPx}px` }}
-      onScroll={(event) => setScrollTop(event.currentTarget.scrollTop)}
+      onScroll={(event) => {
+        setScrollTop(event.currentTarget.scrollTop);
+        right.look();
+      }}
       onKeyDown={onKeyDown}
       onCopy={(event) => {
         if (picked.active < 0 || window.getSelection()?.toString()) return;

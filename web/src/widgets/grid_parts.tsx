@@ -107,7 +107,7 @@ export function GridCell({ column, row, index, className }: GridCellProps) {
     <div
       role="gridcell"
       aria-colindex={index + 1}
-      class={text === MISSING || text === "0" ? `${className} faint` : className}
+      class={isNothing(column, text) ? `${className} faint` : className}
       title={long ? text : undefined}
     >
       {column.type === "number" && hasBar(column) && (
@@ -120,6 +120,11 @@ export function GridCell({ column, row, index, className }: GridCellProps) {
       )}
     </div>
   );
+}
+
+/** What is not there, or none of it; the name of something may be 0. */
+function isNothing({ meta }: Column, text: string): boolean {
+  return text === MISSING || (text === "0" && meta.kind !== "rank");
 }
 
 function InlineBar({ column, value }: { column: NumberColumn; value: number }) {

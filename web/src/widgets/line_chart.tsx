@@ -56,7 +56,7 @@ export interface LineChartProps {
 }
 
 /** Room for the name of the right axis and, below it, those of markers. */
-const TOP = 28;
+const TOP = 34;
 const BOTTOM = 22;
 
 interface Frame {

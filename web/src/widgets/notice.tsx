@@ -20,12 +20,17 @@ export function Notice({ title, main = false, children, remedy, actions }: Notic
       {remedy && (
         <>
           <h3>What to do</h3>
-          <pre class="remedy">{remedy}</pre>
+          <Remedy text={remedy} />
         </>
       )}
       {actions && <p class="actions">{actions}</p>}
     </section>
   );
+}
+
+/** What to do: sentences as text, commands as they are typed. */
+export function Remedy({ text }: { text: string }) {
+  return text.endsWith(".") ? <p class="remedy">{text}</p> : <pre class="remedy">{text}</pre>;
 }
 
 export interface ProgressBarProps {

@@ -188,7 +188,14 @@ function Drawing({ dots, ceilings, frame, marked, drag }: DrawingProps) {
     <svg width={frame.width} height={HEIGHT} aria-hidden="true">
       <Axes frame={frame} />
       {ceilings.map((ceiling, place) => (
-        <CeilingLine key={ceiling.label} ceiling={ceiling} place={place} frame={frame} />
+        <CeilingLine
+          key={ceiling.label}
+          ceiling={ceiling}
+          place={place}
+          frame={frame}
+          above={gapAbove(ceilings, ceiling, frame)}
+          dots={dots}
+        />
       ))}
       {dots.map((each, i) => (
         <Dot key={i} dot={each} frame={frame} marked={i === marked} />
@@ -238,24 +245,59 @@ interface CeilingLineProps {
   /** Names of neighbours stand at different places of their slopes. */
   readonly place: number;
   readonly frame: Frame;
+  /** Room up to the next higher slope, px. */
+  readonly above: number;
+  readonly dots: readonly RoofDot[];
 }
 
-function CeilingLine({ ceiling, place, frame }: CeilingLineProps) {
+/** Room over the slope of a ceiling up to the next one, px. */
+function gapAbove(ceilings: readonly Ceiling[], ceiling: Ceiling, { extent, toY }: Frame): number {
+  const heightAt = ({ ridge, peak }: Ceiling) => toY((extent.x[0] * peak) / ridge);
+  const own = heightAt(ceiling);
+  const gaps = ceilings.map((each) => own - heightAt(each)).filter((gap) => gap > 0);
+  return Math.min(Number.POSITIVE_INFINITY, ...gaps);
+}
+
+/** Shares of a slope at which its name may begin, after the one that is its own. */
+const OTHER_PLACES = [0.12, 0.38, 0.64, 0.25, 0.5, 0.75];
+const NAME_PX = 16;
+
+function CeilingLine({ ceiling, place, frame, above, dots }: CeilingLineProps) {
   const { toX, toY, width, extent } = frame;
   const slope = slopeOf(ceiling, extent);
   const flat = toY(ceiling.peak);
   if (!slope) return null;
   const [x1, y1, x2, y2] = [toX(slope.x1), toY(slope.y1), toX(slope.x2), toY(slope.y2)];
   const angle = (Math.atan2(y2 - y1, x2 - x1) * 180) / Math.PI;
-  const room = Math.hypot(x2 - x1, y2 - y1) > textWidth(ceiling.label, "normal", 12) + 40;
-  const along = 0.12 + 0.26 * (place % 3);
+  const [length, label] = [
+    Math.hypot(x2 - x1, y2 - y1),
+    textWidth(ceiling.label, "normal", 12) + 10,
+  ];
+  const room = length > label + 30;
+  // A name between two lines that run close together would be struck through by the upper one.
+  const offset = above < NAME_PX ? 15 : -6;
+  /** Whether no dot covers a name that begins at this share of the slope. */
+  const isFree = (share: number) => {
+    const [cos, sin] = [(x2 - x1) / length, (y2 - y1) / length];
+    return (
+      share * length + label <= length &&
+      dots.every((dot) => {
+        const [dx, dy] = [toX(dot.x) - x1, toY(dot.y) - y1];
+        const [forth, off] = [dx * cos + dy * sin - share * length, dy * cos - dx * sin];
+        const aside = radiusOf(dot) + 4;
+        return forth < -aside || forth > label + aside || Math.abs(off - offset + 4) > aside + 6;
+      })
+    );
+  };
+  const own = 0.12 + 0.26 * (place % 3);
+  const along = [own, ...OTHER_PLACES].find(isFree) ?? own;
   return (
     <g class="ceiling">
       <path d={`M${x1} ${y1}L${x2} ${y2}H${width - 8}`} />
       {room && (
         <text
           transform={`translate(${x1 + (x2 - x1) * along} ${y1 + (y2 - y1) * along}) rotate(${angle})`}
-          y={-6}
+          y={offset}
         >
           {ceiling.label}
         </text>

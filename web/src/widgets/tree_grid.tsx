@@ -13,6 +13,7 @@ import { rowWindow, scrollToRow } from "../engine/window.ts";
 import { cellClass, GridCell, GridHead, measureCell } from "./grid_parts.tsx";
 import { LongName } from "./long_name.tsx";
 import { RowDetails } from "./row_details.tsx";
+import { useMoreRight } from "./width.ts";
 
 export interface TreeGridProps {
   readonly table: Table;
@@ -152,6 +153,7 @@ function TreeBody(props: TreeBodyProps) {
   const [scrollTop, setScrollTop] = useState(0);
   const id = useId();
   const layout = useMemo(() => tracksOf(columns), [columns]);
+  const right = useMoreRight(scroller, layout);
   const span = rowWindow(scrollTop, viewportPx, rows.length, ROW_PX, OVERSCAN);
   const onKeyDown = (event: KeyboardEvent) => {
     if (!scroller.current || event.target !== scroller.current) return;
@@ -166,7 +168,7 @@ function TreeBody(props: TreeBodyProps) {
   return (
     <div
       ref={scroller}
-      class="grid tree"
+      class={right.more ? "grid tree more-right" : "grid tree"}
       role="treegrid"
       tabIndex={0}
       aria-label={props.label}
@@ -174,7 +176,10 @@ function TreeBody(props: TreeBodyProps) {
       aria-colcount={columns.length}
       aria-activedescendant={active < 0 ? undefined : `${id}-${active}`}
       style={{ "--viewport": `${viewportPx}px` }}
-      onScroll={(event) => setScrollTop(event.currentTarget.scrollTop)}
+      onScroll={(event) => {
+        setScrollTop(event.currentTarget.scrollTop);
+        right.look();
+      }}
       onKeyDown={onKeyDown}
     >
       <div class="grid-inner" role="presentation" style={layout}>

@@ -17,3 +17,25 @@ export function useWidth(ref: RefObject<Element | null>, initial: number): numbe
   }, [ref, initial]);
   return width;
 }
+
+/**
+ * Whether a box that scrolls sideways hides something at its right end.
+ *
+ * @param content changes when what it holds does
+ */
+export function useMoreRight(ref: RefObject<HTMLElement | null>, content: unknown) {
+  const [more, setMore] = useState(false);
+  const look = () => {
+    const box = ref.current;
+    if (box) setMore(box.scrollWidth - box.clientWidth - box.scrollLeft > 2);
+  };
+  useLayoutEffect(() => {
+    const box = ref.current;
+    if (!box) return;
+    look();
+    const observer = new ResizeObserver(look);
+    observer.observe(box);
+    return () => observer.disconnect();
+  }, [ref, content]);
+  return { more, look };
+}

@@ -59,6 +59,15 @@ def _host_plane(host: Host) -> list[int]:
     return []
 
 
+# How steps were found, as the name of their track says it.
+_STEP_SOURCES = {
+    "markers": "marked",
+    "device_steps": "of the device",
+    "framework": "from calls",
+    "inferred": "inferred",
+}
+
+
 def _steps(host: Host, index: Names) -> list[Track]:
     found = steps(host)
     if found is None or not len(found):
@@ -66,7 +75,7 @@ def _steps(host: Host, index: Names) -> list[Track]:
     marks = found.markers
     text = [name or str(num) for name, num in zip(marks.name, marks.num.tolist(), strict=True)]
     code = np.arange(len(text), dtype=np.int64)
-    label = f"Steps ({found.markers.source})"
+    label = f"Steps ({_STEP_SOURCES[found.markers.source]})"
     return [_track("steps", label, "step", text, code, found.start_ps, found.end_ps, index)]
 
 
