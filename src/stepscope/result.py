@@ -28,6 +28,8 @@ from typing import (
 
 import numpy as np
 
+from stepscope.errors import UsageError
+
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
@@ -167,9 +169,20 @@ class Table(Generic[R]):
         return pl.DataFrame([series(name, values) for name, values in self._columns.items()])
 
     def to_pandas(self) -> pd.DataFrame:
-        """The table as a pandas frame (pandas must be installed)."""
-        import pandas as pd
+        """The table as a pandas frame.
 
+        Raises:
+            UsageError: pandas is not installed; Stepscope itself does without.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise UsageError(
+                "to_pandas() needs pandas.",
+                why=str(error),
+                mend='pip install "stepscope[pandas]", or take to_polars().',
+                slug="pandas-extra",
+            ) from error
         return pd.DataFrame(dict(self._columns))
 
 

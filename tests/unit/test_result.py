@@ -1,12 +1,14 @@
 """Tables and results: what every surface relies on."""
 
 import math
+import sys
 from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
 import pytest
 
+from stepscope.errors import UsageError
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, ms, us
 
 
@@ -58,6 +60,14 @@ def test_mixed_and_huge_values_stay_as_they_are() -> None:
 def test_frames() -> None:
     assert fruits().to_polars().columns == ["name", "weight_g"]
     assert fruits().to_pandas()["name"].tolist() == ["fig", "kiwi"]
+
+
+def test_without_pandas_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(UsageError) as caught:
+        fruits().to_pandas()
+    assert caught.value.anchor == "pandas-extra"
+    assert "stepscope[pandas]" in caught.value.mend
 
 
 def test_the_published_form_of_a_result() -> None:
