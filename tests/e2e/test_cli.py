@@ -128,6 +128,7 @@ def test_usage_is_exit_2(logdir: Path) -> None:
         ("show", "overview_page", logdir, "--run", "nope"),
         ("show", "overview_page", logdir, "--host", "nope"),
         ("show", "overview_page", logdir, "--output", "x.docx"),
+        ("show", "overview_page", logdir, "--format", "xml"),
         ("serve", logdir, "--host", "0.0.0.0", "--no-token"),
         ("serve", logdir, "--port", "70000"),
         ("nope",),
@@ -136,6 +137,7 @@ def test_usage_is_exit_2(logdir: Path) -> None:
         assert done.returncode == 2, (arguments, done.stderr)
         assert done.stderr.startswith("error: ") and "do:" in done.stderr
         assert "Traceback" not in done.stderr and done.stdout == ""
+        assert "Value error" not in done.stderr
 
 
 def test_nothing_to_show_is_exit_3_with_the_reason(tmp_path: Path) -> None:

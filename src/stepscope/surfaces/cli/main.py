@@ -107,7 +107,8 @@ def wants_json(arguments: Sequence[str]) -> bool:
 
 
 def _usage(error: Exception) -> UsageError:
-    message = getattr(error, "format_message", error.__str__)()
+    # Newer versions of Typer check values with pydantic, which says so in its own words.
+    message = getattr(error, "format_message", error.__str__)().replace("Value error, ", "")
     context = getattr(error, "ctx", None)
     command = getattr(context, "command_path", "stepscope")
     known = getattr(getattr(context, "command", None), "commands", {})
