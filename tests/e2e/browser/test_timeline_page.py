@@ -36,6 +36,8 @@ def test_search_counts_the_whole_trace_and_steps_through_it(stage: Stage) -> Non
     page.keyboard.press("Enter")
     stage.wait_param("event", str(hits["first"][0]["event"]))
     page.keyboard.press("Escape")
+    # The hits are still there, and so is what was sought.
+    expect(page.get_by_label("Search all events", exact=True)).to_have_value(KERNEL)
     page.keyboard.press("n")
     stage.wait_param("event", str(hits["first"][1]["event"]))
     page.keyboard.press("Shift+N")

@@ -23,6 +23,8 @@ export function SearchBox({ state }: { state: TimelineState }) {
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === "Escape") {
+      // The browser would empty the field, while its hits stay.
+      event.preventDefault();
       (event.currentTarget as HTMLInputElement).blur();
     } else if (event.key === "Enter") {
       event.preventDefault();

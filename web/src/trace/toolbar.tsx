@@ -1,6 +1,7 @@
 /** The row of controls above the timeline. */
 
 import { recordingUrl } from "../api/timeline.ts";
+import { count } from "../base/format.ts";
 import { visible } from "../base/text.ts";
 import { COLOUR_MODES, HANDS } from "../engine/timeline/link.ts";
 import { zoomed } from "../engine/timeline/viewport.ts";
@@ -191,9 +192,13 @@ function ViewMenu({ state }: { state: TimelineState }) {
 function TracksMenu({ state }: { state: TimelineState }) {
   const arranged = state.arranged.value;
   const hidden = [...arranged.hidden];
-  const changed = hidden.length > 0 || arranged.filter !== "";
+  const label = arranged.filter
+    ? "Tracks (filtered)"
+    : hidden.length > 0
+      ? `Tracks (${count(hidden.length)} hidden)`
+      : "Tracks";
   return (
-    <Popover label={changed ? "Tracks (some hidden)" : "Tracks"} align="right">
+    <Popover label={label} align="right">
       {() => (
         <div class="menu tl-tracks">
           <input
