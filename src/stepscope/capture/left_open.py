@@ -14,16 +14,15 @@ begins only once that was seen to have ended.
 from __future__ import annotations
 
 import contextlib
-import sys
 import threading
 import time
 import weakref
-from collections.abc import Iterator
 from types import FrameType
 from typing import Final
 
 from stepscope.capture.main_thread import on_main_thread
 from stepscope.capture.open_ranges import holders, open_annotations, open_objects, place, waits
+from stepscope.capture.other_frames import stacks
 from stepscope.capture.ticker import THREAD_PREFIX
 from stepscope.errors import CaptureError
 
@@ -43,15 +42,16 @@ class Ended:
 
     def __init__(self, *, is_local: bool) -> None:
         main = threading.main_thread().ident
-        frames = sys._current_frames()
-        threads = [one for one in frames if one == main or not is_local]
+        frames = {
+            thread: chain for thread, chain in stacks().items() if thread == main or not is_local
+        }
         self._lock = threading.Lock()
         self._names: tuple[str, ...] = ()
         self._annotations = set(open_annotations)
         self._objects = [weakref.ref(one) for one in open_objects()]
         #: By thread: frames that may hold ranges, and the instruction that may be an op.
-        self._holders = {one: set(holders(frames[one])) for one in threads}
-        self._ops = {one: (frames[one], frames[one].f_lasti) for one in threads}
+        self._holders = {one: set(holders(chain)) for one, chain in frames.items()}
+        self._ops = {one: (chain[0], chain[0].f_lasti) for one, chain in frames.items()}
 
     def tell(self, left_open: tuple[str, ...]) -> None:
         """What it left open, by its own trace."""
@@ -68,14 +68,14 @@ class Ended:
 
     def inside(self) -> str | None:
         """What it left open that may be open still; None when all has ended."""
-        frames = sys._current_frames()
+        frames = stacks()
         with self._lock:
             for thread, held in self._holders.items():
-                held.intersection_update(_chain(frames.get(thread)))
+                held.intersection_update(frames.get(thread, ()))
                 for holder in held:
                     return place(holder)
             for thread in list(self._ops):
-                if self._is_in_op(thread, frames.get(thread)):
+                if self._is_in_op(thread, *frames.get(thread, ())[:1]):
                     return place(self._ops[thread][0])
                 del self._ops[thread]
             self._annotations &= open_annotations
@@ -84,7 +84,7 @@ class Ended:
             self._objects = [one for one in self._objects if one() is not None]
             return "a record_function" if self._objects else None
 
-    def _is_in_op(self, thread: int, now: FrameType | None) -> bool:
+    def _is_in_op(self, thread: int, now: FrameType | None = None) -> bool:
         then, instruction = self._ops[thread]
         return now is then and now.f_lasti == instruction and not waits(now)
 
@@ -92,12 +92,6 @@ class Ended:
         """To be called on the main thread between two of its instructions: its op is over."""
         with self._lock:
             self._ops.pop(threading.get_ident(), None)
-
-
-def _chain(frame: FrameType | None) -> Iterator[FrameType]:
-    while frame is not None:
-        yield frame
-        frame = frame.f_back
 
 
 class Ledger:

@@ -16,12 +16,13 @@ import gc
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import FrameType
 from typing import Final
 
 from stepscope.capture.main_thread import on_main_thread
+from stepscope.capture.other_frames import stacks
 from stepscope.errors import CaptureError
 
 #: Annotations of ours that PyTorch has seen begin and not yet end.
@@ -106,12 +107,12 @@ def until_none(attempt: Callable[[], str | None], *, seconds: float) -> None:
 
 def _open_anywhere(*, everywhere: bool) -> str | None:
     main = threading.main_thread().ident
-    for thread, frame in sys._current_frames().items():
-        if thread == main or (everywhere and not waits(frame)):
-            for holder in holders(frame):
+    for thread, frames in stacks().items():
+        if thread == main or (everywhere and not waits(frames[0])):
+            for holder in holders(frames):
                 return place(holder)
             if thread != main:
-                return f"{place(frame)} on another thread"
+                return f"{place(frames[0])} on another thread"
     if open_annotations:
         return "an annotation"
     return "a record_function" if open_objects() else None
@@ -126,25 +127,26 @@ def open_objects() -> list[object]:
     return [one for one in objects if type(one) is kind]
 
 
-def holders(frame: FrameType | None) -> Iterator[FrameType]:
-    """The frames of a thread that may hold a range open, innermost first.
+def holders(frames: Iterable[FrameType]) -> list[FrameType]:
+    """Those frames of a thread, innermost first, that may hold a range open.
 
     An op that the innermost frame has called directly is not seen. On the main thread there is
     none, if this is called between two of its instructions.
     """
+    found = []
     is_top = True
-    while frame is not None:
+    for frame in frames:
         where = place(frame)
         if where.startswith("torch/"):
             at_top = where.startswith(_PLAIN_AT_TOP)
             if not where.startswith(_PLAIN) and not (is_top and at_top):
-                yield frame
+                found.append(frame)
             is_top = is_top and at_top
         elif frame.f_code.co_name in _WITHIN_OPS:
-            yield frame
+            found.append(frame)
         elif not frame.f_code.co_filename.startswith(_OURS):
             is_top = False
-        frame = frame.f_back
+    return found
 
 
 def waits(frame: FrameType) -> bool:

@@ -15,6 +15,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
+from types import FrameType
 from typing import Final
 
 _COLLECTS_ANYWHERE: Final = sys.version_info < (3, 12)
@@ -60,3 +61,16 @@ def no_collection() -> Iterator[None]:
         finally:
             gc.enable()
             _pause.is_on = False
+
+
+def stacks() -> dict[int, list[FrameType]]:
+    """The frames of all threads, innermost first."""
+    found: dict[int, list[FrameType]] = {}
+    with no_collection():
+        for thread, innermost in sys._current_frames().items():
+            frame: FrameType | None = innermost
+            frames = found[thread] = []
+            while frame is not None:
+                frames.append(frame)
+                frame = frame.f_back
+    return found

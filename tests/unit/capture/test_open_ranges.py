@@ -54,6 +54,11 @@ def innermost(*places: str) -> FrameType:
     return frame
 
 
+def stack(frame: FrameType | None) -> list[FrameType]:
+    """A frame and its callers."""
+    return [] if frame is None else [frame, *stack(frame.f_back)]
+
+
 BACKWARD = (
     f"{TORCH}_tensor.py:backward",
     f"{TORCH}autograd/__init__.py:backward",
@@ -88,7 +93,7 @@ BACKWARD = (
 def test_frames_of_torch_that_open_ranges_are_inside(
     places: tuple[str, ...], inside: str | None
 ) -> None:
-    assert next(map(place, holders(innermost(*places))), None) == inside
+    assert next(map(place, holders(stack(innermost(*places)))), None) == inside
 
 
 def test_a_range_of_the_programs_is_open_while_its_object_lives() -> None:
@@ -164,4 +169,4 @@ def test_a_thread_that_waits_is_in_no_op_and_one_that_runs_may_be() -> None:
 def test_ours_is_not_the_programs() -> None:
     """The check runs in a frame of ours on top of the program's: it is looked through."""
     assert Path(open_ranges.__file__).parent.name == "capture"
-    assert not list(holders(sys._getframe()))
+    assert not holders(stack(sys._getframe()))

@@ -7,10 +7,11 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from types import FrameType
 
 import pytest
 
-from stepscope.capture.other_frames import no_collection
+from stepscope.capture.other_frames import no_collection, stacks
 from stepscope.capture.recorders.python_sampler import _Looks
 
 pytestmark = pytest.mark.skipif(
@@ -69,6 +70,18 @@ def test_no_collection_begins_while_stacks_are_taken() -> None:
     seen = collections_during(lambda: looks.take(0, 0))
     assert max(map(len, looks._frames)) > 100
     assert not {"_stack_of", "_add"} & set(seen)
+    found: dict[int, list[FrameType]] = {}
+    seen = collections_during(lambda: found.update(stacks()))
+    assert max(map(len, found.values())) > 100
+    assert "stacks" not in seen
+
+
+def test_stacks_are_those_of_all_threads_innermost_first(deep_thread: threading.Thread) -> None:
+    found = stacks()
+    assert found[threading.get_ident()][0].f_code is stacks.__code__
+    deep = [frame.f_code.co_name for frame in found[deep_thread.ident or 0]]
+    assert deep.count("down") == 101
+    assert deep.index("wait") < deep.index("down") < deep.index("run")
 
 
 @pytest.mark.usefixtures("eager_collector")
@@ -91,7 +104,7 @@ def test_collections_are_on_again_afterwards_and_off_where_they_were_off() -> No
 def test_a_child_that_is_forked_meanwhile_collects() -> None:
     code = """
 import gc, os, threading
-from stepscope.capture.other_frames import no_collection
+from stepscope.capture.other_frames import no_collection, stacks
 inside, forked = threading.Event(), threading.Event()
 def look():
     with no_collection():
