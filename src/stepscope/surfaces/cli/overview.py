@@ -104,7 +104,7 @@ def _average_step(page: Page, result: OverviewPage) -> None:
         )
     none = [labels[name].lower() for name in parts if name not in shown]
     if none:
-        page.text(f"no time in: {', '.join(none)}", indent=2, style="dim")
+        page.text(f"no time in: {' · '.join(none)}", indent=2, style="dim")
 
 
 def _part_labels(result: OverviewPage) -> dict[str, str]:
