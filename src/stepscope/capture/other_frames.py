@@ -65,8 +65,8 @@ def no_collection() -> Iterator[None]:
 
 def stacks() -> dict[int, list[FrameType]]:
     """The frames of all threads, innermost first."""
-    found: dict[int, list[FrameType]] = {}
     with no_collection():
+        found: dict[int, list[FrameType]] = {}
         for thread, innermost in sys._current_frames().items():
             frame: FrameType | None = innermost
             frames = found[thread] = []
