@@ -66,11 +66,13 @@ def no_collection() -> Iterator[None]:
 def stacks() -> dict[int, list[FrameType]]:
     """The frames of all threads, innermost first."""
     with no_collection():
-        found: dict[int, list[FrameType]] = {}
-        for thread, innermost in sys._current_frames().items():
-            frame: FrameType | None = innermost
-            frames = found[thread] = []
-            while frame is not None:
-                frames.append(frame)
-                frame = frame.f_back
-    return found
+        return {thread: _chain(frame) for thread, frame in sys._current_frames().items()}
+
+
+def _chain(innermost: FrameType) -> list[FrameType]:
+    frames = []
+    frame: FrameType | None = innermost
+    while frame is not None:
+        frames.append(frame)
+        frame = frame.f_back
+    return frames

@@ -73,12 +73,12 @@ def test_no_collection_begins_while_stacks_are_taken() -> None:
     found: dict[int, list[FrameType]] = {}
     seen = collections_during(lambda: found.update(stacks()))
     assert max(map(len, found.values())) > 100
-    assert "stacks" not in seen
+    assert not {"_chain", "<dictcomp>"} & set(seen)
 
 
 def test_stacks_are_those_of_all_threads_innermost_first(deep_thread: threading.Thread) -> None:
     found = stacks()
-    assert found[threading.get_ident()][0].f_code is stacks.__code__
+    assert stacks.__code__ in [frame.f_code for frame in found[threading.get_ident()]]
     deep = [frame.f_code.co_name for frame in found[deep_thread.ident or 0]]
     assert deep.count("down") == 101
     assert deep.index("wait") < deep.index("down") < deep.index("run")
