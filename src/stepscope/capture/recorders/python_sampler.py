@@ -130,13 +130,14 @@ class _Looks:
         look = len(self.times)
         self.times.append(now_ns)
         self.late_ns.append(late_ns)
-        own, alive = threading.get_ident(), {one.ident: one for one in threading.enumerate()}
+        alive = {one.ident: one for one in threading.enumerate()}
         with no_collection():
             for ident, frame in sys._current_frames().items():
-                if ident != own:
+                thread = alive.get(ident)
+                if thread is None or not thread.name.startswith(THREAD_PREFIX):  # not ours
                     stack = self._stack_of(frame)
                     self._look.append(look)
-                    self._thread.append(self._thread_of(ident, alive.get(ident)))
+                    self._thread.append(self._thread_of(ident, thread))
                     self._stack.append(stack)
 
     def _thread_of(self, ident: int, thread: threading.Thread | None) -> int:
@@ -180,8 +181,6 @@ class _Looks:
             np.frombuffer(column, np.int64) for column in (self._look, self._thread, self._stack)
         )
         for row, (number, name) in enumerate(self._threads):
-            if name.startswith(THREAD_PREFIX):
-                continue
             mine = thread == row
             slices = _slices(times, look[mine], depth_nodes[stack[mine]], self.period_ns)
             plane.line(
