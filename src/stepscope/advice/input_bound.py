@@ -10,7 +10,7 @@ When it is wrong: the recording covers only the start of training, while a shuff
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from stepscope.clues.input_stage import STAGE_RULES
 from stepscope.clues.steps import NO_STEPS
@@ -20,6 +20,16 @@ from stepscope.result import Finding, Ref
 # The incumbent's thresholds (reference §3.4): moderately and highly input-bound.
 SOME_FRAC = 0.05
 HIGH_FRAC = 0.20
+
+
+_CODE: Final = {
+    "tensorflow": "dataset = dataset.map(function, num_parallel_calls=tf.data.AUTOTUNE)"
+    ".batch(size).prefetch(tf.data.AUTOTUNE)",
+    "jax": "loader = grain.DataLoader(data_source=source, sampler=sampler, operations=operations,\n"
+    "                          worker_count=4)  # processes that work ahead",
+    "pytorch": "loader = DataLoader(dataset, num_workers=4, pin_memory=True, "
+    "persistent_workers=True)",
+}
 
 
 def input_bound(results: Mapping[str, Any]) -> Iterator[Answer]:
@@ -51,12 +61,11 @@ def input_bound(results: Mapping[str, Any]) -> Iterator[Answer]:
         measured={"input_wait_ms": waiting, "input_wait_frac": share, "step_time_ms": step},
         evidence=(Ref("overview_page", "breakdown_ms.input"), Ref("input_pipeline_analyzer")),
         actions=(
-            "End the pipeline with dataset.prefetch(tf.data.AUTOTUNE): it runs beside the step.",
-            "Give slow stages threads: map(..., num_parallel_calls=tf.data.AUTOTUNE), "
-            "interleave for files.",
-            "cache() what is expensive and fits in memory; move constant preprocessing offline.",
-            "PyTorch: DataLoader(num_workers=…, pin_memory=True, persistent_workers=True).",
+            "Prefetch: make the next batches beside the step.",
+            "Give slow stages of the pipeline threads or processes, and read files side by side.",
+            "Cache what is expensive and fits in memory; move constant preprocessing offline.",
         ),
+        code=_CODE,
     )
 
 

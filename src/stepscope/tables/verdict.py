@@ -96,8 +96,7 @@ def _input_note(breakdown: Mapping[str, float], step_ms: float) -> str:
 _NEXT: dict[str, tuple[str, ...]] = {
     "input": (
         "Open input_pipeline_analyzer to see which stage of the input pipeline is slow.",
-        "Overlap input with compute: dataset.prefetch(tf.data.AUTOTUNE), parallel map and "
-        "interleave, cache.",
+        "Overlap input with compute: prefetch, give slow stages threads or processes, cache.",
     ),
     "output": (
         "Copy results to the host less often: keep metrics on the device, log every N steps.",
