@@ -42,7 +42,6 @@ ACCEPTED: dict[tuple[str, str, str, str], str] = {
             "jax-mi300x/jax08_attention",
             "jax-mi300x/jax08_gemm",
             "jax-mi300x/jax_conv_minimal_legacy",
-            "jax-tpu-v6e-4",
             "tf-v100-8gpu",
         )
         for field in ("total_time", "total_self_time")

@@ -387,3 +387,13 @@ def _gpu_work(source: _Source, modules: HloModules) -> Work:
             return Work.COMPUTE_16 if module.is_16_bit(instruction) else Work.COMPUTE_32
     is_16 = kernel_names.is_16_bit(source.name, source.shape)
     return Work.COMPUTE_16 if is_16 else Work.COMPUTE_32
+
+
+def on_own_clock(host: Host, rows: I64, start_ps: I64) -> I64:
+    """Starts of events on their device's own clock, to which durations are exact.
+
+    Where the recorder gives no other, that is the clock of the steps; there, ops that follow each
+    other may seem to overlap by what the clocks differ.
+    """
+    offset = event_stats(host).ints(names.DEVICE_OFFSET_PS).at(rows, -1)
+    return offset if (offset >= 0).all() else start_ps

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from stepscope.columns.space import I32, I64, Bool
 from stepscope.schema import names
-from stepscope.tables.device_events import device_events
+from stepscope.tables.device_events import device_events, on_own_clock
 from stepscope.tables.hlo import HloModule, HloModules, Instruction, hlo_modules
 from stepscope.tables.hlo.category import category
 from stepscope.tables.hlo.cost import CostAnalysis
@@ -199,7 +199,7 @@ def hlo_op_events(host: Host) -> HloOpEvents:
         op=op_of,
         device=events.device,
         start_ps=events.start_ps,
-        own_start_ps=_own_start(host, events),
+        own_start_ps=on_own_clock(host, events.rows, events.start_ps),
         duration_ps=events.duration_ps,
         self_ps=events.self_ps,
         is_run=is_run,
@@ -238,11 +238,6 @@ def _host_side(host: Host) -> _Events:
         found.ops,
         on_device=False,
     )
-
-
-def _own_start(host: Host, events: _Events) -> I64:
-    offset = event_stats(host).ints(names.DEVICE_OFFSET_PS).at(events.rows, -1)
-    return offset if (offset >= 0).all() else events.start_ps
 
 
 def _sources(host: Host, events: _Events) -> tuple[list[tuple[int, int, int, str]], I64]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from stepscope.columns import union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
-from stepscope.tables.device_events import DeviceEvents, device_events
+from stepscope.tables.device_events import DeviceEvents, device_events, on_own_clock
 from stepscope.tables.distinct import distinct_rows
 from stepscope.tables.event_names import name_codes
 from stepscope.tables.host_ops import HostOps, host_ops
@@ -171,12 +171,13 @@ def _all_eager(host: Host, found: DeviceEvents, size: int) -> Bool:
 def device_busy(host: Host) -> dict[int, tuple[int, int]]:
     """``{device plane row: (span, busy)}`` in ps: first begin to last end, union of events."""
     found = device_events(host)
+    begin = on_own_clock(host, found.rows, found.start_ps)
     result: dict[int, tuple[int, int]] = {}
     for device in np.unique(found.device).tolist():
         own = (found.device == device) & ~found.is_container
         if not own.any():
             continue
-        start, end = union_spans(found.start_ps[own], found.end_ps[own])
+        start, end = union_spans(begin[own], begin[own] + found.duration_ps[own])
         if len(start) == 0:
             continue
         result[device] = (int(end[-1] - start[0]), int((end - start).sum()))

@@ -5,6 +5,7 @@ import pytest
 from stepscope.columns import decode
 from stepscope.tables.device_events import DeviceEvents, device_events
 from stepscope.tables.host_events import Work
+from stepscope.tables.op_totals import device_busy
 from stepscope.tables.profile import Host
 from tests.profiles.model import Event, Kind, gpu, host, line, plane, ref, space, stream, u
 
@@ -85,6 +86,15 @@ def test_tpu_ops_nest_on_the_devices_clock() -> None:
     assert found.self_ps.tolist() == [600, 400, 400]
     assert found.is_container.tolist() == [True, False, False]
     assert [found.ops[op].name for op in found.op] == ["jit(f)/while", "jit(f)/add", "jit(f)/add"]
+
+
+def test_idle_time_of_a_tpu_is_between_ops_of_its_own_clock() -> None:
+    """The host's clock puts the second op 300 ps too early: that is no overlap."""
+    early = Event("b", 700 / 1e6, 1e-3, {"device_offset_ps": u(1500), "device_duration_ps": u(500)})
+    ops = line("XLA Ops", tpu_op("a", 0, 1000), early)
+    host = Host("h", decode(space(plane("/device:TPU:0", ops))))
+    # 1000 + 500 ps of work from 0 to 2000 ps.
+    assert list(device_busy(host).values()) == [(2000, 1500)]
 
 
 @pytest.mark.parametrize(
