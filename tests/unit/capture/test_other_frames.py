@@ -84,6 +84,26 @@ def test_stacks_are_those_of_all_threads_innermost_first(deep_thread: threading.
     assert deep.index("wait") < deep.index("down") < deep.index("run")
 
 
+def test_a_thread_that_returns_during_a_collection_crashes_nothing() -> None:
+    code = """
+import gc, sys, threading
+from stepscope.capture.recorders.python_sampler import _Looks
+ready, end = threading.Event(), threading.Event()
+def down(calls):
+    if calls:
+        return down(calls - 1)
+    ready.set(); end.wait()
+thread = threading.Thread(target=down, args=(300,)); thread.start(); ready.wait()
+def finalizer(phase, _):  # any that lets go of the GIL; here the thread ends meanwhile
+    if sys._getframe(1).f_code.co_name == "_stack_of":
+        end.set(); thread.join()
+gc.callbacks.append(finalizer); gc.set_threshold(1)
+_Looks().take(0, 0)
+gc.callbacks.clear(); end.set(); thread.join()
+"""
+    assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 0
+
+
 @pytest.mark.usefixtures("eager_collector")
 def test_collections_are_on_again_afterwards_and_off_where_they_were_off() -> None:
     with no_collection():
