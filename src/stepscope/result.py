@@ -13,6 +13,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
+from types import MappingProxyType
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -80,8 +81,18 @@ class Row:
 R = TypeVar("R", bound=Row)
 
 
-def columns_of(row: type[Row]) -> dict[str, tuple[Any, Column]]:
+# Reading annotations takes a millisecond, and every table asks: it is done once a schema.
+_COLUMNS: dict[type[Row], Mapping[str, tuple[Any, Column]]] = {}
+
+
+def columns_of(row: type[Row]) -> Mapping[str, tuple[Any, Column]]:
     """``{field: (python type, Column)}`` of a row schema, in declaration order."""
+    if row not in _COLUMNS:
+        _COLUMNS[row] = MappingProxyType(_read_columns(row))
+    return _COLUMNS[row]
+
+
+def _read_columns(row: type[Row]) -> dict[str, tuple[Any, Column]]:
     found: dict[str, tuple[Any, Column]] = {}
     for name, hint in get_type_hints(row, include_extras=True).items():
         if get_origin(hint) is not Annotated:
