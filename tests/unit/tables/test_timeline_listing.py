@@ -62,7 +62,7 @@ def test_a_row_says_where_an_event_stands(session: stepscope.Session) -> None:
 
 
 def test_what_cannot_be_read_is_said(session: stepscope.Session) -> None:
-    with pytest.raises(stepscope.UsageError, match="from cannot be 'soon'"):
+    with pytest.raises(stepscope.UsageError, match="begin cannot be 'soon'"):
         session.events("soon")
     with pytest.raises(stepscope.UsageError, match="is empty"):
         session.events(2, 1)
