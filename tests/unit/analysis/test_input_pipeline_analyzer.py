@@ -16,8 +16,8 @@ from stepscope.analysis.input_pipeline_analyzer import (
 )
 from stepscope.columns import decode
 from stepscope.tables.profile import Host, Profile
-from tests.profiles import host as host_plane
 from tests.profiles import gpu, line, no_events, pytorch_like, space, stream, worked_example
+from tests.profiles import host as host_plane
 from tests.profiles.model import EventLike
 
 
