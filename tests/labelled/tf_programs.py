@@ -333,9 +333,9 @@ def healthy_function(tf: Any, folder: Path) -> Program:
 
 
 def healthy_input(tf: Any, folder: Path) -> Program:
-    """A pipeline that runs ahead of the step."""
+    """A pipeline that runs ahead of the step, and has little to do: there may be two cores."""
     data = tf.data.Dataset.range(10**6).map(_burn(tf, 1), num_parallel_calls=2)
-    return _fed(tf, data.batch(4).prefetch(4), 8192, warm=3)
+    return _fed(tf, data.batch(1).prefetch(4), 8192, warm=3)
 
 
 def healthy_keras(tf: Any, folder: Path) -> Program:

@@ -100,25 +100,49 @@ def step(step_num: int | None = None, name: str = "train") -> AbstractContextMan
     return _On(name, {"step_num": number, "_r": 1})
 
 
+class _Annotation:
+    """What ``annotate`` with a name gives: a decorator, and an annotation to enter any time."""
+
+    __slots__ = ("_entered", "_metadata", "_name")
+
+    def __init__(self, name: str | None, metadata: Mapping[str, Value]) -> None:
+        self._name = name
+        self._metadata = metadata
+        self._entered: dict[int, list[AbstractContextManager[object]]] = {}  # by thread
+
+    def __call__(self, function: _F) -> _F:
+        return cast(_F, _wrapped(function, self._name or function.__qualname__, self._metadata))
+
+    def __enter__(self) -> None:
+        if self._name is None:
+            raise TypeError("stepscope.annotate() needs a name when it is used in a with")
+        one = _OFF if _emit is None else _On(self._name, self._metadata)
+        self._entered.setdefault(threading.get_ident(), []).append(one)
+        one.__enter__()
+
+    def __exit__(self, *exc: object) -> None:
+        self._entered[threading.get_ident()].pop().__exit__(None, None, None)
+
+
 @overload
 def annotate(name: _F) -> _F: ...
 @overload
-def annotate(name: str | None = None, **metadata: Value) -> Callable[[_F], _F]: ...
+def annotate(name: str | None = None, **metadata: Value) -> _Annotation: ...
 def annotate(name: str | Callable[..., Any] | None = None, **metadata: Value) -> Any:
-    """Name every call of a function, coroutine or generator; usable with and without arguments.
+    """Name every call of a function, coroutine or generator, or what runs inside of a ``with``.
+
+    As a decorator it is usable with and without arguments; in a ``with`` it is ``Trace``.
 
     Args:
         name: What a viewer shows; the function's qualified name by default.
         metadata: Values to keep with each call.
+
+    Raises:
+        TypeError: It has no name and is used in a ``with``.
     """
     if callable(name):
         return _wrapped(name, name.__qualname__, {})
-    label = name
-
-    def decorate(function: _F) -> _F:
-        return cast(_F, _wrapped(function, label or function.__qualname__, metadata))
-
-    return decorate
+    return _Annotation(name, metadata)
 
 
 def is_recording() -> bool:

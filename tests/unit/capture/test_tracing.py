@@ -123,6 +123,19 @@ def test_a_function_is_named_by_itself_or_as_it_is_told(recorder: AnnotationReco
     assert (second, values) == ("named", {"kind": "x"})
 
 
+def test_what_decorates_may_be_entered_too(recorder: AnnotationRecorder) -> None:
+    named = stepscope.annotate("named", kind="x")
+    with named, named, stepscope.annotate("other"):
+        pass
+    with pytest.raises(ValueError, match="of the program"), named:
+        raise ValueError("of the program")
+    with pytest.raises(TypeError, match="needs a name"), stepscope.annotate():
+        pass
+    found = events(recorded(recorder))
+    assert sorted(name for name, _ in found) == ["named", "named", "named", "other"]
+    assert ("named", {"kind": "x"}) in found
+
+
 def test_coroutines_overlap_and_say_so(recorder: AnnotationRecorder) -> None:
     @stepscope.annotate("request")
     async def request(seconds: float) -> float:
