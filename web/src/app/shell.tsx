@@ -93,7 +93,7 @@ function Content({ run, answer, page }: ContentProps) {
   }
   const tool = answer.value?.find((each) => each.id === page);
   if (isTimeline(page) && (!answer.value || tool?.available)) {
-    // What the other tools lack takes a look at every event; the tracks do not wait for that.
+    // The tracks do not wait for what the other tools lack.
     return <TimelineView key={run.id} tool={tool ?? null} run={run} onParams={setParams} />;
   }
   if (!answer.value) return <Waiting progress={answer.progress} />;
