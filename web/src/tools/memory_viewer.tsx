@@ -282,7 +282,7 @@ function Alive(props: PointProps) {
   return (
     <ChartFrame
       title={`${at}: the largest of ${plural(alive.rows, "buffer")}`}
-      note={instruction ? `before ${shortened(instruction, 60)}` : ""}
+      note={instruction ? `at ${shortened(instruction, 60)}` : ""}
       file={`${result.session} buffers ${result.program} ${step}`}
       table={() => (
         <>
