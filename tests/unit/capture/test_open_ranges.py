@@ -19,6 +19,7 @@ from stepscope.capture.open_ranges import (
     open_objects,
     place,
 )
+from stepscope.capture.other_frames import stacks
 
 TORCH = "/some/where/torch/"
 PROGRAM = "/home/somebody/train.py"
@@ -141,7 +142,16 @@ def test_no_quiet_place_says_what_is_open_and_calls_nothing() -> None:
     at_quiet_place(lambda: None, everywhere=False, seconds=0)
 
 
-def test_a_thread_that_waits_is_in_no_op_and_one_that_runs_may_be() -> None:
+def test_a_thread_that_waits_is_in_no_op_and_one_that_runs_may_be(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    others = set(stacks())  # threads that earlier tests have left behind
+    others.discard(threading.get_ident())
+
+    def of_this_test() -> dict[int, list[FrameType]]:
+        return {thread: frames for thread, frames in stacks().items() if thread not in others}
+
+    monkeypatch.setattr(open_ranges, "stacks", of_this_test)
     begun, end, ended = threading.Event(), threading.Event(), list[bool]()
     waiting = threading.Thread(target=end.wait)
     waiting.start()
