@@ -18,7 +18,7 @@ import { paintClosed, paintGround } from "./paint_ground.ts";
 import type { Overlay } from "./paint_overlay.ts";
 import { Painter } from "./painter.ts";
 import { Colouring, type Palette } from "./palette.ts";
-import { TimelineState } from "./state.ts";
+import { type Size, TimelineState } from "./state.ts";
 
 const SETTLED_MS = 250;
 const DENSITY_COLUMNS = 600;
@@ -58,15 +58,25 @@ export class TimelineMachine {
     this.painter = new Painter(store, this.index, new Colouring(meta), this.names, units);
   }
 
+  /** Asks for the tiles of a stage of this size, while the page around it is still to be built. */
+  expect(size: Size): void {
+    if (size.width < 1 || size.height < 1) return;
+    this.state.size.value = size;
+    this.wantTiles();
+  }
+
+  private wantTiles(): void {
+    const screen = this.state.screen.peek();
+    const groups = this.index.byGroup(screen.rows).keys();
+    this.loader.want(wantedTiles(screen, groups));
+  }
+
   /** Begins to ask the server for what the state needs; returns what ends it. */
   start(): () => void {
     const { state } = this;
     this.stops.push(
       effect(() => {
-        const screen = state.screen.value;
-        if (screen.width < 1) return;
-        const groups = this.index.byGroup(screen.rows).keys();
-        untracked(() => this.loader.want(wantedTiles(screen, groups)));
+        if (state.screen.value.width >= 1) untracked(() => this.wantTiles());
       }),
       effect(() => {
         void state.event.value;

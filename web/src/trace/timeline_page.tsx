@@ -15,6 +15,7 @@ import { Minimap } from "./minimap.tsx";
 import { Panels } from "./panels.tsx";
 import { Ruler } from "./ruler.tsx";
 import { Stage } from "./stage.tsx";
+import type { Size } from "./state.ts";
 import { Status } from "./status.tsx";
 import { Toolbar } from "./toolbar.tsx";
 
@@ -34,6 +35,9 @@ export interface TimelinePageProps {
 }
 
 const PREFIX = "tl";
+// What stands beside and above the tracks of a wide window.
+const BESIDE_PX = 220;
+const ABOVE_PX = 126;
 // Browsers allow some hundred changes of the address in half a minute.
 const ADDRESS_MS = 300;
 
@@ -42,7 +46,9 @@ export function TimelinePage(props: TimelinePageProps) {
   const machine = useMemo(() => {
     const scope: TimelineScope = { run, host, v: meta.fingerprint };
     const link = linkFrom(subParams(params, PREFIX), meta);
-    return new TimelineMachine(meta, scope, link, onShown);
+    const made = new TimelineMachine(meta, scope, link, onShown);
+    made.expect(likelySize());
+    return made;
   }, [meta, run, host]);
   const [help, setHelp] = useState(false);
   // Before the browser paints the frame around it: tiles are on their way meanwhile.
@@ -79,6 +85,13 @@ export function TimelinePage(props: TimelinePageProps) {
       {help && <Help onClose={() => setHelp(false)} />}
     </div>
   );
+}
+
+/** How large the stage will be about: close enough to ask for its tiles before it is built. */
+function likelySize(): Size {
+  const main = document.getElementById("main");
+  const { clientWidth = 0, clientHeight = 0 } = main ?? {};
+  return { width: clientWidth - BESIDE_PX, height: clientHeight - ABOVE_PX };
 }
 
 /** Keeps the address and the state equal, whichever changes. */
