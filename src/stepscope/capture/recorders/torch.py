@@ -39,6 +39,9 @@ _MAIN_THREAD_SECONDS: Final = 20.0
 #: How long is looked for a quiet place to end at, and for the end of what was left open.
 _QUIET_SECONDS: Final = 0.2
 _LEFT_OPEN_SECONDS: Final = 2.0
+#: The same for the main thread, which opens and ends nothing while it waits: frames that a thread
+#: of ours looks at hold their objects for a moment longer.
+_MOMENT_SECONDS: Final = 0.1
 #: The ``host_tracer_level`` from which ops are recorded.
 _OPS_LEVEL: Final = 2
 
@@ -81,7 +84,7 @@ class TorchRecorder:
             if self._is_local:
                 prepare()
             self._options, self._steps = options, StepCount()
-        seconds = 0.0 if is_main else _LEFT_OPEN_SECONDS  # nothing ends while it waits here
+        seconds = _MOMENT_SECONDS if is_main else _LEFT_OPEN_SECONDS
         why_not = ledger.why_not(is_local=self._is_local, seconds=seconds)
         if why_not is not None:
             raise RuntimeError(why_not)
