@@ -131,6 +131,8 @@ class Ledger:
 
     def watch(self, ended: Ended) -> None:
         """Let go of what one has left open, as it ends, on a thread beside the program."""
+        if not ended.inside():
+            return
         name = THREAD_PREFIX + "left-open"
         threading.Thread(target=_watch, args=(ended,), name=name, daemon=True).start()
 

@@ -64,37 +64,24 @@ def at_quiet_place(call: Callable[[], object], *, everywhere: bool, seconds: flo
     Args:
         call: What to run; short.
         everywhere: None of any thread; else none of the main thread.
-        seconds: How long to look for such a place.
+        seconds: How long to look for such a place; once at least.
 
     Raises:
         NoQuietPlace: There was none in time; the call was not made.
     """
 
-    def attempt() -> str | None:
-        inside = _open_anywhere(everywhere=everywhere)
-        if inside is None:
-            call()
-        return inside
-
-    until_none(attempt, seconds=seconds)
-
-
-def until_none(attempt: Callable[[], str | None], *, seconds: float) -> None:
-    """Have something tried on the main thread, between two of its instructions, until it works.
-
-    Args:
-        attempt: Gives None when it did, else what was in its way.
-        seconds: How long to try; once at least.
-
-    Raises:
-        NoQuietPlace: It never did.
-    """
     found: list[str | None] = []
+
+    def attempt() -> None:
+        found.append(_open_anywhere(everywhere=everywhere))
+        if found[-1] is None:
+            call()
+
     deadline = time.monotonic() + seconds
     while True:
         patience = max(deadline - time.monotonic(), _AGAIN_SECONDS)
         try:
-            on_main_thread(lambda: found.append(attempt()), seconds=patience)
+            on_main_thread(attempt, seconds=patience)
         except CaptureError:
             raise NoQuietPlace("an instruction of the main thread that takes long") from None
         inside = found.pop()

@@ -31,10 +31,10 @@ class Export:
         place = str(memory) if os.access(memory, os.W_OK) else None
         self._folder = tempfile.TemporaryDirectory(prefix="stepscope-", dir=place)
         profile, self._profile = self._profile, None
-        profile.export_chrome_trace(str(self._path))
-        left_open = unfinished(self._path)
-        self._ended.tell(left_open)
-        if left_open:
+        try:
+            profile.export_chrome_trace(str(self._path))
+            self._ended.tell(unfinished(self._path))
+        finally:
             ledger.watch(self._ended)
 
     @property

@@ -176,6 +176,9 @@ class TorchRecorder:
         """End and forget."""
         self._end_anywhere()
         self._profile = None
+        ended, self._ended = self._ended, None
+        if ended is not None:
+            ledger.watch(ended)
         self._marks.clear()
         self._others.drop()
 
@@ -191,9 +194,9 @@ class TorchRecorder:
             yield Note(
                 "torch-uncut",
                 "info",
-                "PyTorch's part of this recording could not be written piece by piece: the "
-                f"program was in {self._uncut} when a piece was due, and PyTorch cannot end and "
-                "begin its profiler there.",
+                "A chunk of PyTorch's part of this recording was written later than it was due: "
+                f"the program was in {self._uncut}, where PyTorch cannot end and begin its "
+                "profiler.",
             )
             self._uncut = ""
         if lost:
