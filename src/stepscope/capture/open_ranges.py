@@ -69,7 +69,6 @@ def at_quiet_place(call: Callable[[], object], *, everywhere: bool, seconds: flo
     Raises:
         NoQuietPlace: There was none in time; the call was not made.
     """
-
     found: list[str | None] = []
 
     def attempt() -> None:
