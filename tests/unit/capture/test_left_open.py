@@ -8,29 +8,18 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 
 from stepscope.capture import left_open, open_ranges
 from stepscope.capture.left_open import Ended, Ledger
-
-TORCH = "/some/where/torch/"
-
-
-class RecordFunction:
-    """A range as the program opens it."""
+from tests.unit.capture.torch_double import TORCH, RecordFunction, loaded
 
 
 @pytest.fixture(autouse=True)
 def torch(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    module: Any = ModuleType("torch")
-    module.__file__ = TORCH + "__init__.py"
-    module.autograd = SimpleNamespace(profiler=SimpleNamespace(record_function=RecordFunction))
-    monkeypatch.setitem(sys.modules, "torch", module)
-    yield
-    open_ranges.open_annotations.clear()
+    yield from loaded(monkeypatch)
 
 
 def loader_next(call: Callable[[], Any]) -> Any:

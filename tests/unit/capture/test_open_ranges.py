@@ -6,7 +6,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType, ModuleType, SimpleNamespace
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -20,24 +20,14 @@ from stepscope.capture.open_ranges import (
     place,
 )
 from stepscope.capture.other_frames import stacks
+from tests.unit.capture.torch_double import TORCH, RecordFunction, loaded
 
-TORCH = "/some/where/torch/"
 PROGRAM = "/home/somebody/train.py"
-
-
-class RecordFunction:
-    """A range as the program opens it."""
 
 
 @pytest.fixture(autouse=True)
 def torch(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    module: Any = ModuleType("torch")
-    module.__file__ = TORCH + "__init__.py"
-    module.autograd = SimpleNamespace(profiler=SimpleNamespace(record_function=RecordFunction))
-    monkeypatch.setitem(sys.modules, "torch", module)
-    assert not open_ranges.open_annotations
-    yield
-    open_ranges.open_annotations.clear()
+    yield from loaded(monkeypatch)
 
 
 def innermost(*places: str) -> FrameType:

@@ -2,14 +2,14 @@
 
 import { textsOf } from "../api/columns.ts";
 import type { DeviceIdle as IdleResult } from "../api/types.gen.ts";
-import type { AnyTable } from "../base/columns.ts";
 import { count, duration, MISSING, percent } from "../base/format.ts";
 import { ChartFrame } from "../widgets/chart_frame.tsx";
 import { type Fact, Figures } from "../widgets/facts.tsx";
 import { Grid } from "../widgets/grid.tsx";
 import { TopBars } from "../widgets/top_bars.tsx";
 import { Diagnostics } from "./diagnostics.tsx";
-import { type ToolPageProps, useTable, useWithoutConstants } from "./page.ts";
+import { type ToolPageProps, useTable } from "./page.ts";
+import { TableSection } from "./table_section.tsx";
 
 type IdleProps = ToolPageProps<IdleResult>;
 
@@ -38,7 +38,12 @@ export function DeviceIdle(props: IdleProps) {
       <Figures figures={figures(result)} />
       <Causes {...props} />
       {TABLES.map(([field, title, note, none]) => (
-        <Part key={field} {...props} {...{ field, title, note, none }} source={result[field]} />
+        <TableSection
+          key={field}
+          {...props}
+          {...{ field, title, note, none }}
+          source={result[field]}
+        />
       ))}
       <Diagnostics diagnostics={result.diagnostics} />
     </div>
@@ -104,30 +109,5 @@ function Causes(props: IdleProps) {
     >
       <TopBars bars={bars} label="Idle time by cause" />
     </ChartFrame>
-  );
-}
-
-interface PartProps extends IdleProps {
-  readonly field: string;
-  readonly title: string;
-  readonly note: string;
-  /** Said where the table is empty. */
-  readonly none: string;
-  readonly source: AnyTable;
-}
-
-function Part(props: PartProps) {
-  const { field, title, note, none, source } = props;
-  const { binding, said } = useWithoutConstants(useTable(props, field, source));
-  return (
-    <section>
-      <header class="section-head">
-        <h2>{title}</h2>
-        <p class="quiet">{source.rows > 0 ? [note, said].filter(Boolean).join(". ") : none}</p>
-      </header>
-      {source.rows > 0 && (
-        <Grid {...binding} label={title} maxRows={12} plain={source.rows < 4} sums={false} />
-      )}
-    </section>
   );
 }

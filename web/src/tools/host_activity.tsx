@@ -1,12 +1,11 @@
 /** Host activity: what the host does in a step while nothing computes. */
 
 import type { HostActivity as HostResult } from "../api/types.gen.ts";
-import type { AnyTable } from "../base/columns.ts";
 import { count, duration, MISSING, significant } from "../base/format.ts";
 import { type Fact, Figures } from "../widgets/facts.tsx";
-import { Grid } from "../widgets/grid.tsx";
 import { Diagnostics } from "./diagnostics.tsx";
-import { type ToolPageProps, useTable, useWithoutConstants } from "./page.ts";
+import type { ToolPageProps } from "./page.ts";
+import { TableSection } from "./table_section.tsx";
 
 type HostProps = ToolPageProps<HostResult>;
 
@@ -44,7 +43,7 @@ export function HostActivity(props: HostProps) {
       </header>
       <Figures figures={figures(result)} />
       {TABLES.map((table) => (
-        <Part key={table.field} {...props} {...table} source={result[table.field]} />
+        <TableSection key={table.field} {...props} {...table} source={result[table.field]} />
       ))}
       <Diagnostics diagnostics={result.diagnostics} />
     </div>
@@ -76,36 +75,4 @@ function figures(result: HostResult): Fact[] {
       note: "per step, dispatched one by one",
     },
   ];
-}
-
-interface PartProps extends HostProps {
-  readonly field: string;
-  readonly title: string;
-  readonly note: string;
-  readonly none: string;
-  readonly noun: readonly [string, string];
-  readonly source: AnyTable;
-}
-
-function Part(props: PartProps) {
-  const { field, title, note, none, noun, source } = props;
-  const { binding, said } = useWithoutConstants(useTable(props, field, source));
-  return (
-    <section>
-      <header class="section-head">
-        <h2>{title}</h2>
-        <p class="quiet">{source.rows > 0 ? [note, said].filter(Boolean).join(". ") : none}</p>
-      </header>
-      {source.rows > 0 && (
-        <Grid
-          {...binding}
-          label={title}
-          noun={noun}
-          maxRows={12}
-          plain={source.rows < 4}
-          sums={false}
-        />
-      )}
-    </section>
-  );
 }
