@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+from stepscope.columns.by_key import (
+    count_of,
+    distinct_keys,
+    look_up,
+    rows_of,
+    sum_by_key,
+    sum_labels,
+)
 from stepscope.columns.core import compiled
 from stepscope.columns.decode import decode
 from stepscope.columns.encode import encode, encode_to
@@ -40,17 +48,23 @@ __all__ = [
     "StrColumn",
     "Unknown",
     "compiled",
+    "count_of",
     "decode",
+    "distinct_keys",
     "encode",
     "encode_to",
     "event_stats",
+    "look_up",
     "metadata_stats_by_name",
     "nest",
     "nesting_order",
     "plane_stats",
     "read_bytes",
     "read_string",
+    "rows_of",
     "stats_by_name",
+    "sum_by_key",
+    "sum_labels",
     "sweep",
     "union_length",
     "union_spans",

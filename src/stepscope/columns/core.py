@@ -40,8 +40,9 @@ write = _load("write_kernel")
 nest = _load("nest_kernel")
 gather = _load("gather_kernel")
 pyramid = _load("pyramid_kernel")
+key = _load("key_kernel")
 
 
 def compiled() -> bool:
     """Whether the kernels run as machine code."""
-    return all(kernel.is_compiled() for kernel in (read, write, nest, gather, pyramid))
+    return all(kernel.is_compiled() for kernel in (read, write, nest, gather, pyramid, key))

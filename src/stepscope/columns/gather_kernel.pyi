@@ -3,6 +3,7 @@
 def is_compiled() -> bool: ...
 def count_wanted(key: memoryview, wanted: memoryview, counts: memoryview) -> None: ...
 def collect_wanted(
+    first_row: int,
     stat_begin: memoryview,
     key: memoryview,
     kind: memoryview,

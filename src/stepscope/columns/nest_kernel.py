@@ -141,3 +141,35 @@ def sweep_spans(
                     until = ends[j]
                 out[64 * step + top] += until - now
                 now = until
+
+
+def merge_spans(
+    starts: cython.const[cython.longlong][::1],
+    ends: cython.const[cython.longlong][::1],
+    merged_start: cython.longlong[::1],
+    merged_end: cython.longlong[::1],
+) -> cython.Py_ssize_t:
+    """Merge spans that overlap or touch, those that are not empty; they come by start.
+
+    Returns how many there are, or -1 when one starts before the one before it.
+    """
+    i: cython.Py_ssize_t
+    count: cython.Py_ssize_t = 0
+    before: cython.longlong = 0
+    reach: cython.longlong = 0
+    with cython.nogil:
+        for i in range(starts.shape[0]):
+            if ends[i] <= starts[i]:
+                continue
+            if count > 0 and starts[i] < before:
+                count = -1
+                break
+            if count == 0 or starts[i] > reach:
+                merged_start[count] = starts[i]
+                count += 1
+                reach = ends[i]
+            elif ends[i] > reach:
+                reach = ends[i]
+            merged_end[count - 1] = reach
+            before = starts[i]
+    return count

@@ -23,3 +23,6 @@ def sweep_spans(
     active: memoryview,
     out: memoryview,
 ) -> None: ...
+def merge_spans(
+    starts: memoryview, ends: memoryview, merged_start: memoryview, merged_end: memoryview
+) -> int: ...

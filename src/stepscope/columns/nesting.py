@@ -154,14 +154,13 @@ def sweep(
 
 def union_spans(starts_ps: I64, ends_ps: I64) -> tuple[I64, I64]:
     """The spans merged: sorted, disjoint, and not touching; empty spans vanish."""
-    real = ends_ps > starts_ps
-    starts, ends = starts_ps[real], ends_ps[real]
-    if not len(starts):
-        return starts, ends
-    order = np.argsort(starts, kind="stable")
-    starts, reach = starts[order], np.maximum.accumulate(ends[order])
-    opens = np.append(True, starts[1:] > reach[:-1])
-    return starts[opens], reach[np.append(opens[1:], True)]
+    starts, ends = np.ascontiguousarray(starts_ps), np.ascontiguousarray(ends_ps)
+    merged = np.empty(len(starts), np.int64), np.empty(len(starts), np.int64)
+    count = core.nest.merge_spans(starts, ends, *merged)
+    if count < 0:
+        order = np.argsort(starts, kind="stable")
+        count = core.nest.merge_spans(starts[order], ends[order], *merged)
+    return merged[0][:count].copy(), merged[1][:count].copy()
 
 
 def union_length(starts_ps: I64, ends_ps: I64, begin_ps: int, end_ps: int) -> int:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.columns import StatColumn, stats_by_name
+from stepscope.columns import StatColumn, rows_of, stats_by_name
 from stepscope.columns.space import I32, I64, Bool
 from stepscope.schema import names
 from stepscope.tables.allocation_context import enclosing_names
@@ -207,11 +207,9 @@ def has_allocations(host: Host) -> bool:
 def _memory_events(host: Host) -> tuple[I64, Bool]:
     """Rows of the allocator events on host threads, and whether each is an allocation."""
     kind_of_entry = _kind_of_entries(host)
-    if not kind_of_entry.any():
-        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool)
-    kind = kind_of_entry[host.space.events.metadata]
-    rows = np.flatnonzero(kind)
-    return rows, kind[rows] == 1
+    metadata = host.space.events.metadata
+    rows = rows_of(metadata, kind_of_entry > 0)
+    return rows, kind_of_entry[metadata[rows]] == 1
 
 
 def _kind_of_entries(host: Host) -> I8:

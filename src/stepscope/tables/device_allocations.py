@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from stepscope.columns.space import I64
 from stepscope.tables.driver_calls import allocating_names
-from stepscope.tables.host_events import timed_events
+from stepscope.tables.host_events import timed_rows
 from stepscope.tables.profile import Host, Profile, derived
 from stepscope.tables.session_steps import aligned_steps
 
@@ -74,8 +74,8 @@ def _calls(host: Host, start: I64, end: I64) -> tuple[I64, I64]:
     nothing = np.zeros(0, dtype=np.int64)
     if not len(events) or not len(start):
         return nothing, nothing
-    rows = np.flatnonzero(allocating_names(host)[events.metadata] & timed_events(host))
+    rows = timed_rows(host, allocating_names(host))
     at = events.start_ps[rows]
     place = np.maximum(np.searchsorted(start, at, side="right") - 1, 0)
     inside = (at >= start[place]) & (at < end[place])
-    return rows[inside].astype(np.int64), place[inside].astype(np.int64)
+    return rows[inside], place[inside].astype(np.int64)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.columns import distinct_keys
 from stepscope.columns.space import I64
 
 _ROOM = 1 << 62
@@ -25,8 +26,8 @@ def packed(keys: Sequence[NDArray[np.integer]]) -> I64:
     for key in keys:
         dense, size = _from_zero(key.astype(np.int64, copy=False))
         if bound * size >= _ROOM:
-            distinct, codes = np.unique(combined, return_inverse=True)
-            combined, bound = codes.ravel().astype(np.int64), len(distinct)
+            distinct = np.unique(combined)
+            combined, bound = np.searchsorted(distinct, combined), len(distinct)
         combined = combined * size + dense
         bound *= size
     return combined
@@ -37,8 +38,8 @@ def _from_zero(key: I64) -> tuple[I64, int]:
     low, high = int(key.min()), int(key.max())
     if high - low < 1 << 31:
         return key - low, high - low + 1
-    distinct, codes = np.unique(key, return_inverse=True)
-    return codes.ravel().astype(np.int64), len(distinct)
+    distinct = np.unique(key)
+    return np.searchsorted(distinct, key), len(distinct)
 
 
 def distinct_rows(keys: Sequence[NDArray[np.integer]]) -> tuple[I64, I64]:
@@ -47,5 +48,4 @@ def distinct_rows(keys: Sequence[NDArray[np.integer]]) -> tuple[I64, I64]:
     Returns:
         The place of the first row of each, and for every row which one it has.
     """
-    _values, first, code = np.unique(packed(keys), return_index=True, return_inverse=True)
-    return first.astype(np.int64), code.ravel().astype(np.int64)
+    return distinct_keys(packed(keys))

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from stepscope.columns.space import I32, I64, Bool
 from stepscope.schema import names
 from stepscope.tables.device_events import device_events, on_own_clock
+from stepscope.tables.distinct import distinct_rows
 from stepscope.tables.hlo import HloModule, HloModules, Instruction, hlo_modules
 from stepscope.tables.hlo.category import category
 from stepscope.tables.hlo.cost import CostAnalysis
@@ -247,25 +248,22 @@ def _sources(host: Host, events: _Events) -> tuple[list[tuple[int, int, int, str
     """
     stats, rows = event_stats(host), events.rows
     hlo = stats.texts(names.HLO_OP)
-    code = hlo.at(rows) + 1
-    programs, program = np.unique(stats.ints(names.PROGRAM_ID).at(rows, 0), return_inverse=True)
-    entries = host.space.events.metadata[rows].astype(np.int64)
+    code = hlo.at(rows)
+    program = stats.ints(names.PROGRAM_ID).at(rows, 0)
+    entries = host.space.events.metadata[rows]
     if not events.on_device:
-        entries = np.full(len(rows), -1, dtype=np.int64)
-    # One int64 per event: unique over it is far cheaper than over rows of four.
-    key = (entries + 1) * max(len(events.framework_ops), 1) + events.framework_op
-    key = (key * (len(hlo.texts) + 1) + code) * max(len(programs), 1) + program
-    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+        entries = np.full(len(rows), -1, dtype=np.int32)
+    first, source_of = distinct_rows((entries, events.framework_op, code, program))
     sources = [
         (
             int(entries[at]),
             int(events.framework_op[at]),
-            int(programs[program[at]]) & _UINT64,
-            hlo.texts[code[at] - 1] if code[at] else "",
+            int(program[at]) & _UINT64,
+            hlo.texts[code[at]] if code[at] >= 0 else "",
         )
         for at in first.tolist()
     ]
-    return sources, inverse.ravel().astype(np.int64)
+    return sources, source_of
 
 
 def _runs(host: Host, events: _Events, op: I32) -> Bool:

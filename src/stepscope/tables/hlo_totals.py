@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.columns import union_spans
+from stepscope.columns import sum_by_key, union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.tables.hlo_ops import HloOp, HloOpEvents, hlo_op_events
 from stepscope.tables.profile import Host, Profile, derived
-from stepscope.tables.sums import sum_by_key
 
 F64 = NDArray[np.float64]
 COST_FIELDS = (

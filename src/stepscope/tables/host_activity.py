@@ -21,7 +21,7 @@ from stepscope.tables.host_events import (
     host_names,
     host_thread_rows,
     is_tf_data_thread,
-    timed_events,
+    timed_rows,
 )
 from stepscope.tables.host_ops import host_ops
 from stepscope.tables.profile import Host, derived
@@ -138,7 +138,7 @@ def _rows_matching(host: Host, pattern: re.Pattern[str]) -> I64:
     wanted = np.asarray(
         [pattern.search(name) is not None for name in space.event_metadata.name] or [False]
     )
-    rows = np.flatnonzero(wanted[space.events.metadata] & timed_events(host))
+    rows = timed_rows(host, wanted)
     own: I64 = rows[np.isin(space.lines_of(rows), host_thread_rows(host))]
     return own
 
@@ -215,7 +215,7 @@ def _compiling(host: Host) -> tuple[I64, I64]:
     """When the host compiled; disjoint, ascending."""
     space = host.space
     is_compile = host_names(host).work == Work.COMPILE
-    rows = np.flatnonzero(is_compile[space.events.metadata] & timed_events(host))
+    rows = timed_rows(host, is_compile)
     start = space.events.start_ps[rows]
     return union_spans(start, start + space.events.duration_ps[rows])
 

@@ -13,7 +13,8 @@ from enum import IntEnum
 
 import numpy as np
 
-from stepscope.columns.space import DATA_OCCURRENCES, I32, U8, Bool
+from stepscope.columns import rows_of
+from stepscope.columns.space import DATA_OCCURRENCES, I32, I64, U8, Bool
 from stepscope.schema import names
 from stepscope.tables.op_name import OpCategory, OpName, parse_op_name
 from stepscope.tables.planes import LineKind, PlaneKind, planes
@@ -169,6 +170,13 @@ def is_tf_data_thread(name: str) -> bool:
 def is_pool_thread(name: str) -> bool:
     """Whether a thread belongs to a runtime's pool, so that its work is the step's work."""
     return bool(_POOL.match(name)) and not is_tf_data_thread(name)
+
+
+def timed_rows(host: Host, entries: Bool) -> I64:
+    """The events of some rows of ``Space.event_metadata`` that have a place in time, ascending."""
+    rows = rows_of(host.space.events.metadata, entries)
+    timed: I64 = rows[host.space.events.data[rows] != DATA_OCCURRENCES]
+    return timed
 
 
 @derived

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.columns import nest
+from stepscope.columns import nest, rows_of
 from stepscope.columns.space import I32, I64, Bool, Space
 from stepscope.schema import names
 from stepscope.tables.distinct import distinct_rows
@@ -190,7 +190,7 @@ def _eager(host: Host, rows: I64) -> Bool:
     is_marker = np.asarray(
         [name == names.EAGER_EXECUTE for name in space.event_metadata.name] or [False]
     )
-    markers = np.flatnonzero(is_marker[space.events.metadata])
+    markers = rows_of(space.events.metadata, is_marker)
     if len(markers) == 0 or len(recorded.rows):
         return eager
     # An EagerExecute without is_func, or with is_func 0, ran a single op.

@@ -26,7 +26,7 @@ from stepscope.tables.device_events import (
 )
 from stepscope.tables.driver_calls import allocating_names, is_wait_for_device
 from stepscope.tables.first_hit import Stretch, any_stretch, entries_named
-from stepscope.tables.host_events import Work, host_thread_rows, is_pool_thread, timed_events
+from stepscope.tables.host_events import Work, host_thread_rows, is_pool_thread, timed_rows
 from stepscope.tables.profile import Host, Profile, derived
 from stepscope.tables.session_steps import AlignedSteps, aligned_steps, taking_part
 from stepscope.tables.step_markers import Markers, has_steps, step_markers
@@ -289,9 +289,9 @@ def _wait_rows(host: Host, markers: Markers) -> I64:
         for row, line in enumerate(space.lines)
         if row in threads and (row == markers.line or is_pool_thread(line.name))
     )
-    chosen = waits[space.events.metadata] & own
-    rows: I64 = np.flatnonzero(chosen & timed_events(host))
-    return rows
+    rows = timed_rows(host, waits)
+    of_step: I64 = rows[own[rows]]
+    return of_step
 
 
 def _wait_calls(host: Host, index: int, steps: _Steps, calls: I64) -> list[WaitCall]:

@@ -21,23 +21,22 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.columns import nest, stats_by_name
-from stepscope.columns.space import I64, Bool
+from stepscope.columns import distinct_keys, nest, rows_of, stats_by_name, sum_by_key
+from stepscope.columns.space import DATA_OCCURRENCES, I64
 from stepscope.schema import names
+from stepscope.tables.distinct import distinct_rows
 from stepscope.tables.first_hit import any_event, entries_named
 from stepscope.tables.host_events import (
     host_thread_rows,
     is_data_loader,
     is_tf_data_thread,
     on_host_threads,
-    timed_events,
 )
 from stepscope.tables.host_ops import host_ops, named_ops
 from stepscope.tables.op_name import OpCategory, OpName
 from stepscope.tables.planes import PlaneKind, planes
 from stepscope.tables.profile import Host, derived
 from stepscope.tables.stats import Texts, event_stats
-from stepscope.tables.sums import sum_by_key
 
 DEMANDED: Final = "Demanded file read"
 ADVANCED: Final = "Advanced file read"
@@ -172,31 +171,37 @@ def _framework_input(host: Host) -> InputOps:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Labelled:
+    """Events that are input by what they are called, by event row; ``label`` counts the texts."""
+
+    rows: I64
+    label: I64
+    text: list[str]
+    category: list[str]
+
+
 def _spans_of_input(host: Host) -> InputOps:
     """Stages, loaders, Python functions and readers: nested among themselves, then summed."""
     space = host.space
-    labels, category, code = _span_codes(host)
-    mask = (code >= 0) & timed_events(host)
-    if not mask.any():
-        nothing = np.zeros(0, dtype=np.int64)
-        return InputOps([], [], nothing, nothing, nothing)
-    _parent, self_ps, _depth = nest(
-        space.events.start_ps, space.events.duration_ps, space.line_begin, select=mask
-    )
-    rows = np.flatnonzero(mask)
-    chosen, key = np.unique(code[rows], return_inverse=True)
-    size = len(chosen)
+    found = _with_stages(host, _named_input(host))
+    timed = space.events.data[found.rows] != DATA_OCCURRENCES
+    rows = found.rows[timed]
+    start, duration = space.events.start_ps[rows], space.events.duration_ps[rows]
+    self_ps = nest(start, duration, np.searchsorted(rows, space.line_begin)).self_ps
+    first, key = distinct_keys(found.label[timed])
+    chosen, size = found.label[timed][first].tolist(), len(first)
     return InputOps(
-        name=[labels[one] for one in chosen.tolist()],
-        category=[category[one] for one in chosen.tolist()],
+        name=[found.text[one] for one in chosen],
+        category=[found.category[one] for one in chosen],
         count=np.bincount(key, minlength=size),
-        total_ps=sum_by_key(key, space.events.duration_ps[rows], size),
-        self_ps=sum_by_key(key, self_ps[rows], size),
+        total_ps=sum_by_key(key, duration, size),
+        self_ps=sum_by_key(key, self_ps, size),
     )
 
 
-def _span_codes(host: Host) -> tuple[list[str], list[str], I64]:
-    """Labels, their categories, and per event the label it has (-1 none)."""
+def _named_input(host: Host) -> _Labelled:
+    """Loaders, Python functions and readers on the host's threads, by their names."""
     space, kinds = host.space, planes(host).plane_kind
     labels: list[str] = []
     category: list[str] = []
@@ -211,13 +216,12 @@ def _span_codes(host: Host) -> tuple[list[str], list[str], I64]:
             only_in_pipeline[row] = kind != OTHER
             labels.append(name)
             category.append(kind)
-    code: I64 = per_name[space.events.metadata]
+    rows = rows_of(space.events.metadata, per_name >= 0)
     # A reader counts where the pipeline runs; the program may open other files elsewhere.
-    loose = only_in_pipeline[space.events.metadata] & ~_in_pipeline(host)
-    code[loose] = -1
-    code[~on_host_threads(host)] = -1
-    _add_stages(host, code, labels, category)
-    return labels, category, code
+    of_tf_data = np.asarray([is_tf_data_thread(line.name) for line in space.lines] or [False])
+    loose = only_in_pipeline[space.events.metadata[rows]] & ~of_tf_data[space.lines_of(rows)]
+    rows = rows[on_host_threads(host)[rows] & ~loose]
+    return _Labelled(rows, per_name[space.events.metadata[rows]], labels, category)
 
 
 def _span_category(name: str) -> str | None:
@@ -231,26 +235,26 @@ def _span_category(name: str) -> str | None:
     return None
 
 
-def _in_pipeline(host: Host) -> Bool:
-    """Events on threads of tf.data."""
-    lines = enumerate(host.space.lines)
-    return host.space.on_lines(row for row, line in lines if is_tf_data_thread(line.name))
-
-
-def _add_stages(host: Host, code: I64, labels: list[str], category: list[str]) -> None:
-    """Give annotated stages their own labels."""
+def _with_stages(host: Host, named: _Labelled) -> _Labelled:
+    """Annotated stages have labels of their own, whatever their names say."""
     stage = event_stats(host).texts(names.INPUT_STAGE_NAME)
     if len(stage.rows) == 0:
-        return
+        return named
     said = stats_by_name(host.space, (names.INPUT_STAGE_CATEGORY,))[
         names.INPUT_STAGE_CATEGORY
     ].texts
     given = Texts(said.rows, said.codes, said.values)
-    pairs, inverse = np.unique(
-        np.stack([stage.codes.astype(np.int64), given.at(stage.rows)]), axis=1, return_inverse=True
+    last = np.append(stage.rows[1:] > stage.rows[:-1], True)  # of an event that says it twice
+    rows, code = stage.rows[last], stage.codes[last].astype(np.int64)
+    category = given.at(rows)
+    first, label = distinct_rows((code, category))
+    word = [given.texts[one].lower() if one >= 0 else "" for one in category[first].tolist()]
+    rest = ~np.isin(named.rows, rows)
+    all_rows = np.concatenate([named.rows[rest], rows])
+    order = np.argsort(all_rows)
+    return _Labelled(
+        rows=all_rows[order],
+        label=np.concatenate([named.label[rest], label + len(named.text)])[order],
+        text=named.text + [stage.texts[one] for one in code[first].tolist()],
+        category=named.category + [_STAGE_CATEGORY.get(one, OTHER) for one in word],
     )
-    code[stage.rows] = len(labels) + inverse.ravel()
-    for name_code, said_code in pairs.T.tolist():
-        labels.append(stage.texts[name_code])
-        word = given.texts[said_code].lower() if said_code >= 0 else ""
-        category.append(_STAGE_CATEGORY.get(word, OTHER))

@@ -12,10 +12,10 @@ from typing import Final
 
 import numpy as np
 
+from stepscope.columns import sum_by_key
 from stepscope.columns.space import I64
 from stepscope.tables.allocations import UNKNOWN, Allocations, alive_at, freed_later
 from stepscope.tables.distinct import distinct_rows
-from stepscope.tables.sums import sum_by_key
 
 # Where bytes come from, and how they are called where there is no op to name.
 RECORDED: Final = "recorded"

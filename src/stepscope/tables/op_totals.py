@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.columns import union_spans
+from stepscope.columns import sum_by_key, union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
 from stepscope.tables.device_events import DeviceEvents, device_events, on_own_clock
@@ -16,7 +16,6 @@ from stepscope.tables.event_names import name_codes
 from stepscope.tables.host_ops import HostOps, host_ops
 from stepscope.tables.profile import Host, derived
 from stepscope.tables.stats import event_stats, metadata_ints
-from stepscope.tables.sums import sum_by_key
 
 F64 = NDArray[np.float64]
 

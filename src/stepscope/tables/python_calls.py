@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.columns import metadata_stats_by_name, nest
+from stepscope.columns import metadata_stats_by_name, nest, rows_of
 from stepscope.columns.nesting import Nesting
 from stepscope.columns.space import I64, U8, Bool
 from stepscope.schema import names
@@ -171,7 +171,7 @@ def _rows(host: Host, time: HostTime) -> I64 | None:
     is_call = np.asarray(
         [name.startswith(names.PYTHON_CALL_MARK) for name in space.event_metadata.name] or [False]
     )
-    rows = np.flatnonzero(is_call[space.events.metadata])
+    rows = rows_of(space.events.metadata, is_call)
     start = space.events.start_ps[rows]
     end = start + space.events.duration_ps[rows]
     rows = rows[covered(time.start_ps, time.end_ps, start, end) > 0]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.columns import StatColumn, metadata_stats_by_name, stats_by_name
+from stepscope.columns import StatColumn, look_up, metadata_stats_by_name, stats_by_name
 from stepscope.columns.space import I32, I64
 from stepscope.schema import names
 from stepscope.tables.profile import Host, derived
@@ -72,7 +72,7 @@ class Ints:
 
     def at(self, wanted: I64, default: int) -> I64:
         """The value of each wanted event row, ``default`` where it has none."""
-        return _at(self.rows, self.values, wanted, default)
+        return look_up(self.rows, self.values, wanted, default)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Texts:
 
     def at(self, wanted: I64) -> I64:
         """The code of each wanted event row, -1 where it has none."""
-        return _at(self.rows, self.codes.astype(np.int64), wanted, -1)
+        return look_up(self.rows, self.codes.astype(np.int64), wanted, -1)
 
 
 @derived
@@ -104,14 +104,3 @@ def metadata_ints(host: Host, name: str) -> dict[int, int]:
     """``{row of Space.event_metadata: number}`` of a stat that all events of a name share."""
     column = metadata_stats_by_name(host.space, (name,))[name]
     return dict(zip(column.rows.tolist(), column.ints.tolist(), strict=True))
-
-
-def _at(rows: I64, values: I64, wanted: I64, default: int) -> I64:
-    found = np.full(len(wanted), default, dtype=np.int64)
-    if len(rows) == 0 or len(wanted) == 0:
-        return found
-    place = np.searchsorted(rows, wanted)
-    place[place == len(rows)] = 0
-    has = rows[place] == wanted
-    found[has] = values[place[has]]
-    return found

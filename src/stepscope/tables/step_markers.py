@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stepscope.columns import rows_of
 from stepscope.columns.space import I64
 from stepscope.schema import names
 from stepscope.tables.device_events import device_entries, device_rows
@@ -218,7 +219,7 @@ def _root_calls(host: Host) -> Markers | None:
 def _input_calls(host: Host) -> Markers | None:
     """An eager loop: each fetch of a batch on the main thread begins a step."""
     space, work = host.space, host_names(host)
-    rows = np.flatnonzero(work.is_input[space.events.metadata])
+    rows = rows_of(space.events.metadata, work.is_input)
     keep = [
         r for r in host_thread_rows(host).tolist() if not is_tf_data_thread(space.lines[r].name)
     ]
@@ -336,9 +337,7 @@ def _rows_named(host: Host, wanted: Callable[[str], bool]) -> I64:
         ]
         or [False]
     )
-    if not is_wanted.any():
-        return np.zeros(0, dtype=np.int64)
-    return np.flatnonzero(is_wanted[space.events.metadata])
+    return rows_of(space.events.metadata, is_wanted)
 
 
 def _outermost(host: Host, rows: I64) -> I64:

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.columns import sweep
+from stepscope.columns import sum_by_key, sweep
 from stepscope.columns.space import I64, Bool
 from stepscope.tables.profile import Host, derived
-from stepscope.tables.sums import sum_by_key
 from stepscope.tables.tf_data_events import IteratorCalls, iterator_calls
 
 # Long chains of causes end here, as the incumbent's do; a pipeline is rarely 20 deep.

@@ -18,7 +18,7 @@ import numpy as np
 from stepscope.columns import nest, stats_by_name
 from stepscope.columns.space import I64, Bool
 from stepscope.tables.first_hit import any_event, entries_named
-from stepscope.tables.host_events import host_thread_rows, on_host_threads, timed_events
+from stepscope.tables.host_events import host_thread_rows, on_host_threads, timed_rows
 from stepscope.tables.profile import Host, derived
 from stepscope.tables.stats import Ints
 
@@ -78,14 +78,14 @@ def leaf(long_name: str) -> str:
 def iterator_calls(host: Host) -> IteratorCalls:
     """The calls of a host's iterators, each with its cause."""
     kind, node, long_name = _names(host)
-    mask = (kind[host.space.events.metadata] > 0) & timed_events(host)
-    mask &= on_host_threads(host)
-    if not mask.any():
+    rows = timed_rows(host, kind > 0)
+    rows = rows[on_host_threads(host)[rows]]
+    if not len(rows):
         nothing = np.zeros(0, dtype=np.int64)
         return IteratorCalls(
             nothing, nothing, [], nothing, nothing, nothing, nothing, nothing.astype(bool)
         )
-    return _linked(host, np.flatnonzero(mask), kind, node, long_name)
+    return _linked(host, rows, kind, node, long_name)
 
 
 def has_iterator_calls(host: Host) -> bool:

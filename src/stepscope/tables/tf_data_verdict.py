@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.columns import event_stats as stats_of_event
+from stepscope.columns import sum_by_key
 from stepscope.columns.space import I64, Bool
 from stepscope.tables import limits
 from stepscope.tables.devices import devices
@@ -18,7 +19,6 @@ from stepscope.tables.host_ops import host_ops
 from stepscope.tables.op_name import OpCategory
 from stepscope.tables.profile import Host, derived
 from stepscope.tables.steps import steps
-from stepscope.tables.sums import sum_by_key
 from stepscope.tables.tf_data_advice import Stage
 from stepscope.tables.tf_data_calls import Pipeline, traced_calls
 from stepscope.tables.tf_data_events import WRAPPERS, is_asynchronous, iterator_calls, leaf

@@ -18,6 +18,7 @@ PROGRAM = """
 import pickle, sys
 import numpy as np
 from stepscope.columns import compiled, decode, encode, nest, stats_by_name, sweep
+from stepscope.columns import distinct_keys, look_up, rows_of, sum_by_key, sum_labels, union_spans
 space = decode(sys.stdin.buffer.read())
 events = space.events
 nesting = nest(events.start_ps, events.duration_ps, space.line_begin)
@@ -25,10 +26,17 @@ steps = np.array([0, 10**7]), np.array([10**7, 10**9])
 ends = events.start_ps + events.duration_ps
 times = sweep(events.start_ps, ends, events.metadata % 64, *steps)
 columns = stats_by_name(space, ["n", "s"])
+key, row = events.metadata % 4, np.arange(len(events))
+sums = sum_labels(key, events.duration_ps, nesting.self_ps, 4)
+by_key = [
+    rows_of(key, np.array([False, True, True])), *distinct_keys(key.astype(np.int64)),
+    sum_by_key(key, events.duration_ps, 4), look_up(row[::2], ends[::2], row, -1),
+    sums.count, sums.total_ps, sums.self_ps, sums.longest, *union_spans(events.start_ps, ends),
+]
 answer = [
     events.metadata, events.start_ps, events.duration_ps, events.data, events.stat_begin,
     space.event_stats.key, space.event_stats.kind, space.event_stats.value, *nesting, times,
-    columns["n"].ints, columns["s"].texts.codes,
+    columns["n"].ints, columns["s"].texts.codes, *by_key,
 ]
 rest = [encode(space), [(u.level, u.row, u.data) for u in space.unknown], str(space.damage)]
 sys.stdout.buffer.write(pickle.dumps((compiled(), [a.tolist() for a in answer], rest)))

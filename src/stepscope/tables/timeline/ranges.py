@@ -10,9 +10,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from stepscope.columns import nest, union_length
-from stepscope.columns.space import I32, I64, Bool
-from stepscope.tables.sums import sum_by_key
+from stepscope.columns import nest, sum_by_key, sum_labels, union_spans
+from stepscope.columns.space import I32, I64
 from stepscope.tables.timeline.flows import launches
 from stepscope.tables.timeline.given_up import Check, waits
 from stepscope.tables.timeline.model import Timeline, Track
@@ -140,16 +139,21 @@ def events_in(timeline: Timeline, track: Track, begin_ps: int, end_ps: int) -> I
 def _part(timeline: Timeline, track: Track, begin_ps: int, end_ps: int) -> _Part:
     shift = timeline.axis.shift_ps[track.host]
     events = events_in(timeline, track, begin_ps, end_ps)
-    start = track.start_ps[events]
-    stop = np.minimum(start + np.maximum(track.duration_ps[events], 0), end_ps - shift)
+    start, length = track.start_ps, track.duration_ps
+    label = track.code
+    if len(events) < len(start):
+        start, length, label = start[events], length[events], label[events]
+    stop = np.maximum(length, 0)
+    stop += start
+    np.minimum(stop, end_ps - shift, out=stop)
     start = np.maximum(start, begin_ps - shift)
-    nesting = nest(start, stop - start, np.asarray([0, len(events)], np.int64))
-    roots: Bool = nesting.parent < 0
-    clipped = _Clipped(track.first_event + events, stop - start, nesting.self_ps)
+    length = stop - start
+    own = nest(start, length, np.asarray([0, len(events)], np.int64)).self_ps
+    busy_begin, busy_end = union_spans(start, stop)
     return _Part(
         events=len(events),
-        busy_ps=union_length(start[roots], stop[roots], begin_ps - shift, end_ps - shift),
-        names=_by_label(track, track.code[events], clipped),
+        busy_ps=int((busy_end - busy_begin).sum()),
+        names=_by_label(track, label, _Clipped(track.first_event + events, length, own)),
     )
 
 
@@ -161,28 +165,22 @@ class _Clipped(NamedTuple):
     self_ps: I64
 
 
-def _by_label(track: Track, code: I32, clipped: _Clipped) -> NameTotals:
+def _by_label(track: Track, label: I32, clipped: _Clipped) -> NameTotals:
     """Totals by name of one track's events, given the row in the track's labels of each."""
     size = len(track.labels.name)
     row = np.arange(size, dtype=np.int32)
-    if len(code) < size:  # a short track need not pass over all the names of its host
-        row, code = (found.astype(np.int32) for found in np.unique(code, return_inverse=True))
-        size = len(row)
-    time = clipped.total_ps
-    longest = np.zeros(size, np.int64)
-    np.maximum.at(longest, code, time)
-    at = np.flatnonzero(time == longest[code])[::-1]  # of equals the first is written last
-    example = np.zeros(size, np.int64)
-    example[code[at]] = clipped.event[at]
-    count = np.bincount(code, minlength=size)
-    used = np.flatnonzero(count)
+    if len(label) < size:  # a short track need not pass over all the names of its host
+        row, label = (found.astype(np.int32) for found in np.unique(label, return_inverse=True))
+    sums = sum_labels(label, clipped.total_ps, clipped.self_ps, len(row))
+    used = np.flatnonzero(sums.count)
+    longest = sums.longest[used]
     return NameTotals(
         track.labels.name[row[used]].astype(np.int64),
-        count[used],
-        sum_by_key(code, time, size)[used],
-        sum_by_key(code, clipped.self_ps, size)[used],
-        longest[used],
-        example[used],
+        sums.count[used],
+        sums.total_ps[used],
+        sums.self_ps[used],
+        clipped.total_ps[longest],
+        clipped.event[longest],
     )
 
 

@@ -10,8 +10,10 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.columns.space import I32, Line, Space
+from stepscope.columns import count_of
+from stepscope.columns.space import I32, Line
 from stepscope.schema import names
+from stepscope.tables.first_hit import entries_named
 from stepscope.tables.host_events import timed_events
 from stepscope.tables.planes import DEVICE_KINDS, LineKind, PlaneKind, planes
 from stepscope.tables.profile import Host, Profile, derived
@@ -131,13 +133,16 @@ def _sections(
     """Devices first, then the host's threads, then Python's calls; ``more`` names its plane."""
     space, kinds = host.space, planes(host).plane_kind
     groups: dict[tuple[int, SectionKind, str], list[Track]] = {}
+    is_call = entries_named(host, lambda name: name.startswith(names.PYTHON_CALL_MARK))
     by_plane = [*((space.lines[track.line].plane, track) for track in recorded), *more]
     for plane, track in by_plane:
         kind: SectionKind
         if kinds[plane] in DEVICE_KINDS:
             kind, rank = "device", 0
         elif kinds[plane] is PlaneKind.HOST:
-            is_python = track.line >= 0 and _is_python(space, track)
+            # A thread is Python's when most of its events are calls that a Python tracer wrote.
+            python = count_of(track.code, is_call) if track.line >= 0 else 0
+            is_python = 2 * python > len(track.code)
             kind, rank = ("python", 2) if is_python else ("host", 1)
         elif kinds[plane] is PlaneKind.PYTHON:
             kind, rank = "python", 2
@@ -153,15 +158,6 @@ def _sections(
         (kind, name, sorted(members, key=lambda t: (_ORDER.index(t.kind), _natural(t.name))))
         for (_rank, kind, name), members in ordered
     ]
-
-
-def _is_python(space: Space, track: Track) -> bool:
-    """Whether most events of a thread are calls that a Python tracer wrote."""
-    texts = space.event_metadata.name
-    counts = np.bincount(track.code)
-    used = np.flatnonzero(counts)
-    python = [row for row in used.tolist() if texts[row].startswith(names.PYTHON_CALL_MARK)]
-    return 2 * int(counts[python].sum()) > len(track.code)
 
 
 def _natural(text: str) -> tuple[tuple[int, int, str], ...]:

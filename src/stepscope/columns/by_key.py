@@ -1,0 +1,108 @@
+"""Events by what they have in common, in one pass and without sorting them.
+
+A key counts from 0: the row of an event's name in the metadata, an op, a label. Millions of events
+share a few hundred.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.columns import core
+from stepscope.columns.space import I32, I64, Bool
+
+_FEW = 1 << 16
+
+
+def rows_of(key: I32, wanted: Bool) -> I64:
+    """Where the keys are that have a flag in ``wanted``, ascending."""
+    if not wanted.any():
+        return np.empty(0, np.int64)
+    keys, flags = np.ascontiguousarray(key), np.ascontiguousarray(wanted).view(np.uint8)
+    rows = np.empty(core.key.count_wanted(keys, flags), np.int64)
+    core.key.collect_wanted(keys, flags, rows)
+    return rows
+
+
+def count_of(key: I32, wanted: Bool) -> int:
+    """How many keys have a flag in ``wanted``."""
+    flags = np.ascontiguousarray(wanted).view(np.uint8)
+    return core.key.count_wanted(np.ascontiguousarray(key), flags) if wanted.any() else 0
+
+
+def distinct_keys(key: I64) -> tuple[I64, I64]:
+    """The distinct keys, in order; no key is negative.
+
+    Returns:
+        Where each stands first, and for every key which one it is.
+    """
+    room = int(key.max(initial=0)) + 1
+    if room > max(_FEW, len(key)):  # too many possible ones to have a place for each
+        _keys, first, code = np.unique(key, return_index=True, return_inverse=True)
+        return first.astype(np.int64), code.ravel().astype(np.int64)
+    place = np.full(room, -1, np.int64)
+    core.key.find_first(np.ascontiguousarray(key), place)
+    used = place >= 0
+    return place[used], (np.cumsum(used) - 1)[key]
+
+
+def sum_by_key(key: NDArray[np.integer[Any]], value: I64, size: int) -> I64:
+    """Σ ``value`` per key 0 … size-1, exact.
+
+    Raises:
+        IndexError: A key is not among them.
+    """
+    total = np.zeros(size, np.int64)
+    keys = np.ascontiguousarray(key, np.int32)
+    if not core.key.add_by_key(keys, np.ascontiguousarray(value, np.int64), total):
+        raise IndexError(f"a key is not in 0..{size - 1}")
+    return total
+
+
+@dataclass(frozen=True, slots=True)
+class LabelSums:
+    """What the events of each label come to, by label.
+
+    Attributes:
+        count: How many they are.
+        total_ps, self_ps: Σ of both times.
+        longest: Which has the largest total time, of equals the first; -1 where there is none.
+    """
+
+    count: I64
+    total_ps: I64
+    self_ps: I64
+    longest: I64
+
+
+def sum_labels(label: I32, total_ps: I64, self_ps: I64, size: int) -> LabelSums:
+    """Count, sums and longest event per label 0 … size-1.
+
+    Raises:
+        IndexError: A label is not among them.
+    """
+    count, total, own = (np.zeros(size, np.int64) for _ in range(3))
+    longest = np.full(size, -1, np.int64)
+    events = map(np.ascontiguousarray, (label, total_ps, self_ps))
+    if not core.key.sum_labels(*events, count, total, own, longest):
+        raise IndexError(f"a label is not in 0..{size - 1}")
+    return LabelSums(count, total, own, longest)
+
+
+def look_up(rows: I64, values: I64, wanted: I64, default: int) -> I64:
+    """The value of each wanted row, ``default`` where it has none.
+
+    Args:
+        rows: Ascending; of equal ones the first counts.
+        values: One for each.
+        wanted: In any order; fastest where they ascend.
+        default: What those have that are not among ``rows``.
+    """
+    found = np.full(len(wanted), default, np.int64)
+    columns = (np.ascontiguousarray(one, np.int64) for one in (rows, values, wanted))
+    core.key.look_up(*columns, found)
+    return found
