@@ -8,14 +8,16 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from stepscope import how_to_record
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Result, Row, Table, columns_of, ms, us
 from stepscope.tables.copies import session_copies
 from stepscope.tables.device_allocations import session_allocations
-from stepscope.tables.device_events import device_events
+from stepscope.tables.device_events import device_events, has_device_events
 from stepscope.tables.idle import CAUSES, DeviceGaps, Idle, has_idle, idle
 from stepscope.tables.launches import session_launches
 from stepscope.tables.profile import Host, Profile
+from stepscope.tables.step_markers import has_steps
 
 LABELS: dict[str, str] = {
     "input": "Waiting for input",
@@ -374,11 +376,19 @@ TOOL = Tool(
     result=DeviceIdle,
     needs=(
         Need(
+            met=lambda profile: any(map(has_device_events, profile.hosts)),
+            missing="Nothing was recorded on a device.",
+            record=how_to_record.DEVICE,
+        ),
+        Need(
+            met=lambda profile: any(map(has_steps, profile.hosts)),
+            missing="No step was marked, and none could be inferred.",
+            record=how_to_record.STEPS,
+        ),
+        Need(
             met=has_idle,
-            missing="There are no steps, or nothing was recorded on a device.",
-            record="Record on a machine with an accelerator, several steps, each inside "
-            'tf.profiler.experimental.Trace("train", step_num=i, _r=1), '
-            'jax.profiler.StepTraceAnnotation("train", step_num=i) or torch.profiler\'s step().',
+            missing="No device ran anything in a step.",
+            record=how_to_record.STEPS,
         ),
     ),
 )

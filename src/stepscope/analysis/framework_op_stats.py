@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
+from stepscope import how_to_record
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Result, Row, Table, columns_of, us
 from stepscope.tables.device_events import has_device_events
@@ -218,8 +219,7 @@ TOOL = Tool(
                 has_device_events(host) or has_host_ops(host) for host in profile.hosts
             ),
             missing="No framework op was recorded, on the host or on a device.",
-            record="Record with host_tracer_level 2 or more: "
-            "tf.profiler.experimental.start(logdir) or jax.profiler.start_trace(logdir).",
+            record=how_to_record.OPS,
         ),
     ),
 )

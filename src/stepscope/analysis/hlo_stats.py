@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from stepscope import how_to_record
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, us
 from stepscope.tables.device_peaks import active_peaks
@@ -222,8 +223,7 @@ TOOL = Tool(
         Need(
             met=has_compiled_ops,
             missing="No op compiled by XLA ran in this recording.",
-            record="Record a program that XLA compiles (jax.jit, or "
-            "tf.function(jit_compile=True)) with enable_hlo_proto left on.",
+            record=how_to_record.COMPILED,
         ),
     ),
 )

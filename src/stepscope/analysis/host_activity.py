@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from stepscope import how_to_record
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, columns_of, ms
 from stepscope.tables.coverage import covered
@@ -243,8 +244,7 @@ TOOL = Tool(
         Need(
             met=lambda profile: any(map(has_steps, profile.hosts)),
             missing="No step was marked, and none could be inferred.",
-            record="Mark the steps: tf.profiler.experimental.Trace('train', step_num=n, _r=1), "
-            "jax.profiler.StepTraceAnnotation('train', step_num=n).",
+            record=how_to_record.STEPS,
         ),
     ),
 )

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from stepscope import how_to_record
 from stepscope.columns.space import I64
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Result, Row, Table, columns_of
@@ -371,8 +372,7 @@ TOOL = Tool(
             met=lambda profile: any(map(has_serving, profile.hosts)),
             missing="No request of a model server was recorded: none of its run events "
             "(SessionRun, BatchingSessionRun, ProcessBatch, TfrtModelRun …) is on a host thread.",
-            record="Record the server while it answers requests: "
-            'tf.profiler.experimental.client.trace("grpc://HOST:PORT", logdir, 2000).',
+            record=how_to_record.SERVER,
         ),
     ),
 )

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope import how_to_record
 from stepscope.columns.space import I64
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, ms
@@ -429,9 +430,7 @@ TOOL = Tool(
                 has_aligned_steps(profile) or any(map(has_input_ops, profile.hosts))
             ),
             missing="Neither a step nor any input activity was recorded.",
-            record="Record several steps, each inside "
-            'tf.profiler.experimental.Trace("train", step_num=i, _r=1) or '
-            'jax.profiler.StepTraceAnnotation("train", step_num=i).',
+            record=how_to_record.STEPS,
         ),
     ),
 )

@@ -7,11 +7,19 @@ from dataclasses import dataclass, fields
 from itertools import accumulate
 from typing import Annotated, Any, Literal
 
+from stepscope import how_to_record
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, us
 from stepscope.tables.kernel_classes import kernel_class
 from stepscope.tables.kernel_names import is_tensor_core_eligible, uses_tensor_core
-from stepscope.tables.kernels import DeviceKernel, Kernel, Times, has_kernels, session_kernels
+from stepscope.tables.kernels import (
+    DeviceKernel,
+    Kernel,
+    Times,
+    has_kernels,
+    runs_kernels,
+    session_kernels,
+)
 from stepscope.tables.profile import Profile
 
 # Slices of the pie beside "all others".
@@ -383,10 +391,14 @@ TOOL = Tool(
     result=KernelStats,
     needs=(
         Need(
+            met=lambda profile: any(map(runs_kernels, profile.hosts)),
+            missing="A TPU runs no kernels, but the ops of its programs.",
+            record="See HLO Ops, Op Profile and Roofline: stepscope show hlo_stats LOGDIR.",
+        ),
+        Need(
             met=lambda profile: any(map(has_kernels, profile.hosts)),
             missing="No kernel of a GPU was recorded.",
-            record="Record on a machine with a GPU whose driver lets the profiler in (NVIDIA: "
-            "CUPTI found and profiling permitted; AMD: rocprofiler), with device tracing on.",
+            record=how_to_record.DEVICE,
         ),
     ),
 )

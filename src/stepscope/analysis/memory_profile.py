@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from stepscope import how_to_record
 from stepscope.columns.space import I64
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, ms
@@ -481,8 +482,7 @@ TOOL = Tool(
             met=_has_memory,
             missing="No allocator reported its events, no program came with its buffer assignment, "
             "and no memory counter was sampled.",
-            record="GPU and TPU allocators report at host_tracer_level 2. For memory of the CPU "
-            "start TensorFlow with the environment variable TF_CPU_ALLOCATOR_USE_BFC=1.",
+            record=how_to_record.MEMORY,
         ),
     ),
 )

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from stepscope import how_to_record
 from stepscope.errors import UsageError
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of
@@ -320,8 +321,7 @@ TOOL = Tool(
         Need(
             met=has_planned_programs,
             missing="The recording holds no HLO program with a memory plan.",
-            record="Record a program that XLA compiles (jax.jit, or "
-            "tf.function(jit_compile=True)) with enable_hlo_proto left on.",
+            record=how_to_record.COMPILED,
         ),
     ),
 )

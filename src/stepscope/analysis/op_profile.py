@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
+from stepscope import how_to_record
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Result, Row, Table, us
 from stepscope.tables.device_peaks import Peaks, active_peaks
@@ -249,8 +250,7 @@ TOOL = Tool(
         Need(
             met=has_device_ops,
             missing="No op was recorded, on a device or on the host.",
-            record="Record with host_tracer_level 2 or more: "
-            "tf.profiler.experimental.start(logdir) or jax.profiler.start_trace(logdir).",
+            record=how_to_record.OPS,
         ),
     ),
 )

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope import how_to_record
 from stepscope.columns.space import I64
 from stepscope.errors import UsageError
 from stepscope.registry import Help, Need, Tool
@@ -486,9 +487,7 @@ TOOL = Tool(
         Need(
             met=has_aligned_steps,
             missing="No step was marked and none could be inferred, on any host.",
-            record="Record several steps on every worker at the same time, each inside "
-            'tf.profiler.experimental.Trace("train", step_num=i, _r=1), '
-            'jax.profiler.StepTraceAnnotation("train", step_num=i) or torch.profiler\'s step().',
+            record=how_to_record.STEPS,
         ),
     ),
 )

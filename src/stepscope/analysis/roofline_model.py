@@ -8,11 +8,12 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from stepscope import how_to_record
 from stepscope.columns.space import I64, Bool
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, us
 from stepscope.tables.device_peaks import Peaks, active_peaks
-from stepscope.tables.hlo_evidence import has_known_flops
+from stepscope.tables.hlo_evidence import has_compiled_ops, has_known_flops
 from stepscope.tables.hlo_ops import HloOp, HloOpEvents, hlo_op_events
 from stepscope.tables.hlo_totals import COST_FIELDS, HloTotals, profile_totals
 from stepscope.tables.profile import Profile
@@ -432,11 +433,14 @@ TOOL = Tool(
     result=RooflineModel,
     needs=(
         Need(
+            met=lambda profile: has_compiled_ops(profile) or has_known_flops(profile),
+            missing="No op compiled by XLA ran in this recording; of others no FLOPs are known.",
+            record=how_to_record.COMPILED,
+        ),
+        Need(
             met=has_known_flops,
-            missing="No op in this recording has known FLOPs: none was compiled by XLA, or the "
-            "HLO of the programs was not recorded.",
-            record="Record a program that XLA compiles (jax.jit, or "
-            "tf.function(jit_compile=True)) with enable_hlo_proto left on.",
+            missing="No op has known FLOPs: the HLO of the programs was not recorded.",
+            record=how_to_record.COMPILED,
         ),
     ),
 )

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from stepscope import how_to_record
 from stepscope.columns.space import I64
 from stepscope.errors import UsageError
 from stepscope.registry import Help, Need, Tool
@@ -477,8 +478,7 @@ TOOL = Tool(
         Need(
             met=lambda profile: any(map(has_iterator_calls, profile.hosts)),
             missing="No tf.data activity was recorded: no event is named after an Iterator::….",
-            record="Record while the program takes batches from a tf.data.Dataset, with "
-            "host_tracer_level 2 or more: tf.profiler.experimental.start(logdir).",
+            record=how_to_record.TF_DATA,
         ),
     ),
 )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
+from stepscope import how_to_record
 from stepscope.columns.space import I64
 from stepscope.errors import UsageError
 from stepscope.registry import Help, Need, Tool
@@ -404,8 +405,7 @@ TOOL = Tool(
         Need(
             met=lambda profile: any(len(host.space.events) for host in profile.hosts),
             missing="The recording holds no events.",
-            record="Record while something runs: tf.profiler.experimental.start(logdir) or "
-            "jax.profiler.start_trace(logdir) around a few steps.",
+            record=how_to_record.OPS,
         ),
     ),
 )

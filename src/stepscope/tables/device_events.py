@@ -24,7 +24,7 @@ from stepscope.tables.hlo import HloModules, hlo_modules
 from stepscope.tables.host_events import Work, timed_events
 from stepscope.tables.host_ops import hlo_framework_op
 from stepscope.tables.op_name import OpCategory, OpName, parse_annotation, parse_op_name
-from stepscope.tables.planes import DEVICE_KINDS, LineKind, PlaneKind, planes
+from stepscope.tables.planes import DEVICE_KINDS, OP_LINE_PLANES, LineKind, PlaneKind, planes
 from stepscope.tables.profile import Host, derived
 from stepscope.tables.stats import event_stats, metadata_ints, metadata_texts
 
@@ -46,8 +46,6 @@ _HLO_WORK = (
 _COPY_PAIR = re.compile(r"\((\w+\[[^{]*\]\S*), (\w+\[[^{]*\]\S*), u32\[")
 _HOST_SPACE = "S(5)"
 _HLO_16 = re.compile(r"=\s*\(?(bf16|f16|f8e)")
-# Planes whose events are XLA ops: the short name is the op, the long one its whole HLO text.
-_OP_LINE_PLANES = (PlaneKind.TPU, PlaneKind.SPARSE_CORE)
 _CONTAINERS = frozenset({"while", "call", "conditional", "megacore fusion"})
 
 
@@ -275,7 +273,7 @@ def _sources(host: Host, rows: I64, device: I32, correlation: I64) -> tuple[list
                 plane=plane,
                 tf_op=words[0] or tf_ops.get(meta, ""),
                 annotation=words[1],
-                hlo_op=words[2] or (label if plane in _OP_LINE_PLANES else ""),
+                hlo_op=words[2] or (label if plane in OP_LINE_PLANES else ""),
                 program_id=program or programs.get(meta, 0),
                 xla_op_name=words[3],
                 shape=words[4],
@@ -335,7 +333,7 @@ def _describe(source: _Source, modules: HloModules) -> _Facts:
 def _framework_op(source: _Source, modules: HloModules) -> OpName:
     """The framework op a device event came from (reference §5.2, §6)."""
     if source.hlo_op:
-        if source.plane in _OP_LINE_PLANES:
+        if source.plane in OP_LINE_PLANES:
             if source.tf_op:
                 return parse_op_name(source.tf_op)
             return OpName(OpCategory.UNKNOWN, source.hlo_op, "Unknown")

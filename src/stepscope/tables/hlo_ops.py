@@ -26,13 +26,12 @@ from stepscope.tables.hlo.source import source_line, source_stack
 from stepscope.tables.hlo.text import expression
 from stepscope.tables.hlo_recorded import (
     ASYNC_START,
-    OP_LINE_PLANES,
     recorded_breakdowns,
     recorded_flops,
 )
 from stepscope.tables.host_ops import host_ops
 from stepscope.tables.op_name import OpName
-from stepscope.tables.planes import PlaneKind, planes
+from stepscope.tables.planes import OP_LINE_PLANES, PlaneKind, planes
 from stepscope.tables.profile import Host, derived
 from stepscope.tables.stats import event_stats, metadata_ints, metadata_texts
 

@@ -11,13 +11,11 @@ from stepscope.columns import metadata_stats_by_name, pivot
 from stepscope.columns.message import fields
 from stepscope.columns.space import Bool
 from stepscope.schema import names
-from stepscope.tables.planes import PlaneKind, planes
+from stepscope.tables.planes import OP_LINE_PLANES, planes
 from stepscope.tables.profile import Host
 from stepscope.tables.stats import metadata_ints, metadata_texts
 
 F64 = NDArray[np.float64]
-# Planes whose events are XLA ops and whose event metadata says everything of them.
-OP_LINE_PLANES = (PlaneKind.TPU, PlaneKind.SPARSE_CORE)
 # An asynchronous op's bytes are counted where the program waits for it, not where it starts it.
 ASYNC_START = "-start"
 # Memory spaces and directions of a memory breakdown.

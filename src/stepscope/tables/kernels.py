@@ -25,7 +25,7 @@ from stepscope.tables.host_events import Work
 from stepscope.tables.kernel_launch import UNKNOWN_LAUNCH, KernelLaunch, parse_kernel_details
 from stepscope.tables.kernel_names import is_16_bit
 from stepscope.tables.op_name import OpCategory, OpName
-from stepscope.tables.planes import PlaneKind, planes
+from stepscope.tables.planes import OP_LINE_PLANES, PlaneKind, planes
 from stepscope.tables.profile import Host, Profile, derived
 from stepscope.tables.stats import event_stats
 
@@ -116,6 +116,12 @@ def host_kernels(host: Host) -> tuple[DeviceKernel, ...]:
 def session_kernels(profile: Profile) -> tuple[DeviceKernel, ...]:
     """The kernels of all hosts, by host and device."""
     return tuple(row for host in profile.hosts for row in host_kernels(host))
+
+
+def runs_kernels(host: Host) -> bool:
+    """Whether its devices are such as run kernels: a TPU runs the ops of its programs."""
+    kinds = planes(host).plane_kind
+    return PlaneKind.GPU in kinds or not any(kind in OP_LINE_PLANES for kind in kinds)
 
 
 def has_kernels(host: Host) -> bool:

@@ -41,6 +41,9 @@ class LineKind(Enum):
 
 
 _CHILD = re.compile(r" \[\d+\]$")
+# Planes whose events are XLA ops: the short name is the op, the long one its whole HLO text, and
+# the event metadata says everything of it.
+OP_LINE_PLANES = (PlaneKind.TPU, PlaneKind.SPARSE_CORE)
 DEVICE_KINDS = (PlaneKind.GPU, PlaneKind.TPU, PlaneKind.SPARSE_CORE, PlaneKind.CUSTOM)
 
 

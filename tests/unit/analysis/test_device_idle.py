@@ -213,6 +213,16 @@ def test_a_profile_without_devices_says_why_there_is_nothing() -> None:
     assert "device" in missing.missing
 
 
+def test_what_is_missing_is_said_exactly() -> None:
+    kernel = ("k", 10, 20)
+    without_steps = TOOL.available(profile(space(gpu(0, stream(1, kernel)))))
+    marked = line("python", *(("train", at, 90, {"step_num": at}) for at in (100, 200, 300)))
+    between = TOOL.available(profile(space(host(marked), gpu(0, stream(1, kernel)))))
+    assert without_steps is not None and "step" in without_steps.missing
+    assert "stepscope.step" in without_steps.record
+    assert between is not None and between.missing == "No device ran anything in a step."
+
+
 @pytest.mark.parametrize(
     ("name", "allocates"),
     [

@@ -10,7 +10,7 @@ from stepscope.analysis.kernel_stats import OTHERS, TOOL, KernelStats, Options, 
 from stepscope.columns import decode
 from stepscope.tables.profile import Host, Profile
 from tests.profiles import worked_example
-from tests.profiles.model import Event, gpu, host, line, space, stream
+from tests.profiles.model import Event, gpu, host, line, plane, space, stream
 
 CUPTI = "regs:32 static_shared:0 dynamic_shared:{shared} grid:{grid},1,1 block:32,1,1 occ_pct:50"
 
@@ -183,3 +183,9 @@ def test_no_time_is_lost_in_any_grouping(drawn: list[tuple[str, int, int, int, s
             row["min_duration_us"] <= row["avg_duration_us"] + 1e-9 <= row["max_duration_us"] + 2e-9
             for row in found.kernels.rows()
         )
+
+
+def test_a_tpu_runs_ops_not_kernels() -> None:
+    ran = plane("/device:TPU:0", line("XLA Ops", Event("fusion.1", 0, 10)))
+    why = TOOL.available(profile(space(ran)))
+    assert why is not None and "TPU" in why.missing and "hlo_stats" in why.record

@@ -1,0 +1,37 @@
+"""How to record what a profile lacks: what empty pages, the CLI and errors tell a person to do."""
+
+from __future__ import annotations
+
+from typing import Final
+
+OPS: Final = (
+    "Record with stepscope record train.py, or with host_tracer_level 2 or more: "
+    "tf.profiler.experimental.start(logdir) or jax.profiler.start_trace(logdir)."
+)
+STEPS: Final = (
+    "Record several steps, each inside stepscope.step(number), "
+    'tf.profiler.experimental.Trace("train", step_num=number, _r=1) or '
+    'jax.profiler.StepTraceAnnotation("train", step_num=number), or ended by torch.profiler\'s '
+    "step()."
+)
+DEVICE: Final = (
+    "Record on a machine with an accelerator: stepscope doctor says whether its driver lets a "
+    "profiler in, stepscope record train.py records."
+)
+COMPILED: Final = (
+    "Record a program that XLA compiles (jax.jit, tf.function(jit_compile=True)): stepscope record "
+    "train.py, or any profiler with enable_hlo_proto left on."
+)
+TF_DATA: Final = (
+    "Record while the program takes batches from a tf.data.Dataset: stepscope record train.py, or "
+    "tf.profiler.experimental.start(logdir) with host_tracer_level 2 or more."
+)
+SERVER: Final = (
+    "Record the server while it answers requests: stepscope capture HOST:PORT LOGDIR, or "
+    'tf.profiler.experimental.client.trace("grpc://HOST:PORT", logdir, 2000).'
+)
+MEMORY: Final = (
+    "Record with stepscope record train.py, which counts the allocations on the CPU, too. By other "
+    "means: allocators of GPU and TPU report at host_tracer_level 2, TensorFlow's of the CPU when "
+    "TF_CPU_ALLOCATOR_USE_BFC=1 is in its environment."
+)
