@@ -30,6 +30,8 @@ PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 OLDEST_PYTHON = (3, 10)
 
 TORCH_CPU_INDEX = "https://download.pytorch.org/whl/cpu"
+# Trainers for PyTorch, with what they need to train.
+TRAINERS = {"lightning": ("lightning",), "transformers": ("transformers", "accelerate")}
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -234,6 +236,18 @@ def ensure_torch(wanted: str) -> None:
     )
 
 
+def ensure_trainer(name: str) -> None:
+    """Install a trainer for PyTorch into ``.venv`` unless it is there.
+
+    Raises:
+        Trouble: It cannot be had here, or PyTorch is not there: it would bring its own.
+    """
+    if not has_module("torch"):
+        raise Trouble("PyTorch is not installed.", "Set STEPSCOPE_TORCH=1.")
+    if not has_module(name):
+        install(f"installing {name}", *TRAINERS[name])
+
+
 def ensure_framework(framework: str) -> None:
     """Install a framework into ``.venv`` unless it is there.
 
@@ -299,6 +313,7 @@ def test(arguments: argparse.Namespace) -> int:
     torch = os.environ.get("STEPSCOPE_TORCH", "")
     if torch not in ("", "0"):
         wanted["torch"] = partial(ensure_torch, torch)
+        wanted |= {name: partial(ensure_trainer, name) for name in TRAINERS}
     for name, ensure in wanted.items():
         try:
             ensure()

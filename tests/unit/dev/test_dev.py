@@ -151,3 +151,19 @@ def test_pytorch_that_is_there_is_not_installed(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(dev, "has_module", lambda name: True)
     monkeypatch.setattr(dev, "quietly", lambda *_, **__: pytest.fail("nothing to install"))
     dev.ensure_torch("1")
+
+
+def test_trainers_come_only_where_pytorch_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They need it, and pip would bring the build for GPUs."""
+    commands: list[tuple[str, ...]] = []
+    monkeypatch.setattr(dev, "install", lambda label, *wanted: commands.append(wanted))
+    monkeypatch.setattr(dev, "has_module", lambda name: False)
+    with pytest.raises(dev.Trouble):
+        dev.ensure_trainer("transformers")
+    assert not commands
+    monkeypatch.setattr(dev, "has_module", lambda name: name == "torch")
+    dev.ensure_trainer("transformers")
+    assert commands == [("transformers", "accelerate")]
+    monkeypatch.setattr(dev, "has_module", lambda name: True)
+    dev.ensure_trainer("lightning")
+    assert len(commands) == 1
