@@ -259,7 +259,7 @@ def tf_data_bottleneck_analysis(
     for host in profile.hosts:
         for pipeline in pipelines(host):
             judged = waiting(host, pipeline)
-            found.append(_Found(host, pipeline, judged, holds_up(host, judged)))
+            found.append(_Found(host, pipeline, judged, holds_up(judged)))
     # Device pipelines only wait for host pipelines: they are the answer where nothing else is.
     found.sort(key=lambda one: (not one.holds_up, one.pipeline.is_device, -one.wait_ps))
     worst = found[0] if found and found[0].holds_up else None
@@ -333,9 +333,13 @@ def _summary(found: list[_Found], bottleneck: Bottleneck | None) -> tuple[str, .
     slowest = max(found, key=lambda one: int(one.waiting.duration_ps.max()))
     latency = us(int(slowest.waiting.duration_ps.max()))
     if bottleneck is not None:
+        felt = found[0].waiting.felt_frac
+        hidden = ""
+        if felt < bottleneck.wait_frac:
+            hidden = f" Device work hides part of it: input costs {felt:.0%} of each step."
         return (
             f"Input-bound: the program spends {bottleneck.wait_frac:.0%} of its time waiting for "
-            f"pipeline {bottleneck.pipeline} of host {bottleneck.host}.",
+            f"pipeline {bottleneck.pipeline} of host {bottleneck.host}.{hidden}",
             f"The bottleneck is {bottleneck.iterator} ({bottleneck.long_name}): "
             f"{bottleneck.self_time_us:,.0f} µs of each call, "
             f"{bottleneck.self_time_frac:.0%} of the wait.",

@@ -43,6 +43,7 @@ class Waiting:
         period_ps: Mean time from call to call.
         wait_ps: Mean duration of the judged calls.
         wait_frac: Share of the program's time spent in calls.
+        felt_frac: The part of it that no device work hides; equal to it without devices.
         critical_ps: Mean critical time per judged call, by node.
         bottleneck: Position in ``Pipeline.nodes`` of the iterator with the most; -1 without any.
     """
@@ -52,6 +53,7 @@ class Waiting:
     period_ps: float
     wait_ps: float
     wait_frac: float
+    felt_frac: float
     critical_ps: F64
     bottleneck: int
 
@@ -65,9 +67,12 @@ def waiting(host: Host, pipeline: Pipeline) -> Waiting:
     critical = pipeline.critical_ps[judged].mean(axis=0)
     bottleneck = most_waited_for(host, pipeline, critical)
     wait = float(duration[judged].mean())
-    period = max(_period_ps(host, start, judged), wait)
+    period = max(_period_ps(host, start, start + duration, judged), wait)
     frac = min(wait / period, 1.0) if period > 0 else 1.0
-    return Waiting(duration, judged, period, wait, frac, critical, bottleneck)
+    felt = step_input_frac(host)
+    if felt is None or not any(device.has_events for device in devices(host)):
+        felt = frac
+    return Waiting(duration, judged, period, wait, frac, min(frac, felt), critical, bottleneck)
 
 
 def most_waited_for(host: Host, pipeline: Pipeline, critical_ps: F64) -> int:
@@ -85,12 +90,20 @@ def most_waited_for(host: Host, pipeline: Pipeline, critical_ps: F64) -> int:
     return int(stage.argmax()) if stage.max(initial=0.0) > 0 else -1
 
 
-def _period_ps(host: Host, start: I64, judged: Bool) -> float:
-    """Mean time from the start of a judged call to the next; of a single call, the recording's."""
+def _period_ps(host: Host, start: I64, end: I64, judged: Bool) -> float:
+    """Mean time from the start of a judged call to the next.
+
+    A single call has the step that it falls into; outside of steps, the whole recording.
+    """
     gaps = np.diff(start)
-    if len(gaps) == 0:
-        return float(_recorded_ps(host))
-    return float(gaps[judged[:-1]].mean() if judged[:-1].any() else gaps.mean())
+    if len(gaps):
+        return float(gaps[judged[:-1]].mean() if judged[:-1].any() else gaps.mean())
+    found = steps(host)
+    if found is not None:
+        around = found.kept & (found.start_ps < end[0]) & (found.end_ps > start[0])
+        if around.any():
+            return float(found.duration_ps[around].sum())
+    return float(_recorded_ps(host))
 
 
 @derived
@@ -104,19 +117,14 @@ def _recorded_ps(host: Host) -> int:
     return int((start + events.duration_ps[on_thread]).max() - start.min())
 
 
-def holds_up(host: Host, found: Waiting) -> bool:
+def holds_up(found: Waiting) -> bool:
     """Whether the pipeline is slow and the program feels it.
 
     It is slow when calls take longer than ``SLOW_PS``; the program feels it when waiting takes
     5 % of its time. With devices, what counts is the wait that no device work hides.
     """
-    if found.duration_ps[found.judged].max(initial=0) <= SLOW_PS:
-        return False
-    frac = found.wait_frac
-    felt = step_input_frac(host)
-    if felt is not None and any(device.has_events for device in devices(host)):
-        frac = min(frac, felt)
-    return frac >= limits.INPUT_SOME_FRAC
+    is_slow = bool(found.duration_ps[found.judged].max(initial=0) > SLOW_PS)
+    return is_slow and found.felt_frac >= limits.INPUT_SOME_FRAC
 
 
 def step_input_frac(host: Host) -> float | None:

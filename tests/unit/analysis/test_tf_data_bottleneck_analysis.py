@@ -13,7 +13,7 @@ from stepscope.errors import UsageError
 from stepscope.tables.profile import Host, Profile
 from tests.profiles import host as host_plane
 from tests.profiles import line, space
-from tests.profiles.model import EventLike
+from tests.profiles.model import EventLike, gpu, stream
 
 ROOT = "Iterator::Root"
 PREFETCH = f"{ROOT}::Prefetch"
@@ -40,6 +40,7 @@ def prefetched(calls: int = 4, wait: float = 400.0, id_: int = 1) -> bytes:
         base, made = 1000.0 * call + 300, wait + 300
         main += [
             ("train", base - 1, 900.0, {"step_num": call, "_r": 1}),
+            ("IteratorGetNext", base, wait + 20),
             (ROOT, base, wait + 20, {"id": id_}),
             (PREFETCH, base, wait + 10, {"id": id_ + 1, "parent_id": id_}),
             ("PrefetchConsume", base + wait + 5, 1.0, {"element_id": call}),
@@ -108,6 +109,28 @@ def test_slow_calls_that_cost_little_are_healthy() -> None:
     assert found.verdict == "healthy"
     assert found.pipelines["slow_calls"][0] == 5
     assert "slow calls" in found.summary[0]
+
+
+@pytest.mark.parametrize(("begin", "frac"), [(5_100, 0.4), (2_000, 400 / 6_000)])
+def test_a_single_call_has_the_step_it_falls_into(begin: float, frac: float) -> None:
+    """Outside of steps it has the whole recording, here 6 ms."""
+    steps: list[EventLike] = [
+        ("train", base, 1_000.0, {"step_num": number, "_r": 1})
+        for number, base in enumerate((0.0, 4_000.0, 5_000.0))
+    ]
+    call = (ROOT, begin, 400.0, {"id": 1})
+    found = analyze(space(host_plane(line("python", *steps), line("other", call))))
+    assert found.pipelines["wait_frac"][0] == pytest.approx(frac)
+
+
+def test_what_device_work_hides_is_said() -> None:
+    """Of the 420 µs of waiting in each millisecond a kernel runs beside the last 320."""
+    kernels = [("k", 1000.0 * call + 400, 600.0) for call in range(4)]
+    found = analyze(prefetched() + space(gpu(0, stream(1, *kernels))))
+    assert found.verdict == "input_bound"
+    assert "waiting for pipeline" in found.summary[0]
+    # A step of 900 µs waits for 100.
+    assert "hides part of it: input costs 11% of each step" in found.summary[0]
 
 
 def test_no_activity_is_an_answer() -> None:
