@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from stepscope.columns import core
 from stepscope.columns.space import I32, I64, Bool
 
+# So many places cost nothing, however few the keys are.
 _FEW = 1 << 16
 
 
@@ -35,27 +36,32 @@ def count_of(key: I32, wanted: Bool) -> int:
 
 
 def distinct_keys(key: I64) -> tuple[I64, I64]:
-    """The distinct keys, in order; no key is negative.
+    """The distinct keys, in order.
 
     Returns:
         Where each stands first, and for every key which one it is.
+
+    Raises:
+        IndexError: A key is negative.
     """
     room = int(key.max(initial=0)) + 1
     if room > max(_FEW, len(key)):  # too many possible ones to have a place for each
         _keys, first, code = np.unique(key, return_index=True, return_inverse=True)
         return first.astype(np.int64), code.ravel().astype(np.int64)
     place = np.full(room, -1, np.int64)
-    core.key.find_first(np.ascontiguousarray(key), place)
+    if not core.key.find_first(np.ascontiguousarray(key), place):
+        raise IndexError("a key is negative")
     used = place >= 0
     return place[used], (np.cumsum(used) - 1)[key]
 
 
 def sum_by_key(key: NDArray[np.integer[Any]], value: I64, size: int) -> I64:
-    """Σ ``value`` per key 0 … size-1, exact.
+    """Σ ``value`` per key 0 … size-1, exact; keys take 32 bits.
 
     Raises:
         IndexError: A key is not among them.
     """
+    _same_length(key, value)
     total = np.zeros(size, np.int64)
     keys = np.ascontiguousarray(key, np.int32)
     if not core.key.add_by_key(keys, np.ascontiguousarray(value, np.int64), total):
@@ -85,6 +91,7 @@ def sum_labels(label: I32, total_ps: I64, self_ps: I64, size: int) -> LabelSums:
     Raises:
         IndexError: A label is not among them.
     """
+    _same_length(label, total_ps, self_ps)
     count, total, own = (np.zeros(size, np.int64) for _ in range(3))
     longest = np.full(size, -1, np.int64)
     events = map(np.ascontiguousarray, (label, total_ps, self_ps))
@@ -102,7 +109,14 @@ def look_up(rows: I64, values: I64, wanted: I64, default: int) -> I64:
         wanted: In any order; fastest where they ascend.
         default: What those have that are not among ``rows``.
     """
+    _same_length(rows, values)
     found = np.full(len(wanted), default, np.int64)
     columns = (np.ascontiguousarray(one, np.int64) for one in (rows, values, wanted))
     core.key.look_up(*columns, found)
     return found
+
+
+def _same_length(*columns: NDArray[Any]) -> None:
+    """The kernels read as many values as there are keys."""
+    if len({len(one) for one in columns}) > 1:
+        raise ValueError(f"columns of different lengths: {[len(one) for one in columns]}")

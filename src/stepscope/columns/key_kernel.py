@@ -60,13 +60,20 @@ def add_by_key(
     return known
 
 
-def find_first(key: cython.const[cython.longlong][::1], first: cython.longlong[::1]) -> None:
-    """Write to ``first`` where each key stands first; it is -1 for every key at the beginning."""
+def find_first(key: cython.const[cython.longlong][::1], first: cython.longlong[::1]) -> cython.bint:
+    """Write to ``first`` where each key stands first; it is -1 for every key at the beginning.
+
+    False when there is a key beyond it.
+    """
     i: cython.Py_ssize_t
+    known: cython.bint = True
     with cython.nogil:
         for i in range(key.shape[0]):
-            if first[key[i]] < 0:
+            if not 0 <= key[i] < first.shape[0]:
+                known = False
+            elif first[key[i]] < 0:
                 first[key[i]] = i
+    return known
 
 
 def look_up(

@@ -57,6 +57,21 @@ def test_a_key_without_a_place_is_an_error(key: int) -> None:
         sum_labels(one, value, value, 2)
 
 
+def test_a_negative_key_is_an_error() -> None:
+    with pytest.raises(IndexError, match="negative"):
+        distinct_keys(np.asarray([3, -1], np.int64))
+
+
+def test_columns_of_different_lengths_are_an_error() -> None:
+    two, three = np.zeros(2, np.int64), np.zeros(3, np.int64)
+    with pytest.raises(ValueError, match="lengths"):
+        sum_by_key(three, two, 1)
+    with pytest.raises(ValueError, match="lengths"):
+        sum_labels(three.astype(np.int32), three, two, 1)
+    with pytest.raises(ValueError, match="lengths"):
+        look_up(three, two, three, 0)
+
+
 @given(st.lists(st.tuples(st.integers(0, 5), TIMES, TIMES), max_size=40))
 def test_label_sums(events: list[tuple[int, int, int]]) -> None:
     label = np.asarray([one for one, _, _ in events], np.int32)
