@@ -93,6 +93,7 @@ function WhatToChange(props: TfDataProps) {
   if (!bottleneck) return null;
   const gains = knobs.filter((knob) => knob.applies && (knob.gain_us ?? 0) > 0);
   const said = summary.some((text) => text.includes(bottleneck.suggestion));
+  if (said && knobs.length === 0) return null;
   return (
     <section class="nested-gap">
       {gains.length > 0 ? (
