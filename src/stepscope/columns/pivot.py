@@ -26,17 +26,21 @@ from stepscope.columns.space import (
     KIND_REF,
     KIND_STR,
     KIND_UINT64,
+    NUMBER_KINDS,
     U8,
     U64,
     Bool,
     Space,
     Stats,
 )
+from stepscope.columns.texts import equal_texts
 
 Value = int | float | str | bytes | None
 F64 = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 _TEXT_KINDS: Final = (KIND_STR, KIND_BYTES, KIND_REF)
 _THREADS_FROM_STATS: Final = 1 << 17
+# So many strings are made objects as fast as they are compared in the file.
+_OBJECTS_UP_TO: Final = 1 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +90,7 @@ class StatColumn:
     @cached_property
     def is_number(self) -> Bool:
         """Where the value is an integer or a double."""
-        return np.isin(self.kind, (KIND_DOUBLE, KIND_INT64, KIND_UINT64))
+        return np.isin(self.kind, NUMBER_KINDS)
 
     @cached_property
     def ints(self) -> I64:
@@ -170,6 +174,10 @@ def _intern(space: Space, rows: I64, kind: U8, bits: U64) -> StrColumn:
     for one in np.unique(kind).tolist():
         where = np.flatnonzero(kind == one)
         unique, inverse = np.unique(bits[where], return_inverse=True)
+        if one in (KIND_STR, KIND_BYTES) and len(unique) > _OBJECTS_UP_TO:
+            equal = equal_texts(space.buffer, unique.view(np.int64))
+            if equal is not None:
+                unique, inverse = unique[equal[0]], equal[1][inverse]
         table = [code(_as_text(to_value(space, one, raw))) for raw in unique.tolist()]
         codes[where] = np.array(table, np.int32)[inverse]
     return StrColumn(rows, codes, values)

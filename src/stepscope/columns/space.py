@@ -34,6 +34,7 @@ KIND_INT64: Final = 4
 KIND_STR: Final = 5
 KIND_BYTES: Final = 6
 KIND_REF: Final = 7
+NUMBER_KINDS: Final = (KIND_DOUBLE, KIND_UINT64, KIND_INT64)
 
 # Which member of XEvent's `data` oneof is set; the number is the field number in XEvent.
 DATA_NONE: Final = 0

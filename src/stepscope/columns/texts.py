@@ -1,0 +1,80 @@
+"""Which of many strings in a file are equal, without making each of them a Python object.
+
+Writers that do not refer to a string by number write it out at every event: a million samples of
+a counter hold its description a million times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+
+from stepscope.columns.space import I64, U64
+
+# Odd, with its bits well spread: the golden ratio in 64 bits.
+_SPREAD: Final = np.uint64(0x9E3779B97F4A7C15)
+_TURN: Final = np.uint64(29)
+_WORD: Final = 8
+
+
+def equal_texts(buffer: memoryview, offsets: I64) -> tuple[I64, I64] | None:
+    """The distinct strings, in order of where they stand first.
+
+    Strings are compared byte by byte, eight at a time; a sum over each only proposes its partner.
+
+    Args:
+        buffer: What they are in.
+        offsets: Where the length of each stands, ascending.
+
+    Returns:
+        The place in ``offsets`` of the first of each, and for every string which one it is. None
+        where only comparing them as objects tells: lengths of 16 KiB and more, or two different
+        strings with one sum.
+    """
+    if len(buffer) < _WORD or len(offsets) == 0:
+        return None
+    bytes_ = np.frombuffer(buffer, np.uint8)
+    low, high = bytes_[offsets], bytes_[np.minimum(offsets + 1, len(bytes_) - 1)]
+    is_long = low >= 0x80
+    if (is_long & (high >= 0x80)).any():
+        return None
+    size = np.where(is_long, (low & 0x7F) | (high.astype(np.int64) << 7), low)
+    start = offsets + 1 + is_long
+    total = size.astype(np.uint64)
+    for at, done in _rounds(size):
+        mixed = (total[at] ^ _words(buffer, start[at] + done, size[at] - done)) * _SPREAD
+        total[at] = mixed ^ (mixed >> _TURN)
+    _sums, first, code = np.unique(total, return_index=True, return_inverse=True)
+    partner = first[code]
+    if (size != size[partner]).any():
+        return None
+    for at, done in _rounds(size):
+        left = size[at] - done
+        mine = _words(buffer, start[at] + done, left)
+        if (mine != _words(buffer, start[partner[at]] + done, left)).any():
+            return None
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return first[order], rank[code]
+
+
+def _rounds(size: I64) -> Iterator[tuple[I64, int]]:
+    """Those that have bytes left after 0, 8, 16 … of them, and how many were before."""
+    at, done = np.flatnonzero(size > 0), 0
+    while len(at):
+        yield at, done
+        done += _WORD
+        at = at[size[at] > done]
+
+
+def _words(buffer: memoryview, start: I64, left: I64) -> U64:
+    """The next eight bytes of each, or as many as are left, as one number."""
+    # Every byte begins a word; words overlap. The last of the file begin before their string.
+    words: U64 = np.ndarray(len(buffer) - _WORD + 1, "<u8", buffer, strides=(1,))
+    begin = np.minimum(start, len(words) - 1)
+    found = words[begin] >> (8 * (start - begin)).astype(np.uint64)
+    unwanted = 8 * np.maximum(_WORD - left, 0).astype(np.uint64)
+    return (found << unwanted) >> unwanted
