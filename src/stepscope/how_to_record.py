@@ -35,3 +35,9 @@ MEMORY: Final = (
     "means: allocators of GPU and TPU report at host_tracer_level 2, TensorFlow's of the CPU when "
     "TF_CPU_ALLOCATOR_USE_BFC=1 is in its environment."
 )
+HARDWARE_COUNTERS: Final = (
+    "Record with JAX on a TPU or an NVIDIA GPU: options = jax.profiler.ProfileOptions(), then "
+    'options.advanced_configuration = {"tpu_perf_counters": True} or '
+    '{"gpu_pm_sample_counters": "sm__cycles_active.sum"} (metrics of CUPTI, by commas), then '
+    "jax.profiler.start_trace(logdir, profiler_options=options)."
+)

@@ -169,6 +169,9 @@ class Table(Generic[R]):
         def series(name: str, values: Any) -> pl.Series:
             try:
                 return pl.Series(name, values)
+            except TypeError:
+                # Integers beside fractions: a frame's column has one type, and doubles hold both.
+                return pl.Series(name, values, strict=False)
             except UnicodeEncodeError:
                 # A name whose bytes are no UTF-8: what cannot be said becomes "?".
                 clean = [

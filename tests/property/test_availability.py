@@ -26,6 +26,7 @@ from stepscope.tables.input_ops import input_ops
 from stepscope.tables.kernels import session_kernels
 from stepscope.tables.memory_samples import memory_samples
 from stepscope.tables.op_totals import device_op_totals, host_op_totals
+from stepscope.tables.perf_counters import counter_samples
 from stepscope.tables.profile import Host, Profile
 from stepscope.tables.program_memory import program_memories
 from stepscope.tables.serving import serving
@@ -74,6 +75,7 @@ IN_FULL: dict[str, Callable[[Profile], bool]] = {
     "op_profile": lambda p: len(profile_totals(p)) > 0,
     "hlo_stats": lambda p: any(op.is_hlo for op in profile_totals(p).ops),
     "roofline_model": lambda p: bool(np.isfinite(profile_totals(p).flops).any()),
+    "perf_counters": lambda p: any(len(counter_samples(one)) for one in p.hosts),
     "memory_profile": lambda p: any(
         allocations(one) is not None or program_memories(one) or memory_samples(one)
         for one in p.hosts
@@ -186,6 +188,22 @@ def compiled_on_cpu() -> bytes:
     return space(PLANE, host(line("tf_XLAEigen", kernel("dot.1", 0, 10))))
 
 
+def sampled() -> bytes:
+    """A GPU's clock by periodic sampling; a host, and a line of ops, that name it and have none."""
+    clock = Event("SM clock", 10, 0, {"sm__cycles": 1.5})
+    return space(
+        host(line("python", Event("CYCLES", 0, 0, {"counter_value": 1}))),
+        gpu(0, line("_counters_", Event("SM clock", 5, 0, {"said": "no number"}), clock)),
+    )
+
+
+def counted() -> bytes:
+    """A counter of a TPU behind its ops, with no place in time."""
+    ops = line("XLA Ops", *(Event("%a.1 = f32[8] add()", 10 * n, 5) for n in range(3)))
+    cycles = Event("CYCLES", 0, 0, {"counter_value": 7}, occurrences=2)
+    return space(plane("/device:TPU:0", ops, line("jit_step", Event("CYCLES", 0, 0), cycles)))
+
+
 BUILT: dict[str, Callable[[], Iterable[bytes]]] = {
     "worked example": lambda: [worked_example()],
     "with a GPU": lambda: [worked_example(gpu=True)],
@@ -210,6 +228,8 @@ BUILT: dict[str, Callable[[], Iterable[bytes]]] = {
     "container": lambda: [only_container()],
     "CPU beside a GPU": lambda: [compiled_on_cpu(), overlapping_streams()],
     "steps on the CPU": lambda: [unmarked(), overlapping_streams()],
+    "counters of a GPU": lambda: [sampled()],
+    "counters of a TPU": lambda: [worked_example(), counted()],
     "sample": lambda: [gzip.decompress(SAMPLE.read_bytes())],
 }
 

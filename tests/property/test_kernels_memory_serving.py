@@ -1,4 +1,4 @@
-"""Kernel stats, memory, inference on anything: wrong types, missing stats, odd names."""
+"""Kernel stats, memory, inference, counters on anything: wrong types, missing stats, odd names."""
 
 from __future__ import annotations
 
@@ -8,14 +8,19 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from stepscope.analysis import inference_profile, kernel_stats, memory_profile
+from stepscope.analysis import inference_profile, kernel_stats, memory_profile, perf_counters
 from stepscope.columns import decode
 from stepscope.registry import Tool
 from stepscope.schema import names
 from stepscope.tables.profile import Host, Profile
 from tests.profiles.model import Event, Line, gpu, host, line, plane, ref, space, u
 
-TOOLS: tuple[Tool, ...] = (kernel_stats.TOOL, memory_profile.TOOL, inference_profile.TOOL)
+TOOLS: tuple[Tool, ...] = (
+    kernel_stats.TOOL,
+    memory_profile.TOOL,
+    inference_profile.TOOL,
+    perf_counters.TOOL,
+)
 
 _NAMES = st.sampled_from(
     [
@@ -58,6 +63,8 @@ _STATS = st.sampled_from(
         names.PADDING_AMOUNT,
         names.BATCHING_INPUT_TASK_SIZE,
         names.COUNTER_VALUE,
+        names.COUNTER_DESCRIPTION,
+        names.COUNTER_SETS,
         names.CORRELATION_ID,
     ]
 )

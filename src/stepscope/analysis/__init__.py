@@ -20,6 +20,7 @@ TOOLS = Tools(
         "op_profile",
         "hlo_stats",
         "roofline_model",
+        "perf_counters",
         "memory_profile",
         "memory_viewer",
         "pod_viewer",

@@ -67,6 +67,8 @@ CONSUMER_ID: Final = "_c"
 # Direction (2 bits, 1 in, 2 out), id (56 bits) and category (6 bits) in one number.
 FLOW: Final = "flow"
 DEVICE_ID: Final = "device_id"
+# Of a TPU's plane: the chip's number among all chips of the session.
+GLOBAL_CHIP_ID: Final = "global_chip_id"
 TF_OP: Final = "tf_op"
 # GPU kernels of TF before 2.5 carry "<op name>:<type>#key=value…" here instead of in tf_op.
 ANNOTATION: Final = "annotation"
@@ -101,6 +103,11 @@ PROFILE_STOP: Final = "profile_stop_time"
 PROFILE_OPTIONS: Final = "profile_options"
 DROPPED_TRACES: Final = "dropped_traces"
 COUNTER_VALUE: Final = "counter_value"
+# Of the events of a device's hardware counter, or of their metadata.
+COUNTER_DESCRIPTION: Final = "performance_counter_description"
+COUNTER_SETS: Final = "performance_counter_sets"
+# Of a device's plane: how many samples were no number and left out, in words; once a counter.
+NAN_COUNTER_EVENTS: Final = "nan_counter_events"
 # Of the events of a counter: what its values are in ("%", "bytes", "W" …).
 COUNTER_UNIT: Final = "unit"
 

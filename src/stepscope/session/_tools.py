@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from stepscope.analysis.memory_viewer import MemoryViewer
     from stepscope.analysis.op_profile import OpProfile
     from stepscope.analysis.overview_page import OverviewPage
+    from stepscope.analysis.perf_counters import PerfCounters
     from stepscope.analysis.pod_viewer import PodViewer
     from stepscope.analysis.roofline_model import RooflineModel
     from stepscope.analysis.tf_data_bottleneck_analysis import TfDataBottleneckAnalysis
@@ -229,6 +230,33 @@ class ToolMethods(ABC):
                 include_infeed_outfeed=include_infeed_outfeed,
                 peak_gflops=peak_gflops,
                 peak_hbm_gbps=peak_hbm_gbps,
+            ),
+        )
+
+    def perf_counters(
+        self,
+        *,
+        chip: str = "",
+        counter_set: str = "",
+        counter: str = "",
+        max_samples: int = 100000,
+    ) -> PerfCounters:
+        """What the hardware counters of GPUs and TPUs counted: each counter, and each sample of it.
+
+        Args:
+            chip: Only this chip, or device: "3", "TPU:0"; empty for all.
+            counter_set: Only counters of this set; empty for all.
+            counter: Only counters whose name contains this text, in any case; empty for all.
+            max_samples: List at most so many samples, the earliest; 0 for all. Totals are over all.
+        """
+        return cast(
+            "PerfCounters",
+            self.run(
+                "perf_counters",
+                chip=chip,
+                counter_set=counter_set,
+                counter=counter,
+                max_samples=max_samples,
             ),
         )
 

@@ -105,7 +105,9 @@ def cell(value: Any, column: Column) -> str:
     if column.kind == "bytes":
         return size(value) if value >= 0 else f"-{size(-value)}"
     if column.kind in ("count", "rank") or isinstance(value, int):
-        return f"{value:,.0f}" if column.kind == "count" else f"{value:.0f}"
+        # As an integer where it is one: a double rounds those beyond 2^53.
+        shape = "d" if isinstance(value, int) else ".0f"
+        return f"{value:,{shape}}" if column.kind == "count" else f"{value:{shape}}"
     return number(value)
 
 

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from stepscope.columns import stats_by_name
-from stepscope.columns.space import DATA_OCCURRENCES, I32, I64, Bool
+from stepscope.columns.space import DATA_OCCURRENCES, I32, I64, NUMBER_KINDS, Bool
 from stepscope.tables.profile import Host, derived
 from stepscope.tables.stats import Ints, Texts
 
@@ -64,6 +64,15 @@ class Stretch:
             keys = self._space.event_stats.key[int(begin[0]) : int(begin[-1])]
             places = np.flatnonzero(wanted[keys]) + begin[0]
             mask[np.searchsorted(begin, places, side="right") - 1] = True
+        return mask
+
+    def has_number(self) -> Bool:
+        """Events that carry any stat whose value is a number."""
+        mask = np.zeros(self._end - self._begin, dtype=bool)
+        begin = self._space.events.stat_begin[self._begin : self._end + 1]
+        kinds = self._space.event_stats.kind[int(begin[0]) : int(begin[-1])]
+        places = np.flatnonzero(np.isin(kinds, NUMBER_KINDS)) + begin[0]
+        mask[np.searchsorted(begin, places, side="right") - 1] = True
         return mask
 
     def ints(self, name: str, default: int) -> I64:

@@ -1205,6 +1205,58 @@ export interface RooflineRow {
   readonly source: readonly (string | null)[];
 }
 
+/** Columns: One counter, over all of its samples. */
+export interface PerfCounterRow {
+  /** Counter. */
+  readonly counter: readonly (string | null)[];
+  /** Set. As the recorder groups them. */
+  readonly counter_set: readonly (string | null)[];
+  /** Samples. */
+  readonly samples: readonly (number | null)[];
+  /** Chips. On which it was sampled. */
+  readonly chips: readonly (number | null)[];
+  /** Least. */
+  readonly least: readonly (number | null)[];
+  /** Mean. */
+  readonly mean: readonly (number | null)[];
+  /** Most. */
+  readonly most: readonly (number | null)[];
+  /** Total. Sum of all samples, of all chips together. */
+  readonly total: readonly (number | null)[];
+  /** Last. The latest sample of any chip. */
+  readonly last: readonly (number | null)[];
+  /** Description. The recorder's, else the hardware's own name of the counter. */
+  readonly description: readonly (string | null)[];
+}
+
+/** Columns: One sample of one counter. */
+export interface CounterSampleRow {
+  /** Host. */
+  readonly host: readonly (string | null)[];
+  /** Chip. Its number in the session, else the device's; the plane's name without either. */
+  readonly chip: readonly (string | null)[];
+  /** Device. Plane it was recorded on. */
+  readonly device: readonly (string | null)[];
+  /** Kernel. What was counted over: the name of the sample's line. */
+  readonly kernel: readonly (string | null)[];
+  /** Sample. Number of the sample's line. */
+  readonly sample: readonly (number | null)[];
+  /** Counter. */
+  readonly counter: readonly (string | null)[];
+  /** Value. As recorded, an integer or a fraction. */
+  readonly value: readonly (number | null)[];
+  /** All digits. Of integers beyond 2^53, which a page rounds; else empty. */
+  readonly digits: readonly (string | null)[];
+  /** Start (ms). */
+  readonly start_ms: readonly (number | null)[];
+  /** Duration (µs). 0: it was read at one moment. */
+  readonly duration_us: readonly (number | null)[];
+  /** Set. */
+  readonly counter_set: readonly (string | null)[];
+  /** Description. */
+  readonly description: readonly (string | null)[];
+}
+
 /** Columns: Blocks that are alike and were held at the peak. */
 export interface MemoryHoldingRow {
   /** Memory. */
@@ -1890,6 +1942,14 @@ export interface RooflineModel extends ResultBody {
   readonly ops: TableOf<RooflineRow>;
 }
 
+/** What the hardware counters of GPUs and TPUs counted: each counter, and each sample of it. */
+export interface PerfCounters extends ResultBody {
+  readonly tool: "perf_counters";
+  readonly headline: string;
+  readonly counters: TableOf<PerfCounterRow>;
+  readonly samples: TableOf<CounterSampleRow>;
+}
+
 /** Use of each memory over time, its peak, and which ops held the bytes at the peak. */
 export interface MemoryProfile extends ResultBody {
   readonly tool: "memory_profile";
@@ -1999,6 +2059,7 @@ export interface Results {
   readonly op_profile: OpProfile;
   readonly hlo_stats: HloStats;
   readonly roofline_model: RooflineModel;
+  readonly perf_counters: PerfCounters;
   readonly memory_profile: MemoryProfile;
   readonly memory_viewer: MemoryViewer;
   readonly pod_viewer: PodViewer;
