@@ -41,3 +41,9 @@ HARDWARE_COUNTERS: Final = (
     '{"gpu_pm_sample_counters": "sm__cycles_active.sum"} (metrics of CUPTI, by commas), then '
     "jax.profiler.start_trace(logdir, profiler_options=options)."
 )
+TPU_COUNTERS: Final = (
+    "Record on a TPU v6e or TPU7x with the chip's counters on: "
+    "options = jax.profiler.ProfileOptions(); "
+    'options.advanced_configuration = {"tpu_perf_counters": True}; '
+    "jax.profiler.start_trace(logdir, profiler_options=options)."
+)

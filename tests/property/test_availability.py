@@ -33,6 +33,8 @@ from stepscope.tables.serving import serving
 from stepscope.tables.session_steps import aligned_steps, session_steps
 from stepscope.tables.steps import steps
 from stepscope.tables.tf_data_events import iterator_calls
+from stepscope.tables.tpu_counters import V6E, Counter
+from stepscope.tables.tpu_samples import tpu_samples
 from tests.labelled import Labelled
 from tests.labelled.synthetic import PROFILES
 from tests.oracle.recorded import PROFILES as RECORDED
@@ -47,6 +49,7 @@ from tests.profiles import (
     unmarked,
     worked_example,
 )
+from tests.profiles.counters import chip, sample
 from tests.profiles.hlo import metadata_plane, program
 from tests.profiles.model import Event, Kind, gpu, host, line, plane, space, stream
 from tests.property.test_conservation import spaces
@@ -76,6 +79,7 @@ IN_FULL: dict[str, Callable[[Profile], bool]] = {
     "hlo_stats": lambda p: any(op.is_hlo for op in profile_totals(p).ops),
     "roofline_model": lambda p: bool(np.isfinite(profile_totals(p).flops).any()),
     "perf_counters": lambda p: any(len(counter_samples(one)) for one in p.hosts),
+    "utilization_viewer": lambda p: any(tpu_samples(one) for one in p.hosts),
     "memory_profile": lambda p: any(
         allocations(one) is not None or program_memories(one) or memory_samples(one)
         for one in p.hosts
@@ -204,6 +208,14 @@ def counted() -> bytes:
     return space(plane("/device:TPU:0", ops, line("jit_step", Event("CYCLES", 0, 0), cycles)))
 
 
+CYCLES, STORES = (V6E.tensor_core.counters(name, 0)[0] for name in ("CYCLES", "VST_INSTRUCTION"))
+
+
+def chips(*read: Counter, type_: str = V6E.type) -> bytes:
+    """A TPU with one sample of these counters."""
+    return space(chip(0, type_, [sample(1, dict.fromkeys(read, 7))]))
+
+
 BUILT: dict[str, Callable[[], Iterable[bytes]]] = {
     "worked example": lambda: [worked_example()],
     "with a GPU": lambda: [worked_example(gpu=True)],
@@ -230,6 +242,9 @@ BUILT: dict[str, Callable[[], Iterable[bytes]]] = {
     "steps on the CPU": lambda: [unmarked(), overlapping_streams()],
     "counters of a GPU": lambda: [sampled()],
     "counters of a TPU": lambda: [worked_example(), counted()],
+    "units of a TPU": lambda: [chips(CYCLES, STORES)],
+    "cycles of a TPU": lambda: [chips(CYCLES)],
+    "counters of an unknown TPU": lambda: [chips(CYCLES, STORES, type_="TPU v9")],
     "sample": lambda: [gzip.decompress(SAMPLE.read_bytes())],
 }
 

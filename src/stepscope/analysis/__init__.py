@@ -21,6 +21,7 @@ TOOLS = Tools(
         "hlo_stats",
         "roofline_model",
         "perf_counters",
+        "utilization_viewer",
         "memory_profile",
         "memory_viewer",
         "pod_viewer",

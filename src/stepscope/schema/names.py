@@ -103,6 +103,8 @@ PROFILE_STOP: Final = "profile_stop_time"
 PROFILE_OPTIONS: Final = "profile_options"
 DROPPED_TRACES: Final = "dropped_traces"
 COUNTER_VALUE: Final = "counter_value"
+# Of the events of a TPU's hardware counter, or of their metadata: its number in the hardware.
+COUNTER_ID: Final = "performance_counter_id"
 # Of the events of a device's hardware counter, or of their metadata.
 COUNTER_DESCRIPTION: Final = "performance_counter_description"
 COUNTER_SETS: Final = "performance_counter_sets"

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from stepscope.analysis.roofline_model import RooflineModel
     from stepscope.analysis.tf_data_bottleneck_analysis import TfDataBottleneckAnalysis
     from stepscope.analysis.trace_viewer import TraceViewer
+    from stepscope.analysis.utilization_viewer import UtilizationViewer
     from stepscope.result import Result
 
 
@@ -257,6 +258,24 @@ class ToolMethods(ABC):
                 counter_set=counter_set,
                 counter=counter,
                 max_samples=max_samples,
+            ),
+        )
+
+    def utilization_viewer(
+        self,
+        *,
+        absent_is_zero: bool = False,
+    ) -> UtilizationViewer:
+        """What each unit of a TPU chip achieved against its peak, by the chip's own counters.
+
+        Args:
+            absent_is_zero: Count counters that were not recorded as 0, as XProf does.
+        """
+        return cast(
+            "UtilizationViewer",
+            self.run(
+                "utilization_viewer",
+                absent_is_zero=absent_is_zero,
             ),
         )
 

@@ -92,15 +92,22 @@ AMD: tuple[AmdRow, ...] = (
 
 
 class TpuRow(NamedTuple):
-    """One TPU core as a plane records it: TFLOP/s and HBM GB/s."""
+    """One TPU core as a plane records it: TFLOP/s and HBM GB/s.
+
+    ``clock_ghz`` is of its TensorCore, ``ici_gbps`` what the whole chip sends, or receives, over
+    the links to other chips; NaN where unknown.
+    """
 
     names: tuple[str, ...]
     tflops: float
     hbm_gbps: float
     source: str
+    clock_ghz: float = math.nan
+    ici_gbps: float = math.nan
 
 
 _TPU_DOCS = "Google Cloud TPU documentation, system architecture"
+# Clocks are from openxla/xprof, xplane_to_utilization_viewer.cc; links from the documentation.
 TPU: tuple[TpuRow, ...] = (
     TpuRow(("TPU v2",), 22.5, 300.0, f"{_TPU_DOCS}: half of a v2 chip per core"),
     TpuRow(("TPU v3",), 61.5, 450.0, f"{_TPU_DOCS}: half of a v3 chip per core"),
@@ -108,8 +115,22 @@ TPU: tuple[TpuRow, ...] = (
     TpuRow(("TPU v4",), 275.0, 1228.0, f"{_TPU_DOCS}: v4"),
     TpuRow(("TPU v5 Lite", "TPU v5e"), 197.0, 819.0, f"{_TPU_DOCS}: v5e"),
     TpuRow(("TPU v5p", "TPU v5"), 459.0, 2765.0, f"{_TPU_DOCS}: v5p"),
-    TpuRow(("TPU v6 Lite", "TPU v6e"), 918.0, 1638.0, f"{_TPU_DOCS}: v6e"),
-    TpuRow(("TPU v7x", "TPU7x"), 1153.5, 3690.0, f"{_TPU_DOCS}: half of a TPU7x chip per core"),
+    TpuRow(
+        ("TPU v6 Lite", "TPU v6e"),
+        918.0,
+        1638.0,
+        f"{_TPU_DOCS}: v6e",
+        clock_ghz=1.75,
+        ici_gbps=400.0,
+    ),
+    TpuRow(
+        ("TPU v7x", "TPU7x"),
+        1153.5,
+        3690.0,
+        f"{_TPU_DOCS}: half of a TPU7x chip per core",
+        clock_ghz=1.9,
+        ici_gbps=600.0,
+    ),
 )
 
 # FP32 FLOPs per core and cycle by instruction set, for hosts whose plane records ``cpu_isa``,
@@ -215,10 +236,14 @@ def _gpu(found: Mapping[str, object]) -> Peaks:
 
 
 def _tpu(type_: str) -> Peaks:
-    for row in TPU:
-        if type_.removesuffix(" SparseCore") in row.names:
-            return Peaks(row.tflops * 1e12, row.hbm_gbps * 1e9, source=row.source)
-    return Peaks()
+    row = tpu_row(type_)
+    return Peaks(row.tflops * 1e12, row.hbm_gbps * 1e9, source=row.source) if row else Peaks()
+
+
+def tpu_row(type_: str) -> TpuRow | None:
+    """The table's row of a TPU of this type; None: not in it."""
+    plain = type_.removesuffix(" SparseCore")
+    return next((row for row in TPU if plain in row.names), None)
 
 
 def _cpu(found: Mapping[str, object]) -> Peaks:

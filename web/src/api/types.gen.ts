@@ -1257,6 +1257,120 @@ export interface CounterSampleRow {
   readonly description: readonly (string | null)[];
 }
 
+/** Columns: One chip and its busiest unit, over all its samples and cores. */
+export interface UtilizedChipRow {
+  /** Host. */
+  readonly host: readonly (string | null)[];
+  /** Chip. */
+  readonly chip: readonly (string | null)[];
+  /** Type. */
+  readonly device_type: readonly (string | null)[];
+  /** Samples. */
+  readonly samples: readonly (number | null)[];
+  /** Busiest unit. */
+  readonly busiest: readonly (string | null)[];
+  /** Of its peak (%). The busiest unit's. */
+  readonly utilization_frac: readonly (number | null)[];
+  /** MXU (%). Busy, of the cycles. */
+  readonly mxu_frac: readonly (number | null)[];
+  /** HBM (%). Bytes, of what its bandwidth allows. */
+  readonly hbm_frac: readonly (number | null)[];
+}
+
+/** Columns: One unit over all chips, cores and samples. */
+export interface UnitRow {
+  /** Part. */
+  readonly part: readonly (string | null)[];
+  /** Unit. */
+  readonly unit: readonly (string | null)[];
+  /** Utilization (%). All it achieved, over all it could have: long samples weigh more. */
+  readonly utilization_frac: readonly (number | null)[];
+  /** Achieved. Mean of the readings. */
+  readonly achieved: readonly (number | null)[];
+  /** Peak. Mean of the readings. */
+  readonly peak: readonly (number | null)[];
+  /** Counted in. */
+  readonly counted_in: readonly (string | null)[];
+  /** Least (%). Of one reading. */
+  readonly least_frac: readonly (number | null)[];
+  /** Most (%). Of one reading. */
+  readonly most_frac: readonly (number | null)[];
+  /** Most at. Chip, core and sample. */
+  readonly most_at: readonly (string | null)[];
+  /** Readings. Cores × samples of which both are known. */
+  readonly readings: readonly (number | null)[];
+}
+
+/** Columns: A part of a unit, or a share of the cycles, over all chips, cores and samples. */
+export interface DetailRow {
+  /** Part. */
+  readonly part: readonly (string | null)[];
+  /** Unit. */
+  readonly unit: readonly (string | null)[];
+  /** Share (%). All it came to, over all it could have: long samples weigh more. */
+  readonly utilization_frac: readonly (number | null)[];
+  /** Achieved. Mean of the readings. */
+  readonly achieved: readonly (number | null)[];
+  /** Peak. Mean of the readings. */
+  readonly peak: readonly (number | null)[];
+  /** Counted in. */
+  readonly counted_in: readonly (string | null)[];
+  /** Least (%). Of one reading. */
+  readonly least_frac: readonly (number | null)[];
+  /** Most (%). Of one reading. */
+  readonly most_frac: readonly (number | null)[];
+  /** Most at. Chip, core and sample. */
+  readonly most_at: readonly (string | null)[];
+  /** Readings. Cores × samples of which both are known. */
+  readonly readings: readonly (number | null)[];
+}
+
+/** Columns: What one unit of one core reached in one sample. */
+export interface UtilizationRow {
+  /** Host. */
+  readonly host: readonly (string | null)[];
+  /** Chip. */
+  readonly chip: readonly (string | null)[];
+  /** Sample. */
+  readonly sample: readonly (number | null)[];
+  /** Part. */
+  readonly part: readonly (string | null)[];
+  /** Core. Which of its kind in the chip. */
+  readonly core: readonly (number | null)[];
+  /** Unit. */
+  readonly unit: readonly (string | null)[];
+  /** Role. "unit", "detail" (a part of one) or "state" (cycles in which something was so). */
+  readonly role: readonly (string | null)[];
+  /** Achieved. Empty where a counter was not recorded. */
+  readonly achieved: readonly (number | null)[];
+  /** Peak. The most that the counted cycles allowed. */
+  readonly peak: readonly (number | null)[];
+  /** Counted in. */
+  readonly counted_in: readonly (string | null)[];
+  /** Utilization (%). */
+  readonly utilization_frac: readonly (number | null)[];
+  /** Counters absent. That this number needs. */
+  readonly absent_counters: readonly (number | null)[];
+}
+
+/** Columns: A unit that lacks counters in some samples. */
+export interface AbsentRow {
+  /** Part. */
+  readonly part: readonly (string | null)[];
+  /** Core. */
+  readonly core: readonly (number | null)[];
+  /** Unit. */
+  readonly unit: readonly (string | null)[];
+  /** Absent. Counters, in any sample. */
+  readonly absent: readonly (number | null)[];
+  /** Needed. Counters, the cycles' included. */
+  readonly needed: readonly (number | null)[];
+  /** Samples. In how many one is absent. */
+  readonly samples: readonly (number | null)[];
+  /** Counters. The first by name. */
+  readonly counters: readonly (string | null)[];
+}
+
 /** Columns: Blocks that are alike and were held at the peak. */
 export interface MemoryHoldingRow {
   /** Memory. */
@@ -1950,6 +2064,17 @@ export interface PerfCounters extends ResultBody {
   readonly samples: TableOf<CounterSampleRow>;
 }
 
+/** What each unit of a TPU chip achieved against its peak, by the chip's own counters. */
+export interface UtilizationViewer extends ResultBody {
+  readonly tool: "utilization_viewer";
+  readonly headline: string;
+  readonly chips: TableOf<UtilizedChipRow>;
+  readonly units: TableOf<UnitRow>;
+  readonly details: TableOf<DetailRow>;
+  readonly readings: TableOf<UtilizationRow>;
+  readonly absent: TableOf<AbsentRow>;
+}
+
 /** Use of each memory over time, its peak, and which ops held the bytes at the peak. */
 export interface MemoryProfile extends ResultBody {
   readonly tool: "memory_profile";
@@ -2060,6 +2185,7 @@ export interface Results {
   readonly hlo_stats: HloStats;
   readonly roofline_model: RooflineModel;
   readonly perf_counters: PerfCounters;
+  readonly utilization_viewer: UtilizationViewer;
   readonly memory_profile: MemoryProfile;
   readonly memory_viewer: MemoryViewer;
   readonly pod_viewer: PodViewer;
