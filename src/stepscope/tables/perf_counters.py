@@ -117,10 +117,7 @@ def counter_samples(host: Host) -> CounterSamples:
 
 def has_counter_samples(host: Host) -> bool:
     """Whether ``counter_samples`` has any."""
-    space = host.space
-    keys = stat_rows(host).get(names.COUNTER_VALUE, ())
-    naming = {int(space.stat_metadata.plane[key]) for key in keys}
-    lines = [row for row in _device_lines(host) if space.lines[row].plane in naming]
+    lines = _naming_lines(host)
     if any_event(host, lines, stats=(names.COUNTER_VALUE,), timed=False):
         return True
     return any_stretch(host, _counter_lines(host), lambda one: bool(one.has_number().any()))
@@ -157,11 +154,18 @@ def _counter_lines(host: Host) -> list[int]:
     return [row for row in _device_lines(host) if kinds[row] is LineKind.COUNTERS]
 
 
+def _naming_lines(host: Host) -> list[int]:
+    """Lines of the devices' planes that name ``counter_value``: no other plane's events have it."""
+    space = host.space
+    keys = stat_rows(host).get(names.COUNTER_VALUE, ())
+    naming = {int(space.stat_metadata.plane[key]) for key in keys}
+    return [row for row in _device_lines(host) if space.lines[row].plane in naming]
+
+
 def _events_of_devices(host: Host) -> tuple[int, int]:
     """The stretch of events that holds all samples; an empty one if names tell there are none."""
-    if names.COUNTER_VALUE not in stat_rows(host) and not _counter_lines(host):
-        return 0, 0
-    lines = [host.space.lines[row] for row in _device_lines(host)]
+    rows = {*_naming_lines(host), *_counter_lines(host)}
+    lines = [host.space.lines[row] for row in sorted(rows)]
     return (lines[0].begin, lines[-1].end) if lines else (0, 0)
 
 

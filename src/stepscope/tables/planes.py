@@ -8,6 +8,7 @@ from enum import Enum
 
 from stepscope.columns.space import Line
 from stepscope.schema import names
+from stepscope.tables.first_hit import Stretch, stat_rows
 from stepscope.tables.profile import Host, derived
 
 
@@ -60,7 +61,20 @@ def planes(host: Host) -> Planes:
     """The kinds of the host's planes and lines."""
     space = host.space
     kinds = tuple(plane_kind(plane.name) for plane in space.planes)
-    return Planes(kinds, tuple(line_kind(line, kinds[line.plane]) for line in space.lines))
+    lines = tuple(line_kind(line, kinds[line.plane]) for line in space.lines)
+    if names.COUNTER_VALUE in stat_rows(host):
+        # CUPTI's range profiler gives every range a line of its plane, named after a kernel.
+        lines = tuple(
+            LineKind.OTHER if kind is LineKind.STREAM and _has_counters(host, line) else kind
+            for line, kind in zip(space.lines, lines, strict=True)
+        )
+    return Planes(kinds, lines)
+
+
+def _has_counters(host: Host, line: Line) -> bool:
+    """Whether the line's first event, and so all of them, is a sample of a hardware counter."""
+    first = Stretch(host, line.begin, min(line.begin + 1, line.end))
+    return bool(first.has(names.COUNTER_VALUE).any())
 
 
 def plane_kind(name: str) -> PlaneKind:

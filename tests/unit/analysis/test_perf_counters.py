@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from stepscope.analysis.kernel_stats import kernel_stats
 from stepscope.analysis.perf_counters import TOOL, Options, PerfCounters, perf_counters
 from stepscope.columns import decode
 from stepscope.surfaces.export.tables import csv_text, parquet_bytes
@@ -252,3 +253,15 @@ def test_without_counters_the_tool_says_how_to_record_them() -> None:
     assert missing is not None and "advanced_configuration" in missing.record
     assert len(perf_counters(profile(worked_example())).samples) == 0
     assert TOOL.available(profile(worked_example(), every_form())) is None
+
+
+def test_counters_over_a_range_of_a_gpu_are_no_kernels() -> None:
+    data = space(
+        gpu(
+            0,
+            line("sgemm", Event("cycles", 0, 50, {"counter_value": u(8)})),
+            stream(7, Event("sgemm", 0, 30, {"kernel_details": "regs:1"})),
+        )
+    )
+    assert kernel_stats(profile(data)).kernels["name"] == ["sgemm"]
+    assert answer(data).samples["kernel"] == ["sgemm"]

@@ -5,7 +5,7 @@ import pytest
 from stepscope.columns import decode
 from stepscope.tables.planes import LineKind, PlaneKind, lines_of, plane_kind, planes
 from stepscope.tables.profile import Host
-from tests.profiles.model import gpu, host, line, plane, space, stream
+from tests.profiles.model import gpu, host, line, plane, space, stream, u
 
 
 @pytest.mark.parametrize(
@@ -48,6 +48,17 @@ def test_derived_gpu_lines_are_told_from_streams() -> None:
         LineKind.STEPS,
     )
     assert lines_of(opened, LineKind.STREAM, PlaneKind.GPU) == [0]
+
+
+def test_lines_of_hardware_counters_are_no_streams() -> None:
+    """A range of CUPTI's range profiler is a line of the GPU's plane, named after its kernel."""
+    counted = {"counter_value": u(8)}
+    data = space(
+        host(line("python", ("cycles", 0, 1, counted))),
+        gpu(0, line("sgemm", ("cycles", 0, 9, counted)), line("empty"), stream(7, ("k", 0, 1))),
+    )
+    kinds = planes(Host("h", decode(data))).line_kind
+    assert kinds == (LineKind.THREAD, LineKind.OTHER, LineKind.STREAM, LineKind.STREAM)
 
 
 def test_native_tpu_lines() -> None:

@@ -181,6 +181,15 @@ def test_allocators_become_counters_that_hold_their_value() -> None:
     assert (rough.least.tolist(), rough.most.tolist(), rough.last.tolist()) == ([50], [300], [50])
 
 
+def test_hardware_counters_under_their_own_name_are_drawn() -> None:
+    """CUPTI's periodic samples have no ``counter_value``, but a stat named after the metric."""
+    samples = [Event("SM active", us, 0, {"sm__cycles_active.avg": us / 2}) for us in (1, 4)]
+    found = opened(space(gpu(0, line("_counters_", *samples))))
+    counter = track(found, "SM active").counter
+    assert counter is not None and counter.value.tolist() == [0.5, 2.0]
+    assert counter.time_ps.tolist() == [1_000_000, 4_000_000]
+
+
 def test_the_fingerprint_follows_the_recording() -> None:
     one, other = worked_example(), worked_example(steps=9)
     assert opened(one).fingerprint == opened(one).fingerprint != opened(other).fingerprint

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from stepscope.columns import pivot
 from stepscope.columns.space import I32, I64
 from stepscope.schema import names
+from stepscope.tables.perf_counters import counter_samples
 from stepscope.tables.planes import LineKind, planes
 from stepscope.tables.profile import Host
 from stepscope.tables.stats import metadata_texts
@@ -105,6 +106,9 @@ def _recorded(host: Host) -> list[tuple[int, Track]]:
     if not rows:
         return []
     values, units = _numbers(host, _VALUE_STATS), metadata_texts(host, names.COUNTER_UNIT)
+    # Of hardware counters some stand under their own name.
+    hardware = counter_samples(host)
+    values.append((hardware.rows, hardware.readings.floats))
     for row in rows:
         line = space.lines[row]
         mine = np.arange(line.begin, line.end, dtype=np.int64)
