@@ -187,9 +187,10 @@ def perf_counters(profile: Profile, options: Options = Options()) -> PerfCounter
     # In order of time, those without a time last; equal times stay in the order of the file.
     chosen = chosen.take(np.argsort(chosen.start_ps, kind="stable"))
     listed = chosen.take(slice(options.max_samples if options.max_samples > 0 else None))
+    counters = _counters(chosen)
     return PerfCounters(
-        headline=_headline(chosen),
-        counters=_counters(chosen),
+        headline=_headline(chosen, counters),
+        counters=counters,
         samples=_sample_table(listed),
         diagnostics=tuple(_diagnostics(profile, every, chosen, len(listed))),
     )
@@ -312,13 +313,12 @@ def _sample_table(samples: _Samples) -> Table[CounterSampleRow]:
     )
 
 
-def _headline(samples: _Samples) -> str:
+def _headline(samples: _Samples, counters: Table[PerfCounterRow]) -> str:
     if not len(samples):
         return "No sample of a hardware counter is left to show."
-    counters = len(samples.known("counter"))
     chips = len(np.unique(samples.words["chip_key"].codes))
     text = (
-        f"{_several(counters, 'hardware counter')} on {_several(chips, 'chip')}, "
+        f"{_several(len(counters), 'hardware counter')} on {_several(chips, 'chip')}, "
         f"{_several(len(samples), 'sample')}"
     )
     timed = ~np.isnan(samples.start_ps)
@@ -326,12 +326,15 @@ def _headline(samples: _Samples) -> str:
     over_ms = ms(end.max() - start.min()) if len(start) else 0.0
     if over_ms > 0:
         text += f" over {over_ms:,.3g} ms"
-    counted = np.zeros(len(samples.words["counter"].words), dtype=bool)
-    counted[samples.words["counter"].codes[~samples.readings.is_zero()]] = True
-    never = counters - int(counted.sum())
+    spans = zip(counters["least"], counters["most"], strict=True)
+    never = sum(least == 0 and most == 0 for least, most in spans)
     if never == 0:
         return f"{text}."
-    return f"{text}; {never:,} of the counters never left 0." if counters > 1 else f"{text}, all 0."
+    return (
+        f"{text}; {never:,} of the counters never left 0."
+        if len(counters) > 1
+        else f"{text}, all 0."
+    )
 
 
 def _several(count: int, noun: str) -> str:

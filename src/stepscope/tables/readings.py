@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.columns.space import KIND_DOUBLE, KIND_INT64, KIND_UINT64, U8, U64, Bool
+from stepscope.columns.space import KIND_DOUBLE, KIND_INT64, KIND_UINT64, U8, U64
 
 F64 = NDArray[np.float64]
 # Up to here a double, and with it a page, holds every integer.
@@ -112,11 +112,6 @@ class Readings:
             most=max(part.max().item() for part in parts),
             total=total,
         )
-
-    def is_zero(self) -> Bool:
-        """Where the reading is 0; −0.0 is, too."""
-        zero: Bool = self.floats == 0
-        return zero
 
 
 def _exact_sum(values: NDArray[Any]) -> int:

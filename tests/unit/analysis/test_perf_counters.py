@@ -240,6 +240,11 @@ def test_the_headline(events: list[Event], sentence: str) -> None:
     assert answer(space(chip(0, *events))).headline == sentence
 
 
+def test_the_headline_counts_the_rows_of_the_table() -> None:
+    result = answer(every_form())
+    assert len(result.counters) == 7 and result.headline.startswith("7 hardware counters on 4 ")
+
+
 def test_samples_that_were_no_number_are_mentioned() -> None:
     stats = {"nan_counter_events": "Skipped 3 NaN counter events for SM active: "}
     counters = line("_counters_", Event("SM active", 3, 0, {"sm__cycles_active.avg": 40.5}))
