@@ -23,6 +23,7 @@ PAGES = {
     "kernel_stats": ("gpu", ["Longest kernels", "By class of work"]),
     "device_idle": ("gpu", ["What happens meanwhile"]),
     "roofline_model": ("compiled", ["Roofline"]),
+    "utilization_viewer": ("counters", ["Units against their peaks", "Parts of units, and states"]),
     "op_profile": ("compiled", ["Where the time goes"]),
     "input_pipeline_analyzer": (
         "pipeline",
@@ -257,6 +258,29 @@ def test_a_rectangle_on_the_roofline_becomes_conditions(open_page: Opener) -> No
     page.mouse.up()
     page.wait_for_function("() => location.hash.includes('ops.if=')")
     expect(page.locator(".grid-count").first).to_contain_text("12 of 24")
+
+
+# ------------------------------------------------------------------------------ utilization
+
+
+def test_a_units_bar_is_as_long_as_its_share_of_the_peak(open_page: Opener) -> None:
+    page = opened(open_page, "utilization_viewer")
+    # (0.2 / 2 + 0.5) of the first chip's cycles, half of that of the second's.
+    expect(page.locator(".answer h2")).to_contain_text("MXU is the busiest unit, at 45.0% of its")
+    row = drawing(page, "Units against").locator("g", has_text=re.compile(r"^MXU:")).first
+    expect(row.locator("title")).to_contain_text("45.0% (30.0% to 60.0%); on average 1,181,250 of")
+    track, bar = (
+        row.locator(shape).evaluate("rect => rect.getBBox().width")
+        for shape in (".bar-track", ".plain-bar")
+    )
+    assert bar / track == pytest.approx(0.45, abs=0.005)
+
+
+def test_counters_that_were_not_recorded_are_named(open_page: Opener) -> None:
+    page = opened(open_page, "utilization_viewer")
+    section = page.locator("section", has_text="Counters that were not recorded").first
+    expect(section).to_contain_text("ICI, read")
+    expect(section).to_contain_text("bn_rd_req_0_insertion_count")
 
 
 # ------------------------------------------------------------------------------ op profile

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from stepscope.tables.tpu_counters import V6E, Counter
+from tests.profiles.counters import chip, reading_by, sample
 from tests.profiles.hlo import f32, instruction, memory_plan, metadata_plane, program
 from tests.profiles.memory import Heap
-from tests.profiles.model import Event, EventLike, gpu, host, line, space, stream, u
+from tests.profiles.model import Event, EventLike, Line, gpu, host, line, space, stream, u
 
 STEPS = 12
 WORKERS_PER_HOST = 2
@@ -161,7 +163,31 @@ def heap() -> bytes:
     return space(host(line("python", *steps), *lines), gpu(0), gpu(1))
 
 
+# Shares of the cycles by what the counter's name holds; all other counters read 0.
+COUNTED = {"mxu_busy_1": 0.2, "mxu_busy_2": 0.5, "vld_instruction": 0.3, "rd_resp": 0.01}
+
+
+def counters() -> bytes:
+    """Two samples of two TPU chips; the second chip does half, and its links were not counted."""
+
+    def read(device: int, number: int) -> Line:
+        cycles = 1_750_000 * number
+
+        def value(counter: Counter) -> int | None:
+            if device and "_icr_" in counter.name:
+                return None
+            if counter.name.endswith("count_cycles"):
+                return cycles
+            share = next((COUNTED[key] for key in COUNTED if key in counter.name), 0.0)
+            return int(cycles * share) // (device + 1)
+
+        return sample(number, reading_by(V6E, value))
+
+    return space(*(chip(one, V6E.type, [read(one, 1), read(one, 2)]) for one in range(2)))
+
+
 RECORDINGS = {
+    "counters/host.xplane.pb": counters(),
     "pod/worker-0.xplane.pb": pod(0),
     "pod/worker-1.xplane.pb": pod(WORKERS_PER_HOST),
     "pipeline/host.xplane.pb": pipeline(),

@@ -18,6 +18,7 @@ import type { ToolPage } from "./page.ts";
 import { PodViewer } from "./pod_viewer.tsx";
 import { RooflineModel } from "./roofline_model.tsx";
 import { TfData } from "./tf_data.tsx";
+import { UtilizationViewer } from "./utilization_viewer.tsx";
 
 export interface PageEntry {
   readonly Page: ToolPage;
@@ -40,6 +41,7 @@ const PAGES: Readonly<Record<string, PageEntry>> = {
   graph_viewer: { Page: GraphViewer, owns: ["program", "node", "radius", "max_nodes"] },
   hlo_stats: { Page: HloStats },
   memory_viewer: { Page: MemoryViewer, owns: ["program", "memory_space"] },
+  utilization_viewer: { Page: UtilizationViewer },
   compare: { Page: Compare, owns: ["baseline"] },
   memory_profile: { Page: MemoryProfile, owns: ["memory", "points", "from_ms", "to_ms"] },
 };
