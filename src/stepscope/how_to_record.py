@@ -47,3 +47,8 @@ TPU_COUNTERS: Final = (
     'options.advanced_configuration = {"tpu_perf_counters": True}; '
     "jax.profiler.start_trace(logdir, profiler_options=options)."
 )
+SLICES: Final = (
+    "Record a program on several TPU slices (jax.distributed.initialize() on every host, a mesh "
+    "with an axis across slices) for several steps: stepscope record train.py on each host, or "
+    "any profiler with enable_hlo_proto left on."
+)

@@ -25,11 +25,14 @@ _MESSAGES: Final = {
         "1 string name",
         "2 string entry_computation_name",
         "3 Computation* computations",
+        "4 ProgramShape host_program_shape",
+        "5 int64 id",
         "6 int64 entry_computation_id",
     ],
     "Computation": [
         "1 string name",
         "2 Instruction* instructions",
+        "4 ProgramShape program_shape",
         "5 int64 id",
         "6 int64 root_id",
     ],
@@ -42,13 +45,19 @@ _MESSAGES: Final = {
         "11 string fusion_kind",
         "13 int64 tuple_index",
         "14 int64* dimensions",
+        "26 int64 channel_id",
         "28 string custom_call_target",
         "30 Dot dot_dimension_numbers",
         "35 int64 id",
         "36 int64* operand_ids",
         "38 int64* called_computation_ids",
         "43 bytes backend_config",
+        "47 int64 is_host_transfer",
+        "68 Attributes frontend_attributes",
     ],
+    "Attributes": ["1 Attribute* map"],
+    "Attribute": ["1 string key", "2 string value"],
+    "ProgramShape": ["1 Shape* parameters", "2 Shape result", "3 string* parameter_names"],
     "Dot": ["1 int64* lhs_contracting", "2 int64* rhs_contracting"],
     "Metadata": [
         "1 string op_type",
@@ -120,6 +129,16 @@ def shape(element_type: int, *dimensions: int, tile: Sequence[int] = (), space: 
     return _CLASSES["Shape"](element_type=element_type, dimensions=dimensions, layout=layout)
 
 
+def tuple_of(*parts: Any) -> Any:
+    """A tuple of these shapes."""
+    return _CLASSES["Shape"](element_type=13, tuple_shapes=parts)
+
+
+def token() -> Any:
+    """What orders ops that have effects."""
+    return _CLASSES["Shape"](element_type=17)
+
+
 def f32(*dimensions: int) -> Any:
     """An array of 32-bit floats."""
     return shape(11, *dimensions)
@@ -135,6 +154,7 @@ class Instruction:
     operands: tuple[str, ...]
     calls: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    attributes: Mapping[str, str] = field(default_factory=dict)
     fields: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -146,11 +166,14 @@ def instruction(
     calls: Sequence[str] = (),
     op_name: str = "",
     copy_of: str = "",
+    attributes: Mapping[str, str] | None = None,
     **fields: Any,
 ) -> Instruction:
     """An instruction that reads ``operands`` and calls computations, all by name."""
     metadata = {"op_name": op_name, "deduplicated_name": copy_of}
-    return Instruction(name, opcode, result, operands, tuple(calls), metadata, fields)
+    return Instruction(
+        name, opcode, result, operands, tuple(calls), metadata, attributes or {}, fields
+    )
 
 
 def program(
@@ -184,10 +207,21 @@ def program(
                 metadata=_CLASSES["Metadata"](**one.metadata),
                 **{key: value for key, value in one.fields.items() if key != "contracting"},
             )
+            for key, value in one.attributes.items():
+                made.frontend_attributes.map.add(key=key, value=value)
             if "contracting" in one.fields:
                 left, right = one.fields["contracting"]
                 made.dot_dimension_numbers.lhs_contracting.append(left)
                 made.dot_dimension_numbers.rhs_contracting.append(right)
+        takes = [one for one in body if one.opcode == "parameter"]
+        added.program_shape.CopyFrom(
+            _CLASSES["ProgramShape"](
+                parameters=[one.shape for one in takes],
+                parameter_names=[one.name for one in takes],
+                result=body[-1].shape,
+            )
+        )
+    proto.hlo_module.host_program_shape.CopyFrom(proto.hlo_module.computations[-1].program_shape)
     if memory is not None:
         proto.buffer_assignment.CopyFrom(memory)
     return bytes(proto.SerializeToString())

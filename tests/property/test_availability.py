@@ -10,6 +10,7 @@ import gzip
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from stepscope.analysis import TOOLS
 from stepscope.columns import decode
 from stepscope.columns.space import DATA_OCCURRENCES, Space
 from stepscope.tables.allocations import allocations
+from stepscope.tables.dcn_runs import dcn_runs
 from stepscope.tables.hlo_programs import planned_programs
 from stepscope.tables.hlo_totals import profile_totals
 from stepscope.tables.idle import idle
@@ -50,6 +52,7 @@ from tests.profiles import (
     worked_example,
 )
 from tests.profiles.counters import chip, sample
+from tests.profiles.dcn import Collective, slices
 from tests.profiles.hlo import metadata_plane, program
 from tests.profiles.model import Event, Kind, gpu, host, line, plane, space, stream
 from tests.property.test_conservation import spaces
@@ -86,6 +89,7 @@ IN_FULL: dict[str, Callable[[Profile], bool]] = {
     ),
     "memory_viewer": lambda p: bool(planned_programs(p)),
     "pod_viewer": lambda p: bool(aligned_steps(p)),
+    "megascale_stats": lambda p: len(dcn_runs(p)) + len(dcn_runs(p).lone_collective) > 0,
     "inference_profile": lambda p: any(serving(one) is not None for one in p.hosts),
     "graph_viewer": lambda p: any(_has_proto(one.space) for one in p.hosts),
 }
@@ -216,6 +220,12 @@ def chips(*read: Counter, type_: str = V6E.type) -> bytes:
     return space(chip(0, type_, [sample(1, dict.fromkeys(read, 7))]))
 
 
+def between_slices(**fields: Any) -> bytes:
+    """A TPU that sends to another slice and receives from it."""
+    run = [("send.1", 0, 10), ("recv.1", 10, 2), ("recv-done.1", 50, 20)]
+    return space(*slices(Collective("all-reduce.1", 1, **fields), run=run))
+
+
 BUILT: dict[str, Callable[[], Iterable[bytes]]] = {
     "worked example": lambda: [worked_example()],
     "with a GPU": lambda: [worked_example(gpu=True)],
@@ -238,6 +248,9 @@ BUILT: dict[str, Callable[[], Iterable[bytes]]] = {
     "behind": lambda: [behind()],
     "almost": lambda: [almost()],
     "container": lambda: [only_container()],
+    "slices": lambda: [between_slices()],
+    "callbacks": lambda: [between_slices(transfer_type="", group=0, handler="pluginexec")],
+    "half of a run": lambda: [space(*slices(Collective("a", 1), run=[("recv.1", 0, 2)]))],
     "CPU beside a GPU": lambda: [compiled_on_cpu(), overlapping_streams()],
     "steps on the CPU": lambda: [unmarked(), overlapping_streams()],
     "counters of a GPU": lambda: [sampled()],

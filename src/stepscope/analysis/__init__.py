@@ -25,6 +25,7 @@ TOOLS = Tools(
         "memory_profile",
         "memory_viewer",
         "pod_viewer",
+        "megascale_stats",
         "inference_profile",
         "graph_viewer",
     ),

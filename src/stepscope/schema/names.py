@@ -91,6 +91,8 @@ BYTES_ACCESSED: Final = "bytes_accessed"
 # Bytes by direction and memory space: a serialised tensorflow.profiler breakdown message.
 MEMORY_BREAKDOWN: Final = "memory_access_breakdown"
 DMA_STALL_PS: Final = "dma_stall_duration_ps"
+# Of a transfer to another TPU slice: a serialised tensorflow.profiler.DcnCollectiveInfoProto.
+DCN_COLLECTIVE_INFO: Final = "dcn_collective_info"
 DEDUPLICATED_NAME: Final = "deduplicated_name"
 SOURCE: Final = "source"
 SOURCE_STACK: Final = "source_stack"
@@ -159,3 +161,12 @@ ITERATOR_GET_NEXT: Final = "IteratorGetNext"
 MEMORY_EVENTS: Final = ("MemoryAllocation", "MemoryDeallocation")
 PJIT_FUNCTION: Final = "PjitFunction("
 PYTHON_CALL_MARK: Final = "$"
+
+# --- categories and attributes of HLO instructions -------------------------------------------
+# A TPU reaches other slices, and its own host's memory, by handing buffers to its host.
+HOST_TRANSFER_CATEGORIES: Final = ("host send", "host recv")
+RENDEZVOUS: Final = "_xla_host_transfer_rendezvous"
+HOST_TRANSFER_HANDLER: Final = "_xla_host_transfer_handler_name"
+# The handler that carries buffers to other slices.
+MEGASCALE_HANDLER: Final = "xla_megascale_runtime"
+MEGASCALE_TRANSFER_TYPE: Final = "_xla_megascale_transfer_type"

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from stepscope.analysis.inference_profile import InferenceProfile
     from stepscope.analysis.input_pipeline_analyzer import InputPipelineAnalyzer
     from stepscope.analysis.kernel_stats import KernelStats
+    from stepscope.analysis.megascale_stats import MegascaleStats
     from stepscope.analysis.memory_profile import MemoryProfile
     from stepscope.analysis.memory_viewer import MemoryViewer
     from stepscope.analysis.op_profile import OpProfile
@@ -342,6 +343,24 @@ class ToolMethods(ABC):
             self.run(
                 "pod_viewer",
                 step=step,
+            ),
+        )
+
+    def megascale_stats(
+        self,
+        *,
+        device: str = "",
+    ) -> MegascaleStats:
+        """What exchanging data with other TPU slices costs, collective by collective.
+
+        Args:
+            device: Only this TPU, e.g. "TPU:0"; empty for all.
+        """
+        return cast(
+            "MegascaleStats",
+            self.run(
+                "megascale_stats",
+                device=device,
             ),
         )
 

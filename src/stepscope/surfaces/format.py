@@ -27,9 +27,10 @@ _UNITS = {
     "_flops": "FLOP",
     "_gflops": "GFLOP/s",
     "_gibps": "GiB/s",
+    "_gbitps": "Gbit/s",
 }
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
-_WORDS = {"op": "op", "tf": "TF", "id": "id", "std": "standard deviation", "ms": "ms"}
+_WORDS = {"op": "op", "tf": "TF", "tpu": "TPU", "id": "id", "std": "standard deviation", "ms": "ms"}
 
 
 def label_of(name: str) -> str:

@@ -1605,6 +1605,66 @@ export interface CollectiveRow {
   readonly last_frac: readonly (number | null)[];
 }
 
+/** Columns: One collective, over all its runs on all TPUs; times are means of one run. */
+export interface DcnCollectiveRow {
+  /** Collective. Its rendezvous, as XLA names it. */
+  readonly collective: readonly (string | null)[];
+  /** Type. */
+  readonly transfer_type: readonly (string | null)[];
+  /** Program. */
+  readonly program: readonly (string | null)[];
+  /** Total stall (ms). Σ over runs and TPUs. */
+  readonly total_stall_ms: readonly (number | null)[];
+  /** Share of stall (%). */
+  readonly stall_frac: readonly (number | null)[];
+  /** Stall (ms). The TPU stands in one of the four ops. */
+  readonly stall_ms: readonly (number | null)[];
+  /** Send (ms). */
+  readonly send_ms: readonly (number | null)[];
+  /** Send-done (ms). */
+  readonly send_done_ms: readonly (number | null)[];
+  /** Recv (ms). */
+  readonly recv_ms: readonly (number | null)[];
+  /** Recv-done (ms). */
+  readonly recv_done_ms: readonly (number | null)[];
+  /** Slack (ms). What the network has before the TPU waits: send to recv-done, less such ops. */
+  readonly slack_ms: readonly (number | null)[];
+  /** Duration (ms). Start of the send to the recv-done's end. */
+  readonly observed_ms: readonly (number | null)[];
+  /** Runs. All TPUs together. */
+  readonly runs: readonly (number | null)[];
+  /** Incomplete. Sends and recv-dones without the other half. */
+  readonly incomplete: readonly (number | null)[];
+  /** TPUs. */
+  readonly tpus: readonly (number | null)[];
+  /** Sent (B). By one TPU in one run. */
+  readonly sent_bytes: readonly (number | null)[];
+  /** Bandwidth needed (Gbit/s). Of one TPU, to send within the slack; absent without slack. */
+  readonly required_gbitps: readonly (number | null)[];
+  /** Bandwidth reached (Gbit/s). Of one TPU, over the duration of its fastest run. */
+  readonly reached_gbitps: readonly (number | null)[];
+  /** Send op. */
+  readonly send_op: readonly (string | null)[];
+  /** Recv op. The recv-done. */
+  readonly recv_op: readonly (string | null)[];
+}
+
+/** Columns: One TPU, over all collectives. */
+export interface DcnDeviceRow {
+  /** TPU. */
+  readonly device: readonly (string | null)[];
+  /** Host. */
+  readonly host: readonly (string | null)[];
+  /** Total stall (ms). Σ over runs. */
+  readonly total_stall_ms: readonly (number | null)[];
+  /** Of it recv-done (ms). Waiting for the network. */
+  readonly recv_done_ms: readonly (number | null)[];
+  /** Runs. */
+  readonly runs: readonly (number | null)[];
+  /** Incomplete. Sends and recv-dones without the other half. */
+  readonly incomplete: readonly (number | null)[];
+}
+
 /** Columns: One model: its requests' latency and its batches. */
 export interface ServedModelRow {
   /** Model. */
@@ -2123,6 +2183,21 @@ export interface PodViewer extends ResultBody {
   readonly collective_table: TableOf<CollectiveRow>;
 }
 
+/** What exchanging data with other TPU slices costs, collective by collective. */
+export interface MegascaleStats extends ResultBody {
+  readonly tool: "megascale_stats";
+  readonly headline: string;
+  readonly stall_ms: number | null;
+  readonly stall_per_step_ms: number | null;
+  readonly step_time_ms: number | null;
+  readonly tpu_count: number;
+  readonly runs: number;
+  readonly incomplete: number;
+  readonly reached_gbitps: number | null;
+  readonly collectives: TableOf<DcnCollectiveRow>;
+  readonly devices: TableOf<DcnDeviceRow>;
+}
+
 /** Latency of a model server's requests, by model, and the time and size of its batches. */
 export interface InferenceProfile extends ResultBody {
   readonly tool: "inference_profile";
@@ -2189,6 +2264,7 @@ export interface Results {
   readonly memory_profile: MemoryProfile;
   readonly memory_viewer: MemoryViewer;
   readonly pod_viewer: PodViewer;
+  readonly megascale_stats: MegascaleStats;
   readonly inference_profile: InferenceProfile;
   readonly graph_viewer: GraphViewer;
   readonly compare: Comparison;

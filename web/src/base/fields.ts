@@ -22,6 +22,7 @@ const SUFFIXES: readonly Suffix[] = [
   { ending: "_gflops", unit: "GFLOP/s", kind: "rate", show: (v) => `${significant(v)} GFLOP/s` },
   { ending: "_gibps", unit: "GiB/s", kind: "rate", show: (v) => `${significant(v)} GiB/s` },
   { ending: "_gbps", unit: "GB/s", kind: "rate", show: (v) => `${significant(v)} GB/s` },
+  { ending: "_gbitps", unit: "Gbit/s", kind: "rate", show: (v) => `${significant(v)} Gbit/s` },
   { ending: "_flops", unit: "FLOP", kind: "number", show: (v) => `${significant(v)} FLOP` },
 ];
 

@@ -1,0 +1,472 @@
+"""DCN collectives: what exchanging data with other TPU slices costs, collective by collective."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import nan
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope import how_to_record
+from stepscope.columns import sum_by_key
+from stepscope.columns.space import I64, Bool
+from stepscope.errors import UsageError
+from stepscope.registry import Help, Need, Tool
+from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, ms
+from stepscope.tables.dcn_ops import (
+    Role,
+    has_dcn_collectives,
+    has_host_transfers,
+    has_their_programs,
+)
+from stepscope.tables.dcn_runs import DcnRuns, dcn_runs
+from stepscope.tables.profile import Profile
+from stepscope.tables.session_steps import aligned_steps, session_steps
+
+F64 = NDArray[np.float64]
+
+
+class DcnCollectiveRow(Row):
+    """One collective, over all its runs on all TPUs; times are means of one run."""
+
+    collective: Annotated[
+        str, Column("Collective", kind="name", help="Its rendezvous, as XLA names it.")
+    ]
+    transfer_type: Annotated[str, Column("Type", kind="category")]
+    program: Annotated[str, Column("Program", kind="name", hidden=True)]
+    total_stall_ms: Annotated[
+        float,
+        Column("Total stall", unit="ms", kind="time", sort="desc", help="Σ over runs and TPUs."),
+    ]
+    stall_frac: Annotated[float, Column("Share of stall", unit="%", kind="ratio")]
+    stall_ms: Annotated[
+        float,
+        Column("Stall", unit="ms", kind="time", help="The TPU stands in one of the four ops."),
+    ]
+    send_ms: Annotated[float, Column("Send", unit="ms", kind="time")]
+    send_done_ms: Annotated[float, Column("Send-done", unit="ms", kind="time")]
+    recv_ms: Annotated[float, Column("Recv", unit="ms", kind="time")]
+    recv_done_ms: Annotated[float, Column("Recv-done", unit="ms", kind="time")]
+    slack_ms: Annotated[
+        float,
+        Column(
+            "Slack",
+            unit="ms",
+            kind="time",
+            help="What the network has before the TPU waits: send to recv-done, less such ops.",
+        ),
+    ]
+    observed_ms: Annotated[
+        float,
+        Column(
+            "Duration", unit="ms", kind="time", help="Start of the send to the recv-done's end."
+        ),
+    ]
+    runs: Annotated[int, Column("Runs", kind="count", help="All TPUs together.")]
+    incomplete: Annotated[
+        int,
+        Column("Incomplete", kind="count", help="Sends and recv-dones without the other half."),
+    ]
+    tpus: Annotated[int, Column("TPUs", kind="count")]
+    sent_bytes: Annotated[
+        float, Column("Sent", unit="B", kind="bytes", help="By one TPU in one run.")
+    ]
+    required_gbitps: Annotated[
+        float,
+        Column(
+            "Bandwidth needed",
+            unit="Gbit/s",
+            kind="rate",
+            help="Of one TPU, to send within the slack; absent without slack.",
+        ),
+    ]
+    reached_gbitps: Annotated[
+        float,
+        Column(
+            "Bandwidth reached",
+            unit="Gbit/s",
+            kind="rate",
+            help="Of one TPU, over the duration of its fastest run.",
+        ),
+    ]
+    send_op: Annotated[str, Column("Send op", kind="name")]
+    recv_op: Annotated[str, Column("Recv op", kind="name", help="The recv-done.")]
+
+
+class DcnDeviceRow(Row):
+    """One TPU, over all collectives."""
+
+    device: Annotated[str, Column("TPU", kind="name")]
+    host: Annotated[str, Column("Host", kind="name")]
+    total_stall_ms: Annotated[
+        float, Column("Total stall", unit="ms", kind="time", sort="desc", help="Σ over runs.")
+    ]
+    recv_done_ms: Annotated[
+        float, Column("Of it recv-done", unit="ms", kind="time", help="Waiting for the network.")
+    ]
+    runs: Annotated[int, Column("Runs", kind="count")]
+    incomplete: Annotated[
+        int,
+        Column("Incomplete", kind="count", help="Sends and recv-dones without the other half."),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Options of megascale_stats."""
+
+    device: Annotated[str, Help('Only this TPU, e.g. "TPU:0"; empty for all.')] = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MegascaleStats(Result):
+    """What exchanging data with other TPU slices costs, collective by collective.
+
+    Attributes:
+        headline: Which collective stalls the TPUs most, and whether bandwidth explains it.
+        stall_ms: Stall of the mean TPU in the recording, by all collectives.
+        stall_per_step_ms: The same per counted step; None without steps.
+        step_time_ms: Mean counted step; None without steps.
+        tpu_count: TPUs that take part.
+        runs: Complete runs of all collectives on all TPUs.
+        incomplete: Sends without a recv-done and recv-dones without a send, which no run counts.
+        reached_gbitps: Bandwidth of the fastest run of any collective, per TPU, in Gbit/s.
+        collectives: The collectives, the one that stalls longest first.
+        devices: The TPUs, the one that stalls longest first.
+    """
+
+    tool = "megascale_stats"
+    headline: str
+    stall_ms: float
+    stall_per_step_ms: float | None
+    step_time_ms: float | None
+    tpu_count: int
+    runs: int
+    incomplete: int
+    reached_gbitps: float | None
+    collectives: Table[DcnCollectiveRow]
+    devices: Table[DcnDeviceRow]
+
+
+def megascale_stats(profile: Profile, options: Options = Options()) -> MegascaleStats:
+    """The runs of collectives between slices, added up by collective and by TPU."""
+    found = dcn_runs(profile)
+    picked, lone = _picked(profile, found, options.device)
+    collectives = _collectives(found, picked, lone)
+    devices = _devices(profile, found, picked, lone)
+    steps = _in_steps(profile, found, picked)
+    reached = _reached_gbitps(found, picked)
+    fastest = float(np.nanmax(reached)) if np.isfinite(reached).any() else None
+    return MegascaleStats(
+        headline=_headline(collectives, found, picked, steps, fastest),
+        stall_ms=ms(found.stall_ps[picked].sum()) / len(devices) if len(devices) else nan,
+        stall_per_step_ms=steps.stall_ms(found, picked) if steps else None,
+        step_time_ms=steps.step_ms if steps else None,
+        tpu_count=len(devices),
+        runs=int(picked.sum()),
+        incomplete=int(lone.sum()),
+        reached_gbitps=fastest,
+        collectives=collectives,
+        devices=devices,
+        diagnostics=_diagnostics(found, lone, collectives),
+    )
+
+
+def _picked(profile: Profile, found: DcnRuns, device: str) -> tuple[Bool, Bool]:
+    """The runs, and the halves of runs, on TPUs of this name, as masks; all when it is empty."""
+    ran = {*zip(found.host.tolist(), found.device.tolist(), strict=True)}
+    ran |= {*zip(found.lone_host.tolist(), found.lone_device.tolist(), strict=True)}
+    picked, lone = np.zeros(len(found), dtype=bool), np.zeros(len(found.lone_host), dtype=bool)
+    known = set()
+    for at, plane in ran:
+        host = profile.hosts[at]
+        name = host.space.planes[plane].name.removeprefix("/device:")
+        known.add(name)
+        if device in ("", name, f"{host.name}/{name}"):
+            picked |= (found.host == at) & (found.device == plane)
+            lone |= (found.lone_host == at) & (found.lone_device == plane)
+    if device and not picked.any() and not lone.any():
+        raise UsageError(
+            f"megascale_stats: no collective ran on {device!r}.",
+            mend=f"Known TPUs: {', '.join(sorted(known))}.",
+        )
+    return picked, lone
+
+
+@dataclass(frozen=True, slots=True)
+class _InSteps:
+    """The runs that begin within a counted step.
+
+    Attributes:
+        step_ms: The mean counted step.
+        inside: Mask over the runs.
+        tpu_steps: Counted steps, once for each TPU that takes part.
+    """
+
+    step_ms: float
+    inside: Bool
+    tpu_steps: int
+
+    def stall_ms(self, found: DcnRuns, runs: Bool) -> float:
+        """Stall of these runs in a counted step of the mean TPU."""
+        return ms(found.stall_ps[runs & self.inside].sum()) / self.tpu_steps
+
+
+def _in_steps(profile: Profile, found: DcnRuns, picked: Bool) -> _InSteps | None:
+    """None without counted steps on a host with collectives between slices."""
+    session = session_steps(profile)
+    if session is None or not session.kept.any():
+        return None
+    inside, tpu_steps = np.zeros(len(found), dtype=bool), 0
+    for one in aligned_steps(profile):
+        own = np.flatnonzero(picked & (found.host == one.host))
+        rows = one.rows[session.kept]
+        at = np.searchsorted(one.steps.start_ps[rows], found.start_ps[own], side="right") - 1
+        inside[own] = (at >= 0) & (found.start_ps[own] < one.steps.end_ps[rows][at])
+        tpu_steps += len(np.unique(found.device[own])) * len(rows)
+    if not tpu_steps:
+        return None
+    return _InSteps(ms(session.duration_ps[session.kept].mean()), inside, tpu_steps)
+
+
+def _gbitps(sent_bytes: F64, time_ps: F64) -> F64:
+    """Bytes in a time as Gbit/s; NaN where there is no time or no number of bytes."""
+    rate: F64 = np.divide(
+        8e3 * sent_bytes, time_ps, out=np.full(len(time_ps), nan), where=time_ps > 0
+    )
+    return rate
+
+
+def _sent_bytes(found: DcnRuns) -> F64:
+    """Of each collective; NaN where unknown."""
+    known = (one.sent_bytes for one in found.collectives)
+    return np.asarray([nan if sent is None else sent for sent in known], dtype=np.float64)
+
+
+def _reached_gbitps(found: DcnRuns, picked: Bool) -> F64:
+    """Bandwidth over the duration of the fastest run of each collective; NaN where unknown."""
+    shortest = np.full(len(found.collectives), nan)
+    np.fmin.at(shortest, found.collective[picked], found.observed_ps[picked])
+    return _gbitps(_sent_bytes(found), shortest)
+
+
+def _collectives(found: DcnRuns, picked: Bool, lone: Bool) -> Table[DcnCollectiveRow]:
+    of, size = found.collective[picked], len(found.collectives)
+    runs = np.bincount(of, minlength=size)
+    incomplete = np.bincount(found.lone_collective[lone], minlength=size)
+
+    def total_ps(values: I64, of: I64) -> I64:
+        return sum_by_key(of, values, size)
+
+    def mean_ms(values: I64) -> F64:
+        return _shares(total_ps(values[picked], of), runs) / 1e9
+
+    def role_ms(role: Role) -> F64:
+        """Mean over all runs, so that the four sum to the stall; NaN where no run has the op."""
+        own = found.role_ps[role][picked]
+        has = own >= 0
+        total = total_ps(own[has], of[has])
+        ever = np.bincount(of[has], minlength=size) > 0
+        return np.where(ever, _shares(total, runs), nan) / 1e9
+
+    stall = total_ps(found.stall_ps[picked], of) / 1e9
+    slack, sent = mean_ms(found.slack_ps), _sent_bytes(found)
+    every = found.collectives
+    columns: dict[str, Any] = {
+        "collective": [one.rendezvous for one in every],
+        "transfer_type": [one.transfer_type for one in every],
+        "program": [one.program for one in every],
+        "total_stall_ms": stall,
+        "stall_frac": _shares(stall, np.full(size, stall.sum())),
+        "stall_ms": mean_ms(found.stall_ps),
+        "send_ms": role_ms(Role.SEND),
+        "send_done_ms": role_ms(Role.SEND_DONE),
+        "recv_ms": role_ms(Role.RECV),
+        "recv_done_ms": role_ms(Role.RECV_DONE),
+        "slack_ms": slack,
+        "observed_ms": mean_ms(found.observed_ps),
+        "runs": runs,
+        "incomplete": incomplete,
+        "tpus": _tpus(found, picked, lone),
+        "sent_bytes": sent,
+        "required_gbitps": _gbitps(sent, slack * 1e9),
+        "reached_gbitps": _reached_gbitps(found, picked),
+        "send_op": found.send_op,
+        "recv_op": found.recv_op,
+    }
+    present = np.flatnonzero(runs + incomplete)
+    order = present[np.argsort(-stall[present], kind="stable")].tolist()
+    return Table(
+        DcnCollectiveRow,
+        {
+            name: values[order] if isinstance(values, np.ndarray) else [values[at] for at in order]
+            for name, values in columns.items()
+        },
+    )
+
+
+def _shares(part: NDArray[Any], whole: NDArray[Any]) -> F64:
+    """``part / whole``; NaN where the whole is 0."""
+    share: F64 = np.divide(part, whole, out=np.full(len(part), nan), where=whole > 0)
+    return share
+
+
+def _tpus(found: DcnRuns, picked: Bool, lone: Bool) -> I64:
+    """How many TPUs run each collective, or a half of it."""
+    ran = np.stack([found.collective, found.host, found.device])[:, picked]
+    half = np.stack([found.lone_collective, found.lone_host, found.lone_device])[:, lone]
+    distinct = np.unique(np.concatenate([ran, half], axis=1), axis=1)
+    return np.bincount(distinct[0], minlength=len(found.collectives))
+
+
+def _devices(profile: Profile, found: DcnRuns, picked: Bool, lone: Bool) -> Table[DcnDeviceRow]:
+    places = set(zip(found.host[picked].tolist(), found.device[picked].tolist(), strict=True))
+    places |= set(
+        zip(found.lone_host[lone].tolist(), found.lone_device[lone].tolist(), strict=True)
+    )
+    rows = []
+    for at, device in sorted(places):
+        own = picked & (found.host == at) & (found.device == device)
+        half = lone & (found.lone_host == at) & (found.lone_device == device)
+        host = profile.hosts[at]
+        rows.append(
+            {
+                "device": host.space.planes[device].name.removeprefix("/device:"),
+                "host": host.name,
+                "total_stall_ms": ms(found.stall_ps[own].sum()),
+                "recv_done_ms": ms(found.role_ps[Role.RECV_DONE][own].sum()),
+                "runs": int(own.sum()),
+                "incomplete": int(half.sum()),
+            }
+        )
+    rows.sort(key=lambda row: -float(str(row["total_stall_ms"])))
+    return Table(
+        DcnDeviceRow, {name: [row[name] for row in rows] for name in columns_of(DcnDeviceRow)}
+    )
+
+
+def _headline(
+    table: Table[DcnCollectiveRow],
+    found: DcnRuns,
+    picked: Bool,
+    steps: _InSteps | None,
+    fastest: float | None,
+) -> str:
+    """Which collective stalls the TPUs most, and whether bandwidth explains it."""
+    if not picked.any():
+        return "No run of a collective between slices is complete in this recording."
+    top = next(table.rows())
+    if not top["total_stall_ms"]:
+        return "No collective between slices stalls a TPU."
+    of_type = f" ({top['transfer_type']})" if top["transfer_type"] else ""
+    own = _runs_of(found, top) & picked
+    in_step = steps.stall_ms(found, own) if steps else 0.0
+    cost = (
+        f"{_amount(in_step)} ms of each {_amount(steps.step_ms)} ms step"
+        if steps and in_step
+        else f"{_amount(top['total_stall_ms'] / top['tpus'])} ms in this recording"
+    )
+    tpus = "the TPU" if top["tpus"] == 1 else f"each of {top['tpus']} TPUs (mean)"
+    return f"{top['collective']}{of_type} stalls {tpus} for {cost}{_explanation(top, fastest)}"
+
+
+def _runs_of(found: DcnRuns, row: dict[str, Any]) -> Bool:
+    of = [
+        at
+        for at, one in enumerate(found.collectives)
+        if (one.rendezvous, one.program) == (row["collective"], row["program"])
+    ]
+    return np.isin(found.collective, of)
+
+
+def _explanation(top: dict[str, Any], fastest: float | None) -> str:
+    """What the bandwidth that it needs says of its stall."""
+    needed = top["required_gbitps"]
+    if not top["slack_ms"]:
+        return ": it has no slack, nothing else runs between its send and its recv-done."
+    if needed is None or fastest is None:
+        return "; the profile does not say how much it sends."
+    slack = (
+        f": to send within its slack of {_amount(top['slack_ms'])} ms it needs {_amount(needed)} "
+        "Gbit/s per TPU"
+    )
+    if needed > fastest:
+        return (
+            f"{slack}, more than any run reached ({_amount(fastest)}): the network may explain it."
+        )
+    return (
+        f"{slack}, and the network has carried {_amount(fastest)}: bandwidth does not explain it."
+    )
+
+
+def _amount(value: float) -> str:
+    """Three digits, or all before the point."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _diagnostics(
+    found: DcnRuns, lone: Bool, table: Table[DcnCollectiveRow]
+) -> tuple[Diagnostic, ...]:
+    notes = []
+    cut = int((lone & found.lone_is_cut).sum())
+    missing = int(lone.sum()) - cut
+    if cut:
+        notes.append(
+            Diagnostic(
+                "collectives-cut",
+                "info",
+                "Sends and recv-dones whose other half lies beyond an edge of the recording, and "
+                f"which are not counted: {cut}.",
+            )
+        )
+    if missing:
+        notes.append(
+            Diagnostic(
+                "collectives-incomplete",
+                "warning",
+                "Sends and recv-dones without their other half, although the recording goes on, "
+                f"and which are not counted: {missing}. Events were dropped.",
+            )
+        )
+    unknown = int(np.isnan(table["sent_bytes"]).sum())
+    if unknown:
+        notes.append(
+            Diagnostic(
+                "collectives-without-size",
+                "info",
+                "Collectives of which the profile does not say how much they send, because their "
+                f"type or the size of their groups (dcn_collective_info) tells it not: {unknown}.",
+            )
+        )
+    return tuple(notes)
+
+
+TOOL = Tool(
+    id="megascale_stats",
+    short="dcn",
+    title="DCN Collectives",
+    group="Where time goes",
+    run=megascale_stats,
+    options=Options,
+    result=MegascaleStats,
+    needs=(
+        Need(
+            met=has_host_transfers,
+            missing="No TPU in this profile sends to another slice (no host send or host recv op).",
+            record=how_to_record.SLICES,
+        ),
+        Need(
+            met=has_their_programs,
+            missing="TPUs exchange data through their hosts, but the compiled programs (HLO) that "
+            "say which collective an op belongs to are missing.",
+            record=how_to_record.SLICES,
+        ),
+        Need(
+            met=has_dcn_collectives,
+            missing="TPUs exchange data with their own hosts only, not with another slice.",
+            record=how_to_record.SLICES,
+        ),
+    ),
+)
