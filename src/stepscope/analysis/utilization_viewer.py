@@ -197,9 +197,11 @@ def utilization_viewer(profile: Profile, options: Options = Options()) -> Utiliz
 
 
 def _readings(host: Host, options: Options) -> list[_Reading]:
+    samples = tpu_samples(host)
+    chips = {plane: chip_of(host, plane).label for plane in {one.plane for one in samples}}
     return [
-        _Reading(host.name, chip_of(host, sample.plane).label, sample, reached)
-        for sample in tpu_samples(host)
+        _Reading(host.name, chips[sample.plane], sample, reached)
+        for sample in samples
         for reached in sample.reached(absent_is_zero=options.absent_is_zero)
     ]
 

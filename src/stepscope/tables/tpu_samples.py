@@ -20,7 +20,7 @@ from stepscope.tables.planes import PlaneKind, planes
 from stepscope.tables.profile import Host, derived
 from stepscope.tables.roofline import F64
 from stepscope.tables.tpu_counters import Generation, generation_of
-from stepscope.tables.tpu_units import Measure, measures
+from stepscope.tables.tpu_units import Measure, measures, sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,7 @@ class Sample:
         generation: What its counters are.
         ids: The counters that were read, ascending.
         values: What each said, in the same order.
+        allowed: What one cycle allows of each of ``measures(generation)``; NaN where unknown.
     """
 
     plane: int
@@ -62,6 +63,7 @@ class Sample:
     generation: Generation
     ids: I64
     values: F64
+    allowed: F64
 
     def read(self, ids: I64) -> F64:
         """The readings of these counters; NaN where there is none."""
@@ -74,46 +76,41 @@ class Sample:
         Args:
             absent_is_zero: Whether counters that were not recorded count as 0.
         """
-        return [self._reached(one, absent_is_zero) for one in measures(self.generation)]
-
-    def _reached(self, measure: Measure, absent_is_zero: bool) -> Reached:
-        read = self.read(measure.ids)
+        columns = sums(self.generation)
+        read, cycles = self.read(columns.ids), self.read(columns.cycles)
         is_absent = np.isnan(read)
-        absent = [measure.work[row][0].name for row in np.flatnonzero(is_absent).tolist()]
-        if np.isnan(self._cycles(measure)):
-            absent.append(measure.cycles.name)
         counted = np.nan_to_num(read) if absent_is_zero else read
-        return Reached(
-            measure=measure,
-            achieved=float(counted @ measure.weights),
-            peak=self._peak(measure),
-            absent=tuple(absent),
-            is_read=not is_absent.all(),
-        )
-
-    def _cycles(self, measure: Measure) -> float:
-        return float(self.read(np.asarray([measure.cycles.id], dtype=np.int64))[0])
-
-    def _peak(self, measure: Measure) -> float:
-        cycles = self._cycles(measure)
+        achieved = np.add.reduceat(counted * columns.weights, columns.begin)
         # A core whose clock stood still was not measured: nothing is 0 % of nothing.
-        if not cycles > 0:
-            return nan
-        if measure.limit == "cycles":
-            return cycles * measure.per_cycle
-        return cycles / self.clock_hz * self._bandwidth(measure)
+        peak = np.where(cycles > 0, cycles * self.allowed, nan)
+        rows = zip(
+            measures(self.generation),
+            achieved.tolist(),
+            peak.tolist(),
+            np.isnan(cycles).tolist(),
+            columns.begin.tolist(),
+            strict=True,
+        )
+        found = []
+        for measure, done, limit, is_timeless, begin in rows:
+            lacks = is_absent[begin : begin + len(measure.work)]
+            absent = [measure.work[row][0].name for row in np.flatnonzero(lacks).tolist()]
+            absent += [measure.cycles.name] if is_timeless else []
+            found.append(Reached(measure, done, limit, tuple(absent), is_read=not lacks.all()))
+        return found
 
-    @property
-    def clock_hz(self) -> float:
-        """Cycles of a TensorCore in a second; NaN where unknown."""
-        row = tpu_row(self.device.type)
-        return row.clock_ghz * 1e9 if row else nan
 
-    def _bandwidth(self, measure: Measure) -> float:
-        if measure.limit == "memory":
-            return device_peaks(self.device).hbm_bytes
-        row = tpu_row(self.device.type)
-        return row.ici_gbps * 1e9 if row else nan
+def _allowed(device: Device, generation: Generation) -> F64:
+    """What one cycle allows of each measure."""
+    row = tpu_row(device.type)
+    clock_hz, links = (row.clock_ghz * 1e9, row.ici_gbps * 1e9) if row else (nan, nan)
+    bandwidth = {"memory": device_peaks(device).hbm_bytes, "links": links}
+    return np.asarray(
+        [
+            one.per_cycle if one.limit == "cycles" else bandwidth[one.limit] / clock_hz
+            for one in measures(generation)
+        ]
+    )
 
 
 @derived
@@ -129,12 +126,13 @@ def tpu_samples(host: Host) -> tuple[Sample, ...]:
     values = np.where(np.isfinite(floats) & (floats >= 0), floats, nan)
     found = []
     for plane, (device, generation) in known.items():
+        allowed = _allowed(device, generation)
         for line in (space.lines[row] for row in _lines(host, plane)):
             low, high = np.searchsorted(read.rows, [line.begin, line.end]).tolist()
             ids, kept = _last_of_each(number[low:high])
             if _is_work(generation, ids).any():
                 sample = values[low:high][kept]
-                found.append(Sample(plane, line.id, device, generation, ids, sample))
+                found.append(Sample(plane, line.id, device, generation, ids, sample, allowed))
     return tuple(found)
 
 
@@ -166,11 +164,17 @@ def unknown_chips(host: Host) -> list[Device]:
 
 
 def _numbers(host: Host, rows: I64) -> I64:
-    """Which counter each of these events read: its own number, its name's, or its name's id."""
+    """Which counter each of these events read: its own number, its name's, or its name's id.
+
+    0 for samples without ``counter_value``: what a line of counters draws over time.
+    """
     stretch = int(rows[0]), int(rows[-1]) + 1
-    column = stats_by_name(host.space, (names.COUNTER_ID,), *stretch)[names.COUNTER_ID]
-    own = look_up(column.rows, column.ints, rows, 0)
-    return np.where(own == 0, _number_of_entry(host)[host.space.events.metadata[rows]], own)
+    wanted = (names.COUNTER_ID, names.COUNTER_VALUE)
+    columns = stats_by_name(host.space, wanted, *stretch)
+    given = columns[names.COUNTER_ID]
+    own = look_up(given.rows, given.ints, rows, 0)
+    number = np.where(own == 0, _number_of_entry(host)[host.space.events.metadata[rows]], own)
+    return np.where(np.isin(rows, columns[names.COUNTER_VALUE].rows), number, 0)
 
 
 @derived
@@ -185,7 +189,7 @@ def _number_of_entry(host: Host) -> I64:
 
 @lru_cache
 def _work_ids(generation: Generation) -> I64:
-    return np.unique(np.concatenate([one.ids for one in measures(generation)]))
+    return np.unique(sums(generation).ids)
 
 
 def _is_work(generation: Generation, ids: I64) -> Bool:

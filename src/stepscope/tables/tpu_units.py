@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import chain
 from typing import Final, Literal
 
@@ -59,7 +59,7 @@ _SCALAR_SLOTS: Final = ("S0", "S1", "SMISC")
 _VECTOR_SLOTS: Final = ("V0", "V1", "V2", "VLD", "VST", "VEX", "VRES")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Measure:
     """How much of its limit one unit of one core reached.
 
@@ -85,15 +85,22 @@ class Measure:
     limit: Limit = "cycles"
     per_cycle: float = 1.0
 
-    @cached_property
-    def ids(self) -> I64:
-        """Numbers of the counters that are summed."""
-        return np.asarray([counter.id for counter, _ in self.work], dtype=np.int64)
 
-    @cached_property
-    def weights(self) -> F64:
-        """The weight of each."""
-        return np.asarray([weight for _, weight in self.work], dtype=np.float64)
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """The measures of a generation as columns, to be summed for a sample at once.
+
+    Attributes:
+        ids: Numbers of the counters that are summed, measure after measure.
+        weights: The weight of each.
+        begin: Where each measure begins in ``ids``.
+        cycles: Number of the counter of each measure's cycles.
+    """
+
+    ids: I64
+    weights: F64
+    begin: I64
+    cycles: I64
 
 
 @lru_cache
@@ -106,6 +113,19 @@ def measures(chip: Generation) -> tuple[Measure, ...]:
         for one in range(chip.sparse_cores)
     )
     return (*chain.from_iterable(cores), *chain.from_iterable(sparse), *_links(chip))
+
+
+@lru_cache
+def sums(chip: Generation) -> Sums:
+    """``measures`` as columns."""
+    rows = measures(chip)
+    lengths = [len(one.work) for one in rows]
+    return Sums(
+        ids=np.asarray([counter.id for one in rows for counter, _ in one.work], dtype=np.int64),
+        weights=np.asarray([weight for one in rows for _, weight in one.work], dtype=np.float64),
+        begin=np.cumsum([0, *lengths[:-1]], dtype=np.int64),
+        cycles=np.asarray([one.cycles.id for one in rows], dtype=np.int64),
+    )
 
 
 def _weighted(counters: Iterable[Counter], weight: float = 1.0) -> Work:

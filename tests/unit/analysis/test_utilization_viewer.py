@@ -251,6 +251,16 @@ def test_a_counter_is_known_by_its_names_number_or_id_and_its_last_reading_count
     assert by_unit(found.units)["MXU"]["utilization_frac"] == 0.25
 
 
+def test_a_line_of_counters_over_time_is_no_sample() -> None:
+    busy = V6E.tensor_core.counters("MXU_BUSY_2", 0)[0]
+    drawn = line("_counters_", Event("busy", 0, 0, {"performance_counter_id": u(busy.id)}))
+    # The same counter is a sample elsewhere, so that the file names the stat.
+    named = chip(1, "TPU v9", [read(V6E)])
+    made = profile(v6e(drawn), named)
+    assert TOOL.available(made) is not None
+    assert len(utilization_viewer(made).readings) == 0
+
+
 def missing(*planes: Plane) -> str:
     reason = TOOL.available(profile(*planes))
     assert reason is not None
