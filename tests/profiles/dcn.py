@@ -159,3 +159,23 @@ def slices(
         metadata_plane((PROGRAM, PROGRAM_ID, module(collectives))),
         *(tpu(index, collectives, ops) for index, ops in enumerate([run, *more])),
     ]
+
+
+def message(
+    arrived_us: float, latency_us: int, size: int, source: int, destination: int
+) -> tuple[str, float, float, dict[str, Any]]:
+    """A message from another slice, as the receiving host notes its arrival."""
+    return (
+        "MegaScale: Communication Transport Receive",
+        arrived_us,
+        0,
+        {
+            "dcn_label": "all-reduce.1_312",
+            "dcn_source_slice_id": source,
+            "dcn_source_per_slice_device_id": 0,
+            "dcn_destination_slice_id": destination,
+            "dcn_destination_per_slice_device_id": 0,
+            "payload_size_bytes": size,
+            "duration_us": latency_us,
+        },
+    )

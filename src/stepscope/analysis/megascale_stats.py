@@ -15,15 +15,15 @@ from stepscope.columns.space import I64, Bool
 from stepscope.errors import UsageError
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, ms
+from stepscope.tables.dcn_messages import dcn_paths
 from stepscope.tables.dcn_ops import (
     Role,
     has_dcn_collectives,
     has_host_transfers,
     has_their_programs,
 )
-from stepscope.tables.dcn_runs import DcnRuns, dcn_runs
+from stepscope.tables.dcn_runs import DcnRuns, RunsInSteps, dcn_runs, runs_in_steps
 from stepscope.tables.profile import Profile
-from stepscope.tables.session_steps import aligned_steps, session_steps
 
 F64 = NDArray[np.float64]
 
@@ -113,6 +113,26 @@ class DcnDeviceRow(Row):
     ]
 
 
+class DcnPathRow(Row):
+    """All messages from one slice to another, as the receiving hosts noted them."""
+
+    source_slice: Annotated[int, Column("From slice", kind="rank")]
+    destination_slice: Annotated[int, Column("To slice", kind="rank")]
+    messages: Annotated[int, Column("Messages", kind="count")]
+    total_bytes: Annotated[float, Column("Bytes", unit="B", kind="bytes", sort="desc")]
+    latency_ms: Annotated[
+        float, Column("Mean latency", unit="ms", kind="time", help="From send to arrival.")
+    ]
+    latency_max_ms: Annotated[float, Column("Longest", unit="ms", kind="time")]
+    busy_ms: Annotated[
+        float,
+        Column("Busy", unit="ms", kind="time", help="At least one is under way. Σ over hosts."),
+    ]
+    bandwidth_gbitps: Annotated[
+        float, Column("Bandwidth", unit="Gbit/s", kind="rate", help="To one host, while busy.")
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """Options of megascale_stats."""
@@ -135,6 +155,7 @@ class MegascaleStats(Result):
         reached_gbitps: Bandwidth of the fastest run of any collective, per TPU, in Gbit/s.
         collectives: The collectives, the one that stalls longest first.
         devices: The TPUs, the one that stalls longest first.
+        paths: Messages between slices by where from and where to; empty where not recorded.
     """
 
     tool = "megascale_stats"
@@ -148,6 +169,7 @@ class MegascaleStats(Result):
     reached_gbitps: float | None
     collectives: Table[DcnCollectiveRow]
     devices: Table[DcnDeviceRow]
+    paths: Table[DcnPathRow]
 
 
 def megascale_stats(profile: Profile, options: Options = Options()) -> MegascaleStats:
@@ -156,21 +178,22 @@ def megascale_stats(profile: Profile, options: Options = Options()) -> Megascale
     picked, lone = _picked(profile, found, options.device)
     collectives = _collectives(found, picked, lone)
     devices = _devices(profile, found, picked, lone)
-    steps = _in_steps(profile, found, picked)
+    steps = runs_in_steps(profile, picked)
     reached = _reached_gbitps(found, picked)
     fastest = float(np.nanmax(reached)) if np.isfinite(reached).any() else None
     return MegascaleStats(
         headline=_headline(collectives, found, picked, steps, fastest),
         stall_ms=ms(found.stall_ps[picked].sum()) / len(devices) if len(devices) else nan,
-        stall_per_step_ms=steps.stall_ms(found, picked) if steps else None,
-        step_time_ms=steps.step_ms if steps else None,
+        stall_per_step_ms=ms(steps.stall_ps(picked)) if steps else None,
+        step_time_ms=ms(steps.step_ps) if steps else None,
         tpu_count=len(devices),
         runs=int(picked.sum()),
         incomplete=int(lone.sum()),
         reached_gbitps=fastest,
         collectives=collectives,
         devices=devices,
-        diagnostics=_diagnostics(found, lone, collectives),
+        paths=_paths(profile),
+        diagnostics=_diagnostics(profile, found, lone, collectives),
     )
 
 
@@ -193,42 +216,6 @@ def _picked(profile: Profile, found: DcnRuns, device: str) -> tuple[Bool, Bool]:
             mend=f"Known TPUs: {', '.join(sorted(known))}.",
         )
     return picked, lone
-
-
-@dataclass(frozen=True, slots=True)
-class _InSteps:
-    """The runs that begin within a counted step.
-
-    Attributes:
-        step_ms: The mean counted step.
-        inside: Mask over the runs.
-        tpu_steps: Counted steps, once for each TPU that takes part.
-    """
-
-    step_ms: float
-    inside: Bool
-    tpu_steps: int
-
-    def stall_ms(self, found: DcnRuns, runs: Bool) -> float:
-        """Stall of these runs in a counted step of the mean TPU."""
-        return ms(found.stall_ps[runs & self.inside].sum()) / self.tpu_steps
-
-
-def _in_steps(profile: Profile, found: DcnRuns, picked: Bool) -> _InSteps | None:
-    """None without counted steps on a host with collectives between slices."""
-    session = session_steps(profile)
-    if session is None or not session.kept.any():
-        return None
-    inside, tpu_steps = np.zeros(len(found), dtype=bool), 0
-    for one in aligned_steps(profile):
-        own = np.flatnonzero(picked & (found.host == one.host))
-        rows = one.rows[session.kept]
-        at = np.searchsorted(one.steps.start_ps[rows], found.start_ps[own], side="right") - 1
-        inside[own] = (at >= 0) & (found.start_ps[own] < one.steps.end_ps[rows][at])
-        tpu_steps += len(np.unique(found.device[own])) * len(rows)
-    if not tpu_steps:
-        return None
-    return _InSteps(ms(session.duration_ps[session.kept].mean()), inside, tpu_steps)
 
 
 def _gbitps(sent_bytes: F64, time_ps: F64) -> F64:
@@ -347,11 +334,30 @@ def _devices(profile: Profile, found: DcnRuns, picked: Bool, lone: Bool) -> Tabl
     )
 
 
+def _paths(profile: Profile) -> Table[DcnPathRow]:
+    found = dcn_paths(profile)
+    timed_bytes = np.asarray([one.timed_bytes for one in found], dtype=np.float64)
+    busy = np.asarray([one.busy_ps for one in found], dtype=np.float64)
+    return Table(
+        DcnPathRow,
+        {
+            "source_slice": [one.source for one in found],
+            "destination_slice": [one.destination for one in found],
+            "messages": [one.messages for one in found],
+            "total_bytes": [float(one.bytes) for one in found],
+            "latency_ms": [ms(one.latency_ps.mean()) if one.busy_ps else nan for one in found],
+            "latency_max_ms": [ms(one.latency_ps.max()) if one.busy_ps else nan for one in found],
+            "busy_ms": [ms(one.busy_ps) if one.busy_ps else nan for one in found],
+            "bandwidth_gbitps": _gbitps(timed_bytes, busy),
+        },
+    )
+
+
 def _headline(
     table: Table[DcnCollectiveRow],
     found: DcnRuns,
     picked: Bool,
-    steps: _InSteps | None,
+    steps: RunsInSteps | None,
     fastest: float | None,
 ) -> str:
     """Which collective stalls the TPUs most, and whether bandwidth explains it."""
@@ -362,9 +368,9 @@ def _headline(
         return "No collective between slices stalls a TPU."
     of_type = f" ({top['transfer_type']})" if top["transfer_type"] else ""
     own = _runs_of(found, top) & picked
-    in_step = steps.stall_ms(found, own) if steps else 0.0
+    in_step = ms(steps.stall_ps(own)) if steps else 0.0
     cost = (
-        f"{_amount(in_step)} ms of each {_amount(steps.step_ms)} ms step"
+        f"{_amount(in_step)} ms of each {_amount(ms(steps.step_ps))} ms step"
         if steps and in_step
         else f"{_amount(top['total_stall_ms'] / top['tpus'])} ms in this recording"
     )
@@ -407,7 +413,7 @@ def _amount(value: float) -> str:
 
 
 def _diagnostics(
-    found: DcnRuns, lone: Bool, table: Table[DcnCollectiveRow]
+    profile: Profile, found: DcnRuns, lone: Bool, table: Table[DcnCollectiveRow]
 ) -> tuple[Diagnostic, ...]:
     notes = []
     cut = int((lone & found.lone_is_cut).sum())
@@ -438,6 +444,16 @@ def _diagnostics(
                 "info",
                 "Collectives of which the profile does not say how much they send, because their "
                 f"type or the size of their groups (dcn_collective_info) tells it not: {unknown}.",
+            )
+        )
+    skewed = sum(one.skewed for one in dcn_paths(profile))
+    if skewed:
+        notes.append(
+            Diagnostic(
+                "messages-without-latency",
+                "info",
+                "Messages between slices without a latency, because the hosts' clocks differ by "
+                f"more than it: {skewed}.",
             )
         )
     return tuple(notes)

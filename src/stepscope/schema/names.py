@@ -93,6 +93,11 @@ MEMORY_BREAKDOWN: Final = "memory_access_breakdown"
 DMA_STALL_PS: Final = "dma_stall_duration_ps"
 # Of a transfer to another TPU slice: a serialised tensorflow.profiler.DcnCollectiveInfoProto.
 DCN_COLLECTIVE_INFO: Final = "dcn_collective_info"
+# Of a message from another slice: who sent it to whom, its size and how long it was under way.
+DCN_SOURCE_SLICE: Final = "dcn_source_slice_id"
+DCN_DESTINATION_SLICE: Final = "dcn_destination_slice_id"
+PAYLOAD_BYTES: Final = "payload_size_bytes"
+MESSAGE_DURATION_US: Final = "duration_us"
 DEDUPLICATED_NAME: Final = "deduplicated_name"
 SOURCE: Final = "source"
 SOURCE_STACK: Final = "source_stack"
@@ -159,6 +164,7 @@ EAGER_KERNEL_RUN: Final = "KernelAndDeviceFunc::Run"
 EXECUTOR_PROCESS: Final = "ExecutorState::Process"
 ITERATOR_GET_NEXT: Final = "IteratorGetNext"
 MEMORY_EVENTS: Final = ("MemoryAllocation", "MemoryDeallocation")
+DCN_RECEIVE: Final = "MegaScale: Communication Transport Receive"
 PJIT_FUNCTION: Final = "PjitFunction("
 PYTHON_CALL_MARK: Final = "$"
 

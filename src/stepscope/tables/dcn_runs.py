@@ -11,7 +11,6 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from stepscope.columns import rows_of
 from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
 from stepscope.tables.dcn_ops import (
@@ -23,8 +22,9 @@ from stepscope.tables.dcn_ops import (
     transfer_entries,
 )
 from stepscope.tables.device_events import on_own_clock
-from stepscope.tables.host_events import timed_events
+from stepscope.tables.host_events import timed_rows
 from stepscope.tables.profile import Host, Profile, derived
+from stepscope.tables.session_steps import aligned_steps, session_steps
 from stepscope.tables.stats import event_stats
 
 
@@ -117,6 +117,43 @@ def dcn_runs(profile: Profile) -> DcnRuns:
 
 
 @dataclass(frozen=True, slots=True)
+class RunsInSteps:
+    """The runs that begin within a counted step.
+
+    Attributes:
+        step_ps: The mean counted step.
+        stall_in_step_ps: Stall of each run that begins in one; 0 for the others.
+        tpu_steps: Counted steps, once for each TPU that takes part.
+    """
+
+    step_ps: float
+    stall_in_step_ps: I64
+    tpu_steps: int
+
+    def stall_ps(self, runs: Bool) -> float:
+        """Stall of these runs in a counted step of the mean TPU."""
+        return float(self.stall_in_step_ps[runs].sum()) / self.tpu_steps
+
+
+def runs_in_steps(profile: Profile, picked: Bool) -> RunsInSteps | None:
+    """Of the picked runs; None without counted steps on a host that has any."""
+    found, session = dcn_runs(profile), session_steps(profile)
+    if session is None or not session.kept.any():
+        return None
+    stall, tpu_steps = np.zeros(len(found), dtype=np.int64), 0
+    for one in aligned_steps(profile):
+        own = np.flatnonzero(picked & (found.host == one.host))
+        rows = one.rows[session.kept]
+        at = np.searchsorted(one.steps.start_ps[rows], found.start_ps[own], side="right") - 1
+        inside = own[(at >= 0) & (found.start_ps[own] < one.steps.end_ps[rows][at])]
+        stall[inside] = found.stall_ps[inside]
+        tpu_steps += len(np.unique(found.device[own])) * len(rows)
+    if not tpu_steps:
+        return None
+    return RunsInSteps(float(session.duration_ps[session.kept].mean()), stall, tpu_steps)
+
+
+@dataclass(frozen=True, slots=True)
 class _Transfers:
     """One row per event of a TPU that exchanges a buffer with its host.
 
@@ -145,9 +182,9 @@ def _transfers(host: Host, index: int, code: Mapping[DcnCollective, int]) -> _Tr
     collective, role = np.full((2, max(len(space.event_metadata), 1)), -1, dtype=np.int64)
     for row, op in dcn_ops(host).items():
         collective[row], role[row] = code[op.collective], op.role
-    rows = rows_of(space.events.metadata, entry_mask(host, transfer_entries(host)))
+    rows = timed_rows(host, entry_mask(host, transfer_entries(host)))
     lines = space.lines_of(rows)
-    is_op = np.isin(lines, tpu_op_lines(host)) & timed_events(host)[rows]
+    is_op = np.isin(lines, tpu_op_lines(host))
     rows, lines = rows[is_op], lines[is_op]
     entry = space.events.metadata[rows]
     start, duration = space.events.start_ps[rows], space.events.duration_ps[rows]

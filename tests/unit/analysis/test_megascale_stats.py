@@ -12,7 +12,7 @@ from stepscope.analysis.megascale_stats import TOOL, MegascaleStats, Options, me
 from stepscope.columns import decode
 from stepscope.errors import UsageError
 from stepscope.tables.profile import Host, Profile
-from tests.profiles.dcn import Collective, Op, slices, tpu
+from tests.profiles.dcn import Collective, Op, message, slices, tpu
 from tests.profiles.hlo import metadata_plane
 from tests.profiles.model import Plane, host, line, space
 
@@ -133,6 +133,20 @@ def test_the_longest_stall_stands_first_and_parts_sum() -> None:
     assert table["total_stall_ms"].sum() == pytest.approx(found.devices["total_stall_ms"][0])
     body = found.to_dict()
     assert json.loads(json.dumps(body, allow_nan=False))["tool"] == TOOL.id
+
+
+def test_messages_between_slices_stand_beside_the_collectives() -> None:
+    planes = slices(GRADIENTS, run=run(0, 300))
+    planes[0] = host(line("t", message(100, 100, 25000, 1, 0), message(300, 0, 8, 2, 0)))
+    found = shown(planes)
+    timed, skewed = found.paths.rows()
+    assert (timed["source_slice"], timed["destination_slice"], timed["messages"]) == (1, 0, 1)
+    assert timed["latency_ms"] == timed["latency_max_ms"] == timed["busy_ms"] == 0.1
+    assert timed["bandwidth_gbitps"] == pytest.approx(2)  # 200,000 bits in 100 µs
+    absent = "latency_ms", "latency_max_ms", "busy_ms", "bandwidth_gbitps"
+    assert [skewed[name] for name in absent] == [None] * 4
+    assert [one.slug for one in found.diagnostics] == ["messages-without-latency"]
+    assert len(shown(slices(GRADIENTS, run=run(0, 300))).paths) == 0
 
 
 def test_what_is_missing_is_said_exactly() -> None:

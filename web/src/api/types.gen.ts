@@ -1665,6 +1665,26 @@ export interface DcnDeviceRow {
   readonly incomplete: readonly (number | null)[];
 }
 
+/** Columns: All messages from one slice to another, as the receiving hosts noted them. */
+export interface DcnPathRow {
+  /** From slice. */
+  readonly source_slice: readonly (number | null)[];
+  /** To slice. */
+  readonly destination_slice: readonly (number | null)[];
+  /** Messages. */
+  readonly messages: readonly (number | null)[];
+  /** Bytes (B). */
+  readonly total_bytes: readonly (number | null)[];
+  /** Mean latency (ms). From send to arrival. */
+  readonly latency_ms: readonly (number | null)[];
+  /** Longest (ms). */
+  readonly latency_max_ms: readonly (number | null)[];
+  /** Busy (ms). At least one is under way. Σ over hosts. */
+  readonly busy_ms: readonly (number | null)[];
+  /** Bandwidth (Gbit/s). To one host, while busy. */
+  readonly bandwidth_gbitps: readonly (number | null)[];
+}
+
 /** Columns: One model: its requests' latency and its batches. */
 export interface ServedModelRow {
   /** Model. */
@@ -2196,6 +2216,7 @@ export interface MegascaleStats extends ResultBody {
   readonly reached_gbitps: number | null;
   readonly collectives: TableOf<DcnCollectiveRow>;
   readonly devices: TableOf<DcnDeviceRow>;
+  readonly paths: TableOf<DcnPathRow>;
 }
 
 /** Latency of a model server's requests, by model, and the time and size of its batches. */
