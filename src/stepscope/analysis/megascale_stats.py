@@ -318,9 +318,10 @@ def _devices(profile: Profile, found: DcnRuns, picked: Bool, lone: Bool) -> Tabl
         own = picked & (found.host == at) & (found.device == device)
         half = lone & (found.lone_host == at) & (found.lone_device == device)
         host = profile.hosts[at]
+        name = host.space.planes[device].name.removeprefix("/device:")
         rows.append(
             {
-                "device": host.space.planes[device].name.removeprefix("/device:"),
+                "device": name if len(profile.hosts) == 1 else f"{host.name}/{name}",
                 "host": host.name,
                 "total_stall_ms": ms(found.stall_ps[own].sum()),
                 "recv_done_ms": ms(found.role_ps[Role.RECV_DONE][own].sum()),
@@ -367,24 +368,16 @@ def _headline(
     if not top["total_stall_ms"]:
         return "No collective between slices stalls a TPU."
     of_type = f" ({top['transfer_type']})" if top["transfer_type"] else ""
-    own = _runs_of(found, top) & picked
+    total_ps = sum_by_key(found.collective, np.where(picked, found.stall_ps, 0), len(found.send_op))
+    own = picked & (found.collective == total_ps.argmax())
     in_step = ms(steps.stall_ps(own)) if steps else 0.0
     cost = (
-        f"{_amount(in_step)} ms of each {_amount(ms(steps.step_ps))} ms step"
+        f"{_time(in_step)} of each {_time(ms(steps.step_ps))} step"
         if steps and in_step
-        else f"{_amount(top['total_stall_ms'] / top['tpus'])} ms in this recording"
+        else f"{_time(top['total_stall_ms'] / top['tpus'])} in this recording"
     )
     tpus = "the TPU" if top["tpus"] == 1 else f"each of {top['tpus']} TPUs (mean)"
     return f"{top['collective']}{of_type} stalls {tpus} for {cost}{_explanation(top, fastest)}"
-
-
-def _runs_of(found: DcnRuns, row: dict[str, Any]) -> Bool:
-    of = [
-        at
-        for at, one in enumerate(found.collectives)
-        if (one.rendezvous, one.program) == (row["collective"], row["program"])
-    ]
-    return np.isin(found.collective, of)
 
 
 def _explanation(top: dict[str, Any], fastest: float | None) -> str:
@@ -395,7 +388,7 @@ def _explanation(top: dict[str, Any], fastest: float | None) -> str:
     if needed is None or fastest is None:
         return "; the profile does not say how much it sends."
     slack = (
-        f": to send within its slack of {_amount(top['slack_ms'])} ms it needs {_amount(needed)} "
+        f": to send within its slack of {_time(top['slack_ms'])} it needs {_amount(needed)} "
         "Gbit/s per TPU"
     )
     if needed > fastest:
@@ -405,6 +398,10 @@ def _explanation(top: dict[str, Any], fastest: float | None) -> str:
     return (
         f"{slack}, and the network has carried {_amount(fastest)}: bandwidth does not explain it."
     )
+
+
+def _time(time_ms: float) -> str:
+    return f"{_amount(time_ms)} ms" if time_ms >= 0.1 else f"{_amount(1e3 * time_ms)} µs"
 
 
 def _amount(value: float) -> str:
@@ -444,6 +441,15 @@ def _diagnostics(
                 "info",
                 "Collectives of which the profile does not say how much they send, because their "
                 f"type or the size of their groups (dcn_collective_info) tells it not: {unknown}.",
+            )
+        )
+    if not dcn_paths(profile):
+        notes.append(
+            Diagnostic(
+                "messages-not-recorded",
+                "info",
+                "Single messages between slices (paths) are not in this recording: no host noted "
+                '"MegaScale: Communication Transport Receive".',
             )
         )
     skewed = sum(one.skewed for one in dcn_paths(profile))

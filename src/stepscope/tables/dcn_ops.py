@@ -21,7 +21,7 @@ import numpy as np
 
 from stepscope.columns import metadata_stats_by_name, pivot
 from stepscope.columns.message import fields
-from stepscope.columns.space import Bool
+from stepscope.columns.space import KIND_BYTES, Bool
 from stepscope.errors import DecodeError
 from stepscope.schema import names
 from stepscope.tables.first_hit import any_event
@@ -243,7 +243,8 @@ def _rendezvous_of_channels(module: HloModule) -> dict[int, str]:
 
 
 def _channel(one: Instruction) -> int:
-    return next(iter(one.ints(_CHANNEL_ID)), 0)
+    value = one.attributes.get(_CHANNEL_ID, [0])[0]
+    return value if isinstance(value, int) else 0
 
 
 def _attributes(one: Instruction) -> dict[str, str]:
@@ -273,7 +274,10 @@ def _infos(host: Host) -> dict[int, _Info]:
     wanted = names.DCN_COLLECTIVE_INFO
     column = metadata_stats_by_name(host.space, (wanted,))[wanted]
     found = {}
-    for row, bits in zip(column.rows.tolist(), column.bits.tolist(), strict=True):
+    is_bytes = column.kind == KIND_BYTES
+    for row, bits in zip(
+        column.rows[is_bytes].tolist(), column.bits[is_bytes].tolist(), strict=True
+    ):
         kind, groups = 0, []
         try:
             for number, value in fields(pivot.read_bytes(host.space, bits)):

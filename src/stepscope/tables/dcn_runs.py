@@ -23,6 +23,7 @@ from stepscope.tables.dcn_ops import (
 )
 from stepscope.tables.device_events import on_own_clock
 from stepscope.tables.host_events import timed_rows
+from stepscope.tables.limits import is_marked
 from stepscope.tables.profile import Host, Profile, derived
 from stepscope.tables.session_steps import aligned_steps, session_steps
 from stepscope.tables.stats import event_stats
@@ -136,9 +137,12 @@ class RunsInSteps:
 
 
 def runs_in_steps(profile: Profile, picked: Bool) -> RunsInSteps | None:
-    """Of the picked runs; None without counted steps on a host that has any."""
+    """Of the picked runs; None without counted steps on a host that has any.
+
+    Steps that are only inferred do not count: what repeats evenly may be the collective itself.
+    """
     found, session = dcn_runs(profile), session_steps(profile)
-    if session is None or not session.kept.any():
+    if session is None or not session.kept.any() or not is_marked(session.confidence):
         return None
     stall, tpu_steps = np.zeros(len(found), dtype=np.int64), 0
     for one in aligned_steps(profile):

@@ -79,7 +79,7 @@ def test_what_is_sent_may_be_unknown() -> None:
     assert [row[name] for name in ("sent_bytes", "required_gbitps", "reached_gbitps")] == [None] * 3
     assert found.reached_gbitps is None
     assert found.headline.endswith("; the profile does not say how much it sends.")
-    assert [one.slug for one in found.diagnostics] == ["collectives-without-size"]
+    assert "collectives-without-size" in [one.slug for one in found.diagnostics]
 
 
 def test_no_stall_and_no_complete_run_are_said() -> None:
@@ -95,9 +95,15 @@ def test_the_time_of_a_step_is_the_mean_tpus() -> None:
     planes = slices(GRADIENTS, run=ran, more=[quick])
     planes[0] = host(line("python", *marks))
     found = shown(planes)
-    assert found.step_time_ms == pytest.approx(1.0, rel=0.2)
+    assert found.step_time_ms == pytest.approx(1.0)
     assert found.stall_per_step_ms == pytest.approx((0.310 + 0.110) / 2)
     assert "stalls each of 2 TPUs (mean) for 0.21 ms of each " in found.headline
+
+
+def test_steps_that_are_only_inferred_are_none() -> None:
+    found = shown(slices(GRADIENTS, run=[op for at in range(20) for op in run(500 * at, 300)]))
+    assert found.step_time_ms is found.stall_per_step_ms is None
+    assert "stalls the TPU for 6.2 ms in this recording" in found.headline
 
 
 def test_tpus_add_up_and_can_be_looked_at_alone() -> None:
@@ -106,7 +112,7 @@ def test_tpus_add_up_and_can_be_looked_at_alone() -> None:
     (row,) = both.collectives.rows()
     assert (row["runs"], row["tpus"], both.tpu_count) == (2, 2, 2)
     assert row["total_stall_ms"] == pytest.approx(0.310 + 0.110)
-    assert (both.devices["device"], both.devices["host"]) == (["TPU:0", "TPU:1"], ["h0", "h1"])
+    assert both.devices["device"] == ["h0/TPU:0", "h1/TPU:1"]
     alone = [shown(one, other, device=name).collectives for name in ("TPU:0", "h1/TPU:1")]
     assert [table["total_stall_ms"][0] for table in alone] == pytest.approx([0.310, 0.110])
     with pytest.raises(UsageError, match="no collective ran on 'h1/TPU:0'"):
@@ -121,6 +127,7 @@ def test_what_is_not_counted_is_said() -> None:
     assert {one.slug: one.severity for one in found.diagnostics} == {
         "collectives-cut": "info",
         "collectives-incomplete": "warning",
+        "messages-not-recorded": "info",
     }
 
 
@@ -146,7 +153,9 @@ def test_messages_between_slices_stand_beside_the_collectives() -> None:
     absent = "latency_ms", "latency_max_ms", "busy_ms", "bandwidth_gbitps"
     assert [skewed[name] for name in absent] == [None] * 4
     assert [one.slug for one in found.diagnostics] == ["messages-without-latency"]
-    assert len(shown(slices(GRADIENTS, run=run(0, 300))).paths) == 0
+    without = shown(slices(GRADIENTS, run=run(0, 300)))
+    assert len(without.paths) == 0
+    assert [one.slug for one in without.diagnostics] == ["messages-not-recorded"]
 
 
 def test_what_is_missing_is_said_exactly() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -123,6 +124,18 @@ def _told_by_the_recorder() -> Host:
     silent = slices(Collective("a", 1, transfer_type="", handler=""), run=[])
     telling = slices(Collective("a", 1), run=[])
     return profile([silent[0], silent[1], telling[2]]).hosts[0]
+
+
+@pytest.mark.parametrize("info", [b"\x0a\xff", 1 << 62, "text", b"\x08\x63"])
+def test_info_that_is_none_says_nothing(info: bytes | int | str) -> None:
+    planes = slices(GRADIENTS, run=[])
+    kinds = {
+        name: replace(kind, stats={**kind.stats, "dcn_collective_info": info})
+        for name, kind in planes[2].kinds.items()
+    }
+    planes[2] = replace(planes[2], kinds=kinds)
+    (told,) = {op.collective for op in dcn_ops(profile(planes).hosts[0]).values()}
+    assert (told.transfer_type, told.sent_bytes) == ("ALL_REDUCE", None)
 
 
 @pytest.mark.parametrize(
