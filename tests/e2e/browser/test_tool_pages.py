@@ -36,6 +36,11 @@ PAGES = {
     "hlo_stats": ("compiled", ["By category", "By op"]),
     "inference_profile": ("server", ["Latency by percentile", "Time by batch size"]),
 }
+# Tools on the page that all have who have none of their own, and their first table.
+GENERIC = {
+    "megascale_stats": ("slices", "Collectives"),
+    "perf_counters": ("counters", "Counters"),
+}
 SHAPES = "path[d]:not([d='']), rect, circle"
 
 
@@ -55,8 +60,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 def opened(open_page: Opener, tool: str, query: str = "") -> Page:
-    page = open_page(f"#/{tool}?run={PAGES[tool][0]}{query}")
-    page.locator(".tool-page").wait_for()
+    run, _ = (PAGES | GENERIC)[tool]
+    page = open_page(f"#/{tool}?run={run}{query}")
+    page.locator(".tool-page, .generic").wait_for()
     return page
 
 
@@ -103,8 +109,16 @@ def test_no_axis_tick_stands_without_its_unit(open_page: Opener, tool: str) -> N
         assert frame.locator(".axis text").count() > 3
 
 
+@pytest.mark.parametrize("tool", GENERIC)
+def test_a_tool_without_a_page_of_its_own_shows_its_tables(open_page: Opener, tool: str) -> None:
+    page = opened(open_page, tool)
+    heading = page.locator("h2", has_text=re.compile(rf"^{GENERIC[tool][1]}\b"))
+    table = page.locator("section", has=heading).last
+    expect(table.locator('[role="row"]').nth(2)).to_be_visible()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("tool", PAGES)
+@pytest.mark.parametrize("tool", [*PAGES, *GENERIC])
 def test_axe_finds_nothing_on_a_tools_page(
     page: Page, open_page: Opener, tool: str, scheme: str
 ) -> None:
@@ -114,7 +128,7 @@ def test_axe_finds_nothing_on_a_tools_page(
     assert violations(page) == []
 
 
-@pytest.mark.parametrize("tool", PAGES)
+@pytest.mark.parametrize("tool", [*PAGES, *GENERIC])
 def test_a_narrow_page_scrolls_only_downwards(page: Page, open_page: Opener, tool: str) -> None:
     page.set_viewport_size({"width": 800, "height": 700})
     opened(open_page, tool)
@@ -449,4 +463,4 @@ def test_a_page_that_is_left_asks_no_further(open_page: Opener) -> None:
     ) as gone:
         page.locator(".nav a", has_text="Kernels").click()
     assert "ABORTED" in (gone.value.failure or "")
-    page.locator(".tool-page").wait_for()
+    page.locator(".tool-page, .generic").wait_for()

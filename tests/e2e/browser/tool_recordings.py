@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from stepscope.tables.tpu_counters import V6E, Counter
 from tests.profiles.counters import chip, reading_by, sample
+from tests.profiles.dcn import Collective, Op, message
+from tests.profiles.dcn import slices as tpu_of_slices
 from tests.profiles.hlo import f32, instruction, memory_plan, metadata_plane, program
 from tests.profiles.memory import Heap
 from tests.profiles.model import Event, EventLike, Line, gpu, host, line, space, stream, u
@@ -186,7 +188,22 @@ def counters() -> bytes:
     return space(*(chip(one, V6E.type, [read(one, 1), read(one, 2)]) for one in range(2)))
 
 
+def slices() -> bytes:
+    """A TPU whose large all-reduce waits for another slice in every step, and the messages."""
+    large, small = Collective("all-reduce.1", 1, elements=1 << 20), Collective("all-reduce.2", 2)
+    ran: list[Op] = []
+    for step in range(STEPS):
+        for begin, number, waits in ((0, 1, 300 + 10 * step), (700, 2, 50)):
+            at = 1500.0 * step + begin
+            ran += [(f"send.{number}", at, 10), ("multiply.9", at + 10, 100)]
+            ran += [(f"recv-done.{number}", at + 110, waits)]
+    planes = tpu_of_slices(large, small, run=ran)
+    thread = line("transport", message(100, 100, 25_000, 1, 0), message(300, 50, 800_000, 2, 0))
+    return space(host(thread), *planes[1:])
+
+
 RECORDINGS = {
+    "slices/host.xplane.pb": slices(),
     "counters/host.xplane.pb": counters(),
     "pod/worker-0.xplane.pb": pod(0),
     "pod/worker-1.xplane.pb": pod(WORKERS_PER_HOST),
