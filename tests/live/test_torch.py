@@ -72,10 +72,13 @@ NEEDS_MORE = {
     "hlo_stats",
     "inference_profile",
     "kernel_stats",
+    "megascale_stats",
     "memory_viewer",
     "op_profile",
+    "perf_counters",
     "roofline_model",
     "tf_data_bottleneck_analysis",
+    "utilization_viewer",
 }
 
 
