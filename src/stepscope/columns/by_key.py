@@ -44,13 +44,14 @@ def distinct_keys(key: I64) -> tuple[I64, I64]:
     Raises:
         IndexError: A key is negative.
     """
+    if int(key.min(initial=0)) < 0:
+        raise IndexError("a key is negative")
     room = int(key.max(initial=0)) + 1
     if room > max(_FEW, len(key)):  # too many possible ones to have a place for each
         _keys, first, code = np.unique(key, return_index=True, return_inverse=True)
         return first.astype(np.int64), code.ravel().astype(np.int64)
     place = np.full(room, -1, np.int64)
-    if not core.key.find_first(np.ascontiguousarray(key), place):
-        raise IndexError("a key is negative")
+    core.key.find_first(np.ascontiguousarray(key), place)
     used = place >= 0
     return place[used], (np.cumsum(used) - 1)[key]
 

@@ -60,20 +60,16 @@ def add_by_key(
     return known
 
 
-def find_first(key: cython.const[cython.longlong][::1], first: cython.longlong[::1]) -> cython.bint:
-    """Write to ``first`` where each key stands first; it is -1 for every key at the beginning.
+def find_first(key: cython.const[cython.longlong][::1], first: cython.longlong[::1]) -> None:
+    """Write to ``first`` where each key stands first.
 
-    False when there is a key beyond it.
+    It has a place for every key, and is -1 in all of them at the beginning.
     """
     i: cython.Py_ssize_t
-    known: cython.bint = True
     with cython.nogil:
         for i in range(key.shape[0]):
-            if not 0 <= key[i] < first.shape[0]:
-                known = False
-            elif first[key[i]] < 0:
+            if first[key[i]] < 0:
                 first[key[i]] = i
-    return known
 
 
 def look_up(

@@ -57,9 +57,10 @@ def test_a_key_without_a_place_is_an_error(key: int) -> None:
         sum_labels(one, value, value, 2)
 
 
-def test_a_negative_key_is_an_error() -> None:
+@pytest.mark.parametrize("largest", [3, 2**40])
+def test_a_negative_key_is_an_error(largest: int) -> None:
     with pytest.raises(IndexError, match="negative"):
-        distinct_keys(np.asarray([3, -1], np.int64))
+        distinct_keys(np.asarray([largest, -1], np.int64))
 
 
 def test_columns_of_different_lengths_are_an_error() -> None:
