@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -118,6 +119,40 @@ def test_closed_server_frees_its_port(recording: Path) -> None:
         port = running.port
     with Server(str(recording), Settings(port=port)) as again:
         assert get(again, "/api/v1/session")["default_run"]
+
+
+def test_closing_while_an_answer_wakes_the_loop(recording: Path) -> None:
+    """A worker that is done wakes the loop too, here just before the call that closes does."""
+    server = Server(str(recording), Settings(port=0)).start()
+    trigger = server._server.trigger
+    wake = trigger._physical_pull
+
+    def wake_twice() -> None:
+        wake()
+        time.sleep(0.2)
+        wake()
+
+    trigger._physical_pull = wake_twice
+    server.close()
+    server.close()  # a second time: nothing to do, nothing to say
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits of open files")
+def test_a_process_with_thousands_of_open_files_is_served(recording: Path) -> None:
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, before[1]), before[1]))
+    held: list[int] = []
+    try:
+        while not held or held[-1] < 1100:  # select ends at 1024
+            held.append(os.open(os.devnull, os.O_RDONLY))
+        with Server(str(recording), Settings(port=0)) as server:
+            assert get(server, "/api/v1/session")["default_run"]
+    finally:
+        for one in held:
+            os.close(one)
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")

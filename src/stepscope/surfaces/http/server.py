@@ -7,14 +7,13 @@ import os
 import socket
 import sys
 import webbrowser
-from functools import partial
 from pathlib import Path
 from threading import Thread
 from types import TracebackType
 from typing import Any
 
 from waitress.server import create_server
-from waitress.wasyncore import close_all
+from waitress.wasyncore import close_all, loop
 
 from stepscope.errors import StepscopeError, UsageError
 from stepscope.session import Workspace
@@ -26,6 +25,7 @@ from stepscope.urls import is_url
 
 _THREADS = 8
 _NEXT_PORTS = 20
+_POLL_SECONDS = 1
 
 
 class Server:
@@ -61,6 +61,7 @@ class Server:
             clear_untrusted_proxy_headers=True,
         )
         self._thread: Thread | None = None
+        self._closing = False
 
     @property
     def url(self) -> str:
@@ -80,17 +81,21 @@ class Server:
     def run(self) -> None:
         """Serve in this thread until closed or interrupted; the newest run opens meanwhile."""
         Thread(target=self._warm, name="stepscope-open", daemon=True).start()
-        self._server.run()
+        while not self._closing:
+            # poll where there is one: select takes no file beyond the 1024th of the process.
+            loop(timeout=_POLL_SECONDS, use_poll=True, map=self._sockets, count=1)
 
     def close(self) -> None:
-        """Stop serving and let go of the recordings."""
-        stop = partial(close_all, self._sockets, ignore_all=True)
+        """Stop serving and let go of the recordings; a second call does nothing."""
+        if self._closing:
+            return
+        self._closing = True
+        self._server.pull_trigger()
         if self._thread is not None:
-            # Sockets are closed by the thread that waits on them, or it would wait on closed ones.
-            self._server.trigger.pull_trigger(stop)
+            # Its sockets stay open until it is done: nobody waits on, or writes to, closed ones.
             self._thread.join(5)
             self._thread = None
-        stop()
+        close_all(self._sockets, ignore_all=True)
         self.application.close()
         self._server.task_dispatcher.shutdown(cancel_pending=True, timeout=1)
         self.workspace.close()
