@@ -121,7 +121,8 @@ class _Looks:
         self._index: dict[_Key, int] = {}
         self._frames: list[list[tuple[CodeType, int]]] = []  # outermost first, with lines
         self._threads: list[tuple[int, str]] = []  # thread id of the system, name
-        self._thread_index: dict[object, int] = {}
+        self._thread_index: dict[threading.Thread, int] = {}
+        self._unnamed: dict[int, tuple[int, int]] = {}  # by number: the row, its last look
         # Code objects seen stay alive, so that no id is given twice.
         self._codes: dict[int, CodeType] = {}
 
@@ -137,18 +138,30 @@ class _Looks:
                 if thread is None or not thread.name.startswith(THREAD_PREFIX):  # not ours
                     stack = self._stack_of(frame)
                     self._look.append(look)
-                    self._thread.append(self._thread_of(ident, thread))
+                    self._thread.append(self._thread_of(ident, thread, look))
                     self._stack.append(stack)
 
-    def _thread_of(self, ident: int, thread: threading.Thread | None) -> int:
+    def _thread_of(self, ident: int, thread: threading.Thread | None, look: int) -> int:
         """The row of a thread. Its object tells it apart: numbers are given again to others."""
-        key = ident if thread is None else thread
-        known = self._thread_index.get(key)
+        if thread is None:
+            row, _ = self._unnamed.get(ident) or (self._add_thread(ident, f"thread {ident}"), look)
+            self._unnamed[ident] = (row, look)
+            return row
+        known = self._thread_index.get(thread)
         if known is None:
-            known = self._thread_index[key] = len(self._threads)
-            name = f"thread {ident}" if thread is None else thread.name
-            self._threads.append(((thread and thread.native_id) or ident, name))
+            number = thread.native_id or ident
+            # One of C++, or one that has just begun, has no object until it asks for its own.
+            row, last = self._unnamed.pop(ident, (-1, -2))
+            if last == look - 1:
+                known, self._threads[row] = row, (number, thread.name)
+            else:
+                known = self._add_thread(number, thread.name)
+            self._thread_index[thread] = known
         return known
+
+    def _add_thread(self, number: int, name: str) -> int:
+        self._threads.append((number, name))
+        return len(self._threads) - 1
 
     def _stack_of(self, leaf: FrameType) -> int:
         places: list[int] = []
