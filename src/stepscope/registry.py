@@ -133,11 +133,7 @@ def _parse(option: Option, text: str, tool: str) -> Any:
             mend=f"One of {', '.join(option.choices)}.",
         )
     if option.type is bool:
-        if text.lower() not in ("1", "true", "yes", "on", "0", "false", "no", "off", ""):
-            raise UsageError(
-                f"{tool}: {option.name} cannot be {text!r}.", mend="Say true or false."
-            )
-        return text.lower() in ("1", "true", "yes", "on")
+        return parse_flag(text, f"{tool}: {option.name}")
     kinds = [kind for kind in get_args(option.type) if kind is not type(None)] or [option.type]
     try:
         return kinds[0](text)
@@ -147,6 +143,13 @@ def _parse(option: Option, text: str, tool: str) -> Any:
             why=str(error),
             mend=f"Give {kinds[0].__name__}.",
         ) from error
+
+
+def parse_flag(text: str, what: str) -> bool:
+    """Yes or no from text; no for ``""``. Raises ``UsageError`` that names ``what`` it is for."""
+    if text.lower() not in ("1", "true", "yes", "on", "0", "false", "no", "off", ""):
+        raise UsageError(f"{what} cannot be {text!r}.", mend="Say true or false.")
+    return text.lower() in ("1", "true", "yes", "on")
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,8 +90,13 @@ def _damage(profile: Profile) -> str:
     )
 
 
-def compare(runs: Sequence[Run]) -> Comparison:
-    """Compare the last run with the first; those between them appear in ``Comparison.runs``."""
+def compare(runs: Sequence[Run], notes: Sequence[Diagnostic] = ()) -> Comparison:
+    """Compare the last run with the first; those between them appear in ``Comparison.runs``.
+
+    Args:
+        runs: The baseline first.
+        notes: What else a reader must know, such as runs that were left out.
+    """
     if len(runs) < 2:
         raise UsageError("A comparison needs two runs.", mend="Name a second run.")
     first, last = runs[0], runs[-1]
@@ -104,7 +109,7 @@ def compare(runs: Sequence[Run]) -> Comparison:
     return Comparison(
         session=f"{first.name} → {last.name}",
         hosts=tuple(host.name for host in last.profile.hosts),
-        diagnostics=tuple(one for run in (first, last) for one in _diagnostics(run)),
+        diagnostics=(*notes, *(one for run in (first, last) for one in _diagnostics(run))),
         headline=headline(noise, base_ms, new_ms, parts),
         delta_ms=noise.delta,
         delta_frac=noise.delta / base_ms if base_ms > 0 else nan,

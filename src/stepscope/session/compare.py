@@ -11,7 +11,8 @@ from stepscope.comparison import compare as compare_runs
 from stepscope.comparison.gate import METRICS, Check
 from stepscope.comparison.gate import check as check_run
 from stepscope.comparison.limit import Limit
-from stepscope.errors import UsageError
+from stepscope.errors import StepscopeError, UsageError
+from stepscope.result import Diagnostic
 from stepscope.session.recording import Progress
 from stepscope.session.session import Session, open
 
@@ -22,7 +23,8 @@ Comparable = str | os.PathLike[str] | Session
 def compare(*runs: Comparable, progress: Progress | None = None) -> Comparison:
     """Say what changed from the first of these runs to the last, and where the difference lies.
 
-    A single path that holds several runs stands for all of them, the oldest first.
+    A single path that holds several runs stands for all of them, the oldest first. Of those between
+    the first and the last, one that cannot be compared is left out and named in the diagnostics.
 
     Args:
         runs: Paths or sessions, the baseline first.
@@ -30,7 +32,7 @@ def compare(*runs: Comparable, progress: Progress | None = None) -> Comparison:
 
     Raises:
         UsageError: Fewer than two runs.
-        NothingToShow: One of them has no steps.
+        NothingToShow: The first or the last has no steps.
     """
     found = list(_sessions(runs, progress))
     if len(found) < 2:
@@ -42,15 +44,20 @@ def compare(*runs: Comparable, progress: Progress | None = None) -> Comparison:
         )
     names = _told_apart([one for one, _ in found])
     ready: list[Run] = []
+    notes: list[Diagnostic] = []
     try:
         for place, (name, (session, is_ours)) in enumerate(zip(names, found, strict=True)):
-            one = run_of(name, session.profile)
-            if 0 < place < len(found) - 1 and is_ours:
-                # Of a long trend only the ends are kept in memory.
-                one = one.in_short()
+            if not 0 < place < len(found) - 1:
+                ready.append(run_of(name, session.profile))
+                continue
+            one = run_between(name, session)
+            if isinstance(one, Run):
+                ready.append(one)
+            else:
+                notes.append(one)
+            if is_ours:
                 session.close()
-            ready.append(one)
-        return compare_runs(ready)
+        return compare_runs(ready, notes)
     finally:
         for session, is_ours in found:
             if is_ours:
@@ -100,6 +107,18 @@ def _limit(metric: str, text: str) -> Limit:
     if metric not in METRICS:
         raise UsageError(f"There is no limit on {metric!r}.", mend=f"One of {', '.join(METRICS)}.")
     return Limit.parse(text, METRICS[metric], f"The limit on {metric}")
+
+
+def run_between(name: str, session: Session) -> Run | Diagnostic:
+    """A run that stands between the two compared, or why it cannot; the others are shown anyway.
+
+    It comes without its recording: of a long course only the ends are kept in memory.
+    """
+    try:
+        return run_of(name, session.profile).in_short()
+    except StepscopeError as error:
+        why = f" {error.why}" if error.why else ""
+        return Diagnostic("run-left-out", "warning", f"{name} was left out. {error.what}{why}")
 
 
 def comparable(sessions: Sequence[Session]) -> list[Run]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import RLock
 from typing import Literal
 
 from stepscope.errors import StepscopeError
-from stepscope.session.recording import FileReport, Recording
+from stepscope.session.recording import FileReport, Progress, Recording
 from stepscope.session.session import Session, pick_run
 from stepscope.store import Found, Run, nothing_found, search
 
@@ -78,6 +80,23 @@ class Workspace:
                     self.found, opened.recording, host=host or None, progress=opened.progress.update
                 )
             return opened.sessions[host]
+
+    @contextmanager
+    def aside(
+        self, run: str, host: str | None = None, progress: Progress | None = None
+    ) -> Iterator[Session]:
+        """The session of a run for a moment: it does not push out those that pages look at."""
+        chosen = self._pick(run)
+        with self._lock:
+            is_open = chosen.id in self._opened
+        if is_open:
+            yield self.session(run, host)
+            return
+        recording = Recording(chosen)
+        try:
+            yield Session(self.found, recording, host=host or None, progress=progress)
+        finally:
+            recording.close()
 
     def progress(self, run: str | None = None) -> OpenProgress:
         """How far the opening of a run is."""

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 import stepscope
-from stepscope.errors import StoreError, UsageError
+from stepscope.errors import StepscopeError, StoreError, UsageError
 from stepscope.session.compare import check, compare
+from tests.profiles import host, line, space
 from tests.profiles.loops import Kernel, Loop, record
 
 
@@ -38,6 +39,20 @@ def test_one_log_directory_stands_for_its_runs_from_old_to_new(tmp_path: Path) -
     assert list(found.runs["run"]) == [f"2026_01_0{day}_00_00_00" for day in (1, 2, 3, 4)]
     assert found.delta_ms == pytest.approx(0.3, rel=0.05)
     assert list(found.runs["significant"]) == ["", "yes", "yes", "yes"]
+
+
+def test_a_run_between_that_cannot_be_compared_hides_no_other(tmp_path: Path) -> None:
+    root = runs(tmp_path, 400, 450, 500, 700)
+    folder = root / "plugins" / "profile"
+    (folder / "2026_01_02_00_00_00" / "host.xplane.pb").write_bytes(space(host(line("t"))))
+    (folder / "2026_01_03_00_00_00" / "host.xplane.pb").write_bytes(b"\xff" * 64)
+    found = compare(root)
+    assert list(found.runs["run"]) == ["2026_01_01_00_00_00", "2026_01_04_00_00_00"]
+    left_out = [one.message for one in found.diagnostics if one.slug == "run-left-out"]
+    assert ["_02_" in left_out[0], "_03_" in left_out[1]] == [True, True]
+    assert "No step was marked" in left_out[0]
+    with pytest.raises(StepscopeError):  # of the two ends one must say which
+        compare(folder / "2026_01_01_00_00_00", folder / "2026_01_03_00_00_00")
 
 
 def test_runs_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:

@@ -1,26 +1,34 @@
 """Two runs of one workspace compared, as a page among those of the tools.
 
-The page is listed, asked for and exported like a tool's, though it is over two runs: its option
-``baseline`` names the second.
+The page is listed, asked for and exported like a tool's, though it is over several runs: its option
+``baseline`` names the second, ``between`` adds those recorded between the two.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from werkzeug.wrappers import Request
 
 from stepscope.errors import UsageError
-from stepscope.session import Workspace
+from stepscope.registry import parse_flag
+from stepscope.result import Diagnostic
+from stepscope.session import Session, Workspace
+from stepscope.store import Run
 from stepscope.surfaces.envelope import ToolInfo, column_infos
+from stepscope.surfaces.http.leaving import check_of
+from stepscope.tables.timeline.given_up import Check
 
 if TYPE_CHECKING:
     from stepscope.comparison import Comparison
+    from stepscope.comparison import Run as ShortRun
 
 ID: Final = "compare"
 _KEPT: Final = 4
+# Runs between two others are kept in short: the times of their steps and the parts of one.
+_KEPT_BETWEEN: Final = 256
 
 
 class Comparisons:
@@ -29,7 +37,8 @@ class Comparisons:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._lock = RLock()
-        self._known: OrderedDict[tuple[str, str, str], Comparison] = OrderedDict()
+        self._known: OrderedDict[tuple[str, tuple[Run, ...]], Comparison] = OrderedDict()
+        self._short: OrderedDict[tuple[str, Run], ShortRun | Diagnostic] = OrderedDict()
 
     def info(self, run: str) -> ToolInfo:
         """The page as a tool: available where there is another run to compare with."""
@@ -53,10 +62,17 @@ class Comparisons:
                 {
                     "name": "baseline",
                     "type": "str",
-                    "default": self._before(run) if others else None,
+                    "default": self._before(run).id if others else None,
                     "choices": others,
                     "help": "The run to compare with.",
-                }
+                },
+                {
+                    "name": "between",
+                    "type": "bool",
+                    "default": False,
+                    "choices": [],
+                    "help": "Also the runs that were recorded between the two.",
+                },
             ],
             "tables": {name: column_infos(row) for name, row in table_fields(Comparison).items()},
         }
@@ -66,36 +82,79 @@ class Comparisons:
 
         Raises:
             UsageError: There is no second run.
+            GivenUp: The client has gone while runs between the two were read.
         """
         from stepscope.comparison import compare
         from stepscope.session.compare import comparable
 
         load = self._workspace.load
-        session = load(request.args.get("run") or None, request.args.get("host") or None)
-        wanted = request.args.get("baseline") or self._before(session.name)
-        key = session.name, wanted, request.args.get("host", "")
+        host = request.args.get("host", "")
+        session = load(request.args.get("run") or None, host or None)
+        before = load(request.args.get("baseline") or self._before(session.name).id)
+        if host and session.hosts[0] in before.hosts:
+            before = load(before.name, session.hosts[0])
+        wants_all = parse_flag(request.args.get("between", ""), "compare: between")
+        between = self._between(before.name, session.name) if wants_all else []
+        key = host, (self._run(before.name), *between, self._run(session.name))
         with self._lock:
             if key not in self._known:
-                before = load(wanted)
-                hosts = session.hosts
-                if request.args.get("host") and hosts[0] in before.hosts:
-                    before = load(wanted, hosts[0])
-                self._known[key] = compare(comparable([before, session]))
+                course = self._read(between, session, host, check_of(request))
+                first, last = comparable([before, session])
+                notes = [one for one in course if isinstance(one, Diagnostic)]
+                middle = [one for one in course if not isinstance(one, Diagnostic)]
+                self._known[key] = compare([first, *middle, last], notes)
                 while len(self._known) > _KEPT:
                     self._known.popitem(last=False)
             self._known.move_to_end(key)
             return self._known[key]
 
-    def _before(self, run: str) -> str:
+    def _read(
+        self, runs: list[Run], session: Session, host: str, check: Check
+    ) -> list[ShortRun | Diagnostic]:
+        """The runs between, each read and let go of; the page sees how far this is."""
+        from stepscope.session.compare import run_between
+
+        progress = self._workspace.progress(session.name)
+        found = []
+        try:
+            for place, run in enumerate(runs, start=1):
+                check()
+
+                def report(stage: str, done: int, total: int, place: int = place) -> None:
+                    progress.update(f"run {place} of {len(runs)}: {stage}", done, total)
+
+                key = host, run
+                if key not in self._short:
+                    progress.state = "opening"
+                    only = host if host in run.hosts else None
+                    with self._workspace.aside(run.id, only, report) as one:
+                        self._short[key] = run_between(run.id, one)
+                found.append(self._short[key])
+        finally:
+            progress.state, progress.stage = "ready", ""
+        while len(self._short) > _KEPT_BETWEEN:
+            self._short.popitem(last=False)
+        return found
+
+    def _run(self, name: str) -> Run:
+        return next(one for one in self._workspace.runs if one.id == name)
+
+    def _between(self, first: str, last: str) -> list[Run]:
+        """The runs recorded between two others, on the way from the first to the last."""
+        order = [one.id for one in self._workspace.runs]
+        a, b = order.index(first), order.index(last)
+        runs = list(self._workspace.runs[min(a, b) + 1 : max(a, b)])
+        return runs[::-1] if a > b else runs
+
+    def _before(self, run: str) -> Run:
         """The run before this one in time, else the one after it."""
-        order: list[Any] = [one.id for one in self._workspace.runs]
-        if len(order) < 2:
+        runs = self._workspace.runs
+        if len(runs) < 2:
             raise UsageError(
                 "A comparison needs two runs.",
                 where=self._workspace.found.root,
                 mend="Record a second run into the same log directory.",
                 slug="one-run",
             )
-        place = order.index(run)
-        before: str = order[place + 1] if place + 1 < len(order) else order[place - 1]
-        return before
+        place = next(at for at, one in enumerate(runs) if one.id == run)
+        return runs[place + 1] if place + 1 < len(runs) else runs[place - 1]

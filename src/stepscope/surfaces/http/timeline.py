@@ -21,9 +21,10 @@ from stepscope.surfaces.http.answers import (
     error_answer,
     json_answer,
 )
+from stepscope.surfaces.http.leaving import check_of
 from stepscope.surfaces.http.settings import is_loopback
 from stepscope.tables.timeline import Timeline, Wanted, tile, timeline
-from stepscope.tables.timeline.given_up import Check, GivenUp, waits
+from stepscope.tables.timeline.given_up import Check, waits
 from stepscope.tables.timeline.tiles import MAX_SLICES, MAX_WIDTH_PX
 
 _TRACK: Final = re.compile(r"(\d{1,9})(?::(\d{1,9})-(\d{1,9}))?")
@@ -112,7 +113,7 @@ def answer(request: Request, session: Session, part: str) -> Response:
         return stale
     found = _unchanged(request, line)
     if found is None:
-        query = Query(request.args, _check(request))
+        query = Query(request.args, check_of(request))
         query.check()  # it may have gone while its request stood in line
         if part == "export":
             return _export(session, line, query)
@@ -149,19 +150,6 @@ def _tile(request: Request, line: Timeline, query: Query) -> Response:
     response = Response(tile_format.pack(made), mimetype=tile_format.MIMETYPE)
     # On the machine itself compressing costs more time than it saves.
     return response if is_loopback(request.remote_addr or "") else compressed(request, response)
-
-
-def _check(request: Request) -> Check:
-    """What ends the work on a request whose connection is closed, where the server can tell."""
-    gone: Callable[[], bool] | None = request.environ.get("waitress.client_disconnected")
-    if gone is None:
-        return waits
-
-    def check() -> None:
-        if gone():
-            raise GivenUp
-
-    return check
 
 
 def _export(session: Session, line: Timeline, query: Query) -> Response:
