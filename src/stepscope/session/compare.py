@@ -117,8 +117,10 @@ def run_between(name: str, session: Session) -> Run | Diagnostic:
     try:
         return run_of(name, session.profile).in_short()
     except StepscopeError as error:
-        why = f" {error.why}" if error.why else ""
-        return Diagnostic("run-left-out", "warning", f"{name} was left out. {error.what}{why}")
+        # A reason is a sentence of its own, or ends the one before.
+        stop = "." if error.why[:1].isupper() else ":"
+        reason = f"{error.what.rstrip('.')}{stop} {error.why}" if error.why else error.what
+        return Diagnostic("run-left-out", "warning", f"{name} was left out. {reason}")
 
 
 def comparable(sessions: Sequence[Session]) -> list[Run]:

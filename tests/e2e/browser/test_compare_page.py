@@ -102,6 +102,31 @@ def test_the_run_before_is_the_baseline_until_another_is_chosen(open_page: Opene
     )
 
 
+def test_all_runs_are_one_course_and_each_can_be_compared_with(open_page: Opener) -> None:
+    page = open_page("#/compare?run=2026_01_03_00_00_00")
+    page.get_by_role("button", name="All runs").click()
+    assert "baseline=2026_01_01_00_00_00" in page.url and "between=true" in page.url
+    chart = page.get_by_role("group", name="Step time of 3 runs")
+    expect(chart.locator("circle.dot")).to_have_count(3)
+    chart.focus()
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowRight")
+    expect(chart).to_contain_text("To the first")
+    expect(chart).to_contain_text("+1.00 ms")
+    page.get_by_role("button", name="Show as table").click()
+    expect(page.get_by_role("grid", name="Runs")).to_contain_text("2026_01_02_00_00_00")
+    page.get_by_role("button", name="Show as chart").click()
+    chart.focus()
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    expect(page.locator(".verdict")).to_contain_text("2026_01_02_00_00_00")
+    # None was recorded between the second and the third: all are one click away again.
+    expect(page.locator("main")).to_contain_text("There are 3 runs here.")
+    page.get_by_role("button", name="All runs").click()
+    expect(chart.locator("circle.dot")).to_have_count(3)
+
+
 def test_names_from_a_recording_are_text(open_page: Opener) -> None:
     page = open_page("#/compare?run=2026_01_03_00_00_00&baseline=2026_01_01_00_00_00")
     slowest = page.get_by_role("grid", name="For the worker the others wait for")
@@ -111,9 +136,10 @@ def test_names_from_a_recording_are_text(open_page: Opener) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_page_is_accessible(open_page: Opener, scheme: str) -> None:
-    page = open_page(ADDRESS)
+    page = open_page("#/compare?run=2026_01_03_00_00_00&baseline=2026_01_01_00_00_00&between=true")
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]  # one of the two literals
     page.locator(".waterfall").first.wait_for()
+    page.locator("circle.dot").first.wait_for()
     assert violations(page) == []
 
 

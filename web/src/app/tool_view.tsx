@@ -78,6 +78,9 @@ function Answer({ tool, tools, run }: ToolViewProps) {
           actions={Object.keys(params).length > 0 && <a href={pageHref(tool.id)}>Start over</a>}
         />
       )}
+      {answer.value && answer.waiting && answer.progress?.state === "opening" && (
+        <Waiting progress={answer.progress} />
+      )}
       {answer.value ? (
         <div class={answer.waiting ? "stale" : ""} aria-busy={answer.waiting}>
           <Boundary of={key} what={tool.title}>

@@ -62,6 +62,11 @@ export function duration(value: number, unit: TimeUnit): string {
   return `${significant(seconds / scale)} ${name}`;
 }
 
+/** A difference of times: as `duration`, with its sign. */
+export function signedDuration(value: number, unit: TimeUnit): string {
+  return `${value > 0 ? "+" : ""}${duration(value, unit)}`;
+}
+
 /** A fraction 0–1 as per cent with one decimal; what would round to 0.0 says "<0.1%". */
 export function percent(fraction: number): string {
   if (!Number.isFinite(fraction)) return MISSING;

@@ -52,6 +52,28 @@ export const wholeTicks: TicksOf = (from, to, about) => {
   return { values, labels: values.map((value) => value.toLocaleString("en-US")) };
 };
 
+const ABOUT_PX = 110;
+const LONGEST_NAME = 19;
+
+/**
+ * Names at the places 0, 1, …: every one where there is room, else evenly spaced ones.
+ *
+ * @param px room that a name takes; charts ask for a tick about every 110 px
+ */
+export function placeTicks(names: readonly string[], px: number): TicksOf {
+  return (_from, _to, about) => {
+    const most = Math.max(1, Math.floor((about * ABOUT_PX) / px));
+    const stride = Math.max(1, Math.ceil(names.length / most));
+    const values = names.map((_, place) => place).filter((place) => place % stride === 0);
+    return { values, labels: values.map((place) => endOf(names[place] ?? "")) };
+  };
+}
+
+/** Names of runs differ at their end. */
+function endOf(name: string): string {
+  return name.length <= LONGEST_NAME ? name : `…${name.slice(1 - LONGEST_NAME)}`;
+}
+
 function inUnit(from: number, to: number, about: number, size: number, unit: string): Ticks {
   const { values, texts } = roundTicks(from / size, to / size, about);
   return {

@@ -3,7 +3,7 @@
 import { useMemo } from "preact/hooks";
 import { numbersOf, rowsWhere, textsOf } from "../api/columns.ts";
 import type { Comparison, PartRow, TableOf } from "../api/types.gen.ts";
-import { bytes, count, duration, MISSING, percent } from "../base/format.ts";
+import { bytes, count, duration, MISSING, percent, signedDuration } from "../base/format.ts";
 import { visible } from "../base/text.ts";
 import { waterfall } from "../engine/waterfall.ts";
 import { ChartFrame } from "../widgets/chart_frame.tsx";
@@ -11,6 +11,7 @@ import { type Fact, Figures } from "../widgets/facts.tsx";
 import { Grid } from "../widgets/grid.tsx";
 import { Picker } from "../widgets/picker.tsx";
 import { WaterfallChart } from "../widgets/waterfall_chart.tsx";
+import { RunCourse } from "./compare_course.tsx";
 import { Diagnostics } from "./diagnostics.tsx";
 import { optionOf, type ToolPageProps, useTable } from "./page.ts";
 
@@ -30,6 +31,7 @@ export function Compare(props: CompareProps) {
       </header>
       <Figures figures={figures(result)} />
       <Conditions {...props} />
+      <RunCourse {...props} />
       <Course {...props} field="step_parts" title="Where the step changed" />
       <Course {...props} field="parts" title="What changed" />
       <Workers {...props} />
@@ -60,7 +62,7 @@ function Baseline(props: CompareProps) {
 }
 
 const ms = (value: number | null) => (value === null ? MISSING : duration(value, "ms"));
-const signed = (value: number) => `${value > 0 ? "+" : ""}${duration(value, "ms")}`;
+const signed = (value: number) => signedDuration(value, "ms");
 
 function figures(result: Comparison): Fact[] {
   const { baseline, candidate, delta_ms: delta, delta_frac: share, interval_ms: interval } = result;

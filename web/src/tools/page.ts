@@ -118,6 +118,7 @@ export function optionOf(props: ToolPageProps, name: string) {
     label: fieldLabel(name),
     help: option?.help,
     choices: option?.choices ?? [],
+    fallback,
     value: props.query[name] || fallback,
     onValue: (value: string) =>
       props.onParams({ ...props.params, [name]: value === fallback ? "" : value }),

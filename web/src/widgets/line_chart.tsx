@@ -20,6 +20,8 @@ export interface Line {
   readonly values: ArrayLike<number>;
   readonly form: "area" | "line" | "dashed";
   readonly axis: "left" | "right";
+  /** Whether each point is marked: few points, each of which is something. */
+  readonly dots?: boolean;
 }
 
 export interface Marker {
@@ -229,7 +231,18 @@ function shapeOf(props: DrawingProps, line: Line) {
   }
   const path = linePath(xs, line.values, frame.toX, toY, stepwise);
   const tail = stepwise && path ? `H${frame.end.toFixed(1)}` : "";
-  return <path key={line.id} class={`curve ${line.form} ${line.hue}`} d={path + tail} />;
+  const curve = <path key={line.id} class={`curve ${line.form} ${line.hue}`} d={path + tail} />;
+  if (!line.dots) return curve;
+  return (
+    <g key={line.id} class={line.hue}>
+      {curve}
+      {Array.from(line.values, (y, i) =>
+        Number.isNaN(y) ? null : (
+          <circle key={i} class="dot" cx={frame.toX(xs[i] as number)} cy={toY(y)} r={3} />
+        ),
+      )}
+    </g>
+  );
 }
 
 function Axes({ frame, right, xName }: DrawingProps) {
@@ -261,15 +274,22 @@ function Axes({ frame, right, xName }: DrawingProps) {
       {frame.x.values.map((value, i) => (
         <text
           key={value}
-          x={Math.max(left, toX(value))}
+          {...insideOf(left, end, toX(value), frame.x.labels[i] ?? "")}
           y={floor + 15}
-          text-anchor={toX(value) < left + 16 ? "start" : toX(value) > end - 24 ? "end" : "middle"}
         >
           {frame.x.labels[i]}
         </text>
       ))}
     </g>
   );
+}
+
+/** A label under its place, moved in where it would leave the axis. */
+function insideOf(left: number, end: number, x: number, label: string) {
+  const half = textWidth(label, "normal", 12) / 2;
+  if (x - half < left) return { x: left, "text-anchor": "start" } as const;
+  if (x + half > end) return { x: end, "text-anchor": "end" } as const;
+  return { x, "text-anchor": "middle" } as const;
 }
 
 /** Names of the lines beside their colours. */
