@@ -32,7 +32,7 @@ TESTS = """
 
     @pytest.mark.stepscope(max_step_time="+100%", baseline="baselines/grown")
     def test_grown(request):
-        train(2 if request.config.getoption("--stepscope-update") else 12)
+        train(2 if request.config.getoption("--stepscope-update") else 60)
 
     @pytest.mark.stepscope(max_fun="3ms")
     def test_misspelt():
@@ -91,7 +91,7 @@ def test_baselines_are_written_once_and_then_held_against(folder: Path) -> None:
     written = run(folder, "-q", "-k", "grown", "--stepscope-update")
     assert written.returncode == 0, written.stdout
     assert len(list((folder / "baselines" / "grown").glob("*.xplane.pb"))) == 1
-    # From 2 to 12 ms a step: what grew is the compute of the step.
+    # From 2 to 60 ms a step: no busy machine hides that. What grew is the compute of the step.
     judged = run(folder, "-q", "-k", "grown")
     assert judged.returncode == 1
     assert "What grew most:" in judged.stdout
