@@ -220,7 +220,7 @@ def _of_host(host: Host) -> _Samples:
         },
         sample=line_id[found.line],
         start_ps=np.where(is_timed, events.start_ps[rows], np.nan),
-        duration_ps=np.where(is_timed, events.duration_ps[rows], np.nan),
+        duration_ps=np.where(is_timed, space.length_ps[rows], np.nan),
         readings=found.readings,
     )
 

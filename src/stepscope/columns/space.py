@@ -70,7 +70,8 @@ class Events:
         metadata: Row in ``Space.event_metadata``.
         start_ps: Start relative to ``Space.origin_ns`` (the line's origin is already added).
             For ``DATA_OCCURRENCES`` events it is the line's origin.
-        duration_ps: Duration; 0 is an instant.
+        duration_ps: Duration; 0 is an instant. Broken recorders write negative ones, which
+            ``Space.length_ps`` takes for instants.
         data: ``DATA_*``, the member of the data oneof.
         stat_begin: n+1 offsets into ``Space.event_stats``.
         occurrences: ``{event row: num_occurrences}`` for the (rare) aggregated events.
@@ -222,6 +223,15 @@ class Space:
         """CSR of lines over events: len(lines)+1 offsets."""
         ends = [line.end for line in self.lines]
         return np.asarray([0, *ends], dtype=np.int64)
+
+    @cached_property
+    def length_ps(self) -> I64:
+        """Duration of each event, 0 where one ends before it begins: what times are added up of."""
+        duration = self.events.duration_ps
+        if duration.min(initial=0) >= 0:
+            return duration  # the column itself: there is nothing to mend in a sound recording
+        length: I64 = np.maximum(duration, 0)
+        return length
 
     @cached_property
     def event_line(self) -> I32:

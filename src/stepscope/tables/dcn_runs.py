@@ -191,7 +191,7 @@ def _transfers(host: Host, index: int, code: Mapping[DcnCollective, int]) -> _Tr
     is_op = np.isin(lines, tpu_op_lines(host))
     rows, lines = rows[is_op], lines[is_op]
     entry = space.events.metadata[rows]
-    start, duration = space.events.start_ps[rows], space.events.duration_ps[rows]
+    start, duration = space.events.start_ps[rows], space.length_ps[rows]
     own = event_stats(host).ints(names.DEVICE_DURATION_PS).at(rows, -1)
     plane_of = np.asarray([line.plane for line in space.lines] or [0], dtype=np.int64)
     return _Transfers(

@@ -50,7 +50,7 @@ def session_allocations(profile: Profile) -> tuple[DriverCalls, ...]:
     for one in aligned:
         host, chosen = profile.hosts[one.host], one.rows[kept]
         rows, step = _calls(host, one.steps.start_ps[chosen], one.steps.end_ps[chosen])
-        meta, duration = host.space.events.metadata[rows], host.space.events.duration_ps[rows]
+        meta, duration = host.space.events.metadata[rows], host.space.length_ps[rows]
         for entry in np.unique(meta).tolist():
             own, name = meta == entry, host.space.event_metadata.name[entry]
             spent = np.bincount(step[own], weights=duration[own].astype(float), minlength=count)

@@ -224,7 +224,7 @@ def container_entries(host: Host) -> Bool:
 def _device_times(host: Host, rows: I64) -> tuple[I64, I64]:
     """Starts and durations; TPUs also give the device's own duration, which is exact."""
     events, stats = host.space.events, event_stats(host)
-    duration = events.duration_ps[rows]
+    duration = host.space.length_ps[rows]
     own = stats.ints(names.DEVICE_DURATION_PS).at(rows, -1)
     return events.start_ps[rows], np.where(own >= 0, own, duration)
 

@@ -69,7 +69,7 @@ def _span_ps(host: Host) -> int:
     events, timed = host.space.events, timed_events(host)
     if not timed.any():
         return 0
-    start, duration = events.start_ps, events.duration_ps
+    start, duration = events.start_ps, host.space.length_ps
     if not timed.all():
         start, duration = start[timed], duration[timed]
     ends = (start[i : i + _CHUNK] + duration[i : i + _CHUNK] for i in range(0, len(start), _CHUNK))

@@ -42,9 +42,10 @@ class Stretch:
         return self._space.events.start_ps[self._begin : self._end]
 
     @property
-    def duration_ps(self) -> I64:
-        """Duration of each event."""
-        return self._space.events.duration_ps[self._begin : self._end]
+    def length_ps(self) -> I64:
+        """Length of each event: its duration, 0 where it ends before it begins."""
+        length: I64 = np.maximum(self._space.events.duration_ps[self._begin : self._end], 0)
+        return length
 
     @property
     def timed(self) -> Bool:

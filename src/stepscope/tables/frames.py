@@ -38,7 +38,7 @@ def _events_of(host: Host) -> pl.DataFrame:
             "line": _dictionary(line_names, line),
             "name": _dictionary(space.event_metadata.name or [""], space.events.metadata),
             "start_us": space.events.start_ps / 1e6,
-            "duration_us": space.events.duration_ps / 1e6,
+            "duration_us": space.length_ps / 1e6,
             "event": np.arange(len(space.events), dtype=np.int64),
         }
     )

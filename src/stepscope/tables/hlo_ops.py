@@ -232,7 +232,7 @@ def _host_side(host: Host) -> _Events:
         rows,
         line_plane[space.event_line[rows]] if len(rows) else np.zeros(0, dtype=np.int32),
         space.events.start_ps[rows],
-        space.events.duration_ps[rows],
+        space.length_ps[rows],
         found.self_ps[ran],
         found.op[ran],
         found.ops,

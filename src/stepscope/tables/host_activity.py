@@ -81,7 +81,7 @@ def host_time(host: Host) -> HostTime | None:
     devices = device_events(host)
     busy = union_spans(
         np.concatenate([begin, devices.start_ps]),
-        np.concatenate([begin + host.space.events.duration_ps[rows], devices.end_ps]),
+        np.concatenate([begin + host.space.length_ps[rows], devices.end_ps]),
     )
     return HostTime(found, start, end, *busy, *_between(*busy, start, end))
 
@@ -121,7 +121,7 @@ def _eager_kernels(host: Host) -> I64:
     start = host.space.events.start_ps[runs]
     functions = _eager_calls(host, of_functions=True)
     begin = host.space.events.start_ps[functions]
-    inside = union_spans(begin, begin + host.space.events.duration_ps[functions])
+    inside = union_spans(begin, begin + host.space.length_ps[functions])
     alone: I64 = runs[covered(*inside, start, start + 1) == 0]
     return alone
 
@@ -189,7 +189,7 @@ def function_calls(host: Host) -> tuple[FunctionCalls, ...]:
     depth = nest(events.start_ps, events.duration_ps, host.space.line_begin, select=mask).depth
     rows = np.flatnonzero(mask & (depth == 0))
     rows = rows[_in_steps(time, events.start_ps[rows])]
-    start, length = events.start_ps[rows], events.duration_ps[rows]
+    start, length = events.start_ps[rows], host.space.length_ps[rows]
     compiling = _compiling(host)
     built = (kind[rows] == 1) | (covered(*compiling, start, start + length) > 0)
     idle = covered(time.free_start_ps, time.free_end_ps, start, start + length)
@@ -217,7 +217,7 @@ def _compiling(host: Host) -> tuple[I64, I64]:
     is_compile = host_names(host).work == Work.COMPILE
     rows = timed_rows(host, is_compile)
     start = space.events.start_ps[rows]
-    return union_spans(start, start + space.events.duration_ps[rows])
+    return union_spans(start, start + space.length_ps[rows])
 
 
 def eager_op_count(host: Host) -> int:
@@ -265,10 +265,10 @@ def side_work(host: Host) -> tuple[SideWork, ...]:
             continue
         rest = np.setdiff1d(_op_rows(host), rows, assume_unique=True)
         rest_start = events.start_ps[rest]
-        rest_end = rest_start + events.duration_ps[rest]
+        rest_end = rest_start + host.space.length_ps[rest]
         both = union_spans(
             np.concatenate([rest_start, start]),
-            np.concatenate([rest_end, start + events.duration_ps[rows]]),
+            np.concatenate([rest_end, start + host.space.length_ps[rows]]),
         )
         alone = covered(*both, time.start_ps, time.end_ps) - covered(
             *union_spans(rest_start, rest_end), time.start_ps, time.end_ps

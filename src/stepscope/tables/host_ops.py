@@ -113,7 +113,7 @@ def host_ops(host: Host) -> HostOps:
         if kind is not LineKind.THREAD:
             mask[line.begin : line.end] = False
     rows = np.flatnonzero(mask)
-    start, duration = space.events.start_ps[rows], space.events.duration_ps[rows]
+    start, duration = space.events.start_ps[rows], space.length_ps[rows]
     line_begin = np.searchsorted(rows, space.line_begin).astype(np.int64)
     self_ps = nest(start, duration, line_begin).self_ps
     # Stats name the ops of devices, too; keep those that a host thread ran.
@@ -203,7 +203,7 @@ def _inside_any(space: Space, rows: I64, covers: I64) -> Bool:
 
     Both are event rows, ascending.
     """
-    starts, durations = space.events.start_ps, space.events.duration_ps
+    starts, durations = space.events.start_ps, space.length_ps
     inside = np.zeros(len(rows), dtype=bool)
     of_line = np.searchsorted(rows, space.line_begin)
     covers_of_line = np.searchsorted(covers, space.line_begin)

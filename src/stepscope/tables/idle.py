@@ -178,7 +178,7 @@ def _runs_in_a_marker(host: Host) -> bool:
 
     def runs(stretch: Stretch) -> bool:
         own = stretch.ints(names.DEVICE_DURATION_PS, -1)
-        length = np.where(own >= 0, own, stretch.duration_ps)
+        length = np.where(own >= 0, own, stretch.length_ps)
         works = stretch.timed & ~containers[stretch.entry]
         start = stretch.start_ps[works]
         end = start + length[works]
@@ -193,7 +193,7 @@ _Steps = tuple[I64, I64]
 def _spans_of(host: Host, rows: I64) -> tuple[I64, I64]:
     events = host.space.events
     start = events.start_ps[rows]
-    return start, start + events.duration_ps[rows]
+    return start, start + host.space.length_ps[rows]
 
 
 def _busy_spans(host: Host, device: int | None = None) -> tuple[I64, I64]:

@@ -160,7 +160,7 @@ def _framework_input(host: Host) -> InputOps:
     wanted = np.asarray([one is not None for one in category] or [False], dtype=bool)
     keep = found.is_execution & wanted[found.op]
     op, size = found.op[keep].astype(np.int64), len(found.ops)
-    duration = host.space.events.duration_ps[found.rows[keep]]
+    duration = host.space.length_ps[found.rows[keep]]
     chosen = np.unique(op)
     return InputOps(
         name=[found.ops[row].name for row in chosen.tolist()],
@@ -187,7 +187,7 @@ def _spans_of_input(host: Host) -> InputOps:
     found = _with_stages(host, _named_input(host))
     timed = space.events.data[found.rows] != DATA_OCCURRENCES
     rows = found.rows[timed]
-    start, duration = space.events.start_ps[rows], space.events.duration_ps[rows]
+    start, duration = space.events.start_ps[rows], space.length_ps[rows]
     self_ps = nest(start, duration, np.searchsorted(rows, space.line_begin)).self_ps
     first, key = distinct_keys(found.label[timed])
     chosen, size = found.label[timed][first].tolist(), len(first)

@@ -54,7 +54,7 @@ def session_launches(profile: Profile) -> Launches:
         used, code = np.unique(meta, return_inverse=True)
         texts = [host.space.event_metadata.name[row] for row in used.tolist()]
         lut = np.asarray([index.setdefault(text, len(index)) for text in texts], dtype=np.int64)
-        durations.append(host.space.events.duration_ps[rows])
+        durations.append(host.space.length_ps[rows])
         codes.append(lut[code] if len(lut) else code.astype(np.int64))
     nothing = np.zeros(0, dtype=np.int64)
     return Launches(

@@ -60,8 +60,8 @@ class OpTotals:
 @derived
 def host_op_totals(host: Host) -> OpTotals:
     """Ops on the host's threads. Idle is summed over threads, as the incumbent does."""
-    found, events = host_ops(host), host.space.events
-    duration = events.duration_ps[found.rows]
+    found = host_ops(host)
+    duration = host.space.length_ps[found.rows]
     size = len(found.ops)
     ran = found.is_execution
     not_eager = np.bincount(found.op[ran & ~found.is_eager], minlength=size)
@@ -88,7 +88,7 @@ def _host_idle_ps(host: Host, found: HostOps) -> int:
         return 0
     events = host.space.events
     start = events.start_ps[found.rows]
-    end = start + events.duration_ps[found.rows]
+    end = start + host.space.length_ps[found.rows]
     cuts = np.unique(np.searchsorted(found.rows, host.space.line_begin))
     cuts = cuts[cuts < len(found.rows)]
     span = np.maximum.reduceat(end, cuts) - np.minimum.reduceat(start, cuts)

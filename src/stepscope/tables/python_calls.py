@@ -82,7 +82,7 @@ def python_functions(host: Host) -> tuple[PythonFunction, ...]:
         return ()
     space = host.space
     start = space.events.start_ps[rows]
-    length = space.events.duration_ps[rows]
+    length = space.length_ps[rows]
     idle = covered(time.free_start_ps, time.free_end_ps, start, start + length)
     nesting = nest(start, length, np.asarray([0, len(rows)], dtype=np.int64))
     inner = np.zeros(len(rows), dtype=np.int64)
@@ -173,14 +173,14 @@ def _rows(host: Host, time: HostTime) -> I64 | None:
     )
     rows = rows_of(space.events.metadata, is_call)
     start = space.events.start_ps[rows]
-    end = start + space.events.duration_ps[rows]
+    end = start + space.length_ps[rows]
     rows = rows[covered(time.start_ps, time.end_ps, start, end) > 0]
     if len(rows) == 0:
         return None
     lines = space.lines_of(rows)
     marked = time.found.markers.line
     if marked < 0 or not (lines == marked).any():
-        spent = np.bincount(lines, weights=space.events.duration_ps[rows])
+        spent = np.bincount(lines, weights=space.length_ps[rows])
         marked = int(spent.argmax())
     own: I64 = rows[lines == marked]
     return own

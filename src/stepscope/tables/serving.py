@@ -215,7 +215,7 @@ class _Events:
         for row, context in made.items():
             request = request_of.get(row, request_of.get(int(owner[row]), NONE))
             if request != NONE and context in by_context:
-                end = int(self.events.start_ps[row] + self.events.duration_ps[row])
+                end = int(self.events.start_ps[row] + self.host.space.length_ps[row])
                 found.append((request, by_context[context], end))
         columns = np.asarray(found, dtype=np.int64).reshape(-1, 3)
         return _Links(columns[:, 0], columns[:, 1], columns[:, 2])
@@ -261,7 +261,7 @@ def _requests(
     model: dict[int, str],
     owner: I64,
 ) -> Requests:
-    start, duration = events.events.start_ps[rows], events.events.duration_ps[rows]
+    start, duration = events.events.start_ps[rows], events.host.space.length_ps[rows]
     batch = np.full(len(rows), NONE, dtype=np.int64)
     queued = np.full(len(rows), NONE, dtype=np.int64)
     # A large request split over several batches belongs to the last: that one ends it.
@@ -283,7 +283,7 @@ def _requests(
 def _batches(
     events: _Events, rows: I64, linked: _Links, model: dict[int, str], owner: I64
 ) -> Batches:
-    start, duration = events.events.start_ps[rows], events.events.duration_ps[rows]
+    start, duration = events.events.start_ps[rows], events.host.space.length_ps[rows]
     count = len(rows)
     pairs = np.unique(np.stack([linked.batch, linked.request]), axis=1)
     entered = np.full(count, np.iinfo(np.int64).max, dtype=np.int64)

@@ -165,13 +165,13 @@ def _device_steps(host: Host) -> Markers | None:
     text = [space.event_metadata.name[meta] for meta in space.events.metadata[rows]]
     nums = np.asarray([_number_in(label) for label in text], dtype=np.int64)
     nums = np.where(nums >= 0, nums, in_order)
-    longest = np.lexsort((-space.events.duration_ps[rows], nums))
+    longest = np.lexsort((-space.length_ps[rows], nums))
     distinct, first = np.unique(nums[longest], return_index=True)
     chosen = rows[longest[first]]
     start = space.events.start_ps[chosen]
     order = np.argsort(start, kind="stable")
     start = start[order]
-    end = start + space.events.duration_ps[chosen[order]]
+    end = start + space.length_ps[chosen[order]]
     end[:-1] = np.minimum(end[:-1], start[1:])
     seen = [space.planes[one.plane].name for one in lines if one.end > one.begin]
     where = ", ".join([*dict.fromkeys(seen)][:4])
@@ -292,7 +292,7 @@ def _markers(
     order = np.argsort(events.start_ps[rows], kind="stable")
     rows = rows[order]
     start = events.start_ps[rows]
-    end = start + events.duration_ps[rows]
+    end = start + host.space.length_ps[rows]
     # Markers of several threads may overlap: a step ends where the next begins.
     end[:-1] = np.minimum(end[:-1], np.maximum(start[1:], start[:-1]))
     line = int(host.space.lines_of(rows[:1])[0])
@@ -346,7 +346,7 @@ def _outermost(host: Host, rows: I64) -> I64:
         return rows
     events, line = host.space.events, host.space.lines_of(rows)
     start = events.start_ps[rows]
-    end = start + events.duration_ps[rows]
+    end = start + host.space.length_ps[rows]
     order = np.lexsort((-end, start, line))
     line_, end_ = line[order], end[order]
     reach = np.maximum.accumulate(np.where(True, end_, 0))
@@ -364,7 +364,7 @@ def _dominant(host: Host, rows: I64) -> tuple[I64, str] | None:
         return None
     space = host.space
     meta = space.events.metadata[rows]
-    time = np.bincount(meta, weights=space.events.duration_ps[rows].astype(np.float64))
+    time = np.bincount(meta, weights=space.length_ps[rows].astype(np.float64))
     count = np.bincount(meta)
     time[count < 3] = -1
     best = int(time.argmax())

@@ -182,7 +182,7 @@ def step_spans(host: Host, markers: Markers) -> StepSpans:
     return StepSpans(
         start_ps=np.concatenate([found.start_ps[on_device], events.start_ps[rows]]),
         end_ps=np.concatenate(
-            [found.end_ps[on_device], events.start_ps[rows] + events.duration_ps[rows]]
+            [found.end_ps[on_device], events.start_ps[rows] + host.space.length_ps[rows]]
         ),
         work=np.concatenate([found.work[on_device], work]),
         event=np.concatenate([found.rows[on_device], rows]),
@@ -257,7 +257,7 @@ def _marker_rows(host: Host, markers: Markers) -> I64:
     step = np.repeat(np.arange(len(markers)), last - first)
     place = np.arange(len(step)) - np.repeat(np.cumsum(last - first) - last, last - first)
     rows = line.begin + (place if order is None else order[place])
-    ends = events.start_ps[rows] + events.duration_ps[rows]
+    ends = events.start_ps[rows] + host.space.length_ps[rows]
     covering: I64 = rows[ends >= markers.end_ps[step]]
     return covering
 

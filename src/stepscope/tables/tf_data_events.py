@@ -119,7 +119,7 @@ def _linked(host: Host, rows: I64, kind: I64, node: I64, long_name: list[str]) -
     meta = space.events.metadata[rows]
     kind_of = kind[meta]
     start = space.events.start_ps[rows]
-    end = start + space.events.duration_ps[rows]
+    end = start + space.length_ps[rows]
     stats = stats_by_name(space, ("id", "parent_id", "element_id"))
     iterator, parent_id, element = (
         Ints(stats[name].rows, stats[name].ints).at(rows, 0)

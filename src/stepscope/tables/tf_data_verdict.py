@@ -114,7 +114,7 @@ def _recorded_ps(host: Host) -> int:
     if not on_thread.any():
         return 0
     start = events.start_ps[on_thread]
-    return int((start + events.duration_ps[on_thread]).max() - start.min())
+    return int((start + host.space.length_ps[on_thread]).max() - start.min())
 
 
 def holds_up(found: Waiting) -> bool:

@@ -116,7 +116,7 @@ def _of_host(
     active = [device for device in devices(host) if device.has_events]
     rows, work = host_work(host, one.steps.markers)
     start = host.space.events.start_ps[rows]
-    threads = start, start + host.space.events.duration_ps[rows], 2 * work
+    threads = start, start + host.space.length_ps[rows], 2 * work
     found: list[tuple[Device | None, dict[str, I64], I64]] = []
     recorded = [(device, _device_spans(profile, one.host, device.plane)) for device in active]
     ran = [(device, spans) for device, spans in recorded if len(spans[0])]
