@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -66,3 +67,38 @@ def test_oldest_runs_are_let_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_unknown_run_is_a_usage_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         make(tmp_path, "r").session("nope")
+
+
+def test_runs_recorded_meanwhile_appear_and_open_ones_stay(tmp_path: Path) -> None:
+    runs = make(tmp_path, "r")
+    opened = runs.load("r")
+    make(tmp_path, "s")
+    assert [run.id for run in runs.runs] == ["r"]
+    assert {run.id for run in runs.follow().runs} == {"r", "s"}
+    assert runs.session("r") is opened
+    assert runs.load("s").hosts == ("a", "b")
+
+
+def test_a_place_that_takes_long_to_search_is_searched_seldom(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = make(tmp_path, "r")
+    now, searches = [100.0], []
+
+    def slow(root: str) -> object:
+        searches.append(now[0])
+        now[0] += 3
+        return find(root)
+
+    monkeypatch.setattr(workspace, "monotonic", lambda: now[0])
+    monkeypatch.setattr(workspace, "search", slow)
+    for now[0] in (100.0, 104.0, 132.9, 133.1, 140.0):
+        runs.follow()
+    assert searches == [100.0, 133.1]
+
+
+def test_what_was_found_is_kept_while_the_place_is_gone(tmp_path: Path) -> None:
+    runs = make(tmp_path, "r")
+    shutil.rmtree(tmp_path / "r")
+    tmp_path.rmdir()
+    assert [run.id for run in runs.follow().runs] == ["r"]

@@ -56,8 +56,8 @@ class Api:
         self._comparisons = comparison.Comparisons(workspace)
 
     def session(self, request: Request) -> Response:
-        """What is served."""
-        found = self.workspace.found
+        """What is served, runs recorded since the last look included."""
+        found = self.workspace.follow()
         body: SessionInfo = {
             "version": __version__,
             "path": found.root,
