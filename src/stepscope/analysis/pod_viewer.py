@@ -246,19 +246,15 @@ def pod_viewer(profile: Profile, options: Options = Options()) -> PodViewer:
 F64 = NDArray[np.float64]
 
 
-def _kept(found: WorkerSteps) -> NDArray[np.bool_]:
-    return found.kept if found.kept.any() else np.ones(len(found.num), dtype=bool)
-
-
 def _mean_step_ms(found: WorkerSteps) -> float:
     if not len(found.num):
         return nan
-    return float(found.duration_ps.max(axis=0)[_kept(found)].mean()) / 1e9
+    return float(found.duration_ps.max(axis=0)[found.counted].mean()) / 1e9
 
 
 def _means(found: WorkerSteps) -> dict[str, F64]:
     """Mean of each part over the kept steps, by worker, in ms."""
-    kept = _kept(found)
+    kept = found.counted
     return {part: found.parts_ps[part][:, kept].mean(axis=1) / 1e9 for part in WORKER_PARTS}
 
 
@@ -283,7 +279,7 @@ def _straggler(found: WorkerSteps, means: dict[str, F64], arrivals: Arrivals) ->
         return None
     met = not np.isnan(caused).all()
     if not met:
-        own = found.duration_ps[:, _kept(found)].mean(axis=1) / 1e9
+        own = found.duration_ps[:, found.counted].mean(axis=1) / 1e9
         caused = own - np.asarray([np.median(np.delete(own, row)) for row in range(len(own))])
     late = [int(np.nanargmax(caused))]
     cost, share = float(caused[late[0]]), float(last[late[0]])
@@ -363,7 +359,7 @@ def _worker_table(
 def _hidden_transfer(found: WorkerSteps) -> F64:
     """Transfer time per kept step behind work of a higher precedence, by worker, in ms."""
     hidden = found.transfer_ps - found.parts_ps[TRANSFER]
-    mean: F64 = hidden[:, _kept(found)].mean(axis=1) / 1e9
+    mean: F64 = hidden[:, found.counted].mean(axis=1) / 1e9
     return mean
 
 

@@ -8,7 +8,7 @@ from math import nan
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.columns.space import I64
+from stepscope.columns.space import I64, Bool
 from stepscope.tables.collectives import Collectives
 from stepscope.tables.worker_steps import WorkerSteps
 
@@ -17,7 +17,7 @@ F64 = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Arrivals:
-    """The matched collectives: some columns by event, some by group (by arrival within one).
+    """The matched collectives of all steps: columns by event or by group (by arrival within one).
 
     Attributes:
         event: Rows of matched events in ``Collectives``.
@@ -29,6 +29,7 @@ class Arrivals:
         host_lead_ps: By group: the last arrival after the last of another host; 0 where all are
             of one host.
         members: By group.
+        counted: By group: whether it is one of a step that means are over.
     """
 
     event: I64
@@ -41,15 +42,18 @@ class Arrivals:
     lead_ps: I64
     host_lead_ps: I64
     members: I64
+    counted: Bool
 
 
 def arrivals_of(found: WorkerSteps, meeting: Collectives) -> Arrivals:
-    """Put the matched collectives in order of arrival."""
+    """Put the matched collectives in order of arrival; those outside of the steps are left out."""
     index = {(one.host, one.device): place for place, one in enumerate(found.workers)}
     pairs, code = np.unique(np.stack([meeting.host, meeting.device]), axis=1, return_inverse=True)
     lut = np.asarray([index.get((h, d), -1) for h, d in pairs.T.tolist()] or [-1])
     worker = lut[code.ravel()] if len(meeting) else np.zeros(0, dtype=np.int64)
-    event = np.flatnonzero((meeting.group >= 0) & (worker >= 0))
+    # The last of the appended belongs to group -1: no step.
+    step = np.append(meeting.step, -1)[meeting.group]
+    event = np.flatnonzero((meeting.group >= 0) & (worker >= 0) & (step >= 0))
     # By group, then arrival: the last row of a group is the last to arrive.
     order = np.lexsort((meeting.start_ps[event], meeting.group[event]))
     event = event[order]
@@ -69,6 +73,7 @@ def arrivals_of(found: WorkerSteps, meeting: Collectives) -> Arrivals:
         lead_ps=start[last] - start[before],
         host_lead_ps=_host_lead(start, host_of, begin, last),
         members=last - begin + 1,
+        counted=found.counted[step[event][begin]],
     )
 
 
@@ -87,26 +92,31 @@ def _host_lead(start: I64, host: I64, begin: I64, last: I64) -> I64:
 
 
 def host_waits_caused(found: WorkerSteps, arrivals: Arrivals) -> dict[int, float]:
-    """By index of the host: ms per step that its last device makes the other hosts wait.
+    """By index of the host: ms per counted step that its last device makes the other hosts wait.
 
     The devices of a host are late together when the host is: then none of them leads the others.
     """
     host_of = np.asarray([one.host for one in found.workers], dtype=np.int64)
     caused = np.bincount(
         host_of[arrivals.last_worker],
-        weights=arrivals.host_lead_ps.astype(np.float64),
+        weights=arrivals.host_lead_ps * arrivals.counted.astype(np.float64),
         minlength=int(host_of.max()) + 1,
     )
-    per_step = caused / 1e9 / max(len(found.num), 1)
+    per_step = caused / 1e9 / max(int(found.counted.sum()), 1)
     return {int(host): float(per_step[host]) for host in np.unique(host_of)}
 
 
 def waits_caused(found: WorkerSteps, arrivals: Arrivals) -> tuple[F64, F64]:
-    """By worker: ms per step it makes the others wait, and share of its collectives it ends."""
-    size = len(found.workers)
-    lead = arrivals.lead_ps.astype(np.float64)
-    caused = np.bincount(arrivals.last_worker, weights=lead, minlength=size)
-    last = np.bincount(arrivals.last_worker, minlength=size)
-    taken = np.bincount(arrivals.worker, minlength=size)
+    """By worker: ms per step it makes the others wait, and share of its collectives it ends.
+
+    Both over the counted steps; NaN for a worker that meets no other in them.
+    """
+    size, counted = len(found.workers), arrivals.counted
+    ending = arrivals.last_worker[counted]
+    lead = arrivals.lead_ps[counted].astype(np.float64)
+    caused = np.bincount(ending, weights=lead, minlength=size)
+    last = np.bincount(ending, minlength=size)
+    taken = np.bincount(arrivals.worker[np.repeat(counted, arrivals.members)], minlength=size)
     share = np.divide(last, taken, out=np.full(size, nan), where=taken > 0)
-    return np.where(taken > 0, caused / 1e9 / max(len(found.num), 1), nan), share
+    per_step = caused / 1e9 / max(int(found.counted.sum()), 1)
+    return np.where(taken > 0, per_step, nan), share

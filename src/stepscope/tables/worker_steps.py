@@ -73,6 +73,11 @@ class WorkerSteps:
     parts_ps: dict[str, I64]
     transfer_ps: I64
 
+    @property
+    def counted(self) -> Bool:
+        """The steps that means are over: those kept, or all where none is."""
+        return self.kept if self.kept.any() else np.ones(len(self.num), dtype=bool)
+
 
 @derived
 def worker_steps(profile: Profile) -> WorkerSteps | None:

@@ -72,6 +72,51 @@ def test_a_device_that_ran_nothing_within_a_step_is_left_out_and_named() -> None
     assert (note.slug, "/device:GPU:1" in note.message) == ("device-outside-steps", True)
 
 
+def reduced(*arrivals: tuple[float, float]) -> bytes:
+    """Eight steps of 900 µs on two devices, whose all-reduces begin at these times.
+
+    ``arrivals`` are (first device, second device) in µs from the begin of the recording; both
+    end 200 µs after the later.
+    """
+    main = line(
+        "python", *[("train", 1000.0 * n, 900.0, {"step_num": n, "_r": 1}) for n in range(8)]
+    )
+    name = "ncclDevKernel_AllReduce_Sum_f32"
+    devices = [
+        gpu(at, stream(7, *[(name, own[at], max(own) + 200 - own[at]) for own in arrivals]))
+        for at in (0, 1)
+    ]
+    return space(host_plane(main), *devices)
+
+
+EVEN = [(1000.0 * n + 100, 1000.0 * n + 100) for n in range(8)]
+
+
+def test_collectives_outside_of_the_steps_make_nobody_wait_in_them() -> None:
+    found = view(reduced(*EVEN, (20_000.0, 28_000.0)))
+    assert list(found.workers["caused_wait_ms"]) == [0, 0]
+    assert found.straggler is None
+    (row,) = found.collective_table.rows()
+    assert (row["occurrences"], row["skew_max_ms"]) == (8, 0)
+
+
+def test_waits_in_steps_that_are_not_counted_are_nobody_s() -> None:
+    # The first of more than five steps is left out of means; this one waits 400 µs for device 1.
+    found = view(reduced((100.0, 500.0), *EVEN[1:]))
+    assert list(found.workers["caused_wait_ms"]) == [0, 0]
+    assert found.straggler is None
+    (row,) = found.collective_table.rows()
+    assert (row["occurrences"], row["skew_max_ms"]) == (8, pytest.approx(0.4))
+
+
+def test_what_a_worker_costs_the_others_is_of_a_counted_step() -> None:
+    # Six of eight steps count, and in two of these device 1 is 300 µs late.
+    late = [(at, other + 300 * (n in (0, 3, 4))) for n, (at, other) in enumerate(EVEN)]
+    found = view(reduced(*late))
+    assert list(found.workers["caused_wait_ms"]) == [0, pytest.approx(0.1)]
+    assert list(found.workers["waited_ms"]) == [pytest.approx(0.1), 0]
+
+
 def test_transfers_behind_compute_are_told_from_those_the_step_waits_for() -> None:
     devices = [
         gpu(
