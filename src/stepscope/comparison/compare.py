@@ -162,7 +162,8 @@ def _waiting_frac(run: Run) -> float:
     """How much of the step its worker waits for others."""
     waited = [ms for item, ms in zip(run.parts.items, run.parts.mean_ms, strict=True)
               if item.name == WAITING]  # fmt: skip
-    return float(sum(waited)) / float(run.parts.step_ms.mean())
+    step_ms = float(run.parts.step_ms.mean())
+    return float(sum(waited)) / step_ms if step_ms > 0 else 0.0
 
 
 def _slowest_worker(first: Run, last: Run, *, same_framework: bool) -> Table[PartRow]:
@@ -180,6 +181,7 @@ def _run_rows(runs: Sequence[Run]) -> Table[RunRow]:
     """Every run: its step time, and its change to the first."""
     columns: dict[str, list[Any]] = {name: [] for name in RunRow.__annotations__}
     base = runs[0].parts.step_ms
+    base_ms = float(base.mean())
     for place, run in enumerate(runs):
         times = run.parts.step_ms
         noise = difference(base, times) if place else None
@@ -194,7 +196,7 @@ def _run_rows(runs: Sequence[Run]) -> Table[RunRow]:
             "median_ms": float(np.median(times)),
             "std_ms": float(times.std(ddof=1)) if len(times) > 1 else nan,
             "delta_ms": noise.delta if noise else nan,
-            "delta_frac": noise.delta / float(base.mean()) if noise else nan,
+            "delta_frac": noise.delta / base_ms if noise and base_ms > 0 else nan,
             "significant": told[noise.significant] if noise else "",
             "main_change": _main_change(runs[place - 1], run) if place else "",
             "peak_memory_bytes": run.peak_memory_bytes,

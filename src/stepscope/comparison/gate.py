@@ -153,6 +153,8 @@ def _judge(metric: str, limit: Limit, run: Run, baseline: Run | None) -> dict[st
         chance = grown <= float((new.noise**2 + old.noise**2) ** 0.5)
     if chance:
         return row | _told(over=False, why="More than the limit, but within the noise.")
+    if isnan(change):
+        return row | _told(over=True, why="The baseline has none of it.")
     return row | _told(over=True, why=f"Grew by {change:+.1%} of the baseline.")
 
 

@@ -17,7 +17,9 @@ _NAMED: Final = 3
 def headline(noise: Noise, before_ms: float, after_ms: float, parts: Table[PartRow]) -> str:
     """What changed, by how much, and mostly where."""
     times = f"{_number(before_ms)} → {_number(after_ms)} ms a step"
-    change = f"{_signed(noise.delta)} ms, {noise.delta / before_ms:+.1%}"
+    # Steps marked as points in time take none, and nothing is a share of that.
+    share = f"{noise.delta / before_ms:+.1%}" if before_ms > 0 else ""
+    change = ", ".join(filter(None, (f"{_signed(noise.delta)} ms", share)))
     if noise.significant is None:
         return (
             f"{times} ({change}), but a recording of fewer than three steps does not show its "
@@ -29,7 +31,8 @@ def headline(noise: Noise, before_ms: float, after_ms: float, parts: Table[PartR
     word = "slower" if noise.delta > 0 else "faster"
     why = ", ".join(main_parts(parts, noise.delta))
     because = f" Mostly: {why}." if why else ""
-    return f"{abs(noise.delta) / before_ms:.1%} {word}: {times} ({interval}).{because}"
+    how = f"{share[1:]} {word}" if share else word.capitalize()
+    return f"{how}: {times} ({interval}).{because}"
 
 
 def main_parts(parts: Table[PartRow], delta_ms: float) -> Iterator[str]:

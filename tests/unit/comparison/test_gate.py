@@ -60,6 +60,13 @@ def test_shares_of_the_step_are_limits_on_its_parts() -> None:
     assert judged(waiting, waiting, input="+1%").status == "kept"
 
 
+def test_what_the_baseline_has_nothing_of_grew_by_no_share_of_it() -> None:
+    found = judged(replace(BASE, input_us=200), BASE, input="+0.1ms")
+    (row,) = found.limits.rows()
+    assert (row["status"], row["baseline"], row["change_frac"]) == ("exceeded", "0 ms", None)
+    assert row["message"] == "The baseline has none of it."
+
+
 def test_memory_is_limited_in_bytes_and_in_growth() -> None:
     more = replace(BASE, heap=(2 << 30, 8 << 30, 0.1))
     found = judged(more, BASE, peak_memory="+10%")

@@ -12,6 +12,7 @@ from stepscope.errors import NothingToShow, UsageError
 from stepscope.tables.profile import Host, Profile
 from tests.profiles import no_events, worked_example
 from tests.profiles.loops import Collective, Kernel, Loop, record
+from tests.profiles.model import Event, host, line, space
 
 LEVELS = ("parts", "step_parts", "modules", "kernels")
 # 400 + 200 + 100 µs of kernels, launched within 12 µs and waited for: bound by the device.
@@ -234,3 +235,19 @@ def test_one_step_shows_a_difference_but_not_its_noise() -> None:
     assert found.delta_ms == pytest.approx(1.0, rel=0.05)
     assert "may be chance" in found.headline
     assert found.to_dict()["significant"] is None
+
+
+def test_steps_that_were_marked_as_points_in_time_are_compared() -> None:
+    """They take no time: nothing is a share of that, and the answer comes all the same."""
+
+    def marked(us: float) -> Profile:
+        steps = [Event("train", 1000 * i, us, {"step_num": i, "_r": 1}) for i in range(5)]
+        return Profile("p", (Host("h", decode(space(host(line("python", *steps))))),))
+
+    points, longer = run_of("points", marked(0)), run_of("longer", marked(500))
+    same, grown = compare([points, points]), compare([points, longer])
+    assert same.headline.startswith("No significant change: 0.00 → 0.00 ms a step (+0.00 ms;")
+    assert (same.delta_ms, same.delta_frac) == (0.0, pytest.approx(float("nan"), nan_ok=True))
+    assert grown.headline.startswith("Slower: 0.00 → 0.500 ms a step")
+    assert list(grown.runs.rows())[1]["delta_frac"] is None
+    assert compare([longer, points]).headline.startswith("100.0% faster")
