@@ -27,7 +27,7 @@ from stepscope.tables.op_totals import (
     merge_totals,
 )
 from stepscope.tables.profile import Host, Profile, build_together
-from stepscope.tables.session_steps import SessionSteps, session_steps
+from stepscope.tables.session_steps import SessionSteps, session_steps, why_no_step
 from stepscope.tables.steps import PARTS, steps
 from stepscope.tables.verdict import Verdict, headline, next_steps
 
@@ -241,7 +241,8 @@ def _breakdown(found: SessionSteps | None) -> tuple[dict[str, float], dict[str, 
 def _step_stats(found: SessionSteps | None) -> Steps:
     if found is None or not found.kept.any():
         nothing = TimeStats(nan, nan, nan, nan, nan, nan)
-        return Steps(0, "none", 0.0, 0, nothing, "No step was marked and none could be inferred.")
+        dropped = 0 if found is None else len(found)
+        return Steps(0, "none", 0.0, dropped, nothing, why_no_step(found))
     time = found.duration_ps[found.kept] / 1e9
     return Steps(
         count=int(found.kept.sum()),

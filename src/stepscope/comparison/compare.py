@@ -28,7 +28,7 @@ from stepscope.comparison.workers import worker_times
 from stepscope.errors import NothingToShow, UsageError
 from stepscope.result import Diagnostic, Table
 from stepscope.tables.profile import Profile
-from stepscope.tables.session_steps import session_steps
+from stepscope.tables.session_steps import session_steps, why_no_step
 
 # Below this the steps are a guess, and so is what is said about them.
 _SURE: Final = 0.5
@@ -72,7 +72,7 @@ def run_of(name: str, profile: Profile) -> Run:
         raise NothingToShow(
             "A run without steps cannot be compared or checked.",
             where=name,
-            why=f"No step was marked in it and none could be inferred.{_damage(profile)}",
+            why=f"{why_no_step(session_steps(profile))}{_damage(profile)}",
             mend="Mark steps (stepscope.step(i), jax.profiler.StepTraceAnnotation or "
             "tf.profiler.experimental.Trace('train', step_num=i, _r=1)) and record again.",
             slug="no-steps",

@@ -123,6 +123,16 @@ def session_steps(profile: Profile) -> SessionSteps | None:
     )
 
 
+def why_no_step(found: SessionSteps | None) -> str:
+    """Why no step counts, where none does."""
+    if found is None or not len(found):
+        return "No step was marked and none could be inferred."
+    return (
+        f"Of the steps found, all hosts share only {len(found)}, and each of these is the first "
+        "or the last of a host, which may be cut off."
+    )
+
+
 def _participants(profile: Profile) -> list[tuple[int, Steps]]:
     """Hosts that take part, with their steps."""
     places = {id(host): index for index, host in enumerate(profile.hosts)}

@@ -4,6 +4,8 @@ import pytest
 
 from stepscope.analysis.overview_page import OverviewPage, overview_page
 from stepscope.columns import decode
+from stepscope.comparison import run_of
+from stepscope.errors import NothingToShow
 from stepscope.tables.profile import Host, Profile
 from tests.profiles import worked_example
 from tests.profiles.model import Event, gpu, host, line, space, stream
@@ -92,3 +94,18 @@ def test_steps_without_length_are_said_to_have_none() -> None:
     page = overview(space(host(line("python", *marks))))
     assert page.bound_by == "unknown"
     assert "no length" in page.headline
+
+
+def test_hosts_that_share_only_a_step_at_the_edge_have_steps_but_none_that_counts() -> None:
+    """One was recorded in steps 0 to 9, the other in 9 to 18: step 9 may be cut off on both."""
+    hosts = []
+    for first in (0, 9):
+        marks = [Event("train", 1000 * i, 900, {"step_num": first + i, "_r": 1}) for i in range(10)]
+        hosts.append(Host(f"h{first}", decode(space(host(line("python", *marks))))))
+    profile = Profile("s", tuple(hosts))
+    steps = overview_page(profile).steps
+    assert (steps.count, steps.dropped) == (0, 1)
+    assert steps.explanation.startswith("Of the steps found, all hosts share only 1,")
+    with pytest.raises(NothingToShow) as raised:
+        run_of("edge", profile)
+    assert raised.value.why == steps.explanation
