@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from stepscope.columns import decode
 from stepscope.tables.profile import Host, Profile
 from stepscope.tables.timeline import Timeline, Track, Wanted, tile, timeline
@@ -188,6 +190,14 @@ def test_hardware_counters_under_their_own_name_are_drawn() -> None:
     counter = track(found, "SM active").counter
     assert counter is not None and counter.value.tolist() == [0.5, 2.0]
     assert counter.time_ps.tolist() == [1_000_000, 4_000_000]
+
+
+def test_a_sample_that_is_no_number_hides_no_other() -> None:
+    samples = [Event("load", us, 0, {"counter_value": value})
+               for us, value in ((1, 5.0), (2, math.nan), (3, 9.0))]  # fmt: skip
+    found = opened(space(gpu(0, line("_counters_", *samples))))
+    whole = tile(found, [Wanted(track(found, "load").id)], 0, 1 << 40, 1).counters
+    assert (whole.least.tolist(), whole.most.tolist(), whole.last.tolist()) == ([5], [9], [9])
 
 
 def test_the_fingerprint_follows_the_recording() -> None:
