@@ -67,6 +67,13 @@ class Stretch:
             mask[np.searchsorted(begin, places, side="right") - 1] = True
         return mask
 
+    def has_known(self, name: str) -> Bool:
+        """Events that carry the stat of this name as a number, which NaN is not."""
+        column = stats_by_name(self._space, (name,), self._begin, self._end)[name]
+        mask = np.zeros(self._end - self._begin, dtype=bool)
+        mask[column.rows[~np.isnan(column.floats)] - self._begin] = True
+        return mask
+
     def has_number(self) -> Bool:
         """Events that carry any stat whose value is a number."""
         mask = np.zeros(self._end - self._begin, dtype=bool)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import nan
 from typing import Any
 
 import pytest
@@ -94,6 +95,20 @@ def test_hosts_keep_their_memories_apart() -> None:
     assert [memory.host for memory in one.memories] == ["h1"]
 
 
+def test_a_memory_that_is_not_there_names_those_that_are() -> None:
+    found = answer(training(), memory="GPU_7_bfc")
+    assert not found.memories
+    (note,) = found.diagnostics
+    assert (note.slug, note.severity) == ("no-such-memory", "warning")
+    assert "'GPU_7_bfc'" in note.message and "GPU_0_bfc" in note.message
+
+
+def test_a_range_beyond_all_time_is_as_good_as_none() -> None:
+    whole = answer(training())
+    assert answer(training(), from_ms=-1e300, to_ms=1e300).timeline_events == whole.timeline_events
+    assert answer(training(), from_ms=1e300).timeline_events == 0
+
+
 def test_missing_deallocations_are_told() -> None:
     heap = Heap("GPU_0_bfc")
     heap.take(1, 0xA, 256)
@@ -174,6 +189,24 @@ def test_sampled_counters_stand_in_for_allocators() -> None:
     assert (memory.source, memory.peak_bytes, memory.peak_time_ms) == ("sampled counter", 9, 0.01)
     assert (memory.device, memory.allocations, len(memory.breakdown)) == ("GPU:0", None, 0)
     assert list(found.timeline["in_use_bytes"]) == [5, 9, 7]
+
+
+def counted(name: str, unit: str, *values: float) -> Profile:
+    samples = (Event(name, 10 * i, 0, {"counter_value": v}) for i, v in enumerate(values))
+    kinds = {name: Kind(stats={"unit": unit})} if unit else {}
+    return profile(space(plane("/device:GPU:0", line("_counters_", *samples), kinds=kinds)))
+
+
+def test_a_sample_that_is_no_number_is_not_a_memory_without_bytes() -> None:
+    (memory,) = memory_profile(counted("HBM used", "bytes", 5.0, 9.0, nan), Options()).memories
+    assert (memory.begin_bytes, memory.peak_bytes, memory.end_bytes) == (5, 9, 9)
+    assert TOOL.available(counted("HBM used", "bytes", nan, nan)) is not None
+
+
+def test_counters_of_another_unit_than_bytes_are_not_taken_for_memory_in_use() -> None:
+    assert TOOL.available(counted("GPU memory", "%", 40, 50)) is not None
+    assert TOOL.available(counted("GPU memory", "B", 40, 50)) is None
+    assert TOOL.available(counted("GPU memory", "", 40, 50)) is None
 
 
 def test_without_any_source_it_says_what_to_record() -> None:
