@@ -7,6 +7,7 @@ endpoint, a page in the UI, exports, TypeScript types and a docs page, with no f
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -136,13 +137,16 @@ def _parse(option: Option, text: str, tool: str) -> Any:
         return parse_flag(text, f"{tool}: {option.name}")
     kinds = [kind for kind in get_args(option.type) if kind is not type(None)] or [option.type]
     try:
-        return kinds[0](text)
+        value = kinds[0](text)
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ValueError("It is no finite number.")
     except (TypeError, ValueError) as error:
         raise UsageError(
             f"{tool}: {option.name} cannot be {text!r}.",
             why=str(error),
             mend=f"Give {kinds[0].__name__}.",
         ) from error
+    return value
 
 
 def parse_flag(text: str, what: str) -> bool:

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -212,6 +213,36 @@ def test_errors_as_json_keep_stdout_json(
     assert body["what"] in done.stderr
 
 
+def test_an_error_keeps_its_exit_code_when_nobody_reads_its_json() -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "stepscope", "ls", "absent", "--format", "json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.close()
+    assert process.wait(60) == 4
+    assert process.stderr.read().startswith(b"error: There is no such file or folder.")
+    process.stderr.close()
+
+
+def test_repair_leaves_what_is_no_recording_alone(logdir: Path, tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    assert stepscope("export", logdir, "-o", trace).returncode == 0
+    before = trace.read_bytes()
+    done = stepscope("repair", trace)
+    assert done.returncode == 4, done.stderr
+    assert "not the start of an XSpace" in done.stderr
+    assert trace.read_bytes() == before
+
+
+def test_a_port_that_cannot_be_is_told_before_anything_is_done() -> None:
+    for command in (("demo",), ("serve", ".")):
+        done = stepscope(*command, "--port", "65536")
+        assert (done.returncode, done.stdout) == (2, ""), done.stderr
+        assert "65535" in done.stderr and "Traceback" not in done.stderr
+
+
 def test_reader_that_stops_early_is_no_failure(logdir: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "stepscope", "show", "overview_page", str(logdir)],
@@ -267,6 +298,7 @@ def test_version_is_quick_and_says_what_it_runs_on() -> None:
     verbose = stepscope("version", "-v").stdout
     for word in ("python", "decoder", "web pages", "numpy", "polars"):
         assert word in verbose
+    assert re.search(r"^decoder (native|pure Python)", verbose, re.MULTILINE)
 
 
 def test_version_and_help_import_nothing_heavy() -> None:

@@ -16,6 +16,7 @@ from stepscope.capture.launch.order import Order, environment_for
 from stepscope.capture.options import ProfilerOptions
 from stepscope.columns import Space, decode
 from stepscope.surfaces.cli.record import command_line
+from stepscope.surfaces.cli.record_commands import end_of_module
 
 BUSY = """
 import time
@@ -90,11 +91,12 @@ def test_a_module_is_run_as_python_runs_it(tmp_path: Path) -> None:
     (tmp_path / "package" / "work.py").write_text(
         BUSY + "import sys; busy(0.2); print(sys.argv[1:], __name__)\n", "utf-8"
     )
+    command = "-m stepscope record -qo logs -m package.work -q a"
     done = subprocess.run(
-        [sys.executable, "-m", "stepscope", "record", "-qo", "logs", "-m", "package.work", "a"],
+        [sys.executable, *command.split()],
         capture_output=True, text=True, cwd=tmp_path, check=False,
     )  # fmt: skip
-    assert (done.returncode, done.stdout, done.stderr) == (0, "['a'] __main__\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "['-q', 'a'] __main__\n", "")
     assert has(space(tmp_path), "busy")
 
 
@@ -239,6 +241,27 @@ def test_what_is_run_is_what_was_named(tmp_path: Path) -> None:
     for wrong in ([], ["no-such-command"], [str(tmp_path / "missing.py")]):
         with pytest.raises(stepscope.UsageError):
             command_line(wrong, None)
+
+
+@pytest.mark.parametrize(
+    ("given", "ours"),
+    [
+        ("-m work -m other", "-m work"),
+        ("--module work --logdir x", "--module work"),
+        ("--module=work -q", "--module=work"),
+        ("-mwork -q", "-mwork"),
+        ("-q -o -m -m work -- -x", "-q -o -m -m work"),
+        ("-qm work -q", "-qm work"),
+        ("-qom -q work -m x", None),
+        ("train.py -m work", None),
+        ("-- -m work", None),
+        ("-q -m", None),
+    ],
+)
+def test_options_end_with_the_module(given: str, ours: str | None) -> None:
+    valued = {"-m", "--module", "-o", "--logdir"}
+    at = end_of_module(given.split(), valued)
+    assert at == (None if ours is None else len(ours.split()))
 
 
 def test_an_order_survives_the_environment() -> None:

@@ -36,6 +36,12 @@ def test_wrong_options_say_what_is_right(given: dict[str, str], says: str) -> No
     assert says in str(caught.value)
 
 
+@pytest.mark.parametrize("number", ["nan", "inf", "-inf", "1e999"])
+def test_numbers_are_finite(number: str) -> None:
+    with pytest.raises(UsageError, match="from_ms"):
+        TOOLS.find("memory_profile").parse_options({"from_ms": number})
+
+
 @pytest.mark.parametrize(
     "name", ["framework_op_stats", "op_stats", "op-stats", "framework_op_stats@"]
 )

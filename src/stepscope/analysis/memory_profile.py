@@ -30,6 +30,7 @@ ALLOCATOR = "allocator events"
 COMPILED = "HLO buffer assignment"
 SAMPLES = "sampled counter"
 _DEVICE_NUMBER = re.compile(r"(?:^|_)(\d+)(?:_|$)")
+_FAR_PS = 1 << 62
 
 
 class MemoryTimeRow(Row):
@@ -187,15 +188,20 @@ def memory_profile(profile: Profile, options: Options = Options()) -> MemoryProf
     found: list[MemorySystem] = []
     series: list[dict[str, list[Any]]] = []
     notes: list[Diagnostic] = []
+    known: list[str] = []
     events = 0
     for host in profile.hosts:
         prefix = f"{host.name}: " if len(profile.hosts) > 1 else ""
         for source in _sources(host, prefix):
+            known.append(source.id)
             if options.memory in ("", source.id):
                 found.append(source.summary())
                 chosen, count = source.thinned(options)
                 series.append(source.rows(chosen))
                 events += count
+    if not found and options.memory:
+        text = f"There is no memory {options.memory!r}; there are {', '.join(known)}."
+        notes.append(Diagnostic("no-such-memory", "warning", text))
     for memory in found:
         excess = sum(memory.breakdown["allocation_bytes"]) - memory.peak_bytes
         if len(memory.breakdown) and excess > 0:
@@ -325,7 +331,8 @@ class _AllocatorMemory:
             "free_bytes": known(events.free_bytes),
             "fragmentation_frac": events.fragmentation[chosen].tolist(),
             "address": [
-                f"0x{value & (1 << 64) - 1:x}" for value in events.address[chosen].tolist()
+                "" if value == UNKNOWN else f"0x{value & (1 << 64) - 1:x}"
+                for value in events.address[chosen].tolist()
             ],
         }
 
@@ -426,8 +433,8 @@ def _thinned(time: I64, use: I64, options: Options) -> tuple[I64, int]:
     Returns:
         Their places, ascending, and how many there are before thinning.
     """
-    begin = int(time[0]) if options.from_ms is None else int(options.from_ms * 1e9)
-    end = int(time[-1]) if options.to_ms is None else int(options.to_ms * 1e9)
+    begin = int(time[0]) if options.from_ms is None else _ps(options.from_ms)
+    end = int(time[-1]) if options.to_ms is None else _ps(options.to_ms)
     low = int(np.searchsorted(time, begin, side="left"))
     high = int(np.searchsorted(time, end, side="right"))
     places = np.arange(low, max(high, low), dtype=np.int64)
@@ -440,6 +447,11 @@ def _thinned(time: I64, use: I64, options: Options) -> tuple[I64, int]:
     last = np.flatnonzero(np.diff(interval[order], append=options.points))
     kept: I64 = places[order[last]]
     return kept, len(places)
+
+
+def _ps(time_ms: float) -> int:
+    """Milliseconds as ps; what lies beyond every recording as a time that does, too."""
+    return int(min(max(time_ms * 1e9, -_FAR_PS), _FAR_PS))
 
 
 def _known(value: Any) -> int | None:

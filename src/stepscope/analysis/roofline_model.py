@@ -10,6 +10,7 @@ import numpy as np
 
 from stepscope import how_to_record
 from stepscope.columns.space import I64, Bool
+from stepscope.errors import UsageError
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, us
 from stepscope.tables.device_peaks import Peaks, active_peaks
@@ -172,7 +173,12 @@ def roofline_model(profile: Profile, options: Options = Options()) -> RooflineMo
 
 
 def _stated(peaks: Peaks, options: Options) -> Peaks:
-    """Peaks with those a person gave."""
+    """Peaks with those a person gave; raises ``UsageError`` for what no device has."""
+    for name in ("peak_gflops", "peak_hbm_gbps"):
+        value = getattr(options, name)
+        if value is not None and value <= 0:
+            what = f"roofline_model: {name} cannot be {value:g}."
+            raise UsageError(what, mend="Give more than 0.")
     if options.peak_gflops:
         peaks = replace(peaks, flops=options.peak_gflops * 1e9, source="given by hand")
     if options.peak_hbm_gbps:

@@ -395,9 +395,10 @@ def _graph(found: list[_Found], options: Options) -> Graph | None:
         return None
     if not chosen:
         known = ", ".join(f"{one.host.name} {one.pipeline.name}" for one in found)
+        pipeline = f"pipeline {options.pipeline!r}" if options.pipeline else "pipeline"
+        where = f" on host {options.host!r}" if options.host else ""
         raise UsageError(
-            f"There is no pipeline {options.pipeline or 'at all'!r} on host "
-            f"{options.host or 'any'!r}.",
+            f"There is no {pipeline}{where}.",
             mend=f"Known: {known}.",
         )
     one = chosen[0]

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Final
 
 from stepscope.errors import UsageError
+
+#: Recorders that stand for a framework.
+FRAMEWORKS: Final = ("tensorflow", "jax", "torch")
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +22,7 @@ class ProfilerOptions:
         device_tracer_level: GPU and TPU events: 0 off, 1 on.
         delay_ms: Wait this long before recording begins (None: begin now).
         sample_hz: Python stacks of all threads, this many times a second (0: off).
-        trace_python: Record every Python call with our own tracer (dear; see docs/capture.md).
+        trace_python: Record every Python call with our tracer (dear: docs/python-tracks.md).
         trace_include: With ``trace_python``: record only files or modules with these prefixes.
         trace_exclude: With ``trace_python``: leave out files or modules with these prefixes.
         trace_min_us: With ``trace_python``: leave out calls shorter than this.
@@ -65,11 +69,24 @@ class ProfilerOptions:
             value = getattr(self, name)
             if value is not None and not (_at_least(name, value, 0.0) > 0):
                 raise _wrong(name, value, "more than 0")
+        for name in ("trace_include", "trace_exclude"):
+            _texts(name, getattr(self, name))
+        if self.frameworks is not None:
+            known = f"some of {', '.join(map(repr, FRAMEWORKS))} in a tuple"
+            if not set(_texts("frameworks", self.frameworks)) <= {*FRAMEWORKS}:
+                raise _wrong("frameworks", self.frameworks, known)
 
 
 def _whole(name: str, value: object, least: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise _wrong(name, value, f"a whole number from {least}")
+
+
+def _texts(name: str, value: object) -> tuple[str, ...]:
+    # A text is made of texts: each of its letters would be taken for a name.
+    if not isinstance(value, (tuple, list)) or not all(isinstance(one, str) for one in value):
+        raise _wrong(name, value, "a tuple of texts")
+    return tuple(value)
 
 
 def _at_least(name: str, value: object, least: float) -> float:

@@ -25,9 +25,8 @@ from stepscope.capture.compact import compact
 from stepscope.capture.effective import differences, encoded_options
 from stepscope.capture.gaps import gaps_note, gaps_plane
 from stepscope.capture.logdir import host_name
-from stepscope.capture.options import ProfilerOptions
+from stepscope.capture.options import FRAMEWORKS, ProfilerOptions
 from stepscope.capture.recorder import Collected, Note, Recorded, Recorder, Severity
-from stepscope.capture.recorders import FRAMEWORKS
 from stepscope.capture.result import Capture
 from stepscope.capture.verify import verify
 from stepscope.capture.writer import Writer

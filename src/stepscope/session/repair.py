@@ -42,11 +42,14 @@ def repair(path: str, also: Sequence[str] = (), output: str | None = None) -> Re
         output: Where to write; over ``path`` by default.
 
     Raises:
-        StoreError: A file cannot be read.
+        StoreError: A file cannot be read, or is no recording: what it holds would be lost.
         DecodeError: Nothing in it is readable.
     """
     target = Path(output or path)
     files = (path, *also)
+    for one in files:
+        if Path(one).is_file():  # what is none says so when it is read
+            store.find(one)
     with contextlib.ExitStack() as opened:
         pieces = [opened.enter_context(store.read(one)) for one in files]
         # The pieces of one XSpace, one behind the other, are that XSpace; none may be torn but the

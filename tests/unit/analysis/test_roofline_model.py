@@ -7,6 +7,7 @@ import math
 import pytest
 
 from stepscope.analysis import roofline_model
+from stepscope.errors import UsageError
 from tests.unit.analysis.compiled import check_contract, on_cpu, on_gpu
 
 
@@ -35,3 +36,9 @@ def test_a_cpu_has_no_peak_until_one_is_given() -> None:
     dot = next(row for row in known.ops.rows() if row["operation"] == "dot.1")
     assert dot["flop_utilisation_frac"] == pytest.approx(2 * 64**3 / 10e-6 / 1e12)
     assert not known.diagnostics
+
+
+@pytest.mark.parametrize("peak", [0.0, -1.0])
+def test_a_peak_that_no_device_has_is_refused(peak: float) -> None:
+    with pytest.raises(UsageError, match="peak_gflops"):
+        roofline_model.roofline_model(on_cpu(), roofline_model.Options(peak_gflops=peak))

@@ -250,5 +250,7 @@ def test_device_pipelines_are_told_apart() -> None:
 def test_unknown_choices_say_what_is_known() -> None:
     with pytest.raises(UsageError, match="Host:0"):
         analyze(prefetched(), pipeline="Host:7")
+    with pytest.raises(UsageError, match=r"^There is no pipeline on host 'h9'\."):
+        analyze(prefetched(), host="h9")
     with pytest.raises(UsageError, match=r"0 \(slowest\) to 3"):
         analyze(prefetched(), rank=9)

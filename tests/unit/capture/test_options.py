@@ -33,6 +33,10 @@ def test_the_first_four_are_those_of_tensorflow_by_name_and_by_place() -> None:
         {"max_seconds": 0},
         {"max_events": -5},
         {"delay_ms": 1.5},
+        {"frameworks": ("tensorflow", "pytorch")},
+        {"frameworks": "jax"},
+        {"trace_include": "my_project"},
+        {"trace_exclude": (1,)},
     ],
 )
 def test_what_means_nothing_is_refused_with_the_options_name(wrong: dict[str, Any]) -> None:

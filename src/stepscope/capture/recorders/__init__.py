@@ -12,9 +12,6 @@ from typing import Final, cast
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recorder import Recorded, Recorder
 
-#: Recorders that stand for a framework.
-FRAMEWORKS: Final = ("tensorflow", "jax", "torch")
-
 RECORDERS: Final[tuple[str, ...]] = (
     "stepscope.capture.recorders.tensorflow:TensorFlowRecorder",
     "stepscope.capture.recorders.jax:JaxRecorder",

@@ -55,7 +55,7 @@ class Order:
             raise UsageError(f"{self.steps} steps cannot be recorded.", mend="Give 1 or more.")
         if self.attempts < 1:
             raise UsageError("A worker must be asked once or more.", mend="Give 1 attempt.")
-        if self.answer_s is not None and self.answer_s <= 0:
+        if self.answer_s is not None and not self.answer_s > 0:
             raise UsageError("No worker answers in no time.", mend="Give more than 0 seconds.")
 
 

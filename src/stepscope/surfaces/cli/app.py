@@ -12,7 +12,7 @@ import typer
 from stepscope.surfaces.cli.capture import capture, monitor
 from stepscope.surfaces.cli.comparison_commands import check, compare
 from stepscope.surfaces.cli.doctor import doctor
-from stepscope.surfaces.cli.record_commands import record, repair
+from stepscope.surfaces.cli.record_commands import RecordCommand, record, repair
 
 PathArgument = Annotated[
     str,
@@ -84,7 +84,10 @@ def build(arguments: list[str]) -> typer.Typer:
         add_tools(show, only="".join(words[1:2]))
     app.add_typer(show, name="show")
     for name, command in COMMANDS.items():
-        app.command(name, context_settings=_PASSING_ON if name == "record" else None)(command)
+        if command is record:
+            app.command(name, cls=RecordCommand, context_settings=_PASSING_ON)(command)
+        else:
+            app.command(name)(command)
     return app
 
 
@@ -181,7 +184,8 @@ def demo(
         bool, typer.Option("--serve/--no-serve", help="Serve the pages after the diagnosis.")
     ] = True,
     port: Annotated[
-        int | None, typer.Option("--port", help="Port to serve on.", show_default=False)
+        int | None,
+        typer.Option("--port", help="Port to serve on.", min=0, max=65535, show_default=False),
     ] = None,
 ) -> None:
     """Show the diagnosis of a bundled recording, then serve its pages."""

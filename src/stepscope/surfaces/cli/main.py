@@ -91,7 +91,10 @@ def fail(error: StepscopeError, arguments: Sequence[str]) -> int:
     from stepscope.surfaces.format import clean
 
     if wants_json(arguments):
-        print(json.dumps(error.to_dict(), ensure_ascii=False))
+        try:
+            print(json.dumps(error.to_dict(), ensure_ascii=False), flush=True)
+        except BrokenPipeError:
+            _forget_output()  # the reader has enough; the exit code still says what happened
     lines = str(error).split("\n")
     print("\n".join(["error: " + clean(lines[0]), *map(clean, lines[1:])]), file=sys.stderr)
     return type(error).exit_code

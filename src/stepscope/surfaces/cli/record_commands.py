@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 Program = Annotated[
     list[str] | None,
@@ -48,6 +50,49 @@ Children = Annotated[
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="Print nothing after the program has ended.")
 ]
+
+
+_MODULE = ("-m", "--module")
+
+
+class RecordCommand(TyperCommand):
+    """``record``, whose options end with the program's name, a module's as well."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the options; what stands behind ``-m MODULE`` is the module's, as with Python."""
+        valued = {
+            spelling
+            for parameter in self.params
+            if not getattr(parameter, "is_flag", False)
+            for spelling in parameter.opts
+        }
+        at = end_of_module(args, valued)
+        return super().parse_args(ctx, args if at is None else [*args[:at], "--", *args[at:]])
+
+
+def end_of_module(arguments: Sequence[str], valued: set[str]) -> int | None:
+    """Where the options end because a module is named; None where none is.
+
+    Args:
+        arguments: What stands behind ``record``.
+        valued: Spellings of the options that take a value.
+    """
+    at = 0
+    while at < len(arguments):
+        word = arguments[at]
+        if word in ("-", "--") or not word.startswith("-"):
+            return None
+        if word.startswith("--"):
+            option, is_joined, _ = word.partition("=")
+        else:  # letters, of which the first that takes a value takes the rest of the word
+            letters = [f"-{letter}" for letter in word[1:]]
+            first = next((i for i, one in enumerate(letters) if one in valued), None)
+            option = "" if first is None else letters[first]
+            is_joined = "" if first is None else word[first + 2 :]
+        at += 2 if option in valued and not is_joined else 1
+        if option in _MODULE:
+            return at if at <= len(arguments) else None
+    return None
 
 
 def record(

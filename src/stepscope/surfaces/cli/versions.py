@@ -21,8 +21,8 @@ def version_lines(*, verbose: bool) -> Iterator[str]:
     from stepscope.columns import compiled
 
     yield f"python {platform.python_version()} on {platform.platform()}"
-    yield "decoder "
-    f"{'native' if compiled() else 'pure Python (slow: reinstall with a C compiler present)'}"
+    slow = "pure Python (slow: reinstall with a C compiler present)"
+    yield f"decoder {'native' if compiled() else slow}"
     index = Path(__file__).parents[1] / "static" / "index.html"
     yield f"web pages {'built' if index.is_file() else 'not built'}"
     for name in _SHOWN:

@@ -24,10 +24,13 @@ the extra `remote`). Where there are several runs the newest is taken unless `--
 | exit code | meaning |
 | --- | --- |
 | 0 | done |
-| 1 | `check`: a limit is exceeded; else a bug in Stepscope, with its traceback |
+| 1 | `check`: a limit is exceeded; `doctor`: a problem; else a bug in Stepscope, with a traceback |
 | 2 | usage: no such command, flag, tool, run or host |
 | 3 | the recording opens but has nothing for this tool; the reason says what to record |
-| 4 | input that cannot be read, output that cannot be written: which, where, why, what to do |
+| 4 | input that cannot be read, output that cannot be written, no recording from outside: why |
+| 130 | interrupted (Ctrl-C) |
+
+`record` ends with the exit code of the program it ran.
 
 Errors go to stderr. With `--format json` standard output holds JSON and nothing else, also when it
 fails: `{"error", "what", "where", "why", "do"}`, where `error` is an anchor in [errors](errors.md).
@@ -112,11 +115,15 @@ def _rows(flags: list[Flag]) -> list[str]:
         if flag.spellings:
             names = ", ".join(f"`{spelling}`" for spelling in flag.spellings)
             values = f" One of {', '.join(flag.choices)}." if flag.choices else ""
-            shown = flag.default not in (None, "", False, True, inspect.Parameter.empty)
-            default = f" Default: `{_plain(flag.default)}`." if shown else ""
+            default = f" Default: `{_default(flag)}`." if _default(flag) else ""
             lines.append(f"| {names} | {flag.help}{values}{default} |")
     return lines if len(lines) > 2 else ["No flags."]
 
 
-def _plain(value: Any) -> str:
-    return str(value.value if isinstance(value, Enum) else value)
+def _default(flag: Flag) -> str:
+    """The value that stands for a flag that is not given; "" where there is none to tell."""
+    value = flag.default.value if isinstance(flag.default, Enum) else flag.default
+    if isinstance(value, bool):  # of a pair of flags, the one that holds
+        is_pair = flag.spellings[-1].startswith("--no-")
+        return flag.spellings[not value] if is_pair else ""
+    return "" if value in (None, "", inspect.Parameter.empty) else str(value)
