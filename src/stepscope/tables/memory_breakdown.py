@@ -35,7 +35,7 @@ class Holding:
         origin: ``RECORDED``, ``BEFORE`` or ``STACK``.
         blocks: How many; None where only their sum is known.
         allocated_bytes: Sum with rounding.
-        requested_bytes: Sum as asked for; None where not known.
+        requested_bytes: Sum as asked for; None where not known of each block.
         kept_bytes: Of the allocated bytes, those not freed before the recording ended; None
             where not known.
         first_ps: When the oldest was allocated; None before the recording.
@@ -92,6 +92,7 @@ def _recorded(found: Allocations, alive: I64) -> list[Holding]:
     blocks = np.bincount(group, minlength=count)
     allocated = sum_by_key(group, np.maximum(found.allocated_bytes[alive], 0), count)
     requested = sum_by_key(group, np.maximum(found.requested_bytes[alive], 0), count)
+    unsaid = np.bincount(group, found.requested_bytes[alive] < 0, minlength=count) > 0
     kept_bytes = sum_by_key(
         group, np.where(kept, np.maximum(found.allocated_bytes[alive], 0), 0), count
     )
@@ -107,7 +108,7 @@ def _recorded(found: Allocations, alive: I64) -> list[Holding]:
             origin=RECORDED,
             blocks=int(blocks[i]),
             allocated_bytes=int(allocated[i]),
-            requested_bytes=int(requested[i]),
+            requested_bytes=None if unsaid[i] else int(requested[i]),
             kept_bytes=int(kept_bytes[i]),
             first_ps=int(oldest[i]),
         )

@@ -191,6 +191,15 @@ def test_sampled_counters_stand_in_for_allocators() -> None:
     assert list(found.timeline["in_use_bytes"]) == [5, 9, 7]
 
 
+def test_what_an_allocation_does_not_say_is_not_made_up() -> None:
+    sizes = {"allocation_bytes": 512, "bytes_allocated": 512, "allocator_name": "GPU_0_bfc"}
+    found = answer(space(host(line("python", Event("MemoryAllocation", 1, 0, sizes)))))
+    (event,) = found.timeline.rows()
+    assert (event["address"], event["requested_bytes"]) == ("", None)
+    (held,) = found.memories[0].breakdown.rows()
+    assert (held["allocation_bytes"], held["requested_bytes"]) == (512, None)
+
+
 def counted(name: str, unit: str, *values: float) -> Profile:
     samples = (Event(name, 10 * i, 0, {"counter_value": v}) for i, v in enumerate(values))
     kinds = {name: Kind(stats={"unit": unit})} if unit else {}
