@@ -17,7 +17,7 @@ from stepscope.tables.device_peaks import Peaks, active_peaks
 from stepscope.tables.hlo_evidence import has_compiled_ops, has_known_flops
 from stepscope.tables.hlo_ops import HloOp, HloOpEvents, hlo_op_events
 from stepscope.tables.hlo_totals import COST_FIELDS, HloTotals, profile_totals
-from stepscope.tables.profile import Profile
+from stepscope.tables.profile import Host, Profile
 from stepscope.tables.roofline import F64, GIB, UNKNOWN, Rates, rates, rates_of, ridge
 from stepscope.tables.steps import Steps, steps
 
@@ -162,7 +162,8 @@ def roofline_model(profile: Profile, options: Options = Options()) -> RooflineMo
     whole_ps = totals.op_time_ps + totals.idle_ps
     if not options.include_infeed_outfeed:
         whole_ps -= int(totals.self_ps[~_counted(totals.ops, options)].sum())
-    rows = _total_row(totals, whole_ps, peaks, options) + _step_rows(profile, peaks, options)
+    hosts = [host for host in profile.hosts if hlo_op_events(host).on_device == totals.on_device]
+    rows = _total_row(totals, whole_ps, peaks, options) + _step_rows(hosts, peaks, options)
     return RooflineModel(
         device=_device(active.device_type, totals.device_count, peaks),
         roofs=_roofs(peaks),
@@ -230,7 +231,7 @@ def _program_rows(
     costs: dict[str, F64],
     peaks: Peaks,
     *,
-    devices: int,
+    devices: float,
     averaged: int = 1,
 ) -> list[dict[str, Any]]:
     """Rows of the whole program over spans of device time.
@@ -240,7 +241,7 @@ def _program_rows(
         time_ps: Device time of each, over all devices.
         costs: ``COST_FIELDS`` of each.
         peaks: Limits of one device.
-        devices: How many devices the time is over.
+        devices: How many devices the time is over (their mean where spans differ in it).
         averaged: Steps that each span stands for; times are per step.
     """
     found = rates(
@@ -317,26 +318,27 @@ def _rate_columns(found: Rates) -> dict[str, Any]:
     }
 
 
-def _step_rows(profile: Profile, peaks: Peaks, options: Options) -> list[dict[str, Any]]:
-    """The program in the average step and in each step that is kept, per host."""
+def _step_rows(hosts: list[Host], peaks: Peaks, options: Options) -> list[dict[str, Any]]:
+    """The program in the average step and in each step that is kept, of each of these hosts."""
     rows: list[dict[str, Any]] = []
     times: list[I64] = []
     sums: list[dict[str, F64]] = []
-    devices = 1
-    for host in profile.hosts:
+    device_steps = 0
+    for host in hosts:
         found, events = steps(host), hlo_op_events(host)
         if found is None or len(events) == 0:
             continue
-        devices = max(len(np.unique(events.device)), 1)
-        time_ps = found.duration_ps[found.kept] * devices
+        own = max(len(np.unique(events.device)), 1)
+        time_ps = found.duration_ps[found.kept] * own
         costs = {
             name: values[found.kept]
             for name, values in _costs_by_step(found, events, options).items()
         }
         numbers = found.markers.num[found.kept].tolist()
-        many = len(profile.hosts) > 1
+        many = len(hosts) > 1
         labels = [f"{number} ({host.name})" if many else str(number) for number in numbers]
-        rows += _program_rows(labels, time_ps, costs, peaks, devices=devices)
+        rows += _program_rows(labels, time_ps, costs, peaks, devices=own)
+        device_steps += own * len(time_ps)
         times.append(time_ps)
         sums.append(costs)
     if not rows:
@@ -344,6 +346,7 @@ def _step_rows(profile: Profile, peaks: Peaks, options: Options) -> list[dict[st
     whole = {name: np.asarray([sum(one[name].sum() for one in sums)]) for name in COST_FIELDS}
     time = np.asarray([sum(int(one.sum()) for one in times)], dtype=np.int64)
     count = sum(len(one) for one in times)
+    devices = device_steps / count
     average = _program_rows(["Average"], time, whole, peaks, devices=devices, averaged=count)
     return average + rows
 

@@ -7,8 +7,11 @@ import math
 import pytest
 
 from stepscope.analysis import roofline_model
+from stepscope.columns import decode
 from stepscope.errors import UsageError
-from tests.unit.analysis.compiled import check_contract, on_cpu, on_gpu
+from stepscope.tables.profile import Host, Profile
+from tests.profiles.model import Event, gpu, host, line, space, stream
+from tests.unit.analysis.compiled import PLANE, check_contract, kernel, on_cpu, on_gpu
 
 
 def test_it_answers_on_every_device_and_says_what_is_missing() -> None:
@@ -42,3 +45,30 @@ def test_a_cpu_has_no_peak_until_one_is_given() -> None:
 def test_a_peak_that_no_device_has_is_refused(peak: float) -> None:
     with pytest.raises(UsageError, match="peak_gflops"):
         roofline_model.roofline_model(on_cpu(), roofline_model.Options(peak_gflops=peak))
+
+
+def steps_of(*devices: int, on: str = "gpu", step_us: float = 50) -> bytes:
+    """Three steps of one host, each with one op on each of its devices, or on its CPU."""
+    marks = [Event("train", 100 * i, step_us, {"step_num": i, "_r": 1}) for i in range(3)]
+    ops = [kernel("dot.1", 100 * i + 5, 10) for i in range(3)]
+    if on == "cpu":
+        return space(PLANE, host(line("python", *marks), line("tf_XLAEigen", *ops)))
+    gpus = (gpu(number, stream(1, *ops)) for number in devices)
+    return space(PLANE, host(line("python", *marks)), *gpus)
+
+
+def programs(*data: bytes) -> list[tuple[str, float, float]]:
+    hosts = tuple(Host(f"h{i}", decode(one)) for i, one in enumerate(data))
+    found = roofline_model.roofline_model(Profile("s", hosts)).programs.rows()
+    return [(row["step"], row["total_time_us"], row["time_per_device_us"]) for row in found]
+
+
+def test_the_average_step_is_over_the_devices_of_all_hosts_in_any_order() -> None:
+    two, one = steps_of(0, 1), steps_of(0)
+    assert programs(two, one)[1] == programs(one, two)[1] == ("Average", 75, 50)
+
+
+def test_ops_of_a_host_without_devices_are_no_part_of_the_steps_on_devices() -> None:
+    gpus, cpu = steps_of(0), steps_of(on="cpu", step_us=80)
+    assert programs(gpus, cpu) == programs(gpus)
+    assert [name for name, *_times in programs(cpu)] == ["Total", "Average", "0", "1", "2"]
