@@ -46,19 +46,39 @@ class Environment:
 def environment(host: Host) -> Environment:
     """The environment of a host."""
     space = host.space
-    versions: dict[str, str] = {}
-    start = stop = 0
-    for row in range(len(space.planes)):
-        for key, value in pivot.plane_stats(space, row).items():
-            if key == names.PROFILE_START:
-                start = int(value) if isinstance(value, int) else start
-            elif key == names.PROFILE_STOP:
-                stop = int(value) if isinstance(value, int) else stop
-            elif _VERSION_KEYS.search(key) and isinstance(value, str):
-                versions[key] = value
+    versions = {
+        key: value
+        for row in range(len(space.planes))
+        for key, value in pivot.plane_stats(space, row).items()
+        if _VERSION_KEYS.search(key) and isinstance(value, str)
+    }
+    begin, end = (at := recorded_at(host)).begin_unix_ns, at.end_unix_ns
     span = _span_ps(host)
-    noted = (stop - start) * 1000 if stop > start > 0 else 0
-    return Environment(_framework(host), versions, start, span, noted or span, _is_training(host))
+    noted = (end - begin) * 1000 if end > begin > 0 else 0
+    return Environment(_framework(host), versions, begin, span, noted or span, _is_training(host))
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedAt:
+    """When a host was recorded, by its wall clock.
+
+    Attributes:
+        begin_unix_ns, end_unix_ns: As its recorder noted them (0: not noted).
+    """
+
+    begin_unix_ns: int
+    end_unix_ns: int
+
+
+@derived
+def recorded_at(host: Host) -> RecordedAt:
+    """When recording began and ended on a host."""
+    noted = {names.PROFILE_START: 0, names.PROFILE_STOP: 0}
+    for row in range(len(host.space.planes)):
+        for key, value in pivot.plane_stats(host.space, row).items():
+            if key in noted and isinstance(value, int):
+                noted[key] = value
+    return RecordedAt(noted[names.PROFILE_START], noted[names.PROFILE_STOP])
 
 
 # Rows taken at a time where a sum of two columns is only looked at: they stay in the cache.

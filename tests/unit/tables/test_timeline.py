@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import pytest
+
 from stepscope.columns import decode
 from stepscope.tables.profile import Host, Profile
 from stepscope.tables.timeline import Timeline, Track, Wanted, tile, timeline
@@ -11,6 +13,7 @@ from tests.profiles import (
     Event,
     Line,
     async_gpu,
+    environment,
     gpu,
     host,
     hostile_names,
@@ -113,6 +116,40 @@ def test_hosts_lie_on_one_axis_by_their_clocks() -> None:
     found = opened(first, second)
     assert found.axis.aligned_by == "clock"
     assert [found.span_of(one)[0] for one in found.tracks] == [0, 500_000]
+
+
+BEGAN_NS = 1_700_000_000_000_000_000
+
+
+def recorded_at(begin_unix_ns: int, timestamp_ns: int) -> bytes:
+    return space(
+        host(line("python", ("a", 0, 5), timestamp_ns=timestamp_ns)),
+        environment(profile_start_time=begin_unix_ns),
+    )
+
+
+def test_hosts_that_count_from_their_own_begin_lie_apart_by_when_that_was() -> None:
+    found = opened(recorded_at(BEGAN_NS + 2000, 30), recorded_at(BEGAN_NS, 10))
+    assert (found.axis.aligned_by, found.axis.origin_ns) == ("clock", BEGAN_NS + 10)
+    assert [found.span_of(one)[0] for one in found.tracks] == [2_020_000, 0]
+
+
+def test_hosts_whose_events_carry_unix_time_need_no_begin() -> None:
+    found = opened(recorded_at(BEGAN_NS, BEGAN_NS + 50), recorded_at(BEGAN_NS + 7, 3))
+    assert (found.axis.aligned_by, found.axis.origin_ns) == ("clock", BEGAN_NS + 10)
+    assert [found.span_of(one)[0] for one in found.tracks] == [40_000, 0]
+
+
+@pytest.mark.parametrize("begin", [-5, (1 << 63) - 1])
+def test_a_begin_that_is_no_time_is_not_believed(begin: int) -> None:
+    assert opened(recorded_at(begin, 10)).axis.origin_ns == 10
+
+
+def test_one_host_that_noted_no_begin_leaves_all_on_the_clocks_of_their_files() -> None:
+    silent = space(host(line("python", ("b", 0, 5), timestamp_ns=20)))
+    found = opened(recorded_at(BEGAN_NS, 10), silent)
+    assert (found.axis.aligned_by, found.axis.origin_ns) == ("clock", 10)
+    assert [found.span_of(one)[0] for one in found.tracks] == [0, 10_000]
 
 
 def test_hosts_with_unrelated_clocks_begin_together_and_it_is_said() -> None:

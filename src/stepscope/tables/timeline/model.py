@@ -137,7 +137,8 @@ class Axis:
     """How the clocks of the hosts lie on one axis.
 
     Attributes:
-        origin_ns: What time 0 means on the first host's clock.
+        origin_ns: What time 0 means: Unix time where the hosts noted when recording began, else on
+            the clock of the first host's file.
         shift_ps: What is added to a host's own times, per host.
         aligned_by: "clock", or "first event" when the clocks have nothing to do with each other.
     """

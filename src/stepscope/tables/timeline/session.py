@@ -13,6 +13,7 @@ import numpy as np
 from stepscope.columns import count_of
 from stepscope.columns.space import I32, Line
 from stepscope.schema import names
+from stepscope.tables.environment import recorded_at
 from stepscope.tables.first_hit import entries_named
 from stepscope.tables.host_events import timed_events
 from stepscope.tables.planes import DEVICE_KINDS, LineKind, PlaneKind, planes
@@ -32,6 +33,8 @@ from stepscope.tables.timeline.model import (
 
 # Origins further apart than this are not two readings of one clock.
 _ONE_CLOCK_NS: Final = 24 * 3600 * 10**9
+# Far from what int64 holds: a begin is what a file says, and times are added to it.
+_LAST_NS: Final = 1 << 62
 _ORDER: Final = (
     "steps", "modules", "name_scope", "framework_ops", "ops", "async_ops", "source", "stream",
     "thread", "other", "counter",
@@ -167,19 +170,32 @@ def _natural(text: str) -> tuple[tuple[int, int, str], ...]:
 
 
 def _axis(profile: Profile) -> Axis:
-    origins = [host.space.origin_ns for host in profile.hosts if len(host.space.events)]
+    origins = _origins_ns([host for host in profile.hosts if len(host.space.events)])
     if not origins:
         return Axis(0, tuple(0 for _ in profile.hosts), "clock")
-    if max(origins) - min(origins) <= _ONE_CLOCK_NS:
-        first = min(origins)
-        shifts = tuple(
-            (host.space.origin_ns - first) * 1000 if len(host.space.events) else 0
-            for host in profile.hosts
-        )
+    first = min(origins.values())
+    if max(origins.values()) - first <= _ONE_CLOCK_NS:
+        shifts = tuple((origins.get(host, first) - first) * 1000 for host in profile.hosts)
         return Axis(first, shifts, "clock")
     starts = [host.space.events.start_ps[timed_events(host)] for host in profile.hosts]
     shifts = tuple(-int(start.min()) if len(start) else 0 for start in starts)
-    return Axis(origins[0], shifts, "first event")
+    return Axis(next(iter(origins.values())), shifts, "first event")
+
+
+def _origins_ns(hosts: list[Host]) -> dict[Host, int]:
+    """What time 0 of each host is: on the wall clock where all hosts tell, else on their own.
+
+    TensorFlow, JAX and Stepscope count from the recording's begin and note when that was; two
+    hosts that began apart would else lie side by side.
+    """
+    origins = {host: host.space.origin_ns for host in hosts}
+    begins = {host: recorded_at(host).begin_unix_ns for host in hosts}
+    if not all(0 < begin < _LAST_NS for begin in begins.values()):
+        return origins
+    return {
+        host: begins[host] + origin if 0 <= origin < _ONE_CLOCK_NS else origin
+        for host, origin in origins.items()
+    }
 
 
 def _fingerprint(profile: Profile) -> str:
