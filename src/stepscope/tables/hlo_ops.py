@@ -271,14 +271,13 @@ def _runs(host: Host, events: _Events, op: I32) -> Bool:
         return np.ones(len(op), dtype=bool)
     kernel = host.space.events.metadata[events.rows].astype(np.int64)
     key = (op.astype(np.int64) << 32) | events.device
-    pairs, which, counts = np.unique(
-        np.stack([key, kernel]), axis=1, return_inverse=True, return_counts=True
-    )
-    order = np.lexsort((-counts, pairs[0]))
-    best = order[np.flatnonzero(np.diff(pairs[0][order], prepend=-1))]
+    first, which = distinct_rows((op, events.device, kernel))
+    counts, own = np.bincount(which, minlength=len(first)), key[first]
+    order = np.lexsort((-counts, own))
+    best = order[np.flatnonzero(np.diff(own[order], prepend=-1))]
     is_best = np.zeros(len(counts), dtype=bool)
     is_best[best] = True
-    marked: Bool = is_best[which.ravel()]
+    marked: Bool = is_best[which]
     return marked
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -349,10 +350,10 @@ def _outermost(host: Host, rows: I64) -> I64:
     end = start + host.space.length_ps[rows]
     order = np.lexsort((-end, start, line))
     line_, end_ = line[order], end[order]
-    reach = np.maximum.accumulate(np.where(True, end_, 0))
-    for cut in np.flatnonzero(np.diff(line_, prepend=-1))[1:].tolist():
-        reach[cut:] = np.maximum.accumulate(end_[cut:])
     first = np.diff(line_, prepend=-1) != 0
+    reach = end_.copy()
+    for begin, stop in pairwise([*np.flatnonzero(first).tolist(), len(end_)]):
+        np.maximum.accumulate(end_[begin:stop], out=reach[begin:stop])
     before = np.concatenate([[np.iinfo(np.int64).min], reach[:-1]])
     keep = first | (end_ > before)
     return np.sort(rows[order[keep]])
