@@ -58,6 +58,8 @@ def slugs_in(path: Path) -> Iterator[str]:
             yield from _literals(node.value)
         if isinstance(node, ast.AnnAssign) and getattr(node.target, "id", "") == "slug":
             yield from _literals(node.value or ast.Constant(""))
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "slug":
+            yield from _literals(node.value)
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "_refusal":
             yield from _literals(node.args[2])
 
@@ -91,6 +93,31 @@ def test_links_between_documents_lead_somewhere() -> None:
         for page in pages
         for link in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text("utf-8"))
         if "://" not in link and not (page.parent / link).exists()
+    ]
+    assert broken == []
+
+
+def anchors(page: Path) -> set[str]:
+    """What a link can point at in a page: its headings, as GitHub writes them in addresses."""
+    text = re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.DOTALL)
+    heads = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    plain = (re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", head) for head in heads)
+    return {re.sub(r"[^\w -]", "", head).strip().lower().replace(" ", "-") for head in plain}
+
+
+def test_links_to_a_heading_lead_to_one() -> None:
+    pages = [*DOCS.rglob("*.md"), *ROOT.glob("*.md"), ROOT / "examples" / "README.md"]
+    links = [
+        (page, target, anchor)
+        for page in pages
+        for target, anchor in re.findall(r"\]\(([^)#\s]*)#([^)]+)\)", page.read_text("utf-8"))
+        if "://" not in target
+    ]
+    assert len(links) > 50
+    broken = [
+        (page.relative_to(ROOT).as_posix(), f"{target}#{anchor}")
+        for page, target, anchor in links
+        if anchor not in anchors((page.parent / target).resolve() if target else page)
     ]
     assert broken == []
 

@@ -43,7 +43,7 @@ def query_frames(profile: Profile, query: str) -> pl.DataFrame:
         raise UsageError(
             "The query cannot be run.",
             where=query,
-            why=str(error),
+            why=str(error).partition("\n\nResolved plan")[0],  # Polars' own words for its plan
             mend=f"Tables: {columns or ', '.join(FRAMES)}.",
             slug="sql",
         ) from error
