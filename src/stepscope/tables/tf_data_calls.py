@@ -10,11 +10,13 @@ the overlap with direct children, whether or not anybody waited.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from stepscope.columns import sum_by_key, sweep
 from stepscope.columns.space import I64, Bool
+from stepscope.tables.distinct import distinct_rows
 from stepscope.tables.profile import Host, derived
 from stepscope.tables.tf_data_events import IteratorCalls, iterator_calls
 
@@ -128,8 +130,15 @@ def pipelines(host: Host) -> tuple[Pipeline, ...]:
     if len(roots) == 0:
         return ()
     # Old recorders give no ids: then the long name tells pipelines apart.
-    keys = np.stack([calls.id[roots], np.where(calls.id[roots] == 0, calls.node[roots], -1)])
-    _distinct, first, code = np.unique(keys, axis=1, return_index=True, return_inverse=True)
+    ids = calls.id[roots]
+    first, code = distinct_rows((ids, np.where(ids == 0, calls.node[roots], -1)))
+    by_start = np.argsort(calls.start_ps[roots], kind="stable")
+    calls_of = _split(roots[by_start], code[by_start], len(first))
+    pipeline = np.full(len(calls), -1, dtype=np.int64)
+    pipeline[roots] = code
+    traced_rows = np.flatnonzero(traced.root >= 0)
+    rows_of = _split(traced_rows, pipeline[traced.root[traced_rows]], len(first))
+    place = np.full(len(calls), -1, dtype=np.int64)
     starved_root = np.zeros(max(len(calls), 1), dtype=bool)
     starved = calls.starved & traced.blocking
     starved_root[traced.root[starved]] = True
@@ -140,29 +149,42 @@ def pipelines(host: Host) -> tuple[Pipeline, ...]:
     counts = {True: 0, False: 0}
     found = []
     for number in np.argsort(calls.start_ps[roots[first]], kind="stable").tolist():
-        own = roots[code.ravel() == number]
-        own = own[np.argsort(calls.start_ps[own], kind="stable")]
+        own = calls_of[number]
+        place[own] = np.arange(len(own))
         is_device = bool(device_root[own].any())
         name = f"{'Device' if is_device else 'Host'}:{counts[is_device]}"
         counts[is_device] += 1
-        nodes, critical = _critical(calls, traced, own)
+        nodes, critical = _critical(calls, traced, own, rows_of[number], place)
         found.append(Pipeline(name, is_device, own, nodes, critical, starved_root[own]))
     return tuple(found)
 
 
-def _critical(calls: IteratorCalls, traced: Traced, own: I64) -> tuple[I64, I64]:
-    """The nodes of a pipeline, and each one's critical time in each of its calls."""
-    place = np.full(len(calls), -1, dtype=np.int64)
-    place[own] = np.arange(len(own))
-    rows = np.flatnonzero(traced.root >= 0)
-    rows = rows[place[traced.root[rows]] >= 0]
+def _split(rows: I64, group: I64, groups: int) -> list[I64]:
+    """The rows of each group, in their order; those of group -1 are left out."""
+    order = np.argsort(group, kind="stable")
+    cuts = np.searchsorted(group[order], np.arange(groups + 1))
+    return [rows[order[low:high]] for low, high in pairwise(cuts.tolist())]
+
+
+def _critical(
+    calls: IteratorCalls, traced: Traced, own: I64, rows: I64, place: I64
+) -> tuple[I64, I64]:
+    """The nodes of a pipeline, and each one's critical time in each of its calls.
+
+    Args:
+        calls: All of the host.
+        traced: How they hang together.
+        own: The pipeline's own calls.
+        rows: The calls that were made for them.
+        place: Of each of ``own``, its place there.
+    """
     nodes, code = np.unique(calls.node[rows], return_inverse=True)
     level = np.zeros(len(nodes), dtype=np.int64)
     np.maximum.at(level, code, traced.depth[rows])
     order = np.argsort(level, kind="stable")
     rank = np.empty(len(nodes), dtype=np.int64)
     rank[order] = np.arange(len(nodes))
-    waiting = traced.blocking[rows]
+    waiting = traced.begin_ps[rows] < traced.end_ps[rows]
     rows, code = rows[waiting], rank[code[waiting]]
     call = place[traced.root[rows]]
     duration = calls.end_ps[own] - calls.start_ps[own]
@@ -170,9 +192,9 @@ def _critical(calls: IteratorCalls, traced: Traced, own: I64) -> tuple[I64, I64]
     shift = (offset - calls.start_ps[own])[call]
     begin, end = traced.begin_ps[rows] + shift, traced.end_ps[rows] + shift
     critical = np.zeros((len(own), len(nodes)), dtype=np.int64)
-    for block in range(0, len(own), _BLOCK):
-        inside = (call >= block) & (call < block + _BLOCK)
-        window = slice(block, block + _BLOCK)
+    blocks = _split(np.arange(len(call)), call // _BLOCK, -(-len(own) // _BLOCK))
+    for number, inside in enumerate(blocks):
+        window = slice(number * _BLOCK, (number + 1) * _BLOCK)
         critical[window] = _deepest(
             begin[inside],
             end[inside],
