@@ -138,6 +138,20 @@ def test_token_cannot_be_dropped_off_loopback(logs: Path, static: Path) -> None:
     assert response.status_code == 200
 
 
+def test_mounted_the_other_server_decides_who_may_ask(logs: Path, static: Path) -> None:
+    mounted = make(logs, static, mounted=True, prefix="/data/plugin/x", allow_capture=True)
+    answer = mounted.get("/data/plugin/x/api/v1/session", headers={"Host": "gpu-box:6006"})
+    assert answer.status_code == 200 and answer.get_json()["capture_allowed"]
+    # A notebook frames it; other sites may still not read.
+    assert "frame-ancestors" not in answer.headers["Content-Security-Policy"]
+    stranger = {"Host": "gpu-box:6006", "Sec-Fetch-Site": "cross-site"}
+    assert mounted.get("/data/plugin/x/api/v1/session", headers=stranger).status_code == 403
+    order = {"Host": "gpu-box:6006", "Origin": "http://elsewhere.example"}
+    assert mounted.post("/data/plugin/x/api/v1/capture", headers=order).status_code == 403
+    served = make(logs, static, token_required=False).get("/", headers={"Host": "localhost"})
+    assert "frame-ancestors 'self'" in served.headers["Content-Security-Policy"]
+
+
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "PATCH"])
 def test_only_reading_is_answered(client: Client, method: str) -> None:
     response = client.open("/api/v1/session", method=method, headers=AUTHORISED)

@@ -154,8 +154,11 @@ function NoRun() {
       >
         <p>
           Looked in <code>{info.path}</code> and every folder below it
-          {info.files.length > 0 ? "; these files came near:" : ", which hold no file at all."}
+          {info.files.length > 0
+            ? "; these files came near:"
+            : ", which hold no file that looks like one."}
         </p>
+        {info.files.length === 0 && info.notes.map((note) => <p key={note}>{note}</p>)}
       </Notice>
       <FileList files={info.files} notes={info.notes} root={info.path} />
     </div>

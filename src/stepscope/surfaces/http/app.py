@@ -17,7 +17,7 @@ from stepscope.session import Workspace
 from stepscope.surfaces.http import notices
 from stepscope.surfaces.http.answers import error_answer, json_answer
 from stepscope.surfaces.http.api import Api
-from stepscope.surfaces.http.security import Guard, cross_origin, cross_site, foreign_order, protect
+from stepscope.surfaces.http.security import Guard, cross_origin, cross_site, foreign_order
 from stepscope.surfaces.http.static import StaticFiles
 from stepscope.tables.timeline.given_up import GivenUp
 
@@ -66,7 +66,7 @@ class Application:
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Answer one request."""
         request = Request(self._mounted(environ))
-        return protect(self._answer(request))(request.environ, start_response)
+        return self.guard.protect(self._answer(request))(request.environ, start_response)
 
     def close(self) -> None:
         """Give up a recording that is under way."""

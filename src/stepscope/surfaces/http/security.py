@@ -14,9 +14,12 @@ from stepscope.surfaces.http.settings import Settings, is_loopback
 
 _WILDCARDS = ("0.0.0.0", "::", "")  # compared with, never bound here
 
-HEADERS = {
-    "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'self'; object-src 'none'; img-src 'self' data: blob:",
+_POLICY = (
+    "default-src 'self'; base-uri 'none'; form-action 'none'; object-src 'none'; "
+    "img-src 'self' data: blob:"
+)
+
+_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -36,6 +39,8 @@ class Guard:
 
         The port is not compared: port forwarding (SSH, containers, editors) changes it.
         """
+        if self.settings.mounted:
+            return True
         name = _host_name(request.headers.get("Host", ""))
         if not name:
             return False
@@ -61,6 +66,15 @@ class Guard:
     def matches(self, token: str) -> bool:
         """Whether a token is the right one, in constant time."""
         return compare_digest(token.encode(), self.settings.token.encode())
+
+    def protect(self, response: Response) -> Response:
+        """Add the headers every answer has."""
+        # Notebooks frame what mounts us, from places that only it can know.
+        policy = _POLICY if self.settings.mounted else f"{_POLICY}; frame-ancestors 'self'"
+        response.headers.setdefault("Content-Security-Policy", policy)
+        for name, value in _HEADERS.items():
+            response.headers.setdefault(name, value)
+        return response
 
     def remember(self, response: Response, request: Request) -> None:
         """Give the browser the token as a cookie: hidden from scripts, kept from other sites."""
@@ -90,13 +104,6 @@ def foreign_order(request: Request) -> bool:
     if request.method != "POST" or origin is None or "Sec-Fetch-Site" in request.headers:
         return False  # what new browsers say is looked at for every request
     return origin.partition("://")[2] != request.headers.get("Host")
-
-
-def protect(response: Response) -> Response:
-    """Add the headers every answer has."""
-    for name, value in HEADERS.items():
-        response.headers.setdefault(name, value)
-    return response
 
 
 def _host_name(header: str) -> str:

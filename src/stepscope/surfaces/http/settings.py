@@ -22,6 +22,8 @@ class Settings:
         prefix: Path everything is below ("" or "/x"), for use behind a proxy.
         allow_capture: Whether programs elsewhere may be recorded from the pages.
         extra_hosts: Names accepted in the Host header besides this machine's own.
+        mounted: Whether another server hands the requests over. It decides then who may ask, under
+            which names, and what may frame the pages: no token and no Host header is asked for.
         token: The secret in the printed URL.
     """
 
@@ -31,10 +33,13 @@ class Settings:
     prefix: str = ""
     extra_hosts: tuple[str, ...] = ()
     allow_capture: bool = False
+    mounted: bool = False
     token: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
 
     def __post_init__(self) -> None:
-        if not self.token_required and not is_loopback(self.address):
+        if self.mounted:
+            object.__setattr__(self, "token_required", False)
+        elif not self.token_required and not is_loopback(self.address):
             raise UsageError(
                 "Without a token only this machine may be served.",
                 where=f"--host {self.address} --no-token",
@@ -42,7 +47,7 @@ class Settings:
                 mend="Drop --no-token, or bind 127.0.0.1 and use an SSH tunnel.",
                 slug="token-required",
             )
-        if self.allow_capture and not self.token_required:
+        if self.allow_capture and not self.token_required and not self.mounted:
             raise UsageError(
                 "Recording from the pages needs the token.",
                 where="--allow-capture --no-token",
