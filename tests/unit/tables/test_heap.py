@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from stepscope.tables.hlo import HloModule, parse_module
 from stepscope.tables.hlo.buffers import ALLOC, FREE, SHARE_WITH, BufferPlan, buffer_plan
 from stepscope.tables.hlo.heap import Heap, simulate
-from tests.profiles.hlo import f32, instruction, memory_plan, program, shape
+from tests.profiles.hlo import f32, instruction, memory_plan, program, shape, tuple_of
 
 
 def planned(entry: list[Any], memory: Any) -> tuple[HloModule, BufferPlan]:
@@ -89,6 +89,40 @@ def test_without_a_trace_values_live_from_definition_to_last_use() -> None:
     assert heap.source == "lifetimes"
     assert heap.peak_bytes == 64
     assert heap.heap_bytes[-1] == 0
+
+
+class Looked(dict[int, tuple[int, ...]]):
+    """Counts how many users were looked at."""
+
+    count = 0
+
+    def get(self, key: int, default: Any = None) -> Any:
+        found = super().get(key, default)
+        self.count += len(found)
+        return found
+
+
+def users_looked_at(size: int) -> int:
+    """For the lifetimes of values that are all read through one tuple, each once."""
+    values, whole = [f"a{n}" for n in range(size)], tuple_of(*[f32(8)] * size)
+    entry = [
+        instruction("p", "parameter", f32(8)),
+        *(instruction(one, "negate", f32(8), "p") for one in values),
+        instruction("t", "tuple", whole, *values),
+        *(instruction(f"g{n}", "get-tuple-element", f32(8), "t") for n in range(size)),
+        *(instruction(f"u{n}", "negate", f32(8), f"g{n}") for n in range(size)),
+    ]
+    buffers = dict(enumerate(((32, one) for one in values), start=1))
+    plan = memory_plan(buffers, [{"size": 32 * size, "buffers": list(buffers)}])
+    module, planned_ = planned(entry, plan)
+    looked = Looked(module.users)
+    module.__dict__["users"] = looked
+    assert simulate(module, planned_, 0).peak_bytes == 32 * size
+    return looked.count
+
+
+def test_values_in_one_large_tuple_do_not_each_walk_it() -> None:
+    assert users_looked_at(80) < 5 * users_looked_at(20)
 
 
 def test_a_trace_that_frees_too_much_says_so() -> None:

@@ -177,6 +177,7 @@ def _lifetimes(module: HloModule, plan: BufferPlan, color: int) -> list[HeapEven
     if module.entry is None:
         return []
     place = _places(module)
+    last_reads: dict[int, int] = {}
     starts: dict[int, list[int]] = {}
     ends: dict[int, list[int]] = {}
     for allocation in plan.allocations:
@@ -187,7 +188,7 @@ def _lifetimes(module: HloModule, plan: BufferPlan, color: int) -> list[HeapEven
             value = module.instructions.get(buffer.instruction) if buffer else None
             if value is None or value.id not in place:
                 continue
-            last = max((place.get(id_, 0) for id_ in _readers(module, value)), default=0)
+            last = _last_read(module, place, value.id, last_reads)
             starts.setdefault(place[value.id], []).append(id_)
             ends.setdefault(max(last, place[value.id]), []).append(id_)
     events: list[HeapEvent] = []
@@ -214,14 +215,28 @@ def _places(module: HloModule) -> dict[int, int]:
     return place
 
 
-def _readers(module: HloModule, value: Instruction) -> set[int]:
-    """Ids of all that read a value's memory, through views of it."""
-    found: set[int] = set()
-    waiting = [value.id]
+def _last_read(module: HloModule, place: dict[int, int], id_: int, known: dict[int, int]) -> int:
+    """The last step that reads a value's memory, also through views of it; 0 when none does.
+
+    Args:
+        module: Where the instruction is.
+        place: The step of each instruction.
+        id_: The instruction that makes the value.
+        known: What was found before, so that many values in one tuple do not each walk it.
+    """
+    begun: set[int] = set()
+    waiting = [id_]
     while waiting:
-        for id_ in module.users.get(waiting.pop(), ()):
-            if id_ not in found:
-                found.add(id_)
-                if module.by_id[id_].opcode in _ALIASES:
-                    waiting.append(id_)
-    return found
+        one = waiting.pop()
+        if one in known:
+            continue
+        users = module.users.get(one, ())
+        views = [user for user in users if module.by_id[user].opcode in _ALIASES]
+        if one not in begun:
+            begun.add(one)
+            # First its views, then again; of a view of itself no more is asked.
+            waiting += [one, *(view for view in views if view not in begun)]
+            continue
+        reads = [place.get(user, 0) for user in users]
+        known[one] = max([*reads, *(known.get(view, 0) for view in views)], default=0)
+    return known[id_]
