@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import accumulate
+from typing import Any, Final
 
 import numpy as np
 
@@ -24,6 +25,8 @@ from stepscope.columns.space import (
     Stats,
     Unknown,
 )
+
+_MOST: Final = (1 << 63) - 1
 
 
 def merged(space: Space) -> Space:
@@ -93,16 +96,21 @@ def _numbered(planes: list[int], ids: list[int], first: list[int]) -> _Entries:
         first: Row of the entry that each is equal to (its own row when it is the first).
     """
     kept = sorted((row for row in range(len(ids)) if first[row] == row), key=planes.__getitem__)
+    given = {(planes[row], ids[row]) for row in kept}
     highest: dict[int, int] = defaultdict(int)
-    for row in kept:
-        highest[planes[row]] = max(highest[planes[row]], ids[row])
+    for plane, number in given:
+        highest[plane] = max(highest[plane], number)
+    # Above the highest id, or in the gaps from 1 on where there is no room above it.
+    last = {plane: top if top + len(kept) <= _MOST else 0 for plane, top in highest.items()}
     taken: set[tuple[int, int]] = set()
     new_id = []
     for row in kept:
         plane, number = planes[row], ids[row]
         if (plane, number) in taken:
-            highest[plane] += 1
-            number = highest[plane]
+            number = last[plane] + 1
+            while (plane, number) in given:
+                number += 1
+            last[plane] = number
         taken.add((plane, number))
         new_id.append(number)
     at = {row: place for place, row in enumerate(kept)}
@@ -200,18 +208,20 @@ def _plane_stats(
 ) -> tuple[I64, list[int]]:
     """Old rows of the planes' own stats in new order, and where each plane's begin.
 
-    Of several values of one name the last stays, as of a protobuf field.
+    Of several planes that have a name the last one's values stay, as of a protobuf field: all,
+    since recorders write some once for each counter.
     """
-    found: list[dict[int, int]] = [{} for _ in range(planes)]
+    found: list[dict[int, list[int]]] = [{} for _ in range(planes)]
     for number, plane in enumerate(space.planes):
+        own: dict[int, list[int]] = {}
         for row in range(plane.stat_begin, plane.stat_end):
             key = int(space.plane_stats.key[row])
             name = int(entries.row[key]) if key >= 0 else -1 - row
-            found[plane_of[number]][name] = row
-    begin = [0]
-    for one in found:
-        begin.append(begin[-1] + len(one))
-    return np.asarray([row for one in found for row in one.values()], np.int64), begin
+            own.setdefault(name, []).append(row)
+        found[plane_of[number]] |= own
+    rows = [[row for same in one.values() for row in same] for one in found]
+    begin = [0, *accumulate(map(len, rows))]
+    return np.asarray([row for one in rows for row in one], np.int64), begin
 
 
 def _metadata_stats(space: Space, events: _Entries) -> tuple[I64, I64]:

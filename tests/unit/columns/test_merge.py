@@ -10,6 +10,7 @@ from stepscope.columns import decode, encode, event_stats, plane_stats
 from stepscope.columns.merge import merged
 from stepscope.columns.space import Space
 from tests.profiles import Kind, gpu, host, line, plane, ref, space, stream
+from tests.profiles.messages import XSpace
 
 SECOND = {"step_num": 1, "who": ref("b")}
 CHUNKS = [
@@ -80,11 +81,35 @@ def test_of_two_values_of_a_plane_the_last_counts() -> None:
     assert plane_stats(whole, 0) == {"cpu_isa": "avx512"}
 
 
+def test_what_a_plane_says_several_times_stays_said() -> None:
+    """CUPTI's ``nan_counter_events`` stand once for each counter."""
+    proto = XSpace.FromString(space(gpu(0, stats={"left_out": "a"}), gpu(0, stats={"other": 1})))
+    proto.planes[0].stats.add().CopyFrom(proto.planes[0].stats[0])
+    proto.planes[0].stats[1].str_value = "b"
+    whole = merged(decode(proto.SerializeToString()))
+    assert len(whole.planes) == 1
+    assert whole.plane_stats.key.tolist().count(whole.stat_metadata.name.index("left_out")) == 2
+
+
 def test_ids_are_unique_within_a_plane() -> None:
     whole = merged(decode(b"".join(CHUNKS)))
     for table in (whole.event_metadata, whole.stat_metadata):
         pairs = list(zip(table.plane.tolist(), table.id.tolist(), strict=True))
         assert len(set(pairs)) == len(pairs)
+
+
+def test_the_highest_of_all_ids_can_be_given_twice() -> None:
+    highest = 2**63 - 1
+    proto = XSpace.FromString(b"".join(space(host(line("t", (name, 0, 1)))) for name in "ab"))
+    for one in proto.planes:
+        ((id_, entry),) = one.event_metadata.items()
+        entry.id = highest
+        one.event_metadata[highest].CopyFrom(entry)
+        del one.event_metadata[id_]
+        one.lines[0].events[0].metadata_id = highest
+    whole = merged(decode(proto.SerializeToString()))
+    assert whole.event_metadata.id.tolist() == [highest, 1]
+    assert [name for *_, name, _values in told(whole)] == ["a", "b"]
 
 
 def test_events_of_two_recorders_on_one_thread_are_put_in_order_of_time() -> None:
