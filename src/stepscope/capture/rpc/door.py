@@ -9,6 +9,14 @@ from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.result import Capture
 
 
+_OWNERS = {"person": "by the program itself", "remote": "by a capture from outside"}
+
+
+def said_of(owner: str) -> str:
+    """Who records, as a sentence says it, of an owner's name that may be another version's."""
+    return _OWNERS.get(owner, f"by {owner!r}")
+
+
 class Counter(Protocol):
     """How many steps have ended since counting began."""
 

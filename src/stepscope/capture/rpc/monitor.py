@@ -11,7 +11,7 @@ import threading
 import time
 from pathlib import Path
 
-from stepscope.capture.rpc.door import Door
+from stepscope.capture.rpc.door import Door, said_of
 from stepscope.capture.rpc.messages import MonitorRequest
 
 _MOST_S = 600.0
@@ -49,7 +49,7 @@ def watch(
         lines.append(f"memory: {memory / 1e6:,.0f} MB resident")
     lines.append(f"threads: {threading.active_count()} of Python")
     owner = door.owner()
-    lines.append(f"recording: {f'yes, asked for by a {owner} request' if owner else 'no'}")
+    lines.append(f"recording: {f'yes, {said_of(owner)}' if owner else 'no'}")
     return "\n".join(lines) + "\n"
 
 

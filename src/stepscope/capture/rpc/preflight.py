@@ -8,6 +8,7 @@ from typing import Any
 
 from stepscope.capture.rpc.address import Address
 from stepscope.capture.rpc.channel import Channel
+from stepscope.capture.rpc.door import said_of
 from stepscope.capture.rpc.messages import OPTIONS_VERSION, ProfileOptions, ProfileRequest
 from stepscope.capture.rpc.status import CallFailed, Code
 
@@ -85,7 +86,7 @@ def _of_ours(channel: Channel) -> Preflight:
     owner = str(state.get("owner") or "")
     return Preflight(
         channel.address,
-        problem=f"It is being recorded already, by a {owner} request." if owner else "",
+        problem=f"It is being recorded already, {said_of(owner)}." if owner else "",
         mend="Try again when that recording has ended." if owner else "",
         busy=bool(owner),
         server=_name_of(state),
