@@ -8,7 +8,6 @@ from typing import Protocol
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.result import Capture
 
-
 _OWNERS = {"person": "by the program itself", "remote": "by a capture from outside"}
 
 
