@@ -8,13 +8,16 @@ from typing import Annotated, Any
 import numpy as np
 
 from stepscope import how_to_record
+from stepscope.columns.space import I64
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, us
+from stepscope.schema import names
 from stepscope.tables.device_peaks import active_peaks
+from stepscope.tables.first_hit import stat_rows
 from stepscope.tables.hlo_evidence import has_compiled_ops
 from stepscope.tables.hlo_totals import HloTotals, profile_totals
 from stepscope.tables.profile import Profile
-from stepscope.tables.roofline import rates_of
+from stepscope.tables.roofline import F64, rates_of
 
 
 class HloRow(Row):
@@ -137,8 +140,9 @@ def hlo_stats(profile: Profile, options: Options = Options()) -> HloStats:
         "Rematerialised" if totals.ops[row].rematerialised else "Not rematerialised"
         for row in order.tolist()
     ]
+    stalled = _stalled(profile, totals, order)
     return HloStats(
-        ops=Table(HloRow, _columns(totals, order, rates_of(totals, peaks.peaks))),
+        ops=Table(HloRow, _columns(totals, order, rates_of(totals, peaks.peaks), stalled)),
         categories=_grouped(totals, order, by_category),
         rematerialised=_grouped(totals, order, again),
         op_time_us=us(totals.op_time_ps),
@@ -148,7 +152,15 @@ def hlo_stats(profile: Profile, options: Options = Options()) -> HloStats:
     )
 
 
-def _columns(totals: HloTotals, order: np.ndarray, rates: Any) -> dict[str, Any]:
+def _stalled(profile: Profile, totals: HloTotals, order: I64) -> F64:
+    """Share of each op's time in which it waited for copies; NaN where no host records that."""
+    if not any(names.DMA_STALL_PS in stat_rows(host) for host in profile.hosts):
+        return np.full(len(order), np.nan)
+    share: F64 = totals.dma_stall_ps[order] / np.maximum(totals.total_ps[order], 1)
+    return share
+
+
+def _columns(totals: HloTotals, order: I64, rates: Any, stalled: F64) -> dict[str, Any]:
     ops = [totals.ops[row] for row in order.tolist()]
     runs = totals.runs[order]
     total_us, self_us = totals.total_ps[order] / 1e6, totals.self_ps[order] / 1e6
@@ -169,7 +181,7 @@ def _columns(totals: HloTotals, order: np.ndarray, rates: Any) -> dict[str, Any]
         "avg_self_time_us": self_us / np.maximum(runs, 1),
         "self_time_frac": share,
         "cumulative_frac": np.minimum(np.cumsum(share), 1.0),
-        "dma_stall_frac": totals.dma_stall_ps[order] / np.maximum(totals.total_ps[order], 1),
+        "dma_stall_frac": stalled,
         "model_flop_rate_gflops": rates.model_gflops[order],
         "flop_rate_gflops": rates.gflops[order],
         "memory_bw_gibps": rates.gibps[order],

@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from stepscope.analysis import hlo_stats
-from tests.unit.analysis.compiled import SIZE, check_contract, on_gpu
+from tests.profiles.model import Event, gpu, stream, u
+from tests.unit.analysis.compiled import PLANE, SIZE, check_contract, kernel, on_gpu, profile
+
+STALL = {"dma_stall_duration_ps": 2_500_000}
 
 
 def test_it_answers_on_every_device_and_says_what_is_missing() -> None:
@@ -24,3 +27,14 @@ def test_hlo_ops_have_rates_and_shares() -> None:
     assert [row["category"] for row in found.rematerialised.rows()] == [
         "Rematerialised", "Not rematerialised",
     ]  # fmt: skip
+
+
+def test_stalls_that_nothing_recorded_are_not_none_at_all() -> None:
+    assert [row["dma_stall_frac"] for row in hlo_stats.hlo_stats(on_gpu()).ops.rows()] == [
+        None, None,
+    ]  # fmt: skip
+    stalled = Event("dot.1", 0, 10, {"hlo_op": "dot.1", "program_id": u(7)} | STALL)
+    found = hlo_stats.hlo_stats(profile(PLANE, gpu(0, stream(1, stalled, kernel("add.1", 20, 20)))))
+    assert {row["hlo_op"]: row["dma_stall_frac"] for row in found.ops.rows()} == {
+        "dot.1": 0.25, "add.1": 0.0,
+    }  # fmt: skip
