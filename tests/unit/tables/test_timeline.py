@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from stepscope.analysis.memory_profile import memory_profile
 from stepscope.columns import decode
 from stepscope.tables.profile import Host, Profile
 from stepscope.tables.timeline import Timeline, Track, Wanted, tile, timeline
@@ -25,6 +26,7 @@ from tests.profiles import (
     stream,
     worked_example,
 )
+from tests.profiles.memory import Heap
 
 
 def opened(*spaces: bytes) -> Timeline:
@@ -218,6 +220,17 @@ def test_allocators_become_counters_that_hold_their_value() -> None:
     assert made.last.tolist() == [300, 50] and made.x[0] == 0
     rough = tile(found, [Wanted(counter.id)], 0, 1 << 40, 1).counters
     assert (rough.least.tolist(), rough.most.tolist(), rough.last.tolist()) == ([50], [300], [50])
+
+
+def test_memory_in_use_is_the_same_number_as_in_the_memory_profile() -> None:
+    heap = Heap("tpu_0", stack=512)
+    heap.take(10, 0xA, 1000)
+    heap.take(20, 0xB, 2000)
+    data = space(host(line("python", *heap.events)))
+    counter = track(opened(data), "Memory in use: tpu_0").counter
+    whole = memory_profile(Profile("s", (Host("h", decode(data)),))).timeline
+    assert counter is not None
+    assert counter.value.tolist() == list(whole["in_use_bytes"]) == [512 + 1024, 512 + 1024 + 2048]
 
 
 def test_hardware_counters_under_their_own_name_are_drawn() -> None:

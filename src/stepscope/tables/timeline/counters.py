@@ -15,15 +15,13 @@ from stepscope.schema import names
 from stepscope.tables.perf_counters import counter_samples
 from stepscope.tables.planes import LineKind, planes
 from stepscope.tables.profile import Host
-from stepscope.tables.stats import metadata_texts
+from stepscope.tables.stats import Ints, metadata_texts
 from stepscope.tables.timeline.model import F64, Counter, Labels, Track
 
 if TYPE_CHECKING:
     from stepscope.tables.timeline.model import Timeline
 
-_VALUE_STATS: Final = ("counter_value", "value")
-_ALLOCATOR: Final = "allocator_name"
-_IN_USE: Final = "bytes_allocated"
+_VALUE_STATS: Final = (names.COUNTER_VALUE, "value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +124,13 @@ def _recorded(host: Host) -> list[tuple[int, Track]]:
 def _allocators(host: Host) -> list[tuple[int, Track]]:
     """Bytes in use of each allocator, from the events that allocators write on host threads."""
     space = host.space
-    pivoted = pivot.stats_by_name(space, (_ALLOCATOR, _IN_USE))
-    in_use, who = pivoted[_IN_USE], pivoted[_ALLOCATOR].texts
-    rows, at, mine = np.intersect1d(in_use.rows, who.rows, return_indices=True)
-    value, code = in_use.ints[at].astype(np.float64), who.codes[mine]
+    stats = (names.ALLOCATOR_NAME, names.BYTES_ALLOCATED, names.BYTES_RESERVED)
+    pivoted = pivot.stats_by_name(space, stats)
+    who, heap, stack = pivoted[stats[0]].texts, pivoted[stats[1]], pivoted[stats[2]]
+    rows, at, mine = np.intersect1d(heap.rows, who.rows, return_indices=True)
+    # The stack is in use too, as in the memory profile.
+    in_use = heap.ints[at] + Ints(stack.rows, stack.ints).at(rows, 0)
+    value, code = in_use.astype(np.float64), who.codes[mine]
     found = []
     for number in np.unique(code).tolist():
         events = rows[code == number]
