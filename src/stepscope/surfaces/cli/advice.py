@@ -35,10 +35,15 @@ def print_advice(path: str, *, run: str | None, host: str | None, format: Advice
         else:
             page = Page(terminal_width(sys.stdout))
             page.line(("What to change", "bold"), (f"  ·  run {clean(session.name)}", "dim"))
-            page.blank()
-            findings_section(page, advice.findings, len(advice.checked), in_full=True)
-            _others(page, advice)
+            write_advice(page, advice)
             page.print()
+
+
+def write_advice(page: Page, advice: Advice) -> None:
+    """Write the findings in full, and what became of the other rules."""
+    page.blank()
+    findings_section(page, advice.findings, len(advice.checked), in_full=True)
+    _others(page, advice)
 
 
 def _others(page: Page, advice: Advice) -> None:

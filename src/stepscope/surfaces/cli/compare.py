@@ -67,7 +67,7 @@ def _rendered(
     if table:
         page.table(export.main_table(result, table)[1], rows)
     else:
-        _fill(page, result, rows)
+        write_comparison(page, result, rows)
     if not to_file:
         page.print()
         return None
@@ -76,7 +76,8 @@ def _rendered(
     return text.getvalue()
 
 
-def _fill(page: Page, result: Comparison, rows: int | None) -> None:
+def write_comparison(page: Page, result: Comparison, rows: int | None) -> None:
+    """Write what changed, with so many rows per table."""
     page.line((_TITLE, "bold"), (f"  ·  {clean(result.session)}", "dim"))
     page.blank()
     page.text(clean(result.headline), style="bold")

@@ -27,9 +27,8 @@ _COLOURS = {
 }
 
 
-def overview_lines(result: OverviewPage, columns: int | None, top: int | None) -> Page:
-    """The page of an overview."""
-    page = Page(columns)
+def write_overview(page: Page, result: OverviewPage, top: int | None) -> None:
+    """Write the overview."""
     title_line(page, "Overview", result)
     page.blank()
     page.text(clean(result.headline), style="bold")
@@ -51,7 +50,6 @@ def overview_lines(result: OverviewPage, columns: int | None, top: int | None) -
         for step in result.next_steps:
             page.text(clean(step), lead="  → ")
     _environment(page, result)
-    return page
 
 
 def _figures(page: Page, result: OverviewPage) -> None:

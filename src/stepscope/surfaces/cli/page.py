@@ -51,9 +51,11 @@ class Page:
 
     Attributes:
         width: Columns to fit into; None for no limit.
+        more: How to see the rows that a table leaves out.
     """
 
     width: int | None = None
+    more: str = "--top N, or --top 0 for all"
     lines: list[list[Piece]] = field(default_factory=list)
 
     def line(self, *pieces: str | Piece) -> None:
@@ -124,9 +126,7 @@ class Page:
         if len(table) == 0:
             self.line("  ", ("no rows", "dim"))
         if top is not None and len(table) > top:
-            self.line(
-                "  ", (f"… {len(table) - top:,} more rows (--top N, or --top 0 for all)", "dim")
-            )
+            self.line("  ", (f"… {len(table) - top:,} more rows ({self.more})", "dim"))
         if cut:
             self.text(f"no room here for: {', '.join(cut)}", indent=2, style="dim")
         if empty:

@@ -12,9 +12,19 @@ _SEVERITY = {"high": "bold red", "medium": "yellow", "low": "cyan", "info": "dim
 _DIAGNOSTIC = {"error": "red", "warning": "yellow", "info": "dim"}
 
 
-def generic_page(result: Result, title: str, columns: int | None, top: int | None) -> Page:
-    """Any result: what it is over, its values, its tables."""
-    page = Page(columns)
+def write_result(page: Page, result: Result, title: str, top: int | None) -> None:
+    """Write a tool's answer: the overview by hand, any other from its schema."""
+    from stepscope.analysis.overview_page import OverviewPage
+    from stepscope.surfaces.cli.overview import write_overview
+
+    if isinstance(result, OverviewPage):
+        write_overview(page, result, top)
+    else:
+        _write_any(page, result, title, top)
+
+
+def _write_any(page: Page, result: Result, title: str, top: int | None) -> None:
+    """What it is over, its values, its tables."""
     title_line(page, title, result)
     diagnostics(page, result.diagnostics)
     page.blank()
@@ -29,7 +39,6 @@ def generic_page(result: Result, title: str, columns: int | None, top: int | Non
     for name, table in tables_of(result).items():
         page.heading(f"{label_of(name.replace('.', '_'))} · {len(table):,} rows")
         page.table(table, top)
-    return page
 
 
 def title_line(page: Page, title: str, result: Result) -> None:

@@ -217,16 +217,11 @@ def _rendered(
 def _page(tool: Tool, result: Result, rows: int | None, *, to_file: bool) -> bytes | None:
     import io
 
-    from stepscope.analysis.overview_page import OverviewPage
-    from stepscope.surfaces.cli.overview import overview_lines
-    from stepscope.surfaces.cli.page import terminal_width
-    from stepscope.surfaces.cli.render import generic_page
+    from stepscope.surfaces.cli.page import Page, terminal_width
+    from stepscope.surfaces.cli.render import write_result
 
-    columns = None if to_file else terminal_width(sys.stdout)
-    if isinstance(result, OverviewPage):
-        page = overview_lines(result, columns, rows)
-    else:
-        page = generic_page(result, tool.title, columns, rows)
+    page = Page(None if to_file else terminal_width(sys.stdout))
+    write_result(page, result, tool.title, rows)
     if not to_file:
         page.print()
         return None
