@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from typing import Any, Final
@@ -45,7 +46,7 @@ def summary(capture: Capture, *, diagnose: bool = True) -> list[str]:
     found = _diagnosis(capture.path) if diagnose and capture.events else None
     if found is not None:
         lines += _told(found)
-    lines.append(f"  stepscope serve {_run_folder(capture.path)}")
+    lines.append(f"  stepscope serve {shlex.quote(_run_folder(capture.path))}")
     return [_cut(line) for line in lines[: MAX_LINES - 1]] + (
         [_cut(lines[-1])] if len(lines) >= MAX_LINES else []
     )

@@ -13,6 +13,7 @@ marked test runs.
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from collections.abc import Generator, Mapping
 from pathlib import Path
@@ -115,7 +116,7 @@ def _judge(item: pytest.Item, recording: str, arguments: Mapping[str, Any]) -> N
     if folder is not None and not folder.exists():
         pytest.fail(
             f"There is no baseline at {folder}. Write it once on the machine that judges:\n"
-            f"    pytest --stepscope-update {item.nodeid}",
+            f"    pytest --stepscope-update {shlex.quote(item.nodeid)}",
             pytrace=False,
         )
     problem, result = "", None

@@ -38,6 +38,11 @@ def test_facts_the_path_in_full_and_how_to_look_at_it() -> None:
     ]
 
 
+def test_the_command_can_be_copied_whatever_the_folder_is_called() -> None:
+    path = "/my logs/plugins/profile/run/host.xplane.pb"
+    assert summary(capture(path=path), diagnose=False)[-1] == "  stepscope serve '/my logs'"
+
+
 def test_the_diagnosis_is_the_overviews(monkeypatch: pytest.MonkeyPatch) -> None:
     answer(
         monkeypatch,
