@@ -100,6 +100,29 @@ def test_a_module_is_run_as_python_runs_it(tmp_path: Path) -> None:
     assert has(space(tmp_path), "busy")
 
 
+def test_the_summary_of_a_job_is_of_all_its_processes(tmp_path: Path) -> None:
+    rank = """
+        import stepscope
+        for number in range(12):
+            with stepscope.step(number):
+                busy(0.01)
+    """
+    (tmp_path / "rank.py").write_text(BUSY + textwrap.dedent(rank), "utf-8")
+    code, _, told = record(
+        tmp_path,
+        """
+        import os, subprocess, sys
+        sys.exit(subprocess.call([sys.executable, "rank.py"], env={**os.environ, "RANK": "0"}))
+        """,
+    )
+    assert code == 0, told
+    sizes = [one.stat().st_size for one in (tmp_path / "logs").rglob("*.xplane.pb")]
+    assert len(sizes) == 2
+    assert f"{sum(sizes) / 1e3:.1f} kB" in told
+    assert "2 processes in" in told
+    assert "10 steps (markers)" in told
+
+
 def test_annotations_and_steps_of_the_program_are_recorded(tmp_path: Path) -> None:
     record(
         tmp_path,

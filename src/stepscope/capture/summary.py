@@ -22,12 +22,13 @@ _WIDTH: Final = 100
 _ACTIONS: Final = 3
 
 
-def summary(capture: Capture, *, diagnose: bool = True) -> list[str]:
+def summary(capture: Capture, *, diagnose: bool = True, run: str = "") -> list[str]:
     """The lines: where it is, what is in it, what a person must know, what limits the program.
 
     Args:
         capture: A finished recording.
         diagnose: Whether to have it analysed, which takes about a second.
+        run: The folder to analyse, where the recording is one of several in it.
     """
     if not capture.path:
         return ["Stepscope kept no recording."]
@@ -43,7 +44,7 @@ def summary(capture: Capture, *, diagnose: bool = True) -> list[str]:
     lines += [f"  ! {note.message}" for note in said[:4]]
     if len(said) > 4:
         lines.append(f"  ! and {len(said) - 4} more (Capture.warnings)")
-    found = _diagnosis(capture.path) if diagnose and capture.events else None
+    found = _diagnosis(run or capture.path) if diagnose and capture.events else None
     if found is not None:
         lines += _told(found)
     lines.append(f"  stepscope serve {shlex.quote(_run_folder(capture.path))}")

@@ -109,6 +109,7 @@ def _told(order: Order) -> list[str]:
         with open(folder) as session:
             hosts = session.profile.hosts
             first = session.files[0]
+            size = sum(each.size_bytes for each in session.files)
             events = sum(len(host.space.events) for host in hosts)
             longest = max((environment(host).duration_ps for host in hosts), default=0)
     except StepscopeError as error:
@@ -117,8 +118,9 @@ def _told(order: Order) -> list[str]:
             f"  {error.what}",
             "  Is it Python, started without -I, -E or -S? Did it say above why not?",
         ]
-    capture = Capture(first.path, first.size_bytes, events, longest / 1e12)
-    lines = summary(capture)
-    if len(hosts) > 1:
+    capture = Capture(first.path, size, events, longest / 1e12)
+    is_job = len(hosts) > 1
+    lines = summary(capture, run=folder if is_job else "")
+    if is_job:
         lines.insert(1, f"  {len(hosts)} processes in {folder}")
     return lines
