@@ -13,7 +13,7 @@ from stepscope.columns.by_key import (
 from stepscope.columns.core import compiled
 from stepscope.columns.decode import decode
 from stepscope.columns.encode import encode, encode_to
-from stepscope.columns.nesting import Nesting, nest, nesting_order, sweep, union_length, union_spans
+from stepscope.columns.nesting import Nesting, nest, sweep, union_spans
 from stepscope.columns.pivot import (
     StatColumn,
     StrColumn,
@@ -57,7 +57,6 @@ __all__ = [
     "look_up",
     "metadata_stats_by_name",
     "nest",
-    "nesting_order",
     "plane_stats",
     "read_bytes",
     "read_string",
@@ -66,6 +65,5 @@ __all__ = [
     "sum_by_key",
     "sum_labels",
     "sweep",
-    "union_length",
     "union_spans",
 ]

@@ -248,7 +248,7 @@ def _event_metadata(
         name=[table.name[row] for row in kept],
         display_name=[table.display_name[row] for row in kept],
         stat_begin=stat_begin,
-        metadata=_moved(table.metadata, entries, kept),
+        metadata=_moved(table.metadata, kept),
         child_id={
             place: tuple(
                 new_id.get((int(table.plane[row]), one), one) for one in table.child_id[row]
@@ -257,7 +257,7 @@ def _event_metadata(
             if row in table.child_id
         },
         present=table.present[entries.kept],
-        own_id=_moved(table.own_id, entries, kept),
+        own_id=_moved(table.own_id, kept),
     )
 
 
@@ -270,11 +270,11 @@ def _stat_metadata(space: Space, entries: _Entries, plane_of: I64) -> StatMetada
         name=[table.name[row] for row in kept],
         description=[table.description[row] for row in kept],
         present=table.present[entries.kept],
-        own_id=_moved(table.own_id, entries, kept),
+        own_id=_moved(table.own_id, kept),
     )
 
 
-def _moved(values: dict[int, Any], entries: _Entries, kept: list[int]) -> dict[int, Any]:
+def _moved(values: dict[int, Any], kept: list[int]) -> dict[int, Any]:
     return {place: values[row] for place, row in enumerate(kept) if row in values}
 
 

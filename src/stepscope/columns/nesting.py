@@ -107,14 +107,6 @@ def _order(starts: I64, durations: I64) -> I64:
     return np.lexsort((-np.maximum(durations, 0), starts)).astype(np.int64)
 
 
-def nesting_order(start_ps: I64, duration_ps: I64, line_begin: I64) -> I64:
-    """Rows of all events in the order of nesting, line after line: parents before children."""
-    rows = np.arange(len(start_ps), dtype=np.int64)
-    for begin, end in zip(line_begin[:-1].tolist(), line_begin[1:].tolist(), strict=True):
-        rows[begin:end] = begin + _order(start_ps[begin:end], duration_ps[begin:end])
-    return rows
-
-
 def sweep(
     starts_ps: I64, ends_ps: I64, classes: NDArray[np.integer], step_begin_ps: I64, step_end_ps: I64
 ) -> I64:
@@ -161,9 +153,3 @@ def union_spans(starts_ps: I64, ends_ps: I64) -> tuple[I64, I64]:
         order = np.argsort(starts, kind="stable")
         count = core.nest.merge_spans(starts[order], ends[order], *merged)
     return merged[0][:count].copy(), merged[1][:count].copy()
-
-
-def union_length(starts_ps: I64, ends_ps: I64, begin_ps: int, end_ps: int) -> int:
-    """How much of ``begin_ps:end_ps`` the spans cover together, in ps."""
-    starts, ends = union_spans(np.maximum(starts_ps, begin_ps), np.minimum(ends_ps, end_ps))
-    return int((ends - starts).sum())

@@ -1,7 +1,7 @@
 """Names that recorders write into planes, lines and stats, old spellings beside new ones.
 
 These strings are facts of the XSpace format (TensorFlow, JAX, PJRT and the ROCm and CUPTI
-collectors write them); nothing outside this file compares a name with a literal of its own.
+collectors write them); what only one file looks for may stand in that file.
 """
 
 from __future__ import annotations
@@ -49,7 +49,6 @@ TF_DATA_THREADS: Final = ("tf_data_", "tf_data")
 # --- stats ------------------------------------------------------------------------------
 STEP_NUM: Final = "step_num"
 ROOT_LEVEL: Final = "_r"
-ASYNC: Final = "_a"
 GROUP_ID: Final = "group_id"
 STEP_NAME: Final = "step_name"
 IS_EAGER: Final = "is_eager"
@@ -82,7 +81,6 @@ SHAPE: Final = "shape"
 KERNEL_DETAILS: Final = "kernel_details"
 MEMCPY_DETAILS: Final = "memcpy_details"
 HLO_CATEGORY: Final = "hlo_category"
-SYMBOL_ID: Final = "symbol_id"
 DEVICE_OFFSET_PS: Final = "device_offset_ps"
 DEVICE_DURATION_PS: Final = "device_duration_ps"
 FLOPS: Final = "flops"
@@ -161,7 +159,6 @@ PYTORCH_STEP: Final = "ProfilerStep#"
 KERAS_BATCH: Final = "Profiled batch"
 EAGER_EXECUTE: Final = "EagerExecute"
 EAGER_KERNEL_RUN: Final = "KernelAndDeviceFunc::Run"
-EXECUTOR_PROCESS: Final = "ExecutorState::Process"
 ITERATOR_GET_NEXT: Final = "IteratorGetNext"
 MEMORY_EVENTS: Final = ("MemoryAllocation", "MemoryDeallocation")
 DCN_RECEIVE: Final = "MegaScale: Communication Transport Receive"

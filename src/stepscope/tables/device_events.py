@@ -46,7 +46,8 @@ _HLO_WORK = (
 _COPY_PAIR = re.compile(r"\((\w+\[[^{]*\]\S*), (\w+\[[^{]*\]\S*), u32\[")
 _HOST_SPACE = "S(5)"
 _HLO_16 = re.compile(r"=\s*\(?(bf16|f16|f8e)")
-_CONTAINERS = frozenset({"while", "call", "conditional", "megacore fusion"})
+# Categories of ops that only enclose others: their bodies are counted, they are not.
+CONTAINERS = frozenset({"while", "call", "conditional", "megacore fusion"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,7 @@ def device_events(host: Host) -> DeviceEvents:
     device = line_plane[space.lines_of(rows)]
     start, duration = _device_times(host, rows)
     correlation = event_stats(host).ints(names.CORRELATION_ID).at(rows, -1)
-    sources, source_of = _sources(host, rows, device, correlation)
+    sources, source_of = _sources(host, rows, correlation)
     facts = [_describe(source, hlo_modules(host)) for source in sources]
     ops = list({fact.op.name: fact.op for fact in facts}.values())
     op_index = {op.name: index for index, op in enumerate(ops)}
@@ -217,7 +218,7 @@ def container_entries(host: Host) -> Bool:
     """Rows of ``Space.event_metadata`` whose events only enclose others (while, call)."""
     found = np.zeros(max(len(host.space.event_metadata), 1), dtype=bool)
     for row, category in metadata_texts(host, names.HLO_CATEGORY).items():
-        found[row] = category in _CONTAINERS
+        found[row] = category in CONTAINERS
     return found
 
 
@@ -247,7 +248,7 @@ def _self_times(host: Host, rows: I64, duration: I64) -> I64:
     return np.where(is_op, nesting.self_ps, duration)
 
 
-def _sources(host: Host, rows: I64, device: I32, correlation: I64) -> tuple[list[_Source], I64]:
+def _sources(host: Host, rows: I64, correlation: I64) -> tuple[list[_Source], I64]:
     """The distinct sources of the rows, and which one each row has."""
     space, stats, kinds = host.space, event_stats(host), planes(host).plane_kind
     text_names = (names.TF_OP, names.ANNOTATION, names.HLO_OP, names.XLA_OP_NAME, names.SHAPE)
@@ -320,7 +321,7 @@ def _describe(source: _Source, modules: HloModules) -> _Facts:
         if source.hlo_op
         else (op.name, source.name)
     )
-    is_container = source.hlo_category in _CONTAINERS
+    is_container = source.hlo_category in CONTAINERS
     return _Facts(
         op=op,
         work=_work(source, modules),

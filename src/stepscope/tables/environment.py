@@ -29,15 +29,13 @@ class Environment:
         framework: "TensorFlow", "JAX", "PyTorch", "XLA" or "Unknown".
         versions: Versions the recorder noted, by name.
         start_unix_ns: When recording began (0: not recorded).
-        span_ps: First event to last.
-        duration_ps: Length of the recording: as noted by the recorder, else ``span_ps``.
+        duration_ps: Length of the recording: as noted by the recorder, else first event to last.
         is_training: True, False, or None when the ops do not say.
     """
 
     framework: str
     versions: dict[str, str]
     start_unix_ns: int
-    span_ps: int
     duration_ps: int
     is_training: bool | None
 
@@ -53,9 +51,9 @@ def environment(host: Host) -> Environment:
         if _VERSION_KEYS.search(key) and isinstance(value, str)
     }
     begin, end = (at := recorded_at(host)).begin_unix_ns, at.end_unix_ns
-    span = _span_ps(host)
     noted = (end - begin) * 1000 if end > begin > 0 else 0
-    return Environment(_framework(host), versions, begin, span, noted or span, _is_training(host))
+    duration = noted or _span_ps(host)
+    return Environment(_framework(host), versions, begin, duration, _is_training(host))
 
 
 @dataclass(frozen=True, slots=True)

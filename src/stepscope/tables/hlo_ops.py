@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from stepscope.columns.space import I32, I64, Bool
 from stepscope.schema import names
-from stepscope.tables.device_events import device_events, on_own_clock
+from stepscope.tables.device_events import CONTAINERS, device_events, on_own_clock
 from stepscope.tables.distinct import distinct_rows
 from stepscope.tables.hlo import HloModule, HloModules, Instruction, hlo_modules
 from stepscope.tables.hlo.category import category
@@ -41,8 +41,6 @@ _UINT64 = (1 << 64) - 1
 _CORE_TYPES = {PlaneKind.TPU: "TensorCore", PlaneKind.SPARSE_CORE: "SparseCore"}
 _REMATERIALISED = (".remat", "rematted_computation")
 _OUTSIDE = (":XlaSendToHost", ":XlaRecvFromHost")
-# Categories of ops that only enclose others: their bodies are counted, they are not.
-CONTAINERS = frozenset({"while", "call", "conditional", "megacore fusion"})
 # Category of a kernel that names neither an HLO op nor a framework op.
 UNATTRIBUTED = "unattributed"
 

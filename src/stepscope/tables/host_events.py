@@ -24,8 +24,8 @@ from stepscope.tables.profile import Host, derived
 class Work(IntEnum):
     """Kinds of work, in order of precedence: where spans overlap, the larger value names the time.
 
-    The order is the incumbent's (reference §2.5) but for one pair: input outranks collectives, so
-    that an all-reduce stalled by input counts as input; device compute outranks everything, so
+    The order is the incumbent's (reference §2.5) but in three places: input outranks collectives,
+    so that an all-reduce stalled by input counts as input; device compute outranks everything, so
     that time hidden behind it costs nothing; and a copy to the device outranks the launching of
     what comes next, because the device is busy with it.
     """

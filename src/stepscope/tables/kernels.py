@@ -6,7 +6,6 @@ devices and hosts are merged by adding their counts and times, never by joining 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -144,15 +143,6 @@ def has_kernels(host: Host) -> bool:
 
 def _computes(work: Work) -> bool:
     return work >= Work.COMPUTE_32 or work is Work.COLLECTIVE
-
-
-def merge(rows: Iterable[DeviceKernel]) -> dict[Kernel, Times]:
-    """Kernels over all devices of the rows."""
-    merged: dict[Kernel, Times] = {}
-    for row in rows:
-        known = merged.get(row.kernel)
-        merged[row.kernel] = row.times if known is None else known + row.times
-    return merged
 
 
 def _is_kernel(host: Host, found: DeviceEvents) -> Bool:

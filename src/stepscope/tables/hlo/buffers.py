@@ -41,7 +41,6 @@ class Allocation:
     size_bytes: int
     color: int
     is_thread_local: bool
-    is_tuple: bool
     is_parameter: bool
     is_constant: bool
     maybe_live_out: bool
@@ -163,7 +162,6 @@ def _allocation(data: bytes) -> Allocation:
         size_bytes=numbers.get(2, 0),
         color=numbers.get(8, 0),
         is_thread_local=bool(numbers.get(3)),
-        is_tuple=bool(numbers.get(11)),
         is_parameter=bool(numbers.get(5)),
         is_constant=bool(numbers.get(12)),
         maybe_live_out=bool(numbers.get(7)),

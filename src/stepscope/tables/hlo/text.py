@@ -59,7 +59,7 @@ def _attributes(module: HloModule, instruction: Instruction) -> Iterator[str]:
         yield from _dot(instruction)
     if window := _window_text(instruction):
         yield f"window={{{window}}}"
-    if labels := _dim_labels(module, instruction):
+    if labels := _dim_labels(instruction):
         yield f"dim_labels={labels}"
     if channel := next(iter(instruction.ints(_CHANNEL)), 0):
         yield f"channel_id={channel}"
@@ -114,7 +114,7 @@ def _window_text(instruction: Instruction) -> str:
     return " ".join(parts)
 
 
-def _dim_labels(module: HloModule, instruction: Instruction) -> str:
+def _dim_labels(instruction: Instruction) -> str:
     """Of a convolution, e.g. "b01f_01io->b01f": what each dimension of each array is."""
     numbers: dict[int, list[int | bytes]] = {}
     for number, value in fields(instruction.message(_CONV_NUMBERS)):
