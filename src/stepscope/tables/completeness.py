@@ -86,7 +86,7 @@ def _dropped(host: Host) -> list[Diagnostic]:
         if keys and len(stats):
             is_number = (stats.kind == KIND_INT64) | (stats.kind == KIND_UINT64)
             own = np.isin(stats.key, keys) & is_number
-            count += int(stats.value[own].sum())
+            count += int(np.maximum(stats.value[own].view(np.int64), 0).sum())
     if not count:
         return []
     text = f"The recorder dropped {count:,} events because its buffer was full; record fewer steps."

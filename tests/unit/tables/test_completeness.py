@@ -76,6 +76,7 @@ def test_dropped_events_are_counted() -> None:
     data = space(host(line("p", ("e", 0, 1)), stats={"dropped_traces": 1234}))
     found, _slugs = check(data)
     assert any("1,234 events" in one.message for one in found.diagnostics)
+    assert "dropped-events" not in check(space(host(stats={"dropped_traces": -1})))[1]
 
 
 def test_events_days_away_are_a_wrong_clock() -> None:
