@@ -15,7 +15,7 @@ import numpy as np
 from stepscope.columns import stats_by_name, union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
-from stepscope.tables.distinct import distinct_rows
+from stepscope.tables.distinct import distinct_rows, split
 from stepscope.tables.first_hit import entries_named
 from stepscope.tables.host_events import on_host_threads, timed_rows
 from stepscope.tables.profile import Host, Profile, derived
@@ -57,15 +57,15 @@ def dcn_paths(profile: Profile) -> tuple[DcnPath, ...]:
     )
     first, path = distinct_rows((source, destination))
     paths = []
-    for at, row in enumerate(first.tolist()):
-        own = path == at
-        timed = own & (latency > 0)
+    by_path = split(np.arange(len(path)), path, len(first))
+    for row, own in zip(first.tolist(), by_path, strict=True):
+        timed = own[latency[own] > 0]
         paths.append(
             DcnPath(
                 source=int(source[row]),
                 destination=int(destination[row]),
-                messages=int(own.sum()),
-                skewed=int(own.sum() - timed.sum()),
+                messages=len(own),
+                skewed=len(own) - len(timed),
                 bytes=int(size[own].sum()),
                 latency_ps=latency[timed],
                 busy_ps=_busy_ps(end[timed] - latency[timed], end[timed], host[timed]),

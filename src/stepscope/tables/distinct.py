@@ -7,6 +7,7 @@ integer per row; here the keys are first packed into one.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,3 +50,10 @@ def distinct_rows(keys: Sequence[NDArray[np.integer]]) -> tuple[I64, I64]:
         The place of the first row of each, and for every row which one it has.
     """
     return distinct_keys(packed(keys))
+
+
+def split(rows: I64, group: I64, groups: int) -> list[I64]:
+    """The rows of each group, in their order; those of group -1 are left out."""
+    order = np.argsort(group, kind="stable")
+    cuts = np.searchsorted(group[order], np.arange(groups + 1))
+    return [rows[order[low:high]] for low, high in pairwise(cuts.tolist())]

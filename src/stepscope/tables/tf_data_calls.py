@@ -10,13 +10,12 @@ the overlap with direct children, whether or not anybody waited.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
 from stepscope.columns import sum_by_key, sweep
 from stepscope.columns.space import I64, Bool
-from stepscope.tables.distinct import distinct_rows
+from stepscope.tables.distinct import distinct_rows, split
 from stepscope.tables.profile import Host, derived
 from stepscope.tables.tf_data_events import IteratorCalls, iterator_calls
 
@@ -133,11 +132,11 @@ def pipelines(host: Host) -> tuple[Pipeline, ...]:
     ids = calls.id[roots]
     first, code = distinct_rows((ids, np.where(ids == 0, calls.node[roots], -1)))
     by_start = np.argsort(calls.start_ps[roots], kind="stable")
-    calls_of = _split(roots[by_start], code[by_start], len(first))
+    calls_of = split(roots[by_start], code[by_start], len(first))
     pipeline = np.full(len(calls), -1, dtype=np.int64)
     pipeline[roots] = code
     traced_rows = np.flatnonzero(traced.root >= 0)
-    rows_of = _split(traced_rows, pipeline[traced.root[traced_rows]], len(first))
+    rows_of = split(traced_rows, pipeline[traced.root[traced_rows]], len(first))
     place = np.full(len(calls), -1, dtype=np.int64)
     starved_root = np.zeros(max(len(calls), 1), dtype=bool)
     starved = calls.starved & traced.blocking
@@ -157,13 +156,6 @@ def pipelines(host: Host) -> tuple[Pipeline, ...]:
         nodes, critical = _critical(calls, traced, own, rows_of[number], place)
         found.append(Pipeline(name, is_device, own, nodes, critical, starved_root[own]))
     return tuple(found)
-
-
-def _split(rows: I64, group: I64, groups: int) -> list[I64]:
-    """The rows of each group, in their order; those of group -1 are left out."""
-    order = np.argsort(group, kind="stable")
-    cuts = np.searchsorted(group[order], np.arange(groups + 1))
-    return [rows[order[low:high]] for low, high in pairwise(cuts.tolist())]
 
 
 def _critical(
@@ -192,7 +184,7 @@ def _critical(
     shift = (offset - calls.start_ps[own])[call]
     begin, end = traced.begin_ps[rows] + shift, traced.end_ps[rows] + shift
     critical = np.zeros((len(own), len(nodes)), dtype=np.int64)
-    blocks = _split(np.arange(len(call)), call // _BLOCK, -(-len(own) // _BLOCK))
+    blocks = split(np.arange(len(call)), call // _BLOCK, -(-len(own) // _BLOCK))
     for number, inside in enumerate(blocks):
         window = slice(number * _BLOCK, (number + 1) * _BLOCK)
         critical[window] = _deepest(
