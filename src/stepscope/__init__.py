@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from stepscope.errors import (
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from stepscope.result import Diagnostic, Finding, Result, Table
     from stepscope.session import FileReport, Session, open
     from stepscope.session.compare import compare
+    from stepscope.surfaces.notebook import show
 
 __version__ = "0.1.0"
 
@@ -59,6 +61,7 @@ __all__ = [
     "compare",
     "open",
     "server",
+    "show",
     "start",
     "step",
     "steps",
@@ -78,6 +81,7 @@ _HOMES = {
     "Capture": "stepscope.capture.result",
     "Profile": "stepscope.capture.session",
     "ProfilerOptions": "stepscope.capture.options",
+    "show": "stepscope.surfaces.notebook",
     "Trace": "stepscope.capture.tracing",
     "annotate": "stepscope.capture.tracing",
     "start": "stepscope.capture.session",
@@ -104,6 +108,8 @@ def __getattr__(name: str) -> Any:
     if home is None and name not in _MODULES:
         raise AttributeError(f"module 'stepscope' has no attribute {name!r}")
     value = getattr(import_module(home), name) if home else import_module(_MODULES[name])
+    if "IPython" in sys.modules:
+        import_module("stepscope.surfaces.notebook").register()
     globals()[name] = value
     return value
 

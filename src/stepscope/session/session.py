@@ -109,6 +109,16 @@ class Session(ToolMethods):
         return self._recording.run.id
 
     @property
+    def root(self) -> str:
+        """What was searched for runs: a file, a folder or a URL."""
+        return self._found.root
+
+    @property
+    def recording(self) -> Recording:
+        """The run's hosts, as far as they are decoded; whoever shares it shares that."""
+        return self._recording
+
+    @property
     def path(self) -> str:
         """Folder of the run."""
         return self._recording.run.path

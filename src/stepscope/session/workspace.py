@@ -103,6 +103,13 @@ class Workspace:
         finally:
             recording.close()
 
+    def adopt(self, session: Session) -> None:
+        """Look at a run through what a session of it has decoded, instead of reading it again."""
+        with self._lock:
+            opened = self._opened.get(session.name)
+            if opened is None or opened.recording is not session.recording:
+                self._opened[session.name] = _Opened(session.recording, OpenProgress(), {})
+
     def progress(self, run: str | None = None) -> OpenProgress:
         """How far the opening of a run is."""
         with self._lock:

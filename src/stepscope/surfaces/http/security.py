@@ -39,7 +39,7 @@ class Guard:
 
         The port is not compared: port forwarding (SSH, containers, editors) changes it.
         """
-        if self.settings.mounted:
+        if self.settings.mounted or self.settings.framed:
             return True
         name = _host_name(request.headers.get("Host", ""))
         if not name:
@@ -61,6 +61,8 @@ class Guard:
 
     def admitted(self, request: Request) -> bool:
         """Whether the request carries the right token (or none is asked for)."""
+        if self.settings.framed:  # the application has moved it from the path to the script name
+            return self.matches(request.script_root.rsplit("/", 1)[-1])
         return not self.settings.token_required or self.matches(self.token_given(request))
 
     def matches(self, token: str) -> bool:
@@ -70,7 +72,8 @@ class Guard:
     def protect(self, response: Response) -> Response:
         """Add the headers every answer has."""
         # Notebooks frame what mounts us, from places that only it can know.
-        policy = _POLICY if self.settings.mounted else f"{_POLICY}; frame-ancestors 'self'"
+        anywhere = self.settings.mounted or self.settings.framed
+        policy = _POLICY if anywhere else f"{_POLICY}; frame-ancestors 'self'"
         response.headers.setdefault("Content-Security-Policy", policy)
         for name, value in _HEADERS.items():
             response.headers.setdefault(name, value)

@@ -24,6 +24,9 @@ class Settings:
         extra_hosts: Names accepted in the Host header besides this machine's own.
         mounted: Whether another server hands the requests over. It decides then who may ask, under
             which names, and what may frame the pages: no token and no Host header is asked for.
+        framed: Whether the pages stand in frames of other places, such as notebooks, in which
+            browsers keep no cookies. The token is then the first part of every path, and who has it
+            may ask under any name and from any frame.
         token: The secret in the printed URL.
     """
 
@@ -34,10 +37,13 @@ class Settings:
     extra_hosts: tuple[str, ...] = ()
     allow_capture: bool = False
     mounted: bool = False
+    framed: bool = False
     token: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
 
     def __post_init__(self) -> None:
-        if self.mounted:
+        if self.framed:
+            object.__setattr__(self, "prefix", f"/{self.token}")
+        if self.mounted or self.framed:
             object.__setattr__(self, "token_required", False)
         elif not self.token_required and not is_loopback(self.address):
             raise UsageError(

@@ -1,0 +1,115 @@
+"""Answers in the cells of a notebook: what the terminal shows, as text and as HTML.
+
+IPython asks its formatters for types by name, so nothing of Stepscope is imported before there is
+an answer to draw.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from html import escape
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from stepscope.surfaces.cli.page import Page
+
+_ROWS: Final = 15
+_COLUMNS: Final = 132
+_MORE: Final = "the table itself has all: .to_polars(), .to_pandas()"
+# Readable on white and on black.
+_STYLES: Final = {
+    "bold": "font-weight:600",
+    "dim": "opacity:.65",
+    "red": "color:#d2453d",
+    "green": "color:#2d9a58",
+    "yellow": "color:#b07d10",
+    "blue": "color:#4c7fd8",
+    "magenta": "color:#ab5cc0",
+    "cyan": "color:#1d97a3",
+}
+
+
+def register() -> None:
+    """Have answers drawn where an IPython shell runs (Jupyter, Colab, VS Code, a terminal).
+
+    Elsewhere nothing happens.
+    """
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    formatter = getattr(shell, "display_formatter", None)
+    if formatter is None:
+        return
+    for home, name, write in _DRAWN:
+        formatter.formatters["text/html"].for_type_by_name(home, name, _as_html(write))
+        formatter.formatters["text/plain"].for_type_by_name(home, name, _as_text(write))
+
+
+def html_of(page: Page) -> str:
+    """A page as HTML; whatever stands in it is text."""
+    lines = ("".join(_piece(text, style) for text, style in line) for line in page.lines)
+    body = "\n".join(lines)
+    return f'<pre style="overflow-x:auto;white-space:pre;line-height:1.35">{body}</pre>'
+
+
+def _piece(text: str, style: str) -> str:
+    css = ";".join(_STYLES[word] for word in style.split())
+    return f'<span style="{css}">{escape(text)}</span>' if css and text else escape(text)
+
+
+def _write_result(page: Page, value: Any) -> None:
+    from stepscope.comparison import Comparison
+    from stepscope.surfaces.cli.compare import write_comparison
+    from stepscope.surfaces.cli.render import write_result
+    from stepscope.surfaces.format import label_of
+
+    if isinstance(value, Comparison):
+        write_comparison(page, value, _ROWS)
+    else:
+        from stepscope.analysis import TOOLS
+
+        known = value.tool in TOOLS.ids
+        title = TOOLS.find(value.tool).title if known else label_of(value.tool)
+        write_result(page, value, title, _ROWS)
+
+
+def _write_table(page: Page, value: Any) -> None:
+    page.table(value, _ROWS)
+
+
+def _write_advice(page: Page, value: Any) -> None:
+    from stepscope.surfaces.cli.advice import write_advice
+
+    write_advice(page, value)
+
+
+_Write = Callable[["Page", Any], None]
+
+# Types, by name, and what draws them; a subclass is drawn like its base.
+_DRAWN: Final[tuple[tuple[str, str, _Write], ...]] = (
+    ("stepscope.result", "Result", _write_result),
+    ("stepscope.result", "Table", _write_table),
+    ("stepscope.result", "Advice", _write_advice),
+)
+
+
+def _drawn(write: _Write, value: Any, columns: int) -> Page:
+    from stepscope.surfaces.cli.page import Page
+
+    page = Page(columns, more=_MORE)
+    write(page, value)
+    return page
+
+
+def _as_html(write: _Write) -> Callable[[Any], str]:
+    return lambda value: html_of(_drawn(write, value, _COLUMNS))
+
+
+def _as_text(write: _Write) -> Callable[[Any, Any, bool], None]:
+    """For IPython's printer, which gives itself and whether the value holds itself."""
+
+    def draw(value: Any, printer: Any, cycle: bool) -> None:
+        page = _drawn(write, value, printer.max_width)
+        printer.text("\n".join("".join(text for text, _ in line) for line in page.lines))
+
+    return draw
