@@ -232,6 +232,62 @@ def test_a_program_that_records_itself_goes_before_the_launcher(tmp_path: Path) 
     assert has(space(tmp_path), "after")
 
 
+def test_recordings_of_the_program_that_follow_each_other_are_whole(tmp_path: Path) -> None:
+    code, said, told = record(
+        tmp_path,
+        """
+        import stepscope
+        for run in range(20):
+            with stepscope.Profile("own", stepscope.ProfilerOptions(sample_hz=0)) as profile:
+                for number in range(5):
+                    with stepscope.step(number):
+                        busy(0.002)
+            print(profile.capture.counts.get("annotations"))
+        """,
+    )
+    assert (code, said.split()) == (0, ["5"] * 20), told
+
+
+def test_a_person_goes_before_a_capture_that_goes_before_the_launcher(tmp_path: Path) -> None:
+    code, said, told = record(
+        tmp_path,
+        """
+        import stepscope
+        from stepscope.capture import session
+        def alone(): busy(0.3)
+        def inside(): busy(0.3)
+        def after(): busy(0.3)
+        session.start(None, owner="remote")
+        alone()
+        with stepscope.Profile("own"):
+            inside()
+        after()
+        """,
+    )
+    assert (code, said) == (0, ""), told
+    (own,) = (tmp_path / "own").rglob("*.xplane.pb")
+    assert {"alone", "inside", "after"} & functions(decode(own.read_bytes())) == {"inside"}
+    assert {"alone", "inside", "after"} & functions(space(tmp_path)) == {"after"}
+
+
+def test_a_start_that_fails_leaves_the_launcher_recording(tmp_path: Path) -> None:
+    code, said, told = record(
+        tmp_path,
+        """
+        import stepscope
+        busy(0.2)
+        try:
+            stepscope.start("nosuch://bucket")
+        except stepscope.CaptureError as error:
+            print(error.anchor)
+        def after(): busy(0.3)
+        after()
+        """,
+    )
+    assert (code, said) == (0, "remote-scheme\n"), told
+    assert has(space(tmp_path), "after")
+
+
 def test_a_sitecustomize_of_the_user_still_runs(tmp_path: Path) -> None:
     site = tmp_path / "site"
     site.mkdir()

@@ -181,12 +181,13 @@ class Recording:
             self._finished.set()
 
     def _tick(self) -> None:
-        if self._pause_wanted is not None and self._pause_wanted is not self._paused:
-            if self._pause_wanted:
+        wanted = self._pause_wanted
+        if wanted is not None and wanted is not self._paused:
+            if wanted:
                 self._cut(restart=False)
             else:
                 self._start_recorders()
-            self._paused = self._pause_wanted
+            self._paused = wanted
         if self._paused:
             return
         self._join()

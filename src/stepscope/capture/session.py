@@ -28,6 +28,7 @@ from stepscope.errors import CaptureError
 
 # Who may take the profilers from whom: a person goes before everybody.
 _RANK: Final = {"launcher": 0, "remote": 1, "person": 2}
+_TURN_SECONDS: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,8 @@ class _Process:
         self.lock = threading.RLock()
         self.active: Recording | None = None
         self.aside: Recording | None = None
+        # Has the launcher's recording go on; whoever wants it to wait lets this end first.
+        self.resuming: threading.Thread | None = None
         # What ended by itself, until its owner's stop() asks for the result.
         self.ended: dict[str, Recording] = {}
         self.is_watched = False
@@ -83,19 +86,23 @@ def start(
     chosen = options or ProfilerOptions()
     with _here.lock:
         _make_room(owner)
-        place = tempfile.mkdtemp(prefix="stepscope-") if logdir is None else os.fspath(logdir)
-        writer = Writer.open(place, run, part.stem if part else None)
-        recording = Recording(writer, chosen, owner, recorders(), on_finish=_over)
-        if part is not None:
-            recording.suffix, recording.origin_ns = part.suffix, part.origin_ns
-        _here.active = recording
-        _here.ended.pop(owner, None)
-        _watch()
         try:
-            recording.start()
+            place = tempfile.mkdtemp(prefix="stepscope-") if logdir is None else os.fspath(logdir)
+            writer = Writer.open(place, run, part.stem if part else None)
+            recording = Recording(writer, chosen, owner, recorders(), on_finish=_over)
+            if part is not None:
+                recording.suffix, recording.origin_ns = part.suffix, part.origin_ns
+            _here.active = recording
+            _here.ended.pop(owner, None)
+            _watch()
+            try:
+                recording.start()
+            except BaseException:
+                writer.discard()
+                raise
         except BaseException:
             _here.active = None
-            writer.discard()
+            _take_back()
             raise
     return recording
 
@@ -165,7 +172,15 @@ def take_up() -> None:
 def _pause_launcher(paused: bool) -> None:
     recording = _here.active
     if recording is not None and recording.owner == "launcher":
-        recording.set_paused(paused)
+        _set_paused(recording, paused)
+
+
+def _set_paused(recording: Recording, paused: bool) -> None:
+    resuming = _here.resuming
+    # In short turns: between them the main thread does what recorders ask it to do.
+    while resuming is not None and resuming.is_alive():
+        resuming.join(_TURN_SECONDS)
+    recording.set_paused(paused)
 
 
 def warmup() -> None:
@@ -190,10 +205,12 @@ def _make_room(owner: str) -> None:
             slug="capture-busy",
         )
     if running.owner == "launcher":
-        running.set_paused(True)
+        _set_paused(running, True)
         _here.aside = running
     else:
         running.finish("preempted")
+        if _here.active is not running:  # what it had set aside goes on, and has to wait again
+            _make_room(owner)
 
 
 def _over(recording: Recording) -> None:
@@ -202,10 +219,18 @@ def _over(recording: Recording) -> None:
     if _here.active is recording:
         _here.active = None
         _here.ended[recording.owner] = recording
+    if _here.aside is recording:
+        _here.aside = None
+    _take_back()
+
+
+def _take_back() -> None:
+    """Have the recording that was set aside go on, if there is one."""
     aside, _here.aside = _here.aside, None
-    if aside is not None and aside is not recording:
-        _here.active = aside
-        threading.Thread(target=aside.set_paused, args=(False,), daemon=True).start()
+    if aside is not None:
+        resuming = threading.Thread(target=aside.set_paused, args=(False,), daemon=True)
+        resuming.start()
+        _here.resuming, _here.active = resuming, aside
 
 
 def end(recording: Recording, *, save: bool = True) -> Capture:
