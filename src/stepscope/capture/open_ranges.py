@@ -105,12 +105,14 @@ def _open_anywhere(*, everywhere: bool) -> str | None:
 
 
 def open_objects() -> list[object]:
-    """The ``record_function`` objects that live."""
+    """The ``record_function`` objects that live.
+
+    An object refers to its class. All others must not be asked for (``gc.get_objects``): a tuple
+    that another thread is just filling breaks with a SystemError in the program when somebody else
+    holds it, too.
+    """
     kind = sys.modules["torch"].autograd.profiler.record_function
-    objects = gc.get_objects()
-    if kind not in map(type, objects):  # ten times as fast as the line below
-        return []
-    return [one for one in objects if type(one) is kind]
+    return [one for one in gc.get_referrers(kind) if type(one) is kind]
 
 
 def holders(frames: Iterable[FrameType]) -> list[FrameType]:

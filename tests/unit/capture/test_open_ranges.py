@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
@@ -93,6 +94,32 @@ def test_a_range_of_the_programs_is_open_while_its_object_lives() -> None:
     assert open_objects() == [opened]
     del opened
     assert open_objects() == []
+
+
+def test_looking_for_ranges_breaks_no_tuple_that_a_thread_is_filling() -> None:
+    broken: list[SystemError] = []
+    ended = threading.Event()
+
+    def fill() -> None:
+        while not ended.is_set():
+            try:
+                tuple(number for number in range(2000))
+            except SystemError as error:
+                broken.append(error)
+
+    thread = threading.Thread(target=fill)
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(0.0002)
+    try:
+        thread.start()
+        until = time.monotonic() + 1.5
+        while time.monotonic() < until:
+            open_objects()
+    finally:
+        ended.set()
+        thread.join()
+        sys.setswitchinterval(before)
+    assert broken == []
 
 
 def test_a_call_waits_for_a_quiet_place() -> None:
