@@ -359,10 +359,11 @@ def _names_at(host: Host, device: int, at_ps: Any) -> list[str]:
     start = found.start_ps[order]
     place = np.minimum(np.searchsorted(start, at_ps), max(len(start) - 1, 0))
     table = host.space.event_metadata
-    names = [short or name for short, name in zip(table.display_name, table.name, strict=True)]
+    entry = host.space.events.metadata[found.rows[order[place]]].tolist()
+    starts = (start[place] == at_ps).tolist()
     return [
-        names[int(host.space.events.metadata[found.rows[order[row]]])] if start[row] == time else ""
-        for row, time in zip(place.tolist(), at_ps.tolist(), strict=True)
+        (table.display_name[one] or table.name[one]) if known else ""
+        for one, known in zip(entry, starts, strict=True)
     ]
 
 

@@ -202,7 +202,8 @@ def _busy_spans(host: Host, device: int | None = None) -> tuple[I64, I64]:
     own = ~found.is_container
     if device is not None:
         own &= found.device == device
-    return union_spans(found.start_ps[own], found.end_ps[own])
+    start = found.start_ps[own]
+    return union_spans(start, start + found.duration_ps[own])
 
 
 def _of_host(host: Host, one: AlignedSteps, steps: _Steps, calls: I64) -> list[DeviceGaps]:

@@ -268,6 +268,7 @@ def _busy(found: DeviceEvents, start: I64, end: I64) -> dict[int, I64]:
     for device in np.unique(found.device).tolist():
         own = (found.device == device) & ~found.is_container
         if own.any():
-            merged_start, merged_end = union_spans(found.start_ps[own], found.end_ps[own])
+            begin = found.start_ps[own]
+            merged_start, merged_end = union_spans(begin, begin + found.duration_ps[own])
             busy[device] = covered(merged_start, merged_end, start, end)
     return busy

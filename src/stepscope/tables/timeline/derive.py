@@ -86,7 +86,8 @@ def _retold(
     work = device_events(host)
     mine = np.flatnonzero((work.device == plane) & ~work.is_container)
     mine = mine[np.argsort(work.start_ps[mine], kind="stable")]
-    start, end = work.start_ps[mine], work.end_ps[mine]
+    start = work.start_ps[mine]
+    end = start + work.duration_ps[mine]
     found = steps(host)
     step = np.zeros(len(mine), np.int64)
     if found is not None:
