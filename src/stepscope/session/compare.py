@@ -117,10 +117,15 @@ def run_between(name: str, session: Session) -> Run | Diagnostic:
     try:
         return run_of(name, session.profile).in_short()
     except StepscopeError as error:
-        # A reason is a sentence of its own, or ends the one before.
-        stop = "." if error.why[:1].isupper() else ":"
-        reason = f"{error.what.rstrip('.')}{stop} {error.why}" if error.why else error.what
-        return Diagnostic("run-left-out", "warning", f"{name} was left out. {reason}")
+        return left_out(name, error)
+
+
+def left_out(name: str, error: StepscopeError) -> Diagnostic:
+    """That a run between the two compared is not among those shown, and why."""
+    # A reason is a sentence of its own, or ends the one before.
+    stop = "." if error.why[:1].isupper() else ":"
+    reason = f"{error.what.rstrip('.')}{stop} {error.why}" if error.why else error.what
+    return Diagnostic("run-left-out", "warning", f"{name} was left out. {reason}")
 
 
 def comparable(sessions: Sequence[Session]) -> list[Run]:

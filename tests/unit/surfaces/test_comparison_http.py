@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
+from threading import Event, Thread
+from typing import Any
 
 import pytest
 from werkzeug.test import Client
@@ -108,3 +111,82 @@ def test_a_wrong_flag_is_named(client: Client) -> None:
     answer = client.get(f"/api/v1/tool/compare?run={LAST}&between=maybe")
     assert answer.status_code == 400
     assert "between cannot be 'maybe'" in answer.get_json()["what"]
+
+
+def vanish(workspace: Workspace, name: str) -> None:
+    """A run is deleted, and another page has the place searched again."""
+    (path,) = (run.path for run in workspace.runs if run.id == name)
+    shutil.rmtree(path)
+    workspace.refresh()
+
+
+@pytest.mark.parametrize("what", ["tool/compare?", "tools?"])
+def test_a_run_may_vanish_once_it_is_read(
+    client: Client, workspace: Workspace, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load = workspace.load
+
+    def loaded(run: str | None = None, host: str | None = None) -> Any:
+        session = load(run, host)
+        if run == DAYS[4]:
+            vanish(workspace, DAYS[4])
+        return session
+
+    monkeypatch.setattr(workspace, "load", loaded)
+    answer = client.get(f"/api/v1/{what}run={DAYS[4]}")
+    assert answer.status_code == 200, answer.text
+    # What stands beside it is then the newest.
+    assert LAST in answer.text
+
+
+def test_a_run_that_vanishes_on_the_way_hides_no_other(
+    client: Client, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    aside = workspace.aside
+
+    def watched(run: str, *rest: Any) -> Any:
+        if run == DAYS[1]:
+            vanish(workspace, DAYS[4])
+        return aside(run, *rest)
+
+    monkeypatch.setattr(workspace, "aside", watched)
+    course = ask(client, f"run={LAST}&baseline={FIRST}&between=true")
+    assert runs_of(course) == [FIRST, DAYS[1], DAYS[3], DAYS[5], LAST]
+    said = [one["message"] for one in course["diagnostics"] if one["slug"] == "run-left-out"]  # type: ignore[attr-defined]
+    assert any(DAYS[4] in one for one in said)
+
+
+def test_other_pages_are_answered_while_a_course_is_read(
+    client: Client, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    aside = workspace.aside
+    reading, go_on = Event(), Event()
+
+    def slow(run: str, *rest: Any) -> Any:
+        reading.set()
+        assert go_on.wait(60)
+        return aside(run, *rest)
+
+    monkeypatch.setattr(workspace, "aside", slow)
+    course = f"run={LAST}&baseline={FIRST}&between=true"
+    first = Thread(target=ask, args=(client, course), daemon=True)
+    first.start()
+    assert reading.wait(60)
+    answers: list[list[str]] = []
+    other = Thread(
+        target=lambda: answers.append(runs_of(ask(client, f"run={LAST}&baseline={FIRST}"))),
+        daemon=True,
+    )
+    other.start()
+    try:
+        other.join(60)
+        assert answers == [[FIRST, LAST]]
+        # Who waits for the same course and leaves is not kept until it is read.
+        left = client.get(
+            f"/api/v1/tool/compare?{course}",
+            environ_overrides={"waitress.client_disconnected": lambda: True},
+        )
+        assert left.status_code == 499
+    finally:
+        go_on.set()
+        first.join(60)

@@ -7,12 +7,12 @@ The page is listed, asked for and exported like a tool's, though it is over seve
 from __future__ import annotations
 
 from collections import OrderedDict
-from threading import RLock
+from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from werkzeug.wrappers import Request
 
-from stepscope.errors import UsageError
+from stepscope.errors import StepscopeError, UsageError
 from stepscope.registry import parse_flag
 from stepscope.result import Diagnostic
 from stepscope.session import Session, Workspace
@@ -29,6 +29,8 @@ ID: Final = "compare"
 _KEPT: Final = 4
 # Runs between two others are kept in short: the times of their steps and the parts of one.
 _KEPT_BETWEEN: Final = 256
+# So often one who waits for the runs of another page is asked whether it is still there.
+_ASKED_SECONDS: Final = 0.5
 
 
 class Comparisons:
@@ -36,7 +38,8 @@ class Comparisons:
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
-        self._lock = RLock()
+        self._lock = Lock()
+        self._reading = Lock()  # of runs between others: one page's at a time
         self._known: OrderedDict[tuple[str, tuple[Run, ...]], Comparison] = OrderedDict()
         self._short: OrderedDict[tuple[str, Run], ShortRun | Diagnostic] = OrderedDict()
 
@@ -45,7 +48,8 @@ class Comparisons:
         from stepscope.comparison import Comparison
         from stepscope.surfaces.fields import table_fields
 
-        others = [one.id for one in self._workspace.runs if one.id != run]
+        runs = self._workspace.runs
+        others = [one.id for one in runs if one.id != run]
         return {
             "id": ID,
             "short": ID,
@@ -62,7 +66,7 @@ class Comparisons:
                 {
                     "name": "baseline",
                     "type": "str",
-                    "default": self._before(run).id if others else None,
+                    "default": self._before(run, runs).id if others else None,
                     "choices": others,
                     "help": "The run to compare with.",
                 },
@@ -84,38 +88,56 @@ class Comparisons:
             UsageError: There is no second run.
             GivenUp: The client has gone while runs between the two were read.
         """
-        from stepscope.comparison import compare
-        from stepscope.session.compare import comparable
-
         load = self._workspace.load
         host = request.args.get("host", "")
         session = load(request.args.get("run") or None, host or None)
-        before = load(request.args.get("baseline") or self._before(session.name).id)
+        wanted = request.args.get("baseline") or self._before(session.name, self._workspace.runs).id
+        before = load(wanted)
         if host and session.hosts[0] in before.hosts:
             before = load(before.name, session.hosts[0])
         wants_all = parse_flag(request.args.get("between", ""), "compare: between")
         between = self._between(before.name, session.name) if wants_all else []
-        key = host, (self._run(before.name), *between, self._run(session.name))
+        # The runs as they were opened: meanwhile they may have been recorded anew, or be gone.
+        key = host, (before.recording.run, *between, session.recording.run)
         with self._lock:
-            if key not in self._known:
-                course = self._read(between, session, host, check_of(request))
-                first, last = comparable([before, session])
-                notes = [one for one in course if isinstance(one, Diagnostic)]
-                middle = [one for one in course if not isinstance(one, Diagnostic)]
-                self._known[key] = compare([first, *middle, last], notes)
-                while len(self._known) > _KEPT:
-                    self._known.popitem(last=False)
-            self._known.move_to_end(key)
-            return self._known[key]
+            if key in self._known:
+                self._known.move_to_end(key)
+                return self._known[key]
+        found = self._compared(before, between, session, host, check_of(request))
+        with self._lock:
+            self._known[key] = found
+            while len(self._known) > _KEPT:
+                self._known.popitem(last=False)
+        return found
+
+    def _compared(
+        self, before: Session, between: list[Run], session: Session, host: str, check: Check
+    ) -> Comparison:
+        """The comparison anew; other pages are answered meanwhile."""
+        from stepscope.comparison import compare
+        from stepscope.session.compare import comparable
+
+        course: list[ShortRun | Diagnostic] = []
+        if between:
+            while not self._reading.acquire(timeout=_ASKED_SECONDS):
+                check()
+            try:
+                course = self._read(between, session, host, check)
+            finally:
+                self._reading.release()
+        first, last = comparable([before, session])
+        notes = [one for one in course if isinstance(one, Diagnostic)]
+        middle = [one for one in course if not isinstance(one, Diagnostic)]
+        return compare([first, *middle, last], notes)
 
     def _read(
         self, runs: list[Run], session: Session, host: str, check: Check
     ) -> list[ShortRun | Diagnostic]:
         """The runs between, each read and let go of; the page sees how far this is."""
-        from stepscope.session.compare import run_between
+        from stepscope.session.compare import left_out, run_between
 
         progress = self._workspace.progress(session.name)
-        found = []
+        found: list[ShortRun | Diagnostic] = []
         try:
             for place, run in enumerate(runs, start=1):
                 check()
@@ -127,8 +149,12 @@ class Comparisons:
                 if key not in self._short:
                     progress.state = "opening"
                     only = host if host in run.hosts else None
-                    with self._workspace.aside(run.id, only, report) as one:
-                        self._short[key] = run_between(run.id, one)
+                    try:
+                        with self._workspace.aside(run.id, only, report) as one:
+                            self._short[key] = run_between(run.id, one)
+                    except StepscopeError as error:  # it has gone since the runs were listed
+                        found.append(left_out(run.id, error))
+                        continue
                 found.append(self._short[key])
         finally:
             progress.state, progress.stage = "ready", ""
@@ -136,25 +162,32 @@ class Comparisons:
             self._short.popitem(last=False)
         return found
 
-    def _run(self, name: str) -> Run:
-        return next(one for one in self._workspace.runs if one.id == name)
-
     def _between(self, first: str, last: str) -> list[Run]:
-        """The runs recorded between two others, on the way from the first to the last."""
-        order = [one.id for one in self._workspace.runs]
-        a, b = order.index(first), order.index(last)
-        runs = list(self._workspace.runs[min(a, b) + 1 : max(a, b)])
-        return runs[::-1] if a > b else runs
+        """The runs recorded between two others, on the way from the first to the last.
 
-    def _before(self, run: str) -> Run:
-        """The run before this one in time, else the one after it."""
+        None where one of the two has gone.
+        """
         runs = self._workspace.runs
-        if len(runs) < 2:
+        ends = [place for place, one in enumerate(runs) if one.id in (first, last)]
+        if len(ends) < 2:
+            return []
+        between = list(runs[ends[0] + 1 : ends[1]])
+        return between if runs[ends[0]].id == first else between[::-1]
+
+    def _before(self, run: str, runs: tuple[Run, ...]) -> Run:
+        """The run before this one in time, else the one after it; the newest if this one has gone.
+
+        Args:
+            run: Id of this one.
+            runs: All there are, newest first.
+        """
+        others = [one for one in runs if one.id != run]
+        if not others:
             raise UsageError(
                 "A comparison needs two runs.",
                 where=self._workspace.found.root,
                 mend="Record a second run into the same log directory.",
                 slug="one-run",
             )
-        place = next(at for at, one in enumerate(runs) if one.id == run)
-        return runs[place + 1] if place + 1 < len(runs) else runs[place - 1]
+        place = next((at for at, one in enumerate(runs) if one.id == run), 0)
+        return others[min(place, len(others) - 1)]
