@@ -100,9 +100,16 @@ class Recording:
     def start(self) -> None:
         """Begin; with ``delay_ms`` the keeper begins after it."""
         self.origin_ns = self.origin_ns or time.time_ns()
-        if not self.options.delay_ms:
-            self._begin()
-        self._keeper.start()
+        try:
+            if not self.options.delay_ms:
+                self._begin()
+            self._keeper.start()
+        except BaseException:
+            # Ctrl-C, or no thread to be had: nothing that has begun may go on without a keeper.
+            self._request = ("error", False)
+            if not self._keeper.is_alive():
+                self._drop_all()
+            raise
 
     def finish(self, reason: Reason, *, save: bool = True, wait: bool = True) -> Capture | None:
         """End, and wait for the export at most ``stop_seconds``; None when it takes longer.
@@ -165,6 +172,7 @@ class Recording:
             self._capture = self._end(reason, save)
         except BaseException as error:  # nobody waits for this thread's exceptions
             self._note("recording-failed", "error", f"The recording failed: {error!r}.")
+            self._drop_all()
             self._capture = self._result(0, "error")
         finally:
             self._shut()
@@ -218,6 +226,7 @@ class Recording:
             slot.state = "failed"
             text = f"{slot.recorder.name} is not recorded: {error}."
             self._note("recorder-failed", "warning", text)
+            self._drop_one(slot)  # it may have begun in part
 
     def _join(self) -> None:
         """Start what was not there when the recording began, such as a framework loaded since."""
@@ -333,10 +342,23 @@ class Recording:
         return self._result(stopped_ns, reason, time.monotonic() - begin)
 
     def _drop(self) -> None:
-        for slot in self._slots:
-            if slot.state == "running":
-                slot.recorder.drop()
+        self._drop_all()
         self.writer.discard()
+
+    def _drop_all(self) -> None:
+        """End every recorder, also one that was interrupted while it began."""
+        tracing.switch(None)
+        for slot in reversed(self._slots):
+            if slot.state != "failed":
+                self._drop_one(slot)
+                slot.state = "waiting"
+
+    def _drop_one(self, slot: _Slot) -> None:
+        try:
+            slot.recorder.drop()
+        except Exception as error:  # the others are to end all the same
+            text = f"{slot.recorder.name} could not be ended: {error!r}."
+            self._note("recorder-failed", "error", text)
 
     def _write_last(self, planes: Planes, stopped_ns: int) -> None:
         """The last chunk; if it is the only one, the file is that chunk, written as a whole."""

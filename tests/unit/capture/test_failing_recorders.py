@@ -1,0 +1,137 @@
+"""A recorder that fails, or a recording that cannot begin: the others end, the program goes on."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stepscope.capture import tracing
+from stepscope.capture.options import ProfilerOptions
+from stepscope.capture.recorder import Recorded
+from stepscope.capture.recorders.annotations import AnnotationRecorder
+from stepscope.capture.recorders.python_sampler import PythonSampler
+from stepscope.capture.recording import Recording
+from stepscope.capture.ticker import Ticker
+from stepscope.capture.writer import Writer
+
+
+class Double:
+    """A recorder that counts how often it was begun and ended, and fails where it is told to."""
+
+    def __init__(self, name: str = "double", **does: Callable[[], Any]) -> None:
+        self.name = name
+        self.begun = self.ended = 0
+        self._does = does
+
+    def _do(self, what: str) -> Any:
+        return self._does.get(what, lambda: None)()
+
+    def unavailable(self) -> str | None:
+        return None if self._do("unavailable") is None else "not now"
+
+    def start(self, options: ProfilerOptions) -> None:
+        self.begun += 1
+        self._do("start")
+
+    def collect(self) -> Recorded:
+        self.ended += 1
+        self._do("collect")
+        return Recorded()
+
+    def drop(self) -> None:
+        self.ended += 1
+        self._do("drop")
+
+
+def raising(error: BaseException) -> Callable[..., Any]:
+    def fail(*_: object) -> None:
+        raise error
+
+    return fail
+
+
+@pytest.fixture
+def begin(tmp_path: Path) -> Iterator[Callable[..., Recording]]:
+    """Makes recordings by these recorders; all are ended."""
+    made: list[Recording] = []
+
+    def make(*recorders: Any, **options: Any) -> Recording:
+        chosen = ProfilerOptions(telemetry_hz=0, **options)
+        made.append(Recording(Writer.open(str(tmp_path)), chosen, "person", list(recorders)))
+        return made[-1]
+
+    yield make
+    for one in made:
+        if one._keeper.is_alive():
+            one.finish("stop", save=False)
+    tracing.switch(None)
+
+
+def test_an_interrupted_start_leaves_nothing_running(begin: Callable[..., Recording]) -> None:
+    before = sys.getswitchinterval()
+    sampler, first = PythonSampler(), Double()
+    interrupted = Double(start=raising(KeyboardInterrupt()))
+    with pytest.raises(KeyboardInterrupt):
+        begin(first, sampler, interrupted).start()
+    assert (first.begun, first.ended) == (1, 1)
+    assert interrupted.ended == 1
+    assert sys.getswitchinterval() == pytest.approx(before)
+    assert "stepscope-sampler" not in {one.name for one in threading.enumerate()}
+    assert tracing.emitter() is None
+
+
+def test_a_recording_without_a_thread_to_keep_it_leaves_nothing_running(
+    begin: Callable[..., Recording], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = Double()
+    recording = begin(first, AnnotationRecorder())
+    monkeypatch.setattr(recording._keeper, "start", raising(RuntimeError("can't start new thread")))
+    with pytest.raises(RuntimeError, match="new thread"):
+        recording.start()
+    assert (first.begun, first.ended) == (1, 1)
+    assert tracing.emitter() is None
+
+
+def test_a_keeper_that_fails_ends_the_recorders(begin: Callable[..., Recording]) -> None:
+    asked: list[None] = []
+
+    def fails_later() -> str | None:
+        asked.append(None)
+        if len(asked) > 1:
+            raise ValueError("a framework half torn down")
+        return "not loaded"
+
+    first = Double()
+    recording = begin(first, Double("late", unavailable=fails_later))
+    recording.start()
+    assert recording.wait(60)
+    assert (first.begun, first.ended) == (1, 1)
+    assert recording.capture is not None and recording.capture.finished_by == "error"
+
+
+def test_one_that_cannot_be_dropped_does_not_keep_the_others_running(
+    begin: Callable[..., Recording],
+) -> None:
+    first, last = Double("first"), Double("last")
+    recording = begin(first, Double("stuck", drop=raising(RuntimeError("busy"))), last)
+    recording.start()
+    capture = recording.finish("stop", save=False)
+    assert (first.ended, last.ended) == (1, 1)
+    assert capture is not None and capture.finished_by == "stop"
+    assert not recording.writer.path.exists()
+
+
+def test_a_sampler_that_gets_no_thread_puts_the_switch_interval_back(
+    begin: Callable[..., Recording], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = sys.getswitchinterval()
+    monkeypatch.setattr(Ticker, "start", raising(RuntimeError("can't start new thread")))
+    recording = begin(PythonSampler())
+    recording.start()
+    assert sys.getswitchinterval() == pytest.approx(before)
+    assert "new thread" in recording.notes[0].message
