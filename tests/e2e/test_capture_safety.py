@@ -105,7 +105,10 @@ def test_kill_9_loses_the_open_chunk_only(tmp_path: Path) -> None:
         process.communicate()
     kept = steps_in(recording(tmp_path))
     assert kept >= 30
-    assert stepscope.open(recording(tmp_path)).overview_page().steps.count > 0
+    overview = stepscope.open(recording(tmp_path)).overview_page()
+    assert overview.steps.count > 0
+    assert overview.completeness.verdict == "partial"
+    assert "never-ended" in {one.slug for one in overview.diagnostics}
     # And what other viewers need, one plane a name, is one command away.
     repaired = subprocess.run(
         [sys.executable, "-m", "stepscope", "repair", str(recording(tmp_path))],

@@ -22,5 +22,7 @@ def test_python_examples_run(tmp_path: Path) -> None:
     )
     assert len(test.examples) > 10
     report: list[str] = []
-    doctest.DocTestRunner(verbose=False, optionflags=doctest.REPORT_NDIFF).run(test, out=report.append)
+    doctest.DocTestRunner(verbose=False, optionflags=doctest.REPORT_NDIFF).run(
+        test, out=report.append
+    )
     assert report == [], "".join(report)

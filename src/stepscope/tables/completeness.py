@@ -13,6 +13,7 @@ from stepscope.result import Diagnostic
 from stepscope.schema import names
 from stepscope.tables.device_events import device_events
 from stepscope.tables.devices import devices
+from stepscope.tables.environment import recorded_at
 from stepscope.tables.host_events import timed_events
 from stepscope.tables.planes import PlaneKind, planes
 from stepscope.tables.profile import Host, derived
@@ -41,6 +42,7 @@ def completeness(host: Host) -> Completeness:
     """Check one host. Every reason is a diagnostic; "info" ones do not spoil the verdict."""
     found = [
         *_damage(host),
+        *_never_ended(host),
         *_recorder_messages(host),
         *_dropped(host),
         *_devices_without_events(host),
@@ -63,6 +65,18 @@ def _damage(host: Host) -> list[Diagnostic]:
         f"What stands before it is shown; totals are lower bounds."
     )
     return [Diagnostic("damaged-file", "error", text, host.name)]
+
+
+def _never_ended(host: Host) -> list[Diagnostic]:
+    """Recorders note the begin first and the end last, so one without the other was cut short."""
+    at = recorded_at(host)
+    if at.begin_unix_ns <= 0 or at.end_unix_ns > 0:
+        return []
+    text = (
+        "The recording was never ended: its program was killed, or is recorded still. "
+        "What ran after the last part that was written is not in it."
+    )
+    return [Diagnostic("never-ended", "warning", text, host.name)]
 
 
 def _recorder_messages(host: Host) -> list[Diagnostic]:

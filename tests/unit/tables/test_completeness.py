@@ -4,7 +4,7 @@ from stepscope.columns import decode
 from stepscope.tables.completeness import Completeness, completeness
 from stepscope.tables.profile import Host
 from tests.profiles import worked_example
-from tests.profiles.model import Event, gpu, host, line, space, stream
+from tests.profiles.model import Event, environment, gpu, host, line, space, stream
 
 
 def check(data: bytes) -> tuple[Completeness, set[str]]:
@@ -24,6 +24,16 @@ def test_a_cut_file_is_damaged_and_says_where() -> None:
     assert found.verdict == "damaged"
     assert "damaged-file" in slugs
     assert "byte" in found.diagnostics[0].message
+
+
+def test_a_recording_that_was_never_ended_says_so() -> None:
+    steps = host(line("python", *(Event("train", 10 * i, 9, {"step_num": i}) for i in range(9))))
+    begun, ended = {"profile_start_time": 5 * 10**18}, {"profile_stop_time": 6 * 10**18}
+    found, slugs = check(space(steps, environment(**begun)))
+    assert found.verdict == "partial" and "never-ended" in slugs
+    for whole in (space(steps, environment(**begun, **ended)), space(steps)):
+        found, slugs = check(whole)
+        assert found.verdict == "complete" and "never-ended" not in slugs
 
 
 def test_lost_kernels() -> None:
