@@ -101,6 +101,32 @@ def test_a_child_may_record_for_itself_after_a_fork(tmp_path: Path) -> None:
     assert sorted(steps_in(path) for path in tmp_path.rglob("*.xplane.pb")) == [3, 4]
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_forked_child_has_its_interpreter_as_it_was(tmp_path: Path) -> None:
+    code, said, _ = run(
+        tmp_path,
+        """
+        def state():
+            interval, term = sys.getswitchinterval(), signal.getsignal(signal.SIGTERM)
+            hooks = sys.getprofile(), threading.getprofile()
+            tools = [sys.monitoring.get_tool(one) for one in range(6)] if hasattr(
+                sys, "monitoring") else []
+            return round(interval, 6), term is signal.SIG_DFL, hooks, tools
+        before = state()
+        stepscope.start(
+            logdir, stepscope.ProfilerOptions(sample_hz=50, telemetry_hz=0, trace_python=True))
+        meanwhile = state()
+        child = os.fork()
+        if child == 0:
+            os._exit(17 if state() == before else 18)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        print(before != meanwhile == state())
+        stepscope.stop()
+        """,
+    )
+    assert (code, said.splitlines()) == (0, ["17", "True"])
+
+
 def test_seconds_events_and_bytes_end_a_recording_by_themselves(tmp_path: Path) -> None:
     _, said, _ = run(
         tmp_path,

@@ -8,6 +8,7 @@ becomes a note of the result.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
 import os
@@ -137,6 +138,12 @@ class Recording:
         deadline = time.monotonic() + self.options.stop_seconds
         while self._paused is not paused and not self.finished and time.monotonic() < deadline:
             time.sleep(0.002)
+
+    def forked(self) -> None:
+        """In a forked child: recorders put back what they have changed of the interpreter."""
+        for slot in self._slots:
+            with contextlib.suppress(Exception):  # the child's program is to go on in any case
+                getattr(slot.recorder, "forked", int)()
 
     @property
     def finished(self) -> bool:

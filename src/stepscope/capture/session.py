@@ -308,7 +308,10 @@ def _on_sigterm(number: int, frame: FrameType | None) -> None:
 def _in_child() -> None:
     """A forked process has the memory of a recording but not its threads: it forgets it."""
     global _here
-    is_watched = _here.is_watched
-    _here = _Process()
-    _here.is_watched = is_watched
+    left, _here = _here, _Process()
+    _here.is_watched = left.is_watched
     tracing.switch(None)
+    for recording in (left.active, left.aside):
+        if recording is not None:
+            recording.forked()
+    _unwatch()

@@ -97,6 +97,10 @@ class PythonCalls:
             self._hook.stop()
         self._hook, self._open, self._log = None, {}, Log()
 
+    def forked(self) -> None:
+        """In a child process nobody takes what is heard: it would grow with every call."""
+        self.drop()
+
 
 class _CallsPlane:
     """Calls on their way to a plane."""

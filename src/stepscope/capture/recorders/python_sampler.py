@@ -84,6 +84,11 @@ class PythonSampler:
         self._stop()
         self._looks = _Looks()
 
+    def forked(self) -> None:
+        """Nobody looks in a child process: its threads have the GIL for as long as they had."""
+        self._ticker = None
+        self._relax()
+
     def _stop(self) -> Ticker | None:
         ticker, self._ticker = self._ticker, None
         if ticker is not None:
