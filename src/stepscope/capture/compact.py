@@ -41,7 +41,7 @@ def compact(writer: Writer, seconds: float, children: Sequence[Path] = ()) -> li
         done = subprocess.run(
             command, capture_output=True, env=child_environment(), timeout=seconds, check=False
         )
-    except (OSError, subprocess.SubprocessError) as error:
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
         return [_left(str(error))]
     if done.returncode != _DONE:
         reason = " ".join(done.stderr.decode("utf-8", "replace").split())[-300:]
@@ -53,7 +53,11 @@ def compact(writer: Writer, seconds: float, children: Sequence[Path] = ()) -> li
 def child_environment() -> dict[str, str]:
     """The environment of a process of ours: it finds the same packages and records nothing."""
     environment = {key: value for key, value in os.environ.items() if key != RECORD_VARIABLE}
-    environment["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
+    # Programs put paths of other types there, too; imports pass over them.
+    places = [path or os.curdir for path in sys.path if isinstance(path, str)]
+    environment["PYTHONPATH"] = os.pathsep.join(places)
+    # What lies about in the program's working directory is not to be taken for a module of ours.
+    environment["PYTHONSAFEPATH"] = "1"
     return environment
 
 
