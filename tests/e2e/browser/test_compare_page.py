@@ -127,6 +127,22 @@ def test_all_runs_are_one_course_and_each_can_be_compared_with(open_page: Opener
     expect(chart.locator("circle.dot")).to_have_count(3)
 
 
+def test_the_oldest_run_has_a_course_to_the_newest(open_page: Opener) -> None:
+    page = open_page("#/compare?run=2026_01_01_00_00_00")
+    page.get_by_role("button", name="All runs").click()
+    assert "baseline=2026_01_03_00_00_00" in page.url and "between=true" in page.url
+    chart = page.get_by_role("group", name="Step time of 3 runs")
+    expect(chart.locator("circle.dot")).to_have_count(3)
+    page.reload()
+    expect(chart.locator("circle.dot")).to_have_count(3)
+
+
+def test_between_two_neighbours_no_course_is_offered(open_page: Opener) -> None:
+    page = open_page("#/compare?run=2026_01_02_00_00_00")
+    expect(page.locator("main")).to_contain_text("The oldest or the newest of them shows all")
+    expect(page.get_by_role("button", name="All runs")).to_have_count(0)
+
+
 def test_names_from_a_recording_are_text(open_page: Opener) -> None:
     page = open_page("#/compare?run=2026_01_03_00_00_00&baseline=2026_01_01_00_00_00")
     slowest = page.get_by_role("grid", name="For the worker the others wait for")

@@ -9,7 +9,7 @@ import { Boundary } from "../widgets/boundary.tsx";
 import { Notice, ProgressBar } from "../widgets/notice.tsx";
 import { useAnswer } from "./load.ts";
 import { chosenOptions, Options } from "./options.tsx";
-import { navigate, pageHref, route } from "./state.ts";
+import { navigate, pageHref, route, session } from "./state.ts";
 
 export interface ToolViewProps {
   readonly tool: ToolInfo;
@@ -58,6 +58,7 @@ function Answer({ tool, tools, run }: ToolViewProps) {
   );
   const { Page, owns = [] } = pageOf(tool.id);
   const asked = tool.options.filter((option) => !owns.includes(option.name));
+  const runs = (session.value?.runs ?? []).map(({ id }) => id);
   const pageFor = (id: string) => {
     const other = tools.find((each) => each.id === id && each.available);
     return other ? { href: pageHref(id), title: other.title } : null;
@@ -90,6 +91,7 @@ function Answer({ tool, tools, run }: ToolViewProps) {
               params={params}
               onParams={setParams}
               query={query}
+              runs={runs}
               pageFor={pageFor}
             />
           </Boundary>

@@ -5,6 +5,7 @@ import { numbersOf, textsOf } from "../api/columns.ts";
 import type { RunRow, TableOf } from "../api/types.gen.ts";
 import { bytes, duration, percent, plural, signedDuration } from "../base/format.ts";
 import { visible } from "../base/text.ts";
+import { courseFrom } from "../engine/course.ts";
 import { greatest } from "../engine/curve.ts";
 import { byteTicks, momentTicks, placeTicks } from "../engine/ticks.ts";
 import { ChartFrame } from "../widgets/chart_frame.tsx";
@@ -21,24 +22,21 @@ const HEADROOM = 1.08;
 const NAME_PX = 140;
 
 export function RunCourse(props: CompareProps) {
-  const { result, params, onParams } = props;
+  const { result, params, query, onParams, runs } = props;
   const baseline = optionOf(props, "baseline");
   const between = optionOf(props, "between");
   const binding = useTable(props, "runs", result.runs);
-  const oldest = baseline.choices.at(-1);
-  if (baseline.choices.length < 2 || oldest === undefined) return null;
-  // The default is the run before: there is none between it and this one.
-  const isNeighbour = baseline.value === baseline.fallback;
-  const isShown = between.value === "true" && !isNeighbour;
-  const from = isNeighbour ? oldest : baseline.value;
-  const toggle = (
+  if (runs.length < 3) return null;
+  const course = courseFrom(runs, query.run ?? "", baseline.value);
+  const isShown = between.value === "true" && course?.from === baseline.value;
+  const toggle = course && (
     <button
       type="button"
       class="button"
       aria-pressed={isShown}
-      onClick={() => onParams({ ...params, baseline: from, between: isShown ? "" : "true" })}
+      onClick={() => onParams({ ...params, baseline: course.from, between: isShown ? "" : "true" })}
     >
-      {from === oldest ? "All runs" : "Runs between"}
+      {course.name}
     </button>
   );
   if (!isShown || result.runs.rows < 3) {
@@ -49,7 +47,8 @@ export function RunCourse(props: CompareProps) {
           <p class="quiet">
             {isShown
               ? "No run that can be compared was recorded between these two."
-              : `There are ${plural(baseline.choices.length + 1, "run")} here.`}
+              : `There are ${plural(runs.length, "run")} here.`}
+            {!course && " The oldest or the newest of them shows all in one course."}
           </p>
           {toggle}
         </header>

@@ -27,6 +27,8 @@ export interface ToolPageProps<R extends ResultBody = ResultBody> {
   readonly onParams: (params: Params) => void;
   /** The run, host and options the result was asked with, for exports. */
   readonly query: Params;
+  /** Ids of all runs there are, newest first. */
+  readonly runs: readonly string[];
   /** Another tool's page for the same run and host; null when it has nothing to show. */
   readonly pageFor: (tool: string) => PageLink | null;
 }
