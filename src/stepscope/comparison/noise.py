@@ -28,6 +28,8 @@ MIN_EFFECT_FRAC: Final = 0.01
 RESAMPLES: Final = 2000
 # Fewer blocks than this tell nothing of a mean's spread; a short recording has shorter ones.
 _LEAST_BLOCKS: Final = 5
+# Below this share of the step a difference of means is only how their sums were rounded.
+_ROUNDED_FRAC: Final = 1e-12
 _SEED: Final = 20261121
 # Normal quantile of (1 + CONFIDENCE) / 2.
 _Z: Final = 2.5758293035489004
@@ -52,7 +54,8 @@ class Noise:
 
 def difference(baseline: F64, candidate: F64) -> Noise:
     """The difference of the mean step times of two runs, in their unit."""
-    delta = float(candidate.mean() - baseline.mean())
+    rounded = _ROUNDED_FRAC * float(max(candidate.mean(), baseline.mean()))
+    delta = _beyond(float(candidate.mean() - baseline.mean()), rounded)
     first, second = _mean_spread(baseline, stream=1), _mean_spread(candidate, stream=2)
     if first is None or second is None:
         return Noise(delta, nan, nan, None)
@@ -61,9 +64,16 @@ def difference(baseline: F64, candidate: F64) -> Noise:
     low, high = np.quantile(moved, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     widen = _student_factor(first, second)
     # The bootstrap's upper deviation limits the true mean from below, and the other way round.
-    interval = delta - float(high) * widen, delta - float(low) * widen
+    interval = (
+        _beyond(delta - float(high) * widen, rounded),
+        _beyond(delta - float(low) * widen, rounded),
+    )
     least = MIN_EFFECT_FRAC * float(baseline.mean())
     return Noise(delta, *interval, significant=interval[0] > least or interval[1] < -least)
+
+
+def _beyond(value: float, rounded: float) -> float:
+    return value if abs(value) > rounded else 0.0
 
 
 def mean_interval(times: F64) -> tuple[float, float]:

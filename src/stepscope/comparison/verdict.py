@@ -12,6 +12,8 @@ from stepscope.result import Table
 # A part is named in the verdict from this share of the difference on, and so many at most.
 _NAMED_FRAC: Final = 0.10
 _NAMED: Final = 3
+# From here on three digits are a whole number; "#.3g" would write 1.00e+03.
+_WHOLE: Final = 999.5
 
 
 def headline(noise: Noise, before_ms: float, after_ms: float, parts: Table[PartRow]) -> str:
@@ -58,8 +60,8 @@ def spoken(row: dict[str, Any]) -> str:
 
 def _number(ms: float) -> str:
     """Three significant digits, with the zeros that are among them."""
-    return f"{ms:#.3g}".rstrip(".") if abs(ms) < 1000 else f"{ms:,.0f}"
+    return f"{ms:#.3g}".rstrip(".") if abs(ms) < _WHOLE else f"{ms:,.0f}"
 
 
 def _signed(ms: float) -> str:
-    return f"{ms:+#.3g}".rstrip(".") if abs(ms) < 1000 else f"{ms:+,.0f}"
+    return f"{ms:+#.3g}".rstrip(".") if abs(ms) < _WHOLE else f"{ms:+,.0f}"

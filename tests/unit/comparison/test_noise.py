@@ -115,6 +115,16 @@ def test_steps_that_never_vary_are_certain() -> None:
     assert difference(np.full(20, 10.0), np.full(20, 10.0)).significant is False
 
 
+def test_how_sums_are_rounded_is_no_difference() -> None:
+    """0.1 + 0.2 is not 0.3: equal steps have an interval of 0, not of 1e-16 ms."""
+    steps = np.full(10, 1.0021)
+    wobbly = np.asarray([0.1 + 0.2, 0.3] * 5)
+    for times in (steps, wobbly):
+        found = difference(times, times[::-1] + 1e-16)
+        assert (found.delta, found.low, found.high) == (0.0, 0.0, 0.0)
+        assert found.significant is False
+
+
 def test_the_answer_is_the_same_each_time() -> None:
     times = SPREADS["skewed"](40), SPREADS["skewed"](40)
     assert difference(*times) == difference(*times)
