@@ -189,6 +189,7 @@ def test_every_answer_binds_the_browser(client: Client, path: str) -> None:
         "/assets/",
         "/\x00",
         "/..\\secret.txt",
+        "/" + "x" * 5000,
     ],
 )
 def test_nothing_outside_the_folder_is_served(client: Client, path: str) -> None:

@@ -47,7 +47,10 @@ class StaticFiles:
         if joined is None:
             return None
         path = Path(joined)
-        if not path.is_file() or not path.resolve().is_relative_to(self.folder.resolve()):
+        try:
+            if not path.is_file() or not path.resolve().is_relative_to(self.folder.resolve()):
+                return None
+        except OSError:  # no file can have this name
             return None
         status = path.stat()
         data, tag = _content(str(path), status.st_mtime_ns, status.st_size)
