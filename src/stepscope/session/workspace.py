@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from math import inf
-from threading import Lock, RLock
+from threading import Lock, RLock, Thread
 from time import monotonic
 from typing import Literal
 
@@ -17,6 +17,7 @@ from stepscope.session.session import Session, pick_run
 from stepscope.store import Found, Run, nothing_found, search
 
 MAX_DECODED_RUNS = 4
+_PATIENCE_SECONDS = 0.5
 
 
 @dataclass(slots=True)
@@ -145,19 +146,25 @@ class Workspace:
         """What is there by now, searched for again where that is due.
 
         Searches take a tenth of the time at most: a second one begins no sooner than ten times the
-        length of the last one after it. What was found is kept while the place cannot be read.
+        length of the last one after it. This waits half a second for it; what it finds later is
+        there at the next call. What was found is kept while the place cannot be read.
         """
-        if self._searching.acquire(blocking=False):
-            try:
-                begin = monotonic()
-                if begin - self._searched_at >= 10 * self._search_seconds:
-                    with suppress(StepscopeError):
-                        self.refresh()
-                    self._searched_at = monotonic()
-                    self._search_seconds = self._searched_at - begin
-            finally:
-                self._searching.release()
+        is_due = monotonic() - self._searched_at >= 10 * self._search_seconds
+        if is_due and self._searching.acquire(blocking=False):
+            search = Thread(target=self._search_again, name="stepscope-search", daemon=True)
+            search.start()
+            search.join(_PATIENCE_SECONDS)
         return self.found
+
+    def _search_again(self) -> None:
+        begin = monotonic()
+        try:
+            with suppress(StepscopeError, OSError):
+                self.refresh()
+        finally:
+            self._searched_at = monotonic()
+            self._search_seconds = self._searched_at - begin
+            self._searching.release()
 
     def close(self) -> None:
         """Let go of every run."""

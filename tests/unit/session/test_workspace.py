@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -69,7 +70,10 @@ def test_unknown_run_is_a_usage_error(tmp_path: Path) -> None:
         make(tmp_path, "r").session("nope")
 
 
-def test_runs_recorded_meanwhile_appear_and_open_ones_stay(tmp_path: Path) -> None:
+def test_runs_recorded_meanwhile_appear_and_open_ones_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workspace, "_PATIENCE_SECONDS", 60)
     runs = make(tmp_path, "r")
     opened = runs.load("r")
     make(tmp_path, "s")
@@ -92,9 +96,30 @@ def test_a_place_that_takes_long_to_search_is_searched_seldom(
 
     monkeypatch.setattr(workspace, "monotonic", lambda: now[0])
     monkeypatch.setattr(workspace, "search", slow)
+    monkeypatch.setattr(workspace, "_PATIENCE_SECONDS", 60)
     for now[0] in (100.0, 104.0, 132.9, 133.1, 140.0):
         runs.follow()
     assert searches == [100.0, 133.1]
+
+
+def test_nobody_waits_long_for_a_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = make(tmp_path, "r")
+    make(tmp_path, "s")
+    may_end, begun = Event(), []
+
+    def stuck(root: str) -> object:
+        begun.append(root)
+        assert may_end.wait(60)
+        return find(root)
+
+    monkeypatch.setattr(workspace, "search", stuck)
+    monkeypatch.setattr(workspace, "_PATIENCE_SECONDS", 0.01)
+    for _ in range(3):
+        assert [run.id for run in runs.follow().runs] == ["r"]
+    assert len(begun) == 1, "one search at a time"
+    may_end.set()
+    with runs._searching:  # until it has ended
+        assert {run.id for run in runs.runs} == {"r", "s"}
 
 
 def test_what_was_found_is_kept_while_the_place_is_gone(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import pytest
 
 import stepscope
 from stepscope.errors import StoreError
+from stepscope.session import workspace
 from stepscope.surfaces.cli.page import Page
 from stepscope.surfaces.notebook import cells, frame
 from tests.profiles import HOSTILE_NAMES, hostile_names, worked_example
@@ -158,7 +159,10 @@ def test_the_address_is_the_key(folder: Path) -> None:
     assert "capture-not-allowed" in ask(f"{key}api/v1/capture")[1]
 
 
-def test_a_place_is_served_once_and_new_runs_appear(folder: Path) -> None:
+def test_a_place_is_served_once_and_new_runs_appear(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workspace, "_PATIENCE_SECONDS", 60)
     first, again = stepscope.show(folder), stepscope.show(str(folder) + "/")
     assert first.port == again.port
     (folder / "later").mkdir()

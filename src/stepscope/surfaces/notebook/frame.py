@@ -105,7 +105,8 @@ def _server_of(what: str | os.PathLike[str] | Session) -> tuple[Server, str]:
     if not isinstance(what, Session):
         return _server_at(_place(os.fspath(what))), ""
     server = _server_at(what.root)
-    server.workspace.follow()  # its run may be younger than the server
+    if what.name not in [run.id for run in server.workspace.runs]:  # younger than the server
+        server.workspace.refresh()
     server.workspace.adopt(what)
     return server, what.name
 
