@@ -13,8 +13,10 @@ import inspect
 import itertools
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager
+from numbers import Number
 from typing import Any, Final, TypeVar, cast, overload
 
 from stepscope.capture.escapes import escaped
@@ -22,6 +24,8 @@ from stepscope.capture.escapes import escaped
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 Value = int | float | str | bool
+# Name, start and length in ns, values.
+_Row = tuple[str, int, int, Mapping[str, Any]]
 #: Begins an annotation of this name with these values and returns what ends it.
 Emitter = Callable[[str, Mapping[str, Any]], Callable[[], object]]
 
@@ -229,31 +233,44 @@ def trace_me(kind: Any) -> Emitter:
 
 
 class Kept:
-    """Annotations of a process without a framework: what was emitted, by thread."""
+    """Annotations of a process without a framework: what was emitted, by thread.
+
+    There is no lock: a signal handler of the program's may annotate in the middle of an end, and
+    a forked child would find a lock held by a thread that it does not have.
+    """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._threads: dict[int, list[tuple[str, int, int, Mapping[str, Any]]]] = {}
+        self._ended: deque[tuple[int, _Row]] = deque()
         self.names: dict[int, str] = {}
 
     def emit(self, name: str, metadata: Mapping[str, Any]) -> Callable[[], object]:
         """Begin an annotation on the calling thread."""
+        told = {key: _told(value) for key, value in metadata.items()}
         begin_ns = time.time_ns()
 
         def end() -> None:
             end_ns = time.time_ns()
             thread = threading.get_native_id()
-            with self._lock:
-                known = self._threads.get(thread)
-                if known is None:
-                    known = self._threads[thread] = []
-                    self.names[thread] = threading.current_thread().name
-                known.append((name, begin_ns, end_ns - begin_ns, metadata))
+            if thread not in self.names:
+                self.names[thread] = threading.current_thread().name
+            self._ended.append((thread, (name, begin_ns, end_ns - begin_ns, told)))
 
         return end
 
-    def take(self) -> dict[int, list[tuple[str, int, int, Mapping[str, Any]]]]:
+    def take(self) -> dict[int, list[_Row]]:
         """(name, start ns, duration ns, values) by thread since the last time."""
-        with self._lock:
-            taken, self._threads = self._threads, {}
+        taken: dict[int, list[_Row]] = {}
+        for _ in range(len(self._ended)):
+            thread, row = self._ended.popleft()
+            taken.setdefault(thread, []).append(row)
         return taken
+
+
+def _told(value: object) -> object:
+    """A value as it is now; what is no number is its text, so that a tensor can go."""
+    if isinstance(value, (str, int, float, Number)):
+        return value
+    try:
+        return str(value)
+    except Exception:  # the annotation is kept, and says what it can
+        return f"<{type(value).__name__}>"

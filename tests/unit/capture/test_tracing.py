@@ -6,6 +6,7 @@ import asyncio
 import threading
 import time
 import timeit
+import weakref
 from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -204,3 +205,50 @@ def test_values_of_any_kind_become_numbers_or_text(recorder: AnnotationRecorder)
         pass
     ((_, values),) = events(recorded(recorder))
     assert values == {"big": str(1 << 70), "nothing": "None", "shape": "(2, 3)"}
+
+
+def test_what_is_annotated_in_the_middle_of_an_end_waits_for_nobody(
+    recorder: AnnotationRecorder,
+) -> None:
+    """As a signal handler does, or a forked child that has not the thread which was ending one."""
+    taken: list[bool] = []
+
+    class Asked(threading.Thread):
+        @property
+        def name(self) -> str:
+            if self.ident == threading.get_ident():
+                other = threading.Thread(target=recorder.collect, daemon=True)
+                other.start()
+                other.join(10)
+                taken.append(not other.is_alive())
+            return "asked"
+
+        def run(self) -> None:
+            with stepscope.Trace("work"):
+                pass
+
+    thread = Asked()
+    thread.start()
+    thread.join()
+    assert taken and all(taken)
+    assert [name for name, _ in events(recorded(recorder))] == ["work"]
+
+
+def test_values_are_told_at_once_and_not_kept_alive(recorder: AnnotationRecorder) -> None:
+    class Tensor:
+        text = "before"
+
+        def __str__(self) -> str:
+            return self.text
+
+    class Untold:
+        def __str__(self) -> str:
+            raise RuntimeError("half torn down")
+
+    tensor = Tensor()
+    with stepscope.Trace("work", loss=tensor, other=Untold()):  # type: ignore[arg-type]
+        tensor.text = "after"
+    gone = weakref.ref(tensor)
+    del tensor
+    assert gone() is None
+    assert events(recorded(recorder)) == [("work", {"loss": "before", "other": "<Untold>"})]
