@@ -60,9 +60,12 @@ class _On:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        if self._end is not None:
-            self._end()
-            self._end = None
+        end, self._end = self._end, None
+        if end is not None:
+            try:
+                end()
+            except Exception:  # as at its begin
+                return
 
 
 _OFF: Final = cast("AbstractContextManager[object]", _Off())
@@ -125,7 +128,15 @@ class _Annotation:
         one.__enter__()
 
     def __exit__(self, *exc: object) -> None:
-        self._entered[threading.get_ident()].pop().__exit__(None, None, None)
+        mine = self._entered.get(threading.get_ident(), [])
+        # Executors end on one thread what they began on another.
+        for entered in (mine, *list(self._entered.values())):
+            try:
+                one = entered.pop()
+            except IndexError:
+                continue
+            one.__exit__(None, None, None)
+            return
 
 
 @overload

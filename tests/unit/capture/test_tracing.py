@@ -215,7 +215,7 @@ def test_what_is_annotated_in_the_middle_of_an_end_waits_for_nobody(
 
     class Asked(threading.Thread):
         @property
-        def name(self) -> str:
+        def name(self) -> str:  # type: ignore[override]  # nobody sets it here
             if self.ident == threading.get_ident():
                 other = threading.Thread(target=recorder.collect, daemon=True)
                 other.start()
@@ -252,3 +252,28 @@ def test_values_are_told_at_once_and_not_kept_alive(recorder: AnnotationRecorder
     del tensor
     assert gone() is None
     assert events(recorded(recorder)) == [("work", {"loss": "before", "other": "<Untold>"})]
+
+
+def test_one_that_is_entered_and_left_on_two_threads_is_recorded(
+    recorder: AnnotationRecorder,
+) -> None:
+    shared = stepscope.annotate("work")
+    opener = threading.Thread(target=shared.__enter__)
+    opener.start()
+    opener.join()
+    shared.__exit__(None, None, None)
+    assert [name for name, _ in events(recorded(recorder))] == ["work"]
+
+
+def test_an_end_that_fails_is_not_the_programs_business() -> None:
+    def broken() -> None:
+        raise RuntimeError("the profiler went away")
+
+    tracing.switch(lambda name, metadata: broken)
+    try:
+        with stepscope.Trace("work"):
+            pass
+        with pytest.raises(KeyError), stepscope.Trace("work"):
+            raise KeyError("of the program")
+    finally:
+        tracing.switch(None)
