@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+import weakref
 from types import FrameType
 from typing import Any, cast
 
@@ -290,3 +291,19 @@ def test_a_ticker_leaves_out_what_it_missed_and_keeps_what_ended_it() -> None:
     assert isinstance(ticker.error, RuntimeError)
     assert ticker.missed >= 8
     assert np.diff(seen)[1] > 90 * MS
+
+
+def test_a_thread_that_has_ended_can_go() -> None:
+    """A thread of the program's may hold a batch."""
+    looks = _Looks()
+    may_end = threading.Event()
+    thread = threading.Thread(target=may_end.wait)
+    thread.start()
+    sampler = threading.Thread(target=looks.take, args=(1, 0), name="stepscope-sampler")
+    sampler.start()
+    sampler.join()
+    may_end.set()
+    thread.join()
+    gone = weakref.ref(thread)
+    del thread
+    assert gone() is None

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import weakref
 from array import array
 from types import CodeType, FrameType
 from typing import Final
@@ -126,7 +127,8 @@ class _Looks:
         self._index: dict[_Key, int] = {}
         self._frames: list[list[tuple[CodeType, int]]] = []  # outermost first, with lines
         self._threads: list[tuple[int, str]] = []  # thread id of the system, name
-        self._thread_index: dict[threading.Thread, int] = {}
+        # By the id of its object, which is held weakly: the program may want its memory back.
+        self._thread_index: dict[int, tuple[weakref.ref[threading.Thread], int]] = {}
         self._unnamed: dict[int, tuple[int, int]] = {}  # by number: the row, its last look
         # Code objects seen stay alive, so that no id is given twice.
         self._codes: dict[int, CodeType] = {}
@@ -152,8 +154,8 @@ class _Looks:
             row, _ = self._unnamed.get(ident) or (self._add_thread(ident, f"thread {ident}"), look)
             self._unnamed[ident] = (row, look)
             return row
-        known = self._thread_index.get(thread)
-        if known is None:
+        seen, known = self._thread_index.get(id(thread), (None, -1))
+        if seen is None or seen() is not thread:
             number = thread.native_id or ident
             # One of C++, or one that has just begun, has no object until it asks for its own.
             row, last = self._unnamed.pop(ident, (-1, -2))
@@ -161,7 +163,7 @@ class _Looks:
                 known, self._threads[row] = row, (number, thread.name)
             else:
                 known = self._add_thread(number, thread.name)
-            self._thread_index[thread] = known
+            self._thread_index[id(thread)] = weakref.ref(thread), known
         return known
 
     def _add_thread(self, number: int, name: str) -> int:
