@@ -265,3 +265,17 @@ def test_another_profiler_is_left_alone() -> None:
         assert sys.getprofile() is theirs
     finally:
         sys.setprofile(None)
+
+
+@pytest.mark.skipif(hasattr(sys, "monitoring"), reason="sys.monitoring has several places")
+def test_a_profiler_of_threads_to_come_is_left_alone() -> None:
+    def theirs(*_: Any) -> None:
+        return None
+
+    threading.setprofile(theirs)
+    try:
+        with pytest.raises(RuntimeError, match=r"threading\.setprofile already"):
+            recorder()
+        assert threading.getprofile() is theirs
+    finally:
+        threading.setprofile(None)

@@ -68,9 +68,12 @@ class SetProfile:
             self._install()
 
     def _install(self) -> None:
-        other = sys.getprofile()
-        if other is not None and other not in _hooks:
-            raise RuntimeError(f"{other!r} is set by sys.setprofile already")
+        for what, other in (
+            ("sys.setprofile", sys.getprofile()),
+            ("threading.setprofile", threading.getprofile()),
+        ):
+            if other is not None and other not in _hooks:
+                raise RuntimeError(f"{other!r} is set by {what} already")
         _hooks.add(self._hook)
         threading.setprofile(self._hook)
         sys.setprofile(self._hook)
