@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import tempfile
+import secrets
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -45,15 +45,12 @@ def _replace(path: Path, chunks: Iterable[bytes]) -> None:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     with contextlib.suppress(FileExistsError):  # a file is in the way, as mkstemp says better
         path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-    temporary = Path(name)
+    handle, temporary = _temporary_beside(path)
     try:
         with os.fdopen(handle, "wb") as file:
             file.writelines(chunks)
             file.flush()
             os.fsync(file.fileno())
-        # mkstemp makes files private; a result has the mode any new file would have.
-        temporary.chmod(0o666 & ~_umask())
         temporary.replace(path)
     except BaseException:
         with contextlib.suppress(OSError):
@@ -61,7 +58,14 @@ def _replace(path: Path, chunks: Iterable[bytes]) -> None:
         raise
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _temporary_beside(path: Path) -> tuple[int, Path]:
+    """A new file in the same folder, with the mode that any new file has.
+
+    ``tempfile.mkstemp`` makes private ones, and what mode to give them then is only told by
+    ``os.umask``, which takes it from all threads of the program for a moment.
+    """
+    while True:
+        temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+        with contextlib.suppress(FileExistsError):
+            flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
+            return os.open(temporary, flags, 0o666), temporary

@@ -76,3 +76,19 @@ def test_a_place_that_cannot_be_written_is_said(tmp_path: Path, place: str, reas
     assert caught.value.where == str(tmp_path / place)
     assert reason in caught.value.why
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["file", "folder"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no modes on this system")
+def test_the_mask_of_other_threads_files_is_not_touched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = os.umask(0o027)
+    try:
+        with monkeypatch.context() as patched:
+            asked: list[int] = []
+            patched.setattr(os, "umask", asked.append)
+            write_atomic(tmp_path / "new.csv", b"hello")
+        assert asked == []
+        assert (tmp_path / "new.csv").stat().st_mode & 0o777 == 0o640
+    finally:
+        os.umask(before)
