@@ -48,8 +48,12 @@ def search(path: str | os.PathLike[str]) -> Found:
         tree, root, one_file = open_tree(text)
         return _of_file(tree, one_file) if one_file else _of_folder(tree, root)
     local = Path(text).expanduser().absolute()
-    root_path = Path(os.path.realpath(local))
-    if not root_path.exists():
+    try:
+        root_path = Path(os.path.realpath(local))
+        is_there = root_path.exists()
+    except (OSError, ValueError) as error:
+        raise _impossible(text, error) from error
+    if not is_there:
         raise _absent(local, text)
     if root_path.is_dir():
         return _of_folder(LocalTree(root_path), str(root_path))
@@ -58,6 +62,19 @@ def search(path: str | os.PathLike[str]) -> Found:
         str(root_path), local.name or root_path.name, "file", status.st_size, status.st_mtime
     )
     return _of_file(LocalTree(root_path.parent), entry)
+
+
+def _impossible(text: str, error: OSError | ValueError) -> StoreError:
+    """The error for a path that the system does not even look for."""
+    refused = error if isinstance(error, OSError) else OSError(0, str(error))
+    miss = unlistable(text, refused)
+    return StoreError(
+        "The path cannot be looked for.",
+        where=text,
+        why=miss.reason,
+        mend=miss.mend,
+        slug=miss.slug,
+    )
 
 
 def _absent(local: Path, text: str) -> StoreError:

@@ -37,7 +37,11 @@ class LocalTree:
 
     def _linked(self, entry: os.DirEntry[str]) -> Entry:
         target = Path(os.path.realpath(entry.path))
-        if not target.exists():
+        try:
+            is_there = target.exists()
+        except OSError as error:  # a target of too long a name, or behind a closed folder
+            return Entry(entry.path, entry.name, "other", miss=unlistable(entry.path, error))
+        if not is_there:
             miss = Miss(
                 entry.path,
                 "broken-link",

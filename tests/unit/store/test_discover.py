@@ -187,3 +187,19 @@ def test_names_with_odd_characters_survive(tmp_path: Path) -> None:
     name = "höst <b>\x1b[31m.xplane.pb"
     put(tmp_path, name)
     assert find(tmp_path).runs[0].sources[0].path == str(tmp_path / name)
+
+
+def test_a_link_to_an_impossible_name_hides_nothing_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "a-link").symlink_to("x" * 300)
+    put(tmp_path, "b.xplane.pb")
+    found = search(tmp_path)
+    assert [run.hosts for run in found.runs] == [("b",)]
+    assert [(miss.slug, Path(miss.path).name) for miss in found.misses] == [("io-error", "a-link")]
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "a\0b"])
+def test_a_path_that_cannot_be_is_said(tmp_path: Path, name: str) -> None:
+    with pytest.raises(StoreError) as caught:
+        search(f"{tmp_path}/{name}")
+    assert caught.value.anchor == "io-error"
+    assert caught.value.why
