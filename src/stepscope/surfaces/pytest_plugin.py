@@ -140,6 +140,8 @@ def _keep(recording: Path, folder: Path) -> None:
 
 def _report(item: pytest.Item, result: Check) -> None:
     """Add the numbers to pytest's reports; fail the test where a limit is not kept."""
+    from stepscope.surfaces.format import clean
+
     lines = []
     for row in result.limits.rows():
         item.user_properties.append((f"stepscope {row['metric']}", row["measured"]))
@@ -152,7 +154,8 @@ def _report(item: pytest.Item, result: Check) -> None:
     blame = [f"  {row['delta_ms']:+.3g} ms {row['name']} ({row['kind']})"
              for row in result.guilty.rows()]  # fmt: skip
     lines += ["What grew most:", *blame] if blame else []
-    text = "\n".join(lines)
+    # They hold names of ops, and a terminal obeys what those may hold.
+    text = "\n".join(map(clean, lines))
     item.add_report_section("call", "stepscope", text)
     if result.status != "kept":
         pytest.fail(f"Stepscope: a limit is {result.status}.\n{text}", pytrace=False)

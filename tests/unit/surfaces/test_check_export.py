@@ -1,11 +1,16 @@
 """The summary and the XML of a check, with names that try to be something else."""
 
+from types import SimpleNamespace
+from typing import Any
 from xml.etree import ElementTree as ET
+
+import pytest
 
 from stepscope.columns import decode
 from stepscope.comparison.compare import Run, run_of
 from stepscope.comparison.gate import METRICS, Check, check
 from stepscope.comparison.limit import Limit
+from stepscope.surfaces import pytest_plugin
 from stepscope.surfaces.export.check import (
     check_junit,
     check_markdown,
@@ -16,11 +21,15 @@ from stepscope.tables.profile import Host, Profile
 from tests.profiles import HOSTILE_NAMES
 from tests.profiles.loops import Kernel, Loop, record
 
+# Tags, an entity, what a terminal obeys.
+NAMES = (*HOSTILE_NAMES[:3], HOSTILE_NAMES[5])
+
 
 def run(name: str, *us: float) -> Run:
-    """Three kernels of hostile names with these times."""
+    """Kernels of hostile names with these times."""
     kernels = [
-        Kernel(f"k{place}", time, f"{HOSTILE_NAMES[place]}:MatMul") for place, time in enumerate(us)
+        Kernel(f"k{place}", time, f"{name}:MatMul")
+        for place, (name, time) in enumerate(zip(NAMES, us, strict=True))
     ]
     data = record(Loop(kernels=kernels, steps=10, wait="cuStreamSynchronize"))["host-0"]
     return run_of(name, Profile(name, (Host("h", decode(data)),)))
@@ -28,7 +37,7 @@ def run(name: str, *us: float) -> Run:
 
 def checked(**limits: str) -> Check:
     parsed = {name: Limit.parse(text, METRICS[name], name) for name, text in limits.items()}
-    return check(run("new|<b>\x1b[31m", 900, 900, 100), parsed, run("old", 100, 100, 100))
+    return check(run("new|<b>\x1b[31m", 900, 900, 100, 900), parsed, run("old", 100, 100, 100, 100))
 
 
 def test_junit_has_a_case_per_limit() -> None:
@@ -70,4 +79,16 @@ def test_github_is_told_of_every_limit_that_is_not_kept() -> None:
     assert [line.split(" ")[0] for line in found] == ["::error", "::warning"]
     assert "step_time is " in found[0]
     assert "limit +5%25." in found[0]
-    assert not any("\n" in line for line in found)
+    assert not any(ord(c) < 32 for line in found for c in line)
+
+
+def test_a_failing_test_obeys_no_name() -> None:
+    sections: list[str] = []
+    item: Any = SimpleNamespace(
+        user_properties=[], add_report_section=lambda *said: sections.append(said[-1])
+    )
+    with pytest.raises(pytest.fail.Exception) as failed:
+        pytest_plugin._report(item, checked(step_time="+5%"))
+    for text in (*sections, str(failed.value)):
+        assert "What grew most" in text
+        assert not [c for c in text if ord(c) < 32 and c != "\n"]

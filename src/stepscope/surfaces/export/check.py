@@ -86,8 +86,7 @@ def github_annotations(result: Check) -> Iterator[str]:
         if row["status"] != "kept":
             level = "error" if row["status"] == "exceeded" else "warning"
             said = f"{row['metric']} is {row['measured']}, limit {row['limit']}. {row['message']}"
-            text = "; ".join([said, *blame])
-            # In a command these three mean something; names from a recording may hold them.
-            for mark, code in (("%", "%25"), ("\r", "%0D"), ("\n", "%0A")):
-                text = text.replace(mark, code)
+            # Names from a recording may hold line ends, which end a command, what terminals obey,
+            # and per cent signs, which stand for such characters there.
+            text = clean("; ".join([said, *blame])).replace("%", "%25")
             yield f"::{level} title=Stepscope::{text}"
