@@ -83,7 +83,8 @@ function conditionTest(table: Table, condition: Condition): Test | string | null
 function boundTest(column: Column & { type: "number" }, condition: Condition): Test | string {
   const typed = Number(condition.value.replaceAll(",", ""));
   if (Number.isNaN(typed)) return `${column.meta.label}: “${condition.value}” is not a number.`;
-  const bound = typed * shownScale(column.meta.kind) ** -1;
+  // Divided: 57 * 0.01 is more than 0.57.
+  const bound = typed / shownScale(column.meta.kind);
   const { values } = column;
   if (condition.relation === ">=") return (row) => (values[row] as number) >= bound;
   if (condition.relation === "<=") return (row) => (values[row] as number) <= bound;

@@ -88,6 +88,16 @@ test("numbers are compared in the unit of the page: ratios in per cent", () => {
   assert.deepEqual(at("share", "<=", "50"), [0, 2]);
 });
 
+test("a share that is just the bound is within it", () => {
+  const share = Array.from({ length: 101 }, (_, percent) => percent / 100);
+  const table = buildTable({ rows: 101, columns: { share } }, METAS);
+  for (let percent = 0; percent <= 100; percent++) {
+    const passing = (relation: ">=" | "<=" | "=") =>
+      selectRows(table, "", [{ column: "share", relation, value: `${percent}` }]).rows.length;
+    assert.deepEqual([passing(">="), passing("<="), passing("=")], [101 - percent, percent + 1, 1]);
+  }
+});
+
 test("what cannot be applied says why", () => {
   const say = (column: string, value: string) =>
     selectRows(ops(), "", [{ column, relation: ">=", value }]).problem;
