@@ -67,6 +67,11 @@ def number(value: float) -> str:
     return f"{value:.1e}"
 
 
+def signed(value: float) -> str:
+    """A change: as ``number``, with its sign."""
+    return f"{'+' if value > 0 else ''}{number(value)}"
+
+
 def percent(fraction: float | None) -> str:
     """A fraction 0–1 as per cent: "12.3 %"."""
     return NOT_AVAILABLE if fraction is None or math.isnan(fraction) else f"{fraction * 100:.1f} %"

@@ -91,3 +91,11 @@ def test_table_is_chosen_by_name(result: FrameworkOpStats) -> None:
 def test_markdown_holds_no_escape_sequences_of_terminals() -> None:
     assert "\x1b" not in markdown_escape("a\x1b[31mred|b")
     assert "\\|" in markdown_escape("a|b")
+
+
+@pytest.mark.parametrize(
+    ("name", "escaped"),
+    [("a&lt;b&gt;", "a&amp;lt;b&amp;gt;"), ("&#60;", "&amp;#60;"), ("f(T&&, U&)", "f(T&&, U&)")],
+)
+def test_markdown_shows_ampersands_of_names(name: str, escaped: str) -> None:
+    assert markdown_escape(name) == escaped

@@ -31,6 +31,13 @@ def test_numbers(value: float, text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("value", "text"), [(12_345.6, "+12,346"), (0.5, "+0.500"), (0.0, "0"), (-2.5, "-2.50")]
+)
+def test_changes(value: float, text: str) -> None:
+    assert shown.signed(value) == text
+
+
+@pytest.mark.parametrize(
     ("name", "value", "text"),
     [
         ("self_time_us", 12.5, "12.50 µs"),

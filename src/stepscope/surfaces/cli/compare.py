@@ -16,7 +16,7 @@ from stepscope.surfaces.cli.comparison_commands import ComparisonFormat
 from stepscope.surfaces.cli.page import Page, terminal_width
 from stepscope.surfaces.cli.progress import Waiting
 from stepscope.surfaces.cli.render import diagnostics
-from stepscope.surfaces.format import clean
+from stepscope.surfaces.format import clean, signed
 
 DEFAULT_ROWS = 15
 _TITLE = "Comparison"
@@ -88,7 +88,7 @@ def write_comparison(page: Page, result: Comparison, rows: int | None) -> None:
         page.table(result.runs, None)
     page.heading("Where the step changed")
     page.table(result.step_parts, None, skip=("where", "type"))
-    page.heading(f"What changed · the parts sum to {result.delta_ms:+.4g} ms")
+    page.heading(f"What changed · the parts sum to {signed(result.delta_ms)} ms")
     page.table(result.parts, rows)
     if len(result.worker_times):
         page.heading("Workers")
@@ -125,7 +125,7 @@ def markdown(result: Comparison, rows: int | None) -> str:
     ]
     sections: list[tuple[str, Table[Any]]] = [
         ("Where the step changed", result.step_parts),
-        (f"What changed (sums to {result.delta_ms:+.4g} ms)", result.parts),
+        (f"What changed (sums to {signed(result.delta_ms)} ms)", result.parts),
     ]
     if len(result.runs) > 2:
         sections.insert(0, ("Runs", result.runs))

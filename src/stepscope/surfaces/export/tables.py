@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from typing import Any
 
 from stepscope.errors import NothingToShow, UsageError
@@ -14,6 +15,8 @@ from stepscope.surfaces.format import cell, clean, heading
 
 # A spreadsheet runs a cell that starts with one of these as a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# What Markdown would show as another character; other ampersands stay readable (``T&&``).
+_ENTITY = re.compile(r"&(?=#?\w+;)")
 
 
 def main_table(result: Result, name: str | None = None) -> tuple[str, Table[Any]]:
@@ -94,7 +97,7 @@ def markdown_table(table: Table[Any], top: int | None = None) -> str:
 
 def markdown_escape(text: str) -> str:
     """Text that Markdown shows as it is, in a table cell too, and a terminal without harm."""
-    text = clean(text)
+    text = _ENTITY.sub("&amp;", clean(text))
     for mark in "\\`*_[]<>|":
         text = text.replace(mark, f"\\{mark}") if mark != "<" else text.replace("<", "&lt;")
     return text
