@@ -50,7 +50,13 @@ class _Slot:
 
     recorder: Recorder
     state: Literal["waiting", "running", "failed"] = "waiting"
-    events: int = 0
+    taken: int = 0
+    kept: int = 0
+
+    @property
+    def events(self) -> int:
+        """Those that are written, and those that are to be."""
+        return self.kept + self.taken
 
 
 @dataclass
@@ -88,6 +94,7 @@ class Recording:
         self._paused = False
         self._pause_wanted: bool | None = None
         self._chunks = 0
+        self._lost = 0
         self._gaps: list[tuple[str, int, int]] = []
         self._effective = b""
         self._plane_names: set[str] = set()
@@ -302,7 +309,7 @@ class Recording:
             text = f"{slot.recorder.name} gave bytes that are no XSpace: {error}."
             self._note("recorder-failed", "error", text)
             return
-        slot.events += recorded.events
+        slot.taken += recorded.events
         if clock.options:
             self._effective = clock.options
             for text in differences(self.options, clock.options, slot.recorder.name):
@@ -316,8 +323,8 @@ class Recording:
         else:
             tracing.switch(None)
         pieces = planes.pieces()
-        self._budget.chunk(sum(slot.events for slot in self._slots), sum(map(len, pieces)))
         self._append(pieces)
+        self._budget.chunk(self._total(), sum(map(len, pieces)))
         self._chunks += 1
 
     def _append(self, pieces: Any) -> None:
@@ -326,6 +333,18 @@ class Recording:
         except OSError as error:
             text = f"A part of the recording was lost, no disk took it: {error}."
             self._note("chunk-lost", "error", text)
+            self._count(is_kept=False)
+        else:
+            self._count(is_kept=True)
+
+    def _count(self, *, is_kept: bool) -> None:
+        """What was taken has been written, or is lost."""
+        for slot in self._slots:
+            if is_kept:
+                slot.kept += slot.taken
+            else:
+                self._lost += slot.taken
+            slot.taken = 0
 
     # --- the end ----------------------------------------------------------------------------
 
@@ -343,7 +362,8 @@ class Recording:
             self.writer.discard()  # a child that did nothing is no track
             return self._result(stopped_ns, reason)
         self._write_last(planes, stopped_ns)
-        self.notes += verify(self.writer, self._total(), self._plane_names, self.options)
+        happened = self._total() + self._lost
+        self.notes += verify(self.writer, happened, self._plane_names, self.options)
         self.writer.deliver()
         self.notes += self.writer.notes
         return self._result(stopped_ns, reason, time.monotonic() - begin)
@@ -383,7 +403,9 @@ class Recording:
             except OSError as error:
                 text = f"The recording was lost, no disk took it: {error}."
                 self._note("chunk-lost", "error", text)
+                self._count(is_kept=False)
                 return
+            self._count(is_kept=True)
         children = self.children()
         if self.suffix:
             return  # its parent puts the pieces together

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -18,6 +19,7 @@ from stepscope.capture.recorders.python_sampler import PythonSampler
 from stepscope.capture.recording import Recording
 from stepscope.capture.ticker import Ticker
 from stepscope.capture.writer import Writer
+from tests.profiles import parse
 
 
 class Double:
@@ -135,3 +137,53 @@ def test_a_sampler_that_gets_no_thread_puts_the_switch_interval_back(
     recording.start()
     assert sys.getswitchinterval() == pytest.approx(before)
     assert "new thread" in recording.notes[0].message
+
+
+def test_what_is_lost_is_not_counted(
+    begin: Callable[..., Recording], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append, refused, is_due = Writer.append, threading.Event(), threading.Event()
+
+    def refuse(writer: Writer, pieces: Any) -> None:
+        monkeypatch.setattr(Writer, "append", append)
+        refused.set()
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    due = Double()
+    due.is_stale = lambda: is_due.is_set() and not refused.is_set()  # type: ignore[attr-defined]
+    recording = begin(AnnotationRecorder(), due, chunk_seconds=None)
+    recording.start()
+    with tracing.Trace("lost"):
+        pass
+    monkeypatch.setattr(Writer, "append", refuse)
+    is_due.set()
+    assert refused.wait(60)
+    with tracing.Trace("kept"):
+        pass
+    capture = recording.finish("stop")
+    assert capture is not None
+    assert [note.slug for note in capture.warnings if note.severity == "error"] == ["chunk-lost"]
+    assert (capture.events, capture.counts) == (1, {"annotations": 1})
+    assert (
+        sum(
+            len(line.events)
+            for plane in parse(capture.xspace()).planes
+            if plane.name == "/host:CPU"
+            for line in plane.lines
+        )
+        == 1
+    )
+
+
+def test_a_recording_that_no_disk_takes_has_no_events(
+    begin: Callable[..., Recording], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Writer, "replace", raising(OSError(errno.ENOSPC, "No space left")))
+    recording = begin(AnnotationRecorder())
+    recording.start()
+    with tracing.Trace("lost"):
+        pass
+    capture = recording.finish("stop")
+    assert capture is not None and capture.events == 0
+    slugs = [note.slug for note in capture.warnings]
+    assert "chunk-lost" in slugs and "no-events" not in slugs
