@@ -39,6 +39,7 @@ class Writer:
     run: str
     notes: list[Note] = field(default_factory=list)
     size: int = 0
+    _ends: list[int] = field(default_factory=list, repr=False)
 
     @classmethod
     def open(cls, logdir: str, run: str | None = None, stem: str | None = None) -> Writer:
@@ -110,8 +111,10 @@ class Writer:
         places.remove(self.path)
 
     def _write(self, data: bytes) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
         handle = os.open(self.path, os.O_WRONLY | os.O_CREAT, 0o666)
         try:
+            self._see_what_is_left(handle)
             rest = memoryview(data)
             os.lseek(handle, self.size, os.SEEK_SET)
             while rest:
@@ -124,6 +127,21 @@ class Writer:
         finally:
             os.close(handle)
         self.size += len(data)
+        self._ends.append(self.size)
+
+    def _see_what_is_left(self, handle: int) -> None:
+        """Go on behind the last whole chunk of a file that somebody has removed or cut.
+
+        The system would fill what is missing with zeros, and nothing could be read of it.
+        """
+        size = os.fstat(handle).st_size
+        if size >= self.size:
+            return
+        self._ends = [end for end in self._ends if end <= size]
+        self.size = self._ends[-1] if self._ends else 0
+        os.ftruncate(handle, self.size)
+        text = f"{self.path} was removed or cut while it was written: what was in it is lost."
+        self.notes.append(Note("chunk-lost", "error", text))
 
     def _swap(self, data: bytes) -> None:
         temporary = self.path.with_name(f".{self.path.name}.tmp")
@@ -136,6 +154,7 @@ class Writer:
                 temporary.unlink()
             raise
         self.size = len(data)
+        self._ends = [self.size]
 
     @contextlib.contextmanager
     def _moved(self, error: OSError) -> Iterator[Path]:
