@@ -221,6 +221,11 @@ def test_the_course_of_memory_is_read_by_keys(open_page: Opener) -> None:
     page.keyboard.press("End")
     expect(tip).to_contain_text("deallocation")
     expect(tip).to_contain_text("-4.00 MiB")
+    page.get_by_role("button", name="Show as table").first.click()
+    events = page.get_by_role("grid", name="Memory events")
+    expect(events).to_contain_text("deallocation")
+    # Only the fullest of each interval are listed: what is taken and given back sums to nothing.
+    expect(events.get_by_text("Sum", exact=True)).to_have_count(0)
 
 
 def test_a_drag_over_memory_asks_for_that_stretch(open_page: Opener) -> None:
@@ -351,6 +356,14 @@ def test_the_pipeline_graph_marks_the_bottleneck(open_page: Opener) -> None:
     page.get_by_role("option", name="slowest").click()
     page.wait_for_function("() => location.hash.includes('rank=0')")
     expect(chart(page, "Pipeline graph")).to_contain_text("call 1 of 12")
+
+
+def test_means_of_hosts_are_not_added_up(open_page: Opener) -> None:
+    run, _ = PAGES["pod_viewer"]
+    page = open_page(f"#/input_pipeline_analyzer?run={run}")
+    hosts = page.get_by_role("grid", name="Hosts")
+    expect(hosts).to_contain_text("Mean step time")
+    expect(hosts.get_by_text("Sum", exact=True)).to_have_count(0)
 
 
 # ------------------------------------------------------------------------------------ pods

@@ -61,7 +61,9 @@ export function RunCourse(props: CompareProps) {
       note="Mean of each run with its 99% interval; choose a run to compare with it."
       file={`compare-runs ${result.session}`}
       controls={toggle}
-      table={() => <Grid {...binding} label="Runs" noun={["run", "runs"]} maxRows={16} />}
+      table={() => (
+        <Grid {...binding} label="Runs" noun={["run", "runs"]} maxRows={16} sums={false} />
+      )}
     >
       <CourseChart
         runs={result.runs}

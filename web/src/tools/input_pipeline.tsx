@@ -233,7 +233,7 @@ function Hosts(props: InputProps) {
   return (
     <section>
       <h2>Hosts</h2>
-      <Grid {...hosts} label="Hosts" noun={["host", "hosts"]} maxRows={10} />
+      <Grid {...hosts} label="Hosts" noun={["host", "hosts"]} maxRows={10} sums={false} />
     </section>
   );
 }

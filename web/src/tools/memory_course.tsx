@@ -72,7 +72,13 @@ export function MemoryCourse(props: CourseProps) {
       table={() => (
         <>
           {said && <p class="quiet">{said}</p>}
-          <Grid {...binding} label="Memory events" noun={["event", "events"]} maxRows={12} />
+          <Grid
+            {...binding}
+            label="Memory events"
+            noun={["event", "events"]}
+            maxRows={12}
+            sums={false}
+          />
         </>
       )}
     >
