@@ -9,6 +9,7 @@ the caller then stops waiting, and the call is forgotten.
 from __future__ import annotations
 
 import ctypes
+import os
 import signal
 import threading
 import time
@@ -50,14 +51,15 @@ class _Pending:
         self.done = threading.Event()
         self.error: BaseException | None = None
         self._taken = threading.Lock()
+        self._process = os.getpid()
 
     def take(self) -> bool:
         """Whether it is the caller's: to run it, or to give it up."""
         return self._taken.acquire(blocking=False)
 
     def run(self, _: Any) -> int:
-        """What the interpreter calls."""
-        if self.take():
+        """What the interpreter calls; in a child that was forked just then, too: nothing there."""
+        if os.getpid() == self._process and self.take():
             try:
                 self.call()
             except BaseException as error:  # the main thread's program is not to see it

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import select as select_module
 import signal
 import threading
@@ -12,7 +13,7 @@ from functools import partial
 
 import pytest
 
-from stepscope.capture.main_thread import on_main_thread, prepare
+from stepscope.capture.main_thread import _Pending, on_main_thread, prepare
 from stepscope.errors import CaptureError
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGURG"), reason="this system has no SIGURG")
@@ -145,3 +146,17 @@ def test_several_threads_at_once(count: int) -> None:
     while any(thread.is_alive() for thread in threads):
         python(0.01)()
     assert len(seen) == count
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_what_was_on_its_way_at_a_fork_is_done_in_the_parent_only() -> None:
+    """The interpreter hands the child a copy of the calls that wait."""
+    done: list[int] = []
+    pending = _Pending(lambda: done.append(os.getpid()))
+    child = os.fork()
+    if child == 0:
+        pending.run(None)
+        os._exit(len(done))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    pending.run(None)
+    assert done == [os.getpid()]
