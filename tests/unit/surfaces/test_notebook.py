@@ -10,12 +10,13 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
+from urllib.parse import quote_plus
 from urllib.request import Request, urlopen
 
 import pytest
 
 import stepscope
-from stepscope.errors import StoreError
+from stepscope.errors import StoreError, UsageError
 from stepscope.session import workspace
 from stepscope.surfaces.cli.page import Page
 from stepscope.surfaces.notebook import cells, frame
@@ -179,6 +180,26 @@ def test_an_open_session_is_not_read_again(folder: Path) -> None:
         assert server.workspace.load(session.name).profile.hosts[0] is profile.hosts[0]
         stepscope.show(session)
         assert server.workspace.load(session.name) is server.workspace.session(session.name)
+
+
+def test_what_is_shown_is_what_was_opened(tmp_path: Path) -> None:
+    """The run by the end of its name, as ``open`` takes it, and the host of a session of one."""
+    for run in ("first/plugins/profile/a", "second/plugins/profile/b"):
+        (tmp_path / run).mkdir(parents=True)
+        for host in ("x", "y"):
+            path = tmp_path / run / f"{host}.xplane.pb"
+            path.write_bytes(worked_example(gpu=True))
+    with stepscope.open(tmp_path, run="a", host="y") as session:
+        assert session.name != "a"
+        run = quote_plus(session.name)
+        assert stepscope.show(tmp_path, run="a").url.endswith(f"?run={run}")
+        assert stepscope.show(session).url.endswith(f"?run={run}&host=y")
+        assert "host" not in stepscope.show(session, run="b").url
+    with pytest.raises(UsageError, match="no run 'c'"):
+        stepscope.show(tmp_path, run="c")
+    (tmp_path / "c").mkdir()
+    (tmp_path / "c" / "x.xplane.pb").write_bytes(worked_example(gpu=True))
+    assert stepscope.show(tmp_path, run="c").url.endswith("?run=c")
 
 
 def test_nothing_to_show_is_said_at_once(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlencode
 
+from stepscope.errors import UsageError
 from stepscope.urls import is_url
 
 if TYPE_CHECKING:
@@ -76,7 +77,8 @@ def show(
     Args:
         what: A path as ``stepscope.open`` takes it, or an open session, which is not read again.
         page: The tool to begin with: its id.
-        run: Which run, by default the session's, else the newest.
+        run: Which run, as ``stepscope.open`` takes it; by default the session's, and its host where
+            it is over one of several, else the newest.
         height: Of the frame, in pixels.
         proxy: Where the browser reaches a port of this machine, ``{port}`` in it being that, such
             as "/user/me/proxy/{port}" of a hub with jupyter-server-proxy. By default that of
@@ -84,9 +86,12 @@ def show(
 
     Raises:
         StoreError: There is nothing to show at the path.
+        UsageError: There is no such run.
     """
-    server, default_run = _server_of(what)
-    query = urlencode({"run": chosen}) if (chosen := run or default_run) else ""
+    server, shown = _server_of(what)
+    if run:
+        shown = {"run": _run_at(server, run)}
+    query = urlencode(shown)
     place = f"#/{page}?{query}" if query else f"#/{page}"
     base = _proxied(proxy, server.port)
     url = f"{base}{server.settings.prefix}/{place}" if base else f"{server.url}{place}"
@@ -98,17 +103,30 @@ def _place(path: str) -> str:
     return path if is_url(path) else os.path.realpath(Path(path).expanduser())
 
 
-def _server_of(what: str | os.PathLike[str] | Session) -> tuple[Server, str]:
-    """The server of a place, started where there is none, and the run to show; "": the newest."""
+def _server_of(what: str | os.PathLike[str] | Session) -> tuple[Server, dict[str, str]]:
+    """The server of a place, started where there is none, and what to show; {}: the newest run."""
     from stepscope.session import Session
 
     if not isinstance(what, Session):
-        return _server_at(_place(os.fspath(what))), ""
+        return _server_at(_place(os.fspath(what))), {}
     server = _server_at(what.root)
     if what.name not in [run.id for run in server.workspace.runs]:  # younger than the server
         server.workspace.refresh()
     server.workspace.adopt(what)
-    return server, what.name
+    shown = {"run": what.name}
+    if len(what.hosts) == 1 < len(what.recording.run.hosts):
+        shown["host"] = what.hosts[0]
+    return server, shown
+
+
+def _run_at(server: Server, name: str) -> str:
+    """The id of a run, which pages want in full."""
+    from stepscope.session.session import pick_run
+
+    try:
+        return pick_run(server.workspace.found, name).id
+    except UsageError:  # it may be younger than the server
+        return pick_run(server.workspace.refresh(), name).id
 
 
 def _server_at(root: str) -> Server:
