@@ -90,7 +90,8 @@ class Recording:
         self._budget = Budget(self.options)
         self._wake = threading.Event()
         self._finished = threading.Event()
-        self._request: tuple[Reason, bool] | None = None
+        # The first decides; a list takes one from each thread, and from a signal handler.
+        self._requests: list[tuple[Reason, bool]] = []
         self._paused = False
         self._pause_wanted: bool | None = None
         self._chunks = 0
@@ -114,7 +115,7 @@ class Recording:
             self._keeper.start()
         except BaseException:
             # Ctrl-C, or no thread to be had: nothing that has begun may go on without a keeper.
-            self._request = ("error", False)
+            self._requests.append(("error", False))
             if not self._keeper.is_alive():
                 self._drop_all()
             raise
@@ -129,8 +130,7 @@ class Recording:
             # A fork has copied this object, but neither its keeper nor the profilers' threads.
             note = Note("forked", "warning", "A child process has no part in the recording.")
             return Capture("", 0, 0, 0.0, warnings=(note,), finished_by="error")
-        if self._request is None:
-            self._request = (reason, save)
+        self._requests.append((reason, save))
         self._wake.set()
         # In slices: a recorder may have to end its framework's profiler on this very thread.
         deadline = time.monotonic() + self.options.stop_seconds
@@ -177,12 +177,12 @@ class Recording:
         try:
             if self.options.delay_ms and not self._wake.wait(self.options.delay_ms / 1000):
                 self._begin()
-            while self._request is None:
+            while not self._requests:
                 self._wake.wait(_TICK_SECONDS)
                 self._wake.clear()
-                if self._request is None:
+                if not self._requests:
                     self._tick()
-            reason, save = self._request
+            reason, save = self._requests[0]
             self._capture = self._end(reason, save)
         except BaseException as error:  # nobody waits for this thread's exceptions
             self._note("recording-failed", "error", f"The recording failed: {error!r}.")
@@ -216,7 +216,7 @@ class Recording:
         spent = self._budget.spent()
         if spent:
             self._note("budget", "info", f"Recording ended by its budget: {spent}.")
-            self._request = ("budget", True)
+            self._requests.append(("budget", True))
         elif self._budget.cut_due() or self._is_stale():
             self._cut()
 

@@ -8,6 +8,7 @@ after ``fork`` there is none.
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import signal
 import tempfile
@@ -29,6 +30,7 @@ from stepscope.errors import CaptureError
 # Who may take the profilers from whom: a person goes before everybody.
 _RANK: Final = {"launcher": 0, "remote": 1, "person": 2}
 _TURN_SECONDS: Final = 0.05
+_log: Final = logging.getLogger("stepscope")
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,8 +219,9 @@ def _over(recording: Recording) -> None:
     """A recording has ended, for whatever reason: called by its keeper."""
     # No lock: whoever holds it may be waiting for this very recording.
     if _here.active is recording:
-        _here.active = None
+        # In this order: a stop() in between finds it in one place or the other.
         _here.ended[recording.owner] = recording
+        _here.active = None
     if _here.aside is recording:
         _here.aside = None
     _take_back()
@@ -290,8 +293,13 @@ def _unwatch() -> None:
 
 def _finish_all(reason: Reason) -> None:
     for recording in (_here.active, _here.aside):
-        if recording is not None:
-            recording.finish(reason)
+        if recording is not None and recording.finish(reason) is None:
+            _log.warning(
+                "stepscope: the program ends and the writing of %s takes longer than %g s: what is "
+                "not written yet is lost. A larger stop_seconds waits for it.",
+                recording.writer.place,
+                recording.options.stop_seconds,
+            )
 
 
 def _at_exit() -> None:

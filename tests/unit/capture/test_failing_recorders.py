@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
-from stepscope.capture import tracing
+from stepscope.capture import session, tracing
+from stepscope.capture.budget import Budget
+from stepscope.capture.launch.process import finished_children
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recorder import Recorded
 from stepscope.capture.recorders.annotations import AnnotationRecorder
@@ -187,3 +189,57 @@ def test_a_recording_that_no_disk_takes_has_no_events(
     assert capture is not None and capture.events == 0
     slugs = [note.slug for note in capture.warnings]
     assert "chunk-lost" in slugs and "no-events" not in slugs
+
+
+def test_who_asks_first_decides_though_the_budget_is_spent_meanwhile(
+    begin: Callable[..., Recording], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recording = begin(Double(), stop_seconds=0.01)
+
+    def spent(_: Budget) -> str:
+        recording.finish("stop", save=False)  # as another thread may at this moment
+        return "1 s"
+
+    monkeypatch.setattr(Budget, "spent", spent)
+    recording.start()
+    assert recording.wait(60)
+    assert recording.capture is not None and recording.capture.finished_by == "stop"
+    assert not recording.writer.path.exists()
+
+
+def test_a_recording_that_ends_is_always_to_be_found(
+    begin: Callable[..., Recording], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Ended(dict[str, Recording]):
+        def __setitem__(self, owner: str, ended: Recording) -> None:
+            found.append(session.active() is ended)
+            super().__setitem__(owner, ended)
+
+    found: list[bool] = []
+    state = session._Process()
+    state.active, state.ended = begin(Double()), Ended()
+    monkeypatch.setattr(session, "_here", state)
+    session._over(state.active)
+    assert found == [True]
+    assert state.active is None
+
+
+def test_a_program_that_ends_before_all_is_written_says_so(
+    begin: Callable[..., Recording],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    may_end = threading.Event()
+    state = session._Process()
+    state.active = begin(Double(collect=may_end.wait), stop_seconds=0.01)
+    monkeypatch.setattr(session, "_here", state)
+    state.active.start()
+    session._finish_all("exit")
+    may_end.set()
+    assert "is lost" in caplog.text and state.active.writer.place in caplog.text
+
+
+@pytest.mark.parametrize("name", ["copy", "12_copy", "9" * 30, "²"])
+def test_a_file_that_only_looks_like_a_childs_is_none(tmp_path: Path, name: str) -> None:
+    (tmp_path / f"host_1.child-{name}.xplane.pb").touch()
+    assert finished_children(tmp_path, "host_1") == []

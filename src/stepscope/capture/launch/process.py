@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Final
@@ -48,11 +49,13 @@ def begin() -> None:
 def finished_children(folder: Path, stem: str) -> list[Path]:
     """Files of child processes that have ended; one that runs on keeps its file."""
     found = sorted(folder.glob(f"{stem}.child-*{places.SUFFIX}"))
-    return [path for path in found if not _runs(_process_of(path))]
+    return [path for path in found if (process := _process_of(path)) and not _runs(process)]
 
 
-def _process_of(path: Path) -> int:
-    return int(path.name.removesuffix(places.SUFFIX).rpartition("-")[2])
+def _process_of(path: Path) -> int | None:
+    """None of a file that only looks like a child's, such as a copy of one."""
+    number = path.name.removesuffix(places.SUFFIX).rpartition("-")[2]
+    return int(number) if re.fullmatch("[0-9]{1,9}", number) else None
 
 
 def _runs(process: int) -> bool:
