@@ -90,6 +90,8 @@ class Recording:
         self._budget = Budget(self.options)
         self._wake = threading.Event()
         self._finished = threading.Event()
+        # Every recorder has ended for good; what they gave is to be converted and written.
+        self._collected = threading.Event()
         # The first decides; a list takes one from each thread, and from a signal handler.
         self._requests: list[tuple[Reason, bool]] = []
         self._paused = False
@@ -124,7 +126,8 @@ class Recording:
         """End, and wait for the export at most ``stop_seconds``; None when it takes longer.
 
         Whoever asks first decides the reason and whether to save; all get the same result.
-        Without ``wait`` the export goes on beside the program, ``wait()`` tells when it is done.
+        Without ``wait`` the export goes on beside the program, from when nothing records any
+        more; ``wait()`` tells when it is done.
         """
         if os.getpid() != self._process:
             # A fork has copied this object, but neither its keeper nor the profilers' threads.
@@ -134,7 +137,8 @@ class Recording:
         self._wake.set()
         # In slices: a recorder may have to end its framework's profiler on this very thread.
         deadline = time.monotonic() + self.options.stop_seconds
-        while not self._finished.wait(_SLICE_SECONDS) and time.monotonic() < deadline:
+        over = self._finished if wait else self._collected
+        while not over.wait(_SLICE_SECONDS) and time.monotonic() < deadline:
             pass
         return self._capture
 
@@ -200,6 +204,7 @@ class Recording:
             if self.on_finish is not None:
                 self.on_finish(self)
         finally:
+            self._collected.set()
             self._finished.set()
 
     def _tick(self) -> None:
@@ -280,6 +285,8 @@ class Recording:
                 if restart:
                     self._start_one(slot)
                     self._gaps.append((slot.recorder.name, begin_ns, time.time_ns()))
+        if self._requests and not restart:
+            self._collected.set()
         for slot, recorded in reversed(taken):
             self._take(planes, slot, recorded)
         self._plane_names.update(name for name, _ in planes.payloads)

@@ -243,3 +243,32 @@ def test_a_program_that_ends_before_all_is_written_says_so(
 def test_a_file_that_only_looks_like_a_childs_is_none(tmp_path: Path, name: str) -> None:
     (tmp_path / f"host_1.child-{name}.xplane.pb").touch()
     assert finished_children(tmp_path, "host_1") == []
+
+
+def test_without_waiting_the_program_goes_on_once_nothing_records(
+    begin: Callable[..., Recording],
+) -> None:
+    may_convert = threading.Event()
+
+    class Slow(Double):
+        def collect(self) -> Any:
+            taken = super().collect()
+
+            def converted() -> Recorded:
+                may_convert.wait(60)
+                return taken
+
+            return converted
+
+    slow = Slow()
+    recording = begin(slow, stop_seconds=600.0)
+    recording.start()
+    # On a thread of its own, so that waiting for the export fails here instead of hanging.
+    hook = threading.Thread(target=recording.finish, args=("stop",), kwargs={"wait": False})
+    hook.start()
+    hook.join(30)
+    went_on, ended = not hook.is_alive(), slow.ended
+    was_written = recording.finished
+    may_convert.set()
+    assert recording.wait(60)
+    assert went_on and ended == 1 and not was_written
