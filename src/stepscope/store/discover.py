@@ -47,11 +47,11 @@ def search(path: str | os.PathLike[str]) -> Found:
 
         tree, root, one_file = open_tree(text)
         return _of_file(tree, one_file) if one_file else _of_folder(tree, root)
-    local = Path(text).expanduser().absolute()
     try:
+        local = Path(text).expanduser().absolute()
         root_path = Path(os.path.realpath(local))
         is_there = root_path.exists()
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RuntimeError) as error:  # the last: nobody has the home in ~name
         raise _impossible(text, error) from error
     if not is_there:
         raise _absent(local, text)
@@ -64,7 +64,7 @@ def search(path: str | os.PathLike[str]) -> Found:
     return _of_file(LocalTree(root_path.parent), entry)
 
 
-def _impossible(text: str, error: OSError | ValueError) -> StoreError:
+def _impossible(text: str, error: Exception) -> StoreError:
     """The error for a path that the system does not even look for."""
     refused = error if isinstance(error, OSError) else OSError(0, str(error))
     miss = unlistable(text, refused)

@@ -7,6 +7,7 @@ that look happens beside TensorBoard's own work: a large or far log directory de
 
 from __future__ import annotations
 
+import logging
 from argparse import ArgumentParser
 from collections.abc import Iterable
 from threading import Event, Lock, Thread
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from stepscope.session import Workspace
     from stepscope.store import Found
     from stepscope.surfaces.http import Application
+
+_log = logging.getLogger(__name__)
 
 NAME: Final = "stepscope"
 # Where TensorBoard puts a plugin's routes.
@@ -138,6 +141,9 @@ def _found(logdir: str, spec: str) -> Found:
         return Found(spec, (), (), folders=0, files=0, notes=(note,))
     try:
         return search(logdir)
-    except (StoreError, OSError) as error:
-        why = error.what if isinstance(error, StoreError) else str(error)
-        return Found(logdir, (), (), folders=0, files=0, notes=(why,))
+    except StoreError as error:
+        why = error.what
+    except Exception as error:  # clients of clouds have errors of their own; it is looked again
+        _log.warning("searching %s failed", logdir, exc_info=True)
+        why = f"{type(error).__name__}: {error}"
+    return Found(logdir, (), (), folders=0, files=0, notes=(why,))

@@ -203,3 +203,8 @@ def test_a_path_that_cannot_be_is_said(tmp_path: Path, name: str) -> None:
         search(f"{tmp_path}/{name}")
     assert caught.value.anchor == "io-error"
     assert caught.value.why
+
+
+def test_the_home_of_nobody_is_said() -> None:
+    with pytest.raises(StoreError, match="cannot be looked for"):
+        search("~nobody-of-that-name/logs")
