@@ -167,7 +167,9 @@ class Recording:
         return self._capture
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Wait until it is finished; False when that takes longer."""
+        """Wait until it is finished; False when that takes longer, and in a forked child."""
+        if os.getpid() != self._process:
+            return False  # whoever would finish it is in the parent
         # In short turns: between them the main thread does what recorders ask it to do.
         deadline = math.inf if seconds is None else time.monotonic() + seconds
         while not self._finished.wait(_TURN_SECONDS):

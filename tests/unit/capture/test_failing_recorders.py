@@ -272,3 +272,16 @@ def test_without_waiting_the_program_goes_on_once_nothing_records(
     may_convert.set()
     assert recording.wait(60)
     assert went_on and ended == 1 and not was_written
+
+
+def test_a_forked_child_does_not_wait_for_what_its_parent_writes(
+    begin: Callable[..., Recording],
+) -> None:
+    recording = begin(Double())
+    recording._process = -1  # as it is to a child
+    said: list[bool] = []
+    waiting = threading.Thread(target=lambda: said.append(recording.wait()), daemon=True)
+    waiting.start()
+    waiting.join(10)
+    recording._finished.set()
+    assert said == [False]
