@@ -134,7 +134,9 @@ class Ledger:
         if not ended.inside():
             return
         name = THREAD_PREFIX + "left-open"
-        threading.Thread(target=_watch, args=(ended,), name=name, daemon=True).start()
+        # From Python 3.12 on none begins while the interpreter ends; nothing need be let go then.
+        with contextlib.suppress(RuntimeError):
+            threading.Thread(target=_watch, args=(ended,), name=name, daemon=True).start()
 
 
 def _watch(ended: Ended) -> None:

@@ -161,3 +161,17 @@ def test_what_has_ended_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
         threading.Event().wait(0.001)
     assert batch() is None
     assert one.inside() is None
+
+
+def test_at_the_end_of_the_interpreter_nothing_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python 3.12 refuses threads then, and what PyTorch recorded was lost with the refusal."""
+
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't create new thread at interpreter shutdown")
+
+    opened = RecordFunction()
+    ledger, one = ended("aten::mm")
+    assert one.inside()
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    ledger.watch(one)
+    del opened
