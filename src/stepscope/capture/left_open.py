@@ -51,7 +51,11 @@ class Ended:
         self._objects = [weakref.ref(one) for one in open_objects()]
         #: By thread: frames that may hold ranges, and the instruction that may be an op.
         self._holders = {one: set(holders(chain)) for one, chain in frames.items()}
-        self._ops = {one: (chain[0], chain[0].f_lasti) for one, chain in frames.items()}
+        # The thread that asks is in none: it asks.
+        asking = threading.get_ident()
+        self._ops = {
+            one: (chain[0], chain[0].f_lasti) for one, chain in frames.items() if one != asking
+        }
 
     def tell(self, left_open: tuple[str, ...]) -> None:
         """What it left open, by its own trace."""
@@ -75,7 +79,8 @@ class Ended:
                 for holder in held:
                     return place(holder)
             for thread in list(self._ops):
-                if self._is_in_op(thread, *frames.get(thread, ())[:1]):
+                asks = thread == threading.get_ident()
+                if not asks and self._is_in_op(thread, *frames.get(thread, ())[:1]):
                     return place(self._ops[thread][0])
                 del self._ops[thread]
             self._annotations &= open_annotations

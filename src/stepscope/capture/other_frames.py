@@ -15,9 +15,12 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
+from itertools import dropwhile
+from pathlib import Path
 from types import FrameType
 from typing import Final
 
+_OURS: Final = f"{Path(__file__).parents[1]}/"
 _COLLECTS_ANYWHERE: Final = sys.version_info < (3, 12)
 
 
@@ -64,9 +67,20 @@ def no_collection() -> Iterator[None]:
 
 
 def stacks() -> dict[int, list[FrameType]]:
-    """The frames of all threads, innermost first."""
+    """The frames of all threads, innermost first; of the asking thread's, none of ours at the top.
+
+    Those hold this answer, and it would hold them: a cycle of garbage that keeps everybody's
+    variables (a loader's batch, a model's tensors) until the next collection.
+    """
     with no_collection():
-        return {thread: _chain(frame) for thread, frame in sys._current_frames().items()}
+        found = {thread: _chain(frame) for thread, frame in sys._current_frames().items()}
+    asking = threading.get_ident()
+    found[asking] = list(dropwhile(_is_ours, found[asking]))
+    return found
+
+
+def _is_ours(frame: FrameType) -> bool:
+    return frame.f_code.co_filename.startswith(_OURS)
 
 
 def _chain(innermost: FrameType) -> list[FrameType]:

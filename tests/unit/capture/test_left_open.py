@@ -175,3 +175,32 @@ def test_at_the_end_of_the_interpreter_nothing_is_watched(monkeypatch: pytest.Mo
     monkeypatch.setattr(threading.Thread, "start", refuse)
     ledger.watch(one)
     del opened
+
+
+def test_to_look_keeps_nobodys_variables_alive() -> None:
+    """On another thread, as a capture from outside looks; and on that which asks."""
+
+    class Batch:
+        pass
+
+    def look() -> None:
+        # As our own code does: the answer is a variable of a frame of ours.
+        Ended(is_local=False).inside()
+
+    def program(ask: Callable[[], None]) -> weakref.ref[Batch]:
+        batch = Batch()
+        ask()
+        return weakref.ref(batch)
+
+    def on_another_thread() -> None:
+        thread = threading.Thread(target=look)
+        thread.start()
+        thread.join()
+
+    gc.collect()
+    gc.disable()
+    try:
+        assert program(look)() is None
+        assert program(on_another_thread)() is None
+    finally:
+        gc.enable()
