@@ -144,4 +144,5 @@ def _backends() -> dict[str, Any]:
 def _is_tracing() -> bool:
     """Whether ``jax.profiler.start_trace`` has a session open."""
     state = getattr(sys.modules.get("jax._src.profiler"), "_profile_state", None)
-    return getattr(state, "profile_session", None) is not None
+    known = (getattr(state, name, None) for name in ("session", "profile_session"))  # new, old JAX
+    return any(session is not None for session in known)
