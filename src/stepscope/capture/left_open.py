@@ -20,6 +20,7 @@ import weakref
 from types import FrameType
 from typing import Final
 
+from stepscope.capture.beside import beside
 from stepscope.capture.main_thread import on_main_thread
 from stepscope.capture.open_ranges import holders, open_annotations, open_objects, place, waits
 from stepscope.capture.other_frames import stacks
@@ -136,12 +137,8 @@ class Ledger:
 
     def watch(self, ended: Ended) -> None:
         """Let go of what one has left open, as it ends, on a thread beside the program."""
-        if not ended.inside():
-            return
-        name = THREAD_PREFIX + "left-open"
-        # From Python 3.12 on none begins while the interpreter ends; nothing need be let go then.
-        with contextlib.suppress(RuntimeError):
-            threading.Thread(target=_watch, args=(ended,), name=name, daemon=True).start()
+        if ended.inside():
+            beside(THREAD_PREFIX + "left-open", _watch, ended)
 
 
 def _watch(ended: Ended) -> None:

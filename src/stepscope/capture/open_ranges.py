@@ -22,13 +22,12 @@ from types import FrameType
 from typing import Final
 
 from stepscope.capture.main_thread import on_main_thread
-from stepscope.capture.other_frames import stacks
+from stepscope.capture.other_frames import is_ours, stacks
 from stepscope.errors import CaptureError
 
 #: Annotations of ours that PyTorch has seen begin and not yet end.
 open_annotations: Final[set[object]] = set()
 
-_OURS: Final = f"{Path(__file__).parents[1]}/"
 _STANDARD: Final = f"{Path(threading.__file__).parent}/"
 #: Where a thread of Python's library waits for something, and calls nothing of PyTorch's.
 _WAITING: Final = (
@@ -132,7 +131,7 @@ def holders(frames: Iterable[FrameType]) -> list[FrameType]:
             is_top = is_top and at_top
         elif frame.f_code.co_name in _WITHIN_OPS:
             found.append(frame)
-        elif not frame.f_code.co_filename.startswith(_OURS):
+        elif not is_ours(frame):
             is_top = False
     return found
 

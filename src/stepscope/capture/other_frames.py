@@ -75,11 +75,12 @@ def stacks() -> dict[int, list[FrameType]]:
     with no_collection():
         found = {thread: _chain(frame) for thread, frame in sys._current_frames().items()}
     asking = threading.get_ident()
-    found[asking] = list(dropwhile(_is_ours, found[asking]))
+    found[asking] = list(dropwhile(is_ours, found[asking]))
     return found
 
 
-def _is_ours(frame: FrameType) -> bool:
+def is_ours(frame: FrameType) -> bool:
+    """Whether it is of a function of Stepscope's."""
     return frame.f_code.co_filename.startswith(_OURS)
 
 

@@ -19,11 +19,13 @@ from types import FrameType, TracebackType
 from typing import Final
 
 from stepscope.capture import tracing
+from stepscope.capture.beside import beside
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recorder import Note
 from stepscope.capture.recorders import recorders
 from stepscope.capture.recording import Reason, Recording
 from stepscope.capture.result import Capture
+from stepscope.capture.ticker import THREAD_PREFIX
 from stepscope.capture.writer import Writer
 from stepscope.errors import CaptureError
 
@@ -231,9 +233,8 @@ def _take_back() -> None:
     """Have the recording that was set aside go on, if there is one."""
     aside, _here.aside = _here.aside, None
     if aside is not None:
-        resuming = threading.Thread(target=aside.set_paused, args=(False,), daemon=True)
-        resuming.start()
-        _here.resuming, _here.active = resuming, aside
+        _here.resuming = beside(THREAD_PREFIX + "resuming", aside.set_paused, False)
+        _here.active = aside
 
 
 def end(recording: Recording, *, save: bool = True) -> Capture:
