@@ -36,11 +36,11 @@ CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrom
 
 
 class Trouble(Exception):
-    """Something a person must mend: what happened, and what to do."""
+    """Something a person must fix: what happened, and what to do."""
 
-    def __init__(self, what: str, do: str) -> None:
+    def __init__(self, what: str, hint: str) -> None:
         super().__init__(what)
-        self.do = do
+        self.hint = hint
 
 
 # ------------------------------------------------------------------------------ processes
@@ -51,7 +51,7 @@ def say(text: str) -> None:
     print(f"▸ {text}", file=sys.stderr, flush=True)
 
 
-def quietly(label: str, command: list[str], *, do: str = "") -> None:
+def quietly(label: str, command: list[str], *, hint: str = "") -> None:
     """Run a command that only talks when it fails; on a terminal the seconds count up.
 
     Raises:
@@ -78,7 +78,7 @@ def quietly(label: str, command: list[str], *, do: str = "") -> None:
     if code:
         for line in log.read_text("utf-8", "replace").splitlines()[-30:]:
             print(f"    {line}", file=sys.stderr)
-        raise Trouble(f"{label}: `{' '.join(command)}` ended with {code}.", do or f"See {log}.")
+        raise Trouble(f"{label}: `{' '.join(command)}` ended with {code}.", hint or f"See {log}.")
     say(f"{label}: done in {time.monotonic() - began:.0f} s")
 
 
@@ -107,9 +107,9 @@ def web_files() -> ModuleType:
 def fingerprint() -> str:
     """What the environment depends on: this Python, the declared packages, the kernels."""
     digest = hashlib.sha256(f"{sys.version}\0{ROOT}".encode())
-    columns = ROOT / "src" / "stepscope" / "columns"
-    listed = (columns / "_kernels.txt").read_text("utf-8").split()
-    kernels = [columns / name for name in listed if name.endswith(".py")]
+    folder = ROOT / "src" / "stepscope" / "kernels"
+    listed = (folder / "_kernels.txt").read_text("utf-8").split()
+    kernels = [folder / name for name in listed if name.endswith(".py")]
     for path in [ROOT / "pyproject.toml", ROOT / "setup.py", *kernels]:
         digest.update(path.read_bytes())
     return digest.hexdigest()
@@ -128,13 +128,13 @@ def make_venv() -> None:
         # Debian and Ubuntu cut ensurepip out of their Python; any pip of the machine will do.
         shutil.rmtree(VENV, ignore_errors=True)
         lend = [sys.executable, "-m", "pip", "--python", str(PYTHON), "install", "-q", "pip"]
-        do = "Install the venv package (Debian, Ubuntu: apt install python3-venv), or uv."
+        hint = "Install the venv package (Debian, Ubuntu: apt install python3-venv), or uv."
         quietly(
             "making .venv without ensurepip",
             [sys.executable, "-m", "venv", "--without-pip", str(VENV)],
-            do=do,
+            hint=hint,
         )
-        quietly("lending it this machine's pip", lend, do=do)
+        quietly("lending it this machine's pip", lend, hint=hint)
 
 
 def install(label: str, *requirements: str) -> None:
@@ -150,7 +150,7 @@ def install(label: str, *requirements: str) -> None:
             "--disable-pip-version-check",
             *requirements,
         ]
-    quietly(label, command, do=f"Check the network and {WORK / 'dev.log'}, then run this again.")
+    quietly(label, command, hint=f"Check the network and {WORK / 'dev.log'}, then run this again.")
 
 
 def ensure_environment(*, developer: bool = True) -> None:
@@ -232,7 +232,7 @@ def ensure_torch(wanted: str) -> None:
     quietly(
         "installing PyTorch for the CPU (200 MB, once)",
         command,
-        do="Set STEPSCOPE_TORCH=0 to go on without it.",
+        hint="Set STEPSCOPE_TORCH=0 to go on without it.",
     )
 
 
@@ -380,9 +380,7 @@ def web(arguments: argparse.Namespace) -> int:
         else:
             files.build(node)
     except files.WebBuildError as error:
-        raise Trouble(
-            f"The web files could not be built: {error}", "Mend what it names."
-        ) from error
+        raise Trouble(f"The web files could not be built: {error}", "Fix what it names.") from error
     return 0
 
 
@@ -421,7 +419,7 @@ def parser() -> argparse.ArgumentParser:
 
 def fail(trouble: Trouble) -> NoReturn:
     """End with what happened and what to do."""
-    print(f"✗ {trouble}\n  do: {trouble.do}", file=sys.stderr)
+    print(f"✗ {trouble}\n  hint: {trouble.hint}", file=sys.stderr)
     sys.exit(1)
 
 

@@ -1,6 +1,6 @@
 """The compiled kernels; everything else about the package is declared in ``pyproject.toml``.
 
-``src/stepscope/columns/_kernels.txt`` names the modules, one per line. They are ordinary Python
+``src/stepscope/kernels/_kernels.txt`` names the modules, one per line. They are ordinary Python
 files with Cython annotations, so every one is optional: where it cannot be compiled the
 installation says so and the module runs as it is, slowly.
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from setuptools import Extension, setup
 
-PACKAGE = Path("src", "stepscope", "columns")
+PACKAGE = Path("src", "stepscope", "kernels")
 
 
 def kernels() -> list[Extension]:
@@ -22,7 +22,7 @@ def kernels() -> list[Extension]:
     names = [line.strip() for line in listed.read_text("utf-8").splitlines()]
     wanted = [
         Extension(
-            f"stepscope.columns.{Path(name).stem}",
+            f"stepscope.kernels.{Path(name).stem}",
             [(PACKAGE / name).as_posix()],
             extra_compile_args=["-O3", "-g0"] if os.name == "posix" else [],
         )

@@ -6,7 +6,7 @@ import sys
 import time
 from pathlib import Path
 
-from stepscope.columns import decode
+from stepscope.formats.xspace import decode
 
 
 def main() -> None:

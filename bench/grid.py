@@ -12,8 +12,8 @@ from typing import Final
 import numpy as np
 
 from stepscope.columns import Events, Line, Plane, Space, Stats
-from stepscope.columns.encode import encode
 from stepscope.columns.space import DATA_OFFSET, EventMetadata, StatMetadata
+from stepscope.formats.xspace.encode import encode
 
 THREADS: Final = 41  # as many as a window of 1080 px shows
 #: From the begin of an event to the next on its thread; it lasts three quarters of that.

@@ -19,10 +19,12 @@ from typing import BinaryIO, Final
 
 import numpy as np
 
-from stepscope.columns import Events, Line, Plane, Space, Stats, Unknown, decode, message
-from stepscope.columns.encode import encode
+from stepscope.columns import Events, Line, Plane, Space, Stats, Unknown
 from stepscope.columns.space import DATA_OCCURRENCES, I32, I64, KIND_INT64, KIND_UINT64, Bool
+from stepscope.formats.xspace import decode
+from stepscope.formats.xspace.encode import encode
 from stepscope.schema.xspace import Wire, XPlane, XSpace, tag
+from stepscope.wire.read import values
 
 # Stats that must differ between copies; those of one group name the same ids.
 _LINKS: Final = (
@@ -191,9 +193,9 @@ def _copies_of(row: int, line: Line, copies: int) -> range:
 
 def _inner(space: Space) -> bytes:
     """The payload of the only line of the only plane."""
-    ((_, plane),) = message.fields(encode(space))
+    ((_, plane),) = values(encode(space))
     assert isinstance(plane, bytes)
-    ((_, line),) = message.fields(plane)
+    ((_, line),) = values(plane)
     assert isinstance(line, bytes)
     return line
 
@@ -251,7 +253,7 @@ def _plane_heads(space: Space) -> Iterator[bytes]:
         hostnames=(),
         unknown=tuple(one for one in space.unknown if one.level not in ("space", "line", "event")),
     )
-    for _number, body in message.fields(encode(bare)):
+    for _number, body in values(encode(bare)):
         assert isinstance(body, bytes)
         yield body
 

@@ -25,9 +25,9 @@ def build(folder: Path) -> None:
         shutil.rmtree(package)
     ignored = shutil.ignore_patterns("*.so", "*.pyd", "*.c", "__pycache__", "static")
     shutil.copytree(SOURCE, package, ignore=ignored)
-    kernels = (package / "columns" / "_kernels.txt").read_text("utf-8").split()
+    kernels = (package / "kernels" / "_kernels.txt").read_text("utf-8").split()
     for name in kernels:
-        path = package / "columns" / name
+        path = package / "kernels" / name
         text = path.read_text("utf-8")
         if _UNCHECKED not in text:
             raise SystemExit(f"{name} does not switch bounds checks off where this looks for it")
@@ -37,8 +37,8 @@ def build(folder: Path) -> None:
         f"names = {[Path(name).stem for name in kernels]!r}; "
         f"flags = {_SANITIZE!r}; "
         "setup(name='checked', packages=[], script_args=['-q', 'build_ext', '--inplace'], "
-        "ext_modules=cythonize([Extension('stepscope.columns.' + name, "
-        "['stepscope/columns/' + name + '.py'], extra_compile_args=flags, "
+        "ext_modules=cythonize([Extension('stepscope.kernels.' + name, "
+        "['stepscope/kernels/' + name + '.py'], extra_compile_args=flags, "
         "extra_link_args=flags[:1]) for name in names], quiet=True))"
     )
     subprocess.run([sys.executable, "-c", program], cwd=folder, check=True)

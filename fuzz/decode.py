@@ -17,9 +17,11 @@ from pathlib import Path
 import numpy as np
 
 from fuzz.mutate import mutated, seeds
-from stepscope.columns import Space, compiled, decode, encode, nest, read_bytes, stats_by_name
+from stepscope.columns import Space, nest, read_bytes, stats_by_name
 from stepscope.columns.space import KIND_BYTES, KIND_REF, KIND_STR, Stats
 from stepscope.errors import DecodeError
+from stepscope.formats.xspace import decode, encode
+from stepscope.kernels.core import compiled
 
 
 def check_sound(space: Space) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from stepscope.schema import wire
 from stepscope.schema.xspace import (
     MapEntry,
     XEvent,
@@ -17,6 +16,7 @@ from stepscope.schema.xspace import (
     XSpace,
     XStat,
 )
+from stepscope.wire import write as wire
 
 # Numbers at which something overflows, ends or begins.
 _EDGES: Final = (0, 1, 127, 128, 255, 2**31 - 1, 2**31, 2**32, 2**63 - 1, 2**63, 2**64 - 1)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from stepscope.columns import compiled
+from stepscope.kernels.core import compiled
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -23,11 +23,12 @@ from stepscope.errors import (
 )
 
 if TYPE_CHECKING:
+    from stepscope.capture.control import Profile, start, stop
     from stepscope.capture.hooks.steps import steps
     from stepscope.capture.options import ProfilerOptions
     from stepscope.capture.result import Capture
-    from stepscope.capture.rpc import client, server
-    from stepscope.capture.session import Profile, start, stop
+    from stepscope.capture.rpc.client import api as client
+    from stepscope.capture.rpc.server import api as server
     from stepscope.capture.tracing import Trace, annotate, step
     from stepscope.comparison import Comparison
     from stepscope.result import Diagnostic, Finding, Result, Table
@@ -79,22 +80,22 @@ _HOMES = {
     "Comparison": "stepscope.comparison",
     "compare": "stepscope.session.compare",
     "Capture": "stepscope.capture.result",
-    "Profile": "stepscope.capture.session",
+    "Profile": "stepscope.capture.control",
     "ProfilerOptions": "stepscope.capture.options",
     "show": "stepscope.surfaces.notebook",
     "Trace": "stepscope.capture.tracing",
     "annotate": "stepscope.capture.tracing",
-    "start": "stepscope.capture.session",
+    "start": "stepscope.capture.control",
     "step": "stepscope.capture.tracing",
     "steps": "stepscope.capture.hooks.steps",
-    "stop": "stepscope.capture.session",
+    "stop": "stepscope.capture.control",
 }
 # Public modules that live deeper than their name.
 _MODULES = {
-    "client": "stepscope.capture.rpc.client",
+    "client": "stepscope.capture.rpc.client.api",
     "keras": "stepscope.capture.hooks.keras",
     "lightning": "stepscope.capture.hooks.lightning",
-    "server": "stepscope.capture.rpc.server",
+    "server": "stepscope.capture.rpc.server.api",
     "torch": "stepscope.capture.hooks.torch",
     "transformers": "stepscope.capture.hooks.transformers",
 }

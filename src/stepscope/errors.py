@@ -17,7 +17,7 @@ class StepscopeError(Exception):
         what: One sentence, what happened.
         where: File, host, address or option concerned.
         why: The cause, as far as it is known.
-        mend: What the person can do about it.
+        hint: What the person can do about it.
         slug: Overrides the class's anchor in ``docs/errors.md`` for a narrower one.
     """
 
@@ -25,13 +25,13 @@ class StepscopeError(Exception):
     exit_code: ClassVar[int] = 4
 
     def __init__(
-        self, what: str, *, where: str = "", why: str = "", mend: str = "", slug: str = ""
+        self, what: str, *, where: str = "", why: str = "", hint: str = "", slug: str = ""
     ) -> None:
         super().__init__(what)
         self.what = what
         self.where = where
         self.why = why
-        self.mend = mend
+        self.hint = hint
         self.anchor = slug or type(self).slug
 
     def __str__(self) -> str:
@@ -40,8 +40,8 @@ class StepscopeError(Exception):
             parts.append(f"  where: {self.where}")
         if self.why:
             parts.append(f"  why:   {self.why}")
-        if self.mend:
-            parts.append(f"  do:    {self.mend}")
+        if self.hint:
+            parts.append(f"  hint:  {self.hint}")
         return "\n".join(parts)
 
     def to_dict(self) -> dict[str, str]:
@@ -51,7 +51,7 @@ class StepscopeError(Exception):
             "what": self.what,
             "where": self.where,
             "why": self.why,
-            "do": self.mend,
+            "hint": self.hint,
         }
 
 
@@ -63,13 +63,13 @@ class DecodeError(StepscopeError):
         offset_bytes: Byte offset in the (uncompressed) file where decoding stopped.
         path: Message path there, e.g. ``XSpace.planes[2].lines[0].events[17]``.
         file: File the bytes came from, if any.
-        mend: What the person can do.
+        hint: What the person can do.
     """
 
     slug: ClassVar[str] = "malformed-xspace"
 
     def __init__(
-        self, reason: str, *, offset_bytes: int, path: str, file: str = "", mend: str = ""
+        self, reason: str, *, offset_bytes: int, path: str, file: str = "", hint: str = ""
     ) -> None:
         self.reason = reason
         self.offset_bytes = offset_bytes
@@ -80,7 +80,7 @@ class DecodeError(StepscopeError):
             "This file is not a readable XSpace.",
             where=f"{file}, {place}" if file else place,
             why=reason,
-            mend=mend
+            hint=hint
             or "Copy the file again in binary mode, or record again; a text copy or a cut "
             "download does this.",
         )

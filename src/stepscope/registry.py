@@ -17,7 +17,7 @@ from stepscope.errors import UsageError
 from stepscope.result import Finding, Result, Severity
 
 if TYPE_CHECKING:
-    from stepscope.tables.profile import Profile
+    from stepscope.tables.core.profile import Profile
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class Tool:
             if name not in known:
                 raise UsageError(
                     f"{self.id} has no option {name!r}.",
-                    mend=f"Known options: {', '.join(known) or 'none'}.",
+                    hint=f"Known options: {', '.join(known) or 'none'}.",
                 )
             values[name] = _parse(known[name], text, self.id)
         return self.options(**values)
@@ -131,7 +131,7 @@ def _parse(option: Option, text: str, tool: str) -> Any:
     if option.choices and text not in option.choices:
         raise UsageError(
             f"{tool}: {option.name} cannot be {text!r}.",
-            mend=f"One of {', '.join(option.choices)}.",
+            hint=f"One of {', '.join(option.choices)}.",
         )
     if option.type is bool:
         return parse_flag(text, f"{tool}: {option.name}")
@@ -144,7 +144,7 @@ def _parse(option: Option, text: str, tool: str) -> Any:
         raise UsageError(
             f"{tool}: {option.name} cannot be {text!r}.",
             why=str(error),
-            mend=f"Give {kinds[0].__name__}.",
+            hint=f"Give {kinds[0].__name__}.",
         ) from error
     return value
 
@@ -152,7 +152,7 @@ def _parse(option: Option, text: str, tool: str) -> Any:
 def parse_flag(text: str, what: str) -> bool:
     """Yes or no from text; no for ``""``. Raises ``UsageError`` that names ``what`` it is for."""
     if text.lower() not in ("1", "true", "yes", "on", "0", "false", "no", "off", ""):
-        raise UsageError(f"{what} cannot be {text!r}.", mend="Say true or false.")
+        raise UsageError(f"{what} cannot be {text!r}.", hint="Say true or false.")
     return text.lower() in ("1", "true", "yes", "on")
 
 
@@ -278,7 +278,7 @@ class Tools(Sequence[Tool]):
         for tool in self:
             if plain == tool.short:
                 return tool
-        raise UsageError(f"There is no tool {name!r}.", mend=f"Known tools: {', '.join(self.ids)}.")
+        raise UsageError(f"There is no tool {name!r}.", hint=f"Known tools: {', '.join(self.ids)}.")
 
 
 GROUPS: tuple[str, ...] = ("Answer", "Where time goes", "Resources", "Structure")

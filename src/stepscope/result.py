@@ -194,7 +194,7 @@ class Table(Generic[R]):
             raise UsageError(
                 "to_pandas() needs pandas.",
                 why=str(error),
-                mend='pip install "stepscope[pandas]", or take to_polars().',
+                hint='pip install "stepscope[pandas]", or take to_polars().',
                 slug="pandas-extra",
             ) from error
         return pd.DataFrame(dict(self._columns))

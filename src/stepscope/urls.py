@@ -29,7 +29,7 @@ def file_system(url: str, error_class: type[StepscopeError]) -> tuple[Any, str]:
             "A URL needs the package fsspec.",
             where=url,
             why=str(error),
-            mend='pip install "stepscope[remote]" (and gcsfs for gs://, s3fs for s3://).',
+            hint='pip install "stepscope[remote]" (and gcsfs for gs://, s3fs for s3://).',
             slug="remote-extra",
         ) from error
     try:
@@ -39,6 +39,6 @@ def file_system(url: str, error_class: type[StepscopeError]) -> tuple[Any, str]:
             "There is no file system for this URL.",
             where=url,
             why=str(error),
-            mend="Install the package it names: gcsfs for gs://, s3fs for s3://, adlfs for az://.",
+            hint="Install the package it names: gcsfs for gs://, s3fs for s3://, adlfs for az://.",
             slug="remote-scheme",
         ) from error

@@ -22,7 +22,7 @@ from typing import Annotated
 
 from stepscope.registry import Help, Tool
 from stepscope.result import Column, Result, Row, Table
-from stepscope.tables.profile import Profile
+from stepscope.tables.core.profile import Profile
 
 
 class LineRow(Row):

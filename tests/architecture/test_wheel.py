@@ -54,7 +54,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_it_holds_the_package_and_nothing_else(wheel: Path) -> None:
     names = names_in(wheel)
     assert "stepscope/py.typed" in names
-    assert "stepscope/columns/_kernels.txt" in names
+    assert "stepscope/kernels/_kernels.txt" in names
     strays = [
         name for name in names if not name.startswith("stepscope/") and ".dist-info/" not in name
     ]
@@ -91,7 +91,7 @@ def test_kernels_are_compiled_where_there_is_a_compiler(wheel: Path) -> None:
         pytest.skip("there is no C compiler on this machine")
     compiled = [name for name in names_in(wheel) if name.endswith((".so", ".pyd"))]
     with zipfile.ZipFile(wheel) as archive:
-        kernels = archive.read("stepscope/columns/_kernels.txt").decode().split()
+        kernels = archive.read("stepscope/kernels/_kernels.txt").decode().split()
     assert len(compiled) == len(kernels) > 0
 
 

@@ -10,8 +10,9 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from stepscope.columns import Space, decode
+from stepscope.columns import Space
 from stepscope.columns.merge import merged
+from stepscope.formats.xspace import decode
 
 PROLOGUE = """
 import os, resource, signal, sys, threading, time

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from stepscope.columns import decode
+from stepscope.formats.xspace import decode
 from tests.e2e.recorded_programs import program, recording, run, steps_in
 
 
@@ -160,9 +160,9 @@ def test_stop_returns_at_its_deadline_and_the_writing_goes_on(tmp_path: Path) ->
                 time.sleep(1.5)
                 return module.Recorded()
             def drop(self): pass
-        from stepscope.capture import session
-        every = session.recorders
-        session.recorders = lambda: [*every(), Slow()]
+        from stepscope.capture import control
+        every = control.recorders
+        control.recorders = lambda: [*every(), Slow()]
         recording = stepscope.start(logdir, options(stop_seconds=0.3)); work(5)
         begin = time.monotonic()
         done = stepscope.stop()
@@ -178,7 +178,7 @@ def test_a_recorder_that_fails_costs_itself_only(tmp_path: Path) -> None:
     _, said, _ = run(
         tmp_path,
         """
-        from stepscope.capture import session
+        from stepscope.capture import control
         class Broken:
             name = "broken"
             def unavailable(self): return None
@@ -188,8 +188,8 @@ def test_a_recorder_that_fails_costs_itself_only(tmp_path: Path) -> None:
         class Dead(Broken):
             name = "dead"
             def start(self, options): raise OSError("not today")
-        every = session.recorders
-        session.recorders = lambda: [Broken(), *every(), Dead()]
+        every = control.recorders
+        control.recorders = lambda: [Broken(), *every(), Dead()]
         stepscope.start(logdir, options()); work(5)
         print([note.message for note in stepscope.stop().warnings])
         """,

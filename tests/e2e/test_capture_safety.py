@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import stepscope
-from stepscope.columns import decode
+from stepscope.formats.xspace import decode
 from tests.e2e.recorded_programs import program, recording, run, steps_in, steps_so_far, wait_for
 
 # A recording of 60 steps whose disk is full after 20 of them. A step's name is longer than a page:
@@ -239,7 +239,7 @@ def test_a_full_disk_moves_the_recording_and_says_where(tmp_path: Path) -> None:
         """
         # Files of more than 2 kB are refused from now on, as a full disk refuses them. The limit
         # is the process's, so it is lifted once the disk has refused: the other disk has room.
-        from stepscope.capture import logdir as places
+        from stepscope.capture.file import logdir as places
         create_spare = places.create_spare
         def lift(*names):
             resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)

@@ -139,7 +139,7 @@ def test_usage_is_exit_2(logdir: Path) -> None:
     ):
         done = stepscope(*arguments)
         assert done.returncode == 2, (arguments, done.stderr)
-        assert done.stderr.startswith("error: ") and "do:" in done.stderr
+        assert done.stderr.startswith("error: ") and "hint:" in done.stderr
         assert "Traceback" not in done.stderr and done.stdout == ""
         assert "Value error" not in done.stderr
 
@@ -148,20 +148,20 @@ def test_nothing_to_show_is_exit_3_with_the_reason(tmp_path: Path) -> None:
     (tmp_path / "a.xplane.pb").write_bytes(no_events())
     done = stepscope("show", "framework_op_stats", tmp_path)
     assert done.returncode == 3
-    assert "why:" in done.stderr and "do:" in done.stderr
+    assert "why:" in done.stderr and "hint:" in done.stderr
 
 
-def test_unreadable_input_is_exit_4_with_place_and_mend(tmp_path: Path) -> None:
+def test_unreadable_input_is_exit_4_with_place_and_hint(tmp_path: Path) -> None:
     (tmp_path / "empty.xplane.pb").write_bytes(b"")
     (tmp_path / "text.xplane.pb").write_bytes(b"this is a text and no profile at all\n" * 9)
     (tmp_path / "folder").mkdir()
     for name in ("empty.xplane.pb", "text.xplane.pb", "folder", "absent"):
         done = stepscope("show", "overview_page", tmp_path / name)
         assert done.returncode == 4, done.stderr
-        assert name in done.stderr and "why:" in done.stderr and "do:" in done.stderr
+        assert name in done.stderr and "why:" in done.stderr and "hint:" in done.stderr
 
 
-def test_output_that_cannot_be_written_is_exit_4_with_place_and_mend(
+def test_output_that_cannot_be_written_is_exit_4_with_place_and_hint(
     logdir: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "taken").mkdir()
@@ -174,7 +174,7 @@ def test_output_that_cannot_be_written_is_exit_4_with_place_and_mend(
     ):
         done = stepscope(*arguments)
         assert done.returncode == 4, (arguments, done.stderr)
-        assert f"where: {tmp_path / 'taken'}" in done.stderr and "do:" in done.stderr
+        assert f"where: {tmp_path / 'taken'}" in done.stderr and "hint:" in done.stderr
         assert "Traceback" not in done.stderr
 
 
@@ -209,7 +209,7 @@ def test_errors_as_json_keep_stdout_json(
     done = stepscope(*arguments, "--format", "json")
     assert done.returncode == code
     body = json.loads(done.stdout)
-    assert body["error"] == slug and body.keys() == {"error", "what", "where", "why", "do"}
+    assert body["error"] == slug and body.keys() == {"error", "what", "where", "why", "hint"}
     assert body["what"] in done.stderr
 
 
@@ -265,7 +265,9 @@ def test_ls_lists_runs_hosts_and_reasons(logdir: Path) -> None:
     states = {Path(file["path"]).name: file for file in got["files"]}
     assert states["vm.xplane.pb"]["state"] == "opened"
     assert states["events.out.tfevents.1.vm"]["state"] == "skipped"
-    assert states["events.out.tfevents.1.vm"]["reason"] and states["events.out.tfevents.1.vm"]["do"]
+    assert (
+        states["events.out.tfevents.1.vm"]["reason"] and states["events.out.tfevents.1.vm"]["hint"]
+    )
     text = stepscope("ls", logdir).stdout
     assert "2024_01_02_00_00_00" in text and "events.out.tfevents.1.vm" in text
 

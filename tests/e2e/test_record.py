@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 import stepscope
-from stepscope.capture.launch.order import Order, environment_for
+from stepscope.capture.launch.instructions import Order, environment_for
 from stepscope.capture.options import ProfilerOptions
-from stepscope.columns import Space, decode
+from stepscope.columns import Space
+from stepscope.formats.xspace import decode
 from stepscope.surfaces.cli.record import command_line
 from stepscope.surfaces.cli.record_commands import end_of_module
 
@@ -253,11 +254,11 @@ def test_a_person_goes_before_a_capture_that_goes_before_the_launcher(tmp_path: 
         tmp_path,
         """
         import stepscope
-        from stepscope.capture import session
+        from stepscope.capture import control
         def alone(): busy(0.3)
         def inside(): busy(0.3)
         def after(): busy(0.3)
-        session.start(None, owner="remote")
+        control.start(None, owner="remote")
         alone()
         with stepscope.Profile("own"):
             inside()

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from stepscope.advice import RULES, advise
 from stepscope.analysis import TOOLS
-from stepscope.columns import decode
+from stepscope.formats.xspace import decode
 from stepscope.result import Advice
-from stepscope.tables.profile import Host, Profile
+from stepscope.tables.core.profile import Host, Profile
 from tests.labelled import Labelled
 
 NOTHING = "–"

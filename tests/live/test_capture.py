@@ -15,8 +15,9 @@ import pytest
 import stepscope
 from bench.contestants import INCUMBENT
 from stepscope.analysis import TOOLS
-from stepscope.columns import decode, event_stats
+from stepscope.columns import event_stats
 from stepscope.errors import NothingToShow
+from stepscope.formats.xspace import decode
 from stepscope.session import Session
 
 ROOT = Path(__file__).parents[2]

@@ -10,7 +10,7 @@ import pytest
 import stepscope
 from stepscope.comparison import Comparison
 from stepscope.comparison.noise import F64, difference
-from stepscope.tables.session_steps import session_steps
+from stepscope.tables.steps.session import session_steps
 
 STEPS = 30
 

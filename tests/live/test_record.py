@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import stepscope
-from stepscope.columns import decode
+from stepscope.formats.xspace import decode
 
 pytestmark = pytest.mark.slow
 

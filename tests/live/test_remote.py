@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 import stepscope
-from stepscope.capture.rpc.address import parse_addresses
-from stepscope.capture.rpc.gather import Gathering
-from stepscope.capture.rpc.order import Order
+from stepscope.capture.rpc.client.address import parse_addresses
+from stepscope.capture.rpc.client.gather import Gathering
+from stepscope.capture.rpc.client.request import Order
 from stepscope.errors import CaptureError
 from stepscope.surfaces.remote import step_time_ms
 

@@ -15,8 +15,8 @@ from stepscope.analysis.tf_data_bottleneck_analysis import (
     TfDataBottleneckAnalysis,
     tf_data_bottleneck_analysis,
 )
-from stepscope.columns import decode
-from stepscope.tables.profile import Host, Profile
+from stepscope.formats.xspace import decode
+from stepscope.tables.core.profile import Host, Profile
 from tests.live.tf_data_pipelines import SCENARIOS
 
 pytestmark = [

@@ -14,10 +14,10 @@ import pytest
 
 import stepscope
 from stepscope.analysis import TOOLS
-from stepscope.columns import decode
 from stepscope.errors import NothingToShow
-from stepscope.tables.profile import Host
-from stepscope.tables.steps import steps
+from stepscope.formats.xspace import decode
+from stepscope.tables.core.profile import Host
+from stepscope.tables.steps.attribution import steps
 from tests.profiles import parse
 
 pytestmark = [

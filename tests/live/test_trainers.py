@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import stepscope
-from stepscope.columns import decode
-from stepscope.tables.profile import Host
-from stepscope.tables.steps import Steps, steps
+from stepscope.formats.xspace import decode
+from stepscope.tables.core.profile import Host
+from stepscope.tables.steps.attribution import Steps, steps
 from tests.live.test_torch import ROOT
 
 pytestmark = pytest.mark.framework_torch

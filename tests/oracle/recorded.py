@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from stepscope.columns import decode
-from stepscope.tables.profile import Host, Profile
+from stepscope.formats.xspace import decode
+from stepscope.tables.core.profile import Host, Profile
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import stepscope
-from stepscope.capture.kineto.planes import to_xspace
-from stepscope.capture.kineto.read import read
+from stepscope.formats.kineto.planes import to_xspace
+from stepscope.formats.kineto.read import read
 from stepscope.result import Finding
 
 # folder or file: the rules above "info" in the order in which they must come, and those that must

@@ -103,7 +103,7 @@ def test_op_by_op(name: str) -> None:
 
 @pytest.mark.parametrize("name", PROFILES)
 def test_busy_and_idle_make_the_span_and_self_times_the_op_time(name: str) -> None:
-    from stepscope.tables.op_totals import device_busy, device_op_totals, host_op_totals
+    from stepscope.tables.ops.framework_totals import device_busy, device_op_totals, host_op_totals
 
     (host,) = recording(name).hosts
     for span, busy in device_busy(host).values():
@@ -118,7 +118,7 @@ def test_busy_and_idle_make_the_span_and_self_times_the_op_time(name: str) -> No
 
 @pytest.mark.parametrize("name", PROFILES)
 def test_the_parts_of_every_step_sum_to_it(name: str) -> None:
-    from stepscope.tables.steps import PARTS, steps
+    from stepscope.tables.steps.attribution import PARTS, steps
 
     (host,) = recording(name).hosts
     found = steps(host)

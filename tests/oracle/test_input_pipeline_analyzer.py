@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from stepscope.analysis.input_pipeline_analyzer import input_pipeline_analyzer
-from stepscope.columns import decode
-from stepscope.tables.profile import Host, Profile
+from stepscope.formats.xspace import decode
+from stepscope.tables.core.profile import Host, Profile
 
 SHARED = Path(__file__).parents[3] / "shared"
 # Rows the incumbent lacks start so.

@@ -23,8 +23,8 @@ from typing import TypeAlias
 import pytest
 
 from stepscope.analysis.megascale_stats import megascale_stats
-from stepscope.columns import decode
-from stepscope.tables.profile import Host, Profile
+from stepscope.formats.xspace import decode
+from stepscope.tables.core.profile import Host, Profile
 from tests.profiles.dcn import Collective, Op, slices
 from tests.profiles.model import space
 

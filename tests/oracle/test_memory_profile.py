@@ -28,7 +28,7 @@ from stepscope.analysis.memory_profile import (
     Options,
     memory_profile,
 )
-from stepscope.tables.allocations import allocations
+from stepscope.tables.memory.allocations import allocations
 from tests.oracle.recorded import PROFILES, answer, recording
 
 # Threads report out of order there, so that the last peak in the file is not the highest.

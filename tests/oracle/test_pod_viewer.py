@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 from stepscope.analysis.pod_viewer import pod_viewer
-from stepscope.columns import decode
-from stepscope.tables.profile import Host, Profile
+from stepscope.formats.xspace import decode
+from stepscope.tables.core.profile import Host, Profile
 
 SHARED = Path(__file__).parents[3] / "shared"
 

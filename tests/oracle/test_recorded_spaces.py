@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from stepscope.columns import decode, encode
 from stepscope.errors import DecodeError
+from stepscope.formats.xspace import decode, encode
 from tests.oracle.protobuf_space import canonical
 
 FOLDER = Path(__file__).parents[3] / "shared" / "data" / "xplane"

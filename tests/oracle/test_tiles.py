@@ -7,7 +7,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from stepscope.tables.timeline import Timeline, Wanted, tile, timeline
+from stepscope.timeline import Timeline, Wanted, tile, timeline
 from tests.oracle.recorded import PROFILES, recording
 
 WIDTH_PX = 1200

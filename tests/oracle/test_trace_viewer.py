@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from stepscope.tables.timeline import Wanted, tile, timeline
+from stepscope.timeline import Wanted, tile, timeline
 from tests.oracle.recorded import recording
 
 _DERIVED = ("Steps", "XLA Modules", "XLA Ops", "Framework ", "TensorFlow ", "Source")

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from stepscope.analysis.utilization_viewer import Options, utilization_viewer
-from stepscope.columns import decode
-from stepscope.tables.profile import Host, Profile
-from stepscope.tables.tpu_counters import V6E, V7X, Counter, Generation
+from stepscope.formats.xspace import decode
+from stepscope.tables.core.profile import Host, Profile
+from stepscope.tables.tpu.counters import V6E, V7X, Counter, Generation
 from tests.profiles.counters import chip, reading_by, sample
 from tests.profiles.model import space
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from stepscope.tables.tpu_counters import Counter, Generation
+from stepscope.tables.tpu.counters import Counter, Generation
 from tests.profiles.model import Event, Line, Plane, Value, line, plane, u
 
 

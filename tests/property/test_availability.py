@@ -17,26 +17,26 @@ import pytest
 from hypothesis import given, settings
 
 from stepscope.analysis import TOOLS
-from stepscope.columns import decode
 from stepscope.columns.space import DATA_OCCURRENCES, Space
-from stepscope.tables.allocations import allocations
-from stepscope.tables.dcn_runs import dcn_runs
-from stepscope.tables.hlo_programs import planned_programs
-from stepscope.tables.hlo_totals import profile_totals
-from stepscope.tables.idle import idle
-from stepscope.tables.input_ops import input_ops
-from stepscope.tables.kernels import session_kernels
-from stepscope.tables.memory_samples import memory_samples
-from stepscope.tables.op_totals import device_op_totals, host_op_totals
-from stepscope.tables.perf_counters import counter_samples
-from stepscope.tables.profile import Host, Profile
-from stepscope.tables.program_memory import program_memories
+from stepscope.formats.xspace import decode
+from stepscope.tables.collectives.dcn_runs import dcn_runs
+from stepscope.tables.core.profile import Host, Profile
+from stepscope.tables.device.kernels import session_kernels
+from stepscope.tables.device.perf_counters import counter_samples
+from stepscope.tables.hlo.programs import planned_programs
+from stepscope.tables.host.input_ops import input_ops
+from stepscope.tables.memory.allocations import allocations
+from stepscope.tables.memory.programs import program_memories
+from stepscope.tables.memory.samples import memory_samples
+from stepscope.tables.ops.framework_totals import device_op_totals, host_op_totals
+from stepscope.tables.ops.hlo_totals import profile_totals
 from stepscope.tables.serving import serving
-from stepscope.tables.session_steps import aligned_steps, session_steps
-from stepscope.tables.steps import steps
-from stepscope.tables.tf_data_events import iterator_calls
-from stepscope.tables.tpu_counters import V6E, Counter
-from stepscope.tables.tpu_samples import tpu_samples
+from stepscope.tables.steps.attribution import steps
+from stepscope.tables.steps.idle import idle
+from stepscope.tables.steps.session import aligned_steps, session_steps
+from stepscope.tables.tf_data.events import iterator_calls
+from stepscope.tables.tpu.counters import V6E, Counter
+from stepscope.tables.tpu.samples import tpu_samples
 from tests.labelled import Labelled
 from tests.labelled.synthetic import PROFILES
 from tests.oracle.recorded import PROFILES as RECORDED

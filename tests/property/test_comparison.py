@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import stepscope
-from stepscope.columns import decode
 from stepscope.comparison import Comparison, Run, compare, run_of
 from stepscope.errors import StepscopeError
-from stepscope.tables.exposed import exposed
-from stepscope.tables.profile import Host, Profile
-from stepscope.tables.session_steps import aligned_steps
-from stepscope.tables.steps import PARTS
+from stepscope.formats.xspace import decode
+from stepscope.tables.core.profile import Host, Profile
+from stepscope.tables.steps.attribution import PARTS
+from stepscope.tables.steps.session import aligned_steps
+from stepscope.tables.workers.exposed_time import exposed
 from tests.profiles import gpu, host, line, space, stream
 from tests.profiles.model import Event
 

@@ -6,12 +6,12 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stepscope.columns import decode
-from stepscope.tables.device_events import device_events
-from stepscope.tables.host_ops import host_ops
-from stepscope.tables.op_totals import device_busy, device_op_totals, host_op_totals
-from stepscope.tables.profile import Host
-from stepscope.tables.steps import PARTS, steps
+from stepscope.formats.xspace import decode
+from stepscope.tables.core.profile import Host
+from stepscope.tables.device.events import device_events
+from stepscope.tables.host.ops import host_ops
+from stepscope.tables.ops.framework_totals import device_busy, device_op_totals, host_op_totals
+from stepscope.tables.steps.attribution import PARTS, steps
 from tests.profiles.model import Event, Line, gpu, host, line, plane, space, stream
 
 NAMES = (

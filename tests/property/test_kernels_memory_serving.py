@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stepscope.analysis import inference_profile, kernel_stats, memory_profile, perf_counters
-from stepscope.columns import decode
+from stepscope.formats.xspace import decode
 from stepscope.registry import Tool
 from stepscope.schema import names
-from stepscope.tables.profile import Host, Profile
+from stepscope.tables.core.profile import Host, Profile
 from tests.profiles.model import Event, Line, gpu, host, line, plane, ref, space, u
 
 TOOLS: tuple[Tool, ...] = (

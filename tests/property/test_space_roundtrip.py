@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from stepscope.columns import decode, encode
 from stepscope.errors import DecodeError
+from stepscope.formats.xspace import decode, encode
 from tests.oracle.protobuf_space import canonical
 from tests.property.wire_bytes import framed, message, spaces, tag, varint
 

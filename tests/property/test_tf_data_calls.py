@@ -6,10 +6,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stepscope.columns import decode
-from stepscope.tables.profile import Host
-from stepscope.tables.tf_data_calls import pipelines, traced_calls
-from stepscope.tables.tf_data_events import iterator_calls
+from stepscope.formats.xspace import decode
+from stepscope.tables.core.profile import Host
+from stepscope.tables.tf_data.calls import pipelines, traced_calls
+from stepscope.tables.tf_data.events import iterator_calls
 from tests.profiles import host, line, space
 from tests.profiles.model import EventLike
 

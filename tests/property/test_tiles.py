@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stepscope.columns import decode
-from stepscope.tables.profile import Host, Profile
-from stepscope.tables.timeline import Tile, Timeline, Wanted, tile, timeline
-from stepscope.tables.timeline.tiles import ENDS_AFTER, STARTS_BEFORE
+from stepscope.formats.xspace import decode
+from stepscope.tables.core.profile import Host, Profile
+from stepscope.timeline import Tile, Timeline, Wanted, tile, timeline
+from stepscope.timeline.tiles import ENDS_AFTER, STARTS_BEFORE
 from tests.profiles import Event, gpu, host, line, space, stream
 
 _EVENT = st.tuples(st.integers(0, 900), st.one_of(st.just(0), st.integers(0, 300)))

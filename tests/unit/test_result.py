@@ -67,7 +67,7 @@ def test_without_pandas_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPat
     with pytest.raises(UsageError) as caught:
         fruits().to_pandas()
     assert caught.value.anchor == "pandas-extra"
-    assert "stepscope[pandas]" in caught.value.mend
+    assert "stepscope[pandas]" in caught.value.hint
 
 
 def test_the_published_form_of_a_result() -> None:

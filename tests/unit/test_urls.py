@@ -41,7 +41,7 @@ def test_an_unknown_scheme_names_what_to_install(error_class: type[StepscopeErro
     assert caught.value.anchor == "remote-scheme"
     assert caught.value.where == "nosuchscheme://bucket/logs"
     assert "nosuchscheme" in caught.value.why
-    assert "gcsfs" in caught.value.mend
+    assert "gcsfs" in caught.value.hint
 
 
 @EITHER
@@ -52,4 +52,4 @@ def test_without_fsspec_the_extra_is_named(
     with pytest.raises(error_class, match="fsspec") as caught:
         file_system("memory://logs", error_class)
     assert caught.value.anchor == "remote-extra"
-    assert "stepscope[remote]" in caught.value.mend
+    assert "stepscope[remote]" in caught.value.hint

@@ -11,13 +11,13 @@ import numpy as np
 from stepscope import how_to_record
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Result, Row, Table, columns_of, ms, us
-from stepscope.tables.copies import session_copies
-from stepscope.tables.device_allocations import session_allocations
-from stepscope.tables.device_events import device_events, has_device_events
-from stepscope.tables.idle import CAUSES, DeviceGaps, Idle, has_idle, idle
-from stepscope.tables.launches import session_launches
-from stepscope.tables.profile import Host, Profile
-from stepscope.tables.step_markers import has_steps
+from stepscope.tables.core.profile import Host, Profile
+from stepscope.tables.device.events import device_events, has_device_events
+from stepscope.tables.steps.copies import session_copies
+from stepscope.tables.steps.device_allocations import session_allocations
+from stepscope.tables.steps.idle import CAUSES, DeviceGaps, Idle, has_idle, idle
+from stepscope.tables.steps.launches import session_launches
+from stepscope.tables.steps.markers import has_steps
 
 LABELS: dict[str, str] = {
     "input": "Waiting for input",

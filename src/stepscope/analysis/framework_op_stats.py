@@ -12,12 +12,17 @@ import numpy as np
 from stepscope import how_to_record
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Result, Row, Table, columns_of, us
-from stepscope.tables.device_events import has_device_events
-from stepscope.tables.devices import devices
-from stepscope.tables.environment import environment
-from stepscope.tables.host_ops import has_host_ops
-from stepscope.tables.op_totals import OpTotals, device_op_totals, host_op_totals, merge_totals
-from stepscope.tables.profile import Profile
+from stepscope.tables.core.devices import devices
+from stepscope.tables.core.profile import Profile
+from stepscope.tables.device.events import has_device_events
+from stepscope.tables.host.ops import has_host_ops
+from stepscope.tables.ops.framework_totals import (
+    OpTotals,
+    device_op_totals,
+    host_op_totals,
+    merge_totals,
+)
+from stepscope.tables.recording.environment import environment
 
 IDLE = "IDLE"
 

@@ -13,14 +13,14 @@ from stepscope import how_to_record
 from stepscope.errors import UsageError
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, us
+from stepscope.tables.core.profile import Profile
 from stepscope.tables.hlo import Computation, HloModule, Instruction
 from stepscope.tables.hlo.category import category
 from stepscope.tables.hlo.neighbourhood import Part, consumers, neighbourhood, producers, whole
+from stepscope.tables.hlo.programs import Program, find_program, has_programs, programs
 from stepscope.tables.hlo.source import source_line
 from stepscope.tables.hlo.text import expression
-from stepscope.tables.hlo_programs import Program, find_program, has_programs, programs
-from stepscope.tables.hlo_totals import profile_totals
-from stepscope.tables.profile import Profile
+from stepscope.tables.ops.hlo_totals import profile_totals
 
 
 class ProgramRow(Row):
@@ -153,7 +153,7 @@ def graph_viewer(profile: Profile, options: Options = Options()) -> GraphViewer:
     if options.radius < 0 or options.max_nodes < 1:
         raise UsageError(
             "graph_viewer: radius must be 0 or more and max_nodes 1 or more.",
-            mend="For example radius 3 and max_nodes 200.",
+            hint="For example radius 3 and max_nodes 200.",
         )
     times = _times(profile)
     known = _by_time(programs(profile), times)
@@ -221,7 +221,7 @@ def _target(
     similar = [one for one in module.instructions if name.lower() in one.lower()][:5]
     raise UsageError(
         f"graph_viewer: {module.name} has no instruction or computation {wanted!r}.",
-        mend=f"Similar: {', '.join(similar)}." if similar else "The list of instructions has all.",
+        hint=f"Similar: {', '.join(similar)}." if similar else "The list of instructions has all.",
     )
 
 

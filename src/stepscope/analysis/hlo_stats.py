@@ -12,12 +12,12 @@ from stepscope.columns.space import I64
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, us
 from stepscope.schema import names
-from stepscope.tables.device_peaks import active_peaks
-from stepscope.tables.first_hit import stat_rows
-from stepscope.tables.hlo_evidence import has_compiled_ops
-from stepscope.tables.hlo_totals import HloTotals, profile_totals
-from stepscope.tables.profile import Profile
-from stepscope.tables.roofline import F64, rates_of
+from stepscope.tables.core.presence import stat_rows
+from stepscope.tables.core.profile import Profile
+from stepscope.tables.ops.device_peaks import active_peaks
+from stepscope.tables.ops.hlo_presence import has_compiled_ops
+from stepscope.tables.ops.hlo_totals import HloTotals, profile_totals
+from stepscope.tables.ops.roofline import F64, rates_of
 
 
 class HloRow(Row):

@@ -12,8 +12,9 @@ import numpy as np
 from stepscope import how_to_record
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, columns_of, ms
-from stepscope.tables.coverage import covered
-from stepscope.tables.host_activity import (
+from stepscope.tables.core.interval_overlap import covered
+from stepscope.tables.core.profile import Host, Profile
+from stepscope.tables.steps.host_activity import (
     FunctionCalls,
     HostTime,
     SideWork,
@@ -22,9 +23,8 @@ from stepscope.tables.host_activity import (
     host_time,
     side_work,
 )
-from stepscope.tables.profile import Host, Profile
-from stepscope.tables.python_calls import PythonFunction, python_functions
-from stepscope.tables.step_markers import has_steps
+from stepscope.tables.steps.markers import has_steps
+from stepscope.tables.steps.python_calls import PythonFunction, python_functions
 
 
 class CallRow(Row):

@@ -12,7 +12,7 @@ from stepscope import how_to_record
 from stepscope.columns.space import I64
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Result, Row, Table, columns_of
-from stepscope.tables.profile import Host, Profile
+from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.serving import NONE, DeviceTime, Serving, has_serving, serving
 
 ALL_MODELS = "all models"

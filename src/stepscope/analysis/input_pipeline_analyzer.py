@@ -13,9 +13,9 @@ from stepscope import how_to_record
 from stepscope.columns.space import I64
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, ms
-from stepscope.tables import limits
-from stepscope.tables.devices import devices
-from stepscope.tables.input_ops import (
+from stepscope.tables.core.devices import devices
+from stepscope.tables.core.profile import Profile
+from stepscope.tables.host.input_ops import (
     ADVANCED,
     CATEGORIES,
     DEMANDED,
@@ -28,9 +28,9 @@ from stepscope.tables.input_ops import (
     merge_input_ops,
     without_instances,
 )
-from stepscope.tables.profile import Profile
-from stepscope.tables.session_steps import SessionSteps, has_aligned_steps, session_steps
-from stepscope.tables.steps import steps, sum_parts
+from stepscope.tables.steps import bottleneck
+from stepscope.tables.steps.attribution import steps, sum_parts
+from stepscope.tables.steps.session import SessionSteps, has_aligned_steps, session_steps
 
 Verdict = Literal["highly_input_bound", "moderately_input_bound", "not_input_bound", "unknown"]
 # Parts of a step that are waiting for input, and the categories the chart stacks.
@@ -217,9 +217,11 @@ def verdict_of(input_frac: float | None) -> Verdict:
     """The verdict on a share of step time (reference §3.4)."""
     if input_frac is None:
         return "unknown"
-    if input_frac >= limits.INPUT_HIGH_FRAC:
+    if input_frac >= bottleneck.INPUT_HIGH_FRAC:
         return "highly_input_bound"
-    return "moderately_input_bound" if input_frac >= limits.INPUT_SOME_FRAC else "not_input_bound"
+    return (
+        "moderately_input_bound" if input_frac >= bottleneck.INPUT_SOME_FRAC else "not_input_bound"
+    )
 
 
 def _wait_ps(found: SessionSteps) -> I64:
@@ -409,7 +411,7 @@ def _diagnostics(profile: Profile, found: SessionSteps | None) -> tuple[Diagnost
             ),
         )
     has_device = any(d.has_events for host in profile.hosts for d in devices(host))
-    if has_device or limits.is_marked(found.confidence):
+    if has_device or bottleneck.is_marked(found.confidence):
         return ()
     return (
         Diagnostic("steps-not-marked", "info", f"{found.explanation} Mark steps for exact shares."),

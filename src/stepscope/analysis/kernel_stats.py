@@ -10,9 +10,10 @@ from typing import Annotated, Any, Literal
 from stepscope import how_to_record
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, us
-from stepscope.tables.kernel_classes import kernel_class
-from stepscope.tables.kernel_names import is_tensor_core_eligible, uses_tensor_core
-from stepscope.tables.kernels import (
+from stepscope.tables.core.profile import Profile
+from stepscope.tables.device.kernel_classes import kernel_class
+from stepscope.tables.device.kernel_names import is_tensor_core_eligible, uses_tensor_core
+from stepscope.tables.device.kernels import (
     DeviceKernel,
     Kernel,
     Times,
@@ -20,7 +21,6 @@ from stepscope.tables.kernels import (
     runs_kernels,
     session_kernels,
 )
-from stepscope.tables.profile import Profile
 
 # Slices of the pie beside "all others".
 _SLICES = 10

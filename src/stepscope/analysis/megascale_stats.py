@@ -15,15 +15,15 @@ from stepscope.columns.space import I64, Bool
 from stepscope.errors import UsageError
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, ms
-from stepscope.tables.dcn_messages import dcn_paths
-from stepscope.tables.dcn_ops import (
+from stepscope.tables.collectives.dcn_messages import dcn_paths
+from stepscope.tables.collectives.dcn_ops import (
     Role,
     has_dcn_collectives,
     has_host_transfers,
     has_their_programs,
 )
-from stepscope.tables.dcn_runs import DcnRuns, RunsInSteps, dcn_runs, runs_in_steps
-from stepscope.tables.profile import Profile
+from stepscope.tables.collectives.dcn_runs import DcnRuns, RunsInSteps, dcn_runs, runs_in_steps
+from stepscope.tables.core.profile import Profile
 
 F64 = NDArray[np.float64]
 
@@ -213,7 +213,7 @@ def _picked(profile: Profile, found: DcnRuns, device: str) -> tuple[Bool, Bool]:
     if device and not picked.any() and not lone.any():
         raise UsageError(
             f"megascale_stats: no collective ran on {device!r}.",
-            mend=f"Known TPUs: {', '.join(sorted(known))}.",
+            hint=f"Known TPUs: {', '.join(sorted(known))}.",
         )
     return picked, lone
 

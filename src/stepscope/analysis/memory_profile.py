@@ -13,18 +13,18 @@ from stepscope import how_to_record
 from stepscope.columns.space import I64
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, ms
-from stepscope.tables.allocations import (
+from stepscope.tables.core.planes import DEVICE_KINDS, plane_kind
+from stepscope.tables.core.profile import Host, Profile
+from stepscope.tables.memory.allocations import (
     UNKNOWN,
     Allocations,
     allocations,
     has_allocations,
     peak_event,
 )
-from stepscope.tables.memory_breakdown import BEFORE, Holding, holdings
-from stepscope.tables.memory_samples import MemorySamples, has_memory_samples, memory_samples
-from stepscope.tables.planes import DEVICE_KINDS, plane_kind
-from stepscope.tables.profile import Host, Profile
-from stepscope.tables.program_memory import ProgramMemory, has_program_memory, program_memories
+from stepscope.tables.memory.breakdown import BEFORE, Holding, holdings
+from stepscope.tables.memory.programs import ProgramMemory, has_program_memory, program_memories
+from stepscope.tables.memory.samples import MemorySamples, has_memory_samples, memory_samples
 
 ALLOCATOR = "allocator events"
 COMPILED = "HLO buffer assignment"

@@ -11,19 +11,19 @@ from stepscope import how_to_record
 from stepscope.errors import UsageError
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of
+from stepscope.tables.core.profile import Profile
 from stepscope.tables.hlo import HloModule
 from stepscope.tables.hlo.buffers import Allocation, BufferPlan
 from stepscope.tables.hlo.category import category
 from stepscope.tables.hlo.heap import Heap, simulate, unpadded_bytes
-from stepscope.tables.hlo.source import source_line
-from stepscope.tables.hlo_programs import (
+from stepscope.tables.hlo.programs import (
     PlannedProgram,
     Program,
     find_program,
     has_planned_programs,
     planned_programs,
 )
-from stepscope.tables.profile import Profile
+from stepscope.tables.hlo.source import source_line
 
 
 class ProgramRow(Row):
@@ -147,7 +147,7 @@ def memory_viewer(profile: Profile, options: Options = Options()) -> MemoryViewe
     if space not in plan.colors:
         raise UsageError(
             f"{chosen.label} uses no memory space {space}.",
-            mend=f"It uses {', '.join(map(str, plan.colors)) or 'none'}.",
+            hint=f"It uses {', '.join(map(str, plan.colors)) or 'none'}.",
         )
     heap = simulate(module, plan, space)
     own = [one for one in plan.allocations if one.color == space]

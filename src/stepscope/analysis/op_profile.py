@@ -12,17 +12,17 @@ import numpy as np
 from stepscope import how_to_record
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Result, Row, Table, us
-from stepscope.tables.device_peaks import Peaks, active_peaks
+from stepscope.tables.core.profile import Profile
 from stepscope.tables.hlo import hlo_modules
 from stepscope.tables.hlo.category import NO_WORK, category
 from stepscope.tables.hlo.cost import CostAnalysis
 from stepscope.tables.hlo.text import expression
-from stepscope.tables.hlo_evidence import has_device_ops
-from stepscope.tables.hlo_ops import HloOp
-from stepscope.tables.hlo_totals import COST_FIELDS, profile_totals
-from stepscope.tables.op_tree import Node, op_tree
-from stepscope.tables.profile import Profile
-from stepscope.tables.roofline import Rates, rates
+from stepscope.tables.ops.device_peaks import Peaks, active_peaks
+from stepscope.tables.ops.hlo_ops import HloOp
+from stepscope.tables.ops.hlo_presence import has_device_ops
+from stepscope.tables.ops.hlo_totals import COST_FIELDS, profile_totals
+from stepscope.tables.ops.op_tree import Node, op_tree
+from stepscope.tables.ops.roofline import Rates, rates
 
 
 class NodeRow(Row):

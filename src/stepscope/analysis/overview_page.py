@@ -11,25 +11,25 @@ import numpy as np
 
 from stepscope.registry import Tool
 from stepscope.result import Column, Finding, Result, Row, Table, ms
-from stepscope.tables import limits
-from stepscope.tables.completeness import completeness
-from stepscope.tables.device_events import device_events
-from stepscope.tables.devices import Device, devices
-from stepscope.tables.environment import environment
-from stepscope.tables.host_events import Work
-from stepscope.tables.kernel_names import is_tensor_core_eligible
-from stepscope.tables.limits import BoundBy
-from stepscope.tables.op_totals import (
+from stepscope.tables.core.devices import Device, devices
+from stepscope.tables.core.profile import Host, Profile, build_together
+from stepscope.tables.device.events import device_events
+from stepscope.tables.device.kernel_names import is_tensor_core_eligible
+from stepscope.tables.host.events import Work
+from stepscope.tables.ops.framework_totals import (
     OpTotals,
     device_busy,
     device_op_totals,
     host_op_totals,
     merge_totals,
 )
-from stepscope.tables.profile import Host, Profile, build_together
-from stepscope.tables.session_steps import SessionSteps, session_steps, why_no_step
-from stepscope.tables.steps import PARTS, steps
-from stepscope.tables.verdict import Verdict, headline, next_steps
+from stepscope.tables.recording.completeness import completeness
+from stepscope.tables.recording.environment import environment
+from stepscope.tables.steps import bottleneck
+from stepscope.tables.steps.attribution import PARTS, steps
+from stepscope.tables.steps.bottleneck import BoundBy
+from stepscope.tables.steps.session import SessionSteps, session_steps, why_no_step
+from stepscope.verdicts.step import Verdict, headline, next_steps
 
 
 class StepRow(Row):
@@ -196,7 +196,7 @@ def overview_page(profile: Profile, options: Options = Options()) -> OverviewPag
     device = DeviceShare(*_device_share(profile, found))
     stats = _step_stats(found)
     has_device = any(_active_devices(host) for host in profile.hosts)
-    bound, bound_frac = limits.bound_by(breakdown, stats.time_ms.mean, has_device=has_device)
+    bound, bound_frac = bottleneck.bound_by(breakdown, stats.time_ms.mean, has_device=has_device)
     precision = _precision(profile, found)
     verdict = Verdict(
         bound_by=bound,
@@ -205,7 +205,7 @@ def overview_page(profile: Profile, options: Options = Options()) -> OverviewPag
         step_ms=stats.time_ms.mean,
         breakdown_ms=breakdown,
         has_device=has_device,
-        is_marked=limits.is_marked(stats.confidence),
+        is_marked=bottleneck.is_marked(stats.confidence),
         low_precision_frac=nan if precision.bits_16_frac is None else precision.bits_16_frac,
     )
     return OverviewPage(

@@ -13,16 +13,16 @@ from stepscope import how_to_record
 from stepscope.columns.space import DATA_OCCURRENCES, I64, Bool
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, ms
-from stepscope.tables.distinct import distinct_rows
-from stepscope.tables.perf_counters import (
+from stepscope.tables.core.distinct_rows import distinct_rows
+from stepscope.tables.core.exact_numbers import Readings, as_column, joined
+from stepscope.tables.core.profile import Host, Profile
+from stepscope.tables.device.perf_counters import (
     Words,
     chip_of,
     counter_samples,
     has_counter_samples,
     left_out,
 )
-from stepscope.tables.profile import Host, Profile
-from stepscope.tables.readings import Readings, as_column, joined
 
 F64 = NDArray[np.float64]
 # Texts of a sample; ``chip_key`` is equal where the chip is the same one.

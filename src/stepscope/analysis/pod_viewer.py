@@ -15,18 +15,18 @@ from stepscope.columns.space import I64
 from stepscope.errors import UsageError
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, ms
-from stepscope.tables.arrivals import (
+from stepscope.tables.collectives.operations import Collectives, collectives
+from stepscope.tables.core.devices import devices
+from stepscope.tables.core.profile import Profile
+from stepscope.tables.steps.attribution import sum_parts
+from stepscope.tables.steps.session import aligned_steps, has_aligned_steps
+from stepscope.tables.workers.arrivals import (
     Arrivals,
     arrivals_of,
     host_waits_caused,
     waits_caused,
 )
-from stepscope.tables.collectives import Collectives, collectives
-from stepscope.tables.devices import devices
-from stepscope.tables.profile import Profile
-from stepscope.tables.session_steps import aligned_steps, has_aligned_steps
-from stepscope.tables.steps import sum_parts
-from stepscope.tables.worker_steps import (
+from stepscope.tables.workers.steps import (
     TRANSFER,
     WAIT,
     WORKER_PARTS,
@@ -223,7 +223,7 @@ def pod_viewer(profile: Profile, options: Options = Options()) -> PodViewer:
     if not -1 <= options.step < len(found.num):
         raise UsageError(
             f"There is no step at place {options.step}.",
-            mend=f"Places go from 0 to {len(found.num) - 1}; -1 is all steps.",
+            hint=f"Places go from 0 to {len(found.num) - 1}; -1 is all steps.",
         )
     arrivals = arrivals_of(found, meeting)
     means = _means(found)

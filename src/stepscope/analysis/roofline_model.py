@@ -13,13 +13,13 @@ from stepscope.columns.space import I64, Bool
 from stepscope.errors import UsageError
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, us
-from stepscope.tables.device_peaks import Peaks, active_peaks
-from stepscope.tables.hlo_evidence import has_compiled_ops, has_known_flops
-from stepscope.tables.hlo_ops import HloOp, HloOpEvents, hlo_op_events
-from stepscope.tables.hlo_totals import COST_FIELDS, HloTotals, profile_totals
-from stepscope.tables.profile import Host, Profile
-from stepscope.tables.roofline import F64, GIB, UNKNOWN, Rates, rates, rates_of, ridge
-from stepscope.tables.steps import Steps, steps
+from stepscope.tables.core.profile import Host, Profile
+from stepscope.tables.ops.device_peaks import Peaks, active_peaks
+from stepscope.tables.ops.hlo_ops import HloOp, HloOpEvents, hlo_op_events
+from stepscope.tables.ops.hlo_presence import has_compiled_ops, has_known_flops
+from stepscope.tables.ops.hlo_totals import COST_FIELDS, HloTotals, profile_totals
+from stepscope.tables.ops.roofline import F64, GIB, UNKNOWN, Rates, rates, rates_of, ridge
+from stepscope.tables.steps.attribution import Steps, steps
 
 PROGRAM = "Program"
 _FEEDS = ("infeed", "outfeed")
@@ -179,7 +179,7 @@ def _stated(peaks: Peaks, options: Options) -> Peaks:
         value = getattr(options, name)
         if value is not None and value <= 0:
             what = f"roofline_model: {name} cannot be {value:g}."
-            raise UsageError(what, mend="Give more than 0.")
+            raise UsageError(what, hint="Give more than 0.")
     if options.peak_gflops:
         peaks = replace(peaks, flops=options.peak_gflops * 1e9, source="given by hand")
     if options.peak_hbm_gbps:

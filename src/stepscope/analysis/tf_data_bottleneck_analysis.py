@@ -13,11 +13,10 @@ from stepscope.columns.space import I64
 from stepscope.errors import UsageError
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Result, Row, Table, us
-from stepscope.tables.profile import Host, Profile
-from stepscope.tables.tf_data_advice import Change, changes, stage_kind, suggestion
-from stepscope.tables.tf_data_calls import Pipeline, pipelines
-from stepscope.tables.tf_data_events import has_iterator_calls, iterator_calls, leaf
-from stepscope.tables.tf_data_verdict import (
+from stepscope.tables.core.profile import Host, Profile
+from stepscope.tables.tf_data.calls import Pipeline, pipelines
+from stepscope.tables.tf_data.events import has_iterator_calls, iterator_calls, leaf
+from stepscope.verdicts.tf_data import (
     SLOW_PS,
     Waiting,
     holds_up,
@@ -28,6 +27,7 @@ from stepscope.tables.tf_data_verdict import (
     stage_of,
     waiting,
 )
+from stepscope.verdicts.tf_data_changes import Change, changes, stage_kind, suggestion
 
 Verdict = Literal["input_bound", "healthy", "no_activity"]
 
@@ -399,14 +399,14 @@ def _graph(found: list[_Found], options: Options) -> Graph | None:
         where = f" on host {options.host!r}" if options.host else ""
         raise UsageError(
             f"There is no {pipeline}{where}.",
-            mend=f"Known: {known}.",
+            hint=f"Known: {known}.",
         )
     one = chosen[0]
     duration = one.waiting.duration_ps
     if not -1 <= options.rank < len(duration):
         raise UsageError(
             f"There is no call of rank {options.rank}.",
-            mend=f"Ranks go from 0 (slowest) to {len(duration) - 1}; -1 is the mean.",
+            hint=f"Ranks go from 0 (slowest) to {len(duration) - 1}; -1 is the mean.",
         )
     if options.rank < 0:
         picked, start = np.flatnonzero(one.waiting.judged), None

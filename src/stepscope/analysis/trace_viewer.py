@@ -17,11 +17,11 @@ from stepscope.columns.space import I64
 from stepscope.errors import UsageError
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Result, Row, Table, ms, us
-from stepscope.tables.profile import Profile
-from stepscope.tables.timeline import CATEGORIES, Timeline, Track, timeline
-from stepscope.tables.timeline.listing import listing
-from stepscope.tables.timeline.ranges import RETOLD, RangeTotals, events_in, range_totals
-from stepscope.tables.timeline.search import matcher, search
+from stepscope.tables.core.profile import Profile
+from stepscope.timeline import CATEGORIES, Timeline, Track, timeline
+from stepscope.timeline.listing import listing
+from stepscope.timeline.ranges import RETOLD, RangeTotals, events_in, range_totals
+from stepscope.timeline.search import matcher, search
 
 if TYPE_CHECKING:
     import polars as pl
@@ -217,7 +217,7 @@ def range_of(line: Timeline, begin_text: str, end_text: str) -> tuple[int, int]:
     if end <= begin:
         raise UsageError(
             f"The range from {ms(begin):g} ms to {ms(end):g} ms is empty.",
-            mend=f"The trace lasts from {ms(first):g} ms to {ms(last):g} ms.",
+            hint=f"The trace lasts from {ms(first):g} ms to {ms(last):g} ms.",
         )
     return begin, end
 
@@ -226,7 +226,7 @@ def _no_expression(text: str, error: re.error) -> UsageError:
     return UsageError(
         f"trace_viewer: {text!r} is no regular expression.",
         why=str(error),
-        mend="Escape its special characters, or look for it as plain text.",
+        hint="Escape its special characters, or look for it as plain text.",
     )
 
 
@@ -235,11 +235,11 @@ def _time(text: str, option: str) -> int:
     match = _TIME.fullmatch(text)
     if match is None:
         raise UsageError(
-            f"The range's {option} cannot be {text!r}.", mend="Say 1.5s, 20ms, 7us or a number."
+            f"The range's {option} cannot be {text!r}.", hint="Say 1.5s, 20ms, 7us or a number."
         )
     found = round(float(match[1].replace("_", "")) * _PS[match[2] or "ms"])
     if abs(found) >= 1 << 61:
-        raise UsageError(f"The range's {option} is beyond any trace.", mend="Say less.")
+        raise UsageError(f"The range's {option} is beyond any trace.", hint="Say less.")
     return found
 
 
@@ -253,7 +253,7 @@ def _chosen(line: Timeline, text: str) -> list[Track]:
     if not found:
         sections = ", ".join(dict.fromkeys(section.name for section in line.sections))
         raise UsageError(
-            f"trace_viewer: no track or section contains {text!r}.", mend=f"Sections: {sections}."
+            f"trace_viewer: no track or section contains {text!r}.", hint=f"Sections: {sections}."
         )
     return found
 

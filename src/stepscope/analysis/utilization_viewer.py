@@ -10,9 +10,9 @@ from typing import Annotated, Any, Final
 from stepscope import how_to_record
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of
-from stepscope.tables.perf_counters import chip_of
-from stepscope.tables.profile import Host, Profile
-from stepscope.tables.tpu_samples import (
+from stepscope.tables.core.profile import Host, Profile
+from stepscope.tables.device.perf_counters import chip_of
+from stepscope.tables.tpu.samples import (
     Reached,
     Sample,
     has_tpu_counters,

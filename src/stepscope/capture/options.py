@@ -102,6 +102,6 @@ def _wrong(name: str, value: object, wanted: str) -> UsageError:
         f"The option {name} cannot be {value!r}.",
         where=f"ProfilerOptions({name}={value!r})",
         why=f"It is {wanted}.",
-        mend="Give such a value or leave the option out.",
+        hint="Give such a value or leave the option out.",
         slug="capture-option",
     )

@@ -19,18 +19,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
-from stepscope.capture import machine, tracing
-from stepscope.capture.assemble import PROFILE_OPTIONS, Planes, Value, hostname, message
+from stepscope.capture import tracing
 from stepscope.capture.budget import Budget
-from stepscope.capture.compact import compact
-from stepscope.capture.effective import differences, encoded_options
-from stepscope.capture.gaps import gaps_note, gaps_plane
-from stepscope.capture.logdir import host_name
+from stepscope.capture.file.assemble import PROFILE_OPTIONS, Planes, Value, hostname, message
+from stepscope.capture.file.compact import compact
+from stepscope.capture.file.logdir import host_name
+from stepscope.capture.file.option_diff import differences, encoded_options
+from stepscope.capture.file.recording_gaps import gaps_note, gaps_plane
+from stepscope.capture.file.verify import verify
+from stepscope.capture.file.writer import Writer
 from stepscope.capture.options import FRAMEWORKS, ProfilerOptions
 from stepscope.capture.recorder import Collected, Note, Recorded, Recorder, Severity
 from stepscope.capture.result import Capture
-from stepscope.capture.verify import verify
-from stepscope.capture.writer import Writer
+from stepscope.capture.runtime import machine
 from stepscope.schema import names
 from stepscope.schema.xspace import XSpace
 

@@ -34,6 +34,6 @@ class Capture:
 
     def xspace(self) -> builtins.bytes:
         """The recording as bytes, read back from where it was written."""
-        from stepscope.capture.logdir import read_bytes
+        from stepscope.capture.file.logdir import read_bytes
 
         return read_bytes(self.path) if self.path else b""

@@ -13,7 +13,7 @@ import subprocess
 import sys
 from typing import Any, Final
 
-from stepscope.capture.compact import child_environment
+from stepscope.capture.file.compact import child_environment
 from stepscope.capture.result import Capture
 
 MAX_LINES: Final = 15

@@ -19,7 +19,7 @@ from contextlib import AbstractContextManager
 from numbers import Number
 from typing import Any, Final, TypeVar, cast, overload
 
-from stepscope.capture.escapes import escaped
+from stepscope.capture.file.label_escaping import escaped
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 

@@ -1,4 +1,8 @@
-"""XSpace bytes ⇄ columns, and the compiled kernels over them."""
+"""``Space``: the events of one recording as flat arrays, and what is computed over all of them.
+
+Nesting, stats by name, events by key and levels of detail live here, each a pass over columns.
+Where the columns come from is a matter of ``stepscope.formats``.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +14,6 @@ from stepscope.columns.by_key import (
     sum_by_key,
     sum_labels,
 )
-from stepscope.columns.core import compiled
-from stepscope.columns.decode import decode
-from stepscope.columns.encode import encode, encode_to
 from stepscope.columns.nesting import Nesting, nest, sweep, union_spans
 from stepscope.columns.pivot import (
     StatColumn,
@@ -47,12 +48,8 @@ __all__ = [
     "Stats",
     "StrColumn",
     "Unknown",
-    "compiled",
     "count_of",
-    "decode",
     "distinct_keys",
-    "encode",
-    "encode_to",
     "event_stats",
     "look_up",
     "metadata_stats_by_name",

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.columns import core
 from stepscope.columns.space import I32, I64, Bool
+from stepscope.kernels import core
 
 # So many places cost nothing, however few the keys are.
 _FEW = 1 << 16

@@ -17,8 +17,8 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.columns import core
 from stepscope.columns.space import I32, I64, U8, Bool
+from stepscope.kernels import core
 
 CLASSES: Final = 64
 _THREADS_FROM_EVENTS: Final = 1 << 17

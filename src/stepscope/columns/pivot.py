@@ -15,7 +15,6 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.columns import core
 from stepscope.columns.space import (
     I32,
     I64,
@@ -34,6 +33,7 @@ from stepscope.columns.space import (
     Stats,
 )
 from stepscope.columns.texts import equal_texts
+from stepscope.kernels import core
 
 Value = int | float | str | bytes | None
 F64 = np.ndarray[tuple[int, ...], np.dtype[np.float64]]

@@ -14,8 +14,8 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.columns import core
 from stepscope.columns.space import I32, I64
+from stepscope.kernels import core
 
 _FAN_OUT: Final = 16
 _NO_ORDER: Final = np.empty(0, np.int32)

@@ -229,7 +229,7 @@ class Space:
         """Duration of each event, 0 where one ends before it begins: what times are added up of."""
         duration = self.events.duration_ps
         if duration.min(initial=0) >= 0:
-            return duration  # the column itself: there is nothing to mend in a sound recording
+            return duration  # the column itself: there is nothing to fix in a sound recording
         length: I64 = np.maximum(duration, 0)
         return length
 

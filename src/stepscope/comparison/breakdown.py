@@ -16,16 +16,16 @@ from numpy.typing import NDArray
 
 from stepscope.columns.space import I64
 from stepscope.comparison.workers import workers
-from stepscope.tables.device_events import device_events
-from stepscope.tables.distinct import distinct_rows
-from stepscope.tables.event_names import name_codes
-from stepscope.tables.exposed import Exposed, exposed_of
-from stepscope.tables.host_events import Work
-from stepscope.tables.host_ops import host_ops
-from stepscope.tables.op_name import OpCategory
-from stepscope.tables.profile import Host, Profile
-from stepscope.tables.session_steps import session_steps
-from stepscope.tables.steps import PARTS
+from stepscope.tables.core.distinct_rows import distinct_rows
+from stepscope.tables.core.event_names import name_codes
+from stepscope.tables.core.op_name import OpCategory
+from stepscope.tables.core.profile import Host, Profile
+from stepscope.tables.device.events import device_events
+from stepscope.tables.host.events import Work
+from stepscope.tables.host.ops import host_ops
+from stepscope.tables.steps.attribution import PARTS
+from stepscope.tables.steps.session import session_steps
+from stepscope.tables.workers.exposed_time import Exposed, exposed_of
 
 F64 = NDArray[np.float64]
 

@@ -27,8 +27,8 @@ from stepscope.comparison.verdict import headline, main_parts
 from stepscope.comparison.workers import worker_times
 from stepscope.errors import NothingToShow, UsageError
 from stepscope.result import Diagnostic, Table
-from stepscope.tables.profile import Profile
-from stepscope.tables.session_steps import session_steps, why_no_step
+from stepscope.tables.core.profile import Profile
+from stepscope.tables.steps.session import session_steps, why_no_step
 
 # Below this the steps are a guess, and so is what is said about them.
 _SURE: Final = 0.5
@@ -73,7 +73,7 @@ def run_of(name: str, profile: Profile) -> Run:
             "A run without steps cannot be compared or checked.",
             where=name,
             why=f"{why_no_step(session_steps(profile))}{_damage(profile)}",
-            mend="Mark steps (stepscope.step(i), jax.profiler.StepTraceAnnotation or "
+            hint="Mark steps (stepscope.step(i), jax.profiler.StepTraceAnnotation or "
             "tf.profiler.experimental.Trace('train', step_num=i, _r=1)) and record again.",
             slug="no-steps",
         )
@@ -98,7 +98,7 @@ def compare(runs: Sequence[Run], notes: Sequence[Diagnostic] = ()) -> Comparison
         notes: What else a reader must know, such as runs that were left out.
     """
     if len(runs) < 2:
-        raise UsageError("A comparison needs two runs.", mend="Name a second run.")
+        raise UsageError("A comparison needs two runs.", hint="Name a second run.")
     first, last = runs[0], runs[-1]
     before, after = first.parts, last.parts
     noise = difference(before.step_ms, after.step_ms)

@@ -18,8 +18,8 @@ from stepscope.comparison.comparison import Comparison, PartRow
 from stepscope.comparison.limit import Limit, Quantity
 from stepscope.comparison.noise import block_noise, difference
 from stepscope.result import Column, Result, Row, Table
-from stepscope.tables.limits import LIMITS
-from stepscope.tables.session_steps import session_steps
+from stepscope.tables.steps.bottleneck import LIMITS
+from stepscope.tables.steps.session import session_steps
 
 Status = Literal["kept", "exceeded", "unknown"]
 

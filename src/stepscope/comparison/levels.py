@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from stepscope.comparison.breakdown import COMMUNICATION, OP, WAITING, Item
 from stepscope.comparison.names import kernel_stem, leaf_stem, module_of, op_class, stem
-from stepscope.tables.kernel_classes import OTHER, kernel_class
+from stepscope.tables.device.kernel_classes import OTHER, kernel_class
 
 Key = tuple[str, ...]
 

@@ -54,7 +54,7 @@ class Limit:
         unit = found["unit"] if found else ""
         is_change = bool(found and found["sign"])
         if found is None or unit not in (*units, *(("%",) if is_change else ())):
-            raise UsageError(f"{option} cannot be {text!r}.", mend=f"Say {example}.", slug="limit")
+            raise UsageError(f"{option} cannot be {text!r}.", hint=f"Say {example}.", slug="limit")
         scale = {"%": 0.01, **_TIMES, **_BYTES}[unit]
         return cls(text.strip(), is_change, float(found["number"]) * scale, unit == "%")
 

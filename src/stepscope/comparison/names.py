@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from stepscope.tables.kernel_classes import kernel_class
+from stepscope.tables.device.kernel_classes import kernel_class
 
 _FUNCTION = re.compile(r"__(inference|forward|backward)_(.+?)_\d+(_\d+)*$")
 _CLUSTER = re.compile(r"_XlaCompile_\w+|cluster_\d+(_\d+)*")

@@ -11,13 +11,13 @@ from typing import Final, NamedTuple
 
 from stepscope.comparison.comparison import ParityRow
 from stepscope.result import Table
-from stepscope.tables.batch_sizes import batch_sizes
-from stepscope.tables.completeness import completeness
-from stepscope.tables.devices import devices
-from stepscope.tables.environment import environment
-from stepscope.tables.profile import Profile
-from stepscope.tables.recorder_levels import RecorderLevels, recorder_levels
-from stepscope.tables.session_steps import SessionSteps, session_steps
+from stepscope.tables.core.devices import devices
+from stepscope.tables.core.profile import Profile
+from stepscope.tables.recording.completeness import completeness
+from stepscope.tables.recording.environment import environment
+from stepscope.tables.recording.recorder_levels import RecorderLevels, recorder_levels
+from stepscope.tables.steps.batch_sizes import batch_sizes
+from stepscope.tables.steps.session import SessionSteps, session_steps
 
 UNKNOWN: Final = ""
 # Shares of 16-bit compute that differ by more are another precision, not noise.

@@ -16,12 +16,12 @@ import numpy as np
 
 from stepscope.comparison.comparison import WorkerTimeRow
 from stepscope.result import Table
-from stepscope.tables.collectives import collectives
-from stepscope.tables.device_events import device_events
-from stepscope.tables.exposed import ALL_DEVICES, exposed_of
-from stepscope.tables.profile import Profile
-from stepscope.tables.session_steps import aligned_steps, session_steps
-from stepscope.tables.worker_steps import WAIT, worker_steps
+from stepscope.tables.collectives.operations import collectives
+from stepscope.tables.core.profile import Profile
+from stepscope.tables.device.events import device_events
+from stepscope.tables.steps.session import aligned_steps, session_steps
+from stepscope.tables.workers.exposed_time import ALL_DEVICES, exposed_of
+from stepscope.tables.workers.steps import WAIT, worker_steps
 
 
 @dataclass(frozen=True, slots=True)

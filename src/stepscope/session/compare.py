@@ -39,7 +39,7 @@ def compare(*runs: Comparable, progress: Progress | None = None) -> Comparison:
         raise UsageError(
             "A comparison needs two runs.",
             where=", ".join(one.path for one, _ in found),
-            mend="Name a second path, or a log directory with several runs.",
+            hint="Name a second path, or a log directory with several runs.",
             slug="one-run",
         )
     names = _told_apart([one for one, _ in found])
@@ -90,7 +90,7 @@ def check(
     if changes and baseline is None:
         raise UsageError(
             f"A limit on change needs a baseline: {', '.join(changes)}.",
-            mend="Name the run to compare with (--baseline), or give a limit without a sign.",
+            hint="Name the run to compare with (--baseline), or give a limit without a sign.",
             slug="no-baseline",
         )
     with ExitStack() as stack:
@@ -105,7 +105,7 @@ def check(
 
 def _limit(metric: str, text: str) -> Limit:
     if metric not in METRICS:
-        raise UsageError(f"There is no limit on {metric!r}.", mend=f"One of {', '.join(METRICS)}.")
+        raise UsageError(f"There is no limit on {metric!r}.", hint=f"One of {', '.join(METRICS)}.")
     return Limit.parse(text, METRICS[metric], f"The limit on {metric}")
 
 

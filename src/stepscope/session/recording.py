@@ -8,12 +8,12 @@ from threading import RLock
 from typing import Literal
 
 from stepscope import store
-from stepscope.columns import decode
 from stepscope.columns.merge import merged
 from stepscope.errors import StepscopeError, StoreError
+from stepscope.formats.xspace import decode
 from stepscope.result import Diagnostic
 from stepscope.store import Contents, Miss, Run, Source
-from stepscope.tables.profile import Host
+from stepscope.tables.core.profile import Host
 
 #: Called with (stage, done, total); the unit of done and total is bytes.
 Progress = Callable[[str, int, int], None]
@@ -30,7 +30,7 @@ class FileReport:
         state: "opened", "damaged" (what stands before the damage is shown), "failed",
             "skipped" (not a recording) or "waiting" (not needed so far).
         reason: Why it is not simply opened; "" if it is.
-        mend: What to do about it.
+        hint: What to do about it.
         slug: Anchor in ``docs/errors.md``; "" if opened.
     """
 
@@ -38,13 +38,13 @@ class FileReport:
     size_bytes: int
     state: State
     reason: str = ""
-    mend: str = ""
+    hint: str = ""
     slug: str = ""
 
     @classmethod
     def of_miss(cls, miss: Miss) -> FileReport:
         """The report of a file that is not a recording."""
-        return cls(miss.path, miss.size_bytes, "skipped", miss.reason, miss.mend, miss.slug)
+        return cls(miss.path, miss.size_bytes, "skipped", miss.reason, miss.hint, miss.slug)
 
 
 @dataclass
@@ -130,7 +130,7 @@ def _open(file: _File, progress: Progress | None) -> Host | None:
                     file.source.size_bytes,
                     "failed",
                     why,
-                    error.mend,
+                    error.hint,
                     error.anchor,
                 )
         return file.host
@@ -157,9 +157,9 @@ def _decode(file: _File, progress: Progress | None) -> None:
     if space.damage is not None:
         reasons.append(f"{space.damage.reason} ({space.damage.where}).")
     if reasons:
-        mend = space.damage.mend if space.damage is not None else "Copy the file again."
+        hint = space.damage.hint if space.damage is not None else "Copy the file again."
         file.report = FileReport(
-            source.path, source.size_bytes, "damaged", " ".join(reasons), mend, "damaged-file"
+            source.path, source.size_bytes, "damaged", " ".join(reasons), hint, "damaged-file"
         )
     else:
         file.report = FileReport(source.path, source.size_bytes, "opened")
@@ -173,6 +173,6 @@ def _none_open(run: Run, files: list[_File]) -> StepscopeError:
         "None of this run's files opens.",
         where=run.path,
         why="".join(f"\n         {host}: {error.what} {error.why}" for host, error in errors),
-        mend=errors[0][1].mend if errors else "",
+        hint=errors[0][1].hint if errors else "",
         slug="no-host-opens",
     )

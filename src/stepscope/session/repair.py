@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stepscope import store
-from stepscope.columns import decode, encode
 from stepscope.columns.merge import merged
+from stepscope.formats.xspace import decode, encode
 
 
 @dataclass(frozen=True, slots=True)

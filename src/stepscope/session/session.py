@@ -19,7 +19,7 @@ from stepscope.session._tools import ToolMethods
 from stepscope.session.recording import FileReport, Progress, Recording
 from stepscope.session.rules import all_rules
 from stepscope.store import Found, Run
-from stepscope.tables.profile import Profile
+from stepscope.tables.core.profile import Profile
 
 if TYPE_CHECKING:
     import polars as pl
@@ -66,7 +66,7 @@ def pick_run(found: Found, name: str | None) -> Run:
     raise UsageError(
         f"There is no run {name!r}.",
         where=found.root,
-        mend=f"Runs here: {known}{more}.",
+        hint=f"Runs here: {known}{more}.",
         slug="no-such-run",
     )
 
@@ -91,7 +91,7 @@ class Session(ToolMethods):
             raise UsageError(
                 f"There is no host {host!r} in run {recording.run.id!r}.",
                 where=found.root,
-                mend=f"Hosts: {', '.join(known)}.",
+                hint=f"Hosts: {', '.join(known)}.",
                 slug="no-such-host",
             )
         self._found = found
@@ -160,7 +160,7 @@ class Session(ToolMethods):
 
         Raises:
             UsageError: No such tool or option.
-            NothingToShow: The profile lacks what the tool needs; ``why`` and ``mend`` say what.
+            NothingToShow: The profile lacks what the tool needs; ``why`` and ``hint`` say what.
         """
         found = TOOLS.find(tool)
         texts = {name: _text(value) for name, value in options.items() if value is not None}
@@ -287,7 +287,7 @@ class Session(ToolMethods):
                     f"{tool.title} has nothing to show for this profile.",
                     where=self.name,
                     why=missing.missing,
-                    mend=missing.record,
+                    hint=missing.record,
                 )
             result = tool.run(self.profile, options)
             self._results[key] = dataclasses.replace(

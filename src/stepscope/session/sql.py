@@ -7,8 +7,8 @@ from threading import RLock
 from typing import TYPE_CHECKING
 
 from stepscope.errors import UsageError
-from stepscope.tables.frames import FRAMES
-from stepscope.tables.profile import Profile
+from stepscope.tables.core.profile import Profile
+from stepscope.tables.recording.query_frames import FRAMES
 
 if TYPE_CHECKING:
     import polars as pl
@@ -44,6 +44,6 @@ def query_frames(profile: Profile, query: str) -> pl.DataFrame:
             "The query cannot be run.",
             where=query,
             why=str(error).partition("\n\nResolved plan")[0],  # Polars' own words for its plan
-            mend=f"Tables: {columns or ', '.join(FRAMES)}.",
+            hint=f"Tables: {columns or ', '.join(FRAMES)}.",
             slug="sql",
         ) from error

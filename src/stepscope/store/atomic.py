@@ -35,7 +35,7 @@ def write_atomic(path: Path, data: bytes | Iterable[bytes]) -> None:
             "The file cannot be written.",
             where=str(path),
             why=f"The system says: {error.strerror or error}.",
-            mend="Name another place, or see to room and write access at this one.",
+            hint="Name another place, or see to room and write access at this one.",
             slug="cannot-write",
         ) from error
 

@@ -72,7 +72,7 @@ def _impossible(text: str, error: Exception) -> StoreError:
         "The path cannot be looked for.",
         where=text,
         why=miss.reason,
-        mend=miss.mend,
+        hint=miss.hint,
         slug=miss.slug,
     )
 
@@ -86,14 +86,14 @@ def _absent(local: Path, text: str) -> StoreError:
             "The path is a broken symbolic link.",
             where=text,
             why=f"Its target {os.path.realpath(local)} is not there.",
-            mend="Restore the target or give another path.",
+            hint="Restore the target or give another path.",
             slug="broken-link",
         )
     return StoreError(
         "There is no such file or folder.",
         where=text,
         why=f"{parent} exists, {local.relative_to(parent)} in it does not.",
-        mend="Check the spelling; give a log directory, a run directory or an .xplane.pb file.",
+        hint="Check the spelling; give a log directory, a run directory or an .xplane.pb file.",
         slug="no-such-path",
     )
 
@@ -105,7 +105,7 @@ def _of_file(tree: Tree, entry: Entry) -> Found:
             "This file is not a recording that can be opened.",
             where=verdict.path,
             why=verdict.reason,
-            mend=verdict.mend,
+            hint=verdict.hint,
             slug=verdict.slug,
         )
     folder = posixpath.dirname(entry.path.replace(os.sep, "/"))
@@ -252,10 +252,10 @@ def _short_ids(relative: list[str]) -> dict[str, str]:
 
 
 def by_reason(misses: tuple[Miss, ...]) -> list[list[Miss]]:
-    """Near misses in groups that share reason and mend, so that each is said once."""
+    """Near misses in groups that share reason and hint, so that each is said once."""
     groups: dict[tuple[str, str], list[Miss]] = defaultdict(list)
     for miss in misses:
-        groups[miss.reason, miss.mend].append(miss)
+        groups[miss.reason, miss.hint].append(miss)
     return list(groups.values())
 
 
@@ -264,7 +264,7 @@ def _group_lines(root: str, group: list[Miss]) -> list[str]:
     lines = names[:_SHOWN_PER_REASON]
     if len(names) > len(lines):
         lines.append(f"… and {len(names) - len(lines)} more like these")
-    return [*lines, f"  {group[0].reason}", f"  → {group[0].mend}"]
+    return [*lines, f"  {group[0].reason}", f"  → {group[0].hint}"]
 
 
 def nothing_found(found: Found) -> StoreError:
@@ -278,7 +278,7 @@ def nothing_found(found: Found) -> StoreError:
         "No recording was found.",
         where=found.root,
         why=why,
-        mend="Give the log directory the profiler was told to write to, or record first: "
+        hint="Give the log directory the profiler was told to write to, or record first: "
         "tf.profiler.experimental.start(logdir) … stop(), or jax.profiler.trace(logdir).",
         slug="no-recording",
     )

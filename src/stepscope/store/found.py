@@ -37,14 +37,14 @@ class Miss:
         path: Where it is.
         slug: Kind of miss; an anchor in ``docs/errors.md``.
         reason: One sentence: what it is, or what is wrong with it.
-        mend: One sentence: what to do.
+        hint: One sentence: what to do.
         size_bytes: Size as stored (-1 when unknown).
     """
 
     path: str
     slug: str
     reason: str
-    mend: str
+    hint: str
     size_bytes: int = -1
 
 

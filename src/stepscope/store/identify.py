@@ -27,11 +27,11 @@ class NearMiss:
     slug: str
     name: re.Pattern[str]
     reason: str
-    mend: str
+    hint: str
 
 
-def _kind(slug: str, pattern: str, reason: str, mend: str) -> NearMiss:
-    return NearMiss(slug, re.compile(pattern, re.IGNORECASE), reason, mend)
+def _kind(slug: str, pattern: str, reason: str, hint: str) -> NearMiss:
+    return NearMiss(slug, re.compile(pattern, re.IGNORECASE), reason, hint)
 
 
 _LEGACY_TOOLS = (
@@ -131,7 +131,7 @@ def examine(
     """
     by_name = next((kind for kind in BY_NAME if kind.name.search(name)), None)
     if by_name is not None:
-        return Miss(path, by_name.slug, by_name.reason, by_name.mend, size_bytes)
+        return Miss(path, by_name.slug, by_name.reason, by_name.hint, size_bytes)
     if _UNRELATED.search(name) and not named:
         return False
     like = bool(_PROFILE_LIKE.search(name)) or named
@@ -192,9 +192,9 @@ _CONTENT: tuple[tuple[str, tuple[bytes, ...], str, str], ...] = (
 
 def _wrapped(path: str, size_bytes: int, first: bytes) -> Miss | None:
     """A file whose first bytes name another format, whatever it is called."""
-    for slug, magics, reason, mend in _CONTENT:
+    for slug, magics, reason, hint in _CONTENT:
         if first.startswith(magics):
-            return Miss(path, slug, reason, mend, size_bytes)
+            return Miss(path, slug, reason, hint, size_bytes)
     return None
 
 
@@ -206,7 +206,7 @@ def _chrome_trace(path: str, size_bytes: int, first: bytes) -> Miss | None:
     if first.lstrip()[:1] not in (b"{", b"[") or not any(key in first for key in _TRACE_KEYS):
         return None
     kind = next(kind for kind in BY_NAME if kind.slug == "chrome-trace")
-    return Miss(path, kind.slug, kind.reason, kind.mend, size_bytes)
+    return Miss(path, kind.slug, kind.reason, kind.hint, size_bytes)
 
 
 def _unknown(path: str, size_bytes: int, first: bytes) -> Miss:

@@ -78,7 +78,7 @@ def read(path: str, progress: Progress | None = None) -> Contents:
                     "The file has 0 bytes.",
                     where=path,
                     why="The recording was larger than 2 GB, or the disk was full.",
-                    mend="Record fewer steps.",
+                    hint="Record fewer steps.",
                     slug="empty-file",
                 )
             if file.read(2) == GZIP_MAGIC:
@@ -89,7 +89,7 @@ def read(path: str, progress: Progress | None = None) -> Contents:
     except OSError as error:
         miss = unlistable(path, error)
         raise StoreError(
-            "The file cannot be read.", where=path, why=miss.reason, mend=miss.mend, slug=miss.slug
+            "The file cannot be read.", where=path, why=miss.reason, hint=miss.hint, slug=miss.slug
         ) from error
     return Contents(memoryview(mapped), _close=[mapped.close])
 

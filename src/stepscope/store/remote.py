@@ -62,7 +62,7 @@ def open_tree(url: str) -> tuple[RemoteTree, str, Entry | None]:
             "There is no such file or folder.",
             where=url,
             why="The remote file system has nothing under this name.",
-            mend="Check the spelling and the credentials.",
+            hint="Check the spelling and the credentials.",
             slug="no-such-path",
         ) from error
     except Exception as error:  # fsspec back ends raise their own kinds: all mean "not reachable"
@@ -70,7 +70,7 @@ def open_tree(url: str) -> tuple[RemoteTree, str, Entry | None]:
             "The remote file system does not answer.",
             where=url,
             why=f"{type(error).__name__}: {error}",
-            mend="Check the network, the name and the credentials.",
+            hint="Check the network, the name and the credentials.",
             slug="remote-unreachable",
         ) from error
     if info["type"] == "directory":
@@ -91,6 +91,6 @@ def open_binary(url: str) -> tuple[BinaryIO, int]:
             "The remote file cannot be read.",
             where=url,
             why=str(error),
-            mend="Check the network and the credentials.",
+            hint="Check the network and the credentials.",
             slug="remote-unreachable",
         ) from error

@@ -35,7 +35,7 @@ class FileInfo(TypedDict):
     bytes: int
     state: Literal["opened", "damaged", "failed", "skipped", "waiting"]
     reason: str
-    do: str
+    hint: str
     error: str
 
 
@@ -121,7 +121,7 @@ class ErrorInfo(TypedDict):
     what: str
     where: str
     why: str
-    do: str
+    hint: str
 
 
 class CaptureWorkerInfo(TypedDict):
@@ -142,7 +142,7 @@ class CaptureWorkerInfo(TypedDict):
     events: int | None
     bytes: int | None
     error: str
-    do: str
+    hint: str
     notes: list[str]
 
 
@@ -192,7 +192,7 @@ def file_info(report: FileReport) -> FileInfo:
         "bytes": report.size_bytes,
         "state": report.state,
         "reason": report.reason,
-        "do": report.mend,
+        "hint": report.hint,
         "error": report.slug,
     }
 

@@ -68,7 +68,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, None]:
         return
     arguments = _arguments(mark)
     logdir = _logdir(item)
-    from stepscope.capture.session import Profile
+    from stepscope.capture.control import Profile
 
     with Profile(logdir, arguments.get("options")) as profile:
         outcome = yield

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from stepscope.errors import StepscopeError
 from stepscope.session import open as open_session
-from stepscope.tables.steps import steps
+from stepscope.tables.steps.attribution import steps
 
 _PS_PER_MS = 1e9
 

@@ -15,12 +15,12 @@ import numpy as np
 from stepscope.columns import StatColumn, nest, stats_by_name, union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
-from stepscope.tables.coverage import covered
-from stepscope.tables.device_events import device_events
-from stepscope.tables.first_hit import any_event, entries_named
-from stepscope.tables.host_events import Work
-from stepscope.tables.planes import LineKind, PlaneKind, lines_of
-from stepscope.tables.profile import Host, derived
+from stepscope.tables.core.interval_overlap import covered
+from stepscope.tables.core.planes import LineKind, PlaneKind, lines_of
+from stepscope.tables.core.presence import any_event, entries_named
+from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.device.events import device_events
+from stepscope.tables.host.events import Work
 
 NONE = -1
 _STATS = (

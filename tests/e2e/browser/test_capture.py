@@ -9,7 +9,7 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Page, expect
 
-from stepscope.capture.rpc import server as profiler_server
+from stepscope.capture.rpc.server import api as profiler_server
 from stepscope.surfaces.http import Server, Settings
 from stepscope.surfaces.http.app import STATIC_FOLDER
 from tests.e2e.browser.axe import violations

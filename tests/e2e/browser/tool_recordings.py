@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stepscope.tables.tpu_counters import V6E, Counter
+from stepscope.tables.tpu.counters import V6E, Counter
 from tests.profiles.counters import chip, reading_by, sample
 from tests.profiles.dcn import Collective, Op, message
 from tests.profiles.dcn import slices as tpu_of_slices

@@ -7,10 +7,10 @@ from typing import Any
 
 from stepscope.advice import RULES, advise
 from stepscope.analysis import TOOLS
-from stepscope.columns import decode
+from stepscope.formats.xspace import decode
 from stepscope.registry import Answer
 from stepscope.result import Finding
-from stepscope.tables.profile import Host, Profile
+from stepscope.tables.core.profile import Host, Profile
 from tests.profiles.loops import Loop, record
 
 

@@ -7,10 +7,10 @@ import json
 import pytest
 
 from stepscope.advice import RULES, advise
-from stepscope.columns import decode
+from stepscope.formats.xspace import decode
 from stepscope.result import Advice
 from stepscope.result import _plain as plain
-from stepscope.tables.profile import Host, Profile
+from stepscope.tables.core.profile import Host, Profile
 from tests.profiles import (
     async_gpu,
     gpu,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from stepscope.columns import decode
+from stepscope.formats.xspace import decode
 from stepscope.registry import Silence, Unknown
-from stepscope.tables.profile import Host, Profile
+from stepscope.tables.core.profile import Host, Profile
 from tests.profiles import draw, event, nth, space, worked_example
 from tests.profiles.drawing import Drawn
 from tests.profiles.model import EventLike, host, line

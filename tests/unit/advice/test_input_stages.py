@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from stepscope.advice import RULES, advise
+from stepscope.advice.evidence.input_stage import STAGE_RULES
 from stepscope.analysis.tf_data_bottleneck_analysis import Bottleneck
-from stepscope.clues.input_stage import STAGE_RULES
 from stepscope.registry import Answer, Silence, Unknown
 from stepscope.result import Finding
-from tests.unit.clues.starved import SERIAL, results
+from tests.unit.advice.evidence.starved import SERIAL, results
 
 PARALLEL = replace(SERIAL, iterator="ParallelMapV2", parallelism=4)
 PARALLEL = replace(PARALLEL, long_name=SERIAL.long_name.replace("Map", "ParallelMapV2"))

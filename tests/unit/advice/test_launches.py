@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from stepscope.columns import decode
+from stepscope.formats.xspace import decode
 from stepscope.registry import Silence
-from stepscope.tables.profile import Host, Profile
+from stepscope.tables.core.profile import Host, Profile
 from tests.labelled.synthetic import BF16, GIB, GOOD, GOOD_TPU, HALF_SUM, WAIT, layers
 from tests.profiles.loops import Kernel, copy_to_device
 from tests.profiles.model import EventLike, gpu, host, line, space, stream

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from stepscope.columns import decode
+from stepscope.formats.xspace import decode
 from stepscope.registry import Silence, Unknown
-from stepscope.tables.profile import Host, Profile
+from stepscope.tables.core.profile import Host, Profile
 from tests.labelled.synthetic import GIB, GOOD
 from tests.profiles.model import EventLike, gpu, host, line, space, stream
 from tests.unit.advice.asking import Asked, ask, profile_of

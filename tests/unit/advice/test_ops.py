@@ -6,9 +6,9 @@ import pytest
 
 from stepscope.advice import RULES, advise
 from stepscope.analysis.overview_page import overview_page
-from stepscope.columns import decode
+from stepscope.formats.xspace import decode
 from stepscope.registry import Silence, Unknown
-from stepscope.tables.profile import Host, Profile
+from stepscope.tables.core.profile import Host, Profile
 from tests.labelled.synthetic import BF16, GOOD, GOOD_TPU, layers, tpu_ops
 from tests.profiles.loops import Kernel
 from tests.profiles.model import gpu, host, line, space, stream

@@ -1,6 +1,6 @@
 """What a rule says a change saves is what the loop gains when it is played with the change made.
 
-The expected saving must come within a fifth of the gain where the fault is mended altogether, and
+The expected saving must come within a fifth of the gain where the fault is fixed altogether, and
 the largest saving must not be exceeded.
 """
 
@@ -97,9 +97,9 @@ def step_ms(loops: list[Loop]) -> float:
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_predicted_saving_is_what_the_change_gains(name: str) -> None:
-    rule, faulty, mended = CASES[name]
+    rule, faulty, fixed = CASES[name]
     found = ask(*faulty).finding(rule)
-    gained = step_ms(faulty) - step_ms(mended)
+    gained = step_ms(faulty) - step_ms(fixed)
     assert found.saving_ms is not None
     assert found.saving_max_ms is None or found.saving_max_ms >= gained * 0.98
     assert found.saving_ms == pytest.approx(gained, rel=0.2)

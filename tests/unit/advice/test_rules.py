@@ -4,9 +4,9 @@ import pytest
 
 from stepscope.advice import RULES, advise
 from stepscope.analysis.overview_page import overview_page
-from stepscope.columns import decode
+from stepscope.formats.xspace import decode
 from stepscope.result import Finding
-from stepscope.tables.profile import Host, Profile
+from stepscope.tables.core.profile import Host, Profile
 from tests.profiles import worked_example
 from tests.profiles.model import Event, gpu, host, line, space, stream
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from stepscope.columns import decode
+from stepscope.formats.xspace import decode
 from stepscope.registry import Tool
-from stepscope.tables.profile import Host, Profile
+from stepscope.tables.core.profile import Host, Profile
 from tests.profiles.hlo import f32, instruction, memory_plan, metadata_plane, program
 from tests.profiles.model import Event, environment, gpu, host, line, space, stream, u
 

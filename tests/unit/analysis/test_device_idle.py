@@ -4,9 +4,9 @@ import pytest
 
 from stepscope.analysis.device_idle import TOOL, Options, device_idle
 from stepscope.analysis.overview_page import overview_page
-from stepscope.columns import decode
-from stepscope.tables.driver_calls import is_device_allocation, is_wait_for_device
-from stepscope.tables.profile import Host, Profile
+from stepscope.formats.xspace import decode
+from stepscope.tables.core.profile import Host, Profile
+from stepscope.tables.device.driver_calls import is_device_allocation, is_wait_for_device
 from tests.profiles import (
     Kind,
     async_gpu,

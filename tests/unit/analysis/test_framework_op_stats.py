@@ -3,8 +3,8 @@
 import pytest
 
 from stepscope.analysis.framework_op_stats import FrameworkOpStats, Options, framework_op_stats
-from stepscope.columns import decode
-from stepscope.tables.profile import Host, Profile
+from stepscope.formats.xspace import decode
+from stepscope.tables.core.profile import Host, Profile
 from tests.profiles import overlapping_streams, worked_example
 from tests.profiles.model import Event, gpu, host, line, space, stream
 

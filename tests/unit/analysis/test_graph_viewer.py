@@ -32,4 +32,4 @@ def test_a_whole_computation_and_a_cut_one() -> None:
 def test_an_unknown_node_is_a_usage_error_that_names_similar_ones() -> None:
     with pytest.raises(UsageError, match="no instruction or computation 'dot'") as raised:
         graph_viewer.graph_viewer(on_gpu(), graph_viewer.Options(node="dot"))
-    assert "dot.1" in raised.value.mend
+    assert "dot.1" in raised.value.hint

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from stepscope.analysis.host_activity import TOOL, HostActivity, host_activity
-from stepscope.columns import decode
-from stepscope.tables.profile import Host, Profile
+from stepscope.formats.xspace import decode
+from stepscope.tables.core.profile import Host, Profile
 from tests.profiles import draw, event, nth, space
 from tests.profiles.drawing import Drawn
 from tests.profiles.model import Kind, host, line

@@ -17,8 +17,8 @@ from stepscope.analysis.inference_profile import (
     Options,
     inference_profile,
 )
-from stepscope.columns import decode
-from stepscope.tables.profile import Host, Profile
+from stepscope.formats.xspace import decode
+from stepscope.tables.core.profile import Host, Profile
 from tests.profiles import worked_example
 from tests.profiles.model import Event, gpu, host, line, space, stream
 

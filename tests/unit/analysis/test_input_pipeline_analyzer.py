@@ -14,8 +14,8 @@ from stepscope.analysis.input_pipeline_analyzer import (
     input_pipeline_analyzer,
     verdict_of,
 )
-from stepscope.columns import decode
-from stepscope.tables.profile import Host, Profile
+from stepscope.formats.xspace import decode
+from stepscope.tables.core.profile import Host, Profile
 from tests.profiles import gpu, line, no_events, pytorch_like, space, stream, worked_example
 from tests.profiles import host as host_plane
 from tests.profiles.model import EventLike

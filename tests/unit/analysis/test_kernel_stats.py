@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stepscope.analysis.kernel_stats import OTHERS, TOOL, KernelStats, Options, kernel_stats
-from stepscope.columns import decode
-from stepscope.tables.profile import Host, Profile
+from stepscope.formats.xspace import decode
+from stepscope.tables.core.profile import Host, Profile
 from tests.profiles import worked_example
 from tests.profiles.model import Event, gpu, host, line, plane, space, stream
 

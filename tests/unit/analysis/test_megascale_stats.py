@@ -9,9 +9,9 @@ from itertools import pairwise
 import pytest
 
 from stepscope.analysis.megascale_stats import TOOL, MegascaleStats, Options, megascale_stats
-from stepscope.columns import decode
 from stepscope.errors import UsageError
-from stepscope.tables.profile import Host, Profile
+from stepscope.formats.xspace import decode
+from stepscope.tables.core.profile import Host, Profile
 from tests.profiles.dcn import Collective, Op, message, slices, tpu
 from tests.profiles.hlo import metadata_plane
 from tests.profiles.model import Plane, host, line, space

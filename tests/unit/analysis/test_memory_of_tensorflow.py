@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from stepscope.analysis.memory_profile import ALLOCATOR, memory_profile
-from stepscope.columns import decode
-from stepscope.tables.profile import Host, Profile
+from stepscope.formats.xspace import decode
+from stepscope.tables.core.profile import Host, Profile
 
 PROGRAM = """
 import sys

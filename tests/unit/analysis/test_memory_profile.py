@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stepscope.analysis.memory_profile import TOOL, MemoryProfile, Options, memory_profile
-from stepscope.columns import decode
-from stepscope.tables.profile import Host, Profile
+from stepscope.formats.xspace import decode
+from stepscope.tables.core.profile import Host, Profile
 from tests.profiles import worked_example
 from tests.profiles.memory import Heap
 from tests.profiles.model import Event, Kind, gpu, host, line, plane, space

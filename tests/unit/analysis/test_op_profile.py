@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from stepscope.analysis import op_profile
-from stepscope.columns import decode
-from stepscope.tables.profile import Host, Profile
+from stepscope.formats.xspace import decode
+from stepscope.tables.core.profile import Host, Profile
 from tests.profiles import worked_example
 from tests.unit.analysis.compiled import check_contract, on_gpu
 

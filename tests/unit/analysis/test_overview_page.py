@@ -3,10 +3,10 @@
 import pytest
 
 from stepscope.analysis.overview_page import OverviewPage, overview_page
-from stepscope.columns import decode
 from stepscope.comparison import run_of
 from stepscope.errors import NothingToShow
-from stepscope.tables.profile import Host, Profile
+from stepscope.formats.xspace import decode
+from stepscope.tables.core.profile import Host, Profile
 from tests.profiles import worked_example
 from tests.profiles.model import Event, gpu, host, line, space, stream
 

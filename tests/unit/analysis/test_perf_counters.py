@@ -11,9 +11,9 @@ import pytest
 
 from stepscope.analysis.kernel_stats import kernel_stats
 from stepscope.analysis.perf_counters import TOOL, Options, PerfCounters, perf_counters
-from stepscope.columns import decode
+from stepscope.formats.xspace import decode
 from stepscope.surfaces.export.tables import csv_text, parquet_bytes
-from stepscope.tables.profile import Host, Profile
+from stepscope.tables.core.profile import Host, Profile
 from tests.profiles import worked_example
 from tests.profiles.model import Event, Kind, Plane, gpu, host, line, plane, ref, space, stream, u
 

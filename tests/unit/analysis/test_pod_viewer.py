@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stepscope.analysis.pod_viewer import LABELS, TOOL, Options, PodViewer, pod_viewer
-from stepscope.columns import decode
 from stepscope.errors import UsageError
-from stepscope.tables.collectives import collectives
-from stepscope.tables.profile import Host, Profile
-from stepscope.tables.worker_steps import WORKER_PARTS, worker_steps
+from stepscope.formats.xspace import decode
+from stepscope.tables.collectives.operations import collectives
+from stepscope.tables.core.profile import Host, Profile
+from stepscope.tables.workers.steps import WORKER_PARTS, worker_steps
 from tests.profiles import gpu, line, no_events, space, stream, worked_example
 from tests.profiles import host as host_plane
 from tests.profiles.model import EventLike

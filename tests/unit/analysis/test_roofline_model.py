@@ -7,9 +7,9 @@ import math
 import pytest
 
 from stepscope.analysis import roofline_model
-from stepscope.columns import decode
 from stepscope.errors import UsageError
-from stepscope.tables.profile import Host, Profile
+from stepscope.formats.xspace import decode
+from stepscope.tables.core.profile import Host, Profile
 from tests.profiles.model import Event, gpu, host, line, space, stream
 from tests.unit.analysis.compiled import PLANE, check_contract, kernel, on_cpu, on_gpu
 

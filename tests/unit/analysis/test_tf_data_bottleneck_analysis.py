@@ -8,9 +8,9 @@ from stepscope.analysis.tf_data_bottleneck_analysis import (
     TfDataBottleneckAnalysis,
     tf_data_bottleneck_analysis,
 )
-from stepscope.columns import decode
 from stepscope.errors import UsageError
-from stepscope.tables.profile import Host, Profile
+from stepscope.formats.xspace import decode
+from stepscope.tables.core.profile import Host, Profile
 from tests.profiles import host as host_plane
 from tests.profiles import line, space
 from tests.profiles.model import EventLike, gpu, stream

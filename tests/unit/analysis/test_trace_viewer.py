@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from stepscope.analysis.trace_viewer import TOOL, Options, TraceViewer, trace_viewer
-from stepscope.columns import decode
 from stepscope.errors import UsageError
-from stepscope.tables.profile import Host, Profile
+from stepscope.formats.xspace import decode
+from stepscope.tables.core.profile import Host, Profile
 from tests.profiles import no_events, worked_example
 
 

@@ -15,11 +15,11 @@ from stepscope.analysis.utilization_viewer import (
     UtilizationViewer,
     utilization_viewer,
 )
-from stepscope.columns import decode
+from stepscope.formats.xspace import decode
 from stepscope.result import Table
-from stepscope.tables.profile import Host, Profile
-from stepscope.tables.tpu_counters import GENERATIONS, V6E, V7X, Generation
-from stepscope.tables.tpu_units import core_cycles
+from stepscope.tables.core.profile import Host, Profile
+from stepscope.tables.tpu.counters import GENERATIONS, V6E, V7X, Generation
+from stepscope.tables.tpu.units import core_cycles
 from tests.profiles import environment, line, plane, space, u
 from tests.profiles.counters import chip, counters, reading_by, sample
 from tests.profiles.model import Event, Kind, Line, Plane

@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
-from stepscope.capture import session, tracing
+from stepscope.capture import control, tracing
 from stepscope.capture.budget import Budget
-from stepscope.capture.launch.process import finished_children
+from stepscope.capture.file.writer import Writer
+from stepscope.capture.launch.child_process import finished_children
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recorder import Recorded
 from stepscope.capture.recorders.annotations import AnnotationRecorder
 from stepscope.capture.recorders.python_sampler import PythonSampler
 from stepscope.capture.recording import Recording
-from stepscope.capture.ticker import Ticker
-from stepscope.capture.writer import Writer
+from stepscope.capture.runtime.ticker import Ticker
 from tests.profiles import parse
 
 
@@ -212,14 +212,14 @@ def test_a_recording_that_ends_is_always_to_be_found(
 ) -> None:
     class Ended(dict[str, Recording]):
         def __setitem__(self, owner: str, ended: Recording) -> None:
-            found.append(session.active() is ended)
+            found.append(control.active() is ended)
             super().__setitem__(owner, ended)
 
     found: list[bool] = []
-    state = session._Process()
+    state = control._Process()
     state.active, state.ended = begin(Double()), Ended()
-    monkeypatch.setattr(session, "_here", state)
-    session._over(state.active)
+    monkeypatch.setattr(control, "_here", state)
+    control._over(state.active)
     assert found == [True]
     assert state.active is None
 
@@ -230,11 +230,11 @@ def test_a_program_that_ends_before_all_is_written_says_so(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     may_end = threading.Event()
-    state = session._Process()
+    state = control._Process()
     state.active = begin(Double(collect=may_end.wait), stop_seconds=0.01)
-    monkeypatch.setattr(session, "_here", state)
+    monkeypatch.setattr(control, "_here", state)
     state.active.start()
-    session._finish_all("exit")
+    control._finish_all("exit")
     may_end.set()
     assert "is lost" in caplog.text and state.active.writer.place in caplog.text
 

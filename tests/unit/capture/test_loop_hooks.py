@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from stepscope.capture import session, tracing
+from stepscope.capture import control, tracing
 from stepscope.capture import summary as summary_module
 from stepscope.capture.hooks.callback import LoopCallback, framework_class
-from stepscope.capture.hooks.harmless import harmless
+from stepscope.capture.hooks.isolation import harmless
 from stepscope.capture.hooks.lightning import Callback as LightningCallback
 from stepscope.capture.hooks.loop import LoopRecorder
 from stepscope.capture.hooks.schedule import Schedule
@@ -58,8 +58,8 @@ class Recorder:
 @pytest.fixture
 def recorder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Recorder]:
     made = Recorder()
-    monkeypatch.setattr(session, "start", made.start)
-    monkeypatch.setattr(session, "end", made.end)
+    monkeypatch.setattr(control, "start", made.start)
+    monkeypatch.setattr(control, "end", made.end)
     yield made
     tracing.switch(None)
 

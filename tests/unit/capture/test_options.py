@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import stepscope
-from stepscope.capture.effective import differences, encoded_options
+from stepscope.capture.file.option_diff import differences, encoded_options
 from stepscope.capture.options import ProfilerOptions
 
 

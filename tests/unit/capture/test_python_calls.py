@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepscope.capture.calls.pairs import pair
-from stepscope.capture.calls.wanted import Wanted
+from stepscope.capture.call_tracer.call_spans import pair
+from stepscope.capture.call_tracer.filters import Wanted
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recorder import Recorded
 from stepscope.capture.recorders.python_calls import PythonCalls

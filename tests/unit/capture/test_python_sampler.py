@@ -15,10 +15,10 @@ import pytest
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recorders import python_sampler
 from stepscope.capture.recorders.python_sampler import PythonSampler, _Looks
-from stepscope.capture.ticker import Ticker
-from stepscope.columns import decode
-from stepscope.tables.profile import Host, Profile
-from stepscope.tables.timeline import timeline
+from stepscope.capture.runtime.ticker import Ticker
+from stepscope.formats.xspace import decode
+from stepscope.tables.core.profile import Host, Profile
+from stepscope.timeline import timeline
 from tests.profiles import parse
 
 MS = 1_000_000

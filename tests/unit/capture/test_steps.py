@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 import stepscope
-from stepscope.capture import session
-from stepscope.columns import decode, event_stats
+from stepscope.capture import control
+from stepscope.columns import event_stats
 from stepscope.errors import UsageError
+from stepscope.formats.xspace import decode
 
 OPTIONS = stepscope.ProfilerOptions(sample_hz=0, telemetry_hz=0, frameworks=())
 
@@ -33,7 +34,7 @@ def test_the_loop_gets_its_batches_and_the_steps_named_are_recorded(tmp_path: Pa
     assert seen == list("abcdefgh")
     # Steps count from 1 for people; the numbers in the file from 0, as TensorFlow's do.
     assert numbers_in(tmp_path)[:3] == [2, 3, 4]
-    assert session.active() is None
+    assert control.active() is None
 
 
 def test_a_break_writes_what_there_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,11 +15,11 @@ from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recorders.telemetry import Telemetry
 from stepscope.capture.telemetry import Counter, Rates, amd, nvidia, torch_memory
 from stepscope.capture.telemetry.proc import ProcSource
-from stepscope.columns import decode
-from stepscope.tables.devices import devices
-from stepscope.tables.memory_samples import memory_samples
-from stepscope.tables.profile import Host, Profile
-from stepscope.tables.timeline import timeline
+from stepscope.formats.xspace import decode
+from stepscope.tables.core.devices import devices
+from stepscope.tables.core.profile import Host, Profile
+from stepscope.tables.memory.samples import memory_samples
+from stepscope.timeline import timeline
 
 SECOND = 1_000_000_000
 

@@ -17,8 +17,9 @@ import stepscope
 from stepscope.capture import tracing
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recorders.annotations import AnnotationRecorder
-from stepscope.columns import decode, event_stats
+from stepscope.columns import event_stats
 from stepscope.columns.space import Space
+from stepscope.formats.xspace import decode
 
 #: What an annotation may cost while nothing records (issue: 150 ns, on a quiet machine).
 OFF_NS = 150

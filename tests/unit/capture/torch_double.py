@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from stepscope.capture import open_ranges
+from stepscope.capture.torch import open_ranges
 
 TORCH = "/some/where/torch/"
 

@@ -6,9 +6,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepscope.columns import decode, encode, event_stats, plane_stats
+from stepscope.columns import event_stats, plane_stats
 from stepscope.columns.merge import merged
 from stepscope.columns.space import Space
+from stepscope.formats.xspace import decode, encode
 from tests.profiles import Kind, gpu, host, line, plane, ref, space, stream
 from tests.profiles.messages import XSpace
 

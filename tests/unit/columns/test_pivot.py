@@ -6,13 +6,8 @@ import math
 
 import pytest
 
-from stepscope.columns import (
-    decode,
-    event_stats,
-    metadata_stats_by_name,
-    plane_stats,
-    stats_by_name,
-)
+from stepscope.columns import event_stats, metadata_stats_by_name, plane_stats, stats_by_name
+from stepscope.formats.xspace import decode
 from tests.profiles import Kind, host, line, plane, ref, space, u
 from tests.profiles.messages import XSpace
 

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepscope.columns import decode, stats_by_name, texts
+from stepscope.columns import stats_by_name, texts
 from stepscope.columns.texts import equal_texts
+from stepscope.formats.xspace import decode
 from tests.profiles.model import Event, host, line, space
 
 STRINGS = st.binary(max_size=20) | st.sampled_from(

@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from stepscope.columns import decode
 from stepscope.comparison.compare import Run, run_of
 from stepscope.comparison.gate import METRICS, Check, check
 from stepscope.comparison.limit import Limit
 from stepscope.errors import UsageError
-from stepscope.tables.profile import Host, Profile
+from stepscope.formats.xspace import decode
+from stepscope.tables.core.profile import Host, Profile
 from tests.profiles import gpu, host, line, space, stream
 from tests.profiles.loops import Kernel, Loop, record
 from tests.profiles.model import EventLike
@@ -161,4 +161,4 @@ def test_limits_are_read_as_people_write_them(
 def test_what_is_no_limit_says_what_would_be(text: str, quantity: str) -> None:
     with pytest.raises(UsageError, match="--max-it cannot be") as raised:
         Limit.parse(text, quantity, "--max-it")  # type: ignore[arg-type]  # parametrised text
-    assert raised.value.mend.startswith("Say ")
+    assert raised.value.hint.startswith("Say ")

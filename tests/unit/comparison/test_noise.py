@@ -17,7 +17,7 @@ from stepscope.comparison.noise import (
     mean_interval,
     student_quantile,
 )
-from stepscope.tables.session_steps import session_steps
+from stepscope.tables.steps.session import session_steps
 
 CHANCE = np.random.default_rng(7)
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from stepscope.columns import decode
 from stepscope.comparison.parity import parity
-from stepscope.tables.profile import Host, Profile
+from stepscope.formats.xspace import decode
+from stepscope.tables.core.profile import Host, Profile
 from tests.profiles import environment, gpu, host, line, plane, space, stream
 from tests.profiles.loops import Kernel, Loop, record
 from tests.profiles.model import EventLike

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from stepscope.columns import decode
 from stepscope.comparison import Comparison, compare, run_of
 from stepscope.errors import NothingToShow, UsageError
-from stepscope.tables.profile import Host, Profile
+from stepscope.formats.xspace import decode
+from stepscope.tables.core.profile import Host, Profile
 from tests.profiles import no_events, worked_example
 from tests.profiles.loops import Collective, Kernel, Loop, record
 from tests.profiles.model import Event, host, line, space

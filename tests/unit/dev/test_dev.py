@@ -16,10 +16,10 @@ import dev
 @pytest.fixture
 def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A checkout of its own with one kernel."""
-    columns = tmp_path / "src" / "stepscope" / "columns"
-    columns.mkdir(parents=True)
-    (columns / "_kernels.txt").write_text("fast_kernel.py\n")
-    (columns / "fast_kernel.py").write_text("x = 1\n")
+    folder = tmp_path / "src" / "stepscope" / "kernels"
+    folder.mkdir(parents=True)
+    (folder / "_kernels.txt").write_text("fast_kernel.py\n")
+    (folder / "fast_kernel.py").write_text("x = 1\n")
     (tmp_path / "pyproject.toml").write_text("[project]\n")
     (tmp_path / "setup.py").write_text("")
     monkeypatch.setattr(dev, "ROOT", tmp_path)
@@ -27,7 +27,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("name", ["pyproject.toml", "src/stepscope/columns/fast_kernel.py"])
+@pytest.mark.parametrize("name", ["pyproject.toml", "src/stepscope/kernels/fast_kernel.py"])
 def test_the_environment_is_stale_when_what_it_was_made_of_changes(tree: Path, name: str) -> None:
     before = dev.fingerprint()
     assert dev.fingerprint() == before
@@ -46,9 +46,9 @@ def test_a_failing_step_shows_its_last_lines_and_what_to_do(
 ) -> None:
     command = [sys.executable, "-c", "print('the reason'); raise SystemExit(3)"]
     with pytest.raises(dev.Trouble) as caught:
-        dev.quietly("building", command, do="Mend it.")
+        dev.quietly("building", command, hint="Fix it.")
     assert "ended with 3" in str(caught.value)
-    assert caught.value.do == "Mend it."
+    assert caught.value.hint == "Fix it."
     assert "the reason" in capfd.readouterr().err
 
 
@@ -123,7 +123,7 @@ def test_a_changed_kernel_is_installed_again_with_what_was_there(
     tree: Path, installed: list[str]
 ) -> None:
     dev.ensure_environment()
-    (tree / "src/stepscope/columns/fast_kernel.py").write_text("x = 2\n")
+    (tree / "src/stepscope/kernels/fast_kernel.py").write_text("x = 2\n")
     dev.ensure_environment(developer=False)
     assert installed == [f"{tree}[dev]", f"{tree}[dev]"]
 
@@ -140,7 +140,7 @@ def test_pytorch_is_the_build_for_the_cpu_and_comes_by_pip(
 ) -> None:
     commands: list[list[str]] = []
     monkeypatch.setattr(dev, "has_module", lambda name: name == "pip")
-    monkeypatch.setattr(dev, "quietly", lambda label, command, do: commands.append(command))
+    monkeypatch.setattr(dev, "quietly", lambda label, command, hint: commands.append(command))
     dev.ensure_torch(wanted)
     (command,) = commands
     assert command[1:4] == ["-m", "pip", "install"]

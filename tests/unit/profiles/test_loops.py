@@ -7,8 +7,8 @@ import pytest
 from stepscope.analysis.memory_profile import memory_profile
 from stepscope.analysis.overview_page import overview_page
 from stepscope.analysis.pod_viewer import pod_viewer
-from stepscope.columns import decode
-from stepscope.tables.profile import Host, Profile
+from stepscope.formats.xspace import decode
+from stepscope.tables.core.profile import Host, Profile
 from tests.profiles.loops import Collective, Kernel, Loop, copy_to_device, record
 
 KERNEL = Kernel("ampere_sgemm_128x64_nn", 400, "dense/MatMul:MatMul")

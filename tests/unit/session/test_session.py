@@ -11,8 +11,9 @@ import pytest
 
 import stepscope
 from stepscope.analysis import TOOLS
-from stepscope.columns import Space, decode
+from stepscope.columns import Space
 from stepscope.errors import NothingToShow, StoreError, UsageError
+from stepscope.formats.xspace import decode
 from stepscope.session import recording
 from tests.profiles import no_events, worked_example
 
@@ -49,7 +50,7 @@ def test_host_that_fails_does_not_hide_the_others(logdir: Path) -> None:
     assert states["good.xplane.pb"].state == "opened"
     assert states["cut.xplane.pb.gz"].state == "damaged"
     assert "gzip" in states["cut.xplane.pb.gz"].reason
-    assert states["text.xplane.pb"].state == "failed" and states["text.xplane.pb"].mend
+    assert states["text.xplane.pb"].state == "failed" and states["text.xplane.pb"].hint
     assert states["host.overview_page.pb"].state == "skipped"
     told = {(one.slug, one.where): one.severity for one in result.diagnostics}
     assert told["host-missing", "text"] == "error"
@@ -78,7 +79,7 @@ def test_unknown_run_or_host_lists_what_there_is(
     with pytest.raises(UsageError) as caught:
         stepscope.open(logdir, run=run, host=host)
     assert caught.value.anchor == slug
-    assert "2024_01_02_00_00_00" in caught.value.mend or "good" in caught.value.mend
+    assert "2024_01_02_00_00_00" in caught.value.hint or "good" in caught.value.hint
 
 
 def test_only_file_broken_is_its_own_error(tmp_path: Path) -> None:
@@ -144,7 +145,7 @@ def test_wrong_options_are_usage_errors(wrong: dict[str, object], logdir: Path) 
 def test_unknown_tool_lists_the_known(logdir: Path) -> None:
     with stepscope.open(logdir) as session, pytest.raises(UsageError, match="no tool 'nope'") as e:
         session.run("nope")
-    assert "overview_page" in e.value.mend
+    assert "overview_page" in e.value.hint
 
 
 def test_tool_without_data_says_what_is_missing_and_how_to_record_it(tmp_path: Path) -> None:
@@ -153,7 +154,7 @@ def test_tool_without_data_says_what_is_missing_and_how_to_record_it(tmp_path: P
         assert session.available("framework_op_stats") is not None
         with pytest.raises(NothingToShow) as caught:
             session.framework_op_stats()
-    assert caught.value.why and caught.value.mend
+    assert caught.value.why and caught.value.hint
 
 
 def test_progress_reports_reading_and_decoding(logdir: Path) -> None:

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 import stepscope
-from stepscope.tables.frames import FRAMES
-from stepscope.tables.profile import Profile
+from stepscope.tables.core.profile import Profile
+from stepscope.tables.recording.query_frames import FRAMES
 from tests.profiles import worked_example
 
 
@@ -59,7 +59,7 @@ def test_wrong_queries_say_why_and_what_there_is(session: stepscope.Session, que
         session.sql(query)
     assert caught.value.anchor == "sql"
     assert caught.value.why and "\n" not in caught.value.why
-    assert "steps" in caught.value.mend
+    assert "steps" in caught.value.hint
 
 
 def test_names_are_text_to_a_query(session: stepscope.Session) -> None:

@@ -42,12 +42,12 @@ NEAR_MISSES: dict[str, tuple[str, bytes, str]] = {
 
 
 @pytest.mark.parametrize("case", NEAR_MISSES)
-def test_near_miss_in_a_folder_is_reported_with_reason_and_mend(case: str, tmp_path: Path) -> None:
+def test_near_miss_in_a_folder_is_reported_with_reason_and_hint(case: str, tmp_path: Path) -> None:
     name, content, slug = NEAR_MISSES[case]
     (tmp_path / name).write_bytes(content)
     (miss,) = search(tmp_path).misses
     assert (miss.slug, miss.size_bytes) == (slug, len(content))
-    assert miss.reason.endswith(".") and miss.mend.endswith(".")
+    assert miss.reason.endswith(".") and miss.hint.endswith(".")
 
 
 @pytest.mark.parametrize("case", NEAR_MISSES)

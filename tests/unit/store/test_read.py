@@ -84,20 +84,20 @@ def test_progress_ends_at_the_file_size(tmp_path: Path, data: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "slug", "mend"),
+    ("name", "slug", "hint"),
     [
         ("empty", "empty-file", "Record fewer steps."),
         ("gone", "no-such-path", "Check the spelling."),
         ("folder", "unreadable-path", "Name one of its files"),
     ],
 )
-def test_what_is_no_file_to_read_is_said(tmp_path: Path, name: str, slug: str, mend: str) -> None:
+def test_what_is_no_file_to_read_is_said(tmp_path: Path, name: str, slug: str, hint: str) -> None:
     (tmp_path / "empty").write_bytes(b"")
     (tmp_path / "folder").mkdir()
     with pytest.raises(StoreError) as caught:
         read(str(tmp_path / name))
     assert caught.value.anchor == slug
-    assert mend in caught.value.mend
+    assert hint in caught.value.hint
 
 
 def test_close_with_views_alive_is_safe(tmp_path: Path) -> None:

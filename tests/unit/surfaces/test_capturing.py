@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from werkzeug.test import Client, TestResponse
 
-from stepscope.capture.rpc import server as profiler_server
+from stepscope.capture.rpc.server import api as profiler_server
 from stepscope.errors import UsageError
 from stepscope.session import Workspace
 from stepscope.store import search

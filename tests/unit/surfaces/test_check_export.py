@@ -6,10 +6,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from stepscope.columns import decode
 from stepscope.comparison.compare import Run, run_of
 from stepscope.comparison.gate import METRICS, Check, check
 from stepscope.comparison.limit import Limit
+from stepscope.formats.xspace import decode
 from stepscope.surfaces import pytest_plugin
 from stepscope.surfaces.export.check import (
     check_junit,
@@ -17,7 +17,7 @@ from stepscope.surfaces.export.check import (
     github_annotations,
     verdict,
 )
-from stepscope.tables.profile import Host, Profile
+from stepscope.tables.core.profile import Host, Profile
 from tests.profiles import HOSTILE_NAMES
 from tests.profiles.loops import Kernel, Loop, record
 

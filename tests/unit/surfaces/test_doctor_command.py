@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from stepscope.capture import doctor as machine_doctor
+from stepscope import doctor as machine_doctor
 from stepscope.surfaces.cli.doctor import DiagnosisFormat, doctor
-from tests.unit.capture.doctor.made_up import FakeMachine, admin_only, with_h100
+from tests.unit.doctor.made_up import FakeMachine, admin_only, with_h100
 
 
 def on(machine: FakeMachine, monkeypatch: pytest.MonkeyPatch, as_json: bool = False) -> int:
@@ -16,7 +16,7 @@ def on(machine: FakeMachine, monkeypatch: pytest.MonkeyPatch, as_json: bool = Fa
     return doctor(None, "/logs", DiagnosisFormat.json if as_json else DiagnosisFormat.table)
 
 
-def test_a_problem_is_exit_code_1_with_its_mend(
+def test_a_problem_is_exit_code_1_with_its_hint(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert on(with_h100(libraries={}), monkeypatch) == 1
@@ -34,7 +34,7 @@ def test_a_warning_is_exit_code_0(
     assert body["verdict"] == "warning"
     (found,) = [each for each in body["checks"] if each["status"] == "warning"]
     assert found["check"] == "gpu-privilege"
-    assert "modprobe.d" in found["do"]
+    assert "modprobe.d" in found["hint"]
 
 
 def test_a_machine_in_order_says_so(

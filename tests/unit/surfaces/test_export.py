@@ -83,7 +83,7 @@ def test_table_is_chosen_by_name(result: FrameworkOpStats) -> None:
     assert export.main_table(result)[0] == "ops"
     with pytest.raises(UsageError) as caught:
         export.main_table(result, "nope")
-    assert "ops" in caught.value.mend
+    assert "ops" in caught.value.hint
     with pytest.raises(NothingToShow):
         export.main_table(Result())
 

@@ -14,9 +14,9 @@ from stepscope.session import Workspace
 from stepscope.store import find
 from stepscope.surfaces.http import Application, Server, Settings
 from stepscope.surfaces.http.security import Guard
-from stepscope.tables.timeline import Wanted, search, tile, timeline
-from stepscope.tables.timeline.given_up import GivenUp
-from stepscope.tables.timeline.ranges import range_totals
+from stepscope.timeline import Wanted, search, tile, timeline
+from stepscope.timeline.cancellation import GivenUp
+from stepscope.timeline.ranges import range_totals
 from tests.profiles import host, line, space
 
 NAMES = 5000

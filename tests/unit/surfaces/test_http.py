@@ -75,7 +75,7 @@ def test_without_or_with_a_wrong_token_nothing_is_told(client: Client, path: str
     assert (missing.status_code, wrong.status_code) == (401, 403)
     for response in (missing, wrong):
         assert body(response)["error"] == "token"
-        assert body(response)["do"]
+        assert body(response)["hint"]
 
 
 def test_token_in_the_address_becomes_a_cookie(client: Client) -> None:
@@ -254,7 +254,7 @@ def test_session_lists_runs_files_and_reasons(client: Client, logs: Path) -> Non
     assert got["runs"][0]["hosts"] == ["a", "b"]
     skipped = [file for file in got["files"] if file["state"] == "skipped"]
     assert [Path(file["path"]).name for file in skipped] == ["x.trace.json"]
-    assert skipped[0]["reason"] and skipped[0]["do"]
+    assert skipped[0]["reason"] and skipped[0]["hint"]
     assert got["capture_allowed"] is False
 
 
@@ -325,7 +325,7 @@ def test_an_option_named_like_a_parameter_stands_behind_a_prefix(
 def test_errors_are_json_with_reason(client: Client, path: str, status: int, slug: str) -> None:
     response = ask(client, path)
     assert (response.status_code, body(response)["error"]) == (status, slug)
-    assert body(response).keys() == {"error", "what", "where", "why", "do"}
+    assert body(response).keys() == {"error", "what", "where", "why", "hint"}
 
 
 def test_unreadable_run_is_an_error_with_its_place(logs: Path, static: Path) -> None:

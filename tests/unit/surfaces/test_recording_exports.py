@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from stepscope.columns import decode
 from stepscope.errors import UsageError
+from stepscope.formats.xspace import decode
 from stepscope.surfaces.export.recording import RECORDING_FORMATS
-from stepscope.tables.profile import Host, Profile
-from stepscope.tables.timeline import Timeline, timeline
+from stepscope.tables.core.profile import Host, Profile
+from stepscope.timeline import Timeline, timeline
 from tests.profiles import (
     Event,
     Kind,

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from werkzeug.test import Client, TestResponse
 
-from stepscope.columns import decode
+from stepscope.formats.xspace import decode
 from stepscope.session import Workspace
 from stepscope.store import find
 from stepscope.surfaces.http import Application, Settings
 from stepscope.surfaces.http.security import Guard
 from stepscope.surfaces.http.tile_format import pack
-from stepscope.tables.profile import Host, Profile
-from stepscope.tables.timeline import Wanted, tile, timeline
+from stepscope.tables.core.profile import Host, Profile
+from stepscope.timeline import Wanted, tile, timeline
 from tests.profiles import Event, gpu, host, line, space, stream, worked_example
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "timeline_tile_v1.hex"
@@ -179,7 +179,7 @@ def test_event_search_range_flows_and_density_answer(client: Client) -> None:
 def test_what_cannot_be_answered_is_said(client: Client, part: str, status: int) -> None:
     response = ask(client, part)
     assert response.status_code == status
-    assert {"error", "what", "do"} <= set(response.json or {})
+    assert {"error", "what", "hint"} <= set(response.json or {})
 
 
 def test_exports_are_downloads(client: Client) -> None:

@@ -1,10 +1,10 @@
 """Events that end before they begin count for no time: no sum gets smaller, no step ends early."""
 
-from stepscope.columns import decode
-from stepscope.tables.kernels import host_kernels
-from stepscope.tables.op_totals import device_op_totals, host_op_totals
-from stepscope.tables.profile import Host
-from stepscope.tables.steps import PARTS, steps
+from stepscope.formats.xspace import decode
+from stepscope.tables.core.profile import Host
+from stepscope.tables.device.kernels import host_kernels
+from stepscope.tables.ops.framework_totals import device_op_totals, host_op_totals
+from stepscope.tables.steps.attribution import PARTS, steps
 from tests.profiles import Event, gpu, host, line, space, stream
 
 OP = {"tf_op": "dense/MatMul:MatMul"}

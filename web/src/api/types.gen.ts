@@ -36,7 +36,7 @@ export interface FileInfo {
   readonly bytes: number;
   readonly state: "opened" | "damaged" | "failed" | "skipped" | "waiting";
   readonly reason: string;
-  readonly do: string;
+  readonly hint: string;
   readonly error: string;
 }
 
@@ -105,7 +105,7 @@ export interface ErrorInfo {
   readonly what: string;
   readonly where: string;
   readonly why: string;
-  readonly do: string;
+  readonly hint: string;
 }
 
 /** All advice on a run, and what became of every rule. */
@@ -125,7 +125,7 @@ export interface CaptureWorkerInfo {
   readonly events: number | null;
   readonly bytes: number | null;
   readonly error: string;
-  readonly do: string;
+  readonly hint: string;
   readonly notes: readonly string[];
 }
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import keras
 
-from stepscope.capture import session
-from stepscope.capture.hooks.harmless import harmless
+from stepscope.capture import control
+from stepscope.capture.hooks.isolation import harmless
 from stepscope.capture.hooks.window import DEFAULT_STEPS, StepsLike, Window, parse_steps
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recording import Recording
@@ -121,7 +121,7 @@ class Callback(keras.callbacks.Callback):  # type: ignore[misc]  # Keras is opti
 
     def _open(self, name: str, batch: int) -> None:
         if self._recording is None and self.capture is None and self._window.begins():
-            self._recording = session.start(self._logdir, self._options)
+            self._recording = control.start(self._logdir, self._options)
         self._first_of_call = batch
         self._mark(name, self._window.done)
 
@@ -151,6 +151,6 @@ class Callback(keras.callbacks.Callback):  # type: ignore[misc]  # Keras is opti
                 done = self._window.done
                 _log.warning("stepscope: nothing was recorded, training ended after %d steps", done)
             return
-        self.capture = session.end(recording)
+        self.capture = control.end(recording)
         if self._verbose:
             print_summary(self.capture)

@@ -11,8 +11,8 @@ import os
 import time
 from typing import Any, Final, Protocol
 
-from stepscope.capture import session, tracing
-from stepscope.capture.hooks.harmless import harmless
+from stepscope.capture import control, tracing
+from stepscope.capture.hooks.isolation import harmless
 from stepscope.capture.hooks.schedule import OFF, Phase
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recording import Recording
@@ -139,7 +139,7 @@ class LoopRecorder:
         self._phase = phase
         if phase.is_recording:
             self._await()
-            self._running = session.start(self._logdir, self._options)
+            self._running = control.start(self._logdir, self._options)
 
     def _leave(self) -> None:
         """End what records; what is kept is written beside the loop."""
@@ -150,13 +150,13 @@ class LoopRecorder:
             running.finish("stop", wait=False)
             self._ending = running
         else:
-            session.end(running, save=False)
+            control.end(running, save=False)
         self._phase = OFF
 
     def _await(self) -> None:
         ending, self._ending = self._ending, None
         if ending is not None:
-            self.captures.append(session.end(ending))
+            self.captures.append(control.end(ending))
 
     # What is in here cannot be copied or sent: trainers do both with their callbacks.
     def __deepcopy__(self, memo: dict[int, Any]) -> LoopRecorder:

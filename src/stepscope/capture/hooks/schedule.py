@@ -54,7 +54,7 @@ class Schedule:
                 raise UsageError(
                     f"The schedule's {name} cannot be {value!r}.",
                     why=f"It is a number of steps from {least}.",
-                    mend="For instance schedule(wait=1, warmup=1, active=3, repeat=2).",
+                    hint="For instance schedule(wait=1, warmup=1, active=3, repeat=2).",
                     slug="capture-option",
                 )
         self._wait, self._warmup, self._active = wait, warmup, active

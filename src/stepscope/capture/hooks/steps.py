@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sized
 from contextlib import AbstractContextManager
 from typing import Final, TypeVar
 
-from stepscope.capture import session
+from stepscope.capture import control
 from stepscope.capture.hooks.window import DEFAULT_STEPS, StepsLike, Window, parse_steps
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recording import Recording
@@ -104,7 +104,7 @@ class _Recorder:
             return
         self._is_asked = True
         try:
-            self._recording = session.start(self._logdir, self._options)
+            self._recording = control.start(self._logdir, self._options)
         except Exception as error:  # training goes on, whatever a recording does
             _log.warning("stepscope: this loop is not recorded: %s", error)
 
@@ -118,7 +118,7 @@ class _Recorder:
         if recording is None:
             return
         try:
-            capture = session.end(recording)
+            capture = control.end(recording)
             if self._verbose:
                 print_summary(capture)
         except Exception as error:  # as in _begin

@@ -40,7 +40,7 @@ def parse_steps(given: StepsLike) -> tuple[int, int] | None:
         raise UsageError(
             f"{given!r} does not say which steps to record.",
             why='It is a step ("12"), the first and the last ("10,15"), or None for steady ones.',
-            mend="Count steps from 1.",
+            hint="Count steps from 1.",
             slug="capture-option",
         ) from error
     return first, last

@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Final
 
-from stepscope.capture.launch.give_way import (
+from stepscope.capture.launch.keras_steps import mark_steps
+from stepscope.capture.launch.yielding import (
     yield_to_jax,
     yield_to_tensorflow,
     yield_to_torch,
 )
-from stepscope.capture.launch.keras_steps import mark_steps
 
 #: What is done to which module.
 AFTER: Final[dict[str, Callable[[ModuleType], None]]] = {

@@ -9,9 +9,9 @@ from typing import Any, Final
 import numpy as np
 
 from stepscope.capture.options import ProfilerOptions
-from stepscope.capture.plane import PlaneWriter, Stat
 from stepscope.capture.recorder import Recorded
 from stepscope.capture.tracing import Emitter, Kept
+from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 from stepscope.schema import names
 
 _MAIN: Final = "python"

@@ -7,7 +7,7 @@ import threading
 from importlib import import_module
 from typing import Any, Final
 
-from stepscope.capture.event_count import count_events
+from stepscope.capture.file.event_count import count_events
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recorder import Recorded
 from stepscope.capture.tracing import Emitter, trace_me

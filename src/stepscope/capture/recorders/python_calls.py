@@ -14,15 +14,15 @@ from types import CodeType
 
 import numpy as np
 
-from stepscope.capture.calls.log import I64, Heard, Log
-from stepscope.capture.calls.monitoring import Monitoring
-from stepscope.capture.calls.pairs import Calls, pair
-from stepscope.capture.calls.setprofile import SetProfile
-from stepscope.capture.calls.wanted import Wanted
-from stepscope.capture.frame_names import FrameNames
+from stepscope.capture.call_tracer.call_spans import Calls, pair
+from stepscope.capture.call_tracer.filters import Wanted
+from stepscope.capture.call_tracer.log import I64, Heard, Log
+from stepscope.capture.call_tracer.monitoring import Monitoring
+from stepscope.capture.call_tracer.setprofile import SetProfile
 from stepscope.capture.options import ProfilerOptions
-from stepscope.capture.plane import PlaneWriter, Stat
 from stepscope.capture.recorder import Collected, Recorded
+from stepscope.capture.runtime.frame_names import FrameNames
+from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 from stepscope.schema import names
 
 #: Of a call: the line it was made from.

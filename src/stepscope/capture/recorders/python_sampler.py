@@ -25,12 +25,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.capture.frame_names import FrameNames
 from stepscope.capture.options import ProfilerOptions
-from stepscope.capture.other_frames import no_collection
-from stepscope.capture.plane import PlaneWriter, Stat
 from stepscope.capture.recorder import Note, Recorded
-from stepscope.capture.ticker import THREAD_PREFIX, Ticker
+from stepscope.capture.runtime.frame_names import FrameNames
+from stepscope.capture.runtime.thread_frames import no_collection
+from stepscope.capture.runtime.ticker import THREAD_PREFIX, Ticker
+from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 from stepscope.schema import names
 
 I64 = NDArray[np.int64]

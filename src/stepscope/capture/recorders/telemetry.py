@@ -12,10 +12,10 @@ from array import array
 import numpy as np
 
 from stepscope.capture.options import ProfilerOptions
-from stepscope.capture.plane import PlaneWriter, Stat
 from stepscope.capture.recorder import Note, Recorded
+from stepscope.capture.runtime.ticker import Ticker
 from stepscope.capture.telemetry import Counter, Source, open_sources
-from stepscope.capture.ticker import Ticker
+from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 from stepscope.schema import names
 
 

@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-from stepscope.capture.event_count import count_events
+from stepscope.capture.file.event_count import count_events
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recorder import Note, Recorded
 from stepscope.capture.tracing import Emitter, trace_me
@@ -124,8 +124,8 @@ class TensorFlowRecorder:
         if not data:
             # XLA's writer turns what protobuf cannot hold (2 GB) into an empty file, and says "ok".
             text = "TensorFlow exported an empty recording; beyond 2 GB that is what it does."
-            mend = " Record less at a time: a lower chunk_seconds or host_tracer_level."
-            self._notes.append(Note("empty-export", "error", text + mend))
+            hint = " Record less at a time: a lower chunk_seconds or host_tracer_level."
+            self._notes.append(Note("empty-export", "error", text + hint))
         return data
 
     def _count_memory(self) -> None:
@@ -137,8 +137,8 @@ class TensorFlowRecorder:
             on, off = (getattr(library, name) for name in _STATISTICS)
         except AttributeError:
             text = "This TensorFlow's CPU allocator cannot be made to count at run time."
-            mend = " Set TF_CPU_ALLOCATOR_USE_BFC=1 before the program starts to see CPU memory."
-            self._notes.append(Note("no-cpu-memory", "info", text + mend))
+            hint = " Set TF_CPU_ALLOCATOR_USE_BFC=1 before the program starts to see CPU memory."
+            self._notes.append(Note("no-cpu-memory", "info", text + hint))
             return
         on()
         self._quiet = off

@@ -20,19 +20,19 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from stepscope.capture.kineto.annotations import encoded
-from stepscope.capture.kineto.export import Export
-from stepscope.capture.kineto.planes import to_xspace
-from stepscope.capture.kineto.profiler import new_profile
-from stepscope.capture.kineto.read import read
-from stepscope.capture.kineto.steps import StepCount, StepMark
-from stepscope.capture.left_open import Ended, ledger
-from stepscope.capture.main_thread import on_main_thread, prepare
-from stepscope.capture.open_ranges import NoQuietPlace, at_quiet_place, open_annotations
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recorder import Collected, Note, Recorded
 from stepscope.capture.recorders.annotations import AnnotationRecorder
+from stepscope.capture.runtime.main_thread import on_main_thread, prepare
+from stepscope.capture.torch.export import Export
+from stepscope.capture.torch.open_at_stop import Ended, ledger
+from stepscope.capture.torch.open_ranges import NoQuietPlace, at_quiet_place, open_annotations
+from stepscope.capture.torch.profiler import new_profile
 from stepscope.capture.tracing import Emitter
+from stepscope.formats.kineto.annotations import encoded
+from stepscope.formats.kineto.planes import to_xspace
+from stepscope.formats.kineto.read import read
+from stepscope.formats.kineto.steps import StepCount, StepMark
 
 _LOG_LEVEL: Final = "KINETO_LOG_LEVEL"
 _MAIN_THREAD_SECONDS: Final = 20.0

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from stepscope.capture.rpc.outcome import Progress, RemoteCapture, WorkerOutcome
+    from stepscope.capture.rpc.client.outcome import Progress, RemoteCapture, WorkerOutcome
     from stepscope.surfaces.cli.page import Page
 
 _REDRAW_S = 0.2
@@ -99,10 +99,10 @@ def capture(
 ) -> None:
     """Record programs that run elsewhere, all at one time, into a run of LOGDIR."""
     from stepscope.capture.options import ProfilerOptions
-    from stepscope.capture.rpc.address import parse_addresses
-    from stepscope.capture.rpc.client import nothing_recorded
-    from stepscope.capture.rpc.gather import Gathering
-    from stepscope.capture.rpc.order import Order
+    from stepscope.capture.rpc.client.address import parse_addresses
+    from stepscope.capture.rpc.client.api import nothing_recorded
+    from stepscope.capture.rpc.client.gather import Gathering
+    from stepscope.capture.rpc.client.request import Order
     from stepscope.surfaces.remote import step_time_ms
 
     order = Order(
@@ -136,7 +136,7 @@ def monitor(
     ] = 1000.0,
 ) -> None:
     """Say what a running program does, without recording it."""
-    from stepscope.capture.rpc import client
+    from stepscope.capture.rpc.client import api as client
     from stepscope.surfaces.format import clean
 
     for text in client.monitor(workers, duration_ms).splitlines():
@@ -224,6 +224,6 @@ def _worker_lines(page: Page, worker: WorkerOutcome, widest: int) -> None:
         page.line(" " * (widest + 14), (clean(worker.server), "dim"))
     if worker.error:
         page.text(clean(worker.error), indent=4, style="yellow")
-        page.text(clean(worker.mend), indent=4, lead="→ ")
+        page.text(clean(worker.hint), indent=4, lead="→ ")
     for note in worker.notes:
         page.text(clean(note), indent=4, lead="! ", style="yellow")

@@ -46,14 +46,14 @@ def run_check(
     for one in more:
         name, equals, text = one.partition("=")
         if not equals:
-            raise UsageError(f"--max cannot be {one!r}.", mend="Say e.g. --max collectives=+2ms.")
+            raise UsageError(f"--max cannot be {one!r}.", hint="Say e.g. --max collectives=+2ms.")
         given[name.strip().replace("-", "_")] = text
     if not given and baseline is not None:
         given = dict(DEFAULT_LIMITS)
     if not given:
         raise UsageError(
             "There is no limit to check.",
-            mend="Say e.g. --max-step-time 30ms, or --baseline OLD --max-step-time +5%.",
+            hint="Say e.g. --max-step-time 30ms, or --baseline OLD --max-step-time +5%.",
         )
     with Waiting() as waiting:
         result = check(path, given, baseline=baseline, progress=waiting.update)

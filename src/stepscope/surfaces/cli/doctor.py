@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from stepscope.capture.doctor import Check
+    from stepscope.doctor import Check
     from stepscope.surfaces.cli.page import Page
 
 _FOUND = 1
@@ -47,7 +47,7 @@ def doctor(
 
 
 def _of_machine(logdir: str, as_json: bool) -> int:
-    from stepscope.capture.doctor import examine
+    from stepscope.doctor import examine
 
     checks = examine(logdir)
     problems = sum(check.status == "problem" for check in checks)
@@ -75,7 +75,7 @@ def _machine_page(checks: tuple[Check, ...], problems: int, warnings: int) -> Pa
             (pad(check.status, 7), _STYLE[check.status]),
             f"  {pad(check.id, widest)}  {clean(check.what)}",
         )
-        for text, lead in ((check.why, ""), (check.mend, "→ ")):
+        for text, lead in ((check.why, ""), (check.hint, "→ ")):
             if text:
                 page.text(clean(text), indent=11 + widest, lead=lead, style="" if lead else "dim")
     return page
@@ -119,7 +119,7 @@ def _of_recording(path: str, as_json: bool) -> int:
     )
     for each in lost:
         page.text(clean(f"{each.path}: {each.reason}"), lead="! ", style="red")
-        page.text(clean(each.mend), indent=2, lead="→ ")
+        page.text(clean(each.hint), indent=2, lead="→ ")
     diagnostics(page, notes)
     if any(note.slug == "no-device-events" for note in notes):
         page.text("On the machine that recorded, run: stepscope doctor", lead="→ ")

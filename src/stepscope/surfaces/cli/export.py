@@ -23,7 +23,7 @@ def export_recording(
     from stepscope.session import open
     from stepscope.store import write_atomic
     from stepscope.surfaces.cli.progress import Waiting
-    from stepscope.tables.timeline import timeline
+    from stepscope.timeline import timeline
 
     chosen = RECORDING_FORMATS[format]
     with Waiting() as waiting, open(path, run=run, host=host, progress=waiting.update) as session:

@@ -77,7 +77,7 @@ def _page(found: Found, reports: tuple[FileReport, ...]) -> Page:
                 f"{pad(size(source.size_bytes), 10, right=True)}  ",
                 (state, "dim"),
             )
-            _reason(page, report.reason, report.mend)
+            _reason(page, report.reason, report.hint)
     skipped = [report for report in reports if report.state == "skipped"]
     if skipped:
         page.heading(f"Not opened · {len(skipped)}")
@@ -85,11 +85,11 @@ def _page(found: Found, reports: tuple[FileReport, ...]) -> Page:
             page.blank()
             for miss in group:
                 page.line("  ", clean(miss.path.removeprefix(found.root).lstrip("/")))
-            _reason(page, group[0].reason, group[0].mend)
+            _reason(page, group[0].reason, group[0].hint)
     return page
 
 
-def _reason(page: Page, reason: str, mend: str) -> None:
+def _reason(page: Page, reason: str, hint: str) -> None:
     if reason:
         page.text(clean(reason), indent=4, style="yellow")
-        page.text(clean(mend), indent=4, lead="→ ")
+        page.text(clean(hint), indent=4, lead="→ ")

@@ -64,7 +64,7 @@ def run(arguments: list[str]) -> int:
         bug = StepscopeError(
             "This is a bug in Stepscope.",
             why=f"{type(error).__name__}: {error}",
-            mend="Please report it with the traceback above and `stepscope version -v`.",
+            hint="Please report it with the traceback above and `stepscope version -v`.",
             slug="bug",
         )
         fail(bug, arguments)
@@ -81,7 +81,7 @@ def _output_full(error: OSError) -> StoreError:
         "The output cannot be written.",
         where="standard output",
         why=f"The system says: {error.strerror}.",
-        mend="Make room on the disk it goes to, or send it elsewhere.",
+        hint="Make room on the disk it goes to, or send it elsewhere.",
         slug="cannot-write",
     )
 
@@ -116,5 +116,5 @@ def _usage(error: Exception) -> UsageError:
     command = getattr(context, "command_path", "stepscope")
     known = getattr(getattr(context, "command", None), "commands", {})
     listed = ", ".join(name for name, one in known.items() if not one.hidden)
-    mend = f"Known: {listed}. See: {command} --help" if listed else f"See: {command} --help"
-    return UsageError(message or "Something is missing.", mend=mend)
+    hint = f"Known: {listed}. See: {command} --help" if listed else f"See: {command} --help"
+    return UsageError(message or "Something is missing.", hint=hint)

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from stepscope.capture import logdir as places
-from stepscope.capture.launch.order import Order, environment_for
+from stepscope.capture.file import logdir as places
+from stepscope.capture.launch.instructions import Order, environment_for
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.result import Capture
 from stepscope.capture.summary import summary
@@ -54,12 +54,12 @@ def command_line(words: Sequence[str], module: str | None) -> list[str]:
     if not words:
         raise UsageError(
             "There is no program to record.",
-            mend="Name one: stepscope record train.py, stepscope record -m package.train.",
+            hint="Name one: stepscope record train.py, stepscope record -m package.train.",
         )
     first = words[0]
     if (Path(first).is_file() and not os.access(first, os.X_OK)) or first.endswith(".py"):
         if not Path(first).is_file():
-            raise UsageError("There is no such program.", where=first, mend="Check the path.")
+            raise UsageError("There is no such program.", where=first, hint="Check the path.")
         return [sys.executable, *words]
     found = shutil.which(first)
     if found is None:
@@ -67,7 +67,7 @@ def command_line(words: Sequence[str], module: str | None) -> list[str]:
             "There is no such program.",
             where=first,
             why="It is neither a file nor a command on PATH.",
-            mend="Check the spelling; a module is named with -m.",
+            hint="Check the spelling; a module is named with -m.",
         )
     return [found, *words[1:]]
 
@@ -102,7 +102,7 @@ def _absolute(logdir: str) -> str:
 
 def _told(order: Order) -> list[str]:
     from stepscope.session import open
-    from stepscope.tables.environment import environment
+    from stepscope.tables.recording.environment import environment
 
     folder = places.run_folder(order.logdir, order.run)
     try:

@@ -16,7 +16,7 @@ def find_sample() -> Path:
         "The sample recording is not here.",
         where=str(folder),
         why="It comes with the source checkout, not with the installed package.",
-        mend="Run `python3 dev.py demo` in a clone, or record a run of your own and "
+        hint="Run `python3 dev.py demo` in a clone, or record a run of your own and "
         "`stepscope show overview_page LOGDIR`.",
         slug="no-sample",
     )

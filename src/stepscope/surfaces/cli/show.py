@@ -182,7 +182,7 @@ def _format_of(target: Path | None) -> Format:
     if found is None:
         raise UsageError(
             f"--output {target.name} does not say which format.",
-            mend="Add --format json, csv, md, parquet or table.",
+            hint="Add --format json, csv, md, parquet or table.",
         )
     return found
 
@@ -208,7 +208,7 @@ def _rendered(
     if format is Format.parquet:
         if not to_file and sys.stdout.isatty():
             raise UsageError(
-                "Parquet is binary.", mend="Add --output FILE.parquet, or redirect the output."
+                "Parquet is binary.", hint="Add --output FILE.parquet, or redirect the output."
             )
         return export.parquet_bytes(export.main_table(result, table)[1], rows)
     return _page(tool, result, rows, to_file=to_file)

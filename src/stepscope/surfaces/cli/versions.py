@@ -18,7 +18,7 @@ def version_lines(*, verbose: bool) -> Iterator[str]:
     yield f"stepscope {__version__}"
     if not verbose:
         return
-    from stepscope.columns import compiled
+    from stepscope.kernels.core import compiled
 
     yield f"python {platform.python_version()} on {platform.platform()}"
     slow = "pure Python (slow: reinstall with a C compiler present)"

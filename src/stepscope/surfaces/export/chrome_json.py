@@ -14,9 +14,9 @@ import numpy as np
 import polars as pl
 
 from stepscope.columns.space import I64, KIND_DOUBLE, KIND_INT64, KIND_UINT64
-from stepscope.tables.timeline import CATEGORIES, Timeline, Track
-from stepscope.tables.timeline.arguments import Arguments, arguments
-from stepscope.tables.timeline.threads import Thread, arrows_between, threads
+from stepscope.timeline import CATEGORIES, Timeline, Track
+from stepscope.timeline.arguments import Arguments, arguments
+from stepscope.timeline.threads import Thread, arrows_between, threads
 
 _CHUNK: Final = 1 << 17
 _EXACT: Final = 1 << 53  # larger integers lose digits in readers that keep numbers as doubles

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.columns.space import I64, U8
-from stepscope.schema import wire
 from stepscope.surfaces.export.padded import constant, padded, scatter
 from stepscope.surfaces.export.perfetto_stats import Annotations, StatWriter
-from stepscope.tables.timeline import CATEGORIES, Timeline
-from stepscope.tables.timeline.model import Counter
-from stepscope.tables.timeline.threads import Thread, arrows_between, threads
+from stepscope.timeline import CATEGORIES, Timeline
+from stepscope.timeline.model import Counter
+from stepscope.timeline.threads import Thread, arrows_between, threads
+from stepscope.wire import write as wire
 
 # Field numbers of perfetto.protos: Trace, TracePacket, TrackDescriptor, TrackEvent, InternedData.
 _TRACE_PACKET: Final = 1

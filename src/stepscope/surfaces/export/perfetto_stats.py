@@ -8,10 +8,10 @@ from typing import Final
 import numpy as np
 
 from stepscope.columns.space import I64, KIND_DOUBLE, KIND_INT64, KIND_UINT64, U8
-from stepscope.schema import wire
 from stepscope.surfaces.export.padded import constant, padded, padded_bits, scatter
-from stepscope.tables.timeline import Timeline, Track
-from stepscope.tables.timeline.arguments import arguments
+from stepscope.timeline import Timeline, Track
+from stepscope.timeline.arguments import arguments
+from stepscope.wire import write as wire
 
 # Field numbers of perfetto.protos: InternedData, TrackEvent, DebugAnnotation.
 _NAMES, _TEXTS = 3, 29

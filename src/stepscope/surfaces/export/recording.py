@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from stepscope.columns import encode
 from stepscope.errors import UsageError
+from stepscope.formats.xspace import encode
 from stepscope.surfaces.export.chrome_json import chrome_trace
 from stepscope.surfaces.export.perfetto import perfetto_trace
-from stepscope.tables.timeline import Timeline
-from stepscope.tables.timeline.trim import touching, trimmed
+from stepscope.timeline import Timeline
+from stepscope.timeline.trim import touching, trimmed
 
 # A fifth larger than what the default level makes of such text, in half its time.
 _LEVEL: Final = 3
@@ -43,7 +43,7 @@ def xspace(timeline: Timeline, begin_ps: int, end_ps: int) -> Iterator[bytes]:
     if len(hosts) != 1:
         raise UsageError(
             f"An XSpace file holds one host; this session has {len(hosts)}.",
-            mend=f"Choose one: {', '.join(host.name for host in hosts)}.",
+            hint=f"Choose one: {', '.join(host.name for host in hosts)}.",
         )
     shift = timeline.axis.shift_ps[0]
     keep = touching(hosts[0], begin_ps - shift, end_ps - shift)

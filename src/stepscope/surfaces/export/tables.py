@@ -31,7 +31,7 @@ def main_table(result: Result, name: str | None = None) -> tuple[str, Table[Any]
         raise NothingToShow(
             f"{type(result).tool} has no table.",
             why="Its answer is not rows.",
-            mend="Use --format json.",
+            hint="Use --format json.",
             slug="no-table",
         )
     if name is None:
@@ -39,7 +39,7 @@ def main_table(result: Result, name: str | None = None) -> tuple[str, Table[Any]
     if name not in tables:
         raise UsageError(
             f"{type(result).tool} has no table {name!r}.",
-            mend=f"Its tables: {', '.join(tables)}.",
+            hint=f"Its tables: {', '.join(tables)}.",
             slug="no-such-table",
         )
     return name, tables[name]

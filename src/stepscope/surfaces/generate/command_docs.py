@@ -32,8 +32,9 @@ the extra `remote`). Where there are several runs the newest is taken unless `--
 
 `record` ends with the exit code of the program it ran.
 
-Errors go to stderr. With `--format json` standard output holds JSON and nothing else, also when it
-fails: `{"error", "what", "where", "why", "do"}`, where `error` is an anchor in [errors](errors.md).
+Errors go to stderr. With `--format json` standard output holds JSON and nothing else, even when a
+command fails: `{"error", "what", "where", "why", "hint"}`, where `error` is an anchor in
+[errors](errors.md).
 `NO_COLOR` and `COLUMNS` are honoured; output that is piped has no colour and is never shortened.
 """
 

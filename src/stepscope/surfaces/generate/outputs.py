@@ -25,7 +25,7 @@ def repository() -> Path:
         raise UsageError(
             "This is not a source checkout.",
             where=str(root),
-            mend="Generated files belong to the repository; run this in a clone.",
+            hint="Generated files belong to the repository; run this in a clone.",
             slug="no-checkout",
         )
     return root

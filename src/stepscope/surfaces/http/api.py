@@ -81,7 +81,7 @@ class Api:
         """One tool's answer; ``layout=columns`` gives tables as columns, ``top`` cuts them."""
         layout = request.args.get("layout", "rows")
         if layout not in ("rows", "columns"):
-            raise UsageError(f"layout cannot be {layout!r}.", mend="One of rows, columns.")
+            raise UsageError(f"layout cannot be {layout!r}.", hint="One of rows, columns.")
         top = _top(request.args.get("top"))
         result = self._result(request, tool)
         if layout == "rows":
@@ -98,7 +98,7 @@ class Api:
         """One table of an answer as a file to save."""
         if format not in _FORMATS:
             raise UsageError(
-                f"There is no format {format!r}.", mend=f"One of {', '.join(_FORMATS)}."
+                f"There is no format {format!r}.", hint=f"One of {', '.join(_FORMATS)}."
             )
         result = self._result(request, tool)
         mimetype, write = _FORMATS[format]
@@ -151,5 +151,5 @@ def _top(text: str | None) -> int | None:
     if text is None:
         return None
     if not text.isascii() or not text.isdigit():
-        raise UsageError(f"top cannot be {text!r}.", mend="Give a number of rows.")
+        raise UsageError(f"top cannot be {text!r}.", hint="Give a number of rows.")
     return int(text)

@@ -19,7 +19,7 @@ from stepscope.surfaces.http.answers import error_answer, json_answer
 from stepscope.surfaces.http.api import Api
 from stepscope.surfaces.http.security import Guard, cross_origin, cross_site, foreign_order
 from stepscope.surfaces.http.static import StaticFiles
-from stepscope.tables.timeline.given_up import GivenUp
+from stepscope.timeline.cancellation import GivenUp
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
@@ -196,7 +196,6 @@ def _query(request: Request) -> str:
     return f"?{query}" if query else ""
 
 
-def _refusal(request: Request, status: int, slug: str, what: str, do: str) -> Response:
-    return json_answer(
-        request, {"error": slug, "what": what, "where": request.path, "why": "", "do": do}, status
-    )
+def _refusal(request: Request, status: int, slug: str, what: str, hint: str) -> Response:
+    body = {"error": slug, "what": what, "where": request.path, "why": "", "hint": hint}
+    return json_answer(request, body, status)

@@ -15,11 +15,11 @@ from typing import Any, Literal
 from werkzeug.wrappers import Request, Response
 
 from stepscope.capture.options import ProfilerOptions
-from stepscope.capture.rpc.address import parse_addresses
-from stepscope.capture.rpc.client import nothing_recorded
-from stepscope.capture.rpc.gather import Gathering
-from stepscope.capture.rpc.order import Order
-from stepscope.capture.rpc.outcome import Progress, RemoteCapture, WorkerOutcome
+from stepscope.capture.rpc.client.address import parse_addresses
+from stepscope.capture.rpc.client.api import nothing_recorded
+from stepscope.capture.rpc.client.gather import Gathering
+from stepscope.capture.rpc.client.outcome import Progress, RemoteCapture, WorkerOutcome
+from stepscope.capture.rpc.client.request import Order
 from stepscope.errors import CaptureError, StepscopeError, UsageError
 from stepscope.session import Workspace
 from stepscope.surfaces.envelope import CaptureInfo, CaptureWorkerInfo, ErrorInfo
@@ -75,7 +75,7 @@ class CaptureDesk:
             if self._state == "running":
                 raise CaptureError(
                     "A recording from these pages is under way.",
-                    mend="Wait for it to end, or stop it.",
+                    hint="Wait for it to end, or stop it.",
                     slug="capture-running",
                 )
             self._gathering = Gathering(order, step_time_ms)
@@ -102,7 +102,7 @@ class CaptureDesk:
                 "what": told["what"],
                 "where": told["where"],
                 "why": told["why"],
-                "do": told["do"],
+                "hint": told["hint"],
             }
         return {
             "state": state,
@@ -154,7 +154,7 @@ class CaptureDesk:
             raise CaptureError(
                 "Recording from these pages is not allowed.",
                 why="The server was started without --allow-capture.",
-                mend="stepscope serve PATH --allow-capture, or record with `stepscope capture`.",
+                hint="stepscope serve PATH --allow-capture, or record with `stepscope capture`.",
                 slug="capture-not-allowed",
             )
 
@@ -163,7 +163,7 @@ def _order(request: Request, logdir: str) -> Order:
     """The order in a request's JSON."""
     if request.mimetype != _JSON:
         # Also what keeps a form on another site from ordering one.
-        raise UsageError("An order is JSON.", mend=f"Send it as {_JSON}.")
+        raise UsageError("An order is JSON.", hint=f"Send it as {_JSON}.")
     try:
         asked = json.loads(request.get_data(as_text=True))
     except ValueError as error:
@@ -172,7 +172,7 @@ def _order(request: Request, logdir: str) -> Order:
         raise UsageError("An order is a JSON object.")
     unknown = sorted(asked.keys() - _FIELDS.keys())
     if unknown:
-        raise UsageError(f"An order has no {unknown[0]!r}.", mend=f"It has {', '.join(_FIELDS)}.")
+        raise UsageError(f"An order has no {unknown[0]!r}.", hint=f"It has {', '.join(_FIELDS)}.")
     given = {name: _typed(name, value) for name, value in asked.items() if value is not None}
     addresses = given.pop("addresses", "")
     own = {field.name for field in dataclasses.fields(Order)}
@@ -196,7 +196,7 @@ _FIELDS: dict[str, tuple[type, ...]] = {
 def _typed(name: str, value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, _FIELDS[name]):
         wanted = "a text" if _FIELDS[name] == (str,) else "a number"
-        raise UsageError(f"{name} cannot be {value!r}.", mend=f"Give {wanted}.")
+        raise UsageError(f"{name} cannot be {value!r}.", hint=f"Give {wanted}.")
     return value
 
 
@@ -209,7 +209,7 @@ def _progress_info(progress: Progress) -> CaptureWorkerInfo:
         "events": None,
         "bytes": None,
         "error": progress.note if progress.phase in ("failed", "busy") else "",
-        "do": "",
+        "hint": "",
         "notes": [progress.note] if progress.note and progress.phase != "failed" else [],
     }
 
@@ -223,6 +223,6 @@ def _outcome_info(outcome: WorkerOutcome) -> CaptureWorkerInfo:
         "events": outcome.events if recorded else None,
         "bytes": outcome.bytes if recorded else None,
         "error": outcome.error,
-        "do": outcome.mend,
+        "hint": outcome.hint,
         "notes": list(outcome.notes),
     }

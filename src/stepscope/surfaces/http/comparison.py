@@ -19,7 +19,7 @@ from stepscope.session import Session, Workspace
 from stepscope.store import Run
 from stepscope.surfaces.envelope import ToolInfo, column_infos
 from stepscope.surfaces.http.leaving import check_of
-from stepscope.tables.timeline.given_up import Check
+from stepscope.timeline.cancellation import Check
 
 if TYPE_CHECKING:
     from stepscope.comparison import Comparison
@@ -186,7 +186,7 @@ class Comparisons:
             raise UsageError(
                 "A comparison needs two runs.",
                 where=self._workspace.found.root,
-                mend="Record a second run into the same log directory.",
+                hint="Record a second run into the same log directory.",
                 slug="one-run",
             )
         place = next((at for at, one in enumerate(runs) if one.id == run), 0)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from werkzeug.wrappers import Request
 
-from stepscope.tables.timeline.given_up import Check, GivenUp, waits
+from stepscope.timeline.cancellation import Check, GivenUp, waits
 
 
 def check_of(request: Request) -> Check:

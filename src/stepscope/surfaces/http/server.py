@@ -132,7 +132,7 @@ def _recorded_into(path: str) -> Found:
             raise UsageError(
                 "A file cannot be recorded into.",
                 where=path,
-                mend="With --allow-capture give a log directory.",
+                hint="With --allow-capture give a log directory.",
             )
         folder.mkdir(parents=True, exist_ok=True)
     return search(path)
@@ -165,7 +165,7 @@ def _listen(address: str, port: int) -> socket.socket:
             f"Port {port} is taken." if taken else f"{address}:{port} cannot be bound.",
             where=f"{address}:{port}",
             why=error.strerror or str(error),
-            mend="Give another --port, or --port 0 for a free one."
+            hint="Give another --port, or --port 0 for a free one."
             if taken
             else "Check --host and --port.",
             slug="port-taken" if taken else "cannot-bind",

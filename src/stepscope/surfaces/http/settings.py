@@ -50,7 +50,7 @@ class Settings:
                 "Without a token only this machine may be served.",
                 where=f"--host {self.address} --no-token",
                 why="Anyone who reaches the address could read the recordings.",
-                mend="Drop --no-token, or bind 127.0.0.1 and use an SSH tunnel.",
+                hint="Drop --no-token, or bind 127.0.0.1 and use an SSH tunnel.",
                 slug="token-required",
             )
         if self.allow_capture and not self.token_required and not self.mounted:
@@ -58,13 +58,13 @@ class Settings:
                 "Recording from the pages needs the token.",
                 where="--allow-capture --no-token",
                 why="Every user of this machine could make it connect and write elsewhere.",
-                mend="Drop --no-token.",
+                hint="Drop --no-token.",
                 slug="token-required",
             )
         prefix = "/" + self.prefix.strip("/") if self.prefix.strip("/") else ""
         if any(part in ("", ".", "..") for part in prefix.split("/")[1:]) or not prefix.isascii():
             raise UsageError(
-                f"--path-prefix cannot be {self.prefix!r}.", mend="Give a path such as /stepscope."
+                f"--path-prefix cannot be {self.prefix!r}.", hint="Give a path such as /stepscope."
             )
         object.__setattr__(self, "prefix", prefix)
 

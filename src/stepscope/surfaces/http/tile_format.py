@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from stepscope.tables.timeline import Tile
+from stepscope.timeline import Tile
 
 VERSION: Final = 1
 MIMETYPE: Final = "application/vnd.stepscope.tile"

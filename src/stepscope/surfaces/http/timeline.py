@@ -23,9 +23,9 @@ from stepscope.surfaces.http.answers import (
 )
 from stepscope.surfaces.http.leaving import check_of
 from stepscope.surfaces.http.settings import is_loopback
-from stepscope.tables.timeline import Timeline, Wanted, tile, timeline
-from stepscope.tables.timeline.given_up import Check, waits
-from stepscope.tables.timeline.tiles import MAX_SLICES, MAX_WIDTH_PX
+from stepscope.timeline import Timeline, Wanted, tile, timeline
+from stepscope.timeline.cancellation import Check, waits
+from stepscope.timeline.tiles import MAX_SLICES, MAX_WIDTH_PX
 
 _TRACK: Final = re.compile(r"(\d{1,9})(?::(\d{1,9})-(\d{1,9}))?")
 _FOREVER: Final = "private, max-age=31536000, immutable"
@@ -59,7 +59,7 @@ class Query:
         if not text and default is not None:
             return default
         if not re.fullmatch(r"-?\d{1,19}", text, re.ASCII):
-            raise UsageError(f"timeline: {name} cannot be {text!r}.", mend="Give an integer.")
+            raise UsageError(f"timeline: {name} cannot be {text!r}.", hint="Give an integer.")
         return int(text)
 
     def choice(self, name: str, known: tuple[str, ...]) -> str:
@@ -67,7 +67,7 @@ class Query:
         text = self.args.get(name, known[0])
         if text not in known:
             raise UsageError(
-                f"timeline: {name} cannot be {text!r}.", mend=f"One of {', '.join(known)}."
+                f"timeline: {name} cannot be {text!r}.", hint=f"One of {', '.join(known)}."
             )
         return text
 
@@ -79,7 +79,7 @@ class Query:
         begin, end = self.number("start_ps"), self.number("end_ps")
         if not 0 < end - begin < 1 << 62 or abs(begin) >= 1 << 62:
             raise UsageError(
-                "timeline: end_ps must lie behind start_ps.", mend="Times are integers, in ps."
+                "timeline: end_ps must lie behind start_ps.", hint="Times are integers, in ps."
             )
         return begin, end
 
@@ -94,7 +94,7 @@ class Query:
             if match is None or int(match[1]) >= len(line.tracks):
                 raise UsageError(
                     f"timeline: there is no track {part!r}.",
-                    mend=f"Tracks are 0 to {len(line.tracks) - 1}; lanes are written 12:0-40.",
+                    hint=f"Tracks are 0 to {len(line.tracks) - 1}; lanes are written 12:0-40.",
                 )
             lanes = (int(match[2]), int(match[3])) if match[2] else (0, None)
             found.append(Wanted(int(match[1]), *lanes))
@@ -124,7 +124,7 @@ def answer(request: Request, session: Session, part: str) -> Response:
         else:
             raise UsageError(
                 f"The timeline has no part {part!r}.",
-                mend=f"One of tile, export, {', '.join(_PARTS)}.",
+                hint=f"One of tile, export, {', '.join(_PARTS)}.",
             )
     lasting = request.args.get("v") == line.fingerprint
     found.headers["Cache-Control"] = _FOREVER if lasting else _ALWAYS_ASK
@@ -139,12 +139,12 @@ def _tile(request: Request, line: Timeline, query: Query) -> Response:
     if not 0 < width <= MAX_WIDTH_PX or not 0 < most <= 65_535:
         raise UsageError(
             "timeline: width_px or max_slices is out of range.",
-            mend=f"width_px: 1 to {MAX_WIDTH_PX}; max_slices: 1 to 65535.",
+            hint=f"width_px: 1 to {MAX_WIDTH_PX}; max_slices: 1 to 65535.",
         )
     try:
         made = tile(line, query.wanted(line), begin, end, width, most, query.check)
     except ValueError as error:
-        raise UsageError(f"timeline: {error}.", mend="Ask for fewer tracks.") from error
+        raise UsageError(f"timeline: {error}.", hint="Ask for fewer tracks.") from error
     if query.choice("format", ("binary", "json")) == "json":
         return json_answer(request, tile_format.plain(made))
     response = Response(tile_format.pack(made), mimetype=tile_format.MIMETYPE)
@@ -171,7 +171,7 @@ def _stale(request: Request, line: Timeline) -> Response | None:
         return None
     error = StaleTimeline(
         "The recording is another one than when this page was loaded.",
-        mend="Load the page again.",
+        hint="Load the page again.",
     )
     return error_answer(request, error, 410)
 

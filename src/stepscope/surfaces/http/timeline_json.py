@@ -10,13 +10,13 @@ import numpy as np
 
 from stepscope.columns.space import I64
 from stepscope.errors import UsageError
-from stepscope.tables.steps import steps
-from stepscope.tables.timeline import CATEGORIES, Timeline, Track
-from stepscope.tables.timeline.details import Link, details
-from stepscope.tables.timeline.flows import KINDS, flows
-from stepscope.tables.timeline.places import Place, place
-from stepscope.tables.timeline.ranges import range_totals
-from stepscope.tables.timeline.search import search
+from stepscope.tables.steps.attribution import steps
+from stepscope.timeline import CATEGORIES, Timeline, Track
+from stepscope.timeline.details import Link, details
+from stepscope.timeline.flows import KINDS, flows
+from stepscope.timeline.places import Place, place
+from stepscope.timeline.ranges import range_totals
+from stepscope.timeline.search import search
 
 if TYPE_CHECKING:
     from stepscope.surfaces.http.timeline import Query
@@ -99,7 +99,7 @@ def names(line: Timeline, query: Query) -> dict[str, Any]:
     page = query.number("page", 0)
     first = page * NAMES_PER_PAGE
     if page < 0 or (first >= len(line.names) and page):
-        raise UsageError(f"timeline: there is no page {page} of names.", mend="Pages start at 0.")
+        raise UsageError(f"timeline: there is no page {page} of names.", hint="Pages start at 0.")
     listed = line.names[first : first + NAMES_PER_PAGE]
     return {"first": first, "names": [text[:LABEL_LENGTH] for text in listed]}
 
@@ -112,7 +112,7 @@ def event(line: Timeline, query: Query) -> dict[str, Any]:
     except KeyError:
         raise UsageError(
             f"There is no event {wanted} on the timeline.",
-            mend=f"Ids are 0 to {line.events - 1}.",
+            hint=f"Ids are 0 to {line.events - 1}.",
             slug="no-such-event",
         ) from None
     again = found.occurrences
@@ -217,7 +217,7 @@ def search_answer(line: Timeline, query: Query) -> dict[str, Any]:
     """How many events match, where they are, and the ones before and after a place."""
     text, mode = query.text("q"), query.choice("mode", ("substring", "regex"))
     if not text:
-        raise UsageError("timeline: a search needs q.", mend="Give q=text.")
+        raise UsageError("timeline: a search needs q.", hint="Give q=text.")
     try:
         hits = search(
             line,
@@ -231,7 +231,7 @@ def search_answer(line: Timeline, query: Query) -> dict[str, Any]:
         raise UsageError(
             f"timeline: {text!r} is no regular expression.",
             why=str(error),
-            mend="Use mode=substring, or escape the special characters.",
+            hint="Use mode=substring, or escape the special characters.",
         ) from error
     begin, end = query.view(line)
     columns = min(max(query.number("columns", 1024), 1), MAX_COLUMNS)

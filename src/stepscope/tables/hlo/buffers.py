@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stepscope.columns.message import fields
 from stepscope.errors import DecodeError
 from stepscope.tables.hlo.module import HloModule, ints_of
+from stepscope.wire.read import values
 
 # Kinds of heap events.
 ALLOC, FREE, SHARE_WITH = 0, 1, 2
@@ -106,7 +106,7 @@ def _parse(module: HloModule) -> BufferPlan:
     buffers: dict[int, LogicalBuffer] = {}
     allocations: list[Allocation] = []
     traces: list[tuple[HeapEvent, ...]] = []
-    for number, value in fields(module.buffer_assignment):
+    for number, value in values(module.buffer_assignment):
         if not isinstance(value, bytes):
             continue
         if number == 1:
@@ -115,7 +115,7 @@ def _parse(module: HloModule) -> BufferPlan:
         elif number == 3:
             allocations.append(_allocation(value))
         elif number == 4:
-            events = (v for n, v in fields(value) if n == 1 and isinstance(v, bytes))
+            events = (v for n, v in values(value) if n == 1 and isinstance(v, bytes))
             traces.append(tuple(_event(event) for event in events))
     return BufferPlan(buffers, tuple(allocations), tuple(traces))
 
@@ -124,7 +124,7 @@ def _buffer(data: bytes, names: dict[int, str]) -> LogicalBuffer:
     numbers: dict[int, int] = {}
     instruction = ""
     index: tuple[int, ...] = ()
-    for number, value in fields(data):
+    for number, value in values(data):
         if isinstance(value, int):
             numbers[number] = value
         elif number == 3:
@@ -138,7 +138,7 @@ def _location(data: bytes, names: dict[int, str]) -> tuple[str, tuple[int, ...]]
     """Older compilers name the instruction, newer ones give its id."""
     name, id_ = "", 0
     index: list[int | bytes] = []
-    for number, value in fields(data):
+    for number, value in values(data):
         if number == 2 and isinstance(value, bytes):
             name = value.decode("utf-8", "replace")
         elif number == 3:
@@ -151,11 +151,11 @@ def _location(data: bytes, names: dict[int, str]) -> tuple[str, tuple[int, ...]]
 def _allocation(data: bytes) -> Allocation:
     numbers: dict[int, int] = {}
     assigned: list[tuple[int, int, int]] = []
-    for number, value in fields(data):
+    for number, value in values(data):
         if isinstance(value, int):
             numbers[number] = value
         elif number == 9:
-            one = {n: v for n, v in fields(value) if isinstance(v, int)}
+            one = {n: v for n, v in values(value) if isinstance(v, int)}
             assigned.append((one.get(1, 0), one.get(2, 0), one.get(3, 0)))
     return Allocation(
         index=numbers.get(1, 0),
@@ -172,7 +172,7 @@ def _allocation(data: bytes) -> Allocation:
 def _event(data: bytes) -> HeapEvent:
     numbers: dict[int, int] = {}
     name = ""
-    for number, value in fields(data):
+    for number, value in values(data):
         if isinstance(value, int):
             numbers[number] = value
         elif number == 4:

@@ -13,11 +13,11 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from stepscope.columns.message import fields
 from stepscope.tables.hlo.category import ARITHMETIC, NO_WORK
 from stepscope.tables.hlo.module import Computation, HloModule, Instruction, ints_of
 from stepscope.tables.hlo.shape import TUPLE, Shape
 from stepscope.tables.hlo.window import WindowDimension, window_dimensions
+from stepscope.wire.read import values
 
 _CONV_NUMBERS, _DOT = 16, 30
 _SLICES = frozenset({"slice", "dynamic-slice", "gather"})
@@ -279,6 +279,6 @@ def _gemm_contracting(config: str) -> tuple[int, ...] | None:
 
 def _numbers(instruction: Instruction, field: int) -> dict[int, list[int | bytes]]:
     found: dict[int, list[int | bytes]] = {}
-    for number, value in fields(instruction.message(field)):
+    for number, value in values(instruction.message(field)):
         found.setdefault(number, []).append(value)
     return found

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from stepscope.columns.message import fields, packed_varints
 from stepscope.errors import DecodeError
 from stepscope.tables.hlo.shape import Shape, parse_shape
+from stepscope.wire.read import packed_varints, values
 
 # xla.PrimitiveType numbers of the element types of 16 bits and fewer that matrix units compute in.
 _LOW_PRECISION = frozenset({10, 16, 19, 20, 23, 24, 25, 26, 27, 28, 29, 32, 33})
@@ -84,7 +84,7 @@ class Instruction:
     def attributes(self) -> dict[int, list[int | bytes]]:
         """Every field of its proto by number, undecoded."""
         found: dict[int, list[int | bytes]] = {}
-        for number, value in fields(self.data):
+        for number, value in values(self.data):
             found.setdefault(number, []).append(value)
         return found
 
@@ -195,7 +195,7 @@ def parse_module(proto: bytes) -> HloModule | None:
     """The module in an HloProto; None when the bytes hold none or are damaged."""
     module = buffers = b""
     try:
-        for number, value in fields(proto):
+        for number, value in values(proto):
             if number == 1 and isinstance(value, bytes):
                 module = value
             elif number == 3 and isinstance(value, bytes):
@@ -208,7 +208,7 @@ def parse_module(proto: bytes) -> HloModule | None:
 def _parse(data: bytes, buffers: bytes) -> HloModule:
     name, entry_name, stack_frames, entry_id = "", "", b"", 0
     computations: dict[int, Computation] = {}
-    for number, value in fields(data):
+    for number, value in values(data):
         if isinstance(value, int):
             entry_id = value if number == 6 else entry_id
         elif number == 1:
@@ -238,7 +238,7 @@ def _parse(data: bytes, buffers: bytes) -> HloModule:
 def _parse_computation(data: bytes) -> Computation:
     name, id_, root = "", 0, 0
     protos: list[bytes] = []
-    for number, value in fields(data):
+    for number, value in values(data):
         if isinstance(value, int):
             id_ = value if number == 5 else id_
             root = value if number == 6 else root
@@ -255,7 +255,7 @@ def _parse_instruction(data: bytes, computation_id: int) -> Instruction:
     id_ = 0
     operands: list[int] = []
     called: list[int] = []
-    for number, value in fields(data):
+    for number, value in values(data):
         if isinstance(value, int):
             if number == _ID:
                 id_ = value
@@ -282,7 +282,7 @@ def _parse_instruction(data: bytes, computation_id: int) -> Instruction:
         tuple(operands),
         tuple(called),
         computation_id,
-        dict(fields(metadata)),
+        dict(values(metadata)),
         shape,
         data,
     )

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from stepscope.columns import pivot
 from stepscope.columns.space import KIND_BYTES
 from stepscope.schema import names
+from stepscope.tables.core.planes import PlaneKind, planes
+from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.hlo.module import HloModule, parse_module
-from stepscope.tables.planes import PlaneKind, planes
-from stepscope.tables.profile import Host, derived
 
 
 class HloModules:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from stepscope.columns.message import fields, packed_varints
+from stepscope.wire.read import packed_varints, values
 
 TUPLE = 13
 
@@ -164,7 +164,7 @@ def parse_shape(data: bytes) -> Shape:
     dimensions: list[int] = []
     parts: list[Shape] = []
     layout: dict[str, object] = {}
-    for number, value in fields(data):
+    for number, value in values(data):
         if number == 2 and isinstance(value, int):
             element_type = value
         elif number == 3:
@@ -180,7 +180,7 @@ def _parse_layout(data: bytes) -> dict[str, object]:
     order: list[int] = []
     tiles: list[tuple[int, ...]] = []
     space = bits = 0
-    for number, value in fields(data):
+    for number, value in values(data):
         if number == 1:
             order += [value] if isinstance(value, int) else packed_varints(value)
         elif number == 6 and isinstance(value, bytes):
@@ -199,7 +199,7 @@ def _parse_layout(data: bytes) -> dict[str, object]:
 
 def _parse_tile(data: bytes) -> tuple[int, ...]:
     extents: list[int] = []
-    for number, value in fields(data):
+    for number, value in values(data):
         if number == 1:
             extents += [value] if isinstance(value, int) else packed_varints(value)
     return tuple(map(_signed, extents))

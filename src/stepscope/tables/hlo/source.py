@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from stepscope.columns.message import fields
 from stepscope.tables.hlo.module import HloModule, Instruction
+from stepscope.wire.read import values
 
 _FILE, _LOCATION, _FRAME = 1, 3, 4
 _STACK_FRAME_ID = 15
@@ -36,13 +36,13 @@ def _index(data: bytes) -> tuple[list[str], list[tuple[int, int]], list[tuple[in
     """(file names, (file, line) of locations, (location, parent) of frames); ids count from 1."""
     files: list[str] = []
     pairs: dict[int, list[tuple[int, int]]] = {_LOCATION: [], _FRAME: []}
-    for number, value in fields(data):
+    for number, value in values(data):
         if not isinstance(value, bytes):
             continue
         if number == _FILE:
             files.append(value.decode("utf-8", "replace"))
         elif number in pairs:
-            found = {n: v for n, v in fields(value) if isinstance(v, int)}
+            found = {n: v for n, v in values(value) if isinstance(v, int)}
             second = 3 if number == _LOCATION else 2
             pairs[number].append((found.get(1, 0), found.get(second, 0)))
     return files, pairs[_LOCATION], pairs[_FRAME]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stepscope.columns.message import fields
 from stepscope.tables.hlo.module import HloModule, Instruction, ints_of
 from stepscope.tables.hlo.window import window_dimensions
+from stepscope.wire.read import values
 
 _DIMENSIONS, _TUPLE_INDEX, _PARAMETER, _COMPARISON, _CHANNEL = 14, 13, 9, 63, 26
 _SLICE, _DYNAMIC_SLICE_SIZES, _DOT, _CONV_NUMBERS = 17, 20, 30, 16
@@ -89,7 +89,7 @@ def _calls(module: HloModule, instruction: Instruction) -> Iterator[str]:
 
 def _dot(instruction: Instruction) -> Iterator[str]:
     numbers: dict[int, list[int | bytes]] = {}
-    for number, value in fields(instruction.message(_DOT)):
+    for number, value in values(instruction.message(_DOT)):
         numbers.setdefault(number, []).append(value)
     for number, word in _DOT_TEXT:
         if number in numbers:
@@ -103,21 +103,21 @@ def _window_text(instruction: Instruction) -> str:
         return ""
     parts = [f"size={'x'.join(str(one.size) for one in dimensions)}"]
     pads = [f"{one.low}_{one.high}" for one in dimensions]
-    for name, values, default in (
+    for name, each, default in (
         ("stride", [str(one.stride) for one in dimensions], "1"),
         ("pad", pads, "0_0"),
         ("lhs_dilate", [str(one.base_dilation) for one in dimensions], "1"),
         ("rhs_dilate", [str(one.dilation) for one in dimensions], "1"),
     ):
-        if any(value != default for value in values):
-            parts.append(f"{name}={'x'.join(values)}")
+        if any(value != default for value in each):
+            parts.append(f"{name}={'x'.join(each)}")
     return " ".join(parts)
 
 
 def _dim_labels(instruction: Instruction) -> str:
     """Of a convolution, e.g. "b01f_01io->b01f": what each dimension of each array is."""
     numbers: dict[int, list[int | bytes]] = {}
-    for number, value in fields(instruction.message(_CONV_NUMBERS)):
+    for number, value in values(instruction.message(_CONV_NUMBERS)):
         numbers.setdefault(number, []).append(value)
     if not numbers:
         return ""
@@ -134,7 +134,7 @@ def _dim_labels(instruction: Instruction) -> str:
 
 def _slices(instruction: Instruction) -> Iterator[str]:
     for item in instruction.attributes.get(_SLICE, ()):
-        pairs = fields(item) if isinstance(item, bytes) else ()
+        pairs = values(item) if isinstance(item, bytes) else ()
         found = {number: value for number, value in pairs if isinstance(value, int)}
         stride = found.get(3, 1)
         yield f"[{found.get(1, 0)}:{found.get(2, 0)}{f':{stride}' if stride != 1 else ''}]"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from stepscope.columns.message import fields
 from stepscope.tables.hlo.module import Instruction
+from stepscope.wire.read import values
 
 _WINDOW = 15
 
@@ -30,9 +30,9 @@ class WindowDimension(NamedTuple):
 def window_dimensions(instruction: Instruction) -> list[WindowDimension]:
     """The dimensions of an instruction's window; empty when it has none."""
     found = []
-    for number, value in fields(instruction.message(_WINDOW)):
+    for number, value in values(instruction.message(_WINDOW)):
         if number == 1 and isinstance(value, bytes):
-            one = {n: v for n, v in fields(value) if isinstance(v, int)}
+            one = {n: v for n, v in values(value) if isinstance(v, int)}
             low, high = (_signed(one.get(n, 0)) for n in (3, 4))
             strides = [one.get(n, 1) or 1 for n in (2, 5, 6)]
             found.append(WindowDimension(one.get(1, 1), strides[0], low, high, *strides[1:]))

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from stepscope.capture.rpc.channel import load_grpc
-from stepscope.capture.rpc.messages import SERVICE, ProfileRequest, ProfileResponse
+from stepscope.capture.rpc.client.channel import load_grpc
+from stepscope.capture.rpc.protocol.messages import SERVICE, ProfileRequest, ProfileResponse
 
 
 @dataclass

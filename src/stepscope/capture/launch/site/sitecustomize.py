@@ -12,7 +12,7 @@ _HERE = str(Path(__file__).resolve().parent)
 def _begin() -> None:
     """Record this process; a program runs the same when that fails."""
     try:
-        from stepscope.capture.launch.process import begin
+        from stepscope.capture.launch.child_process import begin
 
         begin()
     except Exception as error:

@@ -1,0 +1,127 @@
+"""The stage of an input pipeline that holds the step up, for the rules that say how to fix it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import nan
+from typing import Any
+
+from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
+from stepscope.result import Finding, Ref
+
+# From this share of the step on, input costs a person something (reference §3.4).
+SOME_FRAC = 0.05
+# Ids of the rules about the stage: each names a cause of what its step waits for.
+STAGE_RULES = (
+    "serial-map",
+    "missing-prefetch",
+    "no-cache",
+    "no-interleave",
+    "python-in-pipeline",
+    "batch-after-map",
+    "file-reads",
+    "late-shard",
+    "few-input-threads",
+    "host-input-limit",
+)
+# Up to this time a call is mostly overhead of tf.data; so many of them make a batch expensive.
+CHEAP_US = 200.0
+MANY_CALLS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class InputStage:
+    """What rules about a pipeline share.
+
+    Attributes:
+        step_ms: Mean step.
+        wait_ms: Its part in which it waits for input.
+        stage: The bottleneck, as tf_data_bottleneck_analysis describes it.
+        knobs: The changes that apply, by name; values are ms per step they are predicted to gain.
+        path: Iterators from the program down to the bottleneck, without "Iterator::Root".
+    """
+
+    step_ms: float
+    wait_ms: float
+    stage: Any
+    knobs: dict[str, float]
+    path: tuple[str, ...]
+
+    @property
+    def makes_cheap_calls(self) -> bool:
+        """Whether it is a map of many calls that cost tf.data more than its function."""
+        stage = self.stage
+        if stage.kind != "map" or not stage.elements >= MANY_CALLS:
+            return False
+        # Ops too short to be recorded leave no share; the machine may be busy with other things.
+        most = CHEAP_US if stage.overhead_frac is not None else 5 * CHEAP_US
+        return bool(stage.element_us <= most)
+
+    @property
+    def leaf(self) -> str:
+        """The bottleneck's iterator."""
+        return self.path[-1]
+
+
+def input_stage(results: Mapping[str, Any]) -> InputStage | Silence | Unknown:
+    """The bottleneck of a step that waits for tf.data, or why there is none to speak of."""
+    overview, found = results["overview_page"], results["tf_data_bottleneck_analysis"]
+    step = overview.steps.time_ms.mean
+    if not step > 0:
+        return NO_STEPS
+    wait = overview.breakdown_ms["input"]
+    if wait < SOME_FRAC * step:
+        return Silence(f"Waiting for input costs {wait / step:.1%} of the step.")
+    if found.bottleneck is None:
+        return Unknown("The step waits for input, but no iterator of tf.data holds it up.")
+    stage = found.bottleneck
+    # A pipeline may be called several times a step, so shares of its period scale to the step.
+    knobs = {
+        one.knob: nan if one.gain_frac is None else min(one.gain_frac * step, wait)
+        for one in found.knobs
+        if one.applies
+    }
+    path = tuple(part for part in stage.long_name.split("::")[1:] if part != "Root")
+    return InputStage(step, wait, stage, knobs, path)
+
+
+def stage_finding(
+    rule: Rule,
+    found: InputStage,
+    saving_ms: float,
+    message: str,
+    *,
+    confidence: float,
+    actions: tuple[str, ...],
+    code: str,
+    measured: Mapping[str, float | str] | None = None,
+) -> Iterator[Answer]:
+    """The finding about a stage; silence where it would save nothing."""
+    if not saving_ms > 0:
+        yield Silence("The step would wait as long without it.")
+        return
+    stage = found.stage
+    yield Finding(
+        rule=rule.id,
+        severity=severity_of(saving_ms, found.step_ms),
+        saving_ms=saving_ms,
+        saving_max_ms=max(found.wait_ms, saving_ms),
+        confidence=confidence,
+        message=message,
+        measured={
+            "iterator": stage.long_name,
+            "input_wait_ms": found.wait_ms,
+            "step_time_ms": found.step_ms,
+            "stage_wait_us": stage.self_time_us,
+            "step_after_ms": found.step_ms - saving_ms,
+            **(measured or {}),
+        },
+        evidence=(
+            Ref("tf_data_bottleneck_analysis", found.leaf, rows=(stage.long_name,)),
+            Ref("input_pipeline_analyzer"),
+        ),
+        actions=actions,
+        code={"tensorflow": code},
+    )

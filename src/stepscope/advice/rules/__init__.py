@@ -1,0 +1,1 @@
+"""One file per rule of advice, in a folder per subject; ``stepscope.advice.RULES`` lists them."""

@@ -1,0 +1,1 @@
+"""Rules about the work on the device: kernels, precision, copies, idle time."""

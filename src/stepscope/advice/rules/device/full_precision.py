@@ -1,0 +1,169 @@
+"""Device compute runs in 32 bits although the hardware is faster in 16.
+
+What it checks: the share of device compute in 16 bits or fewer, on a device that has matrix
+units; where kernels are known, the matrix products and convolutions that run in 32 bits.
+Why it matters: tensor and matrix cores run bfloat16 and float16 several times faster than float32
+(V100: 125 against 15.7 TFLOP/s; A100: 312 against 19.5, and 156 in TF32), and half the bytes move.
+What to do: mixed precision.
+When it is wrong: the model needs float32 for its numerics, or its kernels are too small for their
+arithmetic to matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from stepscope.advice.evidence.device_time import (
+    MATRIX_CLASSES,
+    compute_ms,
+    has_bf16,
+    has_matrix_units,
+    kernel_time,
+    short_name,
+)
+from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
+from stepscope.result import Finding, Ref
+
+# Reference §3.5: below this share of 16-bit compute the incumbent speaks, too.
+LOW_FRAC = 0.10
+# Matrix products in 32 bits from this share of the step on speak even if others are in 16.
+_MATRIX_FRAC = 0.20
+_COMPUTE_FRAC = 0.10
+# Expected and largest share that 16 bits save: of 32-bit products (peak 8 times higher, of which
+# kernels of ordinary size reach a good third), of TF32 products (peak 2 times higher), and of
+# everything else (half the bytes).
+_PRODUCTS, _TF32_PRODUCTS, _BYTES = (2 / 3, 7 / 8), (1 / 3, 1 / 2), (1 / 3, 1 / 2)
+_BF16_CODE = {
+    "tensorflow": "tf.keras.mixed_precision.set_global_policy('mixed_bfloat16')",
+    "jax": "y = f(jax.tree.map(lambda p: p.astype(jnp.bfloat16), params), x.astype(jnp.bfloat16))",
+    "pytorch": "with torch.autocast('cuda', dtype=torch.bfloat16):\n    loss = model(x)",
+}
+# Small gradients vanish in float16: the loss is scaled up before and gradients down after.
+_FP16_CODE = {
+    "tensorflow": "tf.keras.mixed_precision.set_global_policy('mixed_float16')",
+    "jax": "loss_scale = jmp.DynamicLossScale(2.0**15)\n"
+    "y = f(jax.tree.map(lambda p: p.astype(jnp.float16), params), x.astype(jnp.float16))",
+    "pytorch": "scaler = torch.amp.GradScaler()\n"
+    "with torch.autocast('cuda', dtype=torch.float16):\n    loss = model(x)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Wide:
+    """Time per step, in ms, of work in 32 bits."""
+
+    products: float
+    tf32_products: float
+    others: float
+    names: tuple[str, ...]
+
+    def saving(self, which: int) -> float:
+        """Expected (0) or largest (1) saving per step, in ms."""
+        return (
+            self.products * _PRODUCTS[which]
+            + self.tf32_products * _TF32_PRODUCTS[which]
+            + self.others * _BYTES[which]
+        )
+
+
+def full_precision(results: Mapping[str, Any]) -> Iterator[Answer]:
+    """Fires when nearly no compute is 16-bit, or 32-bit products take a fifth of the step."""
+    overview = results["overview_page"]
+    low, device = overview.precision.bits_16_frac, overview.environment.device_type
+    step = overview.steps.time_ms.mean
+    if low is None:
+        yield Unknown("No device compute was recorded.")
+        return
+    if not has_matrix_units(device):
+        yield Silence(f"{device} has no matrix units: 16 bits would not compute faster.")
+        return
+    wide = _wide(overview, results.get("kernel_stats"))
+    products = wide.products + wide.tf32_products
+    if low >= LOW_FRAC and not (step > 0 and products >= _MATRIX_FRAC * step):
+        yield Silence(f"{low:.0%} of device compute is in 16 bits or fewer.")
+        return
+    if step > 0 and compute_ms(overview) < _COMPUTE_FRAC * step:
+        yield Silence(f"Device compute is only {compute_ms(overview) / step:.1%} of the step.")
+        return
+    yield _finding(overview, wide, low, device)
+
+
+def _wide(overview: Any, kernels: Any) -> _Wide:
+    """The 32-bit work; without kernels nobody knows what is a product."""
+    wide = overview.breakdown_ms["device_compute_32"]
+    if kernels is None:
+        on_tpu = "TPU" in overview.environment.device_type
+        # A TPU multiplies float32 in bfloat16 passes by default: only the bytes are saved.
+        return _Wide(0.0, 0.0, wide, ()) if on_tpu else _Wide(wide / 2, 0.0, wide / 2, ())
+    matrix = kernel_time(
+        kernels,
+        overview,
+        lambda row: row["kernel_class"] in MATRIX_CLASSES and not row["is_16_bit"],
+    )
+    tf32 = kernel_time(
+        kernels,
+        overview,
+        lambda row: (
+            row["kernel_class"] in MATRIX_CLASSES
+            and not row["is_16_bit"]
+            and row["is_kernel_using_tensor_core"]
+        ),
+    )
+    # Which kernels compute in 16 bits the step's parts know better, where programs say it.
+    products = min(matrix.step_ms, wide)
+    tf32_ms = min(tf32.step_ms, products)
+    return _Wide(products - tf32_ms, tf32_ms, wide - products, matrix.names[:3])
+
+
+def _finding(overview: Any, wide: _Wide, low: float, device: str) -> Finding:
+    step = overview.steps.time_ms.mean
+    products = wide.products + wide.tf32_products
+    most = f"; longest product: {short_name(wide.names[0])}" if wide.names else ""
+    has_steps = step > 0
+    return Finding(
+        rule=RULE.id,
+        severity=severity_of(wide.saving(0), step) if has_steps else "low",
+        saving_ms=wide.saving(0) if has_steps else None,
+        saving_max_ms=wide.saving(1) if has_steps else None,
+        confidence=0.6 if wide.names else 0.4,
+        message=f"{1 - low:.0%} of device compute on {device} is in 32 bits"
+        + (
+            f"; 32-bit products take {products:.3g} ms of each {step:.3g} ms step"
+            if products
+            else ""
+        )
+        + most
+        + ".",
+        measured={
+            "bits_16_frac": low,
+            "compute_32_ms": overview.breakdown_ms["device_compute_32"],
+            "products_32_ms": products,
+            "tf32_products_ms": wide.tf32_products,
+            "device_type": device,
+        },
+        evidence=(
+            Ref("overview_page", "precision"),
+            Ref("kernel_stats", "is_16_bit", rows=wide.names),
+        ),
+        actions=(
+            "Train in mixed precision: variables in float32, compute in bfloat16."
+            if has_bf16(device)
+            else "Train in mixed precision: variables in float32, compute in float16 with a scaled "
+            "loss (these matrix units do not take bfloat16).",
+            "Keep the dimensions of matrices multiples of 8 (16-bit) or 16 (8-bit).",
+        ),
+        code=_BF16_CODE if has_bf16(device) else _FP16_CODE,
+    )
+
+
+RULE = Rule(
+    id="full-precision",
+    check=full_precision,
+    needs=("overview_page",),
+    optional=("kernel_stats",),
+    doc=__doc__ or "",
+    title="Compute in 32 bits on 16-bit hardware",
+    threshold="16-bit compute < 10 %, or 32-bit products ≥ 20 % of the step; compute ≥ 10 %",
+)

@@ -1,0 +1,115 @@
+"""The device has nothing to do for a part of the step; cause by cause.
+
+What it checks: the time in which a device runs nothing, by what the host did meanwhile.
+Why it matters: an accelerator that waits is paid for all the same.
+What to do: begin with the largest cause; where a rule names it, it stands before this finding.
+When it is wrong: the recorder lost kernels (see completeness), or the device waits because there
+is nothing to do, as a server does between requests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.registry import Answer, Rule, Silence, severity_of
+from stepscope.result import Finding, Ref
+
+SOME_FRAC = 0.10
+# Causes below this share of the step are not worth a word.
+_NAMED_FRAC = 0.01
+_ADVICE = {
+    "input": "Overlap the input pipeline with the step (input_pipeline_analyzer says which stage).",
+    "copy": "Copy the next batch while this one computes, from pinned memory.",
+    "kernel_launch": "Launch less: compile the step, or record it as a graph.",
+    "allocation": "Keep the allocator from asking the driver for memory within a step.",
+    "compilation": "Keep shapes and Python arguments constant, so that nothing compiles again.",
+    "host_compute": "Move ops of the step from the host to the device, or out of the step.",
+    "other_device": "Give the devices equal work.",
+    "other": "Nothing is recorded on the host: that is Python between the ops. Record with the "
+    "Python tracer, or move the code out of the loop.",
+}
+
+
+def idle_device(results: Mapping[str, Any]) -> Iterator[Answer]:
+    """Fires when devices idle 10 % of the step or more."""
+    overview, idle = results["overview_page"], results["device_idle"]
+    step = overview.steps.time_ms.mean
+    if not idle.step_count or not step > 0:
+        yield NO_STEPS
+        return
+    if idle.idle_frac < SOME_FRAC:
+        yield Silence(f"Devices idle {idle.idle_frac:.1%} of the step, below {SOME_FRAC:.0%}.")
+        return
+    causes = [row for row in idle.causes.rows() if row["step_frac"] >= _NAMED_FRAC]
+    late = f" ({idle.after_wait_ms:.3g} ms of it after the host waited for the device)"
+    said = ", ".join(f"{row['label'].lower()} {row['step_frac']:.0%}" for row in causes)
+    gap = next(iter(idle.gaps.rows()), None)
+    begin = None if gap is None else float(gap["start_ms"])
+    yield Finding(
+        rule=RULE.id,
+        severity=severity_of(idle.idle_ms, step),
+        saving_ms=idle.idle_ms,
+        confidence=round(0.5 * overview.steps.confidence, 2),
+        message=f"Devices run nothing for {idle.idle_ms:.3g} ms of each {step:.3g} ms step "
+        f"({idle.idle_frac:.0%}); meanwhile: {said}"
+        + (late if idle.after_wait_ms >= _NAMED_FRAC * step else "")
+        + _beside(overview, step)
+        + ".",
+        measured={
+            "idle_ms": idle.idle_ms,
+            "idle_frac": idle.idle_frac,
+            "after_wait_ms": idle.after_wait_ms,
+            **{f"{row['cause']}_ms": row["idle_ms"] for row in causes},
+        },
+        evidence=(
+            Ref("device_idle", "causes", rows=tuple(row["label"] for row in causes)),
+            Ref(
+                "trace_viewer",
+                "the longest gap",
+                from_ms=begin,
+                to_ms=None if gap is None or begin is None else begin + gap["duration_us"] / 1000,
+            ),
+        ),
+        actions=tuple(_ADVICE[row["cause"]] for row in causes[:3]),
+    )
+
+
+def _beside(overview: Any, step: float) -> str:
+    """What else devices do that is no compute and that no compute hides."""
+    parts = overview.breakdown_ms
+    copying = parts["host_to_device"] + parts["output"] + parts["device_to_device"]
+    spent = {"copies": copying, "collectives": parts["collectives"]}
+    named = [
+        f"{name} take {cost:.3g} ms" for name, cost in spent.items() if cost >= _NAMED_FRAC * step
+    ]
+    return f"; besides, {' and '.join(named)} with no compute beside them" if named else ""
+
+
+RULE = Rule(
+    id="idle-device",
+    check=idle_device,
+    needs=("overview_page", "device_idle"),
+    doc=__doc__ or "",
+    title="The device idles",
+    threshold="a device runs nothing ≥ 10 % of the step",
+    # Everything that names why; this finding only says how much there is to explain.
+    symptom_of=(
+        "input-bound",
+        "launch-bound",
+        "tiny-kernels",
+        "slow-launches",
+        "allocation-stalls",
+        "host-waits",
+        "host-copies",
+        "python-bound",
+        "print-every-step",
+        "retracing",
+        "recompilation",
+        "unbalanced-devices",
+        "straggler",
+        "eager-execution",
+        "small-batch",
+    ),
+)

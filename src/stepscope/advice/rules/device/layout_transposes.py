@@ -1,0 +1,93 @@
+"""Kernels that only rearrange memory stand around convolutions.
+
+What it checks: the time of kernels that transpose or convert layouts (NCHW to NHWC and back) in a
+program that convolves.
+Why it matters: tensor cores convolve channels-last; data that lies channels-first is turned
+round before and after each convolution, and that computes nothing.
+What to do: keep images channels-last (NHWC) from the input on.
+When it is wrong: the transposes belong to attention or to the model itself, not to convolutions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from stepscope.advice.evidence.device_time import KernelTime, kernel_time, short_name
+from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
+from stepscope.result import Finding, Ref
+
+_CONVOLUTION = re.compile(r"conv(?!er)", re.IGNORECASE)
+_TRANSPOSE = re.compile(r"nchw|nhwc|transpose|SwapDimension|ncdhw|ndhwc|shuffle", re.IGNORECASE)
+# Some transposes remain: at the input, around reshapes.
+_EXPECTED = 0.8
+
+
+def layout_transposes(results: Mapping[str, Any]) -> Iterator[Answer]:
+    """Fires when layout kernels of a program that convolves cost 3 % of the step or more."""
+    overview, kernels = results["overview_page"], results["kernel_stats"]
+    step = overview.steps.time_ms.mean
+    if not step > 0:
+        yield NO_STEPS
+        return
+    convolving = kernel_time(kernels, overview, _convolves)
+    if not convolving.occurrences:
+        yield Silence("Nothing convolves.")
+        return
+    turning = kernel_time(kernels, overview, _rearranges)
+    if turning.step_ms < NEGLIGIBLE_FRAC * step:
+        yield Silence(f"Kernels that change layouts cost {turning.step_ms / step:.1%} of the step.")
+        return
+    yield _finding(turning, convolving, step)
+
+
+def _convolves(row: dict[str, Any]) -> bool:
+    return not _rearranges(row) and (
+        row["kernel_class"] == "convolution" or bool(_CONVOLUTION.search(row["op_name"]))
+    )
+
+
+def _rearranges(row: dict[str, Any]) -> bool:
+    return row["kernel_class"] == "layout" and bool(_TRANSPOSE.search(row["name"]))
+
+
+def _finding(turning: KernelTime, convolving: KernelTime, step: float) -> Finding:
+    return Finding(
+        rule=RULE.id,
+        severity=severity_of(_EXPECTED * turning.step_ms, step),
+        saving_ms=_EXPECTED * turning.step_ms,
+        saving_max_ms=turning.step_ms,
+        confidence=0.7,
+        message=f"Changing layouts takes {turning.step_ms:.3g} ms of each {step:.3g} ms step, the "
+        f"convolutions themselves {convolving.step_ms:.3g} ms "
+        f"(longest: {short_name(turning.names[0])}).",
+        measured={
+            "layout_ms": turning.step_ms,
+            "layout_frac": turning.step_ms / step,
+            "convolution_ms": convolving.step_ms,
+        },
+        evidence=(Ref("kernel_stats", "kernel_class=layout", rows=turning.names[:3]),),
+        actions=(
+            "Keep activations channels-last from the input pipeline to the last convolution.",
+            "Transpose once, in the input pipeline, if the files are channels-first.",
+        ),
+        code={
+            "tensorflow": "tf.keras.backend.set_image_data_format('channels_last')",
+            "jax": "lax.conv_general_dilated(x, w, strides, 'SAME',\n"
+            "    dimension_numbers=('NHWC', 'HWIO', 'NHWC'))",
+            "pytorch": "model = model.to(memory_format=torch.channels_last)\n"
+            "x = x.to(memory_format=torch.channels_last)",
+        },
+    )
+
+
+RULE = Rule(
+    id="layout-transposes",
+    check=layout_transposes,
+    needs=("overview_page", "kernel_stats"),
+    doc=__doc__ or "",
+    title="Layouts change around convolutions",
+    threshold="layout kernels ≥ 3 % of the step where something convolves",
+)

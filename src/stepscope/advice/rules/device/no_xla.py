@@ -1,0 +1,106 @@
+"""Chains of elementwise ops run one after the other instead of as one fused kernel.
+
+What it checks: the share of op time in elementwise ops that run by themselves, on the device or,
+where none ran, on the host.
+Why it matters: each of them reads and writes whole tensors; fused, a chain does so once.
+What to do: jit_compile=True (XLA), jax.jit, torch.compile.
+When it is wrong: shapes change from step to step, so that XLA compiles more than it saves.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
+from stepscope.result import Finding, Ref
+
+# Types of ops that XLA fuses into their neighbours without doubt.
+_ELEMENTWISE = re.compile(
+    r"(?:_Mkl|_Fused)?(?:Add|AddV2|AddN|Sub|Mul|Div|RealDiv|DivNoNan|Neg|Abs|Sign|Square|Sqrt|Rsqrt|"
+    r"Pow|Exp|Expm1|Log|Log1p|Tanh|TanhGrad|Sigmoid|SigmoidGrad|Relu|ReluGrad|Relu6|Relu6Grad|"
+    r"LeakyRelu|LeakyReluGrad|Elu|EluGrad|Selu|SeluGrad|Softplus|SoftplusGrad|Maximum|Minimum|"
+    r"Select|SelectV2|Greater|GreaterEqual|Less|LessEqual|Equal|NotEqual|LogicalAnd|LogicalOr|"
+    r"LogicalNot|Cast|BiasAdd|SquaredDifference|Reciprocal|Erf|Erfc|Floor|FloorMod|Round|ClipByValue)"
+)
+_SHARE_FRAC = 0.40
+_FEWEST = 4
+# Of the time of n ops in a chain, fusing leaves about two in n + 1 passes over memory; a chain of
+# three is common, so half of the time is expected to go.
+_FUSED_FRAC = 0.5
+
+
+def no_xla(results: Mapping[str, Any]) -> Iterator[Answer]:
+    """Fires when at least four elementwise ops take 40 % of op time or more."""
+    overview, stats = results["overview_page"], results["framework_op_stats"]
+    step = overview.steps.time_ms.mean
+    if not step > 0:
+        yield NO_STEPS
+        return
+    on_device = stats.device.op_time_us > 0
+    side = "Device" if on_device else "Host"
+    pipeline = results.get("tf_data_bottleneck_analysis")
+    # What tf.data's threads run beside the step is not the step's to fuse.
+    beside = set() if pipeline is None else set(pipeline.function_ops["operation"])
+    rows = [
+        one
+        for one in stats.ops.rows()
+        if one["host_or_device"] == side and one["operation"] not in beside
+    ]
+    whole = sum(one["self_time_us"] for one in rows)
+    alone = [one for one in rows if _ELEMENTWISE.fullmatch(one["type"])]
+    if not whole:
+        yield Unknown("No framework op was recorded.")
+        return
+    share = sum(one["self_time_us"] for one in alone) / whole
+    if share < _SHARE_FRAC or len(alone) < _FEWEST:
+        yield Silence(f"Elementwise ops that run by themselves take {share:.0%} of op time.")
+        return
+    parts = overview.breakdown_ms
+    compute = (
+        parts["device_compute_16"] + parts["device_compute_32"]
+        if on_device
+        else parts["host_compute"]
+    )
+    cost = share * compute
+    yield Finding(
+        rule=RULE.id,
+        severity=severity_of(_FUSED_FRAC * cost, step),
+        saving_ms=_FUSED_FRAC * cost,
+        saving_max_ms=cost,
+        confidence=0.6,
+        message=f"{len(alone)} elementwise ops run by themselves and take {share:.0%} of the "
+        f"{side.lower()}'s op time, {cost:.3g} ms of each {step:.3g} ms step; XLA fuses them.",
+        measured={
+            "elementwise_frac": share,
+            "elementwise_ms": cost,
+            "ops": len(alone),
+            "step_time_ms": step,
+            "step_after_ms": step - _FUSED_FRAC * cost,
+        },
+        evidence=(
+            Ref("framework_op_stats", "type", rows=tuple(one["operation"] for one in alone[:5])),
+        ),
+        actions=(
+            "Compile the step with XLA: tf.function(jit_compile=True).",
+            "Keep shapes the same from step to step, so that it compiles once.",
+        ),
+        code={
+            "tensorflow": "@tf.function(jit_compile=True)\ndef train_step(batch): ...",
+            "jax": "train_step = jax.jit(train_step)",
+            "pytorch": "model = torch.compile(model)",
+        },
+    )
+
+
+RULE = Rule(
+    id="no-xla",
+    check=no_xla,
+    needs=("overview_page", "framework_op_stats"),
+    optional=("tf_data_bottleneck_analysis",),
+    doc=__doc__ or "",
+    title="Elementwise ops are not fused",
+    threshold="≥ 4 elementwise ops with ≥ 40 % of op time",
+)

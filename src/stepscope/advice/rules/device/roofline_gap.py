@@ -1,0 +1,128 @@
+"""Ops that take long stay far below what the device could do for them.
+
+What it checks: each op's rate against its roofline (compute or memory, whichever binds it), where
+FLOPs, bytes and the device's peaks are known.
+Why it matters: an op at a fifth of its roofline could be several times faster on the same device.
+What to do: larger or aligned shapes, fusion, a better kernel; fewer bytes where memory binds.
+When it is wrong: the cost model counts FLOPs or bytes that the kernel need not do, or the op waits
+for something else (an asynchronous copy).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from stepscope.advice.evidence.device_time import compute_ms, short_name
+from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
+from stepscope.result import Finding, Ref
+
+LOW_FRAC = 0.30
+# What good kernels reach of their roofline.
+_GOOD_FRAC = 0.60
+# Ops that wait or talk: their rate says nothing about a kernel.
+_WAITING = ("async", "copy", "send", "recv", "infeed", "outfeed", "all-", "collective", "reduce-sc")
+_UNBOUND = ("", "Unknown")
+
+
+def roofline_gap(results: Mapping[str, Any]) -> Iterator[Answer]:
+    """Fires when ops below 30 % of their roofline could save 3 % of the step or more."""
+    overview, roofline = results["overview_page"], results["roofline_model"]
+    step = overview.steps.time_ms.mean
+    if not step > 0:
+        yield NO_STEPS
+        return
+    rows = [row for row in roofline.ops.rows() if row["self_time_us"]]
+    known = [row for row in rows if _is_judged(row)]
+    if not known:
+        yield Unknown(
+            f"The peak rates of {roofline.device.device_type} or the ops' costs are unknown."
+        )
+        return
+    # What the ops' time costs the step, where they run on a device that also idles or overlaps.
+    whole_us = sum(row["self_time_us"] for row in rows if not _waits(row))
+    scale = compute_ms(overview) / whole_us if whole_us else 0.0
+    low = [row for row in known if row["roofline_efficiency_frac"] < LOW_FRAC]
+    expected = sum(
+        scale * row["self_time_us"] * (1 - row["roofline_efficiency_frac"] / _GOOD_FRAC)
+        for row in low
+    )
+    if expected < NEGLIGIBLE_FRAC * step:
+        yield Silence(
+            f"Ops below {LOW_FRAC:.0%} of their roofline could save {expected / step:.1%} of the "
+            "step."
+        )
+        return
+    yield _finding(overview, low, scale, expected)
+
+
+def _waits(row: dict[str, Any]) -> bool:
+    return bool(row["category"].startswith(_WAITING) or row["category"] == "unattributed")
+
+
+def _is_judged(row: dict[str, Any]) -> bool:
+    known = row["roofline_efficiency_frac"] is not None and row["bound_by"] not in _UNBOUND
+    return known and not _waits(row)
+
+
+def _finding(overview: Any, low: list[dict[str, Any]], scale: float, expected: float) -> Finding:
+    step = overview.steps.time_ms.mean
+    low.sort(key=lambda row: -row["self_time_us"] * (1 - row["roofline_efficiency_frac"]))
+    first = low[0]
+    own = sum(scale * row["self_time_us"] for row in low)
+    most = sum(scale * row["self_time_us"] * (1 - row["roofline_efficiency_frac"]) for row in low)
+    memory = first["bound_by"] != "Compute"
+    return Finding(
+        rule=RULE.id,
+        severity=severity_of(expected, step),
+        saving_ms=expected,
+        saving_max_ms=most,
+        confidence=0.4,
+        message=f"{len(low)} ops that take {own:.3g} ms of each {step:.3g} ms step reach less than "
+        f"{LOW_FRAC:.0%} of their roofline; {short_name(first['operation'])} reaches "
+        f"{first['roofline_efficiency_frac']:.0%} of what {first['bound_by']} allows.",
+        measured={
+            "ops_ms": own,
+            "ops": len(low),
+            "operation": first["operation"],
+            "efficiency_frac": first["roofline_efficiency_frac"],
+            "bound_by": first["bound_by"],
+        },
+        evidence=(
+            Ref(
+                "roofline_model",
+                "roofline_efficiency_frac",
+                rows=tuple(row["operation"] for row in low[:3]),
+            ),
+        ),
+        actions=_MEMORY if memory else _COMPUTE,
+    )
+
+
+_MEMORY = (
+    "Fuse the op with its neighbours, so that data is read once.",
+    "Store what it reads in 16 bits; make the innermost dimension contiguous and a multiple of 128 "
+    "bytes.",
+)
+_COMPUTE = (
+    "Make the product larger (batch, units) and its dimensions multiples of 128 (TPU) or 64 (GPU).",
+    "Compute it in 16 bits on matrix units.",
+)
+
+
+RULE = Rule(
+    id="roofline-gap",
+    check=roofline_gap,
+    needs=("overview_page", "roofline_model"),
+    doc=__doc__ or "",
+    title="Ops far below their roofline",
+    threshold="ops below 30 % of their roofline, worth ≥ 3 % of the step",
+    symptom_of=(
+        "full-precision",
+        "tensor-cores-unused",
+        "layout-transposes",
+        "tiny-kernels",
+        "small-batch",
+    ),
+)

@@ -1,0 +1,109 @@
+"""The step is made of kernels so short that launching them takes longer than running them.
+
+What it checks: whether the device waits for launches (with PyTorch also for the ops that make them,
+one by one), whether most kernels are shorter than a launch, and whether the launches themselves are
+as quick as launches are.
+Why it matters: a launch costs the host some microseconds, whatever the kernel does; a device that
+finishes first waits for the next one, thousands of times per step.
+What to do: fuse (compile the step), record the step once as a graph, or give each kernel more to
+do with a larger batch.
+When it is wrong: the recorder makes each launch slower than it is without it; record again with a
+lower host tracer level and compare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from stepscope.advice.evidence.device_time import (
+    SLOW_LAUNCH_US,
+    kernel_time,
+    kernels_per_step,
+    launch_calls,
+)
+from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
+from stepscope.result import Finding, Ref
+
+# A launch takes the host 2–10 µs (CUDA and HIP, without a recorder); shorter kernels cannot
+# keep their device busy.
+TINY_US = 10.0
+_MOST_FRAC = 0.5
+
+
+def tiny_kernels(results: Mapping[str, Any]) -> Iterator[Answer]:
+    """Fires when launches cost 3 % of the step and most kernels are shorter than a launch."""
+    overview, kernels = results["overview_page"], results["kernel_stats"]
+    step, idle = overview.steps.time_ms.mean, results.get("device_idle")
+    if not step > 0:
+        yield NO_STEPS
+        return
+    launching = _waiting_ms(overview, idle)
+    if launching < NEGLIGIBLE_FRAC * step:
+        yield Silence(f"The device waits for launches {launching / step:.1%} of the step.")
+        return
+    everything = kernel_time(kernels, overview)
+    tiny = kernel_time(kernels, overview, lambda row: row["avg_duration_us"] < TINY_US)
+    share = tiny.occurrences / everything.occurrences if everything.occurrences else 0.0
+    cost = float("nan") if idle is None else launch_calls(idle)[1]
+    if share < _MOST_FRAC:
+        yield Silence(f"{share:.0%} of the kernels are shorter than {TINY_US:.0f} µs.")
+        return
+    if cost > SLOW_LAUNCH_US:
+        yield Silence(f"A launch takes {cost:.3g} µs: it is the launches that are slow.")
+        return
+    each = kernels_per_step(kernels, overview)
+    yield Finding(
+        rule=RULE.id,
+        severity=severity_of(launching * share, step),
+        saving_ms=launching * share,
+        saving_max_ms=launching,
+        confidence=round(0.8 * overview.steps.confidence, 2),
+        message=f"A step runs about {each:,.0f} kernels per device, {share:.0%} of them shorter "
+        f"than {TINY_US:.0f} µs (mean {tiny.mean_us:.3g} µs); the device waits {launching:.3g} ms "
+        f"of each {step:.3g} ms step for their launches.",
+        measured={
+            "kernels_per_step": each,
+            "tiny_frac": share,
+            "mean_tiny_kernel_us": tiny.mean_us,
+            "mean_launch_us": cost,
+            "waiting_ms": launching,
+        },
+        evidence=(
+            Ref("kernel_stats", "avg_duration_us", rows=tiny.names[:3]),
+            Ref("overview_page", "breakdown_ms.kernel_launch"),
+        ),
+        actions=(
+            "Compile the step, so that chains of small kernels become one.",
+            "Record the step as a graph and launch that: one call for all kernels.",
+            "Use a larger batch if memory allows it: the same launches, more work in each.",
+        ),
+        code={
+            "tensorflow": "@tf.function(jit_compile=True)\ndef train_step(x, y): ...",
+            "jax": "train_step = jax.jit(train_step)  # the whole step, optimizer included",
+            "pytorch": "model = torch.compile(model, mode='reduce-overhead')  # CUDA graphs",
+        },
+    )
+
+
+def _waiting_ms(overview: Any, idle: Any) -> float:
+    """Time per step that the device waits for launches, and for the ops that make them."""
+    if idle is None:
+        return float(overview.breakdown_ms["kernel_launch"])
+    causes = {row["cause"]: float(row["idle_ms"]) for row in idle.causes.rows()}
+    # PyTorch runs its ops one by one on the host: their time is the price of a launch, too.
+    dispatch = causes["host_compute"] if overview.environment.framework == "PyTorch" else 0.0
+    return causes["kernel_launch"] + dispatch
+
+
+RULE = Rule(
+    id="tiny-kernels",
+    check=tiny_kernels,
+    needs=("overview_page", "kernel_stats"),
+    optional=("device_idle",),
+    doc=__doc__ or "",
+    title="Kernels shorter than their launch",
+    threshold="waiting for launches ≥ 3 % of the step and half of the kernels < 10 µs",
+    symptom_of=("small-batch", "eager-execution"),
+)

@@ -1,0 +1,1 @@
+"""Rules about the host: launching, waiting, tracing, compiling, Python."""

@@ -1,0 +1,82 @@
+"""Device memory is got from the driver, or given back to it, within the step.
+
+What it checks: the time a device idles while the host is in calls like cudaMalloc and cudaFree.
+Why it matters: these calls take long and wait for the device; an allocator makes them when it grows
+and, again and again, when memory is full: it then gives back what it cached to make room.
+What to do: hold less, or in fewer sizes, so that cached blocks are used again; let the allocator
+take its memory before the first step.
+When it is wrong: the recording covers the first steps, in which every allocator grows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
+from stepscope.result import Finding, Ref
+
+# Calls in this share of the steps are a habit, not the growing of an allocator.
+_HABIT_FRAC = 0.5
+
+
+def allocation_stalls(results: Mapping[str, Any]) -> Iterator[Answer]:
+    """Fires when devices idle 3 % of the step or more while memory is allocated."""
+    overview, idle = results["overview_page"], results["device_idle"]
+    step = overview.steps.time_ms.mean
+    if not step > 0 or not idle.step_count:
+        yield NO_STEPS
+        return
+    stalled = next(row["idle_ms"] for row in idle.causes.rows() if row["cause"] == "allocation")
+    if stalled < NEGLIGIBLE_FRAC * step:
+        yield Silence(f"Devices idle {stalled / step:.1%} of the step for allocations.")
+        return
+    calls = list(idle.allocations.rows())
+    said = ", ".join(f"{row['call']} {row['per_step']:.3g} times" for row in calls[:3])
+    often = calls[0]["spread_frac"] if calls else 1.0
+    # What few steps have may be an allocator that grows: it will not come again for ever.
+    expected = stalled if often >= _HABIT_FRAC else stalled * often
+    rare = "" if often >= _HABIT_FRAC else f", nearly all in {often:.0%} of the steps"
+    yield Finding(
+        rule=RULE.id,
+        severity=severity_of(expected, step),
+        saving_ms=expected,
+        saving_max_ms=stalled,
+        confidence=round(0.8 * overview.steps.confidence, 2),
+        message=f"Devices idle {stalled:.3g} ms of each {step:.3g} ms step while the host gets "
+        f"device memory from the driver or gives it back (per step: {said}{rare}).",
+        measured={
+            "allocation_ms": stalled,
+            "calls_per_step": sum(row["per_step"] for row in calls),
+            "call": calls[0]["call"] if calls else "",
+            "spread_frac": often,
+        },
+        evidence=(
+            Ref("device_idle", "allocations", rows=tuple(row["call"] for row in calls[:3])),
+            Ref("memory_profile"),
+        ),
+        actions=(
+            "Use less memory at the peak: a smaller batch, recomputed activations, 16 bits. An "
+            "allocator that is not full does not give memory back.",
+            "Keep shapes to a few sizes, so that freed blocks fit the next request.",
+            "Do not empty the cache in the loop; let the allocator take its memory at the start.",
+        ),
+        code={
+            "tensorflow": "os.environ['TF_GPU_ALLOCATOR'] = 'cuda_malloc_async'",
+            "jax": "os.environ['XLA_PYTHON_CLIENT_PREALLOCATE'] = 'true'",
+            "pytorch": "os.environ['PYTORCH_CUDA_ALLOC_CONF'] = 'expandable_segments:True'\n"
+            "# and no torch.cuda.empty_cache() in the loop",
+        },
+    )
+
+
+RULE = Rule(
+    id="allocation-stalls",
+    check=allocation_stalls,
+    needs=("overview_page", "device_idle"),
+    doc=__doc__ or "",
+    title="Memory is allocated within the step",
+    threshold="idle devices while memory is allocated ≥ 3 % of the step",
+    symptom_of=("memory-fragmentation", "memory-near-limit"),
+)

@@ -1,0 +1,95 @@
+"""The host waits for the device in every step, and the device then waits for the host.
+
+What it checks: the time the host sits in calls that return when the device has finished, and the
+idle time of the device in gaps that open during such a call.
+Why it matters: a host that runs ahead hides its own work behind the device's; each wait makes the
+two take turns.
+What to do: read results (loss, metrics) every so many steps; keep them on the device until then.
+When it is wrong: the wait is part of what is measured (a benchmark that blocks on each call), or
+the next step needs the value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
+from stepscope.result import Finding, Ref
+
+# Idle time with a cause of its own, which a host that runs ahead would still have.
+_OWN_CAUSES = ("input", "compilation", "other_device")
+
+
+def host_waits(results: Mapping[str, Any]) -> Iterator[Answer]:
+    """Fires when running ahead would hide 3 % of the step or more."""
+    overview, idle = results["overview_page"], results["device_idle"]
+    step = overview.steps.time_ms.mean
+    if not step > 0 or not idle.step_count:
+        yield NO_STEPS
+        return
+    late = sum(
+        float(row["after_wait_ms"]) for row in idle.causes.rows() if row["cause"] not in _OWN_CAUSES
+    )
+    # A step cannot get shorter than what the host has to do in it: it loses its waiting at most.
+    saving = min(late, idle.blocked_ms)
+    if not len(idle.waits):
+        yield Silence("No call that waits for a device was recorded in a step.")
+        return
+    if saving < NEGLIGIBLE_FRAC * step:
+        yield Silence(
+            f"The host waits for the device {idle.blocked_ms:.3g} ms per step; what running ahead "
+            f"would hide is {saving / step:.1%} of the step."
+        )
+        return
+    first = next(iter(idle.waits.rows()))
+    gap = next((row for row in idle.gaps.rows() if row["after_wait"]), None)
+    begin = None if gap is None else float(gap["start_ms"])
+    yield Finding(
+        rule=RULE.id,
+        severity=severity_of(saving, step),
+        saving_ms=saving,
+        saving_max_ms=max(saving, min(idle.after_wait_ms, idle.blocked_ms)),
+        confidence=round(0.7 * overview.steps.confidence, 2),
+        message=f"The host waits {idle.blocked_ms:.3g} ms per step for the device (most in "
+        f"{first['call']}, {first['per_step']:.3g} times), and the device then idles "
+        f"{late:.3g} ms of each {step:.3g} ms step until new work comes.",
+        measured={
+            "blocked_ms": idle.blocked_ms,
+            "idle_after_wait_ms": late,
+            "call": first["call"],
+            "calls_per_step": first["per_step"],
+        },
+        evidence=(
+            Ref("device_idle", "waits", rows=tuple(list(idle.waits["call"])[:3])),
+            Ref(
+                "trace_viewer",
+                "the longest gap after a wait",
+                from_ms=begin,
+                to_ms=None if gap is None or begin is None else begin + gap["duration_us"] / 1000,
+            ),
+        ),
+        actions=(
+            "Read the loss and metrics every 50 or 100 steps, not in each.",
+            "Keep running sums on the device and fetch them once per epoch.",
+            "Do not print, log or branch on a tensor's value inside the step.",
+        ),
+        code={
+            "tensorflow": "model.compile(..., steps_per_execution=50)\n"
+            "# custom loop: if step % 50 == 0: print(float(loss))",
+            "jax": "if step % 50 == 0: print(float(loss))  # float() blocks until it is there",
+            "pytorch": "total += loss.detach()  # no .item() in each step\n"
+            "if step % 50 == 0: print(total.item() / 50)",
+        },
+    )
+
+
+RULE = Rule(
+    id="host-waits",
+    check=host_waits,
+    needs=("overview_page", "device_idle"),
+    doc=__doc__ or "",
+    title="Host and device take turns",
+    threshold="min(waiting, idle after a wait) ≥ 3 % of the step",
+)

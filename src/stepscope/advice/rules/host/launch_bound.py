@@ -1,0 +1,67 @@
+"""The device waits for the host to launch work.
+
+What it checks: the share of the step in which the host launches kernels while the device idles.
+Why it matters: the device is faster than the program that feeds it.
+What to do: launch fewer, larger kernels: compile the step, fuse, enlarge the batch.
+When it is wrong: the recorder's own cost per launch is large at high tracer levels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.registry import Answer, Rule, Silence
+from stepscope.result import Finding, Ref
+
+# The incumbent's thresholds for kernel launch (reference §3.4).
+SOME_FRAC = 0.03
+HIGH_FRAC = 0.15
+
+
+def launch_bound(results: Mapping[str, Any]) -> Iterator[Answer]:
+    """Fires when uncovered kernel launches cost 3 % of the step or more."""
+    overview = results["overview_page"]
+    step, launching = overview.steps.time_ms.mean, overview.breakdown_ms["kernel_launch"]
+    if not step > 0:
+        yield NO_STEPS
+        return
+    if launching / step < SOME_FRAC:
+        yield Silence(f"Launching costs {launching / step:.1%} of the step, below {SOME_FRAC:.0%}.")
+        return
+    share = launching / step
+    yield Finding(
+        rule=RULE.id,
+        severity="high" if share >= HIGH_FRAC else "low",
+        saving_ms=launching,
+        confidence=round(0.8 * overview.steps.confidence, 2),
+        message=f"The device waits {launching:.3g} ms of each {step:.3g} ms step ({share:.0%}) "
+        "while the host launches kernels.",
+        measured={"kernel_launch_ms": launching, "kernel_launch_frac": share, "step_time_ms": step},
+        evidence=(Ref("overview_page", "breakdown_ms.kernel_launch"), Ref("kernel_stats")),
+        actions=(
+            "Compile the step: tf.function(jit_compile=True), jax.jit, "
+            "torch.compile(mode='reduce-overhead').",
+            "Use a larger batch, so that each launch does more.",
+            "If tf.data competes for CPU threads, set TF_GPU_THREAD_MODE=gpu_private.",
+        ),
+    )
+
+
+RULE = Rule(
+    id="launch-bound",
+    check=launch_bound,
+    needs=("overview_page",),
+    doc=__doc__ or "",
+    title="The device waits for launches",
+    threshold="launching with an idle device ≥ 3 % of the step",
+    symptom_of=(
+        "allocation-stalls",
+        "tiny-kernels",
+        "slow-launches",
+        "small-batch",
+        "host-waits",
+        "eager-execution",
+    ),
+)

@@ -1,0 +1,77 @@
+"""Programs are compiled in step after step.
+
+What it checks: the time of calls of compiled functions that compile, in which nothing is computed.
+Why it matters: XLA takes tenths of a second to minutes for a program, and is meant to do it once.
+What to do: keep shapes and static arguments the same; pad or bucket what varies.
+When it is wrong: the recording covers the first steps, in which everything is compiled once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
+from stepscope.result import Finding, Ref
+
+_TWICE = 2
+
+
+def recompilation(results: Mapping[str, Any]) -> Iterator[Answer]:
+    """Fires when compiling takes 3 % of the step or more, and happened at least twice."""
+    overview, host = results["overview_page"], results["host_activity"]
+    step = overview.steps.time_ms.mean
+    if not step > 0:
+        yield NO_STEPS
+        return
+    compiled = [one for one in host.calls.rows() if not one["traces"] and one["built"] > 0]
+    part = overview.breakdown_ms["compilation"]
+    saving = max(sum(one["build_ms"] for one in compiled), part)
+    times = sum(one["built"] for one in compiled) * host.step_count
+    if part < NEGLIGIBLE_FRAC * step or (compiled and round(times) < _TWICE):
+        yield Silence(f"Compiling costs {part / step:.1%} of the step.")
+        return
+    worst = max(compiled, key=lambda one: one["build_ms"], default=None)
+    named = "" if worst is None else f" {worst['function']!r}"
+    often = "" if worst is None else f" in {worst['built'] / worst['calls']:.0%} of its calls"
+    yield Finding(
+        rule=RULE.id,
+        severity=severity_of(saving, step),
+        saving_ms=min(saving, step),
+        confidence=0.9,
+        message=f"The program{named} is compiled again{often}: {saving:.3g} ms of each "
+        f"{step:.3g} ms step.",
+        measured={
+            "build_ms": saving,
+            "compilation_ms": part,
+            "step_time_ms": step,
+            "step_after_ms": max(step - saving, 0.0),
+        },
+        evidence=(
+            Ref("host_activity", "calls", rows=() if worst is None else (worst["function"],)),
+            Ref("overview_page", "breakdown_ms.compilation"),
+        ),
+        actions=(
+            "Keep shapes the same: drop or pad the last batch, pad sequences to a few lengths.",
+            "Arguments that change must be arrays, not static (static_argnums, Python numbers).",
+            "Create the compiled function once, outside of the loop.",
+        ),
+        code={
+            "jax": "step = jax.jit(train_step)  # once, outside of the loop\n"
+            "batch = jnp.pad(batch, ((0, size - len(batch)), (0, 0)))",
+            "tensorflow": "dataset = dataset.batch(size, drop_remainder=True)",
+            "pytorch": "torch.compile(model, dynamic=True)",
+        },
+    )
+
+
+RULE = Rule(
+    id="recompilation",
+    check=recompilation,
+    needs=("overview_page", "host_activity"),
+    doc=__doc__ or "",
+    title="Programs are compiled again",
+    threshold="compiling ≥ 3 % of the step, at least twice",
+    symptom_of=("retracing",),
+)

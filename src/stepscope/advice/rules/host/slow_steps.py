@@ -1,0 +1,93 @@
+"""Checkpoints, summaries or prints make some steps much slower than the rest.
+
+What it checks: counted steps longer than twice the median, and whether work for the operator of
+the program (checkpoint, summary, print, callback) is in them and not in the others.
+Why it matters: the program waits for a disk or a terminal, again and again.
+What to do: save on another thread, less often, to a local disk; write fewer summaries.
+When it is wrong: the recording happens to cover the only checkpoint of an hour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from stepscope.advice.evidence.steps import long_steps
+from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
+from stepscope.result import Finding, Ref
+
+# Work in fewer steps than this is what makes some steps slow, if it takes this share of what
+# they are slower.
+_SOME_FRAC = 0.5
+_CULPRIT_FRAC = 0.4
+
+
+def slow_steps(results: Mapping[str, Any]) -> Iterator[Answer]:
+    """Fires when steps with such work, beyond twice the median, cost 3 % of all step time."""
+    steps = long_steps(results["overview_page"])
+    if isinstance(steps, Unknown):
+        yield steps
+        return
+    culprit = _side_work(results["host_activity"], steps.excess_ms / max(steps.count, 1))
+    if culprit is None or steps.is_cheap:
+        yield Silence("No checkpoint, summary or print makes some steps slower than the rest.")
+        return
+    kind = str(culprit["kind"])
+    # Only what the work itself takes can go; steps may be slow for other reasons, too.
+    saving = min(steps.per_step_ms, float(culprit["time_ms"]))
+    yield Finding(
+        rule=RULE.id,
+        severity=severity_of(saving, float(steps.time_ms.mean())),
+        saving_ms=saving,
+        saving_max_ms=steps.per_step_ms,
+        confidence=0.85,
+        message=f"{steps.message}; in them {kind} ({culprit['calls']}) takes "
+        f"{culprit['in_step_ms']:.3g} ms.",
+        measured={
+            **steps.measured,
+            "cause": kind,
+            "in_step_ms": float(culprit["in_step_ms"]),
+        },
+        evidence=(
+            Ref("host_activity", "side_work", rows=(kind,)),
+            steps.slowest_ref,
+        ),
+        actions=_ACTIONS.get(kind, _ACTIONS[""]),
+        code=_CODE.get(kind, {}),
+    )
+
+
+def _side_work(host: Any, excess_ms: float) -> dict[str, Any] | None:
+    """What the program does for its operator in some steps, if it makes them slow."""
+    some = [one for one in host.side_work.rows() if one["steps_frac"] < _SOME_FRAC]
+    worst: dict[str, Any] | None = max(some, key=lambda one: one["in_step_ms"], default=None)
+    is_cause = worst is not None and worst["in_step_ms"] >= _CULPRIT_FRAC * excess_ms > 0
+    return worst if is_cause else None
+
+
+_ACTIONS = {
+    "": ("Do it less often, or on another thread.",),
+    "checkpoint": (
+        "Save checkpoints on another thread, or less often.",
+        "Save only what changes; to a local disk first.",
+    ),
+    "summaries": ("Write summaries less often, and fewer of them.",),
+    "printing": ("Print less, or from another thread.",),
+}
+_CODE = {
+    "checkpoint": {
+        "tensorflow": "options = tf.train.CheckpointOptions(enable_async=True)\n"
+        "checkpoint.save(path, options=options)",
+        "jax": "orbax.checkpoint.AsyncCheckpointer(handler).save(path, state)",
+        "pytorch": "torch.distributed.checkpoint.async_save(state, checkpoint_id=path)",
+    }
+}
+
+RULE = Rule(
+    id="slow-steps",
+    check=slow_steps,
+    needs=("overview_page", "host_activity"),
+    doc=__doc__ or "",
+    title="Checkpoints or logging make some steps slow",
+    threshold="steps beyond twice the median cost ≥ 3 % of all step time",
+)

@@ -1,0 +1,83 @@
+"""A few steps are much slower than the rest, and nothing recorded says why.
+
+What it checks: counted steps longer than twice the median, and which part of the step grew.
+Why it matters: garbage collection, logging, a starved pipeline or a neighbour on the machine
+show as spikes.
+What to do: look at the slowest step beside a median one in the timeline.
+When it is wrong: warm-up steps inside a short recording, or other programs on the machine: where
+ops of the CPU only take longer than else, that is likely.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from stepscope.advice.evidence.input_stage import STAGE_RULES
+from stepscope.advice.evidence.steps import long_steps
+from stepscope.registry import Answer, Rule, Silence, Unknown
+from stepscope.result import Finding, Ref
+
+# Parts that grow when the machine is busy with something else.
+_OF_THE_MACHINE = ("host_compute", "other", "input")
+
+
+def uneven_steps(results: Mapping[str, Any]) -> Iterator[Answer]:
+    """Fires when steps beyond twice the median cost 3 % of all step time or more."""
+    overview = results["overview_page"]
+    steps = long_steps(overview)
+    if isinstance(steps, Unknown):
+        yield steps
+        return
+    if steps.is_cheap:
+        yield Silence(f"Slow steps cost {steps.cost_frac:.1%} of all step time.")
+        return
+    table = overview.step_table
+    kept = np.asarray(table["kept"], dtype=bool)
+    grown = {}
+    for name in table.columns:
+        if name.endswith("_ms") and name not in ("start_ms", "step_time_ms"):
+            part = np.asarray(table[name], dtype=np.float64)[kept]
+            grown[name.removesuffix("_ms")] = float(
+                part[steps.is_long].mean() - part[~steps.is_long].mean()
+            )
+    cause = max(grown, key=lambda part: grown[part])
+    # On a machine without devices a slower CPU looks the same as a neighbour that takes it.
+    alone = overview.device.busy_frac is not None or cause not in _OF_THE_MACHINE
+    yield Finding(
+        rule=RULE.id,
+        severity="medium" if alone else "info",
+        saving_ms=steps.per_step_ms,
+        confidence=0.6 if alone else 0.3,
+        message=f"{steps.message}; in them {cause.replace('_', ' ')} grows most "
+        f"(+{grown[cause]:.3g} ms)."
+        + ("" if alone else " Other programs on this machine would look the same."),
+        measured={**steps.measured, "cause": cause},
+        evidence=(
+            Ref("overview_page", "step_table", rows=(str(steps.slowest),)),
+            steps.slowest_ref,
+        ),
+        actions=("Compare the slowest step with a median one in the timeline.",),
+    )
+
+
+RULE = Rule(
+    id="uneven-steps",
+    check=uneven_steps,
+    needs=("overview_page",),
+    doc=__doc__ or "",
+    title="A few steps are much slower",
+    threshold="steps beyond twice the median cost ≥ 3 % of all step time",
+    symptom_of=(
+        "slow-steps",
+        "retracing",
+        "recompilation",
+        "eager-execution",
+        "python-bound",
+        "print-every-step",
+        "no-xla",
+        *STAGE_RULES,
+    ),
+)

@@ -1,0 +1,1 @@
+"""Rules about the input pipeline: what starves the step, stage by stage."""

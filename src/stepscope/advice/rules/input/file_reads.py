@@ -1,0 +1,53 @@
+"""A file is opened for every element.
+
+What it checks: the share of the ops of the map that the step waits for that reads files.
+Why it matters: small reads pay for the opening and the latency of each file again and again.
+What to do: pack the elements into a few large files, or cache them.
+When it is wrong: the files lie in the page cache and decoding is what takes the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from stepscope.advice.evidence.input_stage import InputStage, input_stage, stage_finding
+from stepscope.registry import Answer, Rule, Silence
+
+_READ_FRAC = 0.3
+
+
+def file_reads(results: Mapping[str, Any]) -> Iterator[Answer]:
+    """Fires when the step waits ≥ 5 % for a map that spends ≥ 30 % of its op time reading files."""
+    found = input_stage(results)
+    if not isinstance(found, InputStage):
+        yield found
+        return
+    stage = found.stage
+    if stage.kind != "map" or stage.read_frac < _READ_FRAC:
+        yield Silence(f"Reading files is {stage.read_frac:.0%} of the functions' op time.")
+        return
+    yield from stage_finding(
+        RULE,
+        found,
+        found.knobs.get("packed_files", 0.0),
+        f"{found.leaf} reads a file for each element ({stage.read_frac:.0%} of its op time), and "
+        f"the step waits {found.wait_ms:.3g} of {found.step_ms:.3g} ms for it.",
+        confidence=0.55,
+        actions=(
+            "Pack the elements into a few TFRecord files of 100 MB or more and read those.",
+            "cache() the contents if they fit in memory.",
+        ),
+        code="tf.data.TFRecordDataset(files, num_parallel_reads=tf.data.AUTOTUNE)",
+        measured={"read_frac": stage.read_frac},
+    )
+
+
+RULE = Rule(
+    id="file-reads",
+    check=file_reads,
+    needs=("overview_page", "tf_data_bottleneck_analysis"),
+    doc=__doc__ or "",
+    title="A file opened per element",
+    threshold="the step waits ≥ 5 % for a map that spends ≥ 30 % of its op time reading files",
+)

@@ -1,0 +1,65 @@
+"""The host cannot make batches fast enough, whatever the settings.
+
+What it checks: whether the map that the step waits for already runs on all cores, in TensorFlow
+ops, and neither a cache nor packed files would help.
+Why it matters: no knob of tf.data is left; the work has to go elsewhere.
+What to do: preprocess offline, on the device (nvidia.dali, keras preprocessing layers in the
+model), on other machines (tf.data service), or take a machine with more cores per device.
+When it is wrong: something else on the machine uses the cores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from stepscope.advice.evidence.input_stage import InputStage, input_stage, stage_finding
+from stepscope.registry import Answer, Rule, Silence
+
+_PYTHON_FRAC, _READ_FRAC = 0.5, 0.3
+
+
+def host_input_limit(results: Mapping[str, Any]) -> Iterator[Answer]:
+    """Fires when the step waits ≥ 5 % for a map on all cores that no setting makes faster."""
+    found = input_stage(results)
+    if not isinstance(found, InputStage):
+        yield found
+        return
+    stage = found.stage
+    cores = stage.cores or stage.parallelism
+    is_settled = (
+        stage.kind == "map"
+        and stage.parallelism >= cores > 1
+        and not {"threads", "early_shard", "prefetch"} & found.knobs.keys()
+    )
+    is_own_work = stage.python_frac < _PYTHON_FRAC and stage.read_frac < _READ_FRAC
+    may_cache = stage.is_repeated and not stage.is_random
+    if not is_settled or not is_own_work or may_cache or found.makes_cheap_calls:
+        yield Silence(f"{found.leaf}, which the step waits for, can be made faster in place.")
+        return
+    yield from stage_finding(
+        RULE,
+        found,
+        found.knobs.get("offline", 0.0),
+        f"{found.leaf} runs {stage.parallelism} calls at once on {cores} cores, and the step still "
+        f"waits {found.wait_ms:.3g} of {found.step_ms:.3g} ms for it: the host is the limit.",
+        confidence=0.4,
+        actions=(
+            "Do the expensive part once, offline, and store its results.",
+            "Do it on the device: NVIDIA DALI, or preprocessing layers inside of the model.",
+            "Spread it over machines with the tf.data service, or use more cores per device.",
+        ),
+        code="dataset = dataset.apply(tf.data.experimental.service.distribute(\n"
+        "    processing_mode='parallel_epochs', service=address))",
+        measured={"cores": cores, "element_us": stage.element_us},
+    )
+
+
+RULE = Rule(
+    id="host-input-limit",
+    check=host_input_limit,
+    needs=("overview_page", "tf_data_bottleneck_analysis"),
+    doc=__doc__ or "",
+    title="The host is the limit of input",
+    threshold="the step waits ≥ 5 % for a map on all cores that no setting makes faster",
+)

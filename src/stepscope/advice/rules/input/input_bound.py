@@ -1,0 +1,80 @@
+"""The step waits for input.
+
+What it checks: the share of the step spent waiting for the input pipeline or copying its data
+to the device, where no compute hides it.
+Why it matters: nothing downstream gets faster while it starves.
+What to do: overlap input with compute (prefetch), parallelise the slow stage, cache.
+When it is wrong: the recording covers only the start of training, while a shuffle buffer fills.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from stepscope.advice.evidence.input_stage import STAGE_RULES
+from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.registry import Answer, Rule, Silence
+from stepscope.result import Finding, Ref
+
+# The incumbent's thresholds (reference §3.4): moderately and highly input-bound.
+SOME_FRAC = 0.05
+HIGH_FRAC = 0.20
+
+
+_CODE: Final = {
+    "tensorflow": "dataset = dataset.map(function, num_parallel_calls=tf.data.AUTOTUNE)"
+    ".batch(size).prefetch(tf.data.AUTOTUNE)",
+    "jax": "loader = grain.DataLoader(data_source=source, sampler=sampler, operations=operations,\n"
+    "                          worker_count=4)  # processes that work ahead",
+    "pytorch": "loader = DataLoader(dataset, num_workers=4, pin_memory=True, "
+    "persistent_workers=True)",
+}
+
+
+def input_bound(results: Mapping[str, Any]) -> Iterator[Answer]:
+    """Fires when input costs 5 % of the step or more."""
+    overview = results["overview_page"]
+    step = overview.steps.time_ms.mean
+    waiting = overview.breakdown_ms["input"] + overview.breakdown_ms["host_to_device"]
+    if not step > 0:
+        yield NO_STEPS
+        return
+    if waiting / step < SOME_FRAC:
+        yield Silence(f"Input costs {waiting / step:.1%} of the step, below {SOME_FRAC:.0%}.")
+        return
+    alone = overview.breakdown_ms["input"]
+    if alone < SOME_FRAC * step:
+        yield Silence(
+            f"Waiting for input costs {alone / step:.1%} of the step; the rest is copies to the "
+            "device (see host-copies)."
+        )
+        return
+    share = waiting / step
+    yield Finding(
+        rule=RULE.id,
+        severity="high" if share >= HIGH_FRAC else "medium",
+        saving_ms=waiting,
+        confidence=round(0.95 * overview.steps.confidence, 2),
+        message=f"The input pipeline costs {waiting:.3g} ms of each {step:.3g} ms step "
+        f"({share:.0%}).",
+        measured={"input_wait_ms": waiting, "input_wait_frac": share, "step_time_ms": step},
+        evidence=(Ref("overview_page", "breakdown_ms.input"), Ref("input_pipeline_analyzer")),
+        actions=(
+            "Prefetch: make the next batches beside the step.",
+            "Give slow stages of the pipeline threads or processes, and read files side by side.",
+            "Cache what is expensive and fits in memory; move constant preprocessing offline.",
+        ),
+        code=_CODE,
+    )
+
+
+RULE = Rule(
+    id="input-bound",
+    check=input_bound,
+    needs=("overview_page",),
+    doc=__doc__ or "",
+    title="The step waits for input",
+    symptom_of=("host-copies", *STAGE_RULES),
+    threshold="input and its copies to the device ≥ 5 % of the step",
+)

@@ -1,0 +1,49 @@
+"""The next batch is made only when the step asks for it.
+
+What it checks: the stage of tf.data that the step waits for; whether anything between it and the
+program runs ahead (prefetch, or a stage with threads of its own).
+Why it matters: input and compute take turns, although they could run side by side.
+What to do: end the pipeline with prefetch(tf.data.AUTOTUNE).
+When it is wrong: compute and input want the same cores, so that side by side both get slower.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from stepscope.advice.evidence.input_stage import InputStage, input_stage, stage_finding
+from stepscope.registry import Answer, Rule, Silence
+
+
+def missing_prefetch(results: Mapping[str, Any]) -> Iterator[Answer]:
+    """Fires when the step waits ≥ 5 % for a pipeline that does not run ahead."""
+    found = input_stage(results)
+    if not isinstance(found, InputStage):
+        yield found
+        return
+    if "prefetch" not in found.knobs:
+        yield Silence("The pipeline runs ahead of the step.")
+        return
+    saving = found.knobs["prefetch"]
+    yield from stage_finding(
+        RULE,
+        found,
+        saving,
+        f"Nothing is prefetched: the step waits {found.wait_ms:.3g} of {found.step_ms:.3g} ms "
+        f"while a batch is made; side by side with compute the step would take about "
+        f"{found.step_ms - saving:.3g} ms.",
+        confidence=0.85,
+        actions=("End the pipeline with prefetch(tf.data.AUTOTUNE).",),
+        code="dataset = dataset.prefetch(tf.data.AUTOTUNE)  # the last stage",
+    )
+
+
+RULE = Rule(
+    id="missing-prefetch",
+    check=missing_prefetch,
+    needs=("overview_page", "tf_data_bottleneck_analysis"),
+    doc=__doc__ or "",
+    title="Nothing is prefetched",
+    threshold="the step waits ≥ 5 % for a pipeline that does not run ahead",
+)

@@ -1,0 +1,55 @@
+"""Files are read one after the other.
+
+What it checks: whether the stage that the step waits for reads or opens files, and no interleave
+reads several at once.
+Why it matters: one stream uses one core to decompress and waits out every latency alone.
+What to do: interleave(open, num_parallel_calls=tf.data.AUTOTUNE) over several files.
+When it is wrong: there is one file, or the disk itself is the limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from stepscope.advice.evidence.input_stage import InputStage, input_stage, stage_finding
+from stepscope.registry import Answer, Rule, Silence
+
+_READERS = ("TFRecord", "TextLine", "FixedLengthRecord", "CSV", "SSTable", "RecordIO", "FlatMap")
+
+
+def no_interleave(results: Mapping[str, Any]) -> Iterator[Answer]:
+    """Fires when the step waits ≥ 5 % for a reader of files outside of a parallel interleave."""
+    found = input_stage(results)
+    if not isinstance(found, InputStage):
+        yield found
+        return
+    stage = found.stage
+    if not found.leaf.startswith(_READERS) or "ParallelInterleave" in stage.long_name:
+        yield Silence(f"{found.leaf}, which the step waits for, reads no files in sequence.")
+        return
+    saving = found.knobs.get("interleave", 0.0)
+    yield from stage_finding(
+        RULE,
+        found,
+        saving,
+        f"{found.leaf} reads its files one after the other, and the step waits "
+        f"{found.wait_ms:.3g} of {found.step_ms:.3g} ms for it; {stage.cores or 2} at once would "
+        f"save about {saving:.3g} ms.",
+        confidence=0.6,
+        actions=(
+            "Read several files at once with interleave.",
+            "Write the data as a few files of 100 MB or more instead of one, or of thousands.",
+        ),
+        code="files.interleave(tf.data.TFRecordDataset, num_parallel_calls=tf.data.AUTOTUNE)",
+    )
+
+
+RULE = Rule(
+    id="no-interleave",
+    check=no_interleave,
+    needs=("overview_page", "tf_data_bottleneck_analysis"),
+    doc=__doc__ or "",
+    title="Files read one by one",
+    threshold="the step waits ≥ 5 % for a reader of files outside of a parallel interleave",
+)

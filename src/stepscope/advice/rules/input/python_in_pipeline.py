@@ -1,0 +1,101 @@
+"""Python makes the elements.
+
+What it checks: whether the stage that the step waits for is a generator, or a map whose function
+spends half its time in Python (py_function, numpy_function).
+Why it matters: Python runs one thread at a time; it also holds up the thread that trains.
+What to do: TensorFlow ops, or files made offline; else fewer and larger calls.
+When it is wrong: the Python function only waits (network, disk): then more parallel calls help.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from stepscope.advice.evidence.input_stage import InputStage, input_stage, stage_finding
+from stepscope.registry import Answer, Rule, Silence, severity_of
+from stepscope.result import Finding, Ref
+
+_PYTHON_FRAC = 0.5
+# Shares of the step from which a Python function beside it is taken to hold the interpreter.
+_LOCK_FRAC = 0.3
+_PYTHON_OPS = ("PyFunc", "EagerPyFunc", "PyFuncStateless")
+
+
+def python_in_pipeline(results: Mapping[str, Any]) -> Iterator[Answer]:
+    """Fires when the step waits 5 % for Python elements, or 30 % for the lock they hold."""
+    found = input_stage(results)
+    if not isinstance(found, InputStage):
+        held = _lock_held(results)
+        yield found if held is None else held
+        return
+    stage = found.stage
+    is_source = stage.kind == "python source"
+    if not is_source and not (stage.kind == "map" and stage.python_frac >= _PYTHON_FRAC):
+        yield Silence(f"{found.leaf}, which the step waits for, runs no Python to speak of.")
+        return
+    what = "A Python generator makes" if is_source else "A Python function in map makes"
+    yield from stage_finding(
+        RULE,
+        found,
+        found.knobs.get("native_function", 0.0),
+        f"{what} the elements one at a time, and the step waits {found.wait_ms:.3g} of "
+        f"{found.step_ms:.3g} ms for them.",
+        confidence=0.6,
+        actions=_ACTIONS,
+        code=_CODE,
+        measured={"python_frac": 1.0 if is_source else stage.python_frac},
+    )
+
+
+def _lock_held(results: Mapping[str, Any]) -> Finding | None:
+    """Python beside the step that keeps the step's own Python from running, or None.
+
+    The pipeline runs ahead, so nobody waits for a batch; but while its function holds the
+    interpreter's lock, the loop cannot dispatch, and nothing computes.
+    """
+    host = results.get("host_activity")
+    if host is None or not host.step_time_ms > 0:
+        return None
+    ops = results["tf_data_bottleneck_analysis"].function_ops.rows()
+    python_ms = sum(one["self_time_ms"] for one in ops if one["type"] in _PYTHON_OPS)
+    recorded_ms = float(results["overview_page"].environment.profile_duration_ms)
+    step = host.step_time_ms
+    # Parallel calls wait for each other's lock, so their times may exceed the recording.
+    share = min(python_ms / recorded_ms, 1.0) if recorded_ms > 0 else 0.0
+    saving = min(share * step, host.idle_ms)
+    if saving < _LOCK_FRAC * step:
+        return None
+    return Finding(
+        rule=RULE.id,
+        severity=severity_of(saving, step),
+        saving_ms=saving,
+        confidence=0.5,
+        message=f"A Python function in the input pipeline runs for {share:.0%} of the time, and "
+        f"meanwhile nothing computes for {host.idle_ms:.3g} of each {step:.3g} ms step: it holds "
+        "the interpreter, which the training loop needs, too.",
+        measured={"python_frac": share, "idle_ms": host.idle_ms, "step_time_ms": step},
+        evidence=(
+            Ref("tf_data_bottleneck_analysis", "function_ops"),
+            Ref("host_activity", "idle_ms"),
+        ),
+        actions=_ACTIONS,
+        code={"tensorflow": _CODE},
+    )
+
+
+_ACTIONS = (
+    "Write the function in TensorFlow ops, or do its work offline (TFRecord files).",
+    "Until then yield whole batches from the generator, and give map num_parallel_calls.",
+)
+_CODE = "dataset = dataset.map(function_of_tf_ops, num_parallel_calls=tf.data.AUTOTUNE)"
+
+RULE = Rule(
+    id="python-in-pipeline",
+    check=python_in_pipeline,
+    needs=("overview_page", "tf_data_bottleneck_analysis"),
+    optional=("host_activity",),
+    doc=__doc__ or "",
+    title="Python makes the elements",
+    threshold="the step waits ≥ 5 % for elements made in Python, or ≥ 30 % for Python's lock",
+)

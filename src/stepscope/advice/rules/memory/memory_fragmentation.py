@@ -1,0 +1,83 @@
+"""Free memory lies in pieces, so that a large tensor may not fit although enough is free.
+
+What it checks: fragmentation (1 - largest free piece / free bytes) when a device's memory is at
+its peak, where little is free.
+Why it matters: "out of memory" with gigabytes free, and searches for room before each allocation.
+What to do: an allocator that maps pieces together; constant shapes; allocate what lives long first.
+When it is wrong: no tensor of the program is as large as the largest free piece.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from stepscope.advice.evidence.device_memory import device_memories, gib
+from stepscope.registry import Answer, Rule, Silence, Unknown
+from stepscope.result import Finding, Ref
+
+SOME_FRAC = 0.50
+# With more than this free, pieces are large enough anyway.
+_TIGHT_FRAC = 0.70
+
+
+def memory_fragmentation(results: Mapping[str, Any]) -> Iterator[Answer]:
+    """Fires when a memory 70 % full has its free bytes in pieces of less than half of them."""
+    memories = device_memories(results["memory_profile"])
+    known = [one for one in memories if one.fragmentation_frac is not None]
+    if not known:
+        yield Unknown("No allocator of a device reports its fragmentation.")
+        return
+    tight = [one for one in known if one.used_frac >= _TIGHT_FRAC and one.free_bytes]
+    if not tight:
+        yield Silence(f"{known[0].id} is {known[0].used_frac:.0%} full at its peak: room enough.")
+        return
+    worst = max(tight, key=lambda one: one.fragmentation_frac or 0.0)
+    broken = worst.fragmentation_frac or 0.0
+    if broken < SOME_FRAC:
+        yield Silence(f"The free memory of {worst.id} is {broken:.0%} fragmented at the peak.")
+        return
+    largest = worst.free_bytes * (1 - broken)
+    yield Finding(
+        rule=RULE.id,
+        severity="medium",
+        saving_ms=None,
+        confidence=0.6,
+        message=f"At its peak {worst.id} has {gib(worst.free_bytes)} free, but no piece larger "
+        f"than {gib(largest)} ({broken:.0%} fragmented, {worst.used_frac:.0%} full).",
+        measured={
+            "free_bytes": worst.free_bytes,
+            "largest_free_piece_bytes": largest,
+            "fragmentation_frac": broken,
+            "used_frac": worst.used_frac,
+        },
+        evidence=(
+            Ref(
+                "memory_profile",
+                "fragmentation_frac",
+                rows=(worst.id,),
+                from_ms=worst.peak_time_ms,
+                to_ms=worst.peak_time_ms,
+            ),
+        ),
+        actions=(
+            "Use an allocator that maps pages: fragments then count as one piece.",
+            "Pad sequences to a few lengths, so that blocks are used again.",
+            "Create variables and optimizer states before the first step.",
+        ),
+        code={
+            "tensorflow": "os.environ['TF_GPU_ALLOCATOR'] = 'cuda_malloc_async'",
+            "jax": "os.environ['XLA_PYTHON_CLIENT_ALLOCATOR'] = 'cuda_async'",
+            "pytorch": "os.environ['PYTORCH_CUDA_ALLOC_CONF'] = 'expandable_segments:True'",
+        },
+    )
+
+
+RULE = Rule(
+    id="memory-fragmentation",
+    check=memory_fragmentation,
+    needs=("memory_profile",),
+    doc=__doc__ or "",
+    title="Free memory in pieces",
+    threshold="fragmentation ≥ 50 % at a peak of ≥ 70 %",
+)

@@ -1,0 +1,1 @@
+"""Rules about the recording itself: what it lacks that the numbers need."""

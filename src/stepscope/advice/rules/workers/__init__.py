@@ -1,0 +1,1 @@
+"""Rules about several devices and hosts: communication, balance, stragglers."""

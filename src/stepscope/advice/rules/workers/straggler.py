@@ -1,0 +1,80 @@
+"""One worker makes all others wait.
+
+What it checks: who arrives last at the collectives, by how much, and in which part of its step it
+exceeds the others.
+Why it matters: everybody waits for the last one in every step.
+What to do: fix the part that is longer there: its input, its host, its device.
+When it is wrong: clocks of hosts that share no collective cannot be compared; the worker may only
+have been disturbed during the recording.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
+from stepscope.result import Finding, Ref
+
+_ADVICE = {
+    "Device compute": "Its device is slower at the same work: compare clocks, temperature and "
+    "power limit (nvidia-smi -q -d PERFORMANCE), and what else runs on it.",
+    "Input": "Its input is slower: compare its disk, network and processor with the others'.",
+    "Copy to device": "Its copies are slower: check the PCIe link (nvidia-smi -q -d PCIE) and NUMA "
+    "placement.",
+    "Kernel launch": "Its host launches more slowly: look for other load and for NUMA placement.",
+    "Host compute": "Its host computes more slowly: look for other load on it.",
+    "All others": "Its program does something the others do not: logging, checkpoints, evaluation "
+    "on rank 0.",
+}
+
+
+def straggler(results: Mapping[str, Any]) -> Iterator[Answer]:
+    """Fires when one worker costs the others 3 % of the step or more."""
+    pod = results["pod_viewer"]
+    step = pod.step_time_ms
+    if not step > 0:
+        yield NO_STEPS
+        return
+    if len(pod.workers) < 2:
+        yield Silence("There is one worker.")
+        return
+    found = pod.straggler
+    if found is None or found.caused_wait_ms < NEGLIGIBLE_FRAC * step:
+        worst = found.step_frac if found is not None else 0.0
+        yield Silence(f"No worker makes the others wait longer than {max(worst, 0.01):.0%}.")
+        return
+    name = f"{found.device} of {found.host}" if found.device else found.host
+    met = found.last_frac is not None
+    yield Finding(
+        rule=RULE.id,
+        severity=severity_of(found.caused_wait_ms, step),
+        saving_ms=found.caused_wait_ms,
+        confidence=0.8 if met else 0.4,
+        message=found.message,
+        measured={
+            "caused_wait_ms": found.caused_wait_ms,
+            "worker": name,
+            "cause": found.cause or "unknown",
+            "cause_ms": found.cause_ms,
+            **({"last_frac": found.last_frac} if met else {}),
+        },
+        evidence=(Ref("pod_viewer", "workers.caused_wait_ms", rows=(found.device or found.host,)),),
+        actions=(
+            _ADVICE.get(found.cause, f"Compare the steps of {name} with another worker's."),
+            "If it is always the same machine, take it out; if it changes, look for what they "
+            "share (storage, network, a scheduler).",
+        ),
+    )
+
+
+RULE = Rule(
+    id="straggler",
+    check=straggler,
+    needs=("pod_viewer",),
+    doc=__doc__ or "",
+    title="One worker makes all others wait",
+    threshold="a worker's delay costs the others ≥ 3 % of the step",
+    symptom_of=("unbalanced-devices",),
+)

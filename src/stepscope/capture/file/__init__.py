@@ -1,0 +1,1 @@
+"""The file of a recording: its place, its chunks as they are written, its planes put together."""

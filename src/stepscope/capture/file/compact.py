@@ -1,0 +1,69 @@
+"""A recording of several chunks as one: each plane once, so that every viewer reads all of it.
+
+Giving the events of several planes one set of ids is the reader's trade, not the recorder's; it
+is done by ``stepscope repair`` in a process of its own, whose memory and time are not the
+program's.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from stepscope.capture.file.verify import LARGEST_MESSAGE_BYTES
+from stepscope.capture.file.writer import Writer
+from stepscope.capture.recorder import Note
+
+#: Variables that make a process record itself: not those that do our work.
+RECORD_VARIABLE: Final = "STEPSCOPE_RECORD"
+_DONE: Final = 0
+
+
+def compact(writer: Writer, seconds: float, children: Sequence[Path] = ()) -> list[Note]:
+    """Rewrite the file with one plane a name; what fails leaves it as it was and is noted.
+
+    Args:
+        writer: The recording's file.
+        seconds: How long this may take.
+        children: Files that become part of it, and are removed when they are.
+    """
+    if writer.size > LARGEST_MESSAGE_BYTES:
+        return []
+    if not sys.executable:
+        return [_left("this program has no Python interpreter of its own to do it")]
+    command = [sys.executable, "-m", "stepscope", "repair", str(writer.path)]
+    command += [word for child in children for word in ("--with", str(child))]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, env=child_environment(), timeout=seconds, check=False
+        )
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        return [_left(str(error))]
+    if done.returncode != _DONE:
+        reason = " ".join(done.stderr.decode("utf-8", "replace").split())[-300:]
+        return [_left(reason or f"exit code {done.returncode}")]
+    writer.size = writer.path.stat().st_size
+    return []
+
+
+def child_environment() -> dict[str, str]:
+    """The environment of a process of ours: it finds the same packages and records nothing."""
+    environment = {key: value for key, value in os.environ.items() if key != RECORD_VARIABLE}
+    # Programs put paths of other types there, too; imports pass over them.
+    places = [path or os.curdir for path in sys.path if isinstance(path, str)]
+    environment["PYTHONPATH"] = os.pathsep.join(places)
+    # What lies about in the program's working directory is not to be taken for a module of ours.
+    environment["PYTHONSAFEPATH"] = "1"
+    return environment
+
+
+def _left(reason: str) -> Note:
+    text = (
+        f"The recording is left in chunks ({reason}): Stepscope shows all of it, other viewers the "
+        "first chunk. `stepscope repair FILE` puts it together."
+    )
+    return Note("left-in-chunks", "warning", text)

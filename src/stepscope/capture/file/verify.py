@@ -1,0 +1,84 @@
+"""What is checked once a recording is written: that it is whole and holds what it should."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Callable, Iterable
+
+from stepscope.capture.file.writer import Writer
+from stepscope.capture.options import ProfilerOptions
+from stepscope.capture.recorder import Note
+from stepscope.capture.runtime import machine
+from stepscope.schema import names
+from stepscope.wire.read import fields
+
+# Protobuf's limit for one message; TensorBoard and XProf read no larger file.
+LARGEST_MESSAGE_BYTES = (1 << 31) - 1
+
+
+def verify(
+    writer: Writer,
+    events: int,
+    planes: Iterable[str],
+    options: ProfilerOptions,
+    has_gpu: Callable[[], bool] = machine.has_gpu,
+) -> list[Note]:
+    """Notes on the file and on what is missing in it.
+
+    Args:
+        writer: The recording's file.
+        events: Events that were recorded.
+        planes: Names of the planes that recorders gave.
+        options: What was asked for.
+        has_gpu: Whether this machine has one.
+    """
+    notes = _file_notes(writer)
+    if not events:
+        text = (
+            "Nothing happened while this was recorded: there is no event in it. Record for "
+            "longer, or check that the work runs in this process."
+        )
+        notes.append(Note("no-events", "warning", text))
+    on_device = any(name.startswith((names.GPU_PLANE, names.TPU_PLANE)) for name in planes)
+    hosts = any(name.startswith(names.HOST_PLANE) for name in planes)
+    if options.device_tracer_level and hosts and events and not on_device and has_gpu():
+        text = (
+            "This machine has a GPU and the recording has no GPU event: either nothing ran on it "
+            "or the profiler may not see it. `stepscope doctor` says why and how to fix it."
+        )
+        notes.append(Note("no-device-events", "error", text))
+    return notes
+
+
+def _file_notes(writer: Writer) -> list[Note]:
+    try:
+        size = writer.path.stat().st_size
+        broken = _broken_at(writer) if size else 0
+    except OSError as error:
+        return [Note("not-verified", "error", f"The recording cannot be read back: {error}.")]
+    if size != writer.size or not size or broken >= 0:
+        text = f"The file is not what was written: {size} of {writer.size} bytes are there."
+        return [Note("not-verified", "error", text)]
+    if size > LARGEST_MESSAGE_BYTES:
+        text = (
+            f"The file has {size / 2**30:.1f} GiB. Stepscope opens it; TensorBoard and XProf "
+            "read at most 2 GiB. Record fewer steps or with a lower host_tracer_level for them."
+        )
+        return [Note("larger-than-2gb", "warning", text)]
+    return []
+
+
+def _broken_at(writer: Writer) -> int:
+    """Where the file's outermost fields break; -1 if they do not."""
+    with (
+        writer.path.open("rb") as file,
+        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
+        memoryview(data) as view,
+    ):
+        end = 0
+        try:
+            for field in fields(view):
+                end = field.end
+        except ValueError:
+            return end
+    return -1

@@ -1,0 +1,198 @@
+"""The file of a recording: appended to chunk by chunk, so that a kill loses the open chunk only.
+
+An XSpace followed by an XSpace is an XSpace, so what is on the disk can be opened at any moment; a
+torn last chunk costs itself. What the disk refuses goes to the system's temporary folder, with
+all that was written before, and the recording says so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from stepscope.capture.file import logdir as places
+from stepscope.capture.recorder import Note
+from stepscope.errors import CaptureError
+from stepscope.urls import is_url
+
+Pieces = Iterable[bytes | memoryview]
+
+
+@dataclass(slots=True)
+class Writer:
+    """A recording's file, and where it must end up.
+
+    Attributes:
+        path: The file being written.
+        url: Where it is copied to at the end; "" when ``path`` is its place.
+        run: Name of the run.
+        notes: What went wrong on the way.
+        size: Bytes in the file.
+    """
+
+    path: Path
+    url: str
+    run: str
+    notes: list[Note] = field(default_factory=list)
+    size: int = 0
+    _ends: list[int] = field(default_factory=list, repr=False)
+
+    @classmethod
+    def open(cls, logdir: str, run: str | None = None, stem: str | None = None) -> Writer:
+        """Make the file in a log directory, or elsewhere when that fails (see ``notes``).
+
+        Raises:
+            CaptureError: A URL without a file system for it.
+        """
+        run = run or places.run_name()
+        stem = stem or places.file_stem()
+        if is_url(logdir):
+            url, run = _free_url(logdir, run, stem)
+            path = places.create_spare(run, stem)
+            return cls(path, url, run)
+        folder = Path(places.run_folder(str(Path(logdir).expanduser().absolute()), run))
+        try:
+            path = places.create(folder, stem)
+        except OSError as error:
+            path = places.create_spare(run, stem)
+            return cls(path, "", run, [_elsewhere(f"{folder} cannot be written", error, path)])
+        return cls(path, "", path.parent.name)
+
+    @property
+    def place(self) -> str:
+        """Where the recording is to be found in the end."""
+        return self.url or str(self.path)
+
+    def append(self, pieces: Pieces) -> None:
+        """Write a chunk behind what there is, here or, if the disk refuses, elsewhere.
+
+        Raises:
+            OSError: Elsewhere there is no room either; what was whole before still is.
+        """
+        data = b"".join(pieces)
+        try:
+            self._write(data)
+        except OSError as error:
+            with self._moved(error) as before:
+                shutil.copyfile(before, self.path)
+                self._write(data)
+
+    def replace(self, pieces: Pieces) -> None:
+        """Put one whole XSpace in the place of all that was written.
+
+        Raises:
+            OSError: There is no room anywhere; what was there still is.
+        """
+        data = b"".join(pieces)
+        try:
+            self._swap(data)
+        except OSError as error:
+            with self._moved(error):
+                self._swap(data)
+
+    def deliver(self) -> None:
+        """Copy the file to its URL, if it has one; if that fails, say where the file stays."""
+        if not self.url:
+            return
+        try:
+            places.upload(self.path, self.url)
+        except Exception as error:  # every file system raises kinds of its own
+            self.notes.append(_elsewhere(f"{self.url} cannot be written", error, self.path))
+            self.url = ""
+        else:
+            self.discard()
+
+    def discard(self) -> None:
+        """Remove the file, and its folder when nothing else is in it."""
+        places.remove(self.path)
+
+    def _write(self, data: bytes) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(self.path, os.O_WRONLY | os.O_CREAT, 0o666)
+        try:
+            self._see_what_is_left(handle)
+            rest = memoryview(data)
+            os.lseek(handle, self.size, os.SEEK_SET)
+            while rest:
+                rest = rest[os.write(handle, rest) :]
+        except OSError:
+            # A part of a chunk helps nobody, and gives the disk back what it lacks.
+            with contextlib.suppress(OSError):
+                os.ftruncate(handle, self.size)
+            raise
+        finally:
+            os.close(handle)
+        self.size += len(data)
+        self._ends.append(self.size)
+
+    def _see_what_is_left(self, handle: int) -> None:
+        """Go on behind the last whole chunk of a file that somebody has removed or cut.
+
+        The system would fill what is missing with zeros, and nothing could be read of it.
+        """
+        size = os.fstat(handle).st_size
+        if size >= self.size:
+            return
+        self._ends = [end for end in self._ends if end <= size]
+        self.size = self._ends[-1] if self._ends else 0
+        os.ftruncate(handle, self.size)
+        text = f"{self.path} was removed or cut while it was written: what was in it is lost."
+        self.notes.append(Note("chunk-lost", "error", text))
+
+    def _swap(self, data: bytes) -> None:
+        temporary = self.path.with_name(f".{self.path.name}.tmp")
+        try:
+            with temporary.open("wb") as file:
+                file.write(data)
+            temporary.replace(self.path)
+        except OSError:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+            raise
+        self.size = len(data)
+        self._ends = [self.size]
+
+    @contextlib.contextmanager
+    def _moved(self, error: OSError) -> Iterator[Path]:
+        """Go on in the system's temporary folder; gives the file it was before.
+
+        Raises:
+            OSError: That has no room either: all is as it was, and nothing of the attempt stays.
+        """
+        before, size = self.path, self.size
+        try:
+            self.path = places.create_spare(self.run, before.name.removesuffix(places.SUFFIX))
+            yield before
+        except OSError as refused:
+            if self.path != before:
+                places.remove(self.path)
+            self.path, self.size = before, size
+            # One sentence for every chunk that is lost, without the names of what is gone again.
+            raise OSError(refused.errno, refused.strerror, str(before)) from refused
+        self.notes.append(_elsewhere(f"{before} cannot be written", error, self.path))
+        places.remove(before)
+
+
+def _free_url(logdir: str, run: str, stem: str) -> tuple[str, str]:
+    nth, name = 1, run
+    while True:
+        url = f"{places.run_folder(logdir, name)}/{stem}{places.SUFFIX}"
+        try:
+            taken = places.exists(url)
+        except CaptureError:
+            raise
+        except Exception:  # each file system raises its own kinds: not reachable now
+            taken = False  # which is said when the file is delivered
+        if not taken:
+            return url, name
+        nth += 1
+        name = f"{run}_{nth}"
+
+
+def _elsewhere(what: str, error: Exception, path: Path) -> Note:
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return Note("kept-elsewhere", "error", f"{what} ({reason}): the recording is kept in {path}.")

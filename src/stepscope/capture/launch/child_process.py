@@ -1,0 +1,101 @@
+"""The recording of a process that ``stepscope record`` started, or of a child of such a one."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Final
+
+from stepscope.capture import control
+from stepscope.capture.file import logdir as places
+from stepscope.capture.file.compact import RECORD_VARIABLE
+from stepscope.capture.launch import import_hook
+from stepscope.capture.launch.instructions import Order
+
+# Python processes that serve others of the program and do none of its work.
+_SERVANTS: Final = ("multiprocessing.resource_tracker", "multiprocessing.forkserver")
+_CHILD_CHUNK_SECONDS: Final = 1.0
+
+
+def begin() -> None:
+    """Carry out the order in this process's environment."""
+    if any(servant in argument for argument in sys.orig_argv for servant in _SERVANTS):
+        return
+    order = Order.from_text(os.environ[RECORD_VARIABLE])
+    import_hook.install()
+    if order.parent and places.rank() is None:
+        if order.children:
+            _record_child(order, has_frameworks=True)
+        return
+    # The first process, or a rank of a job, which is a host of its own.
+    recording = control.start(order.logdir, order.options, owner="launcher", run=order.run)
+    stem = recording.writer.path.name.removesuffix(places.SUFFIX)
+    recording.children = lambda: finished_children(recording.writer.path.parent, stem)
+    told = dataclasses.replace(
+        order,
+        run=recording.writer.run,
+        parent=os.getpid(),
+        stem=stem,
+        origin_ns=recording.origin_ns,
+    )
+    os.environ[RECORD_VARIABLE] = told.to_text()
+    if order.children and hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=_in_forked_child)
+
+
+def finished_children(folder: Path, stem: str) -> list[Path]:
+    """Files of child processes that have ended; one that runs on keeps its file."""
+    found = sorted(folder.glob(f"{stem}.child-*{places.SUFFIX}"))
+    return [path for path in found if (process := _process_of(path)) and not _runs(process)]
+
+
+def _process_of(path: Path) -> int | None:
+    """None of a file that only looks like a child's, such as a copy of one."""
+    number = path.name.removesuffix(places.SUFFIX).rpartition("-")[2]
+    return int(number) if re.fullmatch("[0-9]{1,9}", number) else None
+
+
+def _runs(process: int) -> bool:
+    if os.name == "nt":
+        return False  # signal 0 is no question there but Ctrl-C
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return process != os.getpid()
+
+
+def _in_forked_child() -> None:
+    try:
+        order = Order.from_text(os.environ[RECORD_VARIABLE])
+        # A framework's threads do not outlive a fork, and its locks may be held for ever.
+        _record_child(order, has_frameworks=False)
+    except Exception as error:
+        print(f"stepscope: a child process is not recorded: {error}", file=sys.stderr)
+
+
+def _record_child(order: Order, *, has_frameworks: bool) -> None:
+    options = dataclasses.replace(
+        order.options,
+        telemetry_hz=0,  # the parent's, of the whole machine
+        chunk_seconds=_CHILD_CHUNK_SECONDS,
+        frameworks=order.options.frameworks if has_frameworks else (),
+    )
+    recording = control.start(
+        order.logdir,
+        options,
+        owner="launcher",
+        run=order.run,
+        part=control.Part(
+            f"{order.stem}.child-{os.getpid()}", f" [{os.getpid()}]", order.origin_ns
+        ),
+    )
+    util = sys.modules.get("multiprocessing.util")
+    if util is not None:
+        # Workers end without atexit; multiprocessing has its own list of what to do then.
+        util.Finalize(None, recording.finish, args=("exit",), exitpriority=100)

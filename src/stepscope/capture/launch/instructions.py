@@ -1,0 +1,66 @@
+"""What a process started by ``stepscope record`` is told, as text in its environment."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from stepscope.capture.file.compact import RECORD_VARIABLE
+from stepscope.capture.options import ProfilerOptions
+
+_SITE: Final = Path(__file__).resolve().parent / "site"
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What to record, and whose part it is.
+
+    Attributes:
+        logdir, run: Where to write.
+        options: What to record.
+        parent: Process that this one's recording becomes a part of; 0: none, it is the first.
+        stem: Name of the parent's file, without its ending.
+        origin_ns: Where the parent's time begins.
+        children: Whether child processes are recorded.
+    """
+
+    logdir: str
+    run: str
+    options: ProfilerOptions
+    parent: int = 0
+    stem: str = ""
+    origin_ns: int = 0
+    children: bool = True
+
+    def to_text(self) -> str:
+        """The order as one line."""
+        return json.dumps(dataclasses.asdict(self))
+
+    @classmethod
+    def from_text(cls, text: str) -> Order:
+        """The order of a line; raises ``ValueError`` or ``TypeError`` when it is none."""
+        said: dict[str, Any] = json.loads(text)
+        options: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in said.pop("options").items()
+        }
+        return cls(options=ProfilerOptions(**options), **said)
+
+
+def environment_for(order: Order, base: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a program that is to carry out the order."""
+    path = [str(_SITE), *filter(None, base.get("PYTHONPATH", "").split(os.pathsep))]
+    made = {
+        **base,
+        RECORD_VARIABLE: order.to_text(),
+        "PYTHONPATH": os.pathsep.join(dict.fromkeys(path)),
+    }
+    if order.options.memory:
+        # The allocator that knows what it holds; only now can TensorFlow be told to use it.
+        made.setdefault("TF_CPU_ALLOCATOR_USE_BFC", "1")
+    return made

@@ -1,0 +1,1 @@
+"""Recording from outside: reaching workers, recording many at once, writing what they answer."""

@@ -1,0 +1,1 @@
+"""The profiler's gRPC messages, their encoding, and the frames on the pipe to the sidecar."""

@@ -1,0 +1,148 @@
+"""Messages declared as dataclasses, to and from the protobuf wire format.
+
+Only what the profiler's service needs: varints, strings, bytes, messages, repeated fields and
+maps with string keys. Fields with proto3's default value are not written; unknown fields and
+known fields of another wire type are skipped, as every protobuf reader does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, TypeVar, cast
+
+from stepscope.errors import DecodeError
+from stepscope.schema.xspace import MapEntry, Wire
+from stepscope.wire.read import fields
+from stepscope.wire.write import number, prefix
+
+_MASK = (1 << 64) - 1
+_SIGN = 1 << 63
+
+Scalar = Literal["uint", "int", "bool", "text", "bytes"]
+Kind = Scalar | type["Message"]
+M = TypeVar("M", bound="Message")
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """How one attribute stands on the wire.
+
+    Attributes:
+        number: Field number.
+        kind: What the value is. "int" is a signed int64 in ten bytes when negative.
+        many: "one", "list", or "map" (string keys; ``kind`` is that of the values).
+    """
+
+    number: int
+    kind: Kind
+    many: Literal["one", "list", "map"] = "one"
+
+
+class Message:
+    """Base of the declared messages: a dataclass whose ``FIELDS`` name every attribute."""
+
+    __slots__ = ()
+    FIELDS: ClassVar[dict[str, Field]] = {}
+
+    def encode(self) -> bytes:
+        """The message's bytes, fields in the order they are declared."""
+        return b"".join(
+            piece
+            for name, field in self.FIELDS.items()
+            for piece in _pieces(field, getattr(self, name))
+        )
+
+    @classmethod
+    def decode(cls: type[M], data: bytes | memoryview) -> M:
+        """The message in these bytes; raises ``DecodeError`` when they are none."""
+        try:
+            return cls._read(memoryview(data))
+        except ValueError as error:
+            raise DecodeError(str(error), offset_bytes=0, path=cls.__name__) from error
+
+    @classmethod
+    def _read(cls: type[M], view: memoryview) -> M:
+        message = cls()
+        by_number = {field.number: (name, field) for name, field in cls.FIELDS.items()}
+        for found in fields(view):
+            name, field = by_number.get(found.number, ("", None))
+            if field is not None and found.wire == _wire_of(field):
+                is_bytes = found.wire == Wire.LEN
+                value = view[found.payload : found.end] if is_bytes else found.value
+                _take(message, name, field, value)
+        return message
+
+
+def _pieces(field: Field, value: Any) -> Iterator[bytes]:
+    if field.many == "list":
+        for each in value:
+            yield from _one(field, each, always=True)
+    elif field.many == "map":
+        inner = Field(MapEntry.VALUE, field.kind)
+        for key, each in value.items():
+            entry = b"".join(
+                [*_one(Field(MapEntry.KEY, "text"), key), *_one(inner, each, always=True)]
+            )
+            yield prefix(field.number, len(entry)) + entry
+    else:
+        yield from _one(field, value)
+
+
+def _one(field: Field, value: Any, *, always: bool = False) -> Iterator[bytes]:
+    """One value with its tag; a default value only where its presence counts."""
+    if isinstance(field.kind, type):
+        payload = b"" if value is None else value.encode()
+        # A message field that is set to an empty message is not the same as one that is not set.
+        if value is not None or always:
+            yield prefix(field.number, len(payload)) + payload
+    elif field.kind in ("text", "bytes"):
+        payload = value.encode("utf-8", "surrogateescape") if field.kind == "text" else value
+        if len(payload) or always:
+            yield prefix(field.number, len(payload))
+            yield payload
+    elif value or always:
+        yield number(field.number, int(value), always=True)
+
+
+def _take(message: Message, name: str, field: Field, value: int | memoryview) -> None:
+    """Put one decoded value where it belongs; the last one wins where only one can be."""
+    if field.many == "list":
+        getattr(message, name).append(_value(field.kind, value))
+    elif field.many == "map":
+        key, inner = _entry(field, cast("memoryview", value))
+        getattr(message, name)[key] = inner
+    else:
+        setattr(message, name, _value(field.kind, value))
+
+
+def _entry(field: Field, data: memoryview) -> tuple[str, Any]:
+    key: Any = ""
+    inner: Any = field.kind() if isinstance(field.kind, type) else _ABSENT[field.kind]
+    value_wire = _wire_of(Field(MapEntry.VALUE, field.kind))
+    for found in fields(data):
+        value = data[found.payload : found.end] if found.wire == Wire.LEN else found.value
+        if found.number == MapEntry.KEY and found.wire == Wire.LEN:
+            key = _value("text", value)
+        elif found.number == MapEntry.VALUE and found.wire == value_wire:
+            inner = _value(field.kind, value)
+    return key, inner
+
+
+_ABSENT: dict[str, Any] = {"uint": 0, "int": 0, "bool": False, "text": "", "bytes": b""}
+
+
+def _value(kind: Kind, value: int | memoryview) -> Any:
+    if isinstance(value, int):
+        if kind == "bool":
+            return value != 0
+        return value - (1 << 64) if kind == "int" and value >= _SIGN else value
+    if isinstance(kind, type):
+        return kind._read(value)
+    # A stranger's bytes need not be UTF-8; what is not is kept, and written again as it was.
+    return str(value, "utf-8", "surrogateescape") if kind == "text" else bytes(value)
+
+
+def _wire_of(field: Field) -> Wire:
+    lengthy = field.many == "map" or field.kind not in ("uint", "int", "bool")
+    return Wire.LEN if lengthy else Wire.VARINT

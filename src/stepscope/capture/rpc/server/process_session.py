@@ -1,0 +1,92 @@
+"""The recording session of this process, entered from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from stepscope.capture import control, tracing
+from stepscope.capture.options import ProfilerOptions
+from stepscope.capture.recording import Recording
+from stepscope.capture.result import Capture
+from stepscope.schema import names
+
+
+class SessionDoor:
+    """``capture.session`` as owner "remote": a person's own recording goes before it."""
+
+    def __init__(self) -> None:
+        self._recording: Recording | None = None
+
+    def start(self, logdir: str, options: ProfilerOptions) -> None:
+        """Begin; raises ``CaptureError`` (``capture-busy``) when this process is recorded."""
+        self._recording = control.start(logdir, options, owner="remote")
+
+    def stop(self, *, save: bool) -> Capture:
+        """End what ``start`` began."""
+        self._recording = None
+        return control.stop(save, owner="remote")
+
+    def recording(self) -> bool:
+        """Whether what ``start`` began still records."""
+        return self._recording is not None and not self._recording.finished
+
+    def owner(self) -> str:
+        """Who records now; "" for nobody, and for the launcher, which steps aside."""
+        running = control.active()
+        if running is None or running.finished or running.owner == "launcher":
+            return ""
+        return running.owner
+
+    @contextmanager
+    def counting(self) -> Iterator[StepCounter]:
+        """Count the steps that are marked with ``stepscope.Trace`` and ``stepscope.step``."""
+        counter = StepCounter()
+        counter.hook()
+        try:
+            yield counter
+        finally:
+            counter.unhook()
+
+
+class StepCounter:
+    """Listens to the annotations of this process, whoever else does."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._listens = False
+        self._inner: tracing.Emitter | None = None
+
+    @property
+    def count(self) -> int:
+        """Steps that have ended since counting began."""
+        if self._listens:
+            self.hook()
+        return self._count
+
+    def hook(self) -> None:
+        """Listen; again where a chunk of the recording has put another listener in the place."""
+        self._listens = True
+        current = tracing.emitter()
+        if current != self._emit:
+            self._inner = current
+            tracing.switch(self._emit)
+
+    def unhook(self) -> None:
+        """Let the others listen as before."""
+        self._listens = False
+        if tracing.emitter() == self._emit:
+            tracing.switch(self._inner)
+
+    def _emit(self, name: str, metadata: Mapping[str, Any]) -> Callable[[], object]:
+        end = self._inner(name, metadata) if self._inner is not None else None
+        is_step = metadata.get(names.ROOT_LEVEL) == 1 or names.STEP_NUM in metadata
+
+        def ended() -> None:
+            if end is not None:
+                end()
+            if is_step:
+                self._count += 1  # two threads at once may lose one: no lock in the training step
+
+        return ended

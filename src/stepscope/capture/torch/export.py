@@ -1,0 +1,52 @@
+"""The trace of a PyTorch profiler that has ended, as a file."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from stepscope.capture.torch.open_at_stop import Ended, ledger
+from stepscope.formats.kineto.read import unfinished
+
+
+class Export:
+    """A trace in memory-backed storage where there is some; the file goes at the end of a ``with``.
+
+    Args:
+        profile: The profiler; this is to be the last reference, for its memory (a kB an event)
+            is to go before the trace is read.
+        ended: Is told what it left open.
+    """
+
+    def __init__(self, profile: Any, ended: Ended) -> None:
+        self._profile = profile
+        self._ended = ended
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+
+    def write(self) -> None:
+        """Write it; once."""
+        memory = Path("/dev/shm")
+        place = str(memory) if os.access(memory, os.W_OK) else None
+        self._folder = tempfile.TemporaryDirectory(prefix="stepscope-", dir=place)
+        profile, self._profile = self._profile, None
+        try:
+            profile.export_chrome_trace(str(self._path))
+            self._ended.tell(unfinished(self._path))
+        finally:
+            ledger.watch(self._ended)
+
+    @property
+    def _path(self) -> Path:
+        assert self._folder is not None
+        return Path(self._folder.name) / "trace.json"
+
+    def __enter__(self) -> Path:
+        if self._folder is None:
+            self.write()
+        return self._path
+
+    def __exit__(self, *exc: object) -> None:
+        if self._folder is not None:
+            self._folder.cleanup()

@@ -1,0 +1,166 @@
+"""The host's plane: ops, annotations, calls of the GPU's runtime, steps and allocations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.formats.kineto import arrows, memory, steps
+from stepscope.formats.kineto.annotations import Annotations, annotations_of
+from stepscope.formats.kineto.names import op_name
+from stepscope.formats.kineto.read import KINDS, NONE, Trace
+from stepscope.formats.kineto.slices import Slices, by_place, stat_of
+from stepscope.formats.xspace.event_bytes import I64
+from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
+from stepscope.schema import names
+
+_STEP: Final = re.compile(re.escape(names.PYTORCH_STEP) + r"(\d{1,18})")
+_LOADER: Final = "enumerate(DataLoader)"
+#: What synthesised steps are called: a name that every viewer takes for a step.
+STEP_NAME: Final = "train"
+
+
+class LineParts:
+    """Events of one line that come from several places."""
+
+    def __init__(self) -> None:
+        self._columns: list[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = []
+        self._stats: list[Stat] = []
+        self._count = 0
+
+    def add(
+        self,
+        metadata: NDArray[Any],
+        start_ns: NDArray[Any],
+        duration_ns: NDArray[Any],
+        stats: list[Stat],
+    ) -> None:
+        """More events; rows of the stats count these alone."""
+        for stat in stats:
+            rows = np.arange(len(start_ns)) if stat.rows is None else stat.rows
+            self._stats.append(Stat(stat.name, stat.values, rows + self._count, stat.is_text))
+        self._columns.append((metadata, start_ns, duration_ns))
+        self._count += len(start_ns)
+
+    def write(self, plane: PlaneWriter, number: int, name: str) -> None:
+        """All of them as one line."""
+        metadata, start, length = (np.concatenate([c[i] for c in self._columns]) for i in range(3))
+        plane.line(
+            number, name, metadata=metadata, start_ns=start, duration_ns=length, stats=self._stats
+        )
+
+
+def host_plane(
+    trace: Trace,
+    slices: Slices,
+    *,
+    ops: bool,
+    count: steps.StepCount | None,
+    marks: Sequence[steps.StepMark] = (),
+) -> PlaneWriter:
+    """The plane, one line per thread.
+
+    Args:
+        trace: The recording.
+        slices: Its slices.
+        ops: Whether ops are kept.
+        count: Steps so far: the optimizer's become marked steps where nothing else is (None:
+            they do not).
+        marks: Steps that the program's loop told of.
+    """
+    plane = PlaneWriter(names.HOST_PLANE)
+    said = annotations_of(slices)
+    slices.kind[said.is_one] = KINDS.index("annotation")
+    shown = slices.is_kind("annotation", "runtime", "overhead", *(["op"] if ops else []))
+    metadata = np.zeros(len(slices), np.int64)
+    is_op = slices.is_kind("op")
+    slices.renamed(plane, np.flatnonzero(is_op & shown), op_name, metadata)
+    slices.renamed(plane, np.flatnonzero(~is_op & shown), said.label, metadata)
+    stats = _HostStats(trace, slices, plane, said)
+    lines: dict[int, LineParts] = {}
+    for place, mine in by_place(slices.place, np.flatnonzero(shown)):
+        part = lines.setdefault(place, LineParts())
+        start, length = slices.start_ns[mine], slices.duration_ns[mine]
+        part.add(metadata[mine], start, length, stats.of(mine))
+    memory.add_instants(trace, slices, plane, lambda place: lines.setdefault(place, LineParts()))
+    are_marked = said.has(names.STEP_NUM) or len(marks) > 0
+    found = None if count is None or are_marked else steps.training_steps(slices, count)
+    if found is not None and found.place in lines:
+        code = np.full(len(found.number), plane.name(STEP_NAME))
+        numbers = _step_stats(found.number)
+        lines[found.place].add(code, found.start_ns, found.duration_ns, numbers)
+    _add_marks(slices, plane, marks, lines)
+    for place, part in lines.items():
+        part.write(plane, *slices.thread(place))
+    for key, value in trace.head.items():
+        if key.endswith("_version") and isinstance(value, (int, float, str)):
+            plane.stat(key, str(value))
+    return plane
+
+
+def _add_marks(
+    slices: Slices,
+    plane: PlaneWriter,
+    marks: Sequence[steps.StepMark],
+    lines: Mapping[int, LineParts],
+) -> None:
+    """Put steps on the lines of the threads that told of them."""
+    place_of = {slices.thread(place)[0]: place for place in lines}
+    for thread in dict.fromkeys(mark.thread for mark in marks):
+        mine = [mark for mark in marks if mark.thread == thread]
+        if thread in place_of:
+            lines[place_of[thread]].add(
+                plane.names(mark.name for mark in mine),
+                np.asarray([mark.start_ns for mark in mine]),
+                np.asarray([mark.duration_ns for mark in mine]),
+                _step_stats(np.asarray([mark.number for mark in mine])),
+            )
+
+
+def _step_stats(number: I64) -> list[Stat]:
+    return [Stat(names.STEP_NUM, number), Stat(names.ROOT_LEVEL, np.ones(len(number), np.int64))]
+
+
+class _HostStats:
+    """The stats of host slices; what holds for a name is decided once."""
+
+    def __init__(self, trace: Trace, slices: Slices, plane: PlaneWriter, said: Annotations) -> None:
+        self._slices = slices
+        self._annotated = said.stats(plane)
+        self._shapes = slices.text_ids(plane, np.where(slices.is_kind("op"), slices.text, NONE))
+        self._arrows = arrows.ends(trace, slices)
+        numbers = np.asarray([_step_number(name) for name in slices.names] or [NONE])
+        is_annotation = slices.is_kind("annotation")
+        self._step = np.where(is_annotation, numbers[slices.name], NONE)
+        self._loads = slices.of_name(lambda name: name.startswith(_LOADER))
+        self._calls = slices.is_kind("runtime") & (slices.correlation > 0)
+        # Viewers that do not know PyTorch's loader know these stats.
+        self._stage = (plane.text("DataLoader"), plane.text("preprocessing"))
+
+    def of(self, mine: I64) -> list[Stat]:
+        """The stats of some slices."""
+        step, loads = self._step[mine], self._loads[mine]
+        count = len(mine)
+        found = stat_of(names.STEP_NUM, step, step >= 0)
+        found += stat_of(names.ROOT_LEVEL, np.ones(count, np.int64), step >= 0)
+        found += stat_of(names.INPUT_STAGE_ID, np.ones(count, np.int64), loads)
+        for key, text in zip(
+            (names.INPUT_STAGE_NAME, names.INPUT_STAGE_CATEGORY), self._stage, strict=True
+        ):
+            found += stat_of(key, np.full(count, text), loads, is_text=True)
+        called = self._slices.correlation[mine].astype(np.uint64)
+        found += stat_of(names.CORRELATION_ID, called, self._calls[mine])
+        found += stat_of(names.SHAPE, self._shapes[mine], self._shapes[mine] > 0, is_text=True)
+        name = self._slices.name[mine]
+        for stat in self._annotated:
+            found += stat_of(stat.name, stat.values[name], stat.has[name], is_text=stat.is_text)
+        return found + self._arrows.stats(mine)
+
+
+def _step_number(name: str) -> int:
+    found = _STEP.match(name)
+    return int(found[1]) if found else NONE

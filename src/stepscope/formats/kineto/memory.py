@@ -1,0 +1,123 @@
+"""Allocations: what was taken or given back, by which op, and what the allocator then held."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from stepscope.formats.kineto.names import op_name
+from stepscope.formats.kineto.read import NONE, Trace
+from stepscope.formats.kineto.slices import Slices, by_place, stat_of
+from stepscope.formats.xspace.event_bytes import I64
+from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
+from stepscope.schema import names
+
+if TYPE_CHECKING:
+    from stepscope.formats.kineto.host_plane import LineParts
+
+_CPU: Final = 0  # c10::DeviceType
+
+
+def add_instants(
+    trace: Trace,
+    slices: Slices,
+    plane: PlaneWriter,
+    line_of: Callable[[int], LineParts],
+) -> None:
+    """Put the allocations on the lines of their threads.
+
+    Args:
+        trace: The recording.
+        slices: Its slices: an allocation is for the innermost op around it.
+        plane: The host's.
+        line_of: The line of a place.
+    """
+    found = trace.memory
+    size, place, start = found["bytes"], found["place"], found["start_ns"]
+    if not len(size):
+        return
+    code = np.where(size >= 0, *plane.names(names.MEMORY_EVENTS))
+    allocator, label = _allocators(found["device"], found["device_type"], plane)
+    allocated, reserved = found["allocated"], found["reserved"]
+    peak = _peaks(allocator, start, allocated)
+    free = np.where((reserved > 0) & (allocated >= 0), reserved - allocated, NONE)
+    op = _op_texts(slices, plane, place, start)
+    for where, mine in by_place(place, np.arange(len(size))):
+        every = np.ones(len(mine), bool)
+        stats = [Stat(names.ALLOCATOR_NAME, label[mine], is_text=True)]
+        stats += stat_of(names.REQUESTED_BYTES, np.abs(size[mine]), every)
+        stats += stat_of(names.ALLOCATION_BYTES, np.abs(size[mine]), every)
+        stats += stat_of(names.ADDRESS, found["address"][mine], found["address"][mine] != NONE)
+        stats += stat_of(names.BYTES_ALLOCATED, allocated[mine], allocated[mine] >= 0)
+        stats += stat_of(names.PEAK_BYTES_IN_USE, peak[mine], allocated[mine] >= 0)
+        stats += stat_of(names.BYTES_AVAILABLE, free[mine], free[mine] >= 0)
+        stats += stat_of(names.TF_OP, op[mine], op[mine] > 0, is_text=True)
+        line_of(where).add(code[mine], start[mine], np.zeros(len(mine), np.int64), stats)
+
+
+def _allocators(device: I64, kind: I64, plane: PlaneWriter) -> tuple[I64, I64]:
+    """The memory of each event: a number, and the text that names it."""
+    is_cpu = kind == _CPU
+    distinct, number = np.unique(np.where(is_cpu, NONE, device), return_inverse=True)
+    text = [f"torch_gpu_{one}" if one >= 0 else "torch_cpu" for one in distinct.tolist()]
+    return number, plane.texts(text)[number]
+
+
+def _peaks(allocator: I64, start: I64, allocated: I64) -> I64:
+    """The most bytes each allocator held up to each event."""
+    peak = np.zeros(len(start), np.int64)
+    for number in np.unique(allocator).tolist():
+        own = np.flatnonzero(allocator == number)
+        own = own[np.argsort(start[own], kind="stable")]
+        peak[own] = np.maximum.accumulate(allocated[own])
+    return peak
+
+
+def _op_texts(slices: Slices, plane: PlaneWriter, place: I64, start: I64) -> I64:
+    """Per allocation the innermost op around it (0: none)."""
+    found = np.zeros(len(start), np.int64)
+    ops = slices.rows("op")
+    of_place = dict(by_place(slices.place, ops))
+    for where, mine in by_place(place, np.arange(len(start))):
+        own = of_place.get(where)
+        if own is None:
+            continue
+        begin = slices.start_ns[own]
+        inner = innermost(begin, begin + slices.duration_ns[own], start[mine])
+        has = inner >= 0
+        name = slices.name[own[inner[has]]]
+        used, inverse = np.unique(name, return_inverse=True)
+        if len(used):
+            texts = plane.texts(op_name(slices.names[code]) for code in used.tolist())
+            found[mine[has]] = texts[inverse]
+    return found
+
+
+def innermost(begin: I64, end: I64, times: I64) -> I64:
+    """For each time the innermost of the intervals around it, -1 where there is none.
+
+    The intervals nest or are apart. How many are open at a time is the number of begins less the
+    number of ends before it, which is also the depth of the innermost one: that is the last of
+    its depth to begin.
+
+    Args:
+        begin: Of the intervals.
+        end: Of the intervals; they are half-open.
+        times: When.
+    """
+    order = np.lexsort((-end, begin))
+    starts, stops = begin[order], np.sort(end)
+    count = len(order)
+    rank = np.arange(count)
+    depth = rank - np.searchsorted(stops, starts, side="right")
+    key = depth * (count + 1) + rank
+    by_key = np.argsort(key, kind="stable")
+    begun = np.searchsorted(starts, times, side="right")
+    open_ = begun - np.searchsorted(stops, times, side="right")
+    at = np.searchsorted(key[by_key], (open_ - 1) * (count + 1) + begun, side="left") - 1
+    candidate = by_key[np.maximum(at, 0)]
+    good = (at >= 0) & (open_ > 0) & (depth[candidate] == open_ - 1)
+    found: I64 = np.where(good, order[candidate], NONE)
+    return found

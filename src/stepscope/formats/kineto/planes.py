@@ -1,0 +1,67 @@
+"""A Kineto trace as planes: the host's threads, GPUs with their streams, Python's calls.
+
+What every tool needs is said in the words it knows: ops in the grammar of op names, steps with
+``step_num``, kernels with ``kernel_details`` and ``correlation_id``, allocations with the state
+they left, forward ops as producers of what their backward ops consume.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from stepscope.formats.kineto.device_planes import device_planes
+from stepscope.formats.kineto.host_plane import host_plane
+from stepscope.formats.kineto.names import frame_name
+from stepscope.formats.kineto.read import Trace
+from stepscope.formats.kineto.slices import Slices, by_place
+from stepscope.formats.kineto.steps import StepCount, StepMark
+from stepscope.formats.xspace.plane_writer import PlaneWriter
+from stepscope.schema import names
+
+
+def to_xspace(
+    trace: Trace,
+    *,
+    ops: bool = True,
+    count: StepCount | None = None,
+    marks: Sequence[StepMark] = (),
+    clock_rate_khz: Mapping[int, int] | None = None,
+) -> tuple[bytes, int]:
+    """The trace as an XSpace, and the number of events in it.
+
+    Args:
+        trace: The recording.
+        ops: Whether ops are kept (else only annotations and what ran on devices).
+        count: Steps of the chunks before: the optimizer's steps become marked steps where nothing
+            else is. None: they do not.
+        marks: Steps that the program's loop told of.
+        clock_rate_khz: Highest clock of each GPU, where the caller knows it.
+    """
+    slices = Slices(trace)
+    host = host_plane(trace, slices, ops=ops, count=count, marks=marks)
+    planes = [host, *device_planes(trace, slices, clock_rate_khz or {}), *_python(slices)]
+    return b"".join(plane.xspace() for plane in planes), sum(plane.events for plane in planes)
+
+
+def _python(slices: Slices) -> Iterator[PlaneWriter]:
+    """Python's calls on a plane of their own, a line for each thread that made them."""
+    rows = slices.rows("python")
+    if not len(rows):
+        return
+    plane = PlaneWriter(names.PYTHON_CALLS_PLANE)
+    metadata = np.zeros(len(slices), np.int64)
+    slices.renamed(plane, rows, frame_name, metadata)
+    for place, mine in by_place(slices.place, rows):
+        # Some versions lose the thread of Python's calls: it is then (0, 0).
+        lost = slices.process and slices.places[place] == (0, 0)
+        number, name = (slices.process, "python") if lost else slices.thread(place)
+        plane.line(
+            number,
+            name,
+            metadata=metadata[mine],
+            start_ns=slices.start_ns[mine],
+            duration_ns=slices.duration_ns[mine],
+        )
+    yield plane

@@ -1,0 +1,142 @@
+"""The slices of a trace as the writers of planes look at them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.formats.kineto.read import KINDS, Trace
+from stepscope.formats.xspace.event_bytes import I64
+from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
+
+Bool = NDArray[np.bool_]
+_KIND: Final = {kind: number for number, kind in enumerate(KINDS)}
+_OF_THE_PROCESS: Final = ("op", "annotation", "runtime")
+_THREAD_NAME: Final = re.compile(r"thread -?\d+ \((.*)\)", re.DOTALL)
+
+
+class Slices:
+    """Columns of a trace's slices, and what their numbers stand for.
+
+    Attributes:
+        names, texts, places: What ``name``, ``text`` and ``place`` count.
+        process: The pid of the recorded process; 0 when nothing of it was recorded.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        self.names: list[str] = list(trace.names)
+        self.texts: list[str] = list(trace.texts)
+        self.places: list[tuple[Any, Any]] = list(trace.places)
+        columns = trace.slices
+        self.name, self.place, self.kind = columns["name"], columns["place"], columns["kind"]
+        self.start_ns, self.duration_ns = columns["start_ns"], columns["duration_ns"]
+        self.external, self.correlation = columns["external"], columns["correlation"]
+        self.text = columns["text"]
+        self._thread_names = trace.thread_names
+        self.process = self._main_process()
+
+    def __len__(self) -> int:
+        return len(self.name)
+
+    def is_kind(self, *kinds: str) -> Bool:
+        """Which slices are of one of these kinds."""
+        found: Bool = np.isin(self.kind, [_KIND[kind] for kind in kinds])
+        return found
+
+    def rows(self, *kinds: str) -> I64:
+        """The rows of these kinds."""
+        return np.flatnonzero(self.is_kind(*kinds))
+
+    def of_name(self, test: Callable[[str], bool]) -> Bool:
+        """Which slices have a name that passes a test; it is asked once per name."""
+        passes = np.asarray([test(name) for name in self.names] or [False], dtype=bool)
+        found: Bool = passes[self.name]
+        return found
+
+    def thread(self, place: int) -> tuple[int, str]:
+        """Id and name of the line of a thread."""
+        pid, tid = self.places[place]
+        number = whole(tid)
+        if number and number == self.process:
+            return number, "python"  # as TensorFlow calls the main thread
+        said = self._thread_names.get((pid, tid), "")
+        found = _THREAD_NAME.fullmatch(said)
+        name = found[1] if found else said
+        return number, name or f"thread {number}"
+
+    def renamed(
+        self, plane: PlaneWriter, rows: I64, rename: Callable[[str], str], into: I64
+    ) -> None:
+        """Put the ids of the rows' names on a plane into ``into``.
+
+        Args:
+            plane: Whose names they are to be.
+            rows: Which slices.
+            rename: What a name becomes; the old one is then shown, but for annotations of ours.
+            into: One id per slice.
+        """
+        used, inverse = np.unique(self.name[rows], return_inverse=True)
+        ids = []
+        for code in used.tolist():
+            old = self.names[code]
+            new = rename(old)
+            is_coded = new != old and not old.endswith("#")
+            ids.append(plane.name(new, display=old if is_coded else ""))
+        if ids:
+            into[rows] = np.asarray(ids, dtype=np.int64)[inverse]
+
+    def text_ids(self, plane: PlaneWriter, text: I64) -> I64:
+        """Per slice the id of its text on a plane (0: none)."""
+        found = np.zeros(len(text), np.int64)
+        rows = np.flatnonzero(text >= 0)
+        used, inverse = np.unique(text[rows], return_inverse=True)
+        if len(used):
+            found[rows] = plane.texts(self.texts[code] for code in used.tolist())[inverse]
+        return found
+
+    def _main_process(self) -> int:
+        for place in np.unique(self.place[self.rows(*_OF_THE_PROCESS)]).tolist():
+            pid = self.places[place][0]
+            if isinstance(pid, int) and pid > 0:
+                return pid
+        return 0
+
+
+def by_place(place: I64, rows: I64) -> Iterator[tuple[int, I64]]:
+    """The rows of each place, in their order."""
+    order = rows[np.argsort(place[rows], kind="stable")]
+    cuts = np.flatnonzero(np.diff(place[order])) + 1
+    for part in np.split(order, cuts):
+        if len(part):
+            yield int(place[part[0]]), part
+
+
+def stat_of(name: str, values: NDArray[Any], chosen: Bool, *, is_text: bool = False) -> list[Stat]:
+    """A stat of the chosen of some events, as one or no stat."""
+    rows = np.flatnonzero(chosen)
+    return [Stat(name, values[rows], rows, is_text)] if len(rows) else []
+
+
+def match(known: I64, wanted: I64) -> tuple[I64, Bool]:
+    """For each wanted number the place of its last equal in ``known``, and whether it has one."""
+    if not len(known):
+        return np.zeros(len(wanted), np.int64), np.zeros(len(wanted), bool)
+    order = np.argsort(known, kind="stable")
+    at = np.searchsorted(known[order], wanted, side="right") - 1
+    found = order[np.maximum(at, 0)]
+    return found, (at >= 0) & (known[found] == wanted)
+
+
+def whole(value: object) -> int:
+    """A number of the file; 0 for what is none. 2021's traces wrote ``"stream 7"``."""
+    if isinstance(value, str):
+        found = re.search(r"-?\d{1,18}", value)
+        return int(found.group()) if found else 0
+    if isinstance(value, float):
+        return int(value) if math.isfinite(value) else 0
+    return value if isinstance(value, int) else 0

@@ -1,0 +1,130 @@
+"""What lines say about themselves, and the origin their events share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from stepscope.columns.space import Line
+from stepscope.formats.xspace.cold_fields import Fields, empty_fields, joined
+from stepscope.formats.xspace.lines import RawLine
+from stepscope.formats.xspace.metadata import read_text, unknown_fields
+from stepscope.schema.xspace import Wire, XLine
+
+# Lines further apart than this share no origin: their distance in ps would not fit int64.
+_REACH_NS: Final = 100 * 24 * 3600 * 10**9
+
+_NUMBERS: Final = (
+    XLine.ID,
+    XLine.TIMESTAMP_NS,
+    XLine.DURATION_PS,
+    XLine.DISPLAY_ID,
+)
+_TEXTS: Final = (XLine.NAME, XLine.DISPLAY_NAME)
+_KNOWN: Final = (
+    *((number, Wire.VARINT) for number in _NUMBERS),
+    *((number, Wire.LEN) for number in _TEXTS),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Headers:
+    """The fields of lines that are not events, by line.
+
+    Attributes:
+        numbers, texts: ``{field number: value of each line}``.
+        unknown: ``(line, bytes)`` of fields to keep as they stand.
+    """
+
+    numbers: dict[XLine, list[int]]
+    texts: dict[XLine, list[str]]
+    unknown: list[tuple[int, bytes]]
+
+    @property
+    def timestamp_ns(self) -> list[int]:
+        """Origin of each line."""
+        return self.numbers[XLine.TIMESTAMP_NS]
+
+    def lines(self, raw: list[RawLine]) -> tuple[Line, ...]:
+        """The rows of ``Space.lines``."""
+        rows = []
+        begin = 0
+        for i, line in enumerate(raw):
+            rows.append(
+                Line(
+                    plane=line.plane,
+                    id=self.numbers[XLine.ID][i],
+                    name=self.texts[XLine.NAME][i],
+                    display_id=self.numbers[XLine.DISPLAY_ID][i],
+                    display_name=self.texts[XLine.DISPLAY_NAME][i],
+                    timestamp_ns=self.timestamp_ns[i],
+                    duration_ps=self.numbers[XLine.DURATION_PS][i],
+                    begin=begin,
+                    end=begin + line.events,
+                    shift_ps=line.shift_ps,
+                )
+            )
+            begin += line.events
+        return tuple(rows)
+
+
+def read_headers(buffer: memoryview, lines: list[RawLine]) -> Headers:
+    """Put together what counting has listed; what is broken there, filling reports."""
+    parts = []
+    for row, line in enumerate(lines):
+        for part in line.header:
+            part.parent[:] = row
+            parts.append(part)
+    fields = joined([empty_fields(0), *parts])
+    return Headers(
+        numbers={number: _numbers(fields, number, len(lines)) for number in _NUMBERS},
+        texts={number: _texts(buffer, fields, number, len(lines)) for number in _TEXTS},
+        unknown=unknown_fields(buffer, fields.other_than(_KNOWN)),
+    )
+
+
+def _numbers(fields: Fields, number: XLine, lines: int) -> list[int]:
+    given = fields.of(number, Wire.VARINT)
+    column = np.zeros(lines, np.int64)
+    column[given.parent] = given.value.view(np.int64)
+    listed: list[int] = column.tolist()
+    return listed
+
+
+def _texts(buffer: memoryview, fields: Fields, number: XLine, lines: int) -> list[str]:
+    given = fields.of(number, Wire.LEN)
+    texts = [""] * lines
+    for line, begin, end in zip(
+        given.parent.tolist(), given.payload.tolist(), given.end.tolist(), strict=True
+    ):
+        texts[line] = read_text(buffer, begin, end)
+    return texts
+
+
+def set_origin(lines: list[RawLine], timestamp_ns: list[int]) -> int:
+    """Choose the origin, set each line's ``shift_ps``, and return the origin in ns.
+
+    It is the earliest origin of a line with events. Where clocks are mixed (some lines count
+    from 1970, some from boot), it is the earliest of the 100 days that hold most events; lines
+    outside them keep shift 0, so their events stand at the line's own offsets.
+    """
+    weighted = sorted(
+        (origin, line.events)
+        for line, origin in zip(lines, timestamp_ns, strict=True)
+        if line.events
+    )
+    best, origin_ns = 0, 0
+    first = weight = 0
+    for origin, events in weighted:
+        weight += events
+        while origin - weighted[first][0] > _REACH_NS:
+            weight -= weighted[first][1]
+            first += 1
+        if weight > best:
+            best, origin_ns = weight, weighted[first][0]
+    for line, origin in zip(lines, timestamp_ns, strict=True):
+        distance = origin - origin_ns
+        line.shift_ps = distance * 1000 if abs(distance) <= _REACH_NS else 0
+    return origin_ns

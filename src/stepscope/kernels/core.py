@@ -1,0 +1,48 @@
+"""Chooses the kernels: machine code where it was built, else the same source as plain Python.
+
+The environment variable ``STEPSCOPE_CORE`` decides for tests: ``python`` runs the source even
+where machine code stands beside it, ``native`` refuses to run without machine code.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+from pathlib import Path
+from types import ModuleType
+
+
+def _load(name: str) -> ModuleType:
+    choice = os.environ.get("STEPSCOPE_CORE", "")
+    if choice not in ("", "python", "native"):
+        raise ImportError(f"STEPSCOPE_CORE is {choice!r}; it can be 'python' or 'native'")
+    if choice != "python":
+        module = import_module(f"stepscope.kernels.{name}")
+        if choice == "native" and not module.is_compiled():
+            raise ImportError(f"STEPSCOPE_CORE=native, but {name} was not compiled at install")
+        return module
+    full_name = f"stepscope.kernels._source.{name}"
+    source = Path(__file__).with_name(f"{name}.py")
+    spec = spec_from_loader(full_name, SourceFileLoader(full_name, str(source)))
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{source} is missing")
+    module = module_from_spec(spec)
+    sys.modules[full_name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+read = _load("read_kernel")
+write = _load("write_kernel")
+nest = _load("nest_kernel")
+gather = _load("gather_kernel")
+pyramid = _load("pyramid_kernel")
+key = _load("key_kernel")
+
+
+def compiled() -> bool:
+    """Whether the kernels run as machine code."""
+    return all(kernel.is_compiled() for kernel in (read, write, nest, gather, pyramid, key))

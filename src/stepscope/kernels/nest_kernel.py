@@ -1,0 +1,175 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+# cython: cdivision=True, freethreading_compatible=True
+"""Kernels over intervals: which event contains which, and who is active when."""
+
+from __future__ import annotations
+
+try:
+    import cython
+except ImportError:
+    from stepscope.kernels import cython_shadow as cython
+
+
+def is_compiled() -> bool:
+    """Whether this module runs as machine code."""
+    return bool(cython.compiled)
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def end_of(start: cython.longlong, duration: cython.longlong) -> cython.longlong:
+    """Where an event ends: never before it starts, never beyond int64."""
+    last: cython.longlong = 0x7FFFFFFFFFFFFFFF
+    if duration <= 0:
+        return start
+    if start > last - duration:
+        return last
+    return start + duration
+
+
+def nest_line(
+    start_ps: cython.const[cython.longlong][::1],
+    duration_ps: cython.const[cython.longlong][::1],
+    begin: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+    order: cython.const[cython.longlong][::1],
+    select: cython.const[cython.uchar][::1],
+    covered: cython.longlong[::1],
+    parent: cython.int[::1],
+    self_ps: cython.longlong[::1],
+    depth: cython.int[::1],
+) -> cython.int:
+    """Nest the events ``begin:end`` of one line.
+
+    ``order`` holds their rows in nesting order, or nothing when they stand in it; ``select``
+    holds a flag per row, or nothing for all. ``covered[d]`` is scratch: up to where the open
+    event at depth d is covered by its children. Returns 0; 1 when the rows are not in nesting
+    order, 2 when ``covered`` is too short. The chain of parents serves as the stack.
+    """
+    result: cython.int = 0
+    ordered: cython.bint = order.shape[0] > 0
+    all_rows: cython.bint = select.shape[0] == 0
+    i: cython.Py_ssize_t
+    row: cython.Py_ssize_t
+    top: cython.Py_ssize_t = -1
+    level: cython.int = -1
+    before: cython.Py_ssize_t = -1
+    start: cython.longlong
+    stop: cython.longlong
+    last: cython.longlong
+    hidden: cython.longlong
+    with cython.nogil:
+        for i in range(begin, end):
+            row = order[i - begin] if ordered else i
+            if not all_rows and select[row] == 0:
+                parent[row] = -1
+                self_ps[row] = 0
+                depth[row] = 0
+                continue
+            start = start_ps[row]
+            stop = end_of(start, duration_ps[row])
+            if before >= 0 and not ordered and start <= start_ps[before]:
+                last = end_of(start_ps[before], duration_ps[before])
+                if start < start_ps[before] or stop > last:
+                    result = 1
+                    break
+            before = row
+            while top >= 0 and end_of(start_ps[top], duration_ps[top]) < stop:
+                top = parent[top]
+                level -= 1
+            if top >= 0:
+                # Children may overlap each other; what they cover together counts once.
+                hidden = covered[level]
+                if stop > hidden:
+                    self_ps[top] -= stop - (start if start > hidden else hidden)
+                    covered[level] = stop
+            parent[row] = top
+            self_ps[row] = stop - start
+            top = row
+            level += 1
+            depth[row] = level
+            if level >= covered.shape[0]:
+                result = 2
+                break
+            covered[level] = start
+    return result
+
+
+def sweep_spans(
+    starts: cython.const[cython.longlong][::1],
+    start_class: cython.const[cython.uchar][::1],
+    ends: cython.const[cython.longlong][::1],
+    end_class: cython.const[cython.uchar][::1],
+    step_begin: cython.const[cython.longlong][::1],
+    step_end: cython.const[cython.longlong][::1],
+    active: cython.longlong[::1],
+    out: cython.longlong[::1],
+) -> None:
+    """Add to ``out[64 * step + class]`` how long each class is the highest active one.
+
+    ``starts`` and ``ends`` are the boundaries of the spans, each sorted; spans are not empty,
+    steps are sorted and disjoint. ``active`` is scratch: 64 zeros.
+    """
+    top: cython.int = 0
+    kind: cython.int
+    i: cython.Py_ssize_t = 0
+    j: cython.Py_ssize_t = 0
+    step: cython.Py_ssize_t
+    now: cython.longlong
+    until: cython.longlong
+    with cython.nogil:
+        for step in range(step_begin.shape[0]):
+            now = step_begin[step]
+            while now < step_end[step]:
+                while i < starts.shape[0] and starts[i] <= now:
+                    kind = start_class[i]
+                    active[kind] += 1
+                    if kind > top:
+                        top = kind
+                    i += 1
+                while j < ends.shape[0] and ends[j] <= now:
+                    active[end_class[j]] -= 1
+                    j += 1
+                while top > 0 and active[top] == 0:
+                    top -= 1
+                until = step_end[step]
+                if i < starts.shape[0] and starts[i] < until:
+                    until = starts[i]
+                if j < ends.shape[0] and ends[j] < until:
+                    until = ends[j]
+                out[64 * step + top] += until - now
+                now = until
+
+
+def merge_spans(
+    starts: cython.const[cython.longlong][::1],
+    ends: cython.const[cython.longlong][::1],
+    merged_start: cython.longlong[::1],
+    merged_end: cython.longlong[::1],
+) -> cython.Py_ssize_t:
+    """Merge spans that overlap or touch, those that are not empty; they come by start.
+
+    Returns how many there are, or -1 when one starts before the one before it.
+    """
+    i: cython.Py_ssize_t
+    count: cython.Py_ssize_t = 0
+    before: cython.longlong = 0
+    reach: cython.longlong = 0
+    with cython.nogil:
+        for i in range(starts.shape[0]):
+            if ends[i] <= starts[i]:
+                continue
+            if count > 0 and starts[i] < before:
+                count = -1
+                break
+            if count == 0 or starts[i] > reach:
+                merged_start[count] = starts[i]
+                count += 1
+                reach = ends[i]
+            elif ends[i] > reach:
+                reach = ends[i]
+            merged_end[count - 1] = reach
+            before = starts[i]
+    return count

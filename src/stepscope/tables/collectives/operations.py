@@ -1,0 +1,209 @@
+"""Collectives of a session: who came late, and how long the transfer itself took.
+
+A collective begins on a device when the device arrives at it and ends on all devices together.
+So the time a device spends in it is *waiting* until the last one arrives, then *transfer*. The
+parts of one collective are found on the devices by name and order within the step. Hosts' clocks
+differ; because a collective ends everywhere at once, its ends tell by how much.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stepscope.columns.space import I64, Bool
+from stepscope.tables.core.profile import Host, Profile, derived
+from stepscope.tables.device.events import device_events
+from stepscope.tables.host.events import Work
+from stepscope.tables.steps.session import aligned_steps
+
+
+@dataclass(frozen=True, slots=True)
+class Collectives:
+    """Collective events of all devices, and the groups they form.
+
+    One row per event:
+
+    Attributes:
+        host: Index into ``Profile.hosts``.
+        device: Row in the host's ``Space.planes``.
+        event: Row in the host's ``DeviceEvents``.
+        group: Which collective (-1: matched with no other device's).
+        start_ps, end_ps: On the first host's clock.
+        wait_ps: Until the last device of the group arrived; 0 where not matched.
+        names: Names by group.
+        step: Aligned step by group (-1: outside of steps).
+        shift_ps: What was added to each host's times to bring them to the first host's clock.
+        mismatched: Groups given up because their members did not run at the same time.
+    """
+
+    host: I64
+    device: I64
+    event: I64
+    group: I64
+    start_ps: I64
+    end_ps: I64
+    wait_ps: I64
+    names: list[str]
+    step: I64
+    shift_ps: I64
+    mismatched: int
+
+    def __len__(self) -> int:
+        return len(self.host)
+
+
+@derived
+def collectives(profile: Profile) -> Collectives:
+    """Find, match and time the collectives of all hosts."""
+    parts = [_of_host(profile, index) for index in range(len(profile.hosts))]
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)] if parts else []
+    if not parts or len(columns[0]) == 0:
+        nothing = np.zeros(0, dtype=np.int64)
+        shift = np.zeros(len(profile.hosts), dtype=np.int64)
+        return Collectives(
+            nothing, nothing, nothing, nothing, nothing, nothing, nothing, [], nothing, shift, 0
+        )
+    host, device, event, start, end, step, name = columns
+    texts = _names(profile)
+    worker = _codes(host, device)
+    # The n-th of its name on this device in this step is the n-th on every other device.
+    order = np.lexsort((start, name, step, worker))
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = _count_within(_codes(worker, step, name)[order])
+    group = _codes(step, name, rank)
+    shift = _clock_shifts(len(profile.hosts), host, group, end)
+    start, end = start + shift[host], end + shift[host]
+    valid = _simultaneous(group, worker, start, end)
+    kept = np.unique(group[valid])
+    wait = np.where(valid, _last_of(group, start) - start, 0)
+    first = np.unique(group, return_index=True)[1]
+    mismatched = int((np.bincount(group) > 1).sum()) - len(kept)
+    return Collectives(
+        host=host,
+        device=device,
+        event=event,
+        group=np.where(valid, np.searchsorted(kept, group), -1),
+        start_ps=start,
+        end_ps=end,
+        wait_ps=np.minimum(wait, end - start),
+        names=[texts[code] for code in name[first[kept]].tolist()],
+        step=step[first[kept]],
+        shift_ps=shift,
+        mismatched=mismatched,
+    )
+
+
+def _of_host(profile: Profile, index: int) -> tuple[I64, ...]:
+    """The columns of one host's collectives: host, device, event, start, end, step, name code."""
+    host = profile.hosts[index]
+    found = device_events(host)
+    event = np.flatnonzero((found.work == Work.COLLECTIVE) & ~found.is_container)
+    start = found.start_ps[event]
+    codes = {text: code for code, text in enumerate(_names(profile))}
+    texts = _labels(host)
+    meta = host.space.events.metadata[found.rows[event]]
+    used = np.unique(meta)
+    lut = np.asarray([codes[texts[row]] for row in used.tolist()], dtype=np.int64)
+    return (
+        np.full(len(event), index, dtype=np.int64),
+        found.device[event].astype(np.int64),
+        event,
+        start,
+        found.end_ps[event],
+        _step_of(profile, index, start),
+        lut[np.searchsorted(used, meta)] if len(used) else meta.astype(np.int64),
+    )
+
+
+def _labels(host: Host) -> list[str]:
+    """Short names by row of event metadata: a TPU op's whole HLO text may differ by device."""
+    table = host.space.event_metadata
+    return [short or name for short, name in zip(table.display_name, table.name, strict=True)]
+
+
+@derived
+def _names(profile: Profile) -> list[str]:
+    """Distinct names of the collectives of all hosts."""
+    found: dict[str, None] = {}
+    for host in profile.hosts:
+        events, texts = device_events(host), _labels(host)
+        rows = events.rows[events.work == Work.COLLECTIVE]
+        for row in np.unique(host.space.events.metadata[rows]).tolist():
+            found.setdefault(texts[row])
+    return list(found)
+
+
+def _step_of(profile: Profile, index: int, at: I64) -> I64:
+    """The aligned step in which each time lies; -1 outside."""
+    for one in aligned_steps(profile):
+        if one.host != index:
+            continue
+        start, end = one.steps.start_ps, one.steps.end_ps
+        row = np.maximum(np.searchsorted(start, at, side="right") - 1, 0)
+        inside = (at >= start[row]) & (at < end[row])
+        aligned = np.full(len(start), -1, dtype=np.int64)
+        aligned[one.rows] = np.arange(len(one.rows))
+        found: I64 = np.where(inside, aligned[row], -1)
+        return found
+    return np.full(len(at), -1, dtype=np.int64)
+
+
+def _codes(*keys: I64) -> I64:
+    """Dense codes of the distinct combinations of keys, in their order."""
+    code = np.zeros(len(keys[0]), dtype=np.int64)
+    for key in keys:
+        # One integer per pair sorts several times faster than rows of several integers.
+        values, dense = np.unique(key, return_inverse=True)
+        code = np.unique(code * len(values) + dense, return_inverse=True)[1].astype(np.int64)
+    return code
+
+
+def _count_within(code: I64) -> I64:
+    """Of rows whose equal codes lie together: the how-manieth of its code each is."""
+    begins = np.flatnonzero(np.diff(code, prepend=-1))
+    lengths = np.diff(np.concatenate([begins, [len(code)]]))
+    rank: I64 = np.arange(len(code)) - np.repeat(begins, lengths)
+    return rank
+
+
+def _last_of(group: I64, value: I64) -> I64:
+    """The largest value of each row's group."""
+    last = np.full(int(group.max()) + 1, np.iinfo(np.int64).min)
+    np.maximum.at(last, group, value)
+    found: I64 = last[group]
+    return found
+
+
+def _simultaneous(group: I64, worker: I64, start: I64, end: I64) -> Bool:
+    """Rows of groups with several devices whose events all overlap: these really met.
+
+    Groups of other process groups that happen to share name and order do not.
+    """
+    first_end = -_last_of(group, -end)
+    workers = np.bincount(group)[group] if len(worker) else group
+    met: Bool = (workers > 1) & (_last_of(group, start) < first_end)
+    return met
+
+
+def _clock_shifts(hosts: int, host: I64, group: I64, end: I64) -> I64:
+    """Per host, what brings its clock to the first host's: median of the differences of ends."""
+    shift = np.zeros(hosts, dtype=np.int64)
+    present = np.unique(host)
+    reference = present[0]
+    for other in present[1:].tolist():
+        ours, theirs = (
+            _latest_by_group(group[host == one], end[host == one]) for one in (reference, other)
+        )
+        shared, at, there = np.intersect1d(ours[0], theirs[0], return_indices=True)
+        if len(shared):
+            shift[other] = int(np.median(ours[1][at] - theirs[1][there]))
+    return shift
+
+
+def _latest_by_group(group: I64, end: I64) -> tuple[I64, I64]:
+    groups, code = np.unique(group, return_inverse=True)
+    last = np.full(len(groups), np.iinfo(np.int64).min)
+    np.maximum.at(last, code, end)
+    return groups, last

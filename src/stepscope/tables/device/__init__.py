@@ -1,0 +1,1 @@
+"""What ran on the devices: kernels, copies and XLA ops, with what their names and launches tell."""

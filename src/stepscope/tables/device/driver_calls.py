@@ -1,0 +1,49 @@
+"""Calls of the devices' drivers that launch nothing: waits, and memory got and given back.
+
+Recorders number them as they number launches, so only their names tell.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import numpy as np
+
+from stepscope.columns.space import Bool
+from stepscope.tables.core.profile import Host, derived
+
+# Calls in which a thread waits until a device has finished: CUDA and HIP, TensorFlow, PjRt, torch.
+_WAITS: Final = re.compile(
+    r"^(cu|cuda|hip)(Stream|Device|Event|Ctx|Context)?Synchronize|BlockHostUntilDone|"
+    r"block_?until_?ready|BlockUntilReady|BlockHostUntilReady|Buffer::Await|"
+    r"^cu(da)?Memcpy(DtoH(_v2)?)?$|^hipMemcpy(DtoH|WithStream)?$|"
+    r"aten::(item|_local_scalar_dense)$|_EagerConst\.numpy|EagerTensor\.numpy|"
+    r"SynchronizeAllActivity",
+    re.IGNORECASE,
+)
+
+
+def is_wait_for_device(name: str) -> bool:
+    """Whether a host event of this name is a call that returns when the device has finished."""
+    return bool(_WAITS.search(name))
+
+
+# CUDA, HIP, and the allocator PjRt puts around them. Stream-ordered calls (…Async) are cheap.
+_ALLOCATES: Final = re.compile(
+    r"^(cuda|hip)(Malloc|Free|MallocManaged|MallocPitch|MallocHost|HostAlloc|HostMalloc|FreeHost"
+    r"|HostFree)$|^cuMem(Alloc|Free|HostAlloc|FreeHost|AllocManaged|Create|Release|Map|Unmap"
+    r"|SetAccess)(_v2)?$|DeviceMemAllocator::(Alloc|Free)"
+)
+
+
+def is_device_allocation(name: str) -> bool:
+    """Whether a host event of this name asks the driver for memory, or gives it back."""
+    return bool(_ALLOCATES.search(name))
+
+
+@derived
+def allocating_names(host: Host) -> Bool:
+    """Mask over ``Space.event_metadata``: names of calls that allocate."""
+    names = host.space.event_metadata.name
+    return np.asarray([is_device_allocation(name) for name in names] or [False], dtype=bool)

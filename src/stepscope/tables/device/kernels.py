@@ -1,0 +1,185 @@
+"""The kernels of a profile: every distinct launch of every distinct kernel, with its times.
+
+A row is a kernel as launched for an op: name, launch parameters and op together. Rows of several
+devices and hosts are merged by adding their counts and times, never by joining cut lists.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stepscope.columns.space import I64, Bool
+from stepscope.schema import names
+from stepscope.tables.core.distinct_rows import packed
+from stepscope.tables.core.op_name import OpCategory, OpName
+from stepscope.tables.core.planes import OP_LINE_PLANES, PlaneKind, planes
+from stepscope.tables.core.presence import Stretch, any_stretch
+from stepscope.tables.core.profile import Host, Profile, derived
+from stepscope.tables.core.stats import event_stats
+from stepscope.tables.device.events import (
+    DeviceEvents,
+    device_entries,
+    device_events,
+    device_lines,
+)
+from stepscope.tables.device.kernel_launch import UNKNOWN_LAUNCH, KernelLaunch, parse_kernel_details
+from stepscope.tables.device.kernel_names import is_16_bit
+from stepscope.tables.host.events import Work
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A kernel as launched: what makes two events the same row.
+
+    Attributes:
+        name: The kernel's (demangled) name as recorded.
+        launch: How it was launched.
+        op_name, op_type: The framework op it ran for; "" when unknown.
+        bits_16: Whether it computes in 16 bits or fewer, as the step's parts have it.
+    """
+
+    name: str
+    launch: KernelLaunch
+    op_name: str
+    op_type: str
+    bits_16: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Count and durations (ps) of the events of a kernel."""
+
+    occurrences: int
+    total_ps: int
+    min_ps: int
+    max_ps: int
+
+    def __add__(self, other: Times) -> Times:
+        return Times(
+            self.occurrences + other.occurrences,
+            self.total_ps + other.total_ps,
+            min(self.min_ps, other.min_ps),
+            max(self.max_ps, other.max_ps),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceKernel:
+    """One kernel's events on one device.
+
+    Attributes:
+        host: Name of the host.
+        device: Name of the device's plane without its prefix, e.g. "GPU:0".
+    """
+
+    host: str
+    device: str
+    kernel: Kernel
+    times: Times
+
+
+@derived
+def host_kernels(host: Host) -> tuple[DeviceKernel, ...]:
+    """The kernels of a host's GPUs, by device."""
+    found = device_events(host)
+    chosen = np.flatnonzero(_is_kernel(host, found))
+    if len(chosen) == 0:
+        return ()
+    details = event_stats(host).texts(names.KERNEL_DETAILS)
+    launches = [parse_kernel_details(text) for text in details.texts]
+    keys = (
+        host.space.events.metadata[found.rows[chosen]].astype(np.int64),
+        details.at(found.rows[chosen]),
+        found.op[chosen].astype(np.int64),
+        found.device[chosen].astype(np.int64),
+        found.work[chosen].astype(np.int64),
+    )
+    first, times = _aggregate(packed(keys), found.duration_ps[chosen])
+    rows = []
+    for place, total in zip(first.tolist(), times, strict=True):
+        metadata, detail, op, device, work = (int(key[place]) for key in keys)
+        name = host.space.event_metadata.name[metadata]
+        launch = launches[detail] if detail >= 0 else UNKNOWN_LAUNCH
+        op_name, op_type = _op_of(found.ops[op], name)
+        plane = host.space.planes[device].name.removeprefix("/device:")
+        # A collective computes nothing that a step counts; its name still says its type.
+        bits_16 = work == Work.COMPUTE_16 or (work != Work.COMPUTE_32 and is_16_bit(name))
+        kernel = Kernel(name, launch, op_name, op_type, bits_16)
+        rows.append(DeviceKernel(host.name, plane, kernel, total))
+    return tuple(rows)
+
+
+@derived
+def session_kernels(profile: Profile) -> tuple[DeviceKernel, ...]:
+    """The kernels of all hosts, by host and device."""
+    return tuple(row for host in profile.hosts for row in host_kernels(host))
+
+
+def runs_kernels(host: Host) -> bool:
+    """Whether its devices are such as run kernels: a TPU runs the ops of its programs."""
+    kinds = planes(host).plane_kind
+    return PlaneKind.GPU in kinds or not any(kind in OP_LINE_PLANES for kind in kinds)
+
+
+def has_kernels(host: Host) -> bool:
+    """Whether ``host_kernels`` has any."""
+    kinds = planes(host).plane_kind
+    lines = [
+        row for row in device_lines(host) if kinds[host.space.lines[row].plane] is PlaneKind.GPU
+    ]
+    if not lines:
+        return False
+    computes = device_entries(host, _computes)
+
+    def is_kernel(stretch: Stretch) -> bool:
+        copied = stretch.has(names.MEMCPY_DETAILS)
+        found = stretch.has(names.KERNEL_DETAILS) | (computes[stretch.entry] & ~copied)
+        return bool((found & stretch.timed).any())
+
+    return any_stretch(host, lines, is_kernel)
+
+
+def _computes(work: Work) -> bool:
+    return work >= Work.COMPUTE_32 or work is Work.COLLECTIVE
+
+
+def _is_kernel(host: Host, found: DeviceEvents) -> Bool:
+    """Events of GPU streams that are kernels: launched with details, or computing something.
+
+    Only device streams count: host events of old recordings carry ``kernel_details``, too, with
+    values that mean nothing.
+    """
+    kinds = planes(host).plane_kind
+    is_gpu = np.asarray([kind is PlaneKind.GPU for kind in kinds] or [False], dtype=bool)
+    stats = event_stats(host)
+    launched = stats.texts(names.KERNEL_DETAILS).at(found.rows) >= 0
+    copied = stats.texts(names.MEMCPY_DETAILS).at(found.rows) >= 0
+    chosen: Bool = is_gpu[found.device] & (launched | (found.is_kernel & ~copied))
+    return chosen
+
+
+def _aggregate(key: I64, duration: I64) -> tuple[I64, list[Times]]:
+    """Per distinct key: the place of its first row, and count, sum and range of durations."""
+    order = np.argsort(key, kind="stable")
+    ordered = key[order]
+    begin = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    counts = np.diff(np.append(begin, len(key)))
+    spans = duration[order]
+    columns = (
+        counts.tolist(),
+        np.add.reduceat(spans, begin).tolist(),
+        np.minimum.reduceat(spans, begin).tolist(),
+        np.maximum.reduceat(spans, begin).tolist(),
+    )
+    return order[begin], [Times(*row) for row in zip(*columns, strict=True)]
+
+
+def _op_of(op: OpName, kernel: str) -> tuple[str, str]:
+    """Name and type of the framework op, empty where the recording names none."""
+    if op.category is not OpCategory.UNKNOWN:
+        return op.name, op.type
+    if op.type == "Unknown" or op.name == kernel:
+        return "", ""
+    return op.name.partition(":")[0], ""

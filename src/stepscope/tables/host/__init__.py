@@ -1,0 +1,1 @@
+"""What ran on the host's threads: every event's meaning by its name, framework ops, input ops."""

@@ -1,0 +1,1 @@
+"""Memory: allocator events, sampled counters, and what compiled programs plan to need."""

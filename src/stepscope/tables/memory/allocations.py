@@ -1,0 +1,310 @@
+"""Allocator events of a host: what was allocated and freed, when, by which op, and what that left.
+
+Allocators record an instant per allocation and deallocation with the state they are in *after* it
+(reference §7). Here each event is one row in time order, every deallocation knows the allocation
+it ends, and every event the next one at its address, over the whole recording: what is alive at
+any moment follows without walking it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from stepscope.columns import StatColumn, rows_of, stats_by_name
+from stepscope.columns.space import I32, I64, Bool
+from stepscope.schema import names
+from stepscope.tables.core.data_types import data_type_name
+from stepscope.tables.core.planes import PlaneKind, planes
+from stepscope.tables.core.presence import any_event
+from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.memory.allocation_context import enclosing_names
+from stepscope.tables.steps.attribution import steps
+
+F64 = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+I8 = np.ndarray[tuple[int, ...], np.dtype[np.int8]]
+# Numbers that an event does not say.
+UNKNOWN = -1
+_MEMORY_ID = (names.ALLOCATOR_NAME, names.DEVICE_ORDINAL, names.INDEX_ON_HOST)
+_STATS = (
+    *_MEMORY_ID,
+    names.BYTES_RESERVED,
+    names.BYTES_ALLOCATED,
+    names.BYTES_AVAILABLE,
+    names.FRAGMENTATION,
+    names.PEAK_BYTES_IN_USE,
+    names.REQUESTED_BYTES,
+    names.ALLOCATION_BYTES,
+    names.ADDRESS,
+    names.TF_OP,
+    names.REGION_TYPE,
+    names.DATA_TYPE,
+    names.SHAPE,
+)
+# What recorders write for a C string that was not there.
+_ABSENT = frozenset({"(null)", "null", ""})
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """One text per event: ``texts[codes[i]]``; the first text is "" (not recorded)."""
+
+    codes: I32
+    texts: list[str]
+
+    def of(self, event: int) -> str:
+        """The text of one event."""
+        return self.texts[int(self.codes[event])]
+
+    def taken(self, source: I64) -> Labels:
+        """The same texts, with the code of ``source[i]`` for event i (its own where negative)."""
+        return Labels(np.where(source >= 0, self.codes[source], self.codes), self.texts)
+
+
+@dataclass(frozen=True, slots=True)
+class Allocations:
+    """Allocator events in time order.
+
+    ``UNKNOWN`` (or NaN) stands for what an event does not say.
+
+    Attributes:
+        time_ps: When.
+        memory: Index into ``memories``.
+        memories: Ids of the memories: the allocator's name, or the device's number.
+        is_allocation: Whether bytes were taken (else given back).
+        address: Where the bytes are, ``UNKNOWN`` when not said.
+        requested_bytes, allocated_bytes: Size asked for, and taken with rounding.
+        stack_bytes, heap_bytes, free_bytes: State of the memory after the event.
+        fragmentation: 1 - largest free piece / free bytes, after the event.
+        lifetime_peak_bytes: Highest use since the allocator began.
+        op, region, data_type, shape: What the bytes are for; a deallocation has the labels of
+            the allocation it ends.
+        context: What encloses the event on its thread, for events without an op.
+        step: Number of the step it falls into, ``UNKNOWN`` outside.
+        begun_by: For a deallocation, the event that allocated its bytes (``UNKNOWN``: before the
+            recording). ``UNKNOWN`` for allocations.
+        next_here: The next event at the same address of the same memory, ``UNKNOWN`` at the last.
+    """
+
+    time_ps: I64
+    memory: I32
+    memories: list[str]
+    is_allocation: Bool
+    address: I64
+    requested_bytes: I64
+    allocated_bytes: I64
+    stack_bytes: I64
+    heap_bytes: I64
+    free_bytes: I64
+    fragmentation: F64
+    lifetime_peak_bytes: I64
+    op: Labels
+    region: Labels
+    data_type: Labels
+    shape: Labels
+    context: Labels
+    step: I64
+    begun_by: I64
+    next_here: I64
+
+    def __len__(self) -> int:
+        return len(self.time_ps)
+
+    @property
+    def in_use_bytes(self) -> I64:
+        """Stack and heap after each event."""
+        total: I64 = self.stack_bytes + self.heap_bytes
+        return total
+
+
+class _Values:
+    """Stats of chosen events, by name."""
+
+    def __init__(self, columns: dict[str, StatColumn], rows: I64) -> None:
+        self._columns = columns
+        self._rows = rows
+
+    def _where(self, name: str) -> tuple[StatColumn, I64, Bool]:
+        column = self._columns[name]
+        place = np.searchsorted(column.rows, self._rows)
+        place[place == len(column)] = 0
+        has = column.rows[place] == self._rows if len(column) else np.zeros(len(place), np.bool_)
+        return column, place, has
+
+    def ints(self, name: str, default: int = UNKNOWN) -> I64:
+        column, place, has = self._where(name)
+        found = np.full(len(place), default, dtype=np.int64)
+        found[has] = column.ints[place[has]]
+        return found
+
+    def floats(self, name: str) -> F64:
+        column, place, has = self._where(name)
+        found = np.full(len(place), np.nan)
+        found[has] = column.floats[place[has]]
+        return found
+
+    def labels(self, name: str, as_text: Callable[[str], str] = str) -> Labels:
+        """Texts of a stat; different texts of the same meaning become one."""
+        column, place, has = self._where(name)
+        index: dict[str, int] = {"": 0}
+        per_text = []
+        for text in column.texts.values:
+            clean = "" if text in _ABSENT else as_text(text)
+            per_text.append(index.setdefault(clean, len(index)))
+        codes = np.zeros(len(place), dtype=np.int32)
+        if has.any():
+            codes[has] = np.asarray(per_text, dtype=np.int32)[column.texts.codes[place[has]]]
+        return Labels(codes, list(index))
+
+
+@derived
+def allocations(host: Host) -> Allocations | None:
+    """The host's allocator events; None when it has none."""
+    rows, is_allocation = _memory_events(host)
+    if len(rows) == 0:
+        return None
+    space = host.space
+    order = np.argsort(space.events.start_ps[rows], kind="stable")
+    rows, is_allocation = rows[order], is_allocation[order]
+    values = _Values(stats_by_name(space, _STATS), rows)
+    memory = _memory_of(values)
+    address = values.ints(names.ADDRESS)
+    begun_by, next_here = _linked(memory.codes, address, is_allocation)
+    requested, allocated = values.ints(names.REQUESTED_BYTES), values.ints(names.ALLOCATION_BYTES)
+    op = values.labels(names.TF_OP)
+    return Allocations(
+        time_ps=space.events.start_ps[rows],
+        memory=memory.codes,
+        memories=memory.texts,
+        is_allocation=is_allocation,
+        address=address,
+        requested_bytes=_inherited(requested, begun_by),
+        allocated_bytes=_inherited(np.where(allocated >= 0, allocated, requested), begun_by),
+        stack_bytes=np.maximum(values.ints(names.BYTES_RESERVED, 0), 0),
+        heap_bytes=np.maximum(values.ints(names.BYTES_ALLOCATED, 0), 0),
+        free_bytes=values.ints(names.BYTES_AVAILABLE),
+        fragmentation=values.floats(names.FRAGMENTATION),
+        lifetime_peak_bytes=values.ints(names.PEAK_BYTES_IN_USE),
+        op=op.taken(begun_by),
+        region=values.labels(names.REGION_TYPE).taken(begun_by),
+        data_type=values.labels(names.DATA_TYPE, data_type_name).taken(begun_by),
+        shape=values.labels(names.SHAPE).taken(begun_by),
+        context=_context(host, rows, op).taken(begun_by),
+        step=_step_of(host, space.events.start_ps[rows]),
+        begun_by=begun_by,
+        next_here=next_here,
+    )
+
+
+def has_allocations(host: Host) -> bool:
+    """Whether ``allocations`` has any."""
+    entries = _kind_of_entries(host) > 0
+    return any_event(host, range(len(host.space.lines)), entries=entries, timed=False)
+
+
+def _memory_events(host: Host) -> tuple[I64, Bool]:
+    """Rows of the allocator events on host threads, and whether each is an allocation."""
+    kind_of_entry = _kind_of_entries(host)
+    metadata = host.space.events.metadata
+    rows = rows_of(metadata, kind_of_entry > 0)
+    return rows, kind_of_entry[metadata[rows]] == 1
+
+
+def _kind_of_entries(host: Host) -> I8:
+    """Per row of ``Space.event_metadata``: 1 an allocation, 2 a deallocation, 0 anything else."""
+    metadata, kinds = host.space.event_metadata, planes(host).plane_kind
+    allocation = names.MEMORY_EVENTS[0]
+    kind_of_entry = np.zeros(max(len(metadata), 1), dtype=np.int8)
+    for row, (name, plane) in enumerate(zip(metadata.name, metadata.plane.tolist(), strict=True)):
+        if name in names.MEMORY_EVENTS and kinds[plane] is PlaneKind.HOST:
+            kind_of_entry[row] = 1 if name == allocation else 2
+    return kind_of_entry
+
+
+def _memory_of(values: _Values) -> Labels:
+    """The memory of each event: its allocator's name, else its device's number."""
+    texts: dict[str, int] = {}
+    codes: I32 | None = None
+    for stat in _MEMORY_ID:
+        labels = values.labels(stat)
+        lut = np.asarray([texts.setdefault(t, len(texts)) for t in labels.texts], dtype=np.int32)
+        given = lut[labels.codes]
+        codes = given if codes is None else np.where(codes == texts[""], given, codes)
+    assert codes is not None
+    used, dense = np.unique(codes, return_inverse=True)
+    known = list(texts)
+    return Labels(dense.astype(np.int32), [known[code] or "memory" for code in used.tolist()])
+
+
+def _linked(memory: I32, address: I64, is_allocation: Bool) -> tuple[I64, I64]:
+    """Per event, the allocation it ends and the next event at its address."""
+    count = len(address)
+    order = np.lexsort((np.arange(count), address, memory))
+    here = (memory[order][1:] == memory[order][:-1]) & (address[order][1:] == address[order][:-1])
+    here &= address[order][1:] != UNKNOWN
+    before, after = order[:-1][here], order[1:][here]
+    next_here = np.full(count, UNKNOWN, dtype=np.int64)
+    next_here[before] = after
+    begun_by = np.full(count, UNKNOWN, dtype=np.int64)
+    ends = is_allocation[before] & ~is_allocation[after]
+    begun_by[after[ends]] = before[ends]
+    return begun_by, next_here
+
+
+def _inherited(values: I64, begun_by: I64) -> I64:
+    """Values, with those a deallocation does not say taken from its allocation."""
+    taken: I64 = np.where((values < 0) & (begun_by >= 0), values[begun_by], values)
+    return taken
+
+
+def _context(host: Host, rows: I64, op: Labels) -> Labels:
+    """What encloses the events that name no op; "" for those that do."""
+    nameless = np.flatnonzero(op.codes == 0)
+    codes = np.zeros(len(rows), dtype=np.int32)
+    if len(nameless) == 0:
+        return Labels(codes, [""])
+    codes[nameless], texts = enclosing_names(host, rows[nameless])
+    return Labels(codes, texts)
+
+
+def _step_of(host: Host, time: I64) -> I64:
+    found = np.full(len(time), UNKNOWN, dtype=np.int64)
+    known = steps(host)
+    if known is None or len(known) == 0:
+        return found
+    place = np.searchsorted(known.start_ps, time, side="right") - 1
+    inside = (place >= 0) & (time < known.end_ps[np.maximum(place, 0)])
+    found[inside] = known.markers.num[place[inside]]
+    return found
+
+
+def alive_at(found: Allocations, memory: int, event: int) -> I64:
+    """Allocations of a memory that hold their bytes right after an event of it, in time order."""
+    index = np.arange(event + 1)
+    held = found.is_allocation[: event + 1] & (found.memory[: event + 1] == memory)
+    after = found.next_here[: event + 1]
+    held &= (after == UNKNOWN) | (after > event)
+    alive: I64 = index[held]
+    return alive
+
+
+def freed_later(found: Allocations, memory: int, event: int) -> I64:
+    """Deallocations after an event whose bytes were allocated before the recording."""
+    index = np.arange(event + 1, len(found))
+    later = ~found.is_allocation[event + 1 :] & (found.memory[event + 1 :] == memory)
+    later &= found.begun_by[event + 1 :] == UNKNOWN
+    candidates: I64 = index[later]
+    # A block freed twice without an allocation between has lost an event: the first free counts.
+    known = found.next_here[: len(found)]
+    repeated = known[known >= 0]
+    first = ~np.isin(candidates, repeated)
+    return candidates[first]
+
+
+def peak_event(found: Allocations, memory: int) -> int:
+    """The event after which the most bytes of a memory are in use (the last of equals)."""
+    own = np.flatnonzero(found.memory == memory)
+    use = found.in_use_bytes[own]
+    return int(own[len(own) - 1 - int(use[::-1].argmax())])

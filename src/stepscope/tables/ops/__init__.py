@@ -1,0 +1,4 @@
+"""Ops in sum: what each framework op and HLO op costs, and how near the device's peak it comes.
+
+Reads the events of hosts and devices; knows no steps.
+"""

@@ -1,0 +1,224 @@
+"""Framework ops in sum: occurrences, total and self time per op, for the host and the devices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.columns import sum_by_key, union_spans
+from stepscope.columns.space import I64, Bool
+from stepscope.schema import names
+from stepscope.tables.core.distinct_rows import distinct_rows
+from stepscope.tables.core.event_names import name_codes
+from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.core.stats import event_stats, metadata_ints
+from stepscope.tables.device.events import DeviceEvents, device_events, on_own_clock
+from stepscope.tables.host.ops import HostOps, host_ops
+
+F64 = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class OpTotals:
+    """One row per framework op of one side (host or devices).
+
+    Attributes:
+        name, type: The op.
+        occurrences: Events that carry the op's name, as XProf counts them: on the host allocator
+            events included, on devices the count of the op's most frequent device-level op.
+        executions: Times the op ran.
+        total_ps, self_ps: Σ duration (children included) and Σ self time.
+        eager: Whether every execution was eager.
+        flops, bytes_accessed: Σ where recorded, else NaN.
+        tensor_core_ps: Part of ``self_ps`` spent on tensor or matrix cores.
+        idle_ps: Time the threads or devices ran no op between their first and last.
+    """
+
+    name: list[str]
+    type: list[str]
+    occurrences: I64
+    executions: I64
+    total_ps: I64
+    self_ps: I64
+    eager: Bool
+    flops: F64
+    bytes_accessed: F64
+    tensor_core_ps: I64
+    idle_ps: int
+
+    def __len__(self) -> int:
+        return len(self.name)
+
+    @property
+    def op_time_ps(self) -> int:
+        """Σ self time of all ops."""
+        return int(self.self_ps.sum())
+
+
+@derived
+def host_op_totals(host: Host) -> OpTotals:
+    """Ops on the host's threads. Idle is summed over threads, as the incumbent does."""
+    found = host_ops(host)
+    duration = host.space.length_ps[found.rows]
+    size = len(found.ops)
+    ran = found.is_execution
+    not_eager = np.bincount(found.op[ran & ~found.is_eager], minlength=size)
+    executions = np.bincount(found.op[ran], minlength=size)
+    nothing = np.full(size, np.nan)
+    return OpTotals(
+        name=[op.name for op in found.ops],
+        type=[op.type for op in found.ops],
+        occurrences=np.bincount(found.op, minlength=size),
+        executions=executions,
+        total_ps=sum_by_key(found.op, duration, size),
+        self_ps=sum_by_key(found.op, found.self_ps, size),
+        eager=(not_eager == 0) & (executions > 0),
+        flops=nothing,
+        bytes_accessed=nothing,
+        tensor_core_ps=np.zeros(size, dtype=np.int64),
+        idle_ps=_host_idle_ps(host, found),
+    )
+
+
+def _host_idle_ps(host: Host, found: HostOps) -> int:
+    """Per thread with ops: first begin to last end, minus op time."""
+    if len(found.rows) == 0:
+        return 0
+    events = host.space.events
+    start = events.start_ps[found.rows]
+    end = start + host.space.length_ps[found.rows]
+    cuts = np.unique(np.searchsorted(found.rows, host.space.line_begin))
+    cuts = cuts[cuts < len(found.rows)]
+    span = np.maximum.reduceat(end, cuts) - np.minimum.reduceat(start, cuts)
+    busy = np.add.reduceat(found.self_ps, cuts)
+    return int(np.maximum(span - busy, 0).sum())
+
+
+@derived
+def device_op_totals(host: Host) -> OpTotals:
+    """Ops on the host's devices. Idle is, per device, its span minus the union of its events."""
+    found = device_events(host)
+    size = len(found.ops)
+    occurrences, executions = _device_counts(host, found, size)
+    flops, accessed = _costs(host, found, size)
+    return OpTotals(
+        name=[op.name for op in found.ops],
+        type=[op.type for op in found.ops],
+        occurrences=occurrences,
+        executions=executions,
+        total_ps=sum_by_key(found.op, found.duration_ps, size),
+        self_ps=sum_by_key(found.op, found.self_ps, size),
+        eager=_all_eager(host, found, size),
+        flops=flops,
+        bytes_accessed=accessed,
+        tensor_core_ps=sum_by_key(found.op, np.where(found.tensor_core, found.self_ps, 0), size),
+        idle_ps=sum(span - busy for span, busy in device_busy(host).values()),
+    )
+
+
+def _device_counts(host: Host, found: DeviceEvents, size: int) -> tuple[I64, I64]:
+    """Occurrences and executions per framework op.
+
+    A device-level op (one HLO op of one program) runs as often as its most frequent kernel; a
+    framework op of a program as often as its most frequent device-level op. The incumbent takes
+    the largest of these over programs as occurrences; executions are their sum.
+    """
+    occurrences, executions = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
+    if len(found) == 0:
+        return occurrences, executions
+    kernel = name_codes(host)[host.space.events.metadata[found.rows]].astype(np.int64)
+    keys = (found.op.astype(np.int64), found.program, found.unit, kernel)
+    first, code = distinct_rows(keys)
+    counts = np.bincount(code)
+    per_program: dict[tuple[int, int], int] = {}
+    for (op, program, _unit, _kernel), count in zip(
+        np.stack(keys)[:, first].T.tolist(), counts.tolist(), strict=True
+    ):
+        per_program[op, program] = max(per_program.get((op, program), 0), count)
+    for (op, _program), count in per_program.items():
+        occurrences[op] = max(int(occurrences[op]), count)
+        executions[op] += count
+    return occurrences, executions
+
+
+def _costs(host: Host, found: DeviceEvents, size: int) -> tuple[F64, F64]:
+    """Σ flops and bytes per op, from per-event or per-metadata stats; NaN where not recorded."""
+    space, stats = host.space, event_stats(host)
+    sums: list[F64] = []
+    for name in (names.FLOPS, names.BYTES_ACCESSED):
+        per_name = np.full(max(len(space.event_metadata), 1), -1, dtype=np.int64)
+        for row, value in metadata_ints(host, name).items():
+            per_name[row] = value
+        cost = stats.ints(name).at(found.rows, -1)
+        cost = np.where(cost >= 0, cost, per_name[space.events.metadata[found.rows]])
+        known = cost >= 0
+        sums.append(_known_sum(found.op[known], cost[known], size))
+    return sums[0], sums[1]
+
+
+def _all_eager(host: Host, found: DeviceEvents, size: int) -> Bool:
+    eager = event_stats(host).ints(names.IS_EAGER).at(found.rows, 0) > 0
+    any_not = np.bincount(found.op[~eager], minlength=size) > 0
+    seen = np.bincount(found.op, minlength=size) > 0
+    all_eager: Bool = seen & ~any_not
+    return all_eager
+
+
+@derived
+def device_busy(host: Host) -> dict[int, tuple[int, int]]:
+    """``{device plane row: (span, busy)}`` in ps: first begin to last end, union of events."""
+    found = device_events(host)
+    begin = on_own_clock(host, found.rows, found.start_ps)
+    result: dict[int, tuple[int, int]] = {}
+    for device in np.unique(found.device).tolist():
+        own = (found.device == device) & ~found.is_container
+        if not own.any():
+            continue
+        start, end = union_spans(begin[own], begin[own] + found.duration_ps[own])
+        if len(start) == 0:
+            continue
+        result[device] = (int(end[-1] - start[0]), int((end - start).sum()))
+    return result
+
+
+def _known_sum(key: np.ndarray, value: np.ndarray, size: int) -> F64:
+    """Σ per key as float; NaN for keys without any value ("not recorded" is not 0)."""
+    total = np.bincount(key, weights=value, minlength=size).astype(np.float64)
+    total[np.bincount(key, minlength=size) == 0] = np.nan
+    return total
+
+
+def merge_totals(parts: list[OpTotals]) -> OpTotals:
+    """Totals of several hosts (or of several ops given one name) as one, by op name."""
+    index: dict[str, int] = {}
+    types: list[str] = []
+    for part in parts:
+        for name, type_ in zip(part.name, part.type, strict=True):
+            if name not in index:
+                index[name] = len(index)
+                types.append(type_)
+    size = len(index)
+    key = np.asarray([index[name] for part in parts for name in part.name], dtype=np.int64)
+
+    def column(name: str) -> np.ndarray:
+        return np.concatenate([getattr(part, name) for part in parts] or [np.zeros(0)])
+
+    def known_sum(name: str) -> F64:
+        values = column(name)
+        has = ~np.isnan(values)
+        return _known_sum(key[has], values[has], size)
+
+    whole = ("occurrences", "executions", "total_ps", "self_ps", "tensor_core_ps")
+    sums = {name: sum_by_key(key, column(name).astype(np.int64), size) for name in whole}
+    not_eager = np.bincount(key[~column("eager").astype(bool)], minlength=size)
+    return OpTotals(
+        name=list(index),
+        type=types,
+        eager=not_eager == 0,
+        flops=known_sum("flops"),
+        bytes_accessed=known_sum("bytes_accessed"),
+        idle_ps=sum(part.idle_ps for part in parts),
+        **sums,
+    )

@@ -1,0 +1,450 @@
+"""Device-level ops: every HLO op that ran, what it is and what one run of it costs.
+
+On TPUs the recorder writes category, FLOPs and bytes beside each op; on GPUs and CPUs they are
+worked out from the HLO module the event names. Kernels that no HLO op launched (TensorFlow
+without XLA) are ops too, named by their kernel and filed under their framework op, without costs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.columns.space import I32, I64, Bool
+from stepscope.schema import names
+from stepscope.tables.core.distinct_rows import distinct_rows
+from stepscope.tables.core.op_name import OpName
+from stepscope.tables.core.planes import OP_LINE_PLANES, PlaneKind, planes
+from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.core.stats import event_stats, metadata_ints, metadata_texts
+from stepscope.tables.device.events import CONTAINERS, device_events, on_own_clock
+from stepscope.tables.hlo import HloModule, HloModules, Instruction, hlo_modules
+from stepscope.tables.hlo.category import category
+from stepscope.tables.hlo.cost import CostAnalysis
+from stepscope.tables.hlo.recorded_costs import (
+    ASYNC_START,
+    recorded_breakdowns,
+    recorded_flops,
+)
+from stepscope.tables.hlo.source import source_line, source_stack
+from stepscope.tables.hlo.text import expression
+from stepscope.tables.host.ops import host_ops
+
+F64 = NDArray[np.float64]
+# Program ids are unsigned 64-bit numbers in the file.
+_UINT64 = (1 << 64) - 1
+_CORE_TYPES = {PlaneKind.TPU: "TensorCore", PlaneKind.SPARSE_CORE: "SparseCore"}
+_REMATERIALISED = (".remat", "rematted_computation")
+_OUTSIDE = (":XlaSendToHost", ":XlaRecvFromHost")
+# Category of a kernel that names neither an HLO op nor a framework op.
+UNATTRIBUTED = "unattributed"
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one run of an op costs; NaN where nothing says.
+
+    Attributes:
+        model_flops: Operations the program asks for.
+        flops: The same in units of the device's peak: 8-bit work counts half, 4-bit a quarter.
+        bytes: Bytes moved, all memories.
+        hbm_bytes: Of these, to and from device memory.
+        on_chip_read_bytes, on_chip_write_bytes: Of these, from and to on-chip memory.
+    """
+
+    model_flops: float = math.nan
+    flops: float = math.nan
+    bytes: float = math.nan
+    hbm_bytes: float = math.nan
+    on_chip_read_bytes: float = math.nan
+    on_chip_write_bytes: float = math.nan
+
+
+@dataclass(frozen=True, slots=True)
+class HloOp:
+    """One device-level op.
+
+    Attributes:
+        program_id, program: The program it belongs to: its id and "jit_step(12)"; 0 and "" for
+            kernels outside of XLA.
+        name: The HLO op, or the kernel.
+        category: "loop fusion", "custom-call" …; for kernels outside of XLA the op type.
+        expression: Its HLO text, "" when the file has no module and no text.
+        framework_op: The framework op it came from, "" when unknown.
+        deduplicated_name: The op it is a copy of, "" for none.
+        source, source_stack: ``file:line`` of the program, and the whole stack.
+        core_type: "TensorCore" or "SparseCore" on TPUs, else "".
+        is_hlo: Whether XLA compiled it.
+        autotuned: Whether its backend configuration names an autotuning result.
+    """
+
+    program_id: int
+    program: str
+    name: str
+    category: str
+    expression: str
+    framework_op: str
+    deduplicated_name: str
+    source: str
+    source_stack: str
+    core_type: str
+    is_hlo: bool
+    autotuned: bool
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """What makes it one op across devices and hosts."""
+        return self.program, self.name, "" if self.is_hlo else self.framework_op, self.core_type
+
+    @property
+    def is_container(self) -> bool:
+        """Whether it only encloses other ops (a loop, a call)."""
+        return self.is_hlo and self.category in CONTAINERS
+
+    @property
+    def rematerialised(self) -> bool:
+        """Whether it recomputes a value that was dropped to save memory."""
+        left = self.expression.partition(" = ")[0] or self.name
+        return _REMATERIALISED[0] in left or _REMATERIALISED[1] in self.framework_op
+
+    @property
+    def outside_compilation(self) -> bool:
+        """Whether it exchanges data with code that runs on the host."""
+        sends = "send-done" in self.expression and "is_host_transfer=true" in self.expression
+        return sends or f"{self.framework_op}:".endswith(tuple(f"{one}:" for one in _OUTSIDE))
+
+
+@dataclass(frozen=True, slots=True)
+class HloOpEvents:
+    """One row per run, or part of a run, of a device-level op.
+
+    Attributes:
+        ops: The distinct ops.
+        costs: What one run of each costs.
+        op: Index into ``ops``.
+        device: Row in ``Space.planes``: a device, or the host's plane for work on the CPU.
+        start_ps: Start on the clock of the steps.
+        own_start_ps: Start on the device's own clock, exact relative to ``duration_ps`` (the
+            clock of the steps where the recorder gives no other).
+        duration_ps, self_ps: On the device's own clock.
+        is_run: Whether the event counts as a run: an op of several kernels runs as often as the
+            most frequent of them, whose events are marked.
+        dma_stall_ps: Time stalled by copies, 0 where not recorded.
+        on_device: Whether these are devices' events; False: XLA or TensorFlow on the CPU.
+    """
+
+    ops: list[HloOp]
+    costs: list[Cost]
+    op: I32
+    device: I32
+    start_ps: I64
+    own_start_ps: I64
+    duration_ps: I64
+    self_ps: I64
+    is_run: Bool
+    dma_stall_ps: I64
+    on_device: bool
+
+    def __len__(self) -> int:
+        return len(self.op)
+
+
+@dataclass(frozen=True, slots=True)
+class _Events:
+    """The events to describe, before they have ops."""
+
+    rows: I64
+    device: I32
+    start_ps: I64
+    duration_ps: I64
+    self_ps: I64
+    framework_op: I32
+    framework_ops: list[OpName]
+    on_device: bool
+
+
+@derived
+def hlo_op_events(host: Host) -> HloOpEvents:
+    """The device-level ops of a host: of its devices, or of its CPU when no device ran."""
+    events = _device_side(host)
+    if len(events.rows) == 0:
+        events = _host_side(host)
+    sources, source_of = _sources(host, events)
+    described = _Describer(host, events.framework_ops)
+    index: dict[tuple[str, str, str, str], int] = {}
+    ops: list[HloOp] = []
+    costs: list[Cost] = []
+    of_source = np.zeros(max(len(sources), 1), dtype=np.int32)
+    for place, source in enumerate(sources):
+        op, cost = described.op(*source)
+        at = index.setdefault(op.key, len(ops))
+        if at == len(ops):
+            ops.append(op)
+            costs.append(cost)
+        elif math.isnan(costs[at].flops) and not math.isnan(cost.flops):
+            costs[at] = cost  # several entries of the file are this op, and this one says it
+        of_source[place] = at
+    op_of = of_source[source_of]
+    is_run = _runs(host, events, op_of)
+    return HloOpEvents(
+        ops=ops,
+        costs=_with_event_costs(host, events, op_of, is_run, costs),
+        op=op_of,
+        device=events.device,
+        start_ps=events.start_ps,
+        own_start_ps=on_own_clock(host, events.rows, events.start_ps),
+        duration_ps=events.duration_ps,
+        self_ps=events.self_ps,
+        is_run=is_run,
+        dma_stall_ps=event_stats(host).ints(names.DMA_STALL_PS).at(events.rows, 0),
+        on_device=events.on_device,
+    )
+
+
+def _device_side(host: Host) -> _Events:
+    found = device_events(host)
+    return _Events(
+        found.rows,
+        found.device,
+        found.start_ps,
+        found.duration_ps,
+        found.self_ps,
+        found.op,
+        found.ops,
+        on_device=True,
+    )
+
+
+def _host_side(host: Host) -> _Events:
+    """The op activities of the host's threads, XLA's and TensorFlow's alike."""
+    found, space = host_ops(host), host.space
+    ran = found.is_execution
+    rows = found.rows[ran]
+    line_plane = np.asarray([line.plane for line in space.lines] or [0], dtype=np.int32)
+    return _Events(
+        rows,
+        line_plane[space.event_line[rows]] if len(rows) else np.zeros(0, dtype=np.int32),
+        space.events.start_ps[rows],
+        space.length_ps[rows],
+        found.self_ps[ran],
+        found.op[ran],
+        found.ops,
+        on_device=False,
+    )
+
+
+def _sources(host: Host, events: _Events) -> tuple[list[tuple[int, int, int, str]], I64]:
+    """Distinct (metadata row, framework op, program id, HLO op) and which one each event has.
+
+    Host ops are told apart by name alone: their metadata row says no more (-1).
+    """
+    stats, rows = event_stats(host), events.rows
+    hlo = stats.texts(names.HLO_OP)
+    code = hlo.at(rows)
+    program = stats.ints(names.PROGRAM_ID).at(rows, 0)
+    entries = host.space.events.metadata[rows]
+    if not events.on_device:
+        entries = np.full(len(rows), -1, dtype=np.int32)
+    first, source_of = distinct_rows((entries, events.framework_op, code, program))
+    sources = [
+        (
+            int(entries[at]),
+            int(events.framework_op[at]),
+            int(program[at]) & _UINT64,
+            hlo.texts[code[at]] if code[at] >= 0 else "",
+        )
+        for at in first.tolist()
+    ]
+    return sources, source_of
+
+
+def _runs(host: Host, events: _Events, op: I32) -> Bool:
+    """Marks, per op and device, the events of its most frequent kernel."""
+    if len(op) == 0 or not events.on_device:
+        return np.ones(len(op), dtype=bool)
+    kernel = host.space.events.metadata[events.rows].astype(np.int64)
+    key = (op.astype(np.int64) << 32) | events.device
+    first, which = distinct_rows((op, events.device, kernel))
+    counts, own = np.bincount(which, minlength=len(first)), key[first]
+    order = np.lexsort((-counts, own))
+    best = order[np.flatnonzero(np.diff(own[order], prepend=-1))]
+    is_best = np.zeros(len(counts), dtype=bool)
+    is_best[best] = True
+    marked: Bool = is_best[which]
+    return marked
+
+
+def _with_event_costs(
+    host: Host, events: _Events, op: I32, is_run: Bool, costs: list[Cost]
+) -> list[Cost]:
+    """Costs, with those that events themselves carry put first (custom calls on TPUs)."""
+    stats = event_stats(host)
+    if not any(len(stats.ints(one).rows) for one in (names.FLOPS, names.BYTES_ACCESSED)):
+        return costs
+    size = len(costs)
+    runs = np.bincount(op[is_run], minlength=size)
+
+    def per_run(name: str) -> F64:
+        value = stats.ints(name).at(events.rows, -1)
+        known = value >= 0
+        total = np.bincount(op[known], weights=value[known].astype(np.float64), minlength=size)
+        has = np.bincount(op[known], minlength=size) > 0
+        return np.where(has & (runs > 0), total / np.maximum(runs, 1), np.nan)
+
+    flops, model, accessed = map(per_run, (names.FLOPS, names.MODEL_FLOPS, names.BYTES_ACCESSED))
+    return [
+        Cost(
+            _first(model[at], flops[at], cost.model_flops),
+            _first(flops[at], cost.flops),
+            _first(accessed[at], cost.bytes),
+            _first(cost.hbm_bytes, accessed[at]),
+            cost.on_chip_read_bytes,
+            cost.on_chip_write_bytes,
+        )
+        for at, cost in enumerate(costs)
+    ]
+
+
+def _first(*values: float) -> float:
+    return next((float(one) for one in values if not math.isnan(one)), math.nan)
+
+
+class _Describer:
+    """Says what a source is, from metadata stats (TPU) or the HLO module (GPU, CPU)."""
+
+    def __init__(self, host: Host, framework_ops: list[OpName]) -> None:
+        self._space = host.space
+        self._kinds = planes(host).plane_kind
+        self._framework_ops = framework_ops
+        self._modules: HloModules = hlo_modules(host)
+        self._programs = metadata_ints(host, names.PROGRAM_ID)
+        texts = (names.HLO_CATEGORY, names.DEDUPLICATED_NAME, names.SOURCE, names.SOURCE_STACK)
+        self._texts = {name: metadata_texts(host, name) for name in texts}
+        self._tf_ops = metadata_texts(host, names.TF_OP)
+        self._recorded_flops = recorded_flops(host)
+        numbers = (names.MODEL_FLOPS, names.BYTES_ACCESSED)
+        self._ints = {name: metadata_ints(host, name) for name in numbers}
+        self._breakdowns = recorded_breakdowns(host)
+        self._costs: Callable[[int], CostAnalysis] = cache(self._cost_analysis)
+
+    def _cost_analysis(self, program_id: int) -> CostAnalysis:
+        module = self._modules.get(program_id)
+        assert module is not None  # only asked for instructions of a module that was found
+        return CostAnalysis(module)
+
+    def op(self, entry: int, framework_op: int, program: int, hlo_op: str) -> tuple[HloOp, Cost]:
+        """The op and its cost."""
+        kind = self._kinds[self._space.event_metadata.plane[entry]] if entry >= 0 else None
+        if kind in OP_LINE_PLANES:
+            return self._recorded(entry, program, _CORE_TYPES[kind])
+        if hlo_op:
+            return self._compiled(program, hlo_op.rpartition("::")[2], framework_op)
+        op = self._framework_ops[framework_op]
+        kernel = self._space.event_metadata.name[entry] if entry >= 0 else op.name
+        return HloOp(
+            0,
+            "",
+            kernel,
+            op.type if op.type not in ("", "Unknown") else UNATTRIBUTED,
+            "",
+            op.name,
+            "",
+            "",
+            "",
+            "",
+            False,
+            False,
+        ), Cost()
+
+    def _recorded(self, entry: int, program: int, core_type: str) -> tuple[HloOp, Cost]:
+        """An op of a TPU op line: its metadata says everything."""
+        metadata = self._space.event_metadata
+        text = metadata.name[entry]
+        name = metadata.display_name[entry] or text.partition(" = ")[0].lstrip("%")
+        program = (program or self._programs.get(entry, 0)) & _UINT64
+        words = {key: found.get(entry, "") for key, found in self._texts.items()}
+        op = HloOp(
+            program_id=program,
+            program=self._program(program),
+            name=name,
+            category=words[names.HLO_CATEGORY] or "unknown",
+            expression=text if " = " in text else "",
+            framework_op=self._tf_ops.get(entry, "").rstrip(":"),
+            deduplicated_name=words[names.DEDUPLICATED_NAME],
+            source=words[names.SOURCE],
+            source_stack=words[names.SOURCE_STACK],
+            core_type=core_type,
+            is_hlo=True,
+            autotuned=False,
+        )
+        flops = float(self._recorded_flops[entry])
+        accessed = float(self._ints[names.BYTES_ACCESSED].get(entry, math.nan))
+        if op.category.endswith(ASYNC_START):
+            return op, Cost(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        model = float(self._ints[names.MODEL_FLOPS].get(entry, flops))
+        spaces = self._breakdowns.get(entry, (0.0, 0.0, 0.0))
+        # Without a breakdown all bytes count as device memory's (reference §5.3).
+        return op, Cost(model, flops, accessed, *(spaces if any(spaces) else (accessed, 0.0, 0.0)))
+
+    def _compiled(self, program: int, name: str, framework_op: int) -> tuple[HloOp, Cost]:
+        """An HLO op that a kernel or a CPU event names; its module says the rest."""
+        module = self._modules.get(program)
+        found = module.instructions.get(name) if module is not None else None
+        op_name = self._framework_ops[framework_op].name
+        known = op_name if op_name != name else ""
+        if module is None or found is None:
+            return HloOp(
+                program,
+                self._program(program),
+                name,
+                "unknown",
+                "",
+                known,
+                "",
+                "",
+                "",
+                "",
+                True,
+                False,
+            ), Cost()
+        op = HloOp(
+            program_id=program,
+            program=self._program(program),
+            name=name,
+            category=category(found),
+            expression=expression(module, found),
+            # Fusions often name none; the event that ran one may.
+            framework_op=found.op_name + (f":{found.op_type}" if found.op_type else "")
+            if found.op_name
+            else known,
+            deduplicated_name=found.deduplicated_name,
+            source=source_line(module, found),
+            source_stack=source_stack(module, found),
+            core_type="",
+            is_hlo=True,
+            autotuned="autotun" in found.backend_config.lower(),
+        )
+        return op, self._analysed(program, module, found)
+
+    def _analysed(self, program: int, module: HloModule, found: Instruction) -> Cost:
+        cost = self._costs(program).of(found)
+        flops = cost.flops / _speedup(module, found)
+        return Cost(cost.flops, flops, cost.bytes, cost.bytes, math.nan, math.nan)
+
+    def _program(self, program: int) -> str:
+        module = self._modules.get(program)
+        return f"{module.name if module is not None else 'program'}({program})"
+
+
+def _speedup(module: HloModule, instruction: Instruction) -> int:
+    """How much faster than 16-bit work its widest input is computed: 2 for 8 bits, 4 for 4."""
+    inputs = [one.shape for one in module.operands(instruction)]
+    if instruction.custom_call_target:
+        inputs = inputs[:1]
+    widest = max((leaf.bits for one in inputs for _, leaf in one.leaves()), default=0)
+    return {8: 2, 4: 4}.get(widest, 1)

@@ -1,0 +1,134 @@
+"""The roofline: achieved rates against a device's peaks, and what bounds each op.
+
+Formulas: reference §8.4. FLOP rates are in GFLOP/s, bandwidths in GiB/s, intensities in FLOP/B.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.tables.ops.device_peaks import Peaks
+from stepscope.tables.ops.hlo_totals import HloTotals
+
+F64 = NDArray[np.float64]
+GIB = float(1 << 30)
+UNKNOWN, COMPUTE, HBM = "Unknown", "Compute", "HBM"
+ON_CHIP_READ, ON_CHIP_WRITE = "On-chip read", "On-chip write"
+_RESOURCES = (COMPUTE, HBM, ON_CHIP_READ, ON_CHIP_WRITE)
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Rates and utilisations, one element per op; NaN where an input is unknown.
+
+    Attributes:
+        gflops, model_gflops: FLOP rates, normalised to the device's peak and as the model asks.
+        gibps, hbm_gibps, on_chip_read_gibps, on_chip_write_gibps: Bandwidths.
+        intensity, hbm_intensity: FLOPs per byte of all memories, of device memory.
+        flop_frac, hbm_frac, on_chip_read_frac, on_chip_write_frac: Achieved ÷ peak, not capped.
+        memory_frac: The largest of the memories' utilisations.
+        efficiency_frac: The largest of all utilisations.
+        optimal_gflops: FLOP rate at which the bounding resource would be full.
+        bottleneck_intensity: FLOPs per byte of the bounding memory (device memory if compute).
+        bound_by: The resource with the largest utilisation.
+    """
+
+    gflops: F64
+    model_gflops: F64
+    gibps: F64
+    hbm_gibps: F64
+    on_chip_read_gibps: F64
+    on_chip_write_gibps: F64
+    intensity: F64
+    hbm_intensity: F64
+    flop_frac: F64
+    hbm_frac: F64
+    on_chip_read_frac: F64
+    on_chip_write_frac: F64
+    memory_frac: F64
+    efficiency_frac: F64
+    optimal_gflops: F64
+    bottleneck_intensity: F64
+    bound_by: list[str]
+
+
+def rates(
+    time_ps: NDArray[np.int64],
+    *,
+    model_flops: F64,
+    flops: F64,
+    bytes_accessed: F64,
+    hbm_bytes: F64,
+    on_chip_read_bytes: F64,
+    on_chip_write_bytes: F64,
+    peaks: Peaks,
+) -> Rates:
+    """Rates over ``time_ps``, the Σ of the device time they were achieved in."""
+    seconds = np.where(time_ps > 0, time_ps / 1e12, np.nan)
+    per_s = {
+        COMPUTE: flops / seconds,
+        HBM: hbm_bytes / seconds,
+        ON_CHIP_READ: on_chip_read_bytes / seconds,
+        ON_CHIP_WRITE: on_chip_write_bytes / seconds,
+    }
+    limits = (peaks.flops, peaks.hbm_bytes, peaks.on_chip_read_bytes, peaks.on_chip_write_bytes)
+    used = {name: per_s[name] / limit for name, limit in zip(_RESOURCES, limits, strict=True)}
+    stacked = np.stack([used[name] for name in _RESOURCES])
+    known = np.nan_to_num(stacked, nan=-1.0)
+    which = known.argmax(axis=0)
+    best = known.max(axis=0)
+    efficiency = np.where(best >= 0, best, np.nan)
+    memory = known[1:].max(axis=0)
+    gflops = per_s[COMPUTE] / 1e9
+    moved = np.stack([hbm_bytes, hbm_bytes, on_chip_read_bytes, on_chip_write_bytes])
+    return Rates(
+        gflops=gflops,
+        model_gflops=model_flops / seconds / 1e9,
+        gibps=bytes_accessed / seconds / GIB,
+        hbm_gibps=per_s[HBM] / GIB,
+        on_chip_read_gibps=per_s[ON_CHIP_READ] / GIB,
+        on_chip_write_gibps=per_s[ON_CHIP_WRITE] / GIB,
+        intensity=_ratio(flops, bytes_accessed),
+        hbm_intensity=_ratio(flops, hbm_bytes),
+        flop_frac=used[COMPUTE],
+        hbm_frac=used[HBM],
+        on_chip_read_frac=used[ON_CHIP_READ],
+        on_chip_write_frac=used[ON_CHIP_WRITE],
+        memory_frac=np.where(memory >= 0, memory, np.nan),
+        efficiency_frac=efficiency,
+        optimal_gflops=_ratio(gflops, efficiency),
+        bottleneck_intensity=_ratio(flops, moved[which, np.arange(len(time_ps))]),
+        bound_by=[
+            _RESOURCES[at] if top > 0 else UNKNOWN
+            for at, top in zip(which.tolist(), best.tolist(), strict=True)
+        ],
+    )
+
+
+def rates_of(totals: HloTotals, peaks: Peaks) -> Rates:
+    """Rates of each op over its total time."""
+    return rates(
+        totals.total_ps,
+        model_flops=totals.model_flops,
+        flops=totals.flops,
+        bytes_accessed=totals.bytes,
+        hbm_bytes=totals.hbm_bytes,
+        on_chip_read_bytes=totals.on_chip_read_bytes,
+        on_chip_write_bytes=totals.on_chip_write_bytes,
+        peaks=peaks,
+    )
+
+
+def ridge(flops: float, bytes_per_s: float) -> float:
+    """The intensity in FLOP/B above which compute, not this memory, is the limit."""
+    return flops / bytes_per_s if bytes_per_s > 0 else math.nan
+
+
+def _ratio(above: F64, below: F64) -> F64:
+    found: F64 = np.full(len(above), np.nan)
+    np.divide(above, below, out=found, where=below > 0)
+    return found

@@ -1,0 +1,213 @@
+"""Is the profile whole? What was dropped, cut or misaligned, and what that does to the numbers."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from stepscope.columns.space import KIND_INT64, KIND_UINT64, Bool
+from stepscope.result import Diagnostic
+from stepscope.schema import names
+from stepscope.tables.core.devices import devices
+from stepscope.tables.core.planes import PlaneKind, planes
+from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.core.stats import event_stats
+from stepscope.tables.device.events import device_events
+from stepscope.tables.host.events import timed_events
+from stepscope.tables.recording.environment import recorded_at
+from stepscope.tables.steps.attribution import steps
+
+Verdict = Literal["complete", "partial", "damaged"]
+# Launches whose kernel may lie beyond the end of the recording are not missing kernels.
+_MISSING_SHARE = 0.01
+_NONE = np.zeros(0, dtype=bool)
+_API = re.compile(r"(cu|cuda|hip)[A-Z]")
+_STARTS_WORK = re.compile(r"Launch|Memcpy|Memset")
+_DAY_PS = 86_400 * 10**12
+
+
+@dataclass(frozen=True, slots=True)
+class Completeness:
+    """The verdict on one host and its reasons."""
+
+    verdict: Verdict
+    diagnostics: tuple[Diagnostic, ...]
+
+
+@derived
+def completeness(host: Host) -> Completeness:
+    """Check one host. Every reason is a diagnostic; "info" ones do not spoil the verdict."""
+    found = [
+        *_damage(host),
+        *_never_ended(host),
+        *_recorder_messages(host),
+        *_dropped(host),
+        *_devices_without_events(host),
+        *_launches(host),
+        *_clock(host),
+        *_steps(host),
+    ]
+    if host.space.damage is not None:
+        return Completeness("damaged", tuple(found))
+    spoils = any(one.severity != "info" for one in found)
+    return Completeness("partial" if spoils else "complete", tuple(found))
+
+
+def _damage(host: Host) -> list[Diagnostic]:
+    damage = host.space.damage
+    if damage is None:
+        return []
+    text = (
+        f"The file breaks at byte {damage.offset_bytes:,} ({damage.path}): {damage.reason}. "
+        f"What stands before it is shown; totals are lower bounds."
+    )
+    return [Diagnostic("damaged-file", "error", text, host.name)]
+
+
+def _never_ended(host: Host) -> list[Diagnostic]:
+    """Recorders note the begin first and the end last, so one without the other was cut short."""
+    at = recorded_at(host)
+    if at.begin_unix_ns <= 0 or at.end_unix_ns > 0:
+        return []
+    text = (
+        "The recording was never ended: its program was killed, or is recorded still. "
+        "What ran after the last part that was written is not in it."
+    )
+    return [Diagnostic("never-ended", "warning", text, host.name)]
+
+
+def _recorder_messages(host: Host) -> list[Diagnostic]:
+    space = host.space
+    return [
+        Diagnostic("recorder-error", "error", text, host.name)
+        for text in dict.fromkeys(space.errors)
+    ] + [
+        Diagnostic("recorder-warning", "warning", text, host.name)
+        for text in dict.fromkeys(space.warnings)
+    ]
+
+
+def _dropped(host: Host) -> list[Diagnostic]:
+    space = host.space
+    keys = [
+        row for row, name in enumerate(space.stat_metadata.name) if name == names.DROPPED_TRACES
+    ]
+    count = 0
+    for stats in (space.plane_stats, space.event_stats):
+        if keys and len(stats):
+            is_number = (stats.kind == KIND_INT64) | (stats.kind == KIND_UINT64)
+            own = np.isin(stats.key, keys) & is_number
+            count += int(np.maximum(stats.value[own].view(np.int64), 0).sum())
+    if not count:
+        return []
+    text = f"The recorder dropped {count:,} events because its buffer was full; record fewer steps."
+    return [Diagnostic("dropped-events", "warning", text, host.name)]
+
+
+def _devices_without_events(host: Host) -> list[Diagnostic]:
+    present = devices(host)
+    silent = [device.name for device in present if not device.has_events]
+    if not silent:
+        return []
+    if len(silent) == len(present):
+        text = (
+            f"{len(silent)} device(s) are present but nothing was recorded on them. On GPUs "
+            "this is usually missing profiling privilege (CUPTI), or a recording that began "
+            "after the work."
+        )
+        return [Diagnostic("no-device-events", "warning", text, host.name)]
+    text = f"{len(silent)} of {len(present)} devices recorded no events: {', '.join(silent[:8])}."
+    return [Diagnostic("idle-devices", "info", text, host.name)]
+
+
+def _starts_work(host: Host) -> Bool:
+    """Mask over ``Space.event_metadata``: names of calls after which something runs on a device.
+
+    Recorders number every call of a runtime's interface, also those that only wait, ask or
+    allocate. Old recordings name a launch after its kernel, which is no such call.
+    """
+    names_ = host.space.event_metadata.name
+    starts = [not _API.match(name) or bool(_STARTS_WORK.search(name)) for name in names_]
+    return np.asarray(starts or [False], dtype=bool)
+
+
+def _launches(host: Host) -> list[Diagnostic]:
+    """Kernels without a launch and launches without a kernel."""
+    stats = event_stats(host).ints(names.CORRELATION_ID)
+    found = device_events(host)
+    if len(stats.rows) == 0 or len(found) == 0:
+        return []
+    is_host = np.asarray([kind is PlaneKind.HOST for kind in planes(host).plane_kind] or [False])
+    line_is_host = np.asarray([is_host[line.plane] for line in host.space.lines] or [False])
+    of_host = line_is_host[host.space.lines_of(stats.rows)]
+    starts_work = _starts_work(host)[host.space.events.metadata[stats.rows]]
+    launches = np.unique(stats.values[of_host & starts_work])
+    kernels = np.unique(found.correlation[found.correlation >= 0])
+    if len(launches) == 0:
+        return []
+    orphans = int((~np.isin(kernels, launches)).sum())
+    lost = int((~np.isin(launches, kernels)).sum())
+    said = []
+    if orphans > _MISSING_SHARE * len(kernels):
+        text = (
+            f"{orphans:,} of {len(kernels):,} device events have no recorded launch, so they are "
+            "joined to steps by time only."
+        )
+        said.append(Diagnostic("kernels-without-launch", "info", text, host.name))
+    if lost > _MISSING_SHARE * len(launches):
+        text = (
+            f"{lost:,} of {len(launches):,} launches have no device event: the recording ended "
+            "first, or the recorder lost kernels. Device times are lower bounds."
+        )
+        said.append(Diagnostic("launches-without-kernel", "warning", text, host.name))
+    return said
+
+
+def _clock(host: Host) -> list[Diagnostic]:
+    """Events far outside the bulk, which no recording of this length can hold."""
+    events, timed = host.space.events, timed_events(host)
+    if not timed.any():
+        return []
+    said = []
+    far_ps = 30 * _DAY_PS
+    if events.start_ps.max() > far_ps or events.start_ps.min() < -far_ps:
+        far = timed & ((events.start_ps > far_ps) | (events.start_ps < -far_ps))
+        if far.any():
+            text = (
+                f"{int(far.sum()):,} events lie more than 30 days from the others: "
+                "their clock is wrong."
+            )
+            said.append(Diagnostic("clock-skew", "warning", text, host.name))
+    negative = timed & (events.duration_ps < 0) if events.duration_ps.min() < 0 else _NONE
+    if negative.any():
+        text = f"{int(negative.sum()):,} events end before they begin; they are shown as instants."
+        said.append(Diagnostic("negative-durations", "warning", text, host.name))
+    return said
+
+
+def _steps(host: Host) -> list[Diagnostic]:
+    found = steps(host)
+    if found is None:
+        text = (
+            "No step was marked and none could be inferred, so per-step numbers are missing. Mark "
+            "steps with tf.profiler.experimental.Trace('train', step_num=i, _r=1), "
+            "jax.profiler.StepTraceAnnotation('train', step_num=i) or profiler.step()."
+        )
+        return [Diagnostic("no-steps", "info", text, host.name)]
+    said = []
+    if found.markers.source in ("framework", "inferred"):
+        said.append(Diagnostic("steps-inferred", "info", found.markers.explanation, host.name))
+    if found.runs_behind:
+        text = (
+            "The devices run behind the host, so a step lasts from the end of the previous step's "
+            "device work to the end of its own."
+        )
+        said.append(Diagnostic("asynchronous-steps", "info", text, host.name))
+    dropped = len(found) - int(found.kept.sum())
+    if dropped:
+        text = f"{dropped} steps at the edges of the recording are not counted."
+        said.append(Diagnostic("edge-steps", "info", text, host.name))
+    return said

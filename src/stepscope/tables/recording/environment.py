@@ -1,0 +1,129 @@
+"""What ran: framework, versions, when and for how long, training or inference."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from stepscope.columns import pivot
+from stepscope.schema import names
+from stepscope.tables.core.op_name import OpCategory
+from stepscope.tables.core.planes import PlaneKind, planes
+from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.device.events import device_events
+from stepscope.tables.hlo import hlo_modules
+from stepscope.tables.host.events import timed_events
+from stepscope.tables.host.ops import host_ops
+
+_TRAINING = re.compile(
+    r"(^|/)(gradient_tape|gradients\w*)(/|$)|transpose\(|(^|/)autograd/|(^|/)(Adam|SGD|RMSprop)(/|$)"
+)
+_VERSION_KEYS = re.compile(r"version", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """Facts of the run on one host.
+
+    Attributes:
+        framework: "TensorFlow", "JAX", "PyTorch", "XLA" or "Unknown".
+        versions: Versions the recorder noted, by name.
+        start_unix_ns: When recording began (0: not recorded).
+        duration_ps: Length of the recording: as noted by the recorder, else first event to last.
+        is_training: True, False, or None when the ops do not say.
+    """
+
+    framework: str
+    versions: dict[str, str]
+    start_unix_ns: int
+    duration_ps: int
+    is_training: bool | None
+
+
+@derived
+def environment(host: Host) -> Environment:
+    """The environment of a host."""
+    space = host.space
+    versions = {
+        key: value
+        for row in range(len(space.planes))
+        for key, value in pivot.plane_stats(space, row).items()
+        if _VERSION_KEYS.search(key) and isinstance(value, str)
+    }
+    begin, end = (at := recorded_at(host)).begin_unix_ns, at.end_unix_ns
+    noted = (end - begin) * 1000 if end > begin > 0 else 0
+    duration = noted or _span_ps(host)
+    return Environment(_framework(host), versions, begin, duration, _is_training(host))
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedAt:
+    """When a host was recorded, by its wall clock.
+
+    Attributes:
+        begin_unix_ns, end_unix_ns: As its recorder noted them (0: not noted).
+    """
+
+    begin_unix_ns: int
+    end_unix_ns: int
+
+
+@derived
+def recorded_at(host: Host) -> RecordedAt:
+    """When recording began and ended on a host."""
+    noted = {names.PROFILE_START: 0, names.PROFILE_STOP: 0}
+    for row in range(len(host.space.planes)):
+        for key, value in pivot.plane_stats(host.space, row).items():
+            if key in noted and isinstance(value, int):
+                noted[key] = value
+    return RecordedAt(noted[names.PROFILE_START], noted[names.PROFILE_STOP])
+
+
+# Rows taken at a time where a sum of two columns is only looked at: they stay in the cache.
+_CHUNK = 1 << 16
+
+
+def _span_ps(host: Host) -> int:
+    events, timed = host.space.events, timed_events(host)
+    if not timed.any():
+        return 0
+    start, duration = events.start_ps, host.space.length_ps
+    if not timed.all():
+        start, duration = start[timed], duration[timed]
+    ends = (start[i : i + _CHUNK] + duration[i : i + _CHUNK] for i in range(0, len(start), _CHUNK))
+    return max(int(end.max()) for end in ends) - int(start.min())
+
+
+# What only one framework's runtime writes on a host, tried in order.
+_FRAMEWORK_MARKS = (
+    ("PyTorch", re.compile(r"ProfilerStep#|aten(::|/)|autograd(::|/)")),
+    ("JAX", re.compile(r"PjitFunction\(|PyClient|jax::|jit_\w+:XLA GPU module")),
+    ("TensorFlow", re.compile(r"TFE_|EagerExecute|ExecutorState::|IteratorGetNext|tf_")),
+)
+
+
+def _framework(host: Host) -> str:
+    space, kinds = host.space, planes(host).plane_kind
+    metadata = space.event_metadata
+    seen = [
+        name
+        for name, plane in zip(metadata.name, metadata.plane.tolist(), strict=True)
+        if kinds[plane] is PlaneKind.HOST
+    ]
+    for framework, mark in _FRAMEWORK_MARKS:
+        if any(mark.match(name) for name in seen):
+            return framework
+    ran = {op.category for op in device_events(host).ops}
+    if OpCategory.JAX in ran:
+        return "JAX"
+    return "XLA" if len(hlo_modules(host)) else "Unknown"
+
+
+def _is_training(host: Host) -> bool | None:
+    op_names = [op.name for op in host_ops(host).ops] + [op.name for op in device_events(host).ops]
+    if any(_TRAINING.search(name) for name in op_names):
+        return True
+    for module in hlo_modules(host):
+        if any(_TRAINING.search(one.op_name) for one in module.instructions.values()):
+            return True
+    return False if op_names else None

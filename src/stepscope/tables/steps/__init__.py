@@ -1,0 +1,5 @@
+"""Steps: where they begin and end, where the time of each goes, and what the host did meanwhile.
+
+``markers`` finds them, ``attribution`` splits each into disjoint parts that sum to it, ``session``
+aligns those of several hosts; the rest measures one thing per step.
+"""

@@ -1,0 +1,175 @@
+"""The steps of a whole session: hosts aligned step by step.
+
+Hosts of one job run the same steps, so step *n* is as long as on its slowest host, and its parts
+are that host's (parts of different hosts do not add up to any host's step). Hosts without
+devices only coordinate: they are left out where another host has devices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stepscope.columns.space import I32, I64, Bool
+from stepscope.tables.core.devices import devices
+from stepscope.tables.core.profile import Host, Profile, derived
+from stepscope.tables.steps.attribution import PARTS, Steps, steps
+from stepscope.tables.steps.markers import has_steps
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSteps:
+    """One row per aligned step.
+
+    Attributes:
+        source, confidence, explanation: How steps were found (of the weakest host).
+        num, name: As recorded.
+        start_ps: Start on the first host's clock (hosts' clocks differ).
+        duration_ps: Length, of the slowest host.
+        parts_ps: ``{part: int64[steps]}``, of the slowest host.
+        kept: Whether the step counts.
+        host: Index into ``Profile.hosts`` of the slowest host.
+        busy_frac: Mean over devices that ran in any step of their busy share of the kept steps;
+            None without such devices.
+    """
+
+    source: str
+    confidence: float
+    explanation: str
+    num: I64
+    name: list[str]
+    start_ps: I64
+    duration_ps: I64
+    parts_ps: dict[str, I64]
+    kept: Bool
+    host: I32
+    busy_frac: float | None
+
+    def __len__(self) -> int:
+        return len(self.num)
+
+
+@dataclass(frozen=True, slots=True)
+class AlignedSteps:
+    """One host's share of the aligned steps.
+
+    Attributes:
+        host: Index into ``Profile.hosts``.
+        steps: All steps of the host.
+        rows: Which of them is each aligned step; equally long for all hosts.
+    """
+
+    host: int
+    steps: Steps
+    rows: I64
+
+
+@derived
+def aligned_steps(profile: Profile) -> tuple[AlignedSteps, ...]:
+    """The steps that all hosts share, per host that takes part; empty when none has steps.
+
+    Hosts without devices only coordinate where another host has devices, and a host without
+    steps cannot be aligned: these are left out.
+    """
+    found = _participants(profile)
+    if not found:
+        return ()
+    shared = _aligned([one for _index, one in found])
+    return tuple(
+        AlignedSteps(index, one, rows) for (index, one), rows in zip(found, shared, strict=True)
+    )
+
+
+def has_aligned_steps(profile: Profile) -> bool:
+    """Whether ``aligned_steps`` (and with it ``session_steps``) has any."""
+    return any(has_steps(host) for host in taking_part(profile))
+
+
+def taking_part(profile: Profile) -> list[Host]:
+    """The hosts whose steps count: those with devices where any has."""
+    with_devices = [host for host in profile.hosts if _has_work(host)]
+    return with_devices or list(profile.hosts)
+
+
+@derived
+def session_steps(profile: Profile) -> SessionSteps | None:
+    """Align the hosts' steps; None when no host has any."""
+    aligned = aligned_steps(profile)
+    if not aligned:
+        return None
+    lengths = np.stack([one.steps.duration_ps[one.rows] for one in aligned])
+    slowest = lengths.argmax(axis=0)
+    columns = np.arange(lengths.shape[1])
+    parts = {}
+    for part in PARTS:
+        values = [one.steps.parts_ps[part][one.rows] for one in aligned]
+        parts[part] = np.stack(values)[slowest, columns]
+    kept = np.all([one.steps.kept[one.rows] for one in aligned], axis=0)
+    first, rows = aligned[0].steps, aligned[0].rows
+    weakest = min((one.steps.markers for one in aligned), key=lambda one: one.confidence)
+    return SessionSteps(
+        source=weakest.source,
+        confidence=weakest.confidence,
+        explanation=weakest.explanation,
+        num=first.markers.num[rows],
+        name=[first.markers.name[row] for row in rows.tolist()],
+        start_ps=first.start_ps[rows],
+        duration_ps=lengths[slowest, columns],
+        parts_ps=parts,
+        kept=kept,
+        host=np.asarray([one.host for one in aligned], dtype=np.int32)[slowest],
+        busy_frac=_busy_frac([one.steps for one in aligned]),
+    )
+
+
+def why_no_step(found: SessionSteps | None) -> str:
+    """Why no step counts, where none does."""
+    if found is None or not len(found):
+        return "No step was marked and none could be inferred."
+    return (
+        f"Of the steps found, all hosts share only {len(found)}, and each of these is the first "
+        "or the last of a host, which may be cut off."
+    )
+
+
+def _participants(profile: Profile) -> list[tuple[int, Steps]]:
+    """Hosts that take part, with their steps."""
+    places = {id(host): index for index, host in enumerate(profile.hosts)}
+    found = ((places[id(host)], steps(host)) for host in taking_part(profile))
+    return [(index, one) for index, one in found if one is not None]
+
+
+def _has_work(host: Host) -> bool:
+    return any(device.has_events for device in devices(host))
+
+
+def _aligned(found: list[Steps]) -> list[I64]:
+    """Rows of the steps that all hosts share: by step number where they agree, else by order."""
+    first = found[0].markers.num
+    common = first
+    for one in found[1:]:
+        common = np.intersect1d(common, one.markers.num)
+    unique = all(len(np.unique(one.markers.num)) == len(one) for one in found)
+    if len(found) > 1 and len(common) and unique:
+        wanted = first[np.isin(first, common)]
+        return [_rows_numbered(one.markers.num, wanted) for one in found]
+    shortest = min(len(one) for one in found)
+    return [np.arange(shortest, dtype=np.int64) for _one in found]
+
+
+def _rows_numbered(num: I64, wanted: I64) -> I64:
+    """The row of each wanted number; all of them occur, once."""
+    order = np.argsort(num, kind="stable")
+    rows: I64 = order[np.searchsorted(num[order], wanted)]
+    return rows
+
+
+def _busy_frac(found: list[Steps]) -> float | None:
+    shares = []
+    for one in found:
+        total = int(one.duration_ps[one.kept].sum())
+        # A device that ran nothing in any step was not idle in them: its events are elsewhere.
+        active = [busy for busy in one.busy_ps.values() if busy.any()]
+        shares += [float(busy[one.kept].sum()) / total for busy in active if total]
+    return float(np.mean(shares)) if shares else None

@@ -1,7 +1,0 @@
-"""The timeline: tracks of events on one axis, and what any stretch of them shows at any zoom."""
-
-from stepscope.tables.timeline.model import CATEGORIES, Section, Timeline, Track
-from stepscope.tables.timeline.session import timeline
-from stepscope.tables.timeline.tiles import Tile, Wanted, tile
-
-__all__ = ["CATEGORIES", "Section", "Tile", "Timeline", "Track", "Wanted", "tile", "timeline"]

@@ -1,0 +1,1 @@
+"""Steps worker by worker: who waited for whom, and which event each moment belongs to."""

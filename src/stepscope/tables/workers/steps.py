@@ -1,0 +1,180 @@
+"""Steps per worker: every device (or host without devices) with its own attribution.
+
+The host's threads explain a step for all of its devices, each device's own work only for itself.
+Time in a collective is split into waiting for the last device and the transfer. As everywhere the
+parts are disjoint and sum to the step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from stepscope.columns import sweep, union_spans
+from stepscope.columns.space import I64, U8, Bool
+from stepscope.tables.collectives.operations import collectives
+from stepscope.tables.core.devices import Device, devices
+from stepscope.tables.core.interval_overlap import covered
+from stepscope.tables.core.profile import Profile, derived
+from stepscope.tables.device.events import device_events
+from stepscope.tables.host.events import Work
+from stepscope.tables.steps.attribution import PARTS, host_work
+from stepscope.tables.steps.session import AlignedSteps, aligned_steps
+
+WAIT: Final = "collective_wait"
+TRANSFER: Final = "collective_transfer"
+# The parts of a worker's step: those of a host's, the collectives in two.
+WORKER_PARTS: Final[tuple[str, ...]] = tuple(
+    name for part in PARTS for name in ((WAIT, TRANSFER) if part == "collectives" else (part,))
+)
+# Classes of the sweep are twice the work's, which leaves room for the wait just below transfers.
+_WAIT_CLASS: Final = 2 * Work.COLLECTIVE - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """One column of a pod: a device, or a host without devices.
+
+    Attributes:
+        host: Index into ``Profile.hosts``.
+        host_name: Its name.
+        device: Row in its ``Space.planes`` (-1: the host itself).
+        device_name: "/device:GPU:0", or "CPU".
+        device_type: What it is.
+    """
+
+    host: int
+    host_name: str
+    device: int
+    device_name: str
+    device_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSteps:
+    """Aligned steps of all workers.
+
+    Attributes:
+        workers: The workers, by host and plane.
+        num: Step numbers.
+        kept: Steps that count.
+        duration_ps: int64[workers, steps].
+        parts_ps: ``{part of WORKER_PARTS: int64[workers, steps]}``; they sum to the duration.
+        transfer_ps: int64[workers, steps], all time in which a collective transfers; what exceeds
+            the part is hidden behind other work.
+    """
+
+    workers: tuple[Worker, ...]
+    num: I64
+    kept: Bool
+    duration_ps: I64
+    parts_ps: dict[str, I64]
+    transfer_ps: I64
+
+    @property
+    def counted(self) -> Bool:
+        """The steps that means are over: those kept, or all where none is."""
+        return self.kept if self.kept.any() else np.ones(len(self.num), dtype=bool)
+
+
+@derived
+def worker_steps(profile: Profile) -> WorkerSteps | None:
+    """Attribute every step of every worker; None without steps."""
+    aligned = aligned_steps(profile)
+    if not aligned:
+        return None
+    workers: list[Worker] = []
+    durations: list[I64] = []
+    transfers: list[I64] = []
+    parts: dict[str, list[I64]] = {part: [] for part in WORKER_PARTS}
+    for one in aligned:
+        name = profile.hosts[one.host].name
+        for device, found, transfer in _of_host(profile, one):
+            plane, label, kind = (-1, "CPU", "CPU") if device is None else _facts(device)
+            workers.append(Worker(one.host, name, plane, label, kind))
+            durations.append(one.steps.duration_ps[one.rows])
+            transfers.append(transfer)
+            for part, values in found.items():
+                parts[part].append(values)
+    first = aligned[0]
+    return WorkerSteps(
+        workers=tuple(workers),
+        num=first.steps.markers.num[first.rows],
+        kept=np.all([one.steps.kept[one.rows] for one in aligned], axis=0),
+        duration_ps=np.stack(durations),
+        parts_ps={part: np.stack(values) for part, values in parts.items()},
+        transfer_ps=np.stack(transfers),
+    )
+
+
+def _facts(device: Device) -> tuple[int, str, str]:
+    return device.plane, device.name, device.type
+
+
+def _of_host(
+    profile: Profile, one: AlignedSteps
+) -> list[tuple[Device | None, dict[str, I64], I64]]:
+    """Parts and transfers of each device of a host; of the host itself where it has none."""
+    host = profile.hosts[one.host]
+    active = [device for device in devices(host) if device.has_events]
+    rows, work = host_work(host, one.steps.markers)
+    start = host.space.events.start_ps[rows]
+    threads = start, start + host.space.length_ps[rows], 2 * work
+    found: list[tuple[Device | None, dict[str, I64], I64]] = []
+    recorded = [(device, _device_spans(profile, one.host, device.plane)) for device in active]
+    ran = [(device, spans) for device, spans in recorded if len(spans[0])]
+    # All parts of a device that ran only outside of the steps would be the host's.
+    in_steps = [(device, spans) for device, spans in ran if _runs_within(one, spans)]
+    for device, spans in in_steps or ran:
+        found.append((device, _parts(one, threads, spans), _transfer(one, spans)))
+    return found or [(None, _parts(one, threads), np.zeros(len(one.rows), dtype=np.int64))]
+
+
+def _runs_within(one: AlignedSteps, spans: _Spans) -> bool:
+    """Whether any of the spans lies in one of the steps."""
+    merged = union_spans(spans[0], spans[1])
+    return bool(covered(*merged, one.steps.start_ps, one.steps.end_ps)[one.rows].any())
+
+
+def _transfer(one: AlignedSteps, spans: _Spans) -> I64:
+    """All time of each step in which a collective transfers, hidden or not."""
+    is_transfer = spans[2] == 2 * Work.COLLECTIVE
+    merged = union_spans(spans[0][is_transfer], spans[1][is_transfer])
+    time: I64 = covered(*merged, one.steps.start_ps, one.steps.end_ps)[one.rows]
+    return time
+
+
+_Spans = tuple[I64, I64, U8]
+
+
+def _device_spans(profile: Profile, host: int, device: int) -> _Spans:
+    """What one device ran; collectives cut in two where their group is known."""
+    found = device_events(profile.hosts[host])
+    own = np.flatnonzero((found.device == device) & ~found.is_container)
+    start, end = found.start_ps[own].copy(), found.end_ps[own]
+    meeting = collectives(profile)
+    mine = (meeting.host == host) & (meeting.device == device) & (meeting.wait_ps > 0)
+    place = np.searchsorted(own, meeting.event[mine])
+    arrived = start[place]
+    start[place] += meeting.wait_ps[mine]
+    return (
+        np.concatenate([start, arrived]),
+        np.concatenate([end, start[place]]),
+        np.concatenate([2 * found.work[own], np.full(len(place), _WAIT_CLASS, dtype=np.uint8)]),
+    )
+
+
+def _parts(one: AlignedSteps, *spans: _Spans) -> dict[str, I64]:
+    """Sweep the spans over the host's steps."""
+    starts, ends, classes = (np.concatenate(column) for column in zip(*spans, strict=True))
+    time = sweep(starts, ends, classes, one.steps.start_ps, one.steps.end_ps)[one.rows]
+    found = {}
+    for part in WORKER_PARTS:
+        if part == WAIT:
+            found[part] = time[:, _WAIT_CLASS]
+        else:
+            kinds = PARTS["collectives" if part == TRANSFER else part]
+            found[part] = time[:, [2 * kind for kind in kinds]].sum(axis=1)
+    return found

@@ -1,0 +1,7 @@
+"""The timeline: tracks of events on one axis, and what any stretch of them shows at any zoom."""
+
+from stepscope.timeline.model import CATEGORIES, Section, Timeline, Track
+from stepscope.timeline.session import timeline
+from stepscope.timeline.tiles import Tile, Wanted, tile
+
+__all__ = ["CATEGORIES", "Section", "Tile", "Timeline", "Track", "Wanted", "tile", "timeline"]

@@ -1,0 +1,144 @@
+"""What the verdict on a step says to a person: one sentence, and where to look next."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from stepscope.tables.steps.bottleneck import INPUT_SOME_FRAC, BoundBy
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What limits the steps, with what the sentence about it needs.
+
+    Attributes:
+        bound_by: The limit.
+        share_frac: Its share of the step.
+        steps: How many steps count.
+        step_ms: Their mean time.
+        breakdown_ms: Mean time of each part.
+        has_device: Whether a device ran anything.
+        is_marked: Whether the program marked its steps.
+        low_precision_frac: Share of device compute in 16 bits or fewer; NaN where not known.
+    """
+
+    bound_by: BoundBy
+    share_frac: float
+    steps: int
+    step_ms: float
+    breakdown_ms: Mapping[str, float]
+    has_device: bool
+    is_marked: bool
+    low_precision_frac: float = math.nan
+
+    @property
+    def is_copies(self) -> bool:
+        """Whether "input" means copies to the devices rather than waiting for data."""
+        parts = self.breakdown_ms
+        return self.bound_by == "input" and parts["host_to_device"] > parts["input"]
+
+
+_WORDS: dict[str, str] = {
+    "output": "Copying results back to the host takes",
+    "kernel_launch": "Launching kernels takes",
+    "host": "Host compute and Python take",
+    "device": "Device compute takes",
+    "collectives": "Communication between devices takes",
+    "compilation": "Compilation takes",
+}
+
+
+def headline(verdict: Verdict) -> str:
+    """The verdict in one sentence."""
+    if verdict.steps == 0:
+        return (
+            "No step was found, so nothing can be said about where a step goes; "
+            "the op and timeline tables still hold."
+        )
+    step, breakdown = verdict.step_ms, verdict.breakdown_ms
+    bound_by, share = verdict.bound_by, verdict.share_frac
+    if not step > 0:
+        return "The steps found have no length, so nothing can be said about where their time goes."
+    each = f"of each {step:.3g} ms step"
+    if verdict.is_copies:
+        return f"Bound by copies to the devices: {share:.0%} {each} goes to moving data there."
+    if bound_by == "input":
+        return (
+            f"Input-bound: {share:.0%} {each} goes to waiting for input data (the input pipeline)."
+        )
+    if bound_by == "unknown":
+        return (
+            f"The profile does not say where the time goes: {share:.0%} {each} is unaccounted for."
+        )
+    if bound_by == "balanced":
+        return f"No single limit: the largest part takes {share:.0%} {each}."
+    if bound_by == "host" and not verdict.has_device:
+        compute = breakdown["host_compute"] / step
+        return f"Bound by compute on the CPU: ops take {compute:.0%} {each}." + _input_note(
+            breakdown, step
+        )
+    copies = breakdown["device_to_device"]
+    if (
+        bound_by == "device"
+        and copies > breakdown["device_compute_16"] + breakdown["device_compute_32"]
+    ):
+        return f"Copies on and between devices take {copies / step:.0%} {each}."
+    return f"{_WORDS[bound_by]} {share:.0%} {each}." + _input_note(breakdown, step)
+
+
+def _input_note(breakdown: Mapping[str, float], step_ms: float) -> str:
+    waiting = (breakdown["input"] + breakdown["host_to_device"]) / step_ms
+    return f" Input costs {waiting:.0%} as well." if waiting >= INPUT_SOME_FRAC else ""
+
+
+_NEXT: dict[str, tuple[str, ...]] = {
+    "input": (
+        "Open input_pipeline_analyzer to see which stage of the input pipeline is slow.",
+        "Overlap input with compute: prefetch, give slow stages threads or processes, cache.",
+    ),
+    "output": (
+        "Copy results to the host less often: keep metrics on the device, log every N steps.",
+    ),
+    "kernel_launch": (
+        "Launch fewer, larger kernels: compile the step (tf.function(jit_compile=True), jax.jit, "
+        "torch.compile).",
+        "If tf.data competes for CPU threads, set TF_GPU_THREAD_MODE=gpu_private.",
+    ),
+    "host": (
+        "Open framework_op_stats for the host ops with the most self time.",
+        "Python between ops shows as 'other': move it into the compiled step or out of the loop.",
+    ),
+    "device": (
+        "Open kernel_stats and framework_op_stats for the kernels and ops with the most time.",
+    ),
+    "collectives": (
+        "Overlap communication with the backward pass, or make the slowest worker faster.",
+    ),
+    "compilation": ("Keep shapes and Python arguments constant so that the step compiles once.",),
+    "balanced": ("Open trace_viewer and look at one step: several parts share the time.",),
+    "unknown": ("Mark steps in the program, then record again.",),
+}
+
+
+_LOWER_PRECISION = "On tensor-core hardware compute in bfloat16 or float16."
+# From this share of 16-bit compute on, that advice has been taken.
+_LOW_PRECISION_FRAC = 0.5
+_NEXT_FOR_COPIES = (
+    "Open trace_viewer at one step to see what is copied and what it waits for.",
+    "Keep on the devices what every step uses; copy the next batch while this one computes "
+    "(prefetch to device, pinned memory).",
+)
+
+
+def next_steps(verdict: Verdict) -> tuple[str, ...]:
+    """Where to look next, and what usually helps."""
+    advice = list(_NEXT_FOR_COPIES if verdict.is_copies else _NEXT[verdict.bound_by])
+    if verdict.bound_by == "device" and not verdict.low_precision_frac >= _LOW_PRECISION_FRAC:
+        advice.append(_LOWER_PRECISION)
+    if verdict.bound_by == "host" and not verdict.has_device:
+        advice[1] = "This run used no accelerator: the CPU's ops are the device work."
+    if verdict.steps and not verdict.is_marked:
+        advice.append("Steps were not marked; mark them for exact step times.")
+    return tuple(advice)

@@ -1,0 +1,301 @@
+"""Does a pipeline of tf.data hold the program up, and which iterator is the cause?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.columns import event_stats as stats_of_event
+from stepscope.columns import sum_by_key
+from stepscope.columns.space import I64, Bool
+from stepscope.tables.core.devices import devices
+from stepscope.tables.core.op_name import OpCategory
+from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.host.events import is_tf_data_thread, on_host_threads, timed_events
+from stepscope.tables.host.ops import host_ops
+from stepscope.tables.steps import bottleneck
+from stepscope.tables.steps.attribution import steps
+from stepscope.tables.tf_data.calls import Pipeline, traced_calls
+from stepscope.tables.tf_data.events import WRAPPERS, is_asynchronous, iterator_calls, leaf
+from stepscope.verdicts.tf_data_changes import Stage
+
+F64 = NDArray[np.float64]
+# A call that takes longer is slow (reference §8.8).
+SLOW_PS = 50_000_000
+# Share of a wait from which a stage is named although a hand-over takes longer.
+_FAIR_FRAC = 0.2
+_FILE_READERS = frozenset({"ReadFile", "WholeFileReaderV2", "ReaderReadV2"})
+_RANDOM = re.compile(r"Random|Shuffle|Multinomial")
+_PYTHON_FUNCTIONS = frozenset({"PyFunc", "EagerPyFunc", "PyFuncStateless"})
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What the program waits for a pipeline.
+
+    Attributes:
+        duration_ps: Of each call.
+        judged: The calls the judgement is over: not starved, unless all are.
+        period_ps: Mean time from call to call.
+        wait_ps: Mean duration of the judged calls.
+        wait_frac: Share of the program's time spent in calls.
+        felt_frac: The part of it that no device work hides; equal to it without devices.
+        critical_ps: Mean critical time per judged call, by node.
+        bottleneck: Position in ``Pipeline.nodes`` of the iterator with the most; -1 without any.
+    """
+
+    duration_ps: I64
+    judged: Bool
+    period_ps: float
+    wait_ps: float
+    wait_frac: float
+    felt_frac: float
+    critical_ps: F64
+    bottleneck: int
+
+
+def waiting(host: Host, pipeline: Pipeline) -> Waiting:
+    """Judge a pipeline over all its calls: one odd call decides nothing."""
+    calls = iterator_calls(host)
+    start = calls.start_ps[pipeline.calls]
+    duration = calls.end_ps[pipeline.calls] - start
+    judged = ~pipeline.starved if not pipeline.starved.all() else np.ones(len(start), dtype=bool)
+    critical = pipeline.critical_ps[judged].mean(axis=0)
+    bottleneck = most_waited_for(host, pipeline, critical)
+    wait = float(duration[judged].mean())
+    period = max(_period_ps(host, start, start + duration, judged), wait)
+    frac = min(wait / period, 1.0) if period > 0 else 1.0
+    felt = step_input_frac(host)
+    if felt is None or not any(device.has_events for device in devices(host)):
+        felt = frac
+    return Waiting(duration, judged, period, wait, frac, min(frac, felt), critical, bottleneck)
+
+
+def most_waited_for(host: Host, pipeline: Pipeline, critical_ps: F64) -> int:
+    """Position of the node with the most critical time; -1 without any.
+
+    Wrappers never count. A prefetch does no work: what it is waited for is the hand-over, mostly
+    a thread that wakes up late, so it is named only where no stage at work has a fair share.
+    """
+    names = iterator_calls(host).long_name
+    leaves = [leaf(names[node]) for node in pipeline.nodes.tolist()]
+    stage = np.where([one not in WRAPPERS for one in leaves], critical_ps, 0.0)
+    at_work = np.where([one != "Prefetch" for one in leaves], stage, 0.0)
+    if at_work.max(initial=0.0) >= _FAIR_FRAC * critical_ps.sum():
+        stage = at_work
+    return int(stage.argmax()) if stage.max(initial=0.0) > 0 else -1
+
+
+def _period_ps(host: Host, start: I64, end: I64, judged: Bool) -> float:
+    """Mean time from the start of a judged call to the next.
+
+    A single call has the step that it falls into; outside of steps, the whole recording.
+    """
+    gaps = np.diff(start)
+    if len(gaps):
+        return float(gaps[judged[:-1]].mean() if judged[:-1].any() else gaps.mean())
+    found = steps(host)
+    if found is not None:
+        around = found.kept & (found.start_ps < end[0]) & (found.end_ps > start[0])
+        if around.any():
+            return float(found.duration_ps[around].sum())
+    return float(_recorded_ps(host))
+
+
+@derived
+def _recorded_ps(host: Host) -> int:
+    """From the first to the last moment of the host's threads."""
+    events = host.space.events
+    on_thread = on_host_threads(host) & timed_events(host)
+    if not on_thread.any():
+        return 0
+    start = events.start_ps[on_thread]
+    return int((start + host.space.length_ps[on_thread]).max() - start.min())
+
+
+def holds_up(found: Waiting) -> bool:
+    """Whether the pipeline is slow and the program feels it.
+
+    It is slow when calls take longer than ``SLOW_PS``; the program feels it when waiting takes
+    5 % of its time. With devices, what counts is the wait that no device work hides.
+    """
+    is_slow = bool(found.duration_ps[found.judged].max(initial=0) > SLOW_PS)
+    return is_slow and found.felt_frac >= bottleneck.INPUT_SOME_FRAC
+
+
+def step_input_frac(host: Host) -> float | None:
+    """Share of the kept steps spent waiting for input; None without steps."""
+    found = steps(host)
+    if found is None or not found.kept.any():
+        return None
+    total = int(found.duration_ps[found.kept].sum())
+    return int(found.parts_ps["input"][found.kept].sum()) / total if total else None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFacts:
+    """Sums per node of a pipeline, over some of its calls, in the order of ``Pipeline.nodes``.
+
+    Attributes:
+        calls: How often each ran.
+        start_ps: First start, relative to the root call's.
+        total_ps, self_ps: Σ duration and Σ self time.
+        parent: Position of the node that asks for its elements (-1: the root).
+        sample: An event row of each (-1: none).
+    """
+
+    calls: I64
+    start_ps: I64
+    total_ps: I64
+    self_ps: I64
+    parent: I64
+    sample: I64
+
+
+def node_facts(host: Host, pipeline: Pipeline, roots: I64) -> NodeFacts:
+    """Facts of each node over the calls ``roots`` (rows in ``IteratorCalls``)."""
+    calls, traced = iterator_calls(host), traced_calls(host)
+    size = len(pipeline.nodes)
+    place = np.full(max(len(calls.long_name), 1), -1, dtype=np.int64)
+    place[pipeline.nodes] = np.arange(size)
+    rows = np.flatnonzero((traced.root >= 0) & np.isin(traced.root, roots))
+    node = place[calls.node[rows]]
+    first = np.full(size, np.iinfo(np.int64).max)
+    np.minimum.at(first, node, calls.start_ps[rows] - calls.start_ps[traced.root[rows]])
+    parent = np.full(size, -1, dtype=np.int64)
+    caused = rows[calls.cause[rows] >= 0]
+    parent[place[calls.node[caused]]] = place[calls.node[calls.cause[caused]]]
+    sample = np.full(size, -1, dtype=np.int64)
+    sample[node] = calls.rows[rows]
+    return NodeFacts(
+        calls=np.bincount(node, minlength=size),
+        start_ps=first,
+        total_ps=sum_by_key(node, (calls.end_ps - calls.start_ps)[rows], size),
+        self_ps=sum_by_key(node, traced.self_ps[rows], size),
+        parent=parent,
+        sample=sample,
+    )
+
+
+def settings(host: Host, sample: int) -> dict[str, str]:
+    """What an iterator's event says of its settings, such as parallelism and batch_size."""
+    if sample < 0:
+        return {}
+    skipped = ("id", "parent_id", "shapes", "types", "group_id")
+    return {
+        name: str(value)
+        for name, value in stats_of_event(host.space, sample)
+        if name not in skipped and not name.startswith("_")
+    }
+
+
+def stage_of(host: Host, pipeline: Pipeline, found: Waiting) -> Stage | None:
+    """The bottleneck as the model of gains needs it; None without one."""
+    if found.bottleneck < 0 or found.wait_ps <= 0:
+        return None
+    calls, names = iterator_calls(host), iterator_calls(host).long_name
+    facts = node_facts(host, pipeline, pipeline.calls[found.judged])
+    path = names[pipeline.nodes[found.bottleneck]]
+    own = settings(host, int(facts.sample[found.bottleneck]))
+    root = settings(host, int(calls.rows[pipeline.calls[0]]))
+    upstream = [
+        share
+        for node, share in zip(pipeline.nodes.tolist(), found.critical_ps.tolist(), strict=True)
+        if names[node].startswith(f"{path}::")
+    ]
+    downstream = path.split("::")[1:-1]
+    ops = pipeline_ops(host)
+    share = float(found.critical_ps[found.bottleneck]) / found.wait_ps
+    count = max(int(found.judged.sum()), 1)
+    cores = _number(root.get("cpu_budget"))
+    parallelism = _number(own.get("parallelism"))
+    if parallelism is None:  # not recorded yet, or the stage has no such setting
+        parallelism = (cores or 1) if "Parallel" in leaf(path) + own.get("name", "") else 1
+    parallelism = max(parallelism, 1)
+    return Stage(
+        long_name=path,
+        wait=found.wait_ps,
+        compute=max(found.period_ps - found.wait_ps, 0.0),
+        own_frac=share,
+        upstream_frac=sum(upstream) / found.wait_ps,
+        parallelism=parallelism,
+        cores=cores,
+        elements=_elements(own, int(facts.calls[found.bottleneck]) / count),
+        overhead_frac=_overhead(ops, int(facts.self_ps[found.bottleneck]) * parallelism),
+        threads=_number(root.get("threadpool_size")),
+        python_frac=_time_frac(ops, _PYTHON_FUNCTIONS.__contains__),
+        read_frac=_time_frac(ops, _FILE_READERS.__contains__),
+        is_random=any(_RANDOM.search(op.type) for op in ops),
+        is_repeated=any("Repeat" in part for part in downstream),
+        shards=_shards(host, facts, path, names, pipeline),
+        runs_ahead=any(is_asynchronous(part) for part in path.split("::")[1:]),
+        has_cache=any("Cache" in part for part in downstream),
+        batches=leaf(path).startswith("MapAndBatch") or "Batch" in "".join(downstream[-1:]),
+    )
+
+
+def _elements(own: dict[str, str], calls: float) -> float:
+    """Elements the stage handles per batch: of a fused map and batch, the batch."""
+    return float(_number(own.get("batch_size")) or calls)
+
+
+def _time_frac(ops: tuple[PipelineOp, ...], is_one: Callable[[str], bool]) -> float:
+    """Share of the ops' time in those of some types."""
+    whole = sum(op.self_ps for op in ops)
+    return sum(op.self_ps for op in ops if is_one(op.type)) / whole if whole else 0.0
+
+
+def _shards(
+    host: Host, facts: NodeFacts, path: str, long_names: list[str], pipeline: Pipeline
+) -> int:
+    """Into how many parts the elements of ``path`` are divided downstream of it."""
+    for node, sample in zip(pipeline.nodes.tolist(), facts.sample.tolist(), strict=True):
+        name = long_names[node]
+        if leaf(name).startswith("Shard") and path.startswith(f"{name}::"):
+            return max(_number(settings(host, sample).get("num_shards")) or 1, 1)
+    return 1
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text is not None and text.lstrip("-").isdigit() else None
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineOp:
+    """An op that ran on tf.data's threads: what the functions of its stages consist of."""
+
+    name: str
+    type: str
+    count: int
+    self_ps: int
+
+
+@derived
+def pipeline_ops(host: Host) -> tuple[PipelineOp, ...]:
+    """Ops on tf.data's threads, without the iterators themselves, by self time."""
+    found, lines = host_ops(host), host.space.lines
+    is_pipeline = np.asarray([is_tf_data_thread(line.name) for line in lines] or [False])
+    is_iterator = np.asarray([op.category is OpCategory.TF_DATA for op in found.ops] or [False])
+    keep = is_pipeline[host.space.lines_of(found.rows)] & found.is_execution
+    keep &= ~is_iterator[found.op]
+    size = len(found.ops)
+    time = sum_by_key(found.op[keep], found.self_ps[keep], size)
+    count = np.bincount(found.op[keep], minlength=size)
+    order = np.argsort(-time, kind="stable")
+    return tuple(
+        PipelineOp(found.ops[row].name, found.ops[row].type, int(count[row]), int(time[row]))
+        for row in order.tolist()
+        if count[row]
+    )
+
+
+def _overhead(ops: tuple[PipelineOp, ...], stage_ps: int) -> float | None:
+    """Share of a stage's time outside the ops of its function; None where no op was recorded."""
+    inside = sum(op.self_ps for op in ops)
+    if not inside or not stage_ps:
+        return None
+    return max(1 - inside / stage_ps, 0.0)

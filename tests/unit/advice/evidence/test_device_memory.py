@@ -1,0 +1,45 @@
+"""Which memories have a limit that a program can reach, and how full they are."""
+
+from dataclasses import replace
+
+import pytest
+
+from stepscope.advice.evidence.device_memory import device_memories, gib
+from tests.labelled.synthetic import GIB, GOOD
+from tests.unit.advice.asking import ask
+
+RESULT = ask(replace(GOOD, heap=(12 * GIB, 16 * GIB, 0.75))).result("memory_profile")
+
+
+def test_a_memory_at_its_peak() -> None:
+    (found,) = device_memories(RESULT)
+    assert (found.peak_bytes, found.capacity_bytes) == (12 * GIB, 16 * GIB)
+    assert found.free_bytes == 4 * GIB
+    assert found.used_frac == pytest.approx(0.75)
+    assert found.fragmentation_frac == pytest.approx(0.75)
+    assert 1 <= len(found.holders) <= 3
+    held = [size for _name, size in found.holders]
+    assert held == sorted(held, reverse=True)
+
+
+def test_the_fullest_comes_first() -> None:
+    first = RESULT.memories[0]
+    fuller = replace(first, id="second", peak_bytes=15 * GIB)
+    found = device_memories(replace(RESULT, memories=(first, fuller)))
+    assert [one.id for one in found] == ["second", first.id]
+
+
+@pytest.mark.parametrize("name", ["host-0: gpu_host_bfc", "xla_gpu_host_bfc", "cpu", "torch_gpu_0"])
+def test_memory_of_the_host_and_memory_that_grows_have_no_limit(name: str) -> None:
+    other = replace(RESULT.memories[0], id=name)
+    assert device_memories(replace(RESULT, memories=(other,))) == []
+
+
+@pytest.mark.parametrize("field", ["capacity_bytes", "peak_bytes"])
+def test_what_was_not_recorded_is_left_out(field: str) -> None:
+    blind = replace(RESULT.memories[0], **{field: None})
+    assert device_memories(replace(RESULT, memories=(blind,))) == []
+
+
+def test_bytes_are_said_as_a_person_reads_them() -> None:
+    assert [gib(1.5 * GIB), gib(GIB), gib(12 << 20)] == ["1.5 GiB", "1 GiB", "12 MiB"]

@@ -1,0 +1,58 @@
+"""Devices as their planes describe them."""
+
+import pytest
+
+from stepscope.formats.xspace import decode
+from stepscope.tables.core.devices import device_type, devices
+from stepscope.tables.core.planes import PlaneKind
+from stepscope.tables.core.profile import Host
+from tests.profiles.model import gpu, host, line, plane, space, stream
+
+
+@pytest.mark.parametrize(
+    ("stats", "expected"),
+    [
+        ({"compute_cap_major": 7, "compute_cap_minor": 0}, "NVIDIA GPU (Volta)"),
+        ({"compute_cap_major": 8, "compute_cap_minor": 0}, "NVIDIA GPU (Ampere)"),
+        ({"compute_cap_major": 8, "compute_cap_minor": 9}, "NVIDIA GPU (Ada Lovelace)"),
+        ({"compute_cap_major": 9, "compute_cap_minor": 0}, "NVIDIA GPU (Hopper)"),
+        ({"compute_cap_major": 10, "compute_cap_minor": 0}, "NVIDIA GPU (Blackwell)"),
+        ({"compute_cap_major": 12, "compute_cap_minor": 0}, "NVIDIA GPU (Blackwell)"),
+        (
+            {
+                "gpu_device_name": "NVIDIA GeForce GTX 1080 Ti",
+                "compute_cap_major": 6,
+                "compute_cap_minor": 1,
+            },
+            "NVIDIA GeForce GTX 1080 Ti (Pascal)",
+        ),
+        (
+            {"device_vendor": "AMD", "compute_cap_major": 9, "compute_cap_minor": 4},
+            "AMD GPU (gfx94x)",
+        ),
+        ({}, "GPU"),
+    ],
+)
+def test_gpu_types(stats: dict[str, object], expected: str) -> None:
+    assert device_type(PlaneKind.GPU, stats) == expected
+
+
+def test_tpus_name_themselves() -> None:
+    assert device_type(PlaneKind.TPU, {"device_type_string": "TPU v6 Lite"}) == "TPU v6 Lite"
+    assert device_type(PlaneKind.TPU, {}) == "TPU"
+
+
+def test_devices_of_a_host() -> None:
+    data = space(
+        host(line("python", ("e", 0, 1))),
+        gpu(0, stream(7, ("k", 0, 1))),
+        gpu(1),
+        plane("/device:TPU:0", stats={"device_type_string": "TPU v4"}),
+    )
+    found = devices(Host("h", decode(data)))
+    assert [(one.name, one.has_events) for one in found] == [
+        ("/device:GPU:0", True),
+        ("/device:GPU:1", False),
+        ("/device:TPU:0", False),
+    ]
+    assert found[0].capabilities["core_count"] == 108

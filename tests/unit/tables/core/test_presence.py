@@ -1,0 +1,83 @@
+"""Looking for the first event that answers a question, and for no more."""
+
+from __future__ import annotations
+
+import pytest
+
+from stepscope.columns import stats_by_name
+from stepscope.formats.xspace import decode
+from stepscope.tables.core.presence import Stretch, any_event, any_stretch, entries_named
+from stepscope.tables.core.profile import Host
+from tests.profiles.model import Event, host, line, space
+
+
+def made(*lines: list[Event]) -> Host:
+    return Host(
+        "h", decode(space(host(*(line(str(i), *events) for i, events in enumerate(lines)))))
+    )
+
+
+def named(count: int, name: str = "a") -> list[Event]:
+    return [Event(name, i, 1) for i in range(count)]
+
+
+def test_every_event_is_in_one_stretch_and_beginnings_of_lines_come_first() -> None:
+    one = made(named(6000), named(3), [], named(1024))
+    seen: list[tuple[int, int]] = []
+
+    def note(stretch: Stretch) -> bool:
+        seen.append((int(stretch.start_ps[0] // 1_000_000), len(stretch.entry)))
+        return False
+
+    assert not any_stretch(one, range(4), note)
+    assert seen == [(0, 1024), (0, 3), (0, 1024), (1024, 4096), (5120, 880)]
+
+
+def test_the_first_hit_ends_the_search() -> None:
+    one = made(named(6000), named(6000))
+    asked = 0
+
+    def second(_stretch: Stretch) -> bool:
+        nonlocal asked
+        asked += 1
+        return asked == 2
+
+    assert any_stretch(one, range(2), second)
+    assert asked == 2
+
+
+def test_what_the_file_does_not_name_is_not_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = made(named(3))
+
+    def fail(*_: object) -> bool:
+        raise AssertionError("looked at events")
+
+    monkeypatch.setattr("stepscope.tables.core.presence.any_stretch", fail)
+    nothing = entries_named(one, lambda name: name == "b")
+    assert not any_event(one, [0], entries=nothing, stats=("tf_op",))
+
+
+def test_events_are_found_by_name_and_by_stat_on_the_lines_that_count() -> None:
+    counted = Event("c", 0, 1, {"step_num": 7}, occurrences=2)
+    one = made(named(2000), [*named(3), Event("b", 9, 1, {"tf_op": "x:Y"})], [counted])
+    b = entries_named(one, lambda name: name == "b")
+    assert any_event(one, [0, 1], entries=b)
+    assert not any_event(one, [0, 2], entries=b)
+    assert any_event(one, [1], stats=("tf_op",))
+    assert not any_event(one, [0], stats=("tf_op",))
+    assert not any_event(one, [2], stats=("step_num",))
+    assert any_event(one, [2], stats=("step_num",), timed=False)
+
+
+def test_a_stretch_reads_the_stats_of_its_own_events() -> None:
+    events = [
+        Event("a", i, 1, {"n": i, "name": f"t{i}"} if i % 2 else {"other": i}) for i in range(8)
+    ]
+    one = made(events)
+    stretch = Stretch(one, 3, 7)
+    assert stretch.has("n").tolist() == [True, False, True, False]
+    assert stretch.has("nowhere").tolist() == [False] * 4
+    assert stretch.ints("n", -1).tolist() == [3, -1, 5, -1]
+    assert stretch.texts("name") == ["t3", "", "t5", ""]
+    part = stats_by_name(one.space, ("other",), 3, 7)["other"]
+    assert (part.rows.tolist(), part.ints.tolist()) == ([4, 6], [4, 6])

@@ -1,0 +1,46 @@
+"""What a host event of a name stands for."""
+
+import pytest
+
+from stepscope.tables.host.events import Work, is_pool_thread, is_tf_data_thread, work_of_name
+
+
+@pytest.mark.parametrize(
+    ("name", "work"),
+    [
+        ("IteratorGetNext", Work.INPUT_WAIT),
+        ("IteratorGetNextOp::DoCompute", Work.INPUT_WAIT),
+        ("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", Work.INPUT_WAIT),
+        ("FunctionRun", Work.NOTHING),
+        ("EagerExecute", Work.NOTHING),
+        ("ThreadpoolListener::Record", Work.NOTHING),
+        ("$train.py:12 step", Work.NOTHING),
+        ("cuLaunchKernel", Work.LAUNCH),
+        ("hipExtModuleLaunchKernel", Work.LAUNCH),
+        ("cudaGraphLaunch", Work.LAUNCH),
+        ("ExecutorState::Process", Work.LAUNCH),
+        ("backend_compile", Work.COMPILE),
+        ("TfrtTpuCompiler::Compile", Work.COMPILE),
+        ("tpu::System::TransferToDevice=>IssueEvent", Work.HOST_TO_DEVICE),
+        ("a/MatMul:MatMul", Work.HOST_COMPUTE),
+    ],
+)
+def test_work_with_a_gpu(name: str, work: Work) -> None:
+    assert work_of_name(name, has_gpu=True) is work
+
+
+def test_without_a_gpu_the_executor_computes() -> None:
+    assert work_of_name("ExecutorState::Process", has_gpu=False) is Work.HOST_COMPUTE
+
+
+def test_threads() -> None:
+    assert is_tf_data_thread("tf_data_private_threadpool/7")
+    assert is_pool_thread("tf_Compute/7")
+    assert is_pool_thread("tf_XLAEigen/-7")
+    assert not is_pool_thread("tf_data_iterator_resource/7")
+    assert not is_pool_thread("my logger")
+
+
+def test_device_work_outranks_what_it_hides() -> None:
+    assert Work.COMPUTE_16 > Work.COMPUTE_32 > Work.INPUT_WAIT > Work.COLLECTIVE
+    assert Work.COLLECTIVE > Work.HOST_TO_DEVICE > Work.LAUNCH > Work.HOST_COMPUTE > Work.NOTHING

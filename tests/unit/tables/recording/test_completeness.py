@@ -1,0 +1,95 @@
+"""A fault that is planted is said; a whole profile is called whole."""
+
+from stepscope.formats.xspace import decode
+from stepscope.tables.core.profile import Host
+from stepscope.tables.recording.completeness import Completeness, completeness
+from tests.profiles import worked_example
+from tests.profiles.model import Event, environment, gpu, host, line, space, stream
+
+
+def check(data: bytes) -> tuple[Completeness, set[str]]:
+    found = completeness(Host("h", decode(data)))
+    return found, {one.slug for one in found.diagnostics}
+
+
+def test_a_whole_profile_is_complete() -> None:
+    found, slugs = check(worked_example(gpu=True))
+    assert found.verdict == "complete"
+    assert slugs == {"edge-steps"}
+
+
+def test_a_cut_file_is_damaged_and_says_where() -> None:
+    data = worked_example(gpu=True)
+    found, slugs = check(data[: len(data) // 2])
+    assert found.verdict == "damaged"
+    assert "damaged-file" in slugs
+    assert "byte" in found.diagnostics[0].message
+
+
+def test_a_recording_that_was_never_ended_says_so() -> None:
+    steps = host(line("python", *(Event("train", 10 * i, 9, {"step_num": i}) for i in range(9))))
+    begun, ended = {"profile_start_time": 5 * 10**18}, {"profile_stop_time": 6 * 10**18}
+    found, slugs = check(space(steps, environment(**begun)))
+    assert found.verdict == "partial" and "never-ended" in slugs
+    for whole in (space(steps, environment(**begun, **ended)), space(steps)):
+        found, slugs = check(whole)
+        assert found.verdict == "complete" and "never-ended" not in slugs
+
+
+def test_lost_kernels() -> None:
+    launches = [Event("cuLaunchKernel", 10 * i, 2, {"correlation_id": i}) for i in range(40)]
+    kernels = [Event("k", 10 * i + 5, 2, {"correlation_id": i}) for i in range(38)]
+    found, slugs = check(space(host(line("python", *launches)), gpu(0, stream(7, *kernels))))
+    assert found.verdict == "partial"
+    assert "launches-without-kernel" in slugs
+
+
+def test_calls_that_start_nothing_are_no_launches_without_a_kernel() -> None:
+    """PyTorch's recorder numbers waits, questions and allocations as it numbers launches."""
+    calls = ["cudaStreamSynchronize", "cudaEventQuery", "cudaMalloc", "hipGetDevice"]
+    idle = [Event(calls[i % 4], 10 * i + 5, 2, {"correlation_id": 100 + i}) for i in range(40)]
+    launches = [Event("cudaLaunchKernel", 10 * i, 2, {"correlation_id": i}) for i in range(40)]
+    kernels = [Event("k", 10 * i + 3, 5, {"correlation_id": i}) for i in range(40)]
+    data = space(host(line("python", *launches, *idle)), gpu(0, stream(7, *kernels)))
+    _found, slugs = check(data)
+    assert "launches-without-kernel" not in slugs
+
+
+def test_kernels_without_a_launch_do_not_spoil_the_verdict() -> None:
+    launches = [Event("cuLaunchKernel", 10 * i, 2, {"correlation_id": i}) for i in range(20)]
+    kernels = [Event("k", 10 * i + 5, 2, {"correlation_id": i}) for i in range(40)]
+    found, slugs = check(space(host(line("python", *launches)), gpu(0, stream(7, *kernels))))
+    assert found.verdict == "complete"
+    assert "kernels-without-launch" in slugs
+
+
+def test_devices_on_which_nothing_was_recorded() -> None:
+    found, slugs = check(space(host(line("python", ("e", 0, 1))), gpu(0), gpu(1)))
+    assert found.verdict == "partial"
+    assert "no-device-events" in slugs
+
+
+def test_some_silent_devices_are_only_mentioned() -> None:
+    found, slugs = check(space(gpu(0, stream(7, ("k", 0, 1))), gpu(1)))
+    assert found.verdict == "complete"
+    assert "idle-devices" in slugs
+
+
+def test_the_recorders_own_words_are_passed_on() -> None:
+    found, slugs = check(space(host(line("p", ("e", 0, 1))), errors=["CUPTI: no privilege"]))
+    assert found.verdict == "partial"
+    assert slugs >= {"recorder-error"}
+    assert found.diagnostics[0].message == "CUPTI: no privilege"
+
+
+def test_dropped_events_are_counted() -> None:
+    data = space(host(line("p", ("e", 0, 1)), stats={"dropped_traces": 1234}))
+    found, _slugs = check(data)
+    assert any("1,234 events" in one.message for one in found.diagnostics)
+    assert "dropped-events" not in check(space(host(stats={"dropped_traces": -1})))[1]
+
+
+def test_events_days_away_are_a_wrong_clock() -> None:
+    day_us = 86_400 * 1e6
+    data = space(host(line("p", ("a", 0, 1)), line("q", ("b", 60 * day_us, 1))))
+    assert "clock-skew" in check(data)[1]

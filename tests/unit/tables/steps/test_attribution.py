@@ -1,0 +1,156 @@
+"""Steps and their attribution on profiles whose answers can be worked out by hand."""
+
+import numpy as np
+import pytest
+
+from stepscope.formats.xspace import decode
+from stepscope.tables.core.profile import Host
+from stepscope.tables.steps.attribution import PARTS, Steps, steps
+from stepscope.tables.steps.session import session_steps
+from tests.profiles import async_gpu, overlapping_streams, worked_example
+from tests.profiles.model import Event, gpu, host, line, space, stream, u
+
+US = 1_000_000
+
+
+def steps_of(data: bytes) -> Steps:
+    found = steps(Host("h", decode(data)))
+    assert found is not None
+    return found
+
+
+def mean_us(found: Steps) -> dict[str, float]:
+    """Mean of each part over the kept steps, zeros left out."""
+    means = {part: float(found.parts_ps[part][found.kept].mean()) / US for part in PARTS}
+    return {part: value for part, value in means.items() if value}
+
+
+def assert_parts_sum(found: Steps) -> None:
+    total = np.sum([found.parts_ps[part] for part in PARTS], axis=0)
+    assert np.array_equal(total, found.duration_ps)
+
+
+def test_the_worked_example_on_the_cpu() -> None:
+    found = steps_of(worked_example())
+    assert mean_us(found) == {"input": 200, "host_compute": 500, "other": 200}
+    assert found.kept.tolist() == [False, *[True] * 6, False]
+    assert set(found.duration_ps.tolist()) == {900 * US}
+    assert_parts_sum(found)
+
+
+def test_the_worked_example_on_the_gpu_is_right_where_the_incumbent_is_not() -> None:
+    """Reference §14.2: XProf says 0.29 ms, no input and 0.18 ms of compute."""
+    found = steps_of(worked_example(gpu=True))
+    assert mean_us(found) == {
+        "device_compute_32": 150,
+        "input": 200,
+        "host_to_device": 30,
+        "kernel_launch": 700 - 200 - 150 - 30,
+        "other": 200,
+    }
+    busy = found.busy_ps[1][found.kept] / found.duration_ps[found.kept]
+    assert busy.tolist() == pytest.approx([0.2] * 6)
+    assert_parts_sum(found)
+
+
+def test_devices_that_run_behind_define_the_step() -> None:
+    found = steps_of(async_gpu())
+    assert found.runs_behind
+    # The period is 400 µs although the host's own step takes 300.
+    assert found.duration_ps[1:].tolist() == [400 * US] * 5
+    assert mean_us(found)["device_compute_32"] == 200
+    assert_parts_sum(found)
+
+
+def test_overlapping_streams_are_counted_once() -> None:
+    found = steps_of(overlapping_streams())
+    assert_parts_sum(found)
+    parts = mean_us(found)
+    assert parts["device_compute_32"] + parts["collectives"] == 400
+    assert parts["device_compute_32"] == 300, "compute hides communication"
+
+
+def test_tf_data_threads_run_beside_the_step() -> None:
+    data = space(
+        host(
+            line(
+                "python", *[Event("train", 100 * i, 90, {"step_num": i, "_r": 1}) for i in range(3)]
+            ),
+            line("tf_data_private_threadpool/7", ("decode:DecodeJpeg", 0, 300)),
+            line("tf_Compute/8", *[Event("a/MatMul:MatMul", 100 * i + 10, 50) for i in range(3)]),
+        )
+    )
+    assert mean_us(steps_of(data)) == {"host_compute": 50, "other": 40}
+
+
+def test_the_wait_for_input_counts_on_any_thread() -> None:
+    data = space(
+        host(
+            line(
+                "python", *[Event("train", 100 * i, 90, {"step_num": i, "_r": 1}) for i in range(3)]
+            ),
+            line(
+                "tf_data_iterator_get_next/7",
+                *[Event("IteratorGetNextOp::DoCompute", 100 * i + 10, 60) for i in range(3)],
+            ),
+        )
+    )
+    assert mean_us(steps_of(data)) == {"input": 60, "other": 30}
+
+
+def test_pytorch_steps() -> None:
+    data = space(
+        host(line("python", *[Event(f"ProfilerStep#{i + 7}", 100 * i, 95) for i in range(4)]))
+    )
+    found = steps_of(data)
+    assert found.markers.num.tolist() == [7, 8, 9, 10]
+    assert found.markers.source == "markers"
+
+
+def test_steps_are_taken_from_jit_calls_when_none_is_marked() -> None:
+    calls = [Event("PjitFunction(step)", 100 * i, 20) for i in range(5)]
+    others = [Event("PjitFunction(norm)", 100 * i + 30, 5) for i in range(5)]
+    found = steps_of(space(host(line("python", *calls, *others))))
+    assert found.markers.source == "framework"
+    assert "PjitFunction(step)" in found.markers.explanation
+    assert found.duration_ps.tolist() == [100 * US] * 4
+
+
+def test_steps_are_inferred_from_kernels_that_repeat() -> None:
+    kernels = [
+        Event(name, 100 * i + shift, 20, {"correlation_id": u(10 * i + shift)})
+        for i in range(8)
+        for name, shift in (("forward", 0), ("backward", 30), ("update", 60))
+    ]
+    found = steps_of(space(host(line("python")), gpu(0, stream(7, *kernels))))
+    assert found.markers.source == "inferred"
+    assert found.duration_ps.tolist() == [100 * US] * 7
+    assert found.markers.confidence < 0.9
+
+
+def test_irregular_work_gives_no_steps() -> None:
+    gaps = [0, 10, 400, 410, 2000, 2001, 9000, 9100]
+    kernels = [Event("k", at, 1) for at in gaps]
+    assert steps(Host("h", decode(space(gpu(0, stream(7, *kernels)))))) is None
+
+
+def test_an_unmarked_step_number_is_no_step() -> None:
+    data = space(host(line("python", ("Checkpoint", 0, 10, {"step_num": 3}))))
+    assert steps(Host("h", decode(data))) is None
+
+
+def test_hosts_align_by_step_number_and_the_slowest_counts() -> None:
+    from stepscope.tables.core.profile import Profile
+
+    def one(first: int, length: float) -> bytes:
+        marks = [
+            Event("train", 100 * i, length, {"step_num": first + i, "_r": 1}) for i in range(4)
+        ]
+        return space(host(line("python", *marks)))
+
+    hosts = (Host("a", decode(one(0, 50))), Host("b", decode(one(1, 80))))
+    found = session_steps(Profile("s", hosts))
+    assert found is not None
+    assert found.num.tolist() == [1, 2, 3]
+    assert found.duration_ps.tolist() == [80 * US] * 3
+    assert found.host.tolist() == [1, 1, 1]

@@ -1,0 +1,59 @@
+"""The sentence a person reads first."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from stepscope.tables.steps.attribution import PARTS
+from stepscope.verdicts.step import Verdict, headline, next_steps
+
+INPUT = Verdict(
+    bound_by="input",
+    share_frac=0.6,
+    steps=10,
+    step_ms=20.0,
+    breakdown_ms=dict.fromkeys(PARTS, 0.0) | {"input": 12.0, "host_compute": 8.0},
+    has_device=False,
+    is_marked=True,
+)
+
+
+def test_waiting_for_data_is_called_the_input_pipeline() -> None:
+    assert headline(INPUT) == (
+        "Input-bound: 60% of each 20 ms step goes to waiting for input data (the input pipeline)."
+    )
+    assert "input_pipeline_analyzer" in next_steps(INPUT)[0]
+
+
+def test_copies_to_the_devices_are_not_called_the_input_pipeline() -> None:
+    parts = dict(INPUT.breakdown_ms) | {"input": 1.0, "host_to_device": 11.0}
+    copies = replace(INPUT, breakdown_ms=parts, has_device=True)
+    assert "pipeline" not in headline(copies)
+    assert headline(copies).startswith("Bound by copies to the devices: 60%")
+    assert "trace_viewer" in next_steps(copies)[0]
+
+
+def test_without_steps_nothing_is_claimed() -> None:
+    assert headline(replace(INPUT, steps=0)).startswith("No step was found")
+
+
+def test_input_that_is_not_the_limit_is_noted_when_it_costs_enough() -> None:
+    parts = dict.fromkeys(PARTS, 0.0) | {"host_compute": 18.0, "input": 2.0}
+    on_cpu = replace(INPUT, bound_by="host", share_frac=0.9, breakdown_ms=parts)
+    assert headline(on_cpu) == (
+        "Bound by compute on the CPU: ops take 90% of each 20 ms step. Input costs 10% as well."
+    )
+
+
+def test_unmarked_steps_are_asked_to_be_marked() -> None:
+    assert "mark" in next_steps(replace(INPUT, is_marked=False))[-1]
+    assert not any("not marked" in line for line in next_steps(INPUT))
+
+
+def test_lower_precision_is_not_advised_where_most_compute_has_it() -> None:
+    on_device = replace(INPUT, bound_by="device", has_device=True)
+    assert "bfloat16" in next_steps(on_device)[-1]
+    assert "bfloat16" in next_steps(replace(on_device, low_precision_frac=0.1))[-1]
+    assert not any(
+        "bfloat16" in line for line in next_steps(replace(on_device, low_precision_frac=0.75))
+    )
