@@ -14,6 +14,7 @@ from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, columns_of, ms
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host, Profile
+from stepscope.tables.steps.found import WINDOW
 from stepscope.tables.steps.host_activity import (
     FunctionCalls,
     HostTime,
@@ -23,7 +24,7 @@ from stepscope.tables.steps.host_activity import (
     host_time,
     side_work,
 )
-from stepscope.tables.steps.markers import has_steps
+from stepscope.tables.steps.markers import has_account
 from stepscope.tables.steps.python_calls import PythonFunction, python_functions
 
 
@@ -111,6 +112,8 @@ class HostActivity(Result):
         headline: How much of the step nothing computes, in one sentence.
         step_time_ms: Mean counted step, mean over the hosts that have steps.
         step_count: Counted steps.
+        step_source: How steps were found; "window": there are none, and the recording as a whole
+            stands in for one.
         computing_ms: Per step, while an op or a device runs.
         input_ms: Per step, while the program waits for input and nothing computes.
         idle_ms: The rest: ``computing_ms + input_ms + idle_ms = step_time_ms``.
@@ -124,6 +127,7 @@ class HostActivity(Result):
     headline: str
     step_time_ms: float
     step_count: int
+    step_source: str
     computing_ms: float
     input_ms: float
     idle_ms: float
@@ -136,6 +140,8 @@ class HostActivity(Result):
 def host_activity(profile: Profile, options: Options = Options()) -> HostActivity:
     """Account for the counted steps of every host that has any."""
     found = [(host, time) for host in profile.hosts if (time := host_time(host)) is not None]
+    in_steps = [one for one in found if not one[1].found.markers.is_window]
+    found = in_steps or found
     length = [_mean_ms(time.end_ps - time.start_ps) for _host, time in found]
     computing = [_mean_ms(_computing_ps(time)) for _host, time in found]
     waiting = [_mean_ms(time.found.parts_ps["input"][time.found.kept]) for _host, time in found]
@@ -143,10 +149,12 @@ def host_activity(profile: Profile, options: Options = Options()) -> HostActivit
         max(whole - busy - wait, 0.0)
         for whole, busy, wait in zip(length, computing, waiting, strict=True)
     ]
+    source = next((time.found.markers.source for _host, time in found), "none")
     return HostActivity(
-        headline=_headline(_mean(length), _mean(waiting), _mean(idle)),
+        headline=_headline(_mean(length), _mean(waiting), _mean(idle), is_window=source == WINDOW),
         step_time_ms=_mean(length),
         step_count=min((len(time.start_ps) for _host, time in found), default=0),
+        step_source=source,
         computing_ms=_mean(length) - _mean(waiting) - _mean(idle),
         input_ms=_mean(waiting),
         idle_ms=_mean(idle),
@@ -169,11 +177,11 @@ def host_activity(profile: Profile, options: Options = Options()) -> HostActivit
 _NAMED_FRAC = 0.005
 
 
-def _headline(step_ms: float, input_ms: float, idle_ms: float) -> str:
+def _headline(step_ms: float, input_ms: float, idle_ms: float, *, is_window: bool) -> str:
     """The account in one sentence; shares below half a percent are not worth the words."""
     if not step_ms > 0:
         return "How much of the step nothing computes is not known."
-    each = f"of each {step_ms:.3g} ms step"
+    each = f"of the {step_ms:.3g} ms recorded" if is_window else f"of each {step_ms:.3g} ms step"
     found = [
         f"{what} {time:.3g} ms ({time / step_ms:.0%})"
         for what, time in (("waits for input for", input_ms), ("does something else for", idle_ms))
@@ -242,8 +250,8 @@ TOOL = Tool(
     result=HostActivity,
     needs=(
         Need(
-            met=lambda profile: any(map(has_steps, profile.hosts)),
-            missing="No step was marked, and none could be inferred.",
+            met=lambda profile: any(map(has_account, profile.hosts)),
+            missing="Nothing that takes time was recorded.",
             record=how_to_record.STEPS,
         ),
     ),

@@ -28,6 +28,7 @@ from stepscope.tables.recording.environment import environment
 from stepscope.tables.steps import bottleneck
 from stepscope.tables.steps.attribution import PARTS, steps
 from stepscope.tables.steps.bottleneck import BoundBy
+from stepscope.tables.steps.found import WINDOW
 from stepscope.tables.steps.session import SessionSteps, session_steps, why_no_step
 from stepscope.verdicts.step import Verdict, headline, next_steps
 
@@ -87,11 +88,17 @@ class Steps:
 
     Attributes:
         count: Steps kept.
-        source: How steps were found, e.g. "markers", "framework", "inferred", "none".
+        source: How steps were found: "markers", "framework", "device_steps", "inferred"; "window"
+            where there are none and the recording as a whole stands in for one; "none".
         confidence: 0–1, how sure the source is.
         dropped: Steps found but not kept (cut at an edge, incomplete).
         time_ms: Statistics of the kept steps' times.
         explanation: One sentence: what the steps are and how they were found.
+        certainty: The confidence in a word: "certain", "likely" or "uncertain".
+        reason: Why it is that sure, as a clause.
+        left_out: Which steps and times the numbers are not over, and why; sentences.
+        recorder_ms: Mean time per counted step of the recorder's own work on the program's
+            thread, which is no work of the step.
     """
 
     count: int
@@ -100,6 +107,10 @@ class Steps:
     dropped: int
     time_ms: TimeStats
     explanation: str
+    certainty: str = "uncertain"
+    reason: str = ""
+    left_out: tuple[str, ...] = ()
+    recorder_ms: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +217,7 @@ def overview_page(profile: Profile, options: Options = Options()) -> OverviewPag
         breakdown_ms=breakdown,
         has_device=has_device,
         is_marked=bottleneck.is_marked(stats.confidence),
+        is_window=stats.source == WINDOW,
         low_precision_frac=nan if precision.bits_16_frac is None else precision.bits_16_frac,
     )
     return OverviewPage(
@@ -230,7 +242,7 @@ def overview_page(profile: Profile, options: Options = Options()) -> OverviewPag
 def _breakdown(found: SessionSteps | None) -> tuple[dict[str, float], dict[str, float]]:
     """Mean and sample standard deviation of each part over the kept steps, in ms."""
     if found is None or not found.kept.any():
-        return dict.fromkeys(PARTS, 0.0), dict.fromkeys(PARTS, 0.0)
+        return dict.fromkeys(PARTS, nan), dict.fromkeys(PARTS, nan)
     values = {part: found.parts_ps[part][found.kept] / 1e9 for part in PARTS}
     return (
         {part: float(v.mean()) for part, v in values.items()},
@@ -258,6 +270,10 @@ def _step_stats(found: SessionSteps | None) -> Steps:
             p95=float(np.percentile(time, 95)),
         ),
         explanation=found.explanation,
+        certainty=found.certainty,
+        reason=found.reason,
+        left_out=found.left_out,
+        recorder_ms=float(found.recorder_ps[found.kept].mean()) / 1e9,
     )
 
 

@@ -21,6 +21,7 @@ class Verdict:
         breakdown_ms: Mean time of each part.
         has_device: Whether a device ran anything.
         is_marked: Whether the program marked its steps.
+        is_window: Whether there are no steps, and the recording as a whole stands in for one.
         low_precision_frac: Share of device compute in 16 bits or fewer; NaN where not known.
     """
 
@@ -31,6 +32,7 @@ class Verdict:
     breakdown_ms: Mapping[str, float]
     has_device: bool
     is_marked: bool
+    is_window: bool = False
     low_precision_frac: float = math.nan
 
     @property
@@ -61,7 +63,7 @@ def headline(verdict: Verdict) -> str:
     bound_by, share = verdict.bound_by, verdict.share_frac
     if not step > 0:
         return "The steps found have no length, so nothing can be said about where their time goes."
-    each = f"of each {step:.3g} ms step"
+    each = f"of the {step:.3g} ms recorded" if verdict.is_window else f"of each {step:.3g} ms step"
     if verdict.is_copies:
         return f"Bound by copies to the devices: {share:.0%} {each} goes to moving data there."
     if bound_by == "input":
@@ -75,7 +77,12 @@ def headline(verdict: Verdict) -> str:
     if bound_by == "balanced":
         return f"No single limit: the largest part takes {share:.0%} {each}."
     if bound_by == "host" and not verdict.has_device:
-        compute = breakdown["host_compute"] / step
+        compute, rest = breakdown["host_compute"] / step, breakdown["other"] / step
+        if rest > compute:
+            return (
+                f"Nothing that was recorded ran in {rest:.0%} {each}: Python, waiting, or work no "
+                f"recorder saw. Ops on the CPU take {compute:.0%}."
+            )
         return f"Bound by compute on the CPU: ops take {compute:.0%} {each}." + _input_note(
             breakdown, step
         )

@@ -162,6 +162,10 @@ export interface Steps {
   readonly dropped: number;
   readonly time_ms: TimeStats;
   readonly explanation: string;
+  readonly certainty: string;
+  readonly reason: string;
+  readonly left_out: readonly string[];
+  readonly recorder_ms: number | null;
 }
 
 /** Mean, sample standard deviation, range and median of the kept steps' times, in ms. */
@@ -2095,6 +2099,7 @@ export interface HostActivity extends ResultBody {
   readonly headline: string;
   readonly step_time_ms: number | null;
   readonly step_count: number;
+  readonly step_source: string;
   readonly computing_ms: number | null;
   readonly input_ms: number | null;
   readonly idle_ms: number | null;

@@ -10,7 +10,7 @@ import numpy as np
 
 from stepscope.columns.space import I64
 from stepscope.errors import UsageError
-from stepscope.tables.steps.attribution import steps
+from stepscope.tables.steps.attribution import found_steps
 from stepscope.timeline import CATEGORIES, Timeline, Track
 from stepscope.timeline.details import Link, details
 from stepscope.timeline.flows import KINDS, flows
@@ -78,7 +78,7 @@ def _steps(line: Timeline) -> list[dict[str, Any]]:
     """The steps of each host that has any, as columns."""
     found = []
     for number, host in enumerate(line.profile.hosts):
-        one = steps(host)
+        one = found_steps(host)
         if one is not None:
             shift = line.axis.shift_ps[number]
             found.append(

@@ -21,7 +21,7 @@ from stepscope.tables.core.planes import PlaneKind, planes
 from stepscope.tables.core.presence import any_event
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.memory.allocation_context import enclosing_names
-from stepscope.tables.steps.attribution import steps
+from stepscope.tables.steps.attribution import found_steps
 
 F64 = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 I8 = np.ndarray[tuple[int, ...], np.dtype[np.int8]]
@@ -271,7 +271,7 @@ def _context(host: Host, rows: I64, op: Labels) -> Labels:
 
 def _step_of(host: Host, time: I64) -> I64:
     found = np.full(len(time), UNKNOWN, dtype=np.int64)
-    known = steps(host)
+    known = found_steps(host)
     if known is None or len(known) == 0:
         return found
     place = np.searchsorted(known.start_ps, time, side="right") - 1

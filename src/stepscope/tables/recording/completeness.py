@@ -190,24 +190,31 @@ def _clock(host: Host) -> list[Diagnostic]:
 
 def _steps(host: Host) -> list[Diagnostic]:
     found = steps(host)
-    if found is None:
+    if found is None or found.markers.is_window:
         text = (
-            "No step was marked and none could be inferred, so per-step numbers are missing. Mark "
+            "No step was marked and none could be inferred, so numbers are of the recording as a "
+            "whole, not of a step. Mark "
             "steps with tf.profiler.experimental.Trace('train', step_num=i, _r=1), "
             "jax.profiler.StepTraceAnnotation('train', step_num=i) or profiler.step()."
         )
         return [Diagnostic("no-steps", "info", text, host.name)]
     said = []
     if found.markers.source in ("framework", "inferred"):
-        said.append(Diagnostic("steps-inferred", "info", found.markers.explanation, host.name))
+        text = (
+            f"{found.markers.explanation} That is {found.markers.certainty}: "
+            f"{found.markers.reason}."
+        )
+        said.append(Diagnostic("steps-inferred", "info", text, host.name))
+    elif found.markers.is_start_to_start:
+        text = found.markers.explanation
+        said.append(Diagnostic("time-between-marks", "info", text, host.name))
     if found.runs_behind:
         text = (
             "The devices run behind the host, so a step lasts from the end of the previous step's "
             "device work to the end of its own."
         )
         said.append(Diagnostic("asynchronous-steps", "info", text, host.name))
-    dropped = len(found) - int(found.kept.sum())
-    if dropped:
-        text = f"{dropped} steps at the edges of the recording are not counted."
-        said.append(Diagnostic("edge-steps", "info", text, host.name))
-    return said
+    return said + [
+        Diagnostic("edge-steps", "info", f"Not counted: {text}", host.name)
+        for text in found.left_out
+    ]

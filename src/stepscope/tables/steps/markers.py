@@ -28,6 +28,9 @@ BETWEEN_FRAC = 0.1
 # A pause is a rare stretch between two marks that is longer than so many steps.
 _PAUSE_STEPS, _RARE = 10, 0.05
 
+# A window is what it says, but no step: shares of it hold, times of it are of no step.
+_WINDOW_CONFIDENCE = 0.3
+
 _FINDERS: tuple[Callable[[Host], Markers | None], ...] = (
     marked.annotated,
     marked.pytorch,
@@ -108,6 +111,7 @@ def _to_next_start(host: Host, found: Markers) -> Markers:
         found,
         end_ps=to_next,
         is_start_to_start=True,
+        is_last_open=True,
         explanation=f"{found.explanation} The marks leave out {share:.0%} of the loop, so each "
         "step lasts to the start of the next.",
     )
@@ -125,7 +129,11 @@ def _last_moment(host: Host, row: int) -> int:
     space = host.space
     rows = [row] if row >= 0 else host_thread_rows(host).tolist()
     ends = [
-        int((space.events.start_ps[one.begin : one.end] + space.length_ps[one.begin : one.end]).max())
+        int(
+            (
+                space.events.start_ps[one.begin : one.end] + space.length_ps[one.begin : one.end]
+            ).max()
+        )
         for one in (space.lines[row] for row in rows)
         if one.end > one.begin
     ]
@@ -175,11 +183,13 @@ def _window(host: Host) -> Markers | None:
     many = len(start) > 1
     found = Markers(
         source=WINDOW,
-        confidence=0.0,
+        confidence=_WINDOW_CONFIDENCE,
         explanation="No step was marked and none could be inferred, so the recording as a whole "
         "is accounted for.",
         num=np.arange(len(start), dtype=np.int64),
-        name=[f"the recording, part {i + 1}" if many else "the recording" for i in range(len(start))],
+        name=[
+            f"the recording, part {i + 1}" if many else "the recording" for i in range(len(start))
+        ],
         start_ps=start,
         end_ps=end,
         line=-1,
@@ -212,4 +222,3 @@ def _recorded_span(host: Host) -> tuple[int, int] | None:
     edge = start[(start > first) & (finish >= last)]
     last = min(last, int(edge[0])) if len(edge) else last
     return (first, last) if last > first else None
-
