@@ -95,7 +95,7 @@ def test_waits_and_collectives_are_not_kernels_below_their_roofline() -> None:
     assert "unknown" in asked.reason("roofline-gap", Unknown)
 
 
-def test_no_rule_breaks_or_speaks_of_steps_where_there_are_none() -> None:
+def test_where_there_are_no_steps_rules_speak_of_the_recording() -> None:
     data = space(
         host(line("python", ("something", 0, 10))),
         gpu(0, stream(7, ("ampere_sgemm_128x64_nn", 0, 3), ("MemcpyH2D", 5, 1))),
@@ -104,7 +104,8 @@ def test_no_rule_breaks_or_speaks_of_steps_where_there_are_none() -> None:
     wanted = {tool for rule in RULES for tool in (*rule.needs, *rule.optional)}
     advice = advise(asked.results(*wanted), RULES)
     assert [one for one in advice.checked if one.outcome == "failed"] == []
-    assert all(one.saving_ms is None for one in advice.findings)
+    savings = [one.saving_ms for one in advice.findings if one.saving_ms is not None]
+    assert all(0 <= saving <= 0.01 for saving in savings), "no more than the 10 µs recorded"
 
 
 def test_a_profile_of_nothing_breaks_no_rule() -> None:

@@ -242,7 +242,7 @@ def test_steps_that_were_marked_as_points_in_time_are_compared() -> None:
     """They take no time: nothing is a share of that, and the answer comes all the same."""
 
     def marked(us: float) -> Profile:
-        steps = [Event("train", 1000 * i, us, {"step_num": i, "_r": 1}) for i in range(5)]
+        steps = [Event("train", us * i, us, {"step_num": i, "_r": 1}) for i in range(5)]
         return Profile("p", (Host("h", decode(space(host(line("python", *steps))))),))
 
     points, longer = run_of("points", marked(0)), run_of("longer", marked(500))

@@ -13,8 +13,8 @@ from stepscope.result import Diagnostic
 from stepscope.schema import names
 from stepscope.tables.core.devices import devices
 from stepscope.tables.core.planes import PlaneKind, planes
+from stepscope.tables.core.processes import correlation_ids
 from stepscope.tables.core.profile import Host, derived
-from stepscope.tables.core.stats import event_stats
 from stepscope.tables.device.events import device_events
 from stepscope.tables.host.events import timed_events
 from stepscope.tables.recording.environment import recorded_at
@@ -136,7 +136,7 @@ def _starts_work(host: Host) -> Bool:
 
 def _launches(host: Host) -> list[Diagnostic]:
     """Kernels without a launch and launches without a kernel."""
-    stats = event_stats(host).ints(names.CORRELATION_ID)
+    stats = correlation_ids(host)
     found = device_events(host)
     if len(stats.rows) == 0 or len(found) == 0:
         return []

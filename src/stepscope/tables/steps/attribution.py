@@ -160,7 +160,8 @@ def _kept(markers: Markers, when: Intervals, other_ps: I64) -> tuple[Bool, list[
             said.append("The first step, which may be cut off or warming up.")
         kept[0] = False
         is_wait = length[-1] > _LONG_STEPS * typical and 2 * other_ps[-1] < length[-1]
-        if kept[-1] and not when.runs_behind and not is_wait:
+        is_whole = is_wait or (markers.is_start_to_start and not markers.is_last_open)
+        if kept[-1] and (when.runs_behind or not is_whole):
             kept[-1] = False
             said.append("The last step, which may be cut off.")
     if not kept.any():

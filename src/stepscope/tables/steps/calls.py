@@ -72,7 +72,8 @@ _EXECUTES = re.compile(r"Executable::Execute(Helper\w*)?$")
 def is_single_op(function: str) -> bool:
     """Whether a jit call of this name dispatches one op of an array library."""
     bare = function.strip("_")
-    if bare in _XLA_OPS or bare.startswith(("threefry", "reduce_")):
+    # What begins with an underscore is internal to the library that has it (``_normal``).
+    if bare in _XLA_OPS or bare.startswith(("threefry", "reduce_")) or function.startswith("_"):
         return True
     return callable(getattr(np, bare, None)) and bare not in _NO_OPS
 

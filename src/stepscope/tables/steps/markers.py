@@ -25,6 +25,8 @@ from stepscope.tables.steps.recorder_work import recorder_spans, summary_spans
 
 # Share of a loop's time between marks from which a step lasts to the start of the next.
 BETWEEN_FRAC = 0.1
+# The stop of a profiler that comes within so many steps ends the last one.
+_SOON_STEPS = 2
 # A pause is a rare stretch between two marks that is longer than so many steps.
 _PAUSE_STEPS, _RARE = 10, 0.05
 
@@ -84,6 +86,7 @@ def _whole(host: Host, found: Markers) -> Markers:
     """The steps with the time that belongs to them: to the next start, less what a recorder did."""
     if not found.is_start_to_start:
         found = _to_next_start(host, found)
+    found = _to_the_stop(host, found)
     start, end = found.start_ps, found.end_ps
     end = np.minimum(end, np.maximum(next_gap(host, start), start))
     end = np.maximum(_before_recorder(host, found, end), start)
@@ -115,6 +118,22 @@ def _to_next_start(host: Host, found: Markers) -> Markers:
         explanation=f"{found.explanation} The marks leave out {share:.0%} of the loop, so each "
         "step lasts to the start of the next.",
     )
+
+
+def _to_the_stop(host: Host, found: Markers) -> Markers:
+    """Let an open last step last until the program stops its profiler, if it soon does."""
+    if not found.is_last_open or len(found) < 2:
+        return found
+    stops, _ends = recorder_spans(host)
+    after = stops[stops >= found.end_ps[-1]]
+    if len(after) == 0:
+        return found
+    end = found.end_ps.copy()
+    end[-1] = after[0]
+    usual = float(np.median(np.diff(found.start_ps)))
+    if end[-1] - found.start_ps[-1] > _SOON_STEPS * usual:
+        return found
+    return replace(found, end_ps=end, is_last_open=False)
 
 
 def pauses(between: I64, period: I64) -> Bool:
