@@ -243,7 +243,8 @@ def test_steps_that_were_marked_as_points_in_time_are_compared() -> None:
 
     def marked(us: float) -> Profile:
         steps = [Event("train", us * i, us, {"step_num": i, "_r": 1}) for i in range(5)]
-        return Profile("p", (Host("h", decode(space(host(line("python", *steps))))),))
+        lines = [line(f"thread {i}", step) for i, step in enumerate(steps)]
+        return Profile("p", (Host("h", decode(space(host(*lines)))),))
 
     points, longer = run_of("points", marked(0)), run_of("longer", marked(500))
     same, grown = compare([points, points]), compare([points, longer])
