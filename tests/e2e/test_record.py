@@ -16,8 +16,8 @@ from stepscope.capture.launch.instructions import Order, environment_for
 from stepscope.capture.options import ProfilerOptions
 from stepscope.columns import Space
 from stepscope.formats.xspace import decode
-from stepscope.surfaces.cli.record import command_line
-from stepscope.surfaces.cli.record_commands import end_of_module
+from stepscope.surfaces.cli.commands.record import end_of_module
+from stepscope.surfaces.cli.program import command_line
 
 BUSY = """
 import time

@@ -18,7 +18,7 @@ import pytest
 import stepscope
 from stepscope.errors import StoreError, UsageError
 from stepscope.session import workspace
-from stepscope.surfaces.cli.page import Page
+from stepscope.surfaces.cli.pages.page import Page
 from stepscope.surfaces.notebook import cells, frame
 from tests.profiles import HOSTILE_NAMES, hostile_names, worked_example
 

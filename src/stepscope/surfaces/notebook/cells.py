@@ -12,7 +12,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from stepscope.surfaces.cli.page import Page
+    from stepscope.surfaces.cli.pages.page import Page
 
 _ROWS: Final = 15
 _COLUMNS: Final = 132
@@ -59,8 +59,8 @@ def _piece(text: str, style: str) -> str:
 
 def _write_result(page: Page, value: Any) -> None:
     from stepscope.comparison import Comparison
-    from stepscope.surfaces.cli.compare import write_comparison
-    from stepscope.surfaces.cli.render import write_result
+    from stepscope.surfaces.cli.pages.comparison import write_comparison
+    from stepscope.surfaces.cli.pages.result import write_result
     from stepscope.surfaces.format import label_of
 
     if isinstance(value, Comparison):
@@ -78,7 +78,7 @@ def _write_table(page: Page, value: Any) -> None:
 
 
 def _write_advice(page: Page, value: Any) -> None:
-    from stepscope.surfaces.cli.advice import write_advice
+    from stepscope.surfaces.cli.pages.advice import write_advice
 
     write_advice(page, value)
 
@@ -94,7 +94,7 @@ _DRAWN: Final[tuple[tuple[str, str, _Write], ...]] = (
 
 
 def _drawn(write: _Write, value: Any, columns: int) -> Page:
-    from stepscope.surfaces.cli.page import Page
+    from stepscope.surfaces.cli.pages.page import Page
 
     page = Page(columns, more=_MORE)
     write(page, value)

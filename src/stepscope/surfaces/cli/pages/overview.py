@@ -6,8 +6,8 @@ import math
 
 from stepscope.analysis.overview_page import OverviewPage
 from stepscope.result import columns_of
-from stepscope.surfaces.cli.page import Page
-from stepscope.surfaces.cli.render import diagnostics, findings, title_line
+from stepscope.surfaces.cli.pages.page import Page
+from stepscope.surfaces.cli.pages.parts import diagnostics, findings, title_line
 from stepscope.surfaces.format import clean, milliseconds, pad, percent
 
 _NOT_IN_TOP = ("rank", "host_or_device", "tensor_core_eligible", "tensor_core_used")

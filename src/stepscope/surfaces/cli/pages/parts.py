@@ -1,44 +1,13 @@
-"""Results as terminal pages: the overview laid out by hand, any other tool from its schema."""
+"""What several pages have: the title, what to know before believing numbers, findings."""
 
 from __future__ import annotations
 
 from stepscope.result import Diagnostic, Finding, Result
-from stepscope.surfaces.cli.page import Page
-from stepscope.surfaces.fields import tables_of
-from stepscope.surfaces.format import clean, label_of, milliseconds, percent
-from stepscope.surfaces.outline import outline
+from stepscope.surfaces.cli.pages.page import Page
+from stepscope.surfaces.format import clean, milliseconds, percent
 
 _SEVERITY = {"high": "bold red", "medium": "yellow", "low": "cyan", "info": "dim"}
 _DIAGNOSTIC = {"error": "red", "warning": "yellow", "info": "dim"}
-
-
-def write_result(page: Page, result: Result, title: str, top: int | None) -> None:
-    """Write a tool's answer: the overview by hand, any other from its schema."""
-    from stepscope.analysis.overview_page import OverviewPage
-    from stepscope.surfaces.cli.overview import write_overview
-
-    if isinstance(result, OverviewPage):
-        write_overview(page, result, top)
-    else:
-        _write_any(page, result, title, top)
-
-
-def _write_any(page: Page, result: Result, title: str, top: int | None) -> None:
-    """What it is over, its values, its tables."""
-    title_line(page, title, result)
-    diagnostics(page, result.diagnostics)
-    page.blank()
-    for line in outline(result):
-        lead = "  " * (line.depth + 1)
-        if line.label and line.text:
-            page.text(line.text, lead=f"{lead}{line.label}: ")
-        elif line.label:
-            page.line(lead, (line.label, "bold"))
-        else:
-            page.text(line.text, lead=f"{lead}· ")
-    for name, table in tables_of(result).items():
-        page.heading(f"{label_of(name.replace('.', '_'))} · {len(table):,} rows")
-        page.table(table, top)
 
 
 def title_line(page: Page, title: str, result: Result) -> None:
@@ -61,7 +30,7 @@ def diagnostics(page: Page, found: tuple[Diagnostic, ...]) -> None:
 def findings(
     page: Page, found: tuple[Finding, ...], checked: int, *, in_full: bool = False
 ) -> None:
-    """The advice, what to do first first; with none, that it was looked for.
+    """The advice, most useful first; with none, how many rules were checked.
 
     Args:
         page: Where to write.

@@ -1,4 +1,4 @@
-"""``stepscope capture`` and ``stepscope monitor``: programs that run elsewhere, from here."""
+"""``stepscope capture``: record programs that run elsewhere."""
 
 from __future__ import annotations
 
@@ -7,97 +7,91 @@ import shlex
 import sys
 import time
 from collections.abc import Sequence
-from enum import Enum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
+
+from stepscope.surfaces.cli import arguments
 
 if TYPE_CHECKING:
     from stepscope.capture.rpc.client.outcome import Progress, RemoteCapture, WorkerOutcome
-    from stepscope.surfaces.cli.page import Page
+    from stepscope.surfaces.cli.pages.page import Page
 
 _REDRAW_S = 0.2
 _DEFAULT_MS = 2000.0
 
-Workers = Annotated[
-    str,
-    typer.Argument(
-        metavar="HOST:PORT[,…]",
-        help="Where the programs' profiler servers listen, separated by commas.",
-        show_default=False,
-    ),
-]
+workers_argument = arguments.argument(
+    "workers",
+    metavar="HOST:PORT[,…]",
+    help="Where the programs' profiler servers listen, separated by commas.",
+)
 
 
-LogDir = Annotated[
-    str, typer.Argument(metavar="LOGDIR", help="Folder or URL to write to.", show_default=False)
-]
-Duration = Annotated[
-    float | None,
-    typer.Option(
-        "--duration-ms",
-        help="How long to record, in ms; 2000 when no --steps are given, else at most so long.",
-        show_default=False,
-    ),
-]
-Steps = Annotated[
-    int | None,
-    typer.Option("--steps", help="Record so many steps.", show_default=False, metavar="N", min=1),
-]
-HostLevel = Annotated[
-    int,
-    typer.Option(
-        "--host-tracer-level",
-        help="Host events: 0 none, 1 annotations, 2 ops, 3 all.",
-        min=0,
-        max=3,
-    ),
-]
-PythonLevel = Annotated[
-    int,
-    typer.Option("--python-tracer-level", help="Python calls: 0 off, 1 every one.", min=0, max=1),
-]
-DeviceLevel = Annotated[
-    int, typer.Option("--device-tracer-level", help="GPU and TPU events: 0 off, 1 on.", min=0)
-]
-Delay = Annotated[int, typer.Option("--delay-ms", help="Begin so many ms from now.", min=0)]
-Attempts = Annotated[
-    int, typer.Option("--attempts", help="Ask a worker that is busy or empty so often.", min=1)
-]
-AnswerTime = Annotated[
-    float | None,
-    typer.Option(
-        "--answer-s",
-        help="Wait so many seconds for an answer after the recording; as long as it took, 60 "
-        "at least, by default.",
-        show_default=False,
-    ),
-]
-
-
-class OutcomeFormat(str, Enum):
-    """How an outcome is printed."""
-
-    table = "table"
-    json = "json"
-
-
+@click.command()
+@workers_argument
+@arguments.argument("logdir", metavar="LOGDIR", help="Folder or URL to write to.")
+@click.option(
+    "--duration-ms",
+    type=float,
+    help="How long to record, in ms: 2000 by default; with --steps, at most this long.",
+)
+@click.option("--steps", type=click.IntRange(min=1), metavar="N", help="Record this many steps.")
+@click.option(
+    "--host-tracer-level",
+    type=click.IntRange(0, 3),
+    default=2,
+    show_default=True,
+    help="Host events: 0 none, 1 annotations, 2 ops, 3 all.",
+)
+@click.option(
+    "--python-tracer-level",
+    type=click.IntRange(0, 1),
+    default=0,
+    show_default=True,
+    help="Python calls: 0 off, 1 every one.",
+)
+@click.option(
+    "--device-tracer-level",
+    type=click.IntRange(min=0),
+    default=1,
+    show_default=True,
+    help="GPU and TPU events: 0 off, 1 on.",
+)
+@click.option(
+    "--delay-ms",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Wait this many ms before recording.",
+)
+@click.option(
+    "--attempts",
+    type=click.IntRange(min=1),
+    default=3,
+    show_default=True,
+    help="How often to ask a worker that is busy or returns nothing.",
+)
+@click.option(
+    "--answer-s",
+    type=float,
+    help="Wait this many seconds for an answer after the recording; by default as long as it "
+    "took, and at least 60.",
+)
+@arguments.formats("table", "json", help="How to print the outcome.")
 def capture(
-    workers: Workers,
-    logdir: LogDir,
-    duration_ms: Duration = None,
-    steps: Steps = None,
-    host_tracer_level: HostLevel = 2,
-    python_tracer_level: PythonLevel = 0,
-    device_tracer_level: DeviceLevel = 1,
-    delay_ms: Delay = 0,
-    attempts: Attempts = 3,
-    answer_s: AnswerTime = None,
-    format: Annotated[
-        OutcomeFormat, typer.Option("--format", "-f", help="How to print what became of it.")
-    ] = OutcomeFormat.table,
+    workers: str,
+    logdir: str,
+    duration_ms: float | None,
+    steps: int | None,
+    host_tracer_level: int,
+    python_tracer_level: int,
+    device_tracer_level: int,
+    delay_ms: int,
+    attempts: int,
+    answer_s: float | None,
+    format: str,
 ) -> None:
-    """Record programs that run elsewhere, all at one time, into a run of LOGDIR."""
+    """Record programs that run elsewhere, all at the same time, into a run of LOGDIR."""
     from stepscope.capture.options import ProfilerOptions
     from stepscope.capture.rpc.client.address import parse_addresses
     from stepscope.capture.rpc.client.api import nothing_recorded
@@ -123,24 +117,13 @@ def capture(
         outcome = Gathering(order, step_time_ms).run(line.draw)
     if not outcome.recorded:
         raise nothing_recorded(outcome)
-    if format is OutcomeFormat.json:
+    if format == "json":
         print(json.dumps(outcome.to_dict(), indent=2, ensure_ascii=False))
     else:
         _print(outcome)
 
 
-def monitor(
-    workers: Workers,
-    duration_ms: Annotated[
-        float, typer.Option("--duration-ms", help="How long to look, in ms.", min=1)
-    ] = 1000.0,
-) -> None:
-    """Say what a running program does, without recording it."""
-    from stepscope.capture.rpc.client import api as client
-    from stepscope.surfaces.format import clean
-
-    for text in client.monitor(workers, duration_ms).splitlines():
-        print(clean(text))
+COMMAND = capture
 
 
 class _Line:
@@ -186,7 +169,7 @@ def progress_text(progress: Sequence[Progress], now_s: float) -> str:
 
 
 def _print(outcome: RemoteCapture) -> None:
-    from stepscope.surfaces.cli.page import Page, terminal_width
+    from stepscope.surfaces.cli.pages.page import Page, terminal_width
     from stepscope.surfaces.format import clean
     from stepscope.surfaces.remote import verdict_of
 

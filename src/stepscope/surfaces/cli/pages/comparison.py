@@ -1,79 +1,17 @@
-"""``stepscope compare``: what changed between runs, for a person, a script or a pull request."""
+"""A comparison as a page and as Markdown."""
 
 from __future__ import annotations
 
-import io
-import sys
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from stepscope.comparison import Comparison
 from stepscope.result import Table
-from stepscope.session.compare import compare
 from stepscope.surfaces import export
-from stepscope.surfaces.cli.comparison_commands import ComparisonFormat
-from stepscope.surfaces.cli.page import Page, terminal_width
-from stepscope.surfaces.cli.progress import Waiting
-from stepscope.surfaces.cli.render import diagnostics
+from stepscope.surfaces.cli.pages.page import Page
+from stepscope.surfaces.cli.pages.parts import diagnostics
 from stepscope.surfaces.format import clean, signed
 
-DEFAULT_ROWS = 15
-_TITLE = "Comparison"
-
-
-def print_comparison(
-    paths: Sequence[str],
-    *,
-    format: ComparisonFormat,
-    top: int | None,
-    table: str | None,
-    output: str | None,
-) -> None:
-    """Compare the runs at these paths and print or write the answer."""
-    with Waiting() as waiting:
-        result = compare(*paths, progress=waiting.update)
-        waiting.stop()
-        rows = DEFAULT_ROWS if top is None and format is ComparisonFormat.table else top or None
-        target = Path(output).expanduser() if output else None
-        text = _rendered(result, format, rows, table, to_file=target is not None)
-        if text is None:
-            return
-        if target is None:
-            print(text, end="")
-            return
-        from stepscope.store import write_atomic
-
-        write_atomic(target, text.encode())
-        print(f"wrote {target}", file=sys.stderr)
-
-
-def _rendered(
-    result: Comparison,
-    format: ComparisonFormat,
-    rows: int | None,
-    table: str | None,
-    *,
-    to_file: bool,
-) -> str | None:
-    """The answer as text; None where a page printed itself."""
-    if format is ComparisonFormat.json:
-        return export.json_text(result, rows) + "\n"
-    if format is ComparisonFormat.csv:
-        return export.csv_text(export.main_table(result, table)[1], rows)
-    if format is ComparisonFormat.md:
-        return markdown(result, rows)
-    page = Page(None if to_file else terminal_width(sys.stdout))
-    if table:
-        page.table(export.main_table(result, table)[1], rows)
-    else:
-        write_comparison(page, result, rows)
-    if not to_file:
-        page.print()
-        return None
-    text = io.StringIO()
-    page.print(text)
-    return text.getvalue()
+_TITLE: Final = "Comparison"
 
 
 def write_comparison(page: Page, result: Comparison, rows: int | None) -> None:
@@ -113,7 +51,7 @@ def _differences(page: Page, result: Comparison) -> None:
             )
 
 
-def markdown(result: Comparison, rows: int | None) -> str:
+def comparison_markdown(result: Comparison, rows: int | None) -> str:
     """The answer as Markdown: verdict, what else differed, parts."""
     escape = export.markdown_escape
     lines = [f"# {_TITLE}: {escape(result.session)}", "", f"**{escape(result.headline)}**", ""]

@@ -1,16 +1,10 @@
-"""``stepscope advise``: the findings of a run, and what became of every rule."""
+"""Advice as a page, as JSON and as Markdown."""
 
 from __future__ import annotations
 
-import json
-import sys
-
 from stepscope.result import SCHEMA_VERSION, Advice, Finding
-from stepscope.session import open
-from stepscope.surfaces.cli.app import AdviceFormat
-from stepscope.surfaces.cli.page import Page, terminal_width
-from stepscope.surfaces.cli.progress import Waiting
-from stepscope.surfaces.cli.render import findings as findings_section
+from stepscope.surfaces.cli.pages.page import Page
+from stepscope.surfaces.cli.pages.parts import findings as findings_section
 from stepscope.surfaces.export.tables import markdown_escape
 from stepscope.surfaces.format import clean, milliseconds, percent
 
@@ -22,21 +16,12 @@ _OUTCOMES = {
 }
 
 
-def print_advice(path: str, *, run: str | None, host: str | None, format: AdviceFormat) -> None:
-    """Print what the rules of advice say about a run."""
-    with Waiting() as waiting, open(path, run=run, host=host, progress=waiting.update) as session:
-        advice = session.advice()
-        waiting.stop()
-        if format is AdviceFormat.json:
-            body = _json(session.name, session.hosts, advice)
-            print(json.dumps(body, indent=2, ensure_ascii=False))
-        elif format is AdviceFormat.md:
-            print(_markdown(session.name, advice))
-        else:
-            page = Page(terminal_width(sys.stdout))
-            page.line(("What to change", "bold"), (f"  ·  run {clean(session.name)}", "dim"))
-            write_advice(page, advice)
-            page.print()
+def advice_page(session: str, advice: Advice, columns: int | None) -> Page:
+    """The whole answer as a page: its findings, and what became of the other rules."""
+    page = Page(columns)
+    page.line(("What to change", "bold"), (f"  ·  run {clean(session)}", "dim"))
+    write_advice(page, advice)
+    return page
 
 
 def write_advice(page: Page, advice: Advice) -> None:
@@ -61,7 +46,8 @@ def _others(page: Page, advice: Advice) -> None:
             )
 
 
-def _json(session: str, hosts: tuple[str, ...], advice: Advice) -> dict[str, object]:
+def advice_json(session: str, hosts: tuple[str, ...], advice: Advice) -> dict[str, object]:
+    """The answer as JSON-ready values."""
     return {
         "schema_version": SCHEMA_VERSION,
         "session": session,
@@ -70,7 +56,8 @@ def _json(session: str, hosts: tuple[str, ...], advice: Advice) -> dict[str, obj
     }
 
 
-def _markdown(session: str, advice: Advice) -> str:
+def advice_markdown(session: str, advice: Advice) -> str:
+    """The answer as Markdown."""
     lines = [f"# What to change in {markdown_escape(session)}", ""]
     if not advice.findings:
         lines.append(f"None of the {len(advice.checked)} rules of advice fired.")

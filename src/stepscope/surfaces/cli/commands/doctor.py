@@ -5,48 +5,37 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-from enum import Enum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
+
+from stepscope.surfaces.cli import arguments
 
 if TYPE_CHECKING:
     from stepscope.doctor import Check
-    from stepscope.surfaces.cli.page import Page
+    from stepscope.surfaces.cli.pages.page import Page
 
 _FOUND = 1
 _STYLE = {"ok": "green", "absent": "dim", "warning": "yellow", "problem": "red"}
 
 
-class DiagnosisFormat(str, Enum):
-    """How a diagnosis is printed."""
-
-    table = "table"
-    json = "json"
-
-
-def doctor(
-    path: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[PATH]",
-            help="A recording to look at; the machine is looked at without one.",
-            show_default=False,
-        ),
-    ] = None,
-    logdir: Annotated[
-        str, typer.Option("--logdir", help="Where recordings are to go.", show_default=True)
-    ] = ".",
-    format: Annotated[
-        DiagnosisFormat, typer.Option("--format", "-f", help="How to print.")
-    ] = DiagnosisFormat.table,
-) -> int:
+@click.command()
+@arguments.argument(
+    "path",
+    metavar="[PATH]",
+    required=False,
+    help="A recording to look at; without one, this machine.",
+)
+@click.option("--logdir", default=".", show_default=True, help="Where recordings are to go.")
+@arguments.formats("table", "json")
+def doctor(path: str | None, logdir: str, format: str) -> int:
     """Say what would spoil a recording on this machine, or what a recording at PATH lost."""
-    as_json = format is DiagnosisFormat.json
-    return _of_machine(logdir, as_json) if path is None else _of_recording(path, as_json)
+    as_json = format == "json"
+    return of_machine(logdir, as_json) if path is None else _of_recording(path, as_json)
 
 
-def _of_machine(logdir: str, as_json: bool) -> int:
+def of_machine(logdir: str, as_json: bool) -> int:
+    """Print what the checks of this machine found; returns the exit code."""
     from stepscope.doctor import examine
 
     checks = examine(logdir)
@@ -62,7 +51,7 @@ def _of_machine(logdir: str, as_json: bool) -> int:
 
 
 def _machine_page(checks: tuple[Check, ...], problems: int, warnings: int) -> Page:
-    from stepscope.surfaces.cli.page import Page, terminal_width
+    from stepscope.surfaces.cli.pages.page import Page, terminal_width
     from stepscope.surfaces.format import clean, pad
 
     page = Page(terminal_width(sys.stdout))
@@ -83,8 +72,8 @@ def _machine_page(checks: tuple[Check, ...], problems: int, warnings: int) -> Pa
 
 def _of_recording(path: str, as_json: bool) -> int:
     import stepscope
-    from stepscope.surfaces.cli.page import Page, terminal_width
-    from stepscope.surfaces.cli.render import diagnostics
+    from stepscope.surfaces.cli.pages.page import Page, terminal_width
+    from stepscope.surfaces.cli.pages.parts import diagnostics
     from stepscope.surfaces.envelope import file_info
     from stepscope.surfaces.format import clean
 
@@ -125,3 +114,6 @@ def _of_recording(path: str, as_json: bool) -> int:
         page.text("On the machine that recorded, run: stepscope doctor", lead="→ ")
     page.print()
     return 0
+
+
+COMMAND = doctor

@@ -5,24 +5,43 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from stepscope.analysis.trace_viewer import range_of
-from stepscope.surfaces.export.recording import RECORDING_FORMATS
+import click
+
+from stepscope.surfaces.cli import arguments
 
 
-def export_recording(
+@click.command()
+@arguments.path
+@arguments.formats(
+    "perfetto",
+    "chrome",
+    "chrome-json",
+    "xspace",
+    default="perfetto",
+    help="For which viewer; chrome is gzipped JSON.",
+)
+@click.option(
+    "--from", "begin", default="", help="Begin: 1.5s, 20ms, 7us; the trace's begin by default."
+)
+@click.option("--to", "end", default="", help="End, as in --from; the trace's end by default.")
+@arguments.run
+@arguments.host
+@arguments.output
+def export(
     path: str,
     format: str,
-    *,
     begin: str,
     end: str,
     run: str | None,
     host: str | None,
     output: str | None,
 ) -> None:
-    """Write a recording to ``output``, or to a file named after the run in this folder."""
+    """Write a recording, or a range of it, for other viewers."""
+    from stepscope.analysis.trace_viewer import range_of
     from stepscope.session import open
     from stepscope.store import write_atomic
     from stepscope.surfaces.cli.progress import Waiting
+    from stepscope.surfaces.export.recording import RECORDING_FORMATS
     from stepscope.timeline import timeline
 
     chosen = RECORDING_FORMATS[format]
@@ -34,3 +53,6 @@ def export_recording(
         waiting.stop()
         write_atomic(target, chosen.write(line, *view))
     print(f"wrote {target}", file=sys.stderr)
+
+
+COMMAND = export

@@ -8,20 +8,27 @@ import sys
 from datetime import datetime
 from typing import Any
 
+import click
+
 from stepscope.errors import StepscopeError
 from stepscope.session import FileReport, Workspace
 from stepscope.store import Found, by_reason, find
-from stepscope.surfaces.cli.page import Page, terminal_width
+from stepscope.surfaces.cli import arguments
+from stepscope.surfaces.cli.pages.page import Page, terminal_width
 from stepscope.surfaces.envelope import file_info, run_info
 from stepscope.surfaces.format import clean, pad, size, width
 
 
-def print_listing(path: str, *, check: bool, as_json: bool) -> None:
-    """Print what a search of ``path`` found; ``check`` decodes every file first."""
+@click.command("ls")
+@arguments.path
+@click.option("--check", is_flag=True, help="Decode every file and say which are whole.")
+@arguments.formats("table", "json")
+def list_runs(path: str, check: bool, format: str) -> None:
+    """List what is at a path: runs, hosts, files, and why a file does not open."""
     found = find(path)
     workspace = Workspace(found)
     reports = _checked(workspace) if check else workspace.files
-    if as_json:
+    if format == "json":
         print(json.dumps(listing(found, reports), indent=2, ensure_ascii=False))
     else:
         _page(found, reports).print()
@@ -93,3 +100,6 @@ def _reason(page: Page, reason: str, hint: str) -> None:
     if reason:
         page.text(clean(reason), indent=4, style="yellow")
         page.text(clean(hint), indent=4, lead="→ ")
+
+
+COMMAND = list_runs

@@ -1,4 +1,4 @@
-"""``stepscope record``: run a program and record it, without a change to it."""
+"""A program run and recorded: how it is started, signalled, and reported on."""
 
 from __future__ import annotations
 
