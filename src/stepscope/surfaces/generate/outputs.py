@@ -11,6 +11,7 @@ from stepscope.store import write_atomic
 from stepscope.surfaces.generate.advice_docs import advice_page
 from stepscope.surfaces.generate.command_docs import command_docs
 from stepscope.surfaces.generate.methods import methods_source
+from stepscope.surfaces.generate.rooms import rooms_picture
 from stepscope.surfaces.generate.tool_docs import index_page, tool_page
 from stepscope.surfaces.generate.typescript import types_source
 
@@ -41,6 +42,8 @@ def outputs(root: Path) -> dict[Path, str]:
     }
     advice = root / "docs/advice.md"
     files[advice] = _between_marks(advice, advice_page(RULES))
+    house = root / "ARCHITECTURE.md"
+    files[house] = _between_marks(house, rooms_picture(root / "src" / "stepscope"))
     for tool in TOOLS:
         page = root / f"docs/tools/{tool.id}.md"
         files[page] = _between_marks(page, tool_page(tool))
