@@ -1,7 +1,7 @@
 """Names that recorders write into planes, lines and stats, old spellings beside new ones.
 
 These strings are facts of the XSpace format (TensorFlow, JAX, PJRT and the ROCm and CUPTI
-collectors write them); what only one file looks for may stand in that file.
+collectors write them); what only one file looks for may be in that file.
 """
 
 from __future__ import annotations

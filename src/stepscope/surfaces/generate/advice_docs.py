@@ -23,7 +23,7 @@ def advice_page(rules: Sequence[Rule]) -> str:
         lines += ["", f"Reads {reads}."]
         if rule.symptom_of:
             causes = ", ".join(f"[{cause}](#{cause})" for cause in rule.symptom_of)
-            lines += [f"Stands behind its causes: {causes}."]
+            lines += [f"Listed after its causes: {causes}."]
     return "\n".join(lines)
 
 

@@ -46,7 +46,7 @@ def register() -> None:
 
 
 def html_of(page: Page) -> str:
-    """A page as HTML; whatever stands in it is text."""
+    """A page as HTML; whatever it holds is text."""
     lines = ("".join(_piece(text, style) for text, style in line) for line in page.lines)
     body = "\n".join(lines)
     return f'<pre style="overflow-x:auto;white-space:pre;line-height:1.35">{body}</pre>'
