@@ -4,11 +4,11 @@ import { useEffect } from "preact/hooks";
 import { getResult } from "../api/client.ts";
 import type { FileInfo, OverviewPage, RunInfo, ToolInfo } from "../api/types.gen.ts";
 import { bytes, MISSING, moment, plural } from "../base/format.ts";
-import { OverviewRun } from "../tools/overview_run.tsx";
+import { OverviewRun } from "../tools/overview_page/this_run.tsx";
 import { Facts } from "../widgets/facts.tsx";
 import { Remedy } from "../widgets/notice.tsx";
-import { useAnswer } from "./load.ts";
-import { loadSession, pageHref, route, session } from "./state.ts";
+import { useAnswer } from "./state/answer.ts";
+import { loadSession, pageHref, route, session } from "./state/shell.ts";
 
 export interface AboutProps {
   readonly run: RunInfo;

@@ -1,12 +1,12 @@
 /** The bar on top: which run and host, where to go, how it looks. */
 
 import { bytes, moment } from "../base/format.ts";
-import { Picker } from "../widgets/picker.tsx";
-import { Popover } from "../widgets/popover.tsx";
-import { CaptureButton } from "./capture.tsx";
-import { helpOpen, paletteOpen } from "./keys.ts";
-import { currentRun, navigate, pageHref, route, session } from "./state.ts";
-import { chooseTheme, type Theme, theme } from "./theme.ts";
+import { Picker } from "../widgets/overlay/picker.tsx";
+import { Popover } from "../widgets/overlay/popover.tsx";
+import { CaptureButton } from "./capture_dialog.tsx";
+import { helpOpen, paletteOpen } from "./state/keys.ts";
+import { currentRun, navigate, pageHref, route, session } from "./state/shell.ts";
+import { chooseTheme, type Theme, theme } from "./state/theme.ts";
 
 const ALL_HOSTS = "";
 

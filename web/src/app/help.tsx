@@ -1,8 +1,8 @@
 /** The keys, in a dialog. */
 
 import type { ToolInfo } from "../api/types.gen.ts";
-import { Dialog } from "../widgets/dialog.tsx";
-import { helpOpen, pageLetters } from "./keys.ts";
+import { Dialog } from "../widgets/overlay/dialog.tsx";
+import { helpOpen, pageLetters } from "./state/keys.ts";
 
 const KEYS: readonly (readonly [string, string])[] = [
   ["Ctrl K or ⌘ K", "Go to a page, a run or a host"],

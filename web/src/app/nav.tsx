@@ -1,7 +1,7 @@
 /** The list of tools by group. A tool that has nothing to show stays in it, dimmed, with why. */
 
 import type { ToolInfo } from "../api/types.gen.ts";
-import { pageHref } from "./state.ts";
+import { pageHref } from "./state/shell.ts";
 
 export interface NavProps {
   readonly tools: readonly ToolInfo[];

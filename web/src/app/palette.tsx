@@ -1,10 +1,10 @@
 /** Go to: one list of everything that has an address. */
 
 import type { ToolInfo } from "../api/types.gen.ts";
-import { Dialog } from "../widgets/dialog.tsx";
-import { type Choice, ChoiceList } from "../widgets/picker.tsx";
-import { paletteOpen } from "./keys.ts";
-import { currentRun, navigate, route, session } from "./state.ts";
+import { Dialog } from "../widgets/overlay/dialog.tsx";
+import { type Choice, ChoiceList } from "../widgets/overlay/picker.tsx";
+import { paletteOpen } from "./state/keys.ts";
+import { currentRun, navigate, route, session } from "./state/shell.ts";
 
 function choices(tools: readonly ToolInfo[]): Choice[] {
   const runs = session.value?.runs ?? [];

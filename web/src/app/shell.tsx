@@ -4,15 +4,15 @@ import { useEffect, useRef } from "preact/hooks";
 import type { ErrorInfo, RunInfo, SessionInfo, ToolInfo } from "../api/types.gen.ts";
 import { Notice } from "../widgets/notice.tsx";
 import { About, FileList } from "./about.tsx";
-import { CaptureButton, CaptureDialog } from "./capture.tsx";
-import { captureOpen } from "./capture_state.ts";
-import { toolsOf } from "./early.ts";
+import { CaptureButton, CaptureDialog } from "./capture_dialog.tsx";
 import { Header } from "./header.tsx";
 import { Help } from "./help.tsx";
-import { helpOpen, listenForKeys, paletteOpen } from "./keys.ts";
-import { type Loaded, useAnswer } from "./load.ts";
 import { Nav } from "./nav.tsx";
 import { Palette } from "./palette.tsx";
+import { type Loaded, useAnswer } from "./state/answer.ts";
+import { captureOpen } from "./state/capture.ts";
+import { helpOpen, listenForKeys, paletteOpen } from "./state/keys.ts";
+import { toolsOf } from "./state/prefetch.ts";
 import {
   currentRun,
   isTimeline,
@@ -22,7 +22,7 @@ import {
   serverGone,
   session,
   sessionError,
-} from "./state.ts";
+} from "./state/shell.ts";
 import { TimelineView } from "./timeline_view.tsx";
 import { Failure, setParams, ToolView, Waiting } from "./tool_view.tsx";
 

@@ -4,12 +4,12 @@ import type { ComponentChildren } from "preact";
 import { getResult } from "../api/client.ts";
 import type { ErrorInfo, ProgressInfo, RunInfo, ToolInfo } from "../api/types.gen.ts";
 import { pageOf } from "../tools/index.ts";
-import type { Params } from "../tools/page.ts";
+import type { Params } from "../tools/sections/tool_page.ts";
 import { Boundary } from "../widgets/boundary.tsx";
 import { Notice, ProgressBar } from "../widgets/notice.tsx";
-import { useAnswer } from "./load.ts";
 import { chosenOptions, Options } from "./options.tsx";
-import { navigate, pageHref, route, session } from "./state.ts";
+import { useAnswer } from "./state/answer.ts";
+import { navigate, pageHref, route, session } from "./state/shell.ts";
 
 export interface ToolViewProps {
   readonly tool: ToolInfo;

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parentOf, type TileAddress, tileSpan } from "./grid.ts";
-import { sliceAt } from "./hit.ts";
+import { sliceAt } from "./hit_test.ts";
 import { rasterRow } from "./raster.ts";
 import {
   BEGINS_BEFORE,
@@ -11,6 +10,7 @@ import {
   rowKey,
   type Tile,
 } from "./tile.ts";
+import { parentOf, type TileAddress, tileSpan } from "./tile_grid.ts";
 import { TileStore } from "./tile_store.ts";
 
 interface Slice {

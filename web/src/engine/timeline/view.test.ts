@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { TimelineMeta, TimelineTrack } from "../../base/timeline.ts";
+import { linkFrom, linkTexts, type TimelineLink } from "./address.ts";
 import { AS_RECORDED, arrange, bandsBetween, orderedTracks, SECTION_PX } from "./arrangement.ts";
-import { axisTime, rateText, tickTime } from "./axis.ts";
-import { groupLanes, groupText, levelFor, tilesOver } from "./grid.ts";
-import { linkFrom, linkTexts, type TimelineLink } from "./link.ts";
 import { GroupIndex, psPerPx, rowAt, screenOf, timeAt, wantedTiles, xOf } from "./screen.ts";
-import { panned, revealing, ticks, zoomed } from "./viewport.ts";
+import { groupLanes, groupText, levelFor, tilesOver } from "./tile_grid.ts";
+import { axisTime, rateText, rulerTicks, tickTime } from "./time_axis.ts";
+import { panned, revealing, zoomed } from "./viewport.ts";
 
 const WHOLE = { begin: 0, end: 1e12 };
 
@@ -74,7 +74,7 @@ test("what is in view already does not move it", () => {
 });
 
 test("ticks are round and far enough from each other", () => {
-  const found = ticks({ begin: 0, end: 1e9 }, 1000, 90, 0);
+  const found = rulerTicks({ begin: 0, end: 1e9 }, 1000, 90, 0);
   assert.deepEqual(found.slice(0, 3), [0, 1e8, 2e8]);
 });
 
