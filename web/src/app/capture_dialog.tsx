@@ -80,7 +80,7 @@ export function CaptureDialog() {
         <p class="actions">
           {running ? (
             <button type="button" class="button" onClick={() => void giveUp()}>
-              Give up the rest
+              Stop waiting for the rest
             </button>
           ) : (
             <button type="submit" class="button">
@@ -93,7 +93,7 @@ export function CaptureDialog() {
         {wrong && <p class="capture-error">{wrong}</p>}
         {refused.value && (
           <p class="capture-error">
-            {refused.value.what} {refused.value.why} {refused.value.do}
+            {refused.value.what} {refused.value.why} {refused.value.hint}
           </p>
         )}
         {info && info.state !== "idle" && <Course info={info} />}
@@ -113,12 +113,12 @@ function Fields({ form, onChange }: FieldsProps) {
     <>
       <TextField
         label="Addresses"
-        hint="HOST:PORT of each program's profiler server, separated by commas"
+        hint="HOST:PORT of each profiler server, separated by commas"
         value={form.addresses}
         wide
         onValue={(addresses) => onChange({ addresses })}
       />
-      <Row hint={bySteps ? "of programs that mark them" : "of a running program"}>
+      <Row hint={bySteps ? "if the program marks its steps" : "of a running program"}>
         <Segments
           label="Length by"
           choices={LENGTHS}
@@ -135,7 +135,7 @@ function Fields({ form, onChange }: FieldsProps) {
           />
         )}
       </Row>
-      <Row hint="ops: about 10 % of a step of small ops; all: 20 to 25 %">
+      <Row hint="cost for steps of small ops: ops about 10%, all 20 to 25%">
         <Segments
           label="Host events"
           choices={HOST_LEVELS}
@@ -143,7 +143,7 @@ function Fields({ form, onChange }: FieldsProps) {
           onValue={(host) => onChange({ host })}
         />
       </Row>
-      <Row hint="on: about 0.3 µs for each call of a Python function">
+      <Row hint="on: adds about 0.3 µs to each Python call">
         <Segments
           label="Python calls"
           choices={SWITCH}
@@ -151,7 +151,7 @@ function Fields({ form, onChange }: FieldsProps) {
           onValue={(python) => onChange({ python })}
         />
       </Row>
-      <Row hint="kernels and copies of GPUs and TPUs">
+      <Row hint="kernels and copies on GPUs and TPUs">
         <Segments
           label="Device events"
           choices={SWITCH}
@@ -159,7 +159,7 @@ function Fields({ form, onChange }: FieldsProps) {
           onValue={(device) => onChange({ device })}
         />
       </Row>
-      <Row hint="if a worker is busy or answers nothing">
+      <Row hint="retries if a worker is busy or silent">
         <TextField label="Delay (ms)" value={form.delay} onValue={(delay) => onChange({ delay })} />
         <TextField
           label="Attempts"
@@ -209,18 +209,20 @@ function TextField({ label, value, hint, wide = false, onValue }: TextFieldProps
 
 const PHASES: Readonly<Record<CaptureWorkerInfo["phase"], string>> = {
   connecting: "connecting",
-  busy: "busy, asked again",
+  busy: "busy, retrying",
   ready: "ready",
-  waiting: "about to begin",
+  waiting: "about to start",
   recording: "recording",
   writing: "writing",
   done: "recorded",
-  failed: "no recording",
+  failed: "failed",
 };
 
 function phaseOf(worker: CaptureWorkerInfo): string {
   if (worker.phase !== "recording" || worker.left_s === null) return PHASES[worker.phase];
-  return worker.left_s > 0 ? `recording, ${worker.left_s.toFixed(1)} s to go` : "answer awaited";
+  return worker.left_s > 0
+    ? `recording, ${worker.left_s.toFixed(1)} s to go`
+    : "waiting for the answer";
 }
 
 /** How the recording goes or went, worker by worker. */
@@ -248,7 +250,7 @@ function Course({ info }: { info: CaptureInfo }) {
               </td>
               <td>
                 {phaseOf(worker)}
-                {[worker.error, worker.do, ...worker.notes].map(
+                {[worker.error, worker.hint, ...worker.notes].map(
                   (text) =>
                     text && (
                       <p key={text} class="quiet">

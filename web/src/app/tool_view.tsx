@@ -41,8 +41,8 @@ export function ToolView({ tool, tools, run }: ToolViewProps) {
       {tool.available ? (
         <Answer tool={tool} tools={tools} run={run} />
       ) : (
-        <Notice title={tool.missing || "There is nothing to show."} remedy={tool.record}>
-          <p>This page needs what this profile does not hold. The other pages are not affected.</p>
+        <Notice title={tool.missing || "There is nothing to show."} hint={tool.record}>
+          <p>This profile has no data for this page. The other pages are not affected.</p>
         </Notice>
       )}
     </>
@@ -126,7 +126,7 @@ export interface FailureProps {
 
 export function Failure({ error, status, main = false, actions }: FailureProps) {
   return (
-    <Notice main={main} title={error.what} remedy={error.do} actions={actions}>
+    <Notice main={main} title={error.what} hint={error.hint} actions={actions}>
       {error.why && <p class="sentence">{error.why}</p>}
       {error.where && (
         <p>

@@ -76,8 +76,8 @@ export function TimelinePage(props: TimelinePageProps) {
       <Stage timeline={timeline} />
       <Panels timeline={timeline} />
       <p id="tl-how" class="off-screen">
-        Events of the trace over time. Search to select one; then the arrow keys go to the events
-        beside, around and within it. Press the question mark for all keys.
+        Events of the trace over time. Search to select one; then the arrow keys move to its
+        neighbours, its parent and its children. Press the question mark for all shortcuts.
       </p>
       <p class="off-screen" aria-live="polite">
         {timeline.state.said.value}

@@ -1,7 +1,7 @@
 /** Answers of the server in a component: cached, cancelled when left, with progress meanwhile. */
 
 import { useLayoutEffect, useState } from "preact/hooks";
-import { ApiError, getProgress } from "../../api/client.ts";
+import { ApiError, errorInfo, getProgress, ServerGone } from "../../api/client.ts";
 import type { ErrorInfo, ProgressInfo } from "../../api/types.gen.ts";
 import { noteFailure, serverGone } from "./shell.ts";
 
@@ -76,9 +76,10 @@ export function useAnswer<T>(
       .catch((error: unknown) => {
         if (control.signal.aborted) return;
         noteFailure(error);
-        const body = error instanceof ApiError ? error.body : null;
+        // The server is asked again when it is back; every other failure is final.
+        if (error instanceof ServerGone) return;
         const status = error instanceof ApiError ? error.status : 0;
-        if (body) setState({ ...IDLE, error: body, status, waiting: false, family, key });
+        setState({ ...IDLE, error: errorInfo(error), status, waiting: false, family, key });
       })
       .finally(stop);
     return () => {

@@ -50,7 +50,7 @@ export function wordMatcher(text: string): ((word: string) => boolean) | string 
       const expression = new RegExp(pattern, "i");
       return (word) => expression.test(word);
     } catch (error) {
-      return `${error instanceof Error ? error.message : "Not a regular expression"}.`;
+      return `${error instanceof Error ? error.message : "Not a valid regular expression"}.`;
     }
   }
   const wanted = text.toLowerCase();

@@ -80,8 +80,8 @@ test("a tile is read in the order of its arrays", () => {
 });
 
 test("other bytes, and other versions, are no tile", () => {
-  assert.throws(() => decodeTile(new ArrayBuffer(64)), /no tile/);
-  assert.throws(() => decodeTile(new ArrayBuffer(3)), /no tile/);
+  assert.throws(() => decodeTile(new ArrayBuffer(64)), /not a tile/);
+  assert.throws(() => decodeTile(new ArrayBuffer(3)), /not a tile/);
   const bytes = tileBytes(0, 1, []);
   new DataView(bytes).setUint16(4, 2, true);
   assert.throws(() => decodeTile(bytes), /unknown version/);

@@ -117,8 +117,8 @@ function Conditions(props: CompareProps) {
         <h2>Conditions</h2>
         <p class="quiet">
           {status.includes("differs")
-            ? "These differ, and may explain the change by themselves."
-            : "Nothing that the recordings tell of their conditions differs."}
+            ? "These conditions differ and may explain the change by themselves."
+            : "No difference in the recorded conditions."}
         </p>
       </header>
       <ul class="conditions">
@@ -155,7 +155,7 @@ function Difference(props: DifferenceProps) {
     <section>
       <ChartFrame
         title={title}
-        note="Exposed time per step: what hides behind other work counts for nothing."
+        note="Exposed time per step; overlapped work is not counted."
         file={`compare-${field}`}
       >
         <WaterfallChart
@@ -214,7 +214,9 @@ function Workers(props: CompareProps) {
       <section>
         <header class="section-head">
           <h2>Workers</h2>
-          <p class="quiet">A worker's own part of the step, and its waiting for slower ones.</p>
+          <p class="quiet">
+            Each worker's own part of the step, and how long it waits for slower workers.
+          </p>
         </header>
         <Grid {...binding} label="Workers" noun={["worker", "workers"]} maxRows={12} />
       </section>

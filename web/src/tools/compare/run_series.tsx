@@ -46,9 +46,9 @@ export function RunSeries(props: CompareProps) {
           <h2>Step time from run to run</h2>
           <p class="quiet">
             {isShown
-              ? "No run that can be compared was recorded between these two."
+              ? "No comparable run was recorded between these two."
               : `There are ${plural(runs.length, "run")} here.`}
-            {!series && " The oldest or the newest of them shows all in one chart."}
+            {!series && " Compare with the oldest or the newest to see all of them in one chart."}
           </p>
           {toggle}
         </header>
@@ -58,7 +58,7 @@ export function RunSeries(props: CompareProps) {
   return (
     <ChartFrame
       title="Step time from run to run"
-      note="Mean of each run with its 99% interval; choose a run to compare with it."
+      note="Mean of each run with its 99% interval; click a run to compare with it."
       file={`compare-runs ${result.session}`}
       controls={toggle}
       table={() => (
@@ -164,12 +164,12 @@ function RunTip({ runs: { columns }, place }: { runs: Runs; place: number }) {
         ["Median", ms(columns.median_ms[place])],
         ["Steps", String(columns.steps[place] ?? "")],
         [
-          "To the first",
+          "Change from the first run",
           delta == null || share == null
             ? ""
             : `${signedDuration(delta, "ms")}, ${share > 0 ? "+" : ""}${percent(share)}${noise ?? ""}`,
         ],
-        ["Against the run before", visible(String(columns.main_change[place] ?? ""))],
+        ["Change from the previous run", visible(String(columns.main_change[place] ?? ""))],
         ["Peak memory", memory == null ? "" : bytes(memory)],
       ]}
     />

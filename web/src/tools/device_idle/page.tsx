@@ -15,17 +15,27 @@ type IdleProps = ToolPageProps<IdleResult>;
 
 /** The tables behind the causes: what each is of, and what it means that there is none. */
 const TABLES = [
-  ["devices", "Devices", "", "No device took part in a counted step."],
-  ["gaps", "Longest gaps", "on a device, between two pieces of its work", "No gap is that long."],
-  ["launches", "Launching calls", "", "No call that launches work on a device was recorded."],
-  ["waits", "Calls that wait for the device", "", "The host never waits for a device in a step."],
+  ["devices", "Devices", "", "No device was active in a counted step."],
+  ["gaps", "Longest gaps", "times without work on a device", "No gap is long enough to list."],
+  ["launches", "Launching calls", "", "No launch calls were recorded."],
+  [
+    "waits",
+    "Calls that wait for the device",
+    "",
+    "The host never waits for a device during a step.",
+  ],
   [
     "copies",
     "Copies in a step",
     "summed over devices; several may run at once",
-    "Nothing is copied in a step.",
+    "Nothing is copied during a step.",
   ],
-  ["allocations", "Memory from the driver", "", "No memory is taken or given back in a step."],
+  [
+    "allocations",
+    "Memory from the driver",
+    "",
+    "No memory is allocated or freed through the driver during a step.",
+  ],
 ] as const;
 
 export function DeviceIdle(props: IdleProps) {
@@ -51,12 +61,12 @@ export function DeviceIdle(props: IdleProps) {
 }
 
 function headline({ idle_ms: idle, idle_frac: share, causes }: IdleResult): string {
-  if (idle === null || share === null) return "How long devices are idle is not known.";
+  if (idle === null || share === null) return "Device idle time is unknown.";
   const { label, idle_frac: shares } = causes.columns;
   const [first] = textsOf(label.slice(0, 1));
   const part = shares[0];
-  const why = first && part ? `; most of that is ${first.toLowerCase()} (${percent(part)})` : "";
-  return `Devices have nothing to do for ${percent(share)} of the step${why}.`;
+  const why = first && part ? `, mostly ${first.toLowerCase()}` : "";
+  return `Devices are idle ${percent(share)} of the step${why}.`;
 }
 
 function figures(result: IdleResult): Fact[] {
@@ -70,7 +80,7 @@ function figures(result: IdleResult): Fact[] {
     {
       label: "After a wait",
       value: time(result.after_wait_ms),
-      note: "in gaps that opened while the host waited for the device",
+      note: "in gaps that began while the host waited for the device",
     },
     {
       label: "Host blocked",
@@ -96,14 +106,14 @@ function Causes(props: IdleProps) {
     return (
       <section>
         <h2>Meanwhile</h2>
-        <p class="quiet">Devices are never idle in a counted step.</p>
+        <p class="quiet">Devices are never idle during a counted step.</p>
       </section>
     );
   }
   return (
     <ChartFrame
-      title="What happens meanwhile"
-      note="idle time per step by what the host does; the causes sum to it"
+      title="What the host does in that time"
+      note="idle time per step, split by what the host does"
       file={`${result.session} device idle`}
       table={() => <Grid {...binding} label="Causes of idle time" noun={["cause", "causes"]} />}
     >

@@ -52,7 +52,7 @@ export function OpStats(props: OpStatsProps) {
       <section>
         <header class="section-head">
           <h2>{byType ? "Op types" : "Ops"}</h2>
-          <p class="quiet">Self time leaves out the ops called within; total time has them.</p>
+          <p class="quiet">Self time excludes nested ops; total time includes them.</p>
         </header>
         {ops.table.rows > 0 ? (
           <Grid {...ops} label="Ops" noun={byType ? ["op type", "op types"] : ["op", "ops"]} />
@@ -150,10 +150,10 @@ function idleShare(busy: number | null, idle: number | null, side: Side): string
 
 function absence(side: Side, where: string | undefined): string {
   if (where && where !== "both" && where !== side)
-    return `Left out by the option “where: ${where}”.`;
+    return `Excluded by the option “where: ${where}”.`;
   return side === "device"
-    ? "No op ran on an accelerator in this profile: it holds no device plane with framework ops."
-    : "No framework op was seen to run on the host: its tracer was off, or the program is launched whole.";
+    ? "No framework op ran on an accelerator in this profile."
+    : "No framework op was recorded on the host: host tracing was off, or the whole program is compiled.";
 }
 
 /** Self time per label on one side. */

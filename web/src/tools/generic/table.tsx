@@ -30,7 +30,7 @@ export function TableField(props: TableFieldProps) {
     return (
       <section>
         <h2>{title}</h2>
-        <p class="quiet">No rows for this profile with these options.</p>
+        <p class="quiet">No rows for these options.</p>
       </section>
     );
   }

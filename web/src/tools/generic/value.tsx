@@ -47,7 +47,7 @@ export function Value(props: ValueProps): ComponentChildren {
   if (Array.isArray(value)) return <ListValue {...props} items={value} />;
   if (typeof value !== "object" || value === null) return <p>{fieldText(name, value)}</p>;
   const entries = Object.entries(value);
-  if (entries.length === 0) return <p class="quiet">Nothing here in this profile.</p>;
+  if (entries.length === 0) return <p class="quiet">This profile has no data here.</p>;
   if (isBreakdown(name, value as FlatRecord)) return <Breakdown parts={value as PartTimes} />;
   const flat = entries.filter(([, item]) => isScalar(item));
   const alike = alikeRecords(entries);
@@ -88,7 +88,7 @@ function Breakdown({ parts }: { parts: PartTimes }) {
     stdMs: null,
   }));
   const total = items.reduce((sum, item) => sum + (item.ms ?? 0), 0);
-  if (total <= 0) return <p class="quiet">No time was recorded in any part.</p>;
+  if (total <= 0) return <p class="quiet">No time was recorded for any part.</p>;
   return <StackBar items={items} totalMs={total} />;
 }
 

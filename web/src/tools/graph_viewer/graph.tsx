@@ -64,7 +64,7 @@ export function HloGraph(props: GraphProps) {
   return (
     <ChartFrame
       title="Graph"
-      note="data flows downwards; press an instruction to put it in the middle, Ctrl and the wheel change the size"
+      note="data flows downwards; click an instruction to centre it, Ctrl and the wheel zoom"
       file={`${result.session} graph ${result.centre || result.computation}`}
       controls={
         <>

@@ -44,7 +44,7 @@ export function GraphViewer(props: GraphProps) {
 function headline(result: GraphResult): string {
   const shown = plural(result.nodes.rows, "instruction");
   const where = `${visible(result.computation)} of ${visible(result.program)}`;
-  const cut = result.is_cut ? ", the nearest of more" : "";
+  const cut = result.is_cut ? " (the nearest ones)" : "";
   if (!result.centre) return `All of ${where}: ${shown}${cut}.`;
   return `Around ${visible(result.centre)} in ${where}: ${shown}${cut}.`;
 }

@@ -14,22 +14,22 @@ const TABLES = [
   {
     field: "python",
     title: "Python",
-    note: "functions on the step's thread while nothing computes",
-    none: "No Python was recorded in a step: it takes a Python tracer or sampler.",
+    note: "functions on the step's thread while no op is running",
+    none: "No Python calls were recorded. Turn on the Python sampler to see them.",
     noun: ["function", "functions"],
   },
   {
     field: "side_work",
     title: "Side work",
-    note: "for who runs the program, not for its result",
-    none: "No printing, summary, checkpoint or callback was recorded in a step.",
+    note: "logging, checkpoints and other work that the result does not need",
+    none: "No printing, summaries, checkpoints or callbacks were recorded in a step.",
     noun: ["kind", "kinds"],
   },
   {
     field: "calls",
     title: "Compiled functions",
-    note: "a call that builds its function anew computes nothing meanwhile",
-    none: "No function that a framework compiles was called in a step.",
+    note: "calls that retrace or recompile compute nothing in that time",
+    none: "No compiled function was called in a step.",
     noun: ["function", "functions"],
   },
 ] as const;
@@ -61,18 +61,18 @@ function figures(result: HostResult): Fact[] {
     {
       label: "Computing",
       value: time(result.computing_ms),
-      note: "per step, while an op or a device runs",
+      note: "per step, while an op or a device is running",
     },
     {
       label: "Waiting for input",
       value: time(result.input_ms),
-      note: "per step, while nothing computes",
+      note: "per step, while no op is running",
     },
-    { label: "Neither", value: time(result.idle_ms), note: "per step: Python, building, printing" },
+    { label: "Neither", value: time(result.idle_ms), note: "per step: Python, tracing, printing" },
     {
       label: "Eager ops",
       value: result.eager_ops === null ? MISSING : significant(result.eager_ops),
-      note: "per step, dispatched one by one",
+      note: "per step, launched one by one",
     },
   ];
 }

@@ -23,8 +23,8 @@ export function Batches(props: InferenceProps) {
       <section>
         <h2>Batches</h2>
         <p class="quiet">
-          No batch was recorded: the server answers each request alone, or batches outside of what
-          the recording covers.
+          No batches were recorded: the server handles requests one at a time, or batches outside
+          the recording.
         </p>
       </section>
     );

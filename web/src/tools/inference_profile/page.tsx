@@ -66,12 +66,12 @@ function figures({ models: { columns } }: InferenceResult): Fact[] {
       note: `mean ${timeOf(columns.latency_mean_us[0])}`,
     },
     {
-      label: "90 % below",
+      label: "90th percentile",
       value: timeOf(columns.latency_p90_us[0]),
-      note: `75 % below ${timeOf(columns.latency_p75_us[0])}`,
+      note: `75% below ${timeOf(columns.latency_p75_us[0])}`,
     },
     {
-      label: "99 % below",
+      label: "99th percentile",
       value: timeOf(columns.latency_p99_us[0]),
       note: `slowest ${timeOf(columns.latency_max_us[0])}`,
     },
@@ -162,7 +162,7 @@ function risingLatencies({ requests: { columns } }: InferenceResult) {
     },
     {
       id: "queued",
-      label: "of it waiting for a batch",
+      label: "of which waiting for a batch",
       hue: "hue-b",
       values: inMs(columns.queued_us),
       form: "line",

@@ -75,7 +75,7 @@ function figures({ device_side: device, ...result }: InputPipelineAnalyzer): Fac
     {
       label: "Waiting for input",
       value: result.input_frac === null ? MISSING : percent(result.input_frac),
-      note: "of step time, with copies to devices; 5% is much, 20% very much",
+      note: "of step time, including copies to devices; above 5% is worth fixing, above 20% is severe",
     },
     {
       label: "Input wait and copies",
@@ -113,8 +113,8 @@ function AverageStep({ result }: { result: InputPipelineAnalyzer }) {
       <section>
         <h2>Average step</h2>
         <p class="quiet">
-          No step was found, so nobody waits: how much of the time is input cannot be said. The
-          host's input work is below.
+          No step was found, so the share of input in the step time is unknown. The host's input
+          work is below.
         </p>
       </section>
     );
@@ -139,7 +139,7 @@ function HostSide(props: InputProps) {
       <section>
         <h2>What the host does for input</h2>
         <p class="quiet">
-          No input op was recorded: no tf.data iterator, no DataLoader, no call of next().
+          No input ops were recorded: no tf.data iterator, no DataLoader, no call to next().
         </p>
       </section>
     );
@@ -160,7 +160,7 @@ function HostSide(props: InputProps) {
         <TopBars bars={bars} label="Host input time by category" />
       </ChartFrame>
       <section class="advice-list">
-        <h3>What to do about it</h3>
+        <h3>How to reduce it</h3>
         <dl class="terms">
           {known.map((each) => (
             <div key={each.category}>
@@ -216,7 +216,7 @@ function InputOps(props: InputProps) {
     <section>
       <header class="section-head">
         <h2>Input ops</h2>
-        <p class="quiet">Self time leaves out the input ops called on the same thread.</p>
+        <p class="quiet">Self time excludes input ops nested on the same thread.</p>
       </header>
       {ops.table.rows > 0 ? (
         <Grid {...ops} label="Input ops" noun={["input op", "input ops"]} />

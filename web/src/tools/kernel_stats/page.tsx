@@ -83,9 +83,7 @@ export function KernelStats(props: KernelProps) {
       <section>
         <header class="section-head">
           <h2>{noun[1].charAt(0).toUpperCase() + noun[1].slice(1)}</h2>
-          <p class="quiet">
-            Kernels that ran at once, on several streams or devices, all count whole.
-          </p>
+          <p class="quiet">Overlapping kernels are each counted in full.</p>
           <div class="section-controls">
             <Segments {...optionOf(props, "group_by")} />
           </div>
@@ -126,12 +124,12 @@ function figures({ totals }: KernelResult): Fact[] {
     {
       label: "On tensor cores",
       value: share(totals.tensor_core_frac),
-      note: `${share(totals.tensor_core_eligible_frac)} in ops that could use them`,
+      note: `${share(totals.tensor_core_eligible_frac)} in ops that could use tensor cores`,
     },
     {
       label: "Tensor cores missed",
       value: missed === null ? MISSING : duration(missed, "µs"),
-      note: "matrix products and convolutions without them",
+      note: "matrix products and convolutions that do not use tensor cores",
     },
     { label: "In 16 bits or fewer", value: share(totals.bits_16_frac), note: "of kernel time" },
   ];
@@ -170,7 +168,7 @@ interface ShareRingProps extends KernelProps {
 }
 
 /** What the server calls the last slice, which sums up the kernels that it does not list. */
-const REST = "all others";
+const REST = "all other kernels";
 const MOST_SECTORS = 8;
 
 function sectorsOf({ names, values, distinct }: ShareRingProps): Sectors {

@@ -74,7 +74,7 @@ function size(value: number | null): string {
 
 function whenText(memory: MemorySystem): string {
   if (memory.peak_time_ms === null) return "by the compiler's plan";
-  const step = memory.peak_step === null ? "outside of the steps" : `step ${memory.peak_step}`;
+  const step = memory.peak_step === null ? "outside the steps" : `step ${memory.peak_step}`;
   return `at ${duration(memory.peak_time_ms, "ms")}, ${step}`;
 }
 
@@ -119,7 +119,7 @@ function AtPeak({ memory }: { memory: MemorySystem }) {
           { label: "Heap", value: size(memory.heap_bytes) },
           { label: "Free", value: size(memory.free_bytes) },
           {
-            label: "Held since before the recording",
+            label: "Held from before the recording",
             value: size(memory.before_recording_bytes),
           },
           { label: "After the first event", value: size(memory.begin_bytes) },
@@ -193,11 +193,11 @@ function Breakdown(props: MemoryProps & { readonly memory: MemorySystem }) {
   return (
     <section>
       <header class="section-head">
-        <h2>What held the memory at the peak</h2>
+        <h2>What is live at the peak</h2>
         <p class="quiet">{said}</p>
       </header>
       {held.rows > 0 ? (
-        <Grid {...binding} label="Holdings at the peak" noun={["holding", "holdings"]} />
+        <Grid {...binding} label="Live at the peak" noun={["holding", "holdings"]} />
       ) : (
         <p class="quiet">Only the sum is known: {memory.source} names no single block.</p>
       )}

@@ -64,7 +64,7 @@ export function UsageChart(props: UsageProps) {
           )}
           {zoomed && (
             <button type="button" class="button" onClick={() => onSpan(null)}>
-              All of the recording
+              Whole recording
             </button>
           )}
         </>
@@ -85,7 +85,7 @@ export function UsageChart(props: UsageProps) {
       {rows.rows > 0 ? (
         <Chart {...props} rows={rows} series={series} onSpan={onSpan} />
       ) : (
-        <p class="quiet">No event of this memory lies in this stretch of time.</p>
+        <p class="quiet">No event of this memory in this time range.</p>
       )}
     </ChartFrame>
   );
@@ -133,7 +133,7 @@ function spanOf(xs: Float64Array, from = "", to = ""): readonly [number, number]
 function thinning(shown: number, events: number, memories: number): string {
   // How many of all events are this memory's is only known where nothing was left out.
   if (memories > 1 || shown >= events) return plural(shown, "event");
-  return `${plural(shown, "point")} of ${plural(events, "event")}, the fullest of each interval`;
+  return `${plural(shown, "point")} of ${plural(events, "event")}, the highest of each interval`;
 }
 
 interface Series {
@@ -222,8 +222,8 @@ function NothingOverTime({ memory }: { memory: MemorySystem }) {
       <h2>Use over time</h2>
       <p class="quiet">
         {memory.source === "HLO buffer assignment"
-          ? "This is what the compiler planned for one run of the program; when the memory was used was not recorded. The order of the program's instructions is on the page of the memory viewer."
-          : "No event of this memory carries a time."}
+          ? "This is the compiler's plan for one run of the program; use over time was not recorded. The Memory Viewer shows the plan in program order."
+          : "No event of this memory has a time."}
       </p>
     </section>
   );

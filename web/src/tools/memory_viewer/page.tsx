@@ -33,8 +33,8 @@ const SPACES: Readonly<Record<number, string>> = {
 
 const SOURCES: Readonly<Record<string, string>> = {
   "heap trace": "as the compiler recorded it",
-  lifetimes: "worked out from the lifetimes of the values",
-  none: "no value comes and goes: all memory is held while the program runs",
+  lifetimes: "derived from the values' lifetimes",
+  none: "no value is freed: all memory is held while the program runs",
 };
 
 const CHOSEN = "view.point";
@@ -127,11 +127,11 @@ function figures(result: HeapResult): Fact[] {
       value: bytes(result.peak_bytes),
       note: `at point ${count(result.peak_step)} of ${count(result.timeline.rows)}`,
     },
-    { label: "Padding at the peak", value: bytes(padding), note: `to the tiles of shapes${share}` },
+    { label: "Padding at the peak", value: bytes(padding), note: `from tiled shapes${share}` },
     {
       label: "Temporary",
       value: bytes(result.temporary_bytes),
-      note: "blocks that values share in turn",
+      note: "blocks reused by several values",
     },
     {
       label: "Parameters and results",
@@ -160,7 +160,7 @@ function Heap(props: PointProps) {
   if (rows < 2) {
     return (
       <section>
-        <h2>The heap over the program</h2>
+        <h2>Heap in program order</h2>
         <p class="quiet">{SOURCES[result.source] ?? result.source}.</p>
       </section>
     );
@@ -168,8 +168,8 @@ function Heap(props: PointProps) {
   const instructions = textsOf(columns.instruction);
   return (
     <ChartFrame
-      title="The heap over the program"
-      note={`${plural(rows, "point")} in program order, ${SOURCES[result.source] ?? result.source}; press to see what is alive`}
+      title="Heap in program order"
+      note={`${plural(rows, "point")} in program order, ${SOURCES[result.source] ?? result.source}; click to see what is live`}
       file={`${result.session} heap ${result.program}`}
       table={() => (
         <Grid
@@ -294,7 +294,7 @@ function Alive(props: PointProps) {
           {said && <p class="quiet">{said}</p>}
           <Grid
             {...binding}
-            label="Buffers alive"
+            label="Live buffers"
             noun={["buffer", "buffers"]}
             maxRows={14}
             sums={false}
@@ -312,7 +312,7 @@ function Alive(props: PointProps) {
           }))}
         />
       ) : (
-        <p class="quiet">No buffer holds memory here.</p>
+        <p class="quiet">No buffer is live here.</p>
       )}
     </ChartFrame>
   );
@@ -323,7 +323,7 @@ function PeakGroups(props: HeapProps) {
   if (groups.table.rows === 0) return null;
   return (
     <section>
-      <h2>At the peak by kind</h2>
+      <h2>At the peak, by kind</h2>
       <Grid {...groups} label="Kinds of buffers" plain />
     </section>
   );

@@ -62,7 +62,7 @@ export function OpProfile(props: OpProfileProps) {
       <section>
         <header class="section-head">
           <h2>Tree</h2>
-          <p class="quiet">Arrow keys open and close; a heading sorts siblings.</p>
+          <p class="quiet">Arrow keys expand and collapse; click a heading to sort siblings.</p>
           <div class="section-controls">
             <input
               class="field grid-query"
@@ -79,7 +79,7 @@ export function OpProfile(props: OpProfileProps) {
           table={nodes.table}
           tree={tree}
           shown={shown}
-          label="Ops by what contains them"
+          label="Ops by containing module"
           order={order}
           onOrder={setOrder}
           query={query}
@@ -145,7 +145,7 @@ function figures(result: OpProfileResult): Fact[] {
     {
       label: "Wasted",
       value: time(wasted),
-      note: "beyond what the FLOPs take at the peak",
+      note: "beyond the time the FLOPs take at peak rate",
     },
   ];
 }
@@ -164,7 +164,7 @@ function Slices(props: OpProfileProps & { readonly tree: ReturnType<typeof treeO
   return (
     <ChartFrame
       title="Where the time goes"
-      note={`width is time${fill.some((each) => each > 0) ? "; the stripe below is the share of the FLOP peak" : ""}; press to look closer`}
+      note={`width is time${fill.some((each) => each > 0) ? "; the stripe below is the share of the FLOP peak" : ""}; click to zoom in`}
       file={`${result.session} op profile`}
       controls={
         root > 0 && (

@@ -19,8 +19,8 @@ export function OverviewActions(props: OverviewProps) {
       <header class="section-head">
         <h2>What to do</h2>
         {findings.length > 1 && <p class="quiet">causes first, by the time they save</p>}
-        {advice === "waiting" && <p class="quiet">reading every tool …</p>}
-        {advice === "failed" && <p class="quiet">from the overview alone</p>}
+        {advice === "waiting" && <p class="quiet">still reading the other tools …</p>}
+        {advice === "failed" && <p class="quiet">based on the overview only</p>}
       </header>
       {findings.length > 0 ? (
         <ol class="findings">
@@ -34,7 +34,7 @@ export function OverviewActions(props: OverviewProps) {
       {all && <OtherRules advice={all} />}
       {nextSteps.length > 0 && (
         <>
-          <h3>Look next</h3>
+          <h3>Where to look next</h3>
           <ul class="next-steps">
             {nextSteps.map((step) => (
               <li key={step}>
@@ -56,7 +56,7 @@ function NothingFound({ result }: { result: OverviewPage }) {
     .slice(0, 3);
   return (
     <p>
-      No rule of advice found a saving in this profile.
+      No rule found anything to save in this profile.
       {parts.length > 0 &&
         ` The largest parts of the step are ${parts
           .map(({ label, ms }) => `${label.toLowerCase()} (${duration(ms, "ms")})`)
@@ -67,8 +67,8 @@ function NothingFound({ result }: { result: OverviewPage }) {
 
 const OUTCOMES: Readonly<Record<string, string>> = {
   silent: "not found",
-  unknown: "this recording cannot tell",
-  failed: "the rule broke",
+  unknown: "not enough data",
+  failed: "the rule failed",
 };
 
 /** The rules that looked and did not fire, each with the reason. */

@@ -44,9 +44,9 @@ export function PodViewer(props: PodProps) {
 
 function headline({ straggler, bottleneck, workers }: PodResult): string {
   const largest = `The largest part of the step is ${bottleneck.toLowerCase()}`;
-  if (workers.rows < 2) return `${largest}; there is one worker.`;
-  if (!straggler) return `${largest}; no worker makes the others wait.`;
-  return `The others wait for worker ${straggler.worker} (${nameOf(straggler)}).`;
+  if (workers.rows < 2) return `${largest}. There is only one worker.`;
+  if (!straggler) return `${largest}. No worker makes the others wait.`;
+  return `The other workers wait for worker ${straggler.worker} (${nameOf(straggler)}).`;
 }
 
 function nameOf({ host, device }: Straggler): string {
@@ -70,17 +70,17 @@ function figures({ straggler, ...result }: PodResult): Fact[] {
   ];
   if (straggler) {
     facts.push({
-      label: "Wait it causes",
+      label: "Wait caused",
       value: time(straggler.caused_wait_ms),
       note:
         straggler.step_frac === null ? "per step" : `${percent(straggler.step_frac)} of the step`,
     });
     facts.push({
-      label: "Its delay",
+      label: "Cause of its delay",
       value: straggler.cause || MISSING,
       note:
         straggler.cause_ms === null
-          ? "against the others"
+          ? "compared with the others"
           : `${duration(straggler.cause_ms, "ms")} more than the others`,
     });
   } else {
@@ -88,9 +88,9 @@ function figures({ straggler, ...result }: PodResult): Fact[] {
   }
   if (result.mismatched_collectives > 0) {
     facts.push({
-      label: "Collectives not matched",
+      label: "Unmatched collectives",
       value: count(result.mismatched_collectives),
-      note: "across devices; left out",
+      note: "across devices; excluded",
     });
   }
   return facts;
@@ -106,7 +106,7 @@ function Collectives(props: PodProps) {
         <h2>Collectives</h2>
         <p class="quiet">
           {names.length > 0
-            ? "skew is the time from the first worker's arrival to the last one's; transfer begins then"
+            ? "skew is the time from the first worker's arrival to the last one's; then the transfer begins"
             : ""}
         </p>
       </header>
@@ -114,8 +114,8 @@ function Collectives(props: PodProps) {
         <Grid {...found} label="Collectives" noun={["collective", "collectives"]} sums={false} />
       ) : (
         <p class="quiet">
-          No collective was recorded on {plural(result.workers.rows, "worker")}: who waits for whom
-          cannot be said.
+          No collectives were recorded on {plural(result.workers.rows, "worker")}: which worker
+          waits for which is unknown.
         </p>
       )}
     </section>

@@ -62,7 +62,7 @@ export function PodStep(props: PodProps) {
     return (
       <section>
         <h2>Steps</h2>
-        <p class="quiet">No step is common to the workers.</p>
+        <p class="quiet">The workers have no step in common.</p>
       </section>
     );
   }
@@ -98,7 +98,7 @@ function Workers(props: PlaceProps & { readonly chosen: boolean }) {
       title={`Step ${step} on ${plural(source.rows, "worker")}`}
       note={[
         chosen ? "" : "the slowest step counted",
-        extremes.kept[place] ? "" : "cut at an edge, not counted",
+        extremes.kept[place] ? "" : "cut at the edge of the recording, not counted",
       ]
         .filter(Boolean)
         .join("; ")}
@@ -202,7 +202,7 @@ function StepTimes(props: PlaceProps) {
   return (
     <ChartFrame
       title="Step times"
-      note="press to choose a step"
+      note="click to choose a step"
       file={`${result.session} pod step times`}
       table={() => (
         <Grid {...binding} label="All steps" noun={["row", "rows"]} maxRows={12} sums={false} />

@@ -59,10 +59,10 @@ const Y = "flop_rate_gflops";
 
 /** What bounds an op, in the order of the key. */
 const BOUNDS = [
-  { id: "Compute", label: "Bound by compute", hue: "hue-a" },
-  { id: "HBM", label: "Bound by HBM", hue: "hue-b" },
-  { id: "On-chip read", label: "Bound by on-chip reads", hue: "hue-c" },
-  { id: "On-chip write", label: "Bound by on-chip writes", hue: "hue-d" },
+  { id: "Compute", label: "Limited by compute", hue: "hue-a" },
+  { id: "HBM", label: "Limited by HBM bandwidth", hue: "hue-b" },
+  { id: "On-chip read", label: "Limited by on-chip reads", hue: "hue-c" },
+  { id: "On-chip write", label: "Limited by on-chip writes", hue: "hue-d" },
 ] as const;
 const UNKNOWN = { id: "Unknown", label: "Limit unknown", hue: "hue-g" } as const;
 
@@ -88,15 +88,15 @@ export function RooflineModel(props: RoofProps) {
       <section>
         <header class="section-head">
           <h2>Ops</h2>
-          <p class="quiet">What the filter hides is not drawn either.</p>
+          <p class="quiet">Filtered-out ops are hidden in the chart too.</p>
         </header>
         <Grid {...ops} label="Ops" noun={["op", "ops"]} />
       </section>
       <section>
         <header class="section-head">
-          <h2>The whole program</h2>
+          <h2>Whole program</h2>
           <p class="quiet">
-            in total, in the average step, and in each step
+            in total, per average step and per step
             {result.device.device_count > 1 &&
               `; times are sums over ${plural(result.device.device_count, "device")}`}
           </p>
@@ -121,7 +121,7 @@ function headline({ programs, device }: RoofResult): string {
     return `The program runs at ${flopRate(rate)}; the limits of ${device.device_type} are not known.`;
   }
   const limit = bound === "Compute" ? "the FLOP rate" : `the bandwidth of ${bound}`;
-  return `The program is bound by ${limit} and reaches ${percent(efficiency)} of it.`;
+  return `The program is limited by ${limit}, of which it uses ${percent(efficiency)}.`;
 }
 
 function rate(value: number | null): string {
@@ -142,11 +142,11 @@ function figures({ device, programs }: RoofResult): Fact[] {
       value: rate(cell(programs, "flop_rate_gflops", 0)),
       note:
         utilisation === null
-          ? "per device, idle time counted"
+          ? "per device, idle time included"
           : `${percent(utilisation)} of the peak`,
     },
     {
-      label: "Its intensity",
+      label: "Intensity",
       value: intensity === null ? MISSING : `${significant(intensity)} FLOP/B`,
       note: ridge === null ? "ridge unknown" : `the ridge is at ${significant(ridge)} FLOP/B`,
     },
@@ -163,7 +163,7 @@ function figures({ device, programs }: RoofResult): Fact[] {
     {
       label: "Source of the peaks",
       value: device.peak_source ? "known" : MISSING,
-      note: device.peak_source || "not in the table; set them above",
+      note: device.peak_source || "unknown device; set the peaks above",
     },
   ];
 }
@@ -247,7 +247,8 @@ function Chart(props: RoofProps & { readonly binding: TableBinding }) {
       <section>
         <h2>Roofline</h2>
         <p class="quiet">
-          None of the {plural(shown.length, "op")} shown has both FLOPs and bytes to place it by.
+          None of the {plural(shown.length, "op")} shown has both FLOPs and bytes, so none can be
+          placed.
         </p>
       </section>
     );
@@ -314,12 +315,12 @@ function DotTip({ result, row }: { result: RoofResult; row: number }) {
     ["FLOP rate", rate(cell(rows, "flop_rate_gflops", at))],
     ["Intensity", `${significant(cell(rows, X, at) ?? Number.NaN)} FLOP/B`],
     ["Bandwidth", bandwidth(cell(rows, "memory_bw_gibps", at))],
-    ["Bound by", cell(rows, "bound_by", at) ?? ""],
-    ["Of the roof", share("roofline_efficiency_frac")],
+    ["Limited by", cell(rows, "bound_by", at) ?? ""],
+    ["Share of roof", share("roofline_efficiency_frac")],
   ];
   return (
     <TipFacts
-      title={whole ? "The whole program" : (textsOf([cell(rows, "operation", at)])[0] ?? "")}
+      title={whole ? "Whole program" : (textsOf([cell(rows, "operation", at)])[0] ?? "")}
       facts={facts}
     />
   );

@@ -70,7 +70,7 @@ export function StepSection(props: StepSectionProps) {
     <>
       {cut > 0 && (
         <button type="button" class="button" aria-pressed={whole} onClick={() => setWhole(!whole)}>
-          {whole ? "Cut tall steps" : "Show tall steps whole"}
+          {whole ? "Clip tall steps" : "Show tall steps in full"}
         </button>
       )}
       {zoomed && (

@@ -24,7 +24,7 @@ export function TfDataGraph(props: TfDataProps) {
     return (
       <section>
         <h2>Pipeline graph</h2>
-        <p class="quiet">No call of a pipeline was recorded from its begin to its end.</p>
+        <p class="quiet">No complete call of a pipeline was recorded.</p>
       </section>
     );
   }
@@ -48,7 +48,7 @@ function Drawn(props: TfDataProps & { readonly graph: Graph }) {
       note={
         <>
           {callText(graph)}; bold is the critical path
-          {columns.is_bottleneck.some(Boolean) && ", orange the longest wait on it"}
+          {columns.is_bottleneck.some(Boolean) && ", orange the longest wait"}
         </>
       }
       file={`${result.session} tf.data ${graph.pipeline}`}
@@ -116,7 +116,7 @@ function edgesOf({ nodes: { columns } }: Graph) {
 function callText(graph: Graph): string {
   const lasts = graph.duration_us === null ? "" : ` of ${duration(graph.duration_us, "µs")}`;
   if (graph.rank < 0) return `the mean${lasts} of ${plural(graph.ranks, "call")}`;
-  const judged = graph.is_judged ? "" : ", begun before the recording";
+  const judged = graph.is_judged ? "" : ", started before the recording";
   return `call ${graph.rank + 1} of ${graph.ranks} by duration${lasts}${judged}`;
 }
 

@@ -51,7 +51,7 @@ function figures({ bottleneck, pipelines }: TfDataBottleneckAnalysis): Fact[] {
     },
   ];
   if (!bottleneck) {
-    return [{ label: "Bottleneck", value: "none", note: "no stage holds the program up" }, ...some];
+    return [{ label: "Bottleneck", value: "none", note: "no stage limits the program" }, ...some];
   }
   return [
     {
@@ -60,7 +60,7 @@ function figures({ bottleneck, pipelines }: TfDataBottleneckAnalysis): Fact[] {
       note: `of ${visible(bottleneck.pipeline)} on ${visible(bottleneck.host)}`,
     },
     {
-      label: "Waiting for it alone",
+      label: "Waiting for it",
       value: time(bottleneck.self_time_us),
       note:
         bottleneck.self_time_frac === null
@@ -98,7 +98,7 @@ function WhatToChange(props: TfDataProps) {
       {gains.length > 0 ? (
         <ChartFrame
           title="What to change"
-          note="predicted gain of each change alone: per call, and as a share of the time from call to call"
+          note="predicted gain of each change by itself: per call, and as a share of the time between calls"
           file={`${session} tf.data gains`}
         >
           <TopBars
@@ -133,7 +133,7 @@ function Knobs({ knobs, ...props }: TfDataProps & { readonly knobs: readonly Kno
             Predicted gain
           </th>
           <th scope="col">How</th>
-          <th scope="col">Remark</th>
+          <th scope="col">Note</th>
         </tr>
       </thead>
       <tbody>
@@ -187,8 +187,8 @@ function Pipelines(props: TfDataProps) {
         <header class="section-head">
           <h2>All input pipelines</h2>
           <p class="quiet">
-            The host's pipelines run the program's tf.data; a device's take from one and copy.{" "}
-            {said}
+            Host pipelines run the program's tf.data stages; device pipelines take batches from a
+            host pipeline and copy them. {said}
           </p>
         </header>
         {table}
@@ -204,14 +204,14 @@ function FunctionOps(props: TfDataProps) {
   return (
     <section>
       <header class="section-head">
-        <h2>Ops inside of the pipelines' functions</h2>
-        <p class="quiet">what map, filter and the like ran on tf.data's threads. {said}</p>
+        <h2>Ops inside pipeline functions</h2>
+        <p class="quiet">What map, filter and similar stages ran on tf.data's threads. {said}</p>
       </header>
       {ops.table.rows > 0 ? (
         <Grid {...ops} label="Function ops" noun={["op", "ops"]} maxRows={12} />
       ) : (
         <p class="quiet">
-          No op was recorded inside of a function: there is none, or it is Python.
+          No ops were recorded inside pipeline functions: there are none, or they are Python.
         </p>
       )}
     </section>

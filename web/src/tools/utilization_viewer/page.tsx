@@ -18,12 +18,12 @@ import { type ToolPageProps, useTable } from "../sections/tool_page.ts";
 type UnitsProps = ToolPageProps<UtilizationResult>;
 
 const TABLES = [
-  ["chips", "Chips", "over the samples and cores of each", "No chip was sampled."],
-  ["readings", "Readings", "every core in every sample", "Nothing was read."],
+  ["chips", "Chips", "over each chip's samples and cores", "No chip was sampled."],
+  ["readings", "Readings", "every core in every sample", "No samples were recorded."],
   [
     "absent",
     "Counters that were not recorded",
-    "what needs them has no number",
+    "figures that need them are missing",
     "All counters of all units were recorded.",
   ],
 ] as const;
@@ -39,14 +39,14 @@ export function UtilizationViewer(props: UnitsProps) {
       <Bars
         {...props}
         field="units"
-        title="Units against their peaks"
-        note="a full bar is the peak; mean over chips, cores and samples, and the range of these"
+        title="Units compared with their peaks"
+        note="a full bar is the peak; mean and range over chips, cores and samples"
       />
       <Bars
         {...props}
         field="details"
-        title="Parts of units, and states"
-        note="what each unit did, and the cycles in which none, one or both were busy"
+        title="Parts and states of units"
+        note="what each unit did, and cycles in which none, one or both were busy"
       />
       {TABLES.map(([field, title, note, none]) => (
         <TableSection
@@ -71,9 +71,9 @@ function figures({ units, chips }: UtilizationResult): Fact[] {
   const types = [...new Set(textsOf(chips.columns.device_type))].join(", ");
   const samples = chips.columns.samples.reduce<number>((sum, each) => sum + (each ?? 0), 0);
   return [
-    share("MXU", "of the cycles busy with matrices"),
-    share("HBM", "of the bandwidth of memory"),
-    share("Vector ALUs", "of the instructions they could start"),
+    share("MXU", "of cycles busy with matrix products"),
+    share("HBM", "of memory bandwidth"),
+    share("Vector ALUs", "of the instructions they could issue"),
     { label: "Chips", value: count(chips.rows), note: `${types}, ${plural(samples, "sample")}` },
   ];
 }
@@ -93,7 +93,7 @@ function Bars(props: BarsProps) {
     return (
       <section>
         <h2>{title}</h2>
-        <p class="quiet">None of them did anything that can be compared with a peak.</p>
+        <p class="quiet">None of them has a peak to compare with.</p>
       </section>
     );
   }

@@ -5,7 +5,7 @@ import { HAND_HELP, KEY_HELP } from "./keys.ts";
 
 export function Help({ onClose }: { onClose: () => void }) {
   return (
-    <Dialog title="Timeline: keys and hands" class="help" onClose={onClose}>
+    <Dialog title="Timeline shortcuts" class="help" onClose={onClose}>
       <div class="help-columns">
         {[KEY_HELP, HAND_HELP].map((list, place) => (
           <dl class="keys" key={place}>

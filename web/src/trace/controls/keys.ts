@@ -6,34 +6,34 @@ import type { TimelineState } from "../model/state.ts";
 
 export const KEY_HELP: readonly (readonly [string, string])[] = [
   ["W S", "Zoom in and out, at the pointer"],
-  ["A D", "Move to the left and right"],
-  ["Shift ← →", "The same; without Shift when nothing is selected"],
-  ["← →", "Previous and next event of the lane"],
-  ["↑ ↓", "The event around this one, the first within it; else scroll"],
+  ["A D", "Move left and right"],
+  ["Shift ← →", "The same; no Shift needed when nothing is selected"],
+  ["← →", "Previous and next event on the lane"],
+  ["↑ ↓", "Parent event, first child; otherwise scroll"],
   ["1 2 3 4", "Hand: select, pan, zoom, timing"],
-  ["0", "The whole trace"],
+  ["0", "Whole trace"],
   ["F", "Zoom to the selected event or range"],
-  ["M", "Range of the selected event, for its statistics"],
-  ["T", "Mark the time under the pointer"],
-  ["/", "Search; Enter and Shift Enter, or N and Shift N: next and previous hit"],
-  ["[ ]", "Previous and next event of the same name on the track"],
-  ["J", "Jump to a step by its number"],
+  ["M", "Statistics for the time of the selected event"],
+  ["T", "Set a mark at the pointer"],
+  ["/", "Search; Enter or N: next hit, with Shift: previous"],
+  ["[ ]", "Previous and next event with this name on the track"],
+  ["J", "Go to a step by its number"],
   ["E", "All arrows in view"],
-  ["Esc", "Select nothing; again: end the search"],
+  ["Esc", "Clear selection; again: close search"],
   ["?", "This help"],
 ];
 
 export const HAND_HELP: readonly (readonly [string, string])[] = [
   ["Wheel", "Scroll; with Ctrl or ⌘ zoom, with Shift move sideways"],
   ["Pinch", "Zoom"],
-  ["Select, click", "Details of an event; twice: zoom to it"],
-  ["Select, drag", "Statistics of the time and tracks in the box"],
-  ["Pan, drag", "Move; also with the middle button, or a finger"],
-  ["Zoom, drag", "Up nearer, down farther"],
-  ["Timing, drag", "Measure an interval; click: set a mark"],
-  ["Name at an edge, click", "Go to the end of the arrow that is not on the screen"],
-  ["Name of a track, drag", "Put it elsewhere in its section; its lower edge: its height"],
-  ["Overview, drag", "Choose what is shown; an edge changes one end"],
+  ["Select, click", "Details of an event; double-click: zoom to event"],
+  ["Select, drag", "Statistics for the time and tracks in the box"],
+  ["Pan, drag", "Move; also with the middle button or one finger"],
+  ["Zoom, drag", "Drag up to zoom in, down to zoom out"],
+  ["Timing, drag", "Measure a time span; click: set a mark"],
+  ["Name at an edge, click", "Go to the arrow's other end, off screen"],
+  ["Name of a track, drag", "Move it within its section; drag its lower edge to resize"],
+  ["Overview, drag", "Choose the visible range; drag an edge to change one end"],
 ];
 
 /** What keys do beyond the state: parts of the page that can be opened or focused. */
@@ -136,7 +136,7 @@ export class Keys {
       if (goal) state.go(goal);
       else if (details) {
         state.said.value =
-          event.key === "ArrowUp" ? "No event around this one." : "No event within this one.";
+          event.key === "ArrowUp" ? "This event has no parent." : "This event has no children.";
       }
     } else {
       state.scrollBy(event.key === "ArrowDown" ? SCROLL_PX : -SCROLL_PX);
@@ -169,7 +169,7 @@ export class Keys {
   private occurrence(side: "next" | "previous"): void {
     const id = this.state.details.value.value?.occurrences[side] ?? -1;
     if (id >= 0) void this.state.goToEvent(id);
-    else this.state.said.value = "No more events of this name on the track.";
+    else this.state.said.value = "No more events with this name on the track.";
   }
 
   private hold(key: Held): void {

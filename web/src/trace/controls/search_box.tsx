@@ -58,7 +58,7 @@ export function SearchBox({ state }: { state: TimelineState }) {
 /** How many events match, or why that is not known. */
 function countText(state: TimelineState): string {
   const { value, waiting, problem } = state.found.value;
-  if (problem) return "Not possible";
+  if (problem) return "Search failed";
   if (value) return plural(value.count, "hit");
   return waiting ? "…" : "";
 }
@@ -97,7 +97,7 @@ function HowMenu({ state }: { state: TimelineState }) {
   };
   const changed = sought.regex || sought.stat !== "";
   return (
-    <Popover label={changed ? "Aa*" : "Aa"} name="How to search">
+    <Popover label={changed ? "Aa*" : "Aa"} name="Search options">
       {() => (
         <div class="menu">
           <label class="check">
@@ -111,10 +111,10 @@ function HowMenu({ state }: { state: TimelineState }) {
             Regular expression
           </label>
           <label class="check">
-            In stat
+            Search in
             <input
               class="field"
-              placeholder="names"
+              placeholder="names, or a stat such as shape"
               value={sought.stat}
               onChange={(event) => inStat(event.currentTarget.value)}
               onKeyDown={(event) => event.key === "Enter" && inStat(event.currentTarget.value)}

@@ -26,22 +26,22 @@ export function Status({ timeline, onStale }: StatusProps) {
         <div class="tl-trouble" role="alert">
           <span>
             {trouble.stale
-              ? "The recording was replaced since this page was loaded."
-              : `${plural(missing, "part")} of this view could not be loaded and will be asked for again: ${trouble.what}`}
+              ? "The recording has been replaced since this page was loaded."
+              : `${plural(missing, "part")} of this view could not be loaded; retrying: ${trouble.what}`}
           </span>
           <button
             type="button"
             class="button"
             onClick={() => (trouble.stale ? onStale() : loader.retry())}
           >
-            {trouble.stale ? "Load it again" : "Try now"}
+            {trouble.stale ? "Reload" : "Try now"}
           </button>
         </div>
       )}
       {flows && flows.count > 0 && flows.arrows.length === 0 && (
         <p class="tl-note" role="status">
-          {plural(flows.count, "arrow begins", "arrows begin")} in this view; zoom in until there
-          are at most 1,000 to see them.
+          {plural(flows.count, "arrow begins", "arrows begin")} in this view; zoom in to 1,000 or
+          fewer to see them.
         </p>
       )}
     </>

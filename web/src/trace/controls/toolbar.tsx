@@ -17,7 +17,7 @@ interface ToolbarProps {
   readonly onHelp: () => void;
 }
 
-const HAND_NAMES = { select: "Select", pan: "Pan", zoom: "Zoom", timing: "Timing" } as const;
+const HAND_NAMES = { select: "Select", pan: "Pan", zoom: "Zoom", timing: "Measure" } as const;
 
 export function Toolbar({ timeline, title, onHelp }: ToolbarProps) {
   const { state } = timeline;
@@ -46,7 +46,7 @@ export function Toolbar({ timeline, title, onHelp }: ToolbarProps) {
       >
         −
       </button>
-      <button type="button" class="button" title="The whole trace (0)" onClick={() => state.fit()}>
+      <button type="button" class="button" title="Whole trace (0)" onClick={() => state.fit()}>
         Fit
       </button>
       <StepField state={state} />
@@ -58,8 +58,8 @@ export function Toolbar({ timeline, title, onHelp }: ToolbarProps) {
         <button
           type="button"
           class="button"
-          aria-label="Keys of the timeline"
-          title="Keys of the timeline (?)"
+          aria-label="Timeline shortcuts"
+          title="Timeline shortcuts (?)"
           onClick={onHelp}
         >
           ?
@@ -72,7 +72,7 @@ export function Toolbar({ timeline, title, onHelp }: ToolbarProps) {
 function Hands({ state }: { state: TimelineState }) {
   return (
     <fieldset class="tl-hands">
-      <legend class="off-screen">What dragging does</legend>
+      <legend class="off-screen">Drag mode</legend>
       {HANDS.map((hand, place) => (
         <button
           key={hand}
@@ -181,7 +181,7 @@ function ViewMenu({ state }: { state: TimelineState }) {
               state.marks.value = [];
             }}
           >
-            Remove the marks
+            Remove marks
           </button>
         </div>
       )}
@@ -203,8 +203,8 @@ function TracksMenu({ state }: { state: TimelineState }) {
         <div class="menu tl-tracks">
           <input
             class="field"
-            aria-label="Only tracks with"
-            placeholder="Only tracks with …"
+            aria-label="Filter tracks"
+            placeholder="Filter tracks"
             value={arranged.filter}
             onInput={(event) => state.change({ filter: event.currentTarget.value })}
           />
@@ -213,7 +213,7 @@ function TracksMenu({ state }: { state: TimelineState }) {
             class="menu-item"
             onClick={() => state.change({ closed: new Set(), closedSections: new Set() })}
           >
-            Open all
+            Expand all
           </button>
           <button
             type="button"
@@ -222,16 +222,16 @@ function TracksMenu({ state }: { state: TimelineState }) {
               state.change({ closedSections: new Set(state.meta.sections.map(({ id }) => id)) })
             }
           >
-            Close all sections
+            Collapse all sections
           </button>
           <button
             type="button"
             class="menu-item"
             onClick={() => state.change({ moves: [], heights: new Map(), pinned: [] })}
           >
-            Order and heights as recorded
+            Reset order and heights
           </button>
-          {hidden.length > 0 && <p class="quiet">Hidden; choose to show again</p>}
+          {hidden.length > 0 && <p class="quiet">Hidden tracks (click to show)</p>}
           {hidden.map((id) => (
             <button
               key={id}
@@ -260,14 +260,14 @@ function SaveMenu({ timeline }: { timeline: Timeline }) {
   const { state, scope, meta } = timeline;
   const span = state.range.value?.span ?? state.view.value;
   const part = { start_ps: Math.floor(span.begin), end_ps: Math.ceil(span.end) };
-  const what = state.range.value ? "The chosen range" : "What is in view";
+  const what = state.range.value ? "Selected range" : "Visible range";
   // An XSpace is the file of one host.
   const formats = FORMATS.filter(([id]) => id !== "xspace" || meta.hosts.length === 1);
   return (
     <Popover label="Save" align="right">
       {() => (
         <div class="menu">
-          {[["The whole trace", {}] as const, [what, part] as const].map(([title, question]) => (
+          {[["Whole trace", {}] as const, [what, part] as const].map(([title, question]) => (
             <div key={title}>
               <p class="quiet">{title}</p>
               {formats.map(([format, label]) => (

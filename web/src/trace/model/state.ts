@@ -350,7 +350,7 @@ export class TimelineState {
     if (!answer) return;
     const next = direction > 0 ? answer.next : answer.previous;
     if (next) this.go(next);
-    else this.said.value = direction > 0 ? "No hit behind this one." : "No hit before this one.";
+    else this.said.value = direction > 0 ? "No hit after this one." : "No hit before this one.";
   }
 
   /** Selects an event known by its id alone. */
@@ -372,7 +372,9 @@ export class TimelineState {
     if (id !== null) await this.goToEvent(id);
     else if (side.value.problem === "") {
       this.said.value =
-        direction > 0 ? "No event behind this one here." : "No event before this one here.";
+        direction > 0
+          ? "No event after this one on the lane."
+          : "No event before this one on the lane.";
     }
   }
 

@@ -137,7 +137,7 @@ export class TileLoader {
 export function troubleOf(error: unknown): Trouble {
   if (error instanceof ServerGone) return { what: error.message, stale: false, gone: true };
   if (error instanceof ApiError) {
-    const what = [error.body.what, error.body.do].filter(Boolean).join(" ");
+    const what = [error.body.what, error.body.hint].filter(Boolean).join(" ");
     return { what, stale: error.status === STALE, gone: false };
   }
   const what = error instanceof Error ? error.message : String(error);

@@ -30,13 +30,13 @@ export function EventPanel({ timeline }: { timeline: Timeline }) {
       </p>
     );
   }
-  if (!value) return <p class="quiet">{waiting ? "Asking for the event …" : ""}</p>;
+  if (!value) return <p class="quiet">{waiting ? "Loading the event …" : ""}</p>;
   return (
     <div class={`tl-event ${waiting ? "stale" : ""}`} aria-busy={waiting}>
       <header>
         <h2>{visible(value.full_name).slice(0, LONGEST_VALUE) || "(no name)"}</h2>
         <button type="button" class="button" onClick={() => state.zoomTo(spanOf(value))}>
-          Zoom to it
+          Zoom to event
         </button>
       </header>
       <div class="tl-columns">
@@ -72,7 +72,7 @@ function Basics({ state, details }: { state: TimelineState; details: EventDetail
   const facts: Fact[] = [
     { label: "Duration", value: duration(details.end_ps - details.begin_ps, "ps") },
     { label: "Self time", value: duration(details.self_ps, "ps") },
-    { label: "Begins", value: axisTime(details.begin_ps - state.whole.begin) },
+    { label: "Start", value: axisTime(details.begin_ps - state.whole.begin) },
     { label: "Category", value: state.meta.categories[details.category] ?? "other" },
     { label: "Track", value: visible(track?.name ?? ""), note: visible(section?.name ?? "") },
   ];
@@ -118,7 +118,7 @@ function Links({ state, title, links, from }: LinksProps) {
 /** How far the begins of two events are apart. */
 function delay(from: EventDetails, link: LinkedPlace): string {
   const apart = link.begin_ps - from.begin_ps;
-  return `begins ${duration(Math.abs(apart), "ps")} ${apart < 0 ? "before" : "later"}`;
+  return `starts ${duration(Math.abs(apart), "ps")} ${apart < 0 ? "before this event" : "after it"}`;
 }
 
 function Children({ state, details }: { state: TimelineState; details: EventDetails }) {
@@ -127,7 +127,7 @@ function Children({ state, details }: { state: TimelineState; details: EventDeta
   const shown = children.first.slice(0, CHILDREN_AT_FIRST);
   return (
     <>
-      <h3>{count(children.count)} within it</h3>
+      <h3>{count(children.count)} nested events</h3>
       <ul>
         {shown.map((child) => (
           <li key={child.event}>
@@ -143,7 +143,8 @@ function Children({ state, details }: { state: TimelineState; details: EventDeta
 }
 
 function Stats({ details }: { details: EventDetails }) {
-  if (details.stats.length === 0) return <p class="quiet">No stats were recorded with it.</p>;
+  if (details.stats.length === 0)
+    return <p class="quiet">No stats were recorded with this event.</p>;
   return (
     <table class="tl-table">
       <caption class="off-screen">Stats of the event</caption>

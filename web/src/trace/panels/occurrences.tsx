@@ -15,7 +15,7 @@ interface OccurrencesProps {
 }
 
 export function Occurrences({ state, occurrences, name }: OccurrencesProps) {
-  if (occurrences.count < 2) return <p class="quiet">The only event of this name.</p>;
+  if (occurrences.count < 2) return <p class="quiet">The only event with this name.</p>;
   const [least, , median, , p95, , most] = occurrences.quantiles_ps.map((ps) => duration(ps, "ps"));
   const go = (id: number, label: string) => (
     <button type="button" class="button" disabled={id < 0} onClick={() => void state.goToEvent(id)}>
@@ -24,13 +24,13 @@ export function Occurrences({ state, occurrences, name }: OccurrencesProps) {
   );
   return (
     <section>
-      <h3>{plural(occurrences.count, "event")} of this name</h3>
+      <h3>{plural(occurrences.count, "event")} with this name</h3>
       <Facts
         facts={[
           { label: "Total", value: duration(occurrences.total_ps, "ps") },
           { label: "Shortest to longest", value: `${least} to ${most}` },
           { label: "Median", value: median },
-          { label: "95 % below", value: p95 },
+          { label: "95th percentile", value: p95 },
           { label: "Longer than this", value: count(occurrences.longer) },
         ]}
       />

@@ -58,7 +58,7 @@ export function Panels({ timeline }: { timeline: Timeline }) {
             state.panel.value = "none";
           }}
         >
-          Fold
+          Collapse
         </button>
       </div>
       <div class="tl-panel-body" tabIndex={-1}>

@@ -36,7 +36,7 @@ export function RangePanel({ timeline }: { timeline: Timeline }) {
           {value && `, ${plural(value.events, "event")} of ${plural(value.distinct_names, "name")}`}
         </span>
         <button type="button" class="button" onClick={() => state.zoomTo(range.span)}>
-          Zoom to it
+          Zoom to event
         </button>
         {range.tracks !== null && (
           <button
@@ -123,7 +123,7 @@ function Names({ state, answer }: { state: TimelineState; answer: RangeAnswer })
 
 function Tracks({ state, answer }: { state: TimelineState; answer: RangeAnswer }) {
   const shown = answer.tracks.filter((each) => each.events > 0);
-  if (shown.length === 0) return <p class="quiet">No event lies in this range.</p>;
+  if (shown.length === 0) return <p class="quiet">No events in this range.</p>;
   return (
     <table class="tl-table">
       <caption class="off-screen">Tracks of the range</caption>
@@ -162,8 +162,8 @@ function Tracks({ state, answer }: { state: TimelineState; answer: RangeAnswer }
 function Launches({ answer }: { answer: RangeAnswer }) {
   if (answer.launches === 0) return null;
   const rows = [
-    ["From launch to kernel", answer.launch_delay_ps],
-    ["From the launch's end", answer.launch_gap_ps],
+    ["Launch to kernel", answer.launch_delay_ps],
+    ["Launch end to kernel", answer.launch_gap_ps],
   ] as const;
   return (
     <table class="tl-table">
@@ -171,7 +171,7 @@ function Launches({ answer }: { answer: RangeAnswer }) {
       <thead>
         <tr>
           <th scope="col">Delay</th>
-          {["Mean", "Least", "Median", "95 %", "Most"].map((title) => (
+          {["Mean", "Shortest", "Median", "95th percentile", "Longest"].map((title) => (
             <th key={title} scope="col" class="number">
               {title}
             </th>

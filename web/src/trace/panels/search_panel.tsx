@@ -25,7 +25,7 @@ export function SearchPanel({ timeline }: { timeline: Timeline }) {
       <p>
         {plural(value.count, "event")} on {plural(value.tracks.length, "track")}
         {value.count > value.first.length && `; the first ${count(value.first.length)} are listed`}.
-        Next and previous go through all of them.
+        Next and Previous step through all of them.
       </p>
       <table class="tl-table">
         <caption class="off-screen">Hits</caption>

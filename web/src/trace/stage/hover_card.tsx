@@ -48,7 +48,7 @@ export function HoverCard({ timeline }: { timeline: Timeline }) {
       ) : (
         <span>
           {hit.cut
-            ? `more than ${duration(length, "ps")}; select it for its times`
+            ? `more than ${duration(length, "ps")}; click for exact times`
             : `${duration(length, "ps")} at ${axisTime(hit.span.begin - origin)}`}
         </span>
       )}

@@ -1,4 +1,4 @@
-/** The whole trace in little: how busy each section is, where hits are, and what is in view. */
+/** Whole trace in little: how busy each section is, where hits are, and what is in view. */
 
 import { useEffect, useRef } from "preact/hooks";
 import { duration } from "../../base/format.ts";

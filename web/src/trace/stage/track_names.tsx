@@ -203,8 +203,8 @@ function TrackMenu({ state, id, name, up }: TrackMenuProps) {
           {item("Hide", hide, close)}
           {!pinned && item("Move up", () => moveBy(state, id, -1), close)}
           {!pinned && item("Move down", () => moveBy(state, id, 1), close)}
-          {item("Taller", () => resize(state, id, 1.5), close)}
-          {item("Shorter", () => resize(state, id, 1 / 1.5), close)}
+          {item("Increase height", () => resize(state, id, 1.5), close)}
+          {item("Decrease height", () => resize(state, id, 1 / 1.5), close)}
           {(track?.lanes ?? 0) > LANES_AT_FIRST &&
             item(
               arranged.full.has(id) ? "Fewer lanes" : "All lanes",

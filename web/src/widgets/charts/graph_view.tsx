@@ -1,6 +1,6 @@
 /**
  * A laid-out graph that is moved by dragging, enlarged by the wheel, and read by keys: arrows go
- * from box to box, Enter chooses, + - 0 change the size. Only what is in view is drawn.
+ * from box to box, Enter selects, + - 0 change the size. Only what is in view is drawn.
  */
 
 import type { ComponentChildren } from "preact";
@@ -72,7 +72,7 @@ export function GraphView(props: GraphViewProps) {
   if (!layout) {
     return (
       <p class="quiet" role="status">
-        Laying out {props.boxes.length.toLocaleString("en-US")} boxes…
+        Arranging {props.boxes.length.toLocaleString("en-US")} boxes…
       </p>
     );
   }
@@ -131,7 +131,7 @@ function LaidOut(props: GraphViewProps & { readonly layout: Layout }) {
         class="graph-view"
         role="group"
         tabIndex={0}
-        aria-label={`${props.label}. Arrow keys go from box to box${onChoose ? ", Enter chooses" : ""}, plus and minus change the size, 0 shows all.`}
+        aria-label={`${props.label}. Arrow keys move from box to box${onChoose ? ", Enter selects" : ""}, plus and minus zoom, 0 shows all.`}
         onKeyDown={onKeyDown}
         {...drag.handlers}
         onPointerLeave={() => setMarked(-1)}
@@ -169,10 +169,10 @@ function enlarged(camera: Camera, factor: number, view: View): Camera {
 function GraphSizes({ onSize }: { onSize: (factor: number | null) => void }) {
   return (
     <div class="graph-sizes">
-      <button type="button" class="button" aria-label="Larger" onClick={() => onSize(LARGER)}>
+      <button type="button" class="button" aria-label="Zoom in" onClick={() => onSize(LARGER)}>
         +
       </button>
-      <button type="button" class="button" aria-label="Smaller" onClick={() => onSize(1 / LARGER)}>
+      <button type="button" class="button" aria-label="Zoom out" onClick={() => onSize(1 / LARGER)}>
         −
       </button>
       <button type="button" class="button" onClick={() => onSize(null)}>

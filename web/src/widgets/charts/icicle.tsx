@@ -56,7 +56,7 @@ export function Icicle(props: IcicleProps) {
       class="icicle"
       role="group"
       tabIndex={0}
-      aria-label={`${props.label}. Arrow keys read it out, Enter looks closer, Escape goes up.`}
+      aria-label={`${props.label}. Arrow keys read the values, Enter zooms in, Escape goes up.`}
       onKeyDown={onKeyDown}
       onPointerLeave={() => setMarked(-1)}
       onBlur={() => setMarked(-1)}

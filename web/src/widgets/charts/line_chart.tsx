@@ -142,7 +142,7 @@ export function LineChart(props: LineChartProps) {
       class="line-chart"
       role="group"
       tabIndex={0}
-      aria-label={`${props.label}. Arrow keys read it out${onChoose ? ", Enter chooses" : ""}${onSpan ? ", Escape shows all" : ""}.`}
+      aria-label={`${props.label}. Arrow keys read the values${onChoose ? ", Enter selects" : ""}${onSpan ? ", Escape shows all" : ""}.`}
       onKeyDown={onKeyDown}
       onPointerDown={(event) => {
         if (event.button !== 0) return;

@@ -105,7 +105,7 @@ export function RooflineChart(props: RooflineChartProps) {
       class="line-chart"
       role="group"
       tabIndex={0}
-      aria-label={`${props.label}. Arrow keys read it out, Enter chooses.`}
+      aria-label={`${props.label}. Arrow keys read the values, Enter selects.`}
       onKeyDown={onKeyDown}
       {...handlers}
       onPointerLeave={() => setMarked(-1)}

@@ -111,7 +111,7 @@ export function StepChart(props: StepChartProps) {
       class="step-chart"
       role="group"
       tabIndex={0}
-      aria-label={`Step times of ${plural(range[1] - range[0] + 1, series.noun ?? "step")}. Arrow keys read them out${onRange ? ", Enter zooms in, Escape shows all" : ""}.`}
+      aria-label={`Step times of ${plural(range[1] - range[0] + 1, series.noun ?? "step")}. Arrow keys read the values${onRange ? ", Enter zooms in, Escape shows all" : ""}.`}
       onKeyDown={onKeyDown}
       onPointerDown={(event) => {
         if (event.button !== 0) return;

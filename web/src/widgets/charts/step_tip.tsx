@@ -42,7 +42,9 @@ export function StepTip({ series, bin, x, width, scope }: StepTipProps) {
           Slowest of {noun}s {series.numbers[bin.first]} to {series.numbers[bin.last]}
         </p>
       )}
-      {series.kept[step] === false && <p class="quiet">Cut at an edge; not counted in averages</p>}
+      {series.kept[step] === false && (
+        <p class="quiet">Cut at the edge of the recording; not counted</p>
+      )}
       <ul class="tip-parts">
         {parts.map(({ part, ms }) => (
           <li key={part.id}>

@@ -123,7 +123,7 @@ async function pngBlob(svg: SVGSVGElement): Promise<Blob> {
     canvas.height = image.height * PNG_SCALE;
     canvas.getContext("2d")?.drawImage(image, 0, 0, canvas.width, canvas.height);
     return await new Promise((resolve, reject) => {
-      canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("no PNG was made"))));
+      canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("could not make a PNG"))));
     });
   } finally {
     URL.revokeObjectURL(url);

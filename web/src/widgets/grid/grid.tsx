@@ -175,7 +175,7 @@ function GridBody(props: GridBodyProps) {
             })}
           </div>
         </div>
-        {rows.length === 0 && <p class="grid-none quiet">No row passes the filter.</p>}
+        {rows.length === 0 && <p class="grid-none quiet">No rows match.</p>}
         {sums && rows.length > 0 && <GridFoot columns={columns} rows={rows} />}
       </div>
     </div>

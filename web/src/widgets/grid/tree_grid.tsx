@@ -205,7 +205,7 @@ function TreeBody(props: TreeBodyProps) {
             ))}
           </div>
         </div>
-        {rows.length === 0 && <p class="grid-none quiet">Nothing matches.</p>}
+        {rows.length === 0 && <p class="grid-none quiet">No rows match.</p>}
       </div>
     </div>
   );

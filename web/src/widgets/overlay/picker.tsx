@@ -133,7 +133,7 @@ export function Picker(props: PickerProps) {
   }
   return (
     <Popover
-      name={`${props.what}: ${shown}. Choose another`}
+      name={`${props.what}: ${shown}. choose another`}
       class="picker"
       label={
         <>
