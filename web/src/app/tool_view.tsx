@@ -59,9 +59,9 @@ function Answer({ tool, tools, run }: ToolViewProps) {
   const { Page, owns = [] } = pageOf(tool.id);
   const asked = tool.options.filter((option) => !owns.includes(option.name));
   const runs = (session.value?.runs ?? []).map(({ id }) => id);
-  const pageFor = (id: string) => {
+  const pageFor = (id: string, wanted: Params = {}) => {
     const other = tools.find((each) => each.id === id && each.available);
-    return other ? { href: pageHref(id), title: other.title } : null;
+    return other ? { href: pageHref(id, wanted), title: other.title, tables: other.tables } : null;
   };
   return (
     <>

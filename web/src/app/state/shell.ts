@@ -37,8 +37,8 @@ export function isTimeline(page: string): boolean {
 }
 
 /** Address of a page for the same run and host. */
-export function pageHref(page: string): string {
-  return formatHash({ page, run: route.value.run, host: route.value.host, params: {} });
+export function pageHref(page: string, params: Route["params"] = {}): string {
+  return formatHash({ page, run: route.value.run, host: route.value.host, params });
 }
 
 export function followAddress(): void {

@@ -2,9 +2,9 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { getAdvice } from "../../api/client.ts";
-import type { AdviceInfo, Ref } from "../../api/types.gen.ts";
-import { withSubParams } from "../../engine/address.ts";
-import type { PageLink, Params } from "../sections/tool_page.ts";
+import type { AdviceInfo, Finding, Ref } from "../../api/types.gen.ts";
+import { evidenceParams } from "../../engine/evidence.ts";
+import type { PageLink, Params, ToolPageProps } from "../sections/tool_page.ts";
 
 export type AdviceState = AdviceInfo | "waiting" | "failed";
 
@@ -25,22 +25,24 @@ export function useAdvice(query: Params): AdviceState {
   return state;
 }
 
-const PS_PER_MS = 1e9;
-// What stands around the range that a finding points to, as a share of it on either side.
-const AROUND = 0.25;
+/** The page of a piece of evidence, opened on what it is about; null where there is none. */
+export function evidenceLink(
+  ref: Ref,
+  { pageFor }: Pick<ToolPageProps, "pageFor">,
+): PageLink | null {
+  const page = pageFor(ref.tool);
+  if (!page) return null;
+  return pageFor(ref.tool, evidenceParams(ref, page.tables));
+}
 
-/** Where a piece of evidence is to be seen: its tool's page, on the range it names. */
-export function evidenceHref(page: PageLink, ref: Ref): string {
-  const { from_ms: from, to_ms: to } = ref;
-  if (ref.tool !== "trace_viewer" || from === null || to === null) return page.href;
-  const [begin, end] = [from * PS_PER_MS, to * PS_PER_MS];
-  const margin = (end - begin) * AROUND;
-  const params = withSubParams({}, "tl", {
-    view: `${Math.round(begin - margin)}~${Math.round(end + margin)}`,
-    range: `${Math.round(begin)}~${Math.round(end)}`,
-  });
-  const added = Object.entries(params)
-    .map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
-    .join("&");
-  return `${page.href}${page.href.includes("?") ? "&" : "?"}${added}`;
+/** The most telling place of a finding: a stretch of time, else rows, else a page. */
+export function showMe(finding: Finding, props: Pick<ToolPageProps, "pageFor" | "tool">) {
+  const elsewhere = finding.evidence.filter((ref) => ref.tool !== props.tool.id);
+  const rank = (ref: Ref) => (ref.from_ms !== null ? 0 : ref.rows.length > 0 ? 1 : 2);
+  const best = elsewhere.toSorted((a, b) => rank(a) - rank(b));
+  for (const ref of best) {
+    const link = evidenceLink(ref, props);
+    if (link) return link;
+  }
+  return null;
 }

@@ -9,20 +9,28 @@ import { Grid } from "../../widgets/grid/grid.tsx";
 import { Diagnostics } from "../sections/diagnostics.tsx";
 import { StepSection } from "../sections/step_section.tsx";
 import { useTable, useWithoutConstants } from "../sections/tool_page.ts";
-import { OverviewActions } from "./actions.tsx";
+import { useAdvice } from "./advice.ts";
 import { OverviewFigures } from "./figures.tsx";
+import { Findings } from "./findings.tsx";
+import { FixFirst } from "./fix_first.tsx";
 import type { OverviewProps } from "./props.ts";
+import type { Whole } from "./saving.ts";
 import { OverviewRun } from "./this_run.tsx";
 
 export function Overview(props: OverviewProps) {
   const { result } = props;
   const { binding: ops, said } = useWithoutConstants(useTable(props, "top_ops", result.top_ops));
   const opStats = props.pageFor("framework_op_stats");
+  const advice = useAdvice(props.query);
+  // Until everything is read: what the overview alone can say.
+  const findings = typeof advice === "string" ? result.findings : advice.findings;
+  const whole = wholeOf(result);
   return (
     <div class="overview">
       <Verdict result={result} />
-      <OverviewFigures result={result} />
+      <FixFirst {...props} {...{ advice, whole }} finding={findings[0]} />
       <AverageStep result={result} />
+      <OverviewFigures result={result} />
       <StepSection
         {...props}
         field="step_table"
@@ -30,7 +38,7 @@ export function Overview(props: OverviewProps) {
         medianMs={result.steps.count > 0 ? result.steps.time_ms.median : null}
       />
       <div class="columns-2-1">
-        <OverviewActions {...props} />
+        <Findings {...props} {...{ advice, findings, whole }} />
         <OverviewRun result={result} />
       </div>
       <section>
@@ -52,6 +60,11 @@ export function Overview(props: OverviewProps) {
       <Diagnostics diagnostics={result.diagnostics} />
     </div>
   );
+}
+
+function wholeOf({ steps, environment }: OverviewPage): Whole {
+  if (steps.count > 0) return { ms: steps.time_ms.mean, noun: "step" };
+  return { ms: environment.profile_duration_ms, noun: "recording" };
 }
 
 function Verdict({ result }: { result: OverviewPage }) {

@@ -3,7 +3,7 @@
 import { useMemo, useState } from "preact/hooks";
 import { byName } from "../../api/columns.ts";
 import type { AnyTable, ColumnarTable } from "../../base/columns.ts";
-import { plural } from "../../base/format.ts";
+import { duration, plural } from "../../base/format.ts";
 import { partsFor } from "../../base/parts.ts";
 import { readableTop } from "../../engine/charts/stacked_columns.ts";
 import type { StepSeries } from "../../engine/charts/step_series.ts";
@@ -52,6 +52,29 @@ export function isStepTable(source: ColumnarTable): boolean {
   return numbers !== undefined && times !== undefined && new Set(numbers).size === numbers.length;
 }
 
+/** Two columns are no picture of how steps vary. */
+const FEWEST_FOR_A_CHART = 3;
+
+/** What a chart of one or two steps would say, as a sentence. */
+function FewSteps(props: StepSectionProps & { readonly series: StepSeries }) {
+  const { field, source, series } = props;
+  const binding = useTable(props, field, source);
+  const times = Array.from(series.totals, (ms) => duration(ms, "ms")).join(" and ");
+  return (
+    <section>
+      <h2>Step times</h2>
+      <p>
+        {plural(source.rows, "step")}: {times}. That is too few to show how steps vary; record more
+        of them.
+      </p>
+      <details class="few-steps">
+        <summary>Show as table</summary>
+        <Grid {...binding} label="Steps" noun={["step", "steps"]} />
+      </details>
+    </section>
+  );
+}
+
 export function StepSection(props: StepSectionProps) {
   const { result, params, onParams, field, source } = props;
   const series = useMemo(() => stepSeries(byName(source)), [source]);
@@ -66,6 +89,7 @@ export function StepSection(props: StepSectionProps) {
     [series, range[0], range[1]],
   );
   if (source.rows === 0) return null;
+  if (source.rows < FEWEST_FOR_A_CHART) return <FewSteps {...props} series={series} />;
   const controls = (
     <>
       {cut > 0 && (

@@ -17,6 +17,7 @@ export type Params = Readonly<Record<string, string>>;
 export interface PageLink {
   readonly href: string;
   readonly title: string;
+  readonly tables: ToolInfo["tables"];
 }
 
 export interface ToolPageProps<R extends ResultBody = ResultBody> {
@@ -30,7 +31,7 @@ export interface ToolPageProps<R extends ResultBody = ResultBody> {
   /** Ids of all runs there are, newest first. */
   readonly runs: readonly string[];
   /** Another tool's page for the same run and host; null when it has nothing to show. */
-  readonly pageFor: (tool: string) => PageLink | null;
+  readonly pageFor: (tool: string, params?: Params) => PageLink | null;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: each page narrows the result to its own tool's type
