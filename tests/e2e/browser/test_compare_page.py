@@ -92,7 +92,7 @@ def test_parts_are_filtered_and_exported(open_page: Opener) -> None:
 def test_the_run_before_is_the_baseline_until_another_is_chosen(open_page: Opener) -> None:
     page = open_page("#/compare?run=2026_01_03_00_00_00")
     expect(page.locator(".verdict")).to_contain_text("2026_01_02_00_00_00")
-    page.get_by_role("button", name="Compared with: 2026_01_02_00_00_00. choose another").click()
+    page.get_by_role("button", name="Compared with: 2026_01_02_00_00_00. Choose another").click()
     page.get_by_role("option", name="2026_01_01_00_00_00").click()
     expect(page.locator(".verdict h2")).to_contain_text("waiting for the slowest worker (host-1)")
     assert "baseline=2026_01_01_00_00_00" in page.url

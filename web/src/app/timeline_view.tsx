@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import type { RunInfo, ToolInfo } from "../api/types.gen.ts";
-import type { Params } from "../tools/sections/tool_page.ts";
+import type { Params } from "../tools/sections/page_link.ts";
 import { TimelinePage } from "../trace/timeline_page.tsx";
 import { useAnswer } from "./state/answer.ts";
 import { timelineOf, timelineShown } from "./state/prefetch.ts";

@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { getResult } from "../api/client.ts";
 import type { ErrorInfo, ProgressInfo, RunInfo, ToolInfo } from "../api/types.gen.ts";
 import { pageOf } from "../tools/index.ts";
-import type { Params } from "../tools/sections/tool_page.ts";
+import type { Params } from "../tools/sections/page_link.ts";
 import { Boundary } from "../widgets/boundary.tsx";
 import { Notice, ProgressBar } from "../widgets/notice.tsx";
 import { chosenOptions, Options } from "./options.tsx";
@@ -51,12 +51,12 @@ export function ToolView({ tool, tools, run }: ToolViewProps) {
 
 function Answer({ tool, tools, run }: ToolViewProps) {
   const { host, params } = route.value;
-  const query: Params = { run: run.id, host, ...chosenOptions(tool.options, params) };
+  const { Page, owns = [], asks } = pageOf(tool.id);
+  const query: Params = { run: run.id, host, ...asks, ...chosenOptions(tool.options, params) };
   const key = `${tool.id} ${JSON.stringify(query)}`;
   const answer = useAnswer(key, tool.id + run.id, run.id, (signal) =>
     getResult(tool.id, query, signal),
   );
-  const { Page, owns = [] } = pageOf(tool.id);
   const asked = tool.options.filter((option) => !owns.includes(option.name));
   const runs = (session.value?.runs ?? []).map(({ id }) => id);
   const pageFor = (id: string, wanted: Params = {}) => {

@@ -16,7 +16,7 @@ import { OpProfile } from "./op_profile/page.tsx";
 import { Overview } from "./overview_page/page.tsx";
 import { PodViewer } from "./pod_viewer/page.tsx";
 import { RooflineModel } from "./roofline_model/page.tsx";
-import type { ToolPage } from "./sections/tool_page.ts";
+import type { ToolPage } from "./sections/tool_page.tsx";
 import { TfData } from "./tf_data_bottleneck_analysis/page.tsx";
 import { UtilizationViewer } from "./utilization_viewer/page.tsx";
 
@@ -24,6 +24,8 @@ export interface PageEntry {
   readonly Page: ToolPage;
   /** Options that the page asks for itself, in a better way than a form would. */
   readonly owns?: readonly string[];
+  /** Options that the page asks with where nobody chose; the tool's own defaults serve scripts. */
+  readonly asks?: Readonly<Record<string, string>>;
 }
 
 const PAGES: Readonly<Record<string, PageEntry>> = {
@@ -33,7 +35,11 @@ const PAGES: Readonly<Record<string, PageEntry>> = {
   device_idle: { Page: DeviceIdle },
   host_activity: { Page: HostActivity },
   framework_op_stats: { Page: OpStats },
-  kernel_stats: { Page: KernelStats, owns: ["group_by", "device"] },
+  kernel_stats: {
+    Page: KernelStats,
+    owns: ["group_by", "device"],
+    asks: { group_by: "name" },
+  },
   roofline_model: { Page: RooflineModel },
   op_profile: { Page: OpProfile },
   inference_profile: { Page: InferenceProfile, owns: ["model"] },

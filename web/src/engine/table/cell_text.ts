@@ -2,12 +2,11 @@
 
 import { isSummable } from "../../base/columns.ts";
 import { aligned, bytes, count, fixed, MISSING, percent } from "../../base/format.ts";
-import { shownScale } from "./filter.ts";
 import { type Column, type NumberColumn, sumOf, wordAt } from "./table.ts";
 
 /** The cell as shown in its column; the unit stands in the heading, except for bytes. */
 export function cellText(column: Column, row: number): string {
-  if (column.type === "text") return wordAt(column, row) || MISSING;
+  if (column.type === "text") return column.shortWords[column.codes[row] as number] || MISSING;
   return numberText(column, column.values[row] as number);
 }
 
@@ -17,13 +16,24 @@ function numberText(column: NumberColumn, value: number): string {
   if (column.meta.kind === "bytes") return bytes(value);
   if (column.meta.kind === "count") return count(value);
   if (column.meta.kind === "rank") return fixed(value, 0);
-  return aligned(value, column.decimals);
+  return aligned(value * column.shown.scale, column.decimals);
 }
 
 /** Heading with its unit: "Self time (µs)". Ratios and bytes carry their unit in the cell. */
 export function headingText(column: Column): string {
-  const { label, unit, kind } = column.meta;
+  const { label, kind } = column.meta;
+  const unit = shownUnit(column);
   return unit && kind !== "ratio" && kind !== "bytes" ? `${label} (${unit})` : label;
+}
+
+/** The unit a column is shown in; "" for none. */
+export function shownUnit(column: Column): string {
+  return column.type === "number" ? column.shown.unit : column.meta.unit;
+}
+
+/** The whole text of a cell, however long. */
+export function fullText(column: Column, row: number): string {
+  return column.type === "text" ? wordAt(column, row) || MISSING : cellText(column, row);
 }
 
 /** The sum of a column over some rows, or "" where a sum means nothing. */
@@ -41,7 +51,8 @@ export function toTsv(columns: readonly Column[], rows: Iterable<number>): strin
 }
 
 function rawHeading(column: Column): string {
-  const { label, unit } = column.meta;
+  const { label } = column.meta;
+  const unit = shownUnit(column);
   return plainCell(unit ? `${label} (${unit})` : label);
 }
 
@@ -49,7 +60,7 @@ function rawCell(column: Column, row: number): string {
   if (column.type === "text") return plainCell(wordAt(column, row));
   const value = column.values[row] as number;
   if (Number.isNaN(value)) return "";
-  const scale = shownScale(column.meta.kind);
+  const { scale } = column.shown;
   return String(scale === 1 ? value : Number((value * scale).toPrecision(15)));
 }
 

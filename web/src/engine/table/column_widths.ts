@@ -2,7 +2,7 @@
 
 import { isCumulative } from "../../base/columns.ts";
 import { cellText, headingText, sumText } from "./cell_text.ts";
-import { allRows, type Column, wordAt } from "./table.ts";
+import { allRows, type Column } from "./table.ts";
 
 /** Width of a text in px, as a cell, a heading or a sum is set. */
 export type Measure = (text: string, as: "cell" | "heading" | "sum") => number;
@@ -52,7 +52,7 @@ function longestCell(column: Column): string {
   let longest = "";
   // The first rows are the ones in sight; of the others a sample has to do.
   for (let row = 0; row < rows; row += row < FIRST_ROWS ? 1 : stride) {
-    const text = column.type === "text" ? wordAt(column, row) : cellText(column, row);
+    const text = cellText(column, row);
     if (text.length > longest.length) longest = text;
   }
   return longest;

@@ -1,6 +1,6 @@
 /** Which rows of a table to show: a text or /regular expression/ over its words, and conditions. */
 
-import type { Kind } from "../../base/columns.ts";
+import { storedValue } from "./column_unit.ts";
 import { type Column, columnOf, type Table, type TextColumn } from "./table.ts";
 
 export type Relation = "~" | "=" | ">=" | "<=";
@@ -9,7 +9,7 @@ export interface Condition {
   readonly column: string;
   /** "~" contains (or /regex/), "=" is exactly; numbers take ">=" and "<=". */
   readonly relation: Relation;
-  /** As typed; ratios are typed in per cent, as they are shown. */
+  /** As typed: in the unit shown, or with a unit of its own ("5 ms"). */
   readonly value: string;
 }
 
@@ -81,20 +81,13 @@ function conditionTest(table: Table, condition: Condition): Test | string | null
 }
 
 function boundTest(column: Column & { type: "number" }, condition: Condition): Test | string {
-  const typed = Number(condition.value.replaceAll(",", ""));
-  if (Number.isNaN(typed)) return `${column.meta.label}: “${condition.value}” is not a number.`;
-  // Divided: 57 * 0.01 is more than 0.57.
-  const bound = typed / shownScale(column.meta.kind);
+  const bound = storedValue(condition.value, column.meta, column.shown);
+  if (Number.isNaN(bound)) return `${column.meta.label}: “${condition.value}” is not a number.`;
   const { values } = column;
   if (condition.relation === ">=") return (row) => (values[row] as number) >= bound;
   if (condition.relation === "<=") return (row) => (values[row] as number) <= bound;
   if (condition.relation === "=") return (row) => values[row] === bound;
   return `${column.meta.label} holds numbers: use ≥, ≤ or =.`;
-}
-
-/** Factor from the stored value to the one shown: ratios are stored 0–1 and shown in per cent. */
-export function shownScale(kind: Kind): number {
-  return kind === "ratio" ? 100 : 1;
 }
 
 function textTest(column: TextColumn, condition: Condition): Test | string {

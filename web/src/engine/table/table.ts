@@ -5,14 +5,18 @@
 
 import { type Cell, type ColumnarTable, type ColumnMeta, isNumeric } from "../../base/columns.ts";
 import { columnDecimals } from "../../base/format.ts";
+import { shortNames } from "../../base/short_name.ts";
 import { visible } from "../../base/text.ts";
+import { type ColumnUnit, isMoment, unitOf } from "./column_unit.ts";
 
 export interface NumberColumn {
   readonly type: "number";
   readonly meta: ColumnMeta;
   /** NaN where a value is not available. */
   readonly values: Float64Array;
-  /** Decimals that suit the column; see `columnDecimals`. */
+  /** Unit that suits the largest value, and the factor to it. */
+  readonly shown: ColumnUnit;
+  /** Decimals that suit the column as it is shown; see `columnDecimals`. */
   readonly decimals: number;
   /** Greatest value that is a number, or 0. */
   readonly max: number;
@@ -25,6 +29,8 @@ export interface TextColumn {
   /** Index into `words` per row. */
   readonly codes: Uint32Array;
   readonly words: readonly string[];
+  /** The words as cells show them: names of kernels without their arguments. */
+  readonly shortWords: readonly string[];
   readonly available: number;
 }
 
@@ -70,8 +76,22 @@ function numberColumn(meta: ColumnMeta, cells: readonly Cell[]): NumberColumn {
     if (value > max) max = value;
   }
   const whole = meta.kind === "count" || meta.kind === "rank";
-  const decimals = whole ? 0 : meta.kind === "ratio" ? 1 : columnDecimals(values);
-  return { type: "number", meta, values, decimals, max, available };
+  const shown = unitOf(meta, max);
+  const decimals = whole
+    ? 0
+    : meta.kind === "ratio"
+      ? 1
+      : isMoment(meta)
+        ? MOMENT_DECIMALS
+        : columnDecimals(scaled(values, shown.scale));
+  return { type: "number", meta, values, shown, decimals, max, available };
+}
+
+/** Moments are told apart by their last digits. */
+const MOMENT_DECIMALS = 3;
+
+function scaled(values: Float64Array, scale: number): Float64Array {
+  return scale === 1 ? values : values.map((value) => value * scale);
 }
 
 function textColumn(meta: ColumnMeta, cells: readonly Cell[]): TextColumn {
@@ -91,7 +111,8 @@ function textColumn(meta: ColumnMeta, cells: readonly Cell[]): TextColumn {
     }
     codes[i] = code;
   }
-  return { type: "text", meta, codes, words, available };
+  const shortWords = meta.kind === "name" ? shortNames(words) : words;
+  return { type: "text", meta, codes, words, shortWords, available };
 }
 
 export function columnOf(table: Table, name: string): Column | undefined {

@@ -14,6 +14,7 @@ const COLUMN: NumberColumn = {
   type: "number",
   meta: { name: "t", label: "t", unit: "", kind: "time", help: "", sort: "", hidden: false },
   values: Float64Array.from(VALUES),
+  shown: { scale: 1, unit: "µs" },
   decimals: 0,
   max: 100,
   available: 5,

@@ -30,6 +30,8 @@ export interface TimelineLink {
   readonly hand: Hand;
   readonly arranged: Arrangement;
   readonly arrows: boolean;
+  /** Section to go to, as another page names it; not kept in the address. */
+  readonly at: number | null;
 }
 
 type Texts = Readonly<Record<string, string>>;
@@ -61,6 +63,20 @@ function pairs(text: string | undefined): [number, number][] {
 }
 
 const pairText = ([a, b]: readonly [number, number]) => `${a}-${b}`;
+
+/** A section by its name, or by the end of it: "/device:GPU:6", "GPU:6". */
+function sectionNamed(name: string, meta: TimelineMeta): number | null {
+  if (name === "") return null;
+  const found =
+    meta.sections.find((section) => section.name === name) ??
+    meta.sections.find((section) => section.name.endsWith(name));
+  return found?.id ?? null;
+}
+
+function tracksAt(name: string, meta: TimelineMeta): readonly number[] | null {
+  const id = sectionNamed(name, meta);
+  return meta.sections.find((section) => section.id === id)?.tracks ?? null;
+}
 
 export function linkTexts(link: TimelineLink): Record<string, string> {
   const { arranged, sought } = link;
@@ -97,12 +113,13 @@ export function linkFrom(texts: Texts, meta: TimelineMeta): TimelineLink {
     scroll: Math.max(0, numbers(texts.y)[0] ?? 0),
     event: event !== undefined && event >= 0 && event < meta.events ? event : null,
     range: spanFrom(texts.range),
-    rangeTracks: texts.in ? tracks(texts.in) : null,
+    rangeTracks: texts.in ? tracks(texts.in) : tracksAt(texts.at ?? "", meta),
     marks: numbers(texts.marks),
     sought: { text: texts.q ?? "", regex: texts.mode === "regex", stat: texts.stat ?? "" },
     colours: COLOUR_MODES.find((mode) => mode === texts.colours) ?? "name",
     hand: HANDS.find((hand) => hand === texts.hand) ?? "select",
     arrows: texts.arrows === "all",
+    at: sectionNamed(texts.at ?? "", meta),
     arranged: {
       ...AS_RECORDED,
       pinned: tracks(texts.pin),

@@ -195,6 +195,7 @@ test("a view survives its address", () => {
     colours: "step",
     hand: "timing",
     arrows: true,
+    at: null,
     arranged: {
       pinned: [3],
       hidden: new Set([0]),

@@ -12,7 +12,7 @@ import { type Fact, Figures } from "../../widgets/facts.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
 import { Picker } from "../../widgets/overlay/picker.tsx";
 import { Diagnostics } from "../sections/diagnostics.tsx";
-import { optionOf, useTable } from "../sections/tool_page.ts";
+import { optionOf, useTable } from "../sections/tool_page.tsx";
 import type { CompareProps } from "./props.ts";
 import { RunSeries } from "./run_series.tsx";
 

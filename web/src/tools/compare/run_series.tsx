@@ -12,7 +12,7 @@ import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
 import { type Line, LineChart, LineKey } from "../../widgets/charts/line_chart.tsx";
 import { TipFacts } from "../../widgets/charts/tip_facts.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
-import { optionOf, useTable } from "../sections/tool_page.ts";
+import { optionOf, useTable } from "../sections/tool_page.tsx";
 import type { CompareProps } from "./props.ts";
 
 type Runs = TableOf<RunRow>;

@@ -9,7 +9,7 @@ import { Ring } from "../../widgets/charts/ring.tsx";
 import { type Fact, Facts } from "../../widgets/facts.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
 import { Diagnostics } from "../sections/diagnostics.tsx";
-import { type ToolPageProps, useFirst, useTable } from "../sections/tool_page.ts";
+import { type ToolPageProps, useFirst, useTable } from "../sections/tool_page.tsx";
 
 type OpStatsProps = ToolPageProps<FrameworkOpStats>;
 type Side = "host" | "device";

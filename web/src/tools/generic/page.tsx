@@ -5,7 +5,7 @@ import { fieldLabel, fieldText } from "../../base/fields.ts";
 import { Facts } from "../../widgets/facts.tsx";
 import { Diagnostics } from "../sections/diagnostics.tsx";
 import { Prose } from "../sections/prose.tsx";
-import type { ToolPageProps } from "../sections/tool_page.ts";
+import type { ToolPageProps } from "../sections/tool_page.tsx";
 import { TableField } from "./table.tsx";
 import { isLong, isScalar, Value } from "./value.tsx";
 

@@ -10,7 +10,7 @@ import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
 import { TopBars } from "../../widgets/charts/top_bars.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
 import { isStepTable, StepSection } from "../sections/step_section.tsx";
-import { type ToolPageProps, useTable } from "../sections/tool_page.ts";
+import { type ToolPageProps, useTable } from "../sections/tool_page.tsx";
 
 export interface TableFieldProps extends ToolPageProps {
   /** Its name among the tool's tables. */

@@ -7,7 +7,7 @@ import { isPart, partsFor } from "../../base/parts.ts";
 import { StackBar } from "../../widgets/charts/stack_bar.tsx";
 import { Facts } from "../../widgets/facts.tsx";
 import { Prose } from "../sections/prose.tsx";
-import type { ToolPageProps } from "../sections/tool_page.ts";
+import type { ToolPageProps } from "../sections/tool_page.tsx";
 import { TableField } from "./table.tsx";
 
 type FlatRecord = Readonly<Record<string, unknown>>;

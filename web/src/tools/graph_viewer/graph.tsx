@@ -10,7 +10,7 @@ import { type GraphEdge, GraphView } from "../../widgets/charts/graph_view.tsx";
 import { HueKey } from "../../widgets/charts/legend.tsx";
 import { TipFacts } from "../../widgets/charts/tip_facts.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
-import { useTable, useWithoutConstants } from "../sections/tool_page.ts";
+import { useTable, useWithoutConstants } from "../sections/tool_page.tsx";
 import { type GraphProps, goTo, timeText } from "./props.ts";
 
 const BOX = { width: 204, height: 54 };

@@ -10,7 +10,7 @@ import { Facts } from "../../widgets/facts.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
 import { Picker } from "../../widgets/overlay/picker.tsx";
 import { Diagnostics } from "../sections/diagnostics.tsx";
-import { useTable, useWithoutConstants } from "../sections/tool_page.ts";
+import { useTable, useWithoutConstants } from "../sections/tool_page.tsx";
 import { HloGraph } from "./graph.tsx";
 import { type GraphProps, goTo, timeText } from "./props.ts";
 

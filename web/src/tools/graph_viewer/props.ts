@@ -2,7 +2,7 @@
 
 import type { GraphViewer } from "../../api/types.gen.ts";
 import { duration } from "../../base/format.ts";
-import type { ToolPageProps } from "../sections/tool_page.ts";
+import type { ToolPageProps } from "../sections/tool_page.tsx";
 
 export type GraphProps = ToolPageProps<GraphViewer>;
 

@@ -15,7 +15,7 @@ import {
   useFirst,
   useTable,
   useWithoutConstants,
-} from "../sections/tool_page.ts";
+} from "../sections/tool_page.tsx";
 
 type HloProps = ToolPageProps<HloResult>;
 

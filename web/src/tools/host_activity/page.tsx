@@ -5,7 +5,7 @@ import { count, duration, MISSING, significant } from "../../base/format.ts";
 import { type Fact, Figures } from "../../widgets/facts.tsx";
 import { Diagnostics } from "../sections/diagnostics.tsx";
 import { TableSection } from "../sections/table_section.tsx";
-import type { ToolPageProps } from "../sections/tool_page.ts";
+import type { ToolPageProps } from "../sections/tool_page.tsx";
 
 type HostProps = ToolPageProps<HostResult>;
 

@@ -9,7 +9,7 @@ import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
 import { type Line, LineChart, LineKey } from "../../widgets/charts/line_chart.tsx";
 import { TipFacts } from "../../widgets/charts/tip_facts.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
-import { useTable, useWithoutConstants } from "../sections/tool_page.ts";
+import { useTable, useWithoutConstants } from "../sections/tool_page.tsx";
 import { type InferenceProps, timeOf } from "./props.ts";
 
 const HEADROOM = 1.08;

@@ -13,7 +13,7 @@ import { type Fact, Figures } from "../../widgets/facts.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
 import { Picker } from "../../widgets/overlay/picker.tsx";
 import { Diagnostics } from "../sections/diagnostics.tsx";
-import { useTable, useWithoutConstants } from "../sections/tool_page.ts";
+import { useTable, useWithoutConstants } from "../sections/tool_page.tsx";
 import { Batches } from "./batches.tsx";
 import { type InferenceProps, timeOf } from "./props.ts";
 

@@ -2,7 +2,7 @@
 
 import type { InferenceProfile } from "../../api/types.gen.ts";
 import { duration, MISSING } from "../../base/format.ts";
-import type { ToolPageProps } from "../sections/tool_page.ts";
+import type { ToolPageProps } from "../sections/tool_page.tsx";
 
 export type InferenceProps = ToolPageProps<InferenceProfile>;
 

@@ -12,7 +12,7 @@ import { Grid } from "../../widgets/grid/grid.tsx";
 import { Diagnostics } from "../sections/diagnostics.tsx";
 import { Prose } from "../sections/prose.tsx";
 import { StepSection } from "../sections/step_section.tsx";
-import { type ToolPageProps, useTable } from "../sections/tool_page.ts";
+import { type ToolPageProps, useTable } from "../sections/tool_page.tsx";
 
 type InputProps = ToolPageProps<InputPipelineAnalyzer>;
 

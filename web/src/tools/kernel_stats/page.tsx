@@ -5,6 +5,7 @@ import { textsOf } from "../../api/columns.ts";
 import type { KernelStats as KernelResult } from "../../api/types.gen.ts";
 import type { AnyTable } from "../../base/columns.ts";
 import { count, duration, MISSING, percent, plural } from "../../base/format.ts";
+import { shortNames } from "../../base/short_name.ts";
 import { largestSectors, type Sectors } from "../../engine/charts/largest_shares.ts";
 import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
 import { Ring } from "../../widgets/charts/ring.tsx";
@@ -19,7 +20,7 @@ import {
   useFirst,
   useTable,
   useWithoutConstants,
-} from "../sections/tool_page.ts";
+} from "../sections/tool_page.tsx";
 
 type KernelProps = ToolPageProps<KernelResult>;
 
@@ -29,6 +30,11 @@ const ROWS: Readonly<Record<string, readonly [string, string]>> = {
   class: ["class", "classes"],
   name: ["kernel name", "kernel names"],
 };
+
+/** Where an op is a row, its kernels' names come after it. */
+const HIDDEN_BY_NAME = ["op_name", "op_type"];
+
+const NOTHING: readonly string[] = [];
 
 const FIRST = [
   "name",
@@ -48,7 +54,12 @@ const FIRST = [
 export function KernelStats(props: KernelProps) {
   const { result, query } = props;
   const { totals } = result;
-  const kernels = useFirst(useTable(props, "kernels", result.kernels), FIRST);
+  const byName = query.group_by === "name";
+  const kernels = useFirst(
+    useTable(props, "kernels", result.kernels),
+    FIRST,
+    byName ? HIDDEN_BY_NAME : NOTHING,
+  );
   const noun = ROWS[query.group_by ?? ""] ?? (ROWS.kernel as readonly [string, string]);
   return (
     <div class="tool-page">
@@ -63,7 +74,7 @@ export function KernelStats(props: KernelProps) {
           title="Longest kernels"
           field="longest"
           source={result.longest}
-          names={textsOf(result.longest.columns.name)}
+          names={shortNames(textsOf(result.longest.columns.name))}
           values={result.longest.columns.total_duration_us}
           noun={["kernel", "kernels"]}
           distinct={totals.distinct_kernels}

@@ -12,7 +12,7 @@ import { type Fact, Facts, Figures } from "../../widgets/facts.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
 import { Picker } from "../../widgets/overlay/picker.tsx";
 import { Diagnostics } from "../sections/diagnostics.tsx";
-import { useTable, useWithoutConstants } from "../sections/tool_page.ts";
+import { useTable, useWithoutConstants } from "../sections/tool_page.tsx";
 import type { MemoryProps } from "./props.ts";
 import { UsageChart } from "./usage_chart.tsx";
 

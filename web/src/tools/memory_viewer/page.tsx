@@ -20,7 +20,7 @@ import {
   useFirst,
   useTable,
   useWithoutConstants,
-} from "../sections/tool_page.ts";
+} from "../sections/tool_page.tsx";
 
 type HeapProps = ToolPageProps<HeapResult>;
 

@@ -14,7 +14,7 @@ import { type Fact, Figures } from "../../widgets/facts.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
 import { TreeGrid } from "../../widgets/grid/tree_grid.tsx";
 import { Diagnostics } from "../sections/diagnostics.tsx";
-import { type ToolPageProps, useTable } from "../sections/tool_page.ts";
+import { type ToolPageProps, useTable } from "../sections/tool_page.tsx";
 
 type OpProfileProps = ToolPageProps<OpProfileResult>;
 

@@ -3,8 +3,9 @@
 import { useEffect, useState } from "preact/hooks";
 import { getAdvice } from "../../api/client.ts";
 import type { AdviceInfo, Finding, Ref } from "../../api/types.gen.ts";
-import { evidenceParams } from "../../engine/evidence.ts";
-import type { PageLink, Params, ToolPageProps } from "../sections/tool_page.ts";
+import { evidenceParams } from "../../engine/advice/evidence.ts";
+import type { PageLink, Params } from "../sections/page_link.ts";
+import type { ToolPageProps } from "../sections/tool_page.tsx";
 
 export type AdviceState = AdviceInfo | "waiting" | "failed";
 

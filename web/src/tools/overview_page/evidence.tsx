@@ -3,7 +3,7 @@
 import type { Finding } from "../../api/types.gen.ts";
 import { fieldLabel } from "../../base/fields.ts";
 import { PARTS } from "../../base/parts.ts";
-import { evidenceText } from "../../engine/evidence.ts";
+import { evidenceText } from "../../engine/advice/evidence.ts";
 import { evidenceLink } from "./advice.ts";
 import type { OverviewProps } from "./props.ts";
 

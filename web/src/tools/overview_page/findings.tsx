@@ -3,7 +3,7 @@
 import type { AdviceInfo, Finding, OverviewPage } from "../../api/types.gen.ts";
 import { duration, plural, roughly } from "../../base/format.ts";
 import { partOf } from "../../base/parts.ts";
-import { type Branch, causeTree, codeFor, timeAfter } from "../../engine/findings.ts";
+import { type Branch, causeTree, codeFor, timeAfter } from "../../engine/advice/findings.ts";
 import { Prose } from "../sections/prose.tsx";
 import type { AdviceState } from "./advice.ts";
 import { Evidence } from "./evidence.tsx";

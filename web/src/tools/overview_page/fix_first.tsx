@@ -1,7 +1,7 @@
 /** The one thing to change first: what it saves, how, and where it is to be seen. */
 
 import type { Finding } from "../../api/types.gen.ts";
-import { codeFor } from "../../engine/findings.ts";
+import { codeFor } from "../../engine/advice/findings.ts";
 import { Prose } from "../sections/prose.tsx";
 import { type AdviceState, showMe } from "./advice.ts";
 import type { OverviewProps } from "./props.ts";

@@ -2,7 +2,7 @@
 
 import type { AdviceInfo, Checked } from "../../api/types.gen.ts";
 import { plural } from "../../base/format.ts";
-import { ruleGroups } from "../../engine/rule_groups.ts";
+import { ruleGroups } from "../../engine/advice/rule_groups.ts";
 
 const OUTCOMES: Readonly<Record<string, string>> = {
   silent: "not found",

@@ -8,7 +8,7 @@ import { StackBar, type StackItem } from "../../widgets/charts/stack_bar.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
 import { Diagnostics } from "../sections/diagnostics.tsx";
 import { StepSection } from "../sections/step_section.tsx";
-import { useTable, useWithoutConstants } from "../sections/tool_page.ts";
+import { useTable, useWithoutConstants } from "../sections/tool_page.tsx";
 import { useAdvice } from "./advice.ts";
 import { OverviewFigures } from "./figures.tsx";
 import { Findings } from "./findings.tsx";

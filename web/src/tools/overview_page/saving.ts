@@ -2,7 +2,7 @@
 
 import type { Finding } from "../../api/types.gen.ts";
 import { roughly, wholePercent } from "../../base/format.ts";
-import { likelihood } from "../../engine/findings.ts";
+import { likelihood } from "../../engine/advice/findings.ts";
 
 /** What is divided into parts: the average step, or, without steps, the whole recording. */
 export interface Whole {

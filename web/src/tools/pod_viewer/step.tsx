@@ -13,7 +13,7 @@ import { StepChart } from "../../widgets/charts/step_chart.tsx";
 import { PartKey } from "../../widgets/charts/textures.tsx";
 import { TipFacts } from "../../widgets/charts/tip_facts.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
-import { useTable, useWithoutConstants } from "../sections/tool_page.ts";
+import { useTable, useWithoutConstants } from "../sections/tool_page.tsx";
 import type { PodProps } from "./props.ts";
 
 const CHOSEN = "view.step";

@@ -19,7 +19,7 @@ import {
   type ToolPageProps,
   useFirst,
   useTable,
-} from "../sections/tool_page.ts";
+} from "../sections/tool_page.tsx";
 
 type RoofProps = ToolPageProps<RoofResult>;
 type Rows = TableOf<RooflineRow>;

@@ -1,6 +1,6 @@
 /** Sentences of the server, in which the ids of tools become links to their pages. */
 
-import type { ToolPageProps } from "./tool_page.ts";
+import type { ToolPageProps } from "./tool_page.tsx";
 
 export interface ProseProps extends Pick<ToolPageProps, "tool" | "pageFor"> {
   readonly text: string;

@@ -11,7 +11,7 @@ import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
 import { StepChart, type StepRange } from "../../widgets/charts/step_chart.tsx";
 import { PartKey } from "../../widgets/charts/textures.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
-import { type ToolPageProps, useTable } from "./tool_page.ts";
+import { type ToolPageProps, useTable } from "./tool_page.tsx";
 
 const NOT_PARTS: ReadonlySet<string> = new Set(["start_ms", "step_time_ms"]);
 

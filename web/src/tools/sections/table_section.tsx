@@ -2,7 +2,7 @@
 
 import type { AnyTable } from "../../base/columns.ts";
 import { Grid } from "../../widgets/grid/grid.tsx";
-import { type ToolPageProps, useTable, useWithoutConstants } from "./tool_page.ts";
+import { type ToolPageProps, useTable, useWithoutConstants } from "./tool_page.tsx";
 
 export interface TableSectionProps extends ToolPageProps {
   readonly field: string;

@@ -10,7 +10,7 @@ import { GraphView } from "../../widgets/charts/graph_view.tsx";
 import { TipFacts } from "../../widgets/charts/tip_facts.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
 import { Picker } from "../../widgets/overlay/picker.tsx";
-import { useTable } from "../sections/tool_page.ts";
+import { useTable } from "../sections/tool_page.tsx";
 import type { TfDataProps } from "./props.ts";
 
 const BOX = { width: 230, height: 74 };

@@ -10,7 +10,7 @@ import { type Fact, Figures } from "../../widgets/facts.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
 import { Diagnostics } from "../sections/diagnostics.tsx";
 import { Prose } from "../sections/prose.tsx";
-import { useFirst, useTable, useWithoutConstants } from "../sections/tool_page.ts";
+import { useFirst, useTable, useWithoutConstants } from "../sections/tool_page.tsx";
 import { TfDataGraph } from "./graph.tsx";
 import type { TfDataProps } from "./props.ts";
 

@@ -13,7 +13,7 @@ import { type Fact, Figures } from "../../widgets/facts.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
 import { Diagnostics } from "../sections/diagnostics.tsx";
 import { TableSection } from "../sections/table_section.tsx";
-import { type ToolPageProps, useTable } from "../sections/tool_page.ts";
+import { type ToolPageProps, useTable } from "../sections/tool_page.tsx";
 
 type UnitsProps = ToolPageProps<UtilizationResult>;
 

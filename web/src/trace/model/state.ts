@@ -120,6 +120,7 @@ export class TimelineState {
       return screenOf(this.layout.value, meta.tracks, this.view.value, width, height, scroll);
     });
     this.panel.value = panelOf(link);
+    this.scrollToSection(link.at);
   }
 
   private fitted(view: Span | null): Span {
@@ -144,6 +145,7 @@ export class TimelineState {
       hand: this.hand.value,
       arranged: this.arranged.value,
       arrows: this.allArrows.value,
+      at: null,
     };
   }
 
@@ -161,7 +163,14 @@ export class TimelineState {
       this.sought.value = link.sought;
       this.allArrows.value = link.arrows;
       this.panel.value = panelOf(link);
+      this.scrollToSection(link.at);
     });
+  }
+
+  /** Scrolls a section to the top. */
+  private scrollToSection(id: number | null): void {
+    const band = this.layout.peek().bands.find((each) => each.kind === "section" && each.id === id);
+    if (band) this.scroll.value = band.top;
   }
 
   change(part: Partial<Arrangement>): void {

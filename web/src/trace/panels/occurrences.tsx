@@ -2,11 +2,9 @@
 
 import { count, duration, plural } from "../../base/format.ts";
 import type { Occurrences as Answer } from "../../base/timeline.ts";
+import { Histogram } from "../../widgets/charts/histogram.tsx";
 import { Facts } from "../../widgets/facts.tsx";
 import type { TimelineState } from "../model/state.ts";
-
-const CHART_PX = 40;
-const BAR_PX = 8;
 
 interface OccurrencesProps {
   readonly state: TimelineState;
@@ -34,7 +32,7 @@ export function Occurrences({ state, occurrences, name }: OccurrencesProps) {
           { label: "Longer than this", value: count(occurrences.longer) },
         ]}
       />
-      <Histogram occurrences={occurrences} />
+      <Durations occurrences={occurrences} />
       <p class="tl-actions">
         {go(occurrences.previous, "Previous")}
         {go(occurrences.next, "Next")}
@@ -55,37 +53,14 @@ export function Occurrences({ state, occurrences, name }: OccurrencesProps) {
 }
 
 /** How long they are, as bars; the numbers stand beside them. */
-function Histogram({ occurrences }: { occurrences: Answer }) {
+function Durations({ occurrences }: { occurrences: Answer }) {
   const { bin_count: bins, bin_edge_ps: edges } = occurrences;
-  if (bins.length < 2) return null;
-  const most = Math.max(...bins);
-  const first = duration(edges[0] ?? 0, "ps");
-  const last = duration(edges[edges.length - 1] ?? 0, "ps");
+  const edge = (place: number) => duration(edges[place] ?? 0, "ps");
   return (
-    <svg
-      width={bins.length * BAR_PX}
-      height={CHART_PX}
-      role="img"
-      aria-label={`Distribution of durations from ${first} to ${last}`}
-    >
-      {bins.map((bin, place) => {
-        const height = bin === 0 ? 0 : Math.max(1, (bin / most) * CHART_PX);
-        return (
-          <rect
-            key={place}
-            class="tl-bar"
-            x={place * BAR_PX}
-            y={CHART_PX - height}
-            width={BAR_PX - 1}
-            height={height}
-          >
-            <title>
-              {count(bin)}: {duration(edges[place] ?? 0, "ps")} to{" "}
-              {duration(edges[place + 1] ?? 0, "ps")}
-            </title>
-          </rect>
-        );
-      })}
-    </svg>
+    <Histogram
+      label={`Distribution of durations from ${edge(0)} to ${edge(edges.length - 1)}`}
+      counts={bins}
+      tip={(bar) => `${count(bins[bar] ?? 0)}: ${edge(bar)} to ${edge(bar + 1)}`}
+    />
   );
 }

@@ -1,6 +1,8 @@
 /** Conditions on single columns: the form that adds one, and the chips that show them. */
 
 import { useState } from "preact/hooks";
+import { shownUnit } from "../../engine/table/cell_text.ts";
+import { withUnit } from "../../engine/table/column_unit.ts";
 import type { Condition, Relation } from "../../engine/table/filter.ts";
 import { columnOf, type Table } from "../../engine/table/table.ts";
 
@@ -19,7 +21,9 @@ export interface ConditionFormProps {
 }
 
 export function ConditionForm({ table, onAdd }: ConditionFormProps) {
-  const columns = table.columns.filter((column) => column.available > 0);
+  const columns = table.columns
+    .filter((column) => column.available > 0)
+    .map((column) => ({ meta: column.meta, unit: shownUnit(column) }));
   const sorted = columns.find((column) => column.meta.sort !== "") ?? columns[0];
   const [name, setName] = useState(sorted?.meta.name ?? "");
   const column = columnOf(table, name);
@@ -27,6 +31,8 @@ export function ConditionForm({ table, onAdd }: ConditionFormProps) {
   const [chosen, setChosen] = useState<Relation>(">=");
   const relation = relations.includes(chosen) ? chosen : (relations[0] as Relation);
   const [value, setValue] = useState("");
+  const bound = (typed: string) =>
+    column?.type === "number" ? withUnit(typed, column.meta, column.shown) : typed.trim();
   const words =
     column?.type === "text" && column.words.length <= SUGGESTED_WORDS ? column.words : [];
   return (
@@ -34,15 +40,15 @@ export function ConditionForm({ table, onAdd }: ConditionFormProps) {
       class="condition-form"
       onSubmit={(event) => {
         event.preventDefault();
-        if (value.trim() !== "") onAdd({ column: name, relation, value: value.trim() });
+        if (value.trim() !== "") onAdd({ column: name, relation, value: bound(value) });
       }}
     >
       <label>
         Column
         <select class="field" value={name} onChange={(event) => setName(event.currentTarget.value)}>
-          {columns.map(({ meta }) => (
+          {columns.map(({ meta, unit }) => (
             <option key={meta.name} value={meta.name}>
-              {meta.unit ? `${meta.label} (${meta.unit})` : meta.label}
+              {unit ? `${meta.label} (${unit})` : meta.label}
             </option>
           ))}
         </select>

@@ -75,8 +75,10 @@ export function Grid(props: GridProps) {
         }}
         sums={!plain && sums}
       />
-      {!plain && activeRow !== undefined && picked.places.size === 1 && (
-        <RowDetails table={table} row={activeRow} onClose={() => setPicked(NONE_PICKED)} />
+      {activeRow !== undefined && picked.places.size === 1 && (
+        <RowDetails table={table} row={activeRow} onClose={() => setPicked(NONE_PICKED)}>
+          {props.details?.(activeRow)}
+        </RowDetails>
       )}
     </div>
   );

@@ -1,5 +1,6 @@
 /** What a grid is given. */
 
+import type { ComponentChildren } from "preact";
 import type { GridView } from "../../engine/table/grid_view.ts";
 import type { Table } from "../../engine/table/table.ts";
 
@@ -14,6 +15,8 @@ export interface GridProps {
   /** What a row is: ["op", "ops"]. */
   readonly noun?: readonly [string, string];
   readonly exportHref?: ExportHref | undefined;
+  /** Where a row leads, shown in its details. */
+  readonly details?: ((row: number) => ComponentChildren) | undefined;
   /** Rows in view at most before the table scrolls. */
   readonly maxRows?: number;
   /** Whether sums stand below; they do where rows are not contained in each other. */

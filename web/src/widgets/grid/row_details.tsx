@@ -1,33 +1,36 @@
-/** Every value of one row under its full name, for names too long for a cell. */
+/** Every value of one row under its full name, beside the table. */
 
-import { cellText, headingText } from "../../engine/table/cell_text.ts";
+import type { ComponentChildren } from "preact";
+import { fullText, headingText } from "../../engine/table/cell_text.ts";
 import type { Table } from "../../engine/table/table.ts";
+import { Drawer } from "../overlay/drawer.tsx";
 
 export interface RowDetailsProps {
   readonly table: Table;
   readonly row: number;
   readonly onClose: () => void;
+  /** Where the row leads, below its name. */
+  readonly children?: ComponentChildren;
 }
 
-export function RowDetails({ table, row, onClose }: RowDetailsProps) {
+export function RowDetails({ table, row, onClose, children }: RowDetailsProps) {
   const name = table.columns.find((column) => column.meta.kind === "name");
   const rest = table.columns.filter((column) => column !== name && column.available > 0);
   return (
-    <section class="row-details" aria-label="Selected row">
-      <header>
-        <h3>{name ? cellText(name, row) : "Selected row"}</h3>
-        <button type="button" class="button" onClick={onClose}>
-          Close
-        </button>
-      </header>
-      <dl class="facts">
+    <Drawer
+      label="Selected row"
+      title={name ? fullText(name, row) : "Selected row"}
+      onClose={onClose}
+    >
+      {children}
+      <dl class="drawer-facts">
         {rest.map((column) => (
           <div key={column.meta.name}>
             <dt>{headingText(column)}</dt>
-            <dd>{cellText(column, row)}</dd>
+            <dd>{fullText(column, row)}</dd>
           </div>
         ))}
       </dl>
-    </section>
+    </Drawer>
   );
 }

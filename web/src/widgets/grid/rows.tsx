@@ -2,7 +2,7 @@
 
 import { isNumeric, isShare } from "../../base/columns.ts";
 import { MISSING } from "../../base/format.ts";
-import { cellText, headingText, sumText } from "../../engine/table/cell_text.ts";
+import { cellText, fullText, headingText, sumText } from "../../engine/table/cell_text.ts";
 import { hasBar, type Measure } from "../../engine/table/column_widths.ts";
 import type { Order } from "../../engine/table/grid_view.ts";
 import type { Column, NumberColumn } from "../../engine/table/table.ts";
@@ -108,7 +108,7 @@ export function GridCell({ column, row, index, className }: GridCellProps) {
       role="gridcell"
       aria-colindex={index + 1}
       class={isNothing(column, text) ? `${className} faint` : className}
-      title={long ? text : undefined}
+      title={long ? fullText(column, row) : undefined}
     >
       {column.type === "number" && hasBar(column) && (
         <InlineBar column={column} value={column.values[row] as number} />

@@ -133,7 +133,7 @@ export function Picker(props: PickerProps) {
   }
   return (
     <Popover
-      name={`${props.what}: ${shown}. choose another`}
+      name={`${props.what}: ${shown}. Choose another`}
       class="picker"
       label={
         <>

@@ -1,6 +1,8 @@
 /** Where a piece of evidence is to be seen: parameters of its page, and a text for it. */
 
-import { withSubParams } from "./address.ts";
+import { withSubParams } from "../address.ts";
+import { escapedPattern } from "../exact_pattern.ts";
+import { spanParams } from "../timeline/links.ts";
 
 export interface EvidenceLike {
   readonly tool: string;
@@ -17,10 +19,6 @@ export type TablesOfTool = Readonly<
   Record<string, readonly { readonly name: string; readonly kind: string }[]>
 >;
 
-const PS_PER_MS = 1e9;
-// What stands around the range that a finding points to, as a share of it on either side.
-const AROUND = 0.25;
-
 /** Parameters that open the page of the evidence on what it is about. */
 export function evidenceParams(
   evidence: EvidenceLike,
@@ -28,12 +26,7 @@ export function evidenceParams(
 ): Readonly<Record<string, string>> {
   const { from_ms: from, to_ms: to } = evidence;
   if (from !== null && to !== null && evidence.tool === "trace_viewer") {
-    const [begin, end] = [from * PS_PER_MS, to * PS_PER_MS];
-    const margin = (end - begin) * AROUND;
-    return withSubParams({}, "tl", {
-      view: `${Math.round(begin - margin)}~${Math.round(end + margin)}`,
-      range: `${Math.round(begin)}~${Math.round(end)}`,
-    });
+    return spanParams([from, to], evidence.rows[0] ?? "");
   }
   const table = tableOf(evidence, tables);
   if (!table) return {};
@@ -44,7 +37,7 @@ export function evidenceParams(
     view.if = `${condition[1]}=${encodeURIComponent(condition[2] as string)}`;
   }
   if (evidence.rows.length > 0) {
-    view.q = `/${evidence.rows.map(escaped).join("|")}/`;
+    view.q = `/${evidence.rows.map(escapedPattern).join("|")}/`;
   } else if (columns.some((column) => column.name === evidence.what && isOrdered(column.kind))) {
     view.sort = `-${evidence.what}`;
   }
@@ -63,11 +56,6 @@ function tableOf({ what }: EvidenceLike, tables: TablesOfTool) {
 
 function isOrdered(kind: string): boolean {
   return !["name", "text", "category", "flag"].includes(kind);
-}
-
-/** A name inside of a regular expression, where it stands for itself. */
-function escaped(text: string): string {
-  return text.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
 }
 
 /**

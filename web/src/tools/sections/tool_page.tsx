@@ -1,6 +1,6 @@
 /** What a tool's page is given, and the small things every page does with it. */
 
-import type { ComponentType } from "preact";
+import type { ComponentChildren, ComponentType } from "preact";
 import { useMemo } from "preact/hooks";
 import { type ExportFormat, exportUrl } from "../../api/client.ts";
 import { byName, columnMetas } from "../../api/columns.ts";
@@ -8,17 +8,13 @@ import type { ResultBody, ToolInfo } from "../../api/types.gen.ts";
 import type { AnyTable } from "../../base/columns.ts";
 import { fieldLabel } from "../../base/fields.ts";
 import { subParams, withSubParams } from "../../engine/address.ts";
+import { placeOf } from "../../engine/row_places.ts";
 import { cellText } from "../../engine/table/cell_text.ts";
 import { type GridView, viewFromParams, viewToParams } from "../../engine/table/grid_view.ts";
 import { buildTable, type Table } from "../../engine/table/table.ts";
 
-export type Params = Readonly<Record<string, string>>;
-
-export interface PageLink {
-  readonly href: string;
-  readonly title: string;
-  readonly tables: ToolInfo["tables"];
-}
+import type { PageFor, Params } from "./page_link.ts";
+import { RowLinks } from "./row_links.tsx";
 
 export interface ToolPageProps<R extends ResultBody = ResultBody> {
   readonly tool: ToolInfo;
@@ -30,8 +26,7 @@ export interface ToolPageProps<R extends ResultBody = ResultBody> {
   readonly query: Params;
   /** Ids of all runs there are, newest first. */
   readonly runs: readonly string[];
-  /** Another tool's page for the same run and host; null when it has nothing to show. */
-  readonly pageFor: (tool: string, params?: Params) => PageLink | null;
+  readonly pageFor: PageFor;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: each page narrows the result to its own tool's type
@@ -42,6 +37,8 @@ export interface TableBinding {
   readonly view: GridView;
   readonly onView: (view: GridView) => void;
   readonly exportHref: (format: ExportFormat) => string;
+  /** Where a row leads, shown in its details. */
+  readonly details: (row: number) => ComponentChildren;
 }
 
 /**
@@ -68,6 +65,7 @@ export function useTable(
     view,
     onView: (next) => onParams(withSubParams(params, at, viewToParams(next))),
     exportHref: (format) => exportUrl(tool.id, field, format, query),
+    details: (row) => <RowLinks {...props} place={placeOf(table, row)} />,
   };
 }
 
@@ -123,7 +121,7 @@ export function optionOf(props: ToolPageProps, name: string) {
     choices: option?.choices ?? [],
     fallback,
     value: props.query[name] || fallback,
-    onValue: (value: string) =>
-      props.onParams({ ...props.params, [name]: value === fallback ? "" : value }),
+    // Always in the address: what a page asks with by itself need not be the tool's default.
+    onValue: (value: string) => props.onParams({ ...props.params, [name]: value }),
   };
 }
