@@ -142,7 +142,7 @@ def test_the_oldest_run_has_a_course_to_the_newest(open_page: Opener) -> None:
 
 def test_between_two_neighbours_no_course_is_offered(open_page: Opener) -> None:
     page = open_page("#/compare?run=2026_01_02_00_00_00")
-    expect(page.locator("main")).to_contain_text("The oldest or the newest of them shows all")
+    expect(page.locator("main")).to_contain_text("Compare with the oldest or the newest")
     expect(page.get_by_role("button", name="All runs")).to_have_count(0)
 
 

@@ -60,8 +60,8 @@ def test_search_by_regular_expression_and_by_stat(stage: Stage) -> None:
     expect(page.locator(".tl-count")).to_have_text("0 hits")
     page.locator("#tl-search").fill("1003")
     page.get_by_role("button", name="Search options").click()
-    page.get_by_label("In stat").fill("correlation_id")
-    page.get_by_label("In stat").press("Enter")
+    page.get_by_label("Search in").fill("correlation_id")
+    page.get_by_label("Search in").press("Enter")
     wanted = stage.ask("search", q="1003", stat="correlation_id")["count"]
     assert wanted > 0
     expect(page.locator(".tl-count")).to_have_text(re.compile(f"^{wanted} hits?$"))
@@ -152,7 +152,7 @@ def test_tracks_move_fold_filter_and_grow(stage: Stage) -> None:
     tall = page.locator('.tl-track[title^="tf_exec"]')
     old = tall.bounding_box()
     assert old is not None
-    menu_of(page, "tf_exec", "Taller")
+    menu_of(page, "tf_exec", "Increase height")
     page.wait_for_timeout(100)
     new = tall.bounding_box()
     assert new is not None and new["height"] > old["height"] * 1.3

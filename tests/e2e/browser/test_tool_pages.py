@@ -286,7 +286,7 @@ def test_a_units_bar_is_as_long_as_its_share_of_the_peak(open_page: Opener) -> N
     page = opened(open_page, "utilization_viewer")
     # (0.2 / 2 + 0.5) of the first chip's cycles, half of that of the second's.
     expect(page.locator(".answer h2")).to_contain_text("MXU is the busiest unit, at 45.0% of its")
-    row = drawing(page, "Units against").locator("g", has_text=re.compile(r"^MXU:")).first
+    row = drawing(page, "Units compared").locator("g", has_text=re.compile(r"^MXU:")).first
     expect(row.locator("title")).to_contain_text("45.0% (30.0% to 60.0%); on average 1,181,250 of")
     track, bar = (
         row.locator(shape).evaluate("rect => rect.getBBox().width")

@@ -40,9 +40,10 @@ export function About({ run, tools }: AboutProps) {
           ]}
         />
       </section>
-      {overview && <RunFacts run={run} />}
       <FileList files={info.files} notes={info.notes} root={info.path} />
       <Unavailable tools={tools} />
+      {/* Last: it arrives last, and nothing below it may move. */}
+      {overview && <RunFacts run={run} />}
     </div>
   );
 }

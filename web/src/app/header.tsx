@@ -5,6 +5,7 @@ import { Picker } from "../widgets/overlay/picker.tsx";
 import { Popover } from "../widgets/overlay/popover.tsx";
 import { CaptureButton } from "./capture_dialog.tsx";
 import { helpOpen, paletteOpen } from "./state/keys.ts";
+import { navShown, toggleNav } from "./state/navigation.ts";
 import { currentRun, navigate, pageHref, route, session } from "./state/shell.ts";
 import { chooseTheme, type Theme, theme } from "./state/theme.ts";
 
@@ -16,6 +17,17 @@ export function Header({ home }: { home: string }) {
   const runs = session.value?.runs ?? [];
   return (
     <header class="header">
+      <button
+        type="button"
+        class="button nav-toggle"
+        aria-label="Pages"
+        aria-expanded={navShown.value}
+        aria-controls="nav"
+        title={navShown.value ? "Hide the list of pages" : "Show the list of pages"}
+        onClick={toggleNav}
+      >
+        <span aria-hidden="true">☰</span>
+      </button>
       <a class="brand" href={pageHref(home)}>
         Stepscope
       </a>
@@ -67,7 +79,7 @@ export function Header({ home }: { home: string }) {
             helpOpen.value = true;
           }}
         >
-          Keys <kbd>?</kbd>
+          Shortcuts <kbd>?</kbd>
         </button>
       </div>
     </header>

@@ -61,7 +61,12 @@ export function Icicle(props: IcicleProps) {
       onPointerLeave={() => setMarked(-1)}
       onBlur={() => setMarked(-1)}
     >
-      <svg width={width} height={levels * LEVEL_PX} aria-hidden="true">
+      <svg
+        width={width}
+        height={levels * LEVEL_PX}
+        viewBox={`0 0 ${width} ${levels * LEVEL_PX}`}
+        aria-hidden="true"
+      >
         {slices.map((slice) => (
           <SliceBox
             key={slice.row}

@@ -182,7 +182,7 @@ function Drawing(props: DrawingProps) {
   const shapes = useMemo(() => lines.map((line) => shapeOf(props, line)), [frame, lines, xs]);
   const chosenX = chosen >= 0 && chosen < xs.length ? toX(xs[chosen] as number) : Number.NaN;
   return (
-    <svg width={width} height={height} aria-hidden="true">
+    <svg width={width} height={height} viewBox={`0 0 ${width} ${height}`} aria-hidden="true">
       <Axes {...props} />
       {shapes}
       <line class="base-line" x1={left} x2={end} y1={floor} y2={floor} />

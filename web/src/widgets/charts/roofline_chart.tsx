@@ -185,7 +185,12 @@ interface DrawingProps extends RooflineChartProps {
 
 function Drawing({ dots, ceilings, frame, marked, drag }: DrawingProps) {
   return (
-    <svg width={frame.width} height={HEIGHT} aria-hidden="true">
+    <svg
+      width={frame.width}
+      height={HEIGHT}
+      viewBox={`0 0 ${frame.width} ${HEIGHT}`}
+      aria-hidden="true"
+    >
       <Axes frame={frame} />
       {ceilings.map((ceiling, place) => (
         <CeilingLine

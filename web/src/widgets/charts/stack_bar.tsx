@@ -33,7 +33,13 @@ export function StackBar({ items, totalMs }: StackBarProps) {
   let x = 0;
   return (
     <div ref={box} class="stack-bar">
-      <svg width={width} height={HEIGHT} role="img" aria-label={`Average step: ${summary}`}>
+      <svg
+        width={width}
+        height={HEIGHT}
+        viewBox={`0 0 ${width} ${HEIGHT}`}
+        role="img"
+        aria-label={`Average step: ${summary}`}
+      >
         <Textures parts={shown.map((item) => item.part)} scope={scope} />
         {shown.map(({ part, ms }) => {
           const value = ms as number;

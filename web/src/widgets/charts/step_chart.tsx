@@ -180,7 +180,7 @@ function StepDrawing(props: StepDrawingProps) {
   );
   const floor = HEIGHT - BOTTOM;
   return (
-    <svg width={width} height={HEIGHT} aria-hidden="true">
+    <svg width={width} height={HEIGHT} viewBox={`0 0 ${width} ${HEIGHT}`} aria-hidden="true">
       <Textures parts={parts} scope={scope} />
       {ticks.values.map((value, i) => (
         <g key={value} class="axis">

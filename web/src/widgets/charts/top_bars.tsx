@@ -36,7 +36,14 @@ export function TopBars({ bars, label, full }: TopBarsProps) {
   const room = width - left - right;
   return (
     <div ref={frame}>
-      <svg width={width} height={bars.length * ROW} role="img" aria-label={label} class="top-bars">
+      <svg
+        width={width}
+        height={bars.length * ROW}
+        viewBox={`0 0 ${width} ${bars.length * ROW}`}
+        role="img"
+        aria-label={label}
+        class="top-bars"
+      >
         {bars.map((bar, i) => {
           const length = Math.max(1, (bar.value / max) * room);
           const track = full === undefined ? length : (full / max) * room;

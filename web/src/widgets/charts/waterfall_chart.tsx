@@ -34,6 +34,7 @@ export function WaterfallChart({ waterfall, show, label }: WaterfallChartProps) 
       <svg
         width={width}
         height={bars.length * ROW}
+        viewBox={`0 0 ${width} ${bars.length * ROW}`}
         role="img"
         aria-label={`${label}: ${bars.map((bar, i) => `${bar.name} ${texts[i]}`).join(", ")}`}
         class="waterfall"
