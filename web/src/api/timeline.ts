@@ -86,8 +86,9 @@ export function getDensity(
   scope: TimelineScope,
   columns: number,
   signal: AbortSignal,
+  span: { readonly start_ps?: number; readonly end_ps?: number } = {},
 ): Promise<Density> {
-  return getJson(url(scope, "density", { columns }), signal);
+  return getJson(url(scope, "density", { columns, ...span }), signal);
 }
 
 /** URL of the trace, or a range of it, as a file. */

@@ -35,7 +35,7 @@ export function listenForKeys(
       return;
     }
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-    if (helpOpen.value || paletteOpen.value) return;
+    if (helpOpen.value || paletteOpen.value || document.querySelector(".popover-panel")) return;
     if (performance.now() < afterG) {
       afterG = 0;
       const page = pageLetters(tools()).get(event.key.toLowerCase());
@@ -46,7 +46,7 @@ export function listenForKeys(
     else if (event.key === "g") afterG = performance.now() + 1500;
     else if (event.key === "/") focusFilter(event);
     else if (/^[1-9]$/.test(event.key)) {
-      const tool = tools()[Number(event.key) - 1];
+      const tool = tools().filter(({ available }) => available)[Number(event.key) - 1];
       if (tool) goTo(tool.id);
     }
   };

@@ -23,6 +23,7 @@ export const currentRun = computed<RunInfo | null>(() => {
 /** Goes to an address. A change of the view alone replaces the entry of the browser's history. */
 export function navigate(next: Route, how: "push" | "replace" = "push"): void {
   const hash = formatHash(next);
+  if (isTimeline(next.page)) lastView.set(viewKey(next), next.params);
   if (hash === window.location.hash) return;
   if (how === "push") window.history.pushState(null, "", hash);
   else window.history.replaceState(null, "", hash);
@@ -36,9 +37,20 @@ export function isTimeline(page: string): boolean {
   return TIMELINE.includes(page);
 }
 
+/** The timeline's view as it was last left, by run and host: its link in the list leads back. */
+const lastView = new Map<string, Route["params"]>();
+
+function viewKey({ run, host }: Route): string {
+  return `${run}\n${host}`;
+}
+
 /** Address of a page for the same run and host. */
 export function pageHref(page: string, params: Route["params"] = {}): string {
-  return formatHash({ page, run: route.value.run, host: route.value.host, params });
+  const { run, host } = route.value;
+  const left =
+    isTimeline(page) && !isTimeline(route.value.page) && lastView.get(viewKey(route.value));
+  const kept = Object.keys(params).length > 0 ? params : left || {};
+  return formatHash({ page, run, host, params: kept });
 }
 
 export function followAddress(): void {

@@ -46,3 +46,20 @@ test("steps beside the view are left out", () => {
 });
 
 const WHOLE = { begin: 0, end: 100 };
+
+test("one step a little wider than its neighbours does not cut the block", () => {
+  const spans = Array.from({ length: 30 }, (_, i) => [i * 2.9, (i + 1) * 2.9] as const);
+  const uneven = spans.map(([begin, end], i) =>
+    i < 11 ? ([begin, end] as const) : ([begin + 0.4, end + 0.4] as const),
+  );
+  const one = steps(
+    ...(uneven.map(([begin, end], i) => (i === 10 ? [begin, end + 0.4] : [begin, end])) as [
+      number,
+      number,
+    ][]),
+  );
+  assert.deepEqual(
+    stepBlocks(one, WHOLE, 100).map(({ count }) => count),
+    [30],
+  );
+});

@@ -15,12 +15,20 @@ export interface StepBlock {
 interface Run {
   readonly first: number;
   readonly left: number;
-  readonly narrow: boolean;
+  narrow: boolean;
   right: number;
   count: number;
 }
 
 const NARROWEST_PX = 3;
+/** A step among narrow ones that is only a little wider than they are: no name fits in it either. */
+const LITTLE_WIDER_PX = 8;
+
+/** Whether a step of this width becomes one block with the run before it. */
+function joins(run: Run, width: number): boolean {
+  if (run.narrow) return width < LITTLE_WIDER_PX;
+  return width < NARROWEST_PX && run.right - run.left < LITTLE_WIDER_PX;
+}
 
 /** The blocks of the steps in view, on `width` px. */
 export function stepBlocks(steps: TimelineSteps, view: Span, width: number): StepBlock[] {
@@ -43,9 +51,10 @@ export function stepBlocks(steps: TimelineSteps, view: Span, width: number): Ste
     const left = Math.max(0, (begin - view.begin) * scale);
     const right = Math.min(width, (end - view.begin) * scale);
     const narrow = right - left < NARROWEST_PX;
-    if (run && narrow && run.narrow && left - run.right < NARROWEST_PX) {
+    if (run && left - run.right < NARROWEST_PX && joins(run, right - left)) {
       run.right = Math.max(run.right, right);
       run.count += 1;
+      run.narrow = true;
       continue;
     }
     close();

@@ -1,6 +1,6 @@
 /** The timeline's axis: where its ticks are, and times on it as text. */
 
-import { fixed, significant } from "../../base/format.ts";
+import { fixed } from "../../base/format.ts";
 import type { Span } from "../../base/timeline.ts";
 import { roundAtLeast, roundValues } from "../axes/round.ts";
 
@@ -12,14 +12,13 @@ const UNITS = [
   ["ps", 1, 0],
 ] as const;
 
-/** Times of the ruler's ticks: round numbers since `origin`, at least `apart` px from each other. */
-export function rulerTicks(span: Span, width: number, apart: number, origin: number): number[] {
+/** Times of the ruler's ticks: round numbers, at least `apart` px from each other. */
+export function rulerTicks(span: Span, width: number, apart: number): number[] {
   const least = ((span.end - span.begin) / width) * apart;
-  const step = Math.max(1, roundAtLeast(least));
-  return roundValues(span.begin - origin, span.end - origin, step).map((time) => origin + time);
+  return roundValues(span.begin, span.end, Math.max(1, roundAtLeast(least)));
 }
 
-/** A time since the beginning of the trace, to the nanosecond (below 1 µs: to the ps). */
+/** A time on the clock of the recording, as on every page, to the nanosecond (below 1 µs: to the ps). */
 export function axisTime(ps: number): string {
   const size = Math.abs(ps);
   const [unit, scale, decimals] = UNITS.find(([, each]) => size >= each) ?? (["ps", 1, 0] as const);
@@ -34,15 +33,19 @@ export function tickTime(ps: number, step: number): string {
   return `${fixed(ps / scale, Math.min(decimals, 12))} ${unit}`;
 }
 
-/** How often a length of time fits a second. */
-export function rateText(ps: number): string {
-  const hertz = 1e12 / Math.max(1, ps);
-  const units = [
-    ["GHz", 1e9],
-    ["MHz", 1e6],
-    ["kHz", 1e3],
-    ["Hz", 1],
-  ] as const;
-  const [unit, size] = units.find(([, each]) => hertz >= each) ?? (["Hz", 1] as const);
-  return `${significant(hertz / size)} ${unit}`;
+/** From here on the part that all ticks have in common is told once. */
+const LONG_CHARACTERS = 9;
+
+/**
+ * Texts of neighbouring ticks. Where they would repeat the same digits, the first says its time and
+ * the others how much later they are.
+ */
+export function tickTexts(times: readonly number[]): string[] {
+  const step = (times[1] ?? 0) - (times[0] ?? 0);
+  const full = times.map((time) => tickTime(time, step));
+  const first = times[0];
+  if (first === undefined || (full[0]?.length ?? 0) <= LONG_CHARACTERS) return full;
+  return times.map((time, place) =>
+    place === 0 ? (full[0] as string) : `+${tickTime(time - first, step)}`,
+  );
 }

@@ -107,7 +107,8 @@ export function StepSection(props: StepSectionProps) {
   const note = [
     zoomed ? `${plural(range[1] - range[0] + 1, "step")} of ${source.rows}` : "",
     cut > 0 && !whole ? `${plural(cut, "step is", "steps are")} taller than the axis (▲)` : "",
-    source.rows > 2 ? "drag to zoom" : "",
+    series.kept.includes(false) ? "pale steps are not counted" : "",
+    "drag to zoom",
   ];
   return (
     <ChartFrame

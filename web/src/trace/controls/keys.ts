@@ -10,7 +10,7 @@ export const KEY_HELP: readonly (readonly [string, string])[] = [
   ["Shift ← →", "The same; no Shift needed when nothing is selected"],
   ["← →", "Previous and next event on the lane"],
   ["↑ ↓", "Parent event, first child; otherwise scroll"],
-  ["1 2 3 4", "Hand: select, pan, zoom, timing"],
+  ["1 2 3 4", "Drag mode: select, pan, zoom, measure"],
   ["0", "Whole trace"],
   ["F", "Zoom to the selected event or range"],
   ["M", "Statistics for the time of the selected event"],
@@ -30,7 +30,7 @@ export const HAND_HELP: readonly (readonly [string, string])[] = [
   ["Select, drag", "Statistics for the time and tracks in the box"],
   ["Pan, drag", "Move; also with the middle button or one finger"],
   ["Zoom, drag", "Drag up to zoom in, down to zoom out"],
-  ["Timing, drag", "Measure a time span; click: set a mark"],
+  ["Measure, drag", "Measure a time span; click: set a mark"],
   ["Name at an edge, click", "Go to the arrow's other end, off screen"],
   ["Name of a track, drag", "Move it within its section; drag its lower edge to resize"],
   ["Overview, drag", "Choose the visible range; drag an edge to change one end"],
@@ -52,6 +52,9 @@ const HELD: ReadonlySet<string> = new Set(["w", "a", "s", "d"]);
 /** Elements that use keys themselves. */
 const OWN_KEYS =
   "input, select, textarea, dialog, [role=grid], [role=listbox], [role=separator], [role=slider]";
+
+/** What takes the keys for itself while it is open, wherever the focus is. */
+const OVERLAYS = "dialog[open], .popover-panel, .nav.over";
 
 export class Keys {
   private readonly held = new Set<Held>();
@@ -81,7 +84,7 @@ export class Keys {
   private onDown(event: KeyboardEvent): void {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const target = event.target instanceof Element ? event.target : null;
-    if (target?.closest(OWN_KEYS) || document.querySelector("dialog[open]")) return;
+    if (target?.closest(OWN_KEYS) || document.querySelector(OVERLAYS)) return;
     const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     const passed = performance.now() < this.passUntil;
     this.passUntil = key === "g" && !passed ? performance.now() + 1500 : 0;

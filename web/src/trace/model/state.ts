@@ -47,6 +47,9 @@ export interface Asked<T> {
 /** What is left above or below a lane that was scrolled to. */
 const AIR_PX = 40;
 
+/** Outlines that a screen can hold and a person tell apart. */
+const MOST_HITS = 1000;
+
 const NOT_ASKED = { value: null, waiting: false, problem: "" } as const;
 
 export interface Range {
@@ -56,6 +59,12 @@ export interface Range {
 }
 
 export type Panel = "event" | "range" | "search" | "none";
+
+/** Steps that take less of the recording than this would be slivers in the middle of nothing. */
+const SMALL_SHARE = 0.5;
+
+const least = (times: readonly number[]) => times.reduce((a, b) => Math.min(a, b), Infinity);
+const greatest = (times: readonly number[]) => times.reduce((a, b) => Math.max(a, b), -Infinity);
 
 /** What an address tells to look at: one thing, the most particular. */
 function panelOf(link: TimelineLink): Panel {
@@ -89,6 +98,10 @@ export class TimelineState {
   readonly details = signal<Asked<EventDetails>>(NOT_ASKED);
   readonly statistics = signal<Asked<RangeAnswer>>(NOT_ASKED);
   readonly found = signal<Asked<SearchAnswer>>(NOT_ASKED);
+  /** Hits that are in view, and whether these are all of them; null until they are known. */
+  readonly viewHits = signal<{ readonly places: readonly Place[]; readonly all: boolean } | null>(
+    null,
+  );
   readonly flows = signal<readonly FlowArrow[]>([]);
   readonly viewFlows = signal<{ count: number; arrows: readonly FlowArrow[] } | null>(null);
   /** Said to readers of the screen. */
@@ -103,7 +116,7 @@ export class TimelineState {
     link: TimelineLink,
   ) {
     this.whole = { begin: meta.begin_ps, end: Math.max(meta.end_ps, meta.begin_ps + 1) };
-    this.view = signal<Span>(this.fitted(link.view));
+    this.view = signal<Span>(link.view ? this.fitted(link.view) : this.opening());
     this.scroll = signal(link.scroll);
     this.arranged = signal<Arrangement>(link.arranged);
     this.colours = signal<ColourMode>(link.colours);
@@ -125,6 +138,15 @@ export class TimelineState {
 
   private fitted(view: Span | null): Span {
     return clampSpan(view ?? framed(this.whole, this.whole, 0.02), this.whole);
+  }
+
+  /** What is shown first: the steps, where they are a small part of the recording. */
+  private opening(): Span {
+    const begins = this.meta.steps.flatMap((steps) => steps.begin_ps);
+    const ends = this.meta.steps.flatMap((steps) => steps.end_ps);
+    const steps = { begin: least(begins), end: greatest(ends) };
+    const share = (steps.end - steps.begin) / (this.whole.end - this.whole.begin);
+    return share > 0 && share < SMALL_SHARE ? framed(steps, this.whole) : this.fitted(null);
   }
 
   /** What the address is made from. */
@@ -331,13 +353,29 @@ export class TimelineState {
     await this.ask("search", this.found, (signal) => this.askSearch({ limit: 200 }, signal));
   }
 
+  /** Hits to light in the view. */
+  async loadViewHits(): Promise<void> {
+    if (!this.sought.value.text || this.size.value.width < 1) {
+      this.asking.get("hits")?.abort();
+      this.viewHits.value = null;
+      return;
+    }
+    const view = { begin: Math.floor(this.view.value.begin), end: Math.ceil(this.view.value.end) };
+    const side: { value: Asked<SearchAnswer> } = { value: NOT_ASKED };
+    const question = { limit: MOST_HITS, columns: 1 };
+    const answer = await this.ask("hits", side, (signal) => this.askSearch(question, signal, view));
+    if (!answer) return;
+    const { first: places, count } = answer;
+    this.viewHits.value = { places, all: count <= places.length };
+  }
+
   private askSearch(
     more: Readonly<Record<string, number>>,
     signal: AbortSignal,
+    { begin, end }: Span = this.whole,
   ): Promise<SearchAnswer> {
     const { text, regex, stat } = this.sought.value;
     const question = { q: text, mode: regex ? "regex" : "substring", stat };
-    const { begin, end } = this.whole;
     return getSearch(
       this.scope,
       { ...question, start_ps: begin, end_ps: end, columns: 1024, ...more },

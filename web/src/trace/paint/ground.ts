@@ -13,7 +13,6 @@ export function paintGround(
   context: CanvasRenderingContext2D,
   screen: Screen,
   dpr: number,
-  origin: number,
   palette: Palette,
 ): void {
   const { theme } = palette;
@@ -21,7 +20,7 @@ export function paintGround(
   context.fillStyle = theme.bg;
   context.fillRect(0, 0, screen.width, screen.height);
   context.fillStyle = theme.line;
-  for (const time of rulerTicks(screen.view, screen.width, TICKS_APART_PX, origin)) {
+  for (const time of rulerTicks(screen.view, screen.width, TICKS_APART_PX)) {
     context.fillRect(Math.round(xOf(screen, time)), 0, 1, screen.height);
   }
   for (const band of screen.pinned) paintEdge(context, screen, band, band.top);

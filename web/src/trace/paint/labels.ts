@@ -1,5 +1,6 @@
 /** Names on slices that have the room, shortened to it. */
 
+import { shortName } from "../../base/short_name.ts";
 import { psPerPx, type Row, type Screen } from "../../engine/timeline/screen.ts";
 import {
   BEGINS_BEFORE,
@@ -32,6 +33,7 @@ interface Piece {
 
 export class LabelPainter {
   private readonly widths = new Map<string, number>();
+  private readonly shorts = new Map<string, string>();
   private left = MOST_LABELS;
   /** Whether a name that belongs on the screen is still on its way. */
   waiting = false;
@@ -67,12 +69,22 @@ export class LabelPainter {
       const name = this.names.text(piece.name);
       if (name === null) this.waiting = true;
       if (!name) continue;
-      const text = this.fitted(context, name, room);
+      const text = this.fitted(context, this.short(name), room);
       if (!text) continue;
       context.fillStyle = palette.ink[piece.colour] as string;
       context.fillText(text, from, y + height / 2 + 0.5);
       this.left -= 1;
     }
+  }
+
+  /** Kernels by what they compute: their C++ begins alike for all of them. */
+  private short(name: string): string {
+    let short = this.shorts.get(name);
+    if (short === undefined) {
+      short = shortName(name);
+      this.shorts.set(name, short);
+    }
+    return short;
   }
 
   private width(context: CanvasRenderingContext2D, text: string): number {

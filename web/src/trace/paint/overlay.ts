@@ -9,6 +9,8 @@ export interface Overlay {
   readonly selected: Place | null;
   readonly hovered: Place | null;
   readonly hits: readonly Place[];
+  /** Whether everything that is not a hit is dimmed. */
+  readonly isDimmed: boolean;
   readonly range: Span | null;
   /** Tracks of the range; null: all. */
   readonly rangeTracks: readonly number[] | null;
@@ -49,6 +51,7 @@ export function paintOverlay(
   const { range, drawing, rangeTracks } = overlay;
   if (range) paintSpan(context, screen, range, rangeTracks, palette.theme.picked);
   if (drawing) paintSpan(context, screen, drawing, null, palette.mark);
+  if (overlay.isDimmed) dimAllBut(context, screen, overlay.hits, palette.theme.bg);
   for (const hit of overlay.hits) outline(context, screen, hit, palette.found, 2);
   if (overlay.hovered) outline(context, screen, overlay.hovered, palette.theme.fg, 1);
   paintArrows(context, screen, overlay.quietArrows, palette, { thick: 1, opacity: 0.35 });
@@ -63,6 +66,28 @@ export function paintOverlay(
     context.fillRect(Math.round(xOf(screen, overlay.cursor)), 0, 1, screen.height);
   }
   return paintTags(context, screen, overlay.arrows, palette, overlay.trackName);
+}
+
+/** A veil over the stage with a hole for each hit. */
+function dimAllBut(
+  context: CanvasRenderingContext2D,
+  screen: Screen,
+  hits: readonly Place[],
+  colour: string,
+): void {
+  context.beginPath();
+  context.rect(0, 0, screen.width, screen.height);
+  for (const hit of hits) {
+    const lane = laneAt(screen, hit);
+    if (!lane) continue;
+    const left = Math.max(0, xOf(screen, hit.begin_ps));
+    const right = Math.min(screen.width, xOf(screen, hit.end_ps));
+    if (right >= left) context.rect(left, lane.y, Math.max(right - left, 2), lane.height);
+  }
+  context.globalAlpha = 0.6;
+  context.fillStyle = colour;
+  context.fill("evenodd");
+  context.globalAlpha = 1;
 }
 
 function paintSpan(

@@ -2,6 +2,7 @@
 
 import { useEffect } from "preact/hooks";
 import { count, duration } from "../../base/format.ts";
+import { shortName } from "../../base/short_name.ts";
 import { visible } from "../../base/text.ts";
 import type { EventDetails, LinkedPlace } from "../../base/timeline.ts";
 import { axisTime } from "../../engine/timeline/time_axis.ts";
@@ -34,7 +35,7 @@ export function EventPanel({ timeline }: { timeline: Timeline }) {
   return (
     <div class={`tl-event ${waiting ? "stale" : ""}`} aria-busy={waiting}>
       <header>
-        <h2>{visible(value.full_name).slice(0, LONGEST_VALUE) || "(no name)"}</h2>
+        <Title name={visible(value.full_name).slice(0, LONGEST_VALUE)} />
         <button type="button" class="button" onClick={() => state.zoomTo(spanOf(value))}>
           Zoom to event
         </button>
@@ -44,6 +45,21 @@ export function EventPanel({ timeline }: { timeline: Timeline }) {
         <Stats details={value} />
         <Occurrences state={state} occurrences={value.occurrences} name={value.full_name} />
       </div>
+    </div>
+  );
+}
+
+/** The name as people call it; all of it on demand. */
+function Title({ name }: { name: string }) {
+  const short = shortName(name);
+  if (short === name) return <h2>{name || "(no name)"}</h2>;
+  return (
+    <div class="tl-title">
+      <h2>{short}</h2>
+      <details>
+        <summary>Full name</summary>
+        <p class="long">{name}</p>
+      </details>
     </div>
   );
 }
@@ -59,7 +75,7 @@ function spoken(state: TimelineState, details: EventDetails): string {
   return [
     visible(details.name) || "No name",
     duration(details.end_ps - details.begin_ps, "ps"),
-    `at ${axisTime(details.begin_ps - state.whole.begin)}`,
+    `at ${axisTime(details.begin_ps)}`,
     `depth ${details.lane + 1}`,
     visible(track?.name ?? ""),
     visible(section?.name ?? ""),
@@ -72,7 +88,7 @@ function Basics({ state, details }: { state: TimelineState; details: EventDetail
   const facts: Fact[] = [
     { label: "Duration", value: duration(details.end_ps - details.begin_ps, "ps") },
     { label: "Self time", value: duration(details.self_ps, "ps") },
-    { label: "Start", value: axisTime(details.begin_ps - state.whole.begin) },
+    { label: "Start", value: axisTime(details.begin_ps) },
     { label: "Category", value: state.meta.categories[details.category] ?? "other" },
     { label: "Track", value: visible(track?.name ?? ""), note: visible(section?.name ?? "") },
   ];

@@ -1,6 +1,7 @@
 /** An event as a button that goes to it. */
 
 import { duration } from "../../base/format.ts";
+import { shortName } from "../../base/short_name.ts";
 import { shortened, visible } from "../../base/text.ts";
 import type { Place } from "../../base/timeline.ts";
 import type { TimelineState } from "../model/state.ts";
@@ -19,7 +20,7 @@ export function PlaceButton({ state, place, brief = false }: PlaceButtonProps) {
   return (
     <>
       <button type="button" class="tl-link" title={name} onClick={() => state.go(place)}>
-        {shortened(name, LONGEST_NAME)}
+        {shortened(shortName(name), LONGEST_NAME)}
       </button>
       {!brief && (
         <span class="quiet">

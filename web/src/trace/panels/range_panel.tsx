@@ -2,11 +2,11 @@
 
 import { useState } from "preact/hooks";
 import { count, duration, percent, plural } from "../../base/format.ts";
+import { shortName } from "../../base/short_name.ts";
 import { shortened, visible } from "../../base/text.ts";
 import type { RangeAnswer, RangeName, Spread } from "../../base/timeline.ts";
 import { axisTime } from "../../engine/timeline/time_axis.ts";
 import type { TimelineState } from "../model/state.ts";
-import { measureText } from "../stage/ruler.tsx";
 import type { Timeline } from "../stage/timeline.ts";
 
 const LONGEST_NAME = 100;
@@ -30,9 +30,9 @@ export function RangePanel({ timeline }: { timeline: Timeline }) {
   return (
     <div class={waiting ? "stale" : ""} aria-busy={waiting}>
       <header class="tl-range-head">
-        <h2>{measureText(range.span.end - range.span.begin)}</h2>
+        <h2>{duration(range.span.end - range.span.begin, "ps")}</h2>
         <span class="quiet">
-          from {axisTime(range.span.begin - state.whole.begin)}, {tracks}
+          from {axisTime(range.span.begin)}, {tracks}
           {value && `, ${plural(value.events, "event")} of ${plural(value.distinct_names, "name")}`}
         </span>
         <button type="button" class="button" onClick={() => state.zoomTo(range.span)}>
@@ -106,7 +106,7 @@ function Names({ state, answer }: { state: TimelineState; answer: RangeAnswer })
                 title={`${visible(row.name)}: to the longest`}
                 onClick={() => void state.goToEvent(row.longest)}
               >
-                {shortened(visible(row.name) || "(no name)", LONGEST_NAME)}
+                {shortened(shortName(visible(row.name)) || "(no name)", LONGEST_NAME)}
               </button>
             </th>
             {ORDERS.map((column) => (

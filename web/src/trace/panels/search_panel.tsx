@@ -47,7 +47,7 @@ export function SearchPanel({ timeline }: { timeline: Timeline }) {
               <th scope="row">
                 <PlaceButton brief state={state} place={place} />
               </th>
-              <td class="number">{axisTime(place.begin_ps - state.whole.begin)}</td>
+              <td class="number">{axisTime(place.begin_ps)}</td>
               <td class="number">{duration(place.end_ps - place.begin_ps, "ps")}</td>
               <td>{visible(state.meta.tracks[place.track]?.name ?? "")}</td>
             </tr>

@@ -1,6 +1,7 @@
 /** The card beside the pointer: what is there, in a few words. */
 
 import { bytes, count, duration, percent, significant } from "../../base/format.ts";
+import { shortName } from "../../base/short_name.ts";
 import { shortened, visible } from "../../base/text.ts";
 import { axisTime } from "../../engine/timeline/time_axis.ts";
 import type { Timeline } from "./timeline.ts";
@@ -19,7 +20,6 @@ export function HoverCard({ timeline }: { timeline: Timeline }) {
     ? { left: `${left}px`, bottom: `${height - hover.y + 12}px` }
     : { left: `${left}px`, top: `${hover.y + 16}px` };
   const { hit, counter } = hover;
-  const origin = state.whole.begin;
   if (counter) {
     const track = state.meta.tracks[counter.track];
     const value = track?.unit === "bytes" ? bytes(counter.value) : significant(counter.value);
@@ -27,13 +27,13 @@ export function HoverCard({ timeline }: { timeline: Timeline }) {
       <div class="tl-card" style={place}>
         <strong>{visible(track?.name ?? "")}</strong>
         <span>
-          {value} at {axisTime(hover.time - origin)}
+          {value} at {axisTime(hover.time)}
         </span>
       </div>
     );
   }
   if (!hit) return null;
-  const name = shortened(hover.name ?? "…", LONGEST_NAME);
+  const name = shortened(shortName(hover.name ?? "…"), LONGEST_NAME);
   const length = hit.span.end - hit.span.begin;
   return (
     <div class="tl-card" style={place}>
@@ -49,7 +49,7 @@ export function HoverCard({ timeline }: { timeline: Timeline }) {
         <span>
           {hit.cut
             ? `more than ${duration(length, "ps")}; click for exact times`
-            : `${duration(length, "ps")} at ${axisTime(hit.span.begin - origin)}`}
+            : `${duration(length, "ps")} at ${axisTime(hit.span.begin)}`}
         </span>
       )}
       <span class="quiet">

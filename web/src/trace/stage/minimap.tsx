@@ -3,6 +3,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { duration } from "../../base/format.ts";
 import type { Density } from "../../base/timeline.ts";
+import { axisTime } from "../../engine/timeline/time_axis.ts";
 import { clampSpan, panned, zoomed } from "../../engine/timeline/viewport.ts";
 import { readPalette } from "../paint/palette.ts";
 import { onTheme } from "../paint/theme.ts";
@@ -42,7 +43,7 @@ export function Minimap({ timeline }: { timeline: Timeline }) {
         aria-valuemin={0}
         aria-valuemax={100}
         aria-valuenow={Math.round(share((view.begin + view.end) / 2) * 100)}
-        aria-valuetext={`${duration(view.begin - whole.begin, "ps")} to ${duration(view.end - whole.begin, "ps")}`}
+        aria-valuetext={`${axisTime(view.begin)} to ${axisTime(view.end)}`}
         onPointerDown={(event) => brush(timeline, event, width)}
         onKeyDown={(event) => onKey(timeline, event)}
       >

@@ -4,7 +4,7 @@ import { duration } from "../../base/format.ts";
 import type { Span } from "../../base/timeline.ts";
 import { type Screen, xOf } from "../../engine/timeline/screen.ts";
 import { stepBlocks } from "../../engine/timeline/step_blocks.ts";
-import { axisTime, rateText, rulerTicks, tickTime } from "../../engine/timeline/time_axis.ts";
+import { axisTime, rulerTicks, tickTexts } from "../../engine/timeline/time_axis.ts";
 import type { TimelineState } from "../model/state.ts";
 import { TICKS_APART_PX } from "../paint/ground.ts";
 import type { Timeline } from "./timeline.ts";
@@ -15,9 +15,8 @@ export function Ruler({ timeline }: { timeline: Timeline }) {
   const { state } = timeline;
   const screen = state.screen.value;
   if (screen.width < 1) return <div class="tl-ruler" />;
-  const origin = state.whole.begin;
-  const times = rulerTicks(screen.view, screen.width, TICKS_APART_PX, origin);
-  const step = (times[1] ?? 0) - (times[0] ?? 0);
+  const times = rulerTicks(screen.view, screen.width, TICKS_APART_PX);
+  const texts = tickTexts(times);
   const range = state.drawing.value ?? state.range.value?.span ?? null;
   return (
     <div class="tl-ruler">
@@ -25,17 +24,17 @@ export function Ruler({ timeline }: { timeline: Timeline }) {
         {duration(screen.view.end - screen.view.begin, "ps")} in view
       </div>
       <svg class="tl-scale" width={screen.width} height={38} aria-hidden="true">
-        {times.map((time) => (
+        {times.map((time, place) => (
           <Tick
             key={time}
             x={Math.round(xOf(screen, time))}
-            text={tickTime(time - origin, step)}
+            text={texts[place] ?? ""}
             width={screen.width}
           />
         ))}
         <Steps state={state} screen={screen} />
         {state.marks.value.map((mark) => (
-          <Mark key={mark} screen={screen} time={mark} origin={origin} />
+          <Mark key={mark} screen={screen} time={mark} />
         ))}
       </svg>
       {range && <Measured screen={screen} range={range} />}
@@ -84,13 +83,13 @@ function Steps({ state, screen }: { state: TimelineState; screen: Screen }) {
   );
 }
 
-function Mark({ screen, time, origin }: { screen: Screen; time: number; origin: number }) {
+function Mark({ screen, time }: { screen: Screen; time: number }) {
   const x = xOf(screen, time);
   if (x < 0 || x > screen.width) return null;
   return (
     <g class="tl-mark" transform={`translate(${x} 0)`}>
       <path d="M0 38l-5-7v-6h10v6z" />
-      <title>{axisTime(time - origin)}</title>
+      <title>{axisTime(time)}</title>
     </g>
   );
 }
@@ -101,26 +100,21 @@ function Measured({ screen, range }: { screen: Screen; range: Span }) {
   if (right <= left) return null;
   return (
     <div class="tl-measured" style={{ left: `calc(var(--tl-gutter) + ${(left + right) / 2}px)` }}>
-      {measureText(range.end - range.begin)}
+      {duration(range.end - range.begin, "ps")}
     </div>
   );
-}
-
-/** A length of time and how often it fits a second. */
-export function measureText(length: number): string {
-  return `${duration(length, "ps")} · ${rateText(length)}`;
 }
 
 /** Times between neighbouring marks, in words for who cannot see them. */
 function Marks({ state }: { state: TimelineState }) {
   const marks = [...state.marks.value].sort((a, b) => a - b);
   if (marks.length === 0) return null;
-  const gaps = marks.slice(1).map((mark, i) => measureText(mark - (marks[i] as number)));
+  const gaps = marks.slice(1).map((mark, i) => duration(mark - (marks[i] as number), "ps"));
   return (
     <p class="tl-marks" role="status">
       {marks.length === 1
-        ? `Mark at ${axisTime((marks[0] as number) - state.whole.begin)}`
-        : `Between marks: ${gaps.slice(0, 4).join("; ")}${gaps.length > 4 ? " …" : ""}`}
+        ? `Mark at ${axisTime(marks[0] as number)}`
+        : `Between marks: ${gaps.slice(0, 4).join("; ")}${gaps.length > 4 ? " …" : ""}`}{" "}
       <button
         type="button"
         class="tl-link"

@@ -3,10 +3,16 @@
 import { effect, signal, untracked } from "@preact/signals";
 import { getDensity, type TimelineScope } from "../../api/timeline.ts";
 import { visible } from "../../base/text.ts";
-import type { Density, TimelineMeta } from "../../base/timeline.ts";
+import type { Density, Span, TimelineMeta } from "../../base/timeline.ts";
 import type { TimelineLink } from "../../engine/timeline/address.ts";
 import { hitPlace } from "../../engine/timeline/hit_test.ts";
-import { GroupIndex, rowAt, timeAt, wantedTiles } from "../../engine/timeline/screen.ts";
+import {
+  GroupIndex,
+  rowAt,
+  type Screen,
+  timeAt,
+  wantedTiles,
+} from "../../engine/timeline/screen.ts";
 import { groupLanes } from "../../engine/timeline/tile_grid.ts";
 import { TileStore } from "../../engine/timeline/tile_store.ts";
 import { NameStore } from "../model/names.ts";
@@ -23,6 +29,15 @@ import { Colouring, type Palette } from "../paint/palette.ts";
 const SETTLED_MS = 250;
 const DENSITY_COLUMNS = 600;
 const DENSITY_RETRY_MS = 4000;
+const MOST_DENSITY_COLUMNS = 2048;
+
+/** The view's own columns where they are known and still cover it, else those of the whole trace. */
+function finestOf(own: Density | null, whole: Density | null, { view }: Screen): Density | null {
+  if (!own) return whole;
+  const end = own.begin_ps + own.column_ps * own.columns;
+  const covers = own.begin_ps <= view.begin + own.column_ps && end >= view.end - own.column_ps;
+  return covers && own.column_ps < (whole?.column_ps ?? Number.POSITIVE_INFINITY) ? own : whole;
+}
 
 export class Timeline {
   readonly state: TimelineState;
@@ -33,6 +48,9 @@ export class Timeline {
   private readonly arrivals = signal(0);
   /** How busy each section is over the whole trace, once it is known. */
   readonly density = signal<Density | null>(null);
+  /** The same over the view, where a section is closed. */
+  private readonly viewDensity = signal<Density | null>(null);
+  private viewDensityControl = new AbortController();
   private painted = false;
   /** Names of arrows' ends beyond the edges, as they were last painted. */
   tags: readonly Tag[] = [];
@@ -91,6 +109,9 @@ export class Timeline {
         untracked(() => void state.search());
       }),
       this.keepInSight(),
+      this.keepRangeInSight(),
+      this.followHits(),
+      this.followDensity(),
       this.followArrows(),
     );
     void this.loadDensity();
@@ -120,6 +141,24 @@ export class Timeline {
     });
   }
 
+  /** Nor the tracks of a range, of which the first is shown where not all have the room. */
+  private keepRangeInSight(): () => void {
+    const { state } = this;
+    return effect(() => {
+      const tracks = state.range.value?.tracks;
+      const { height } = state.size.value;
+      if (!tracks || height === 0) return;
+      untracked(() => {
+        const shown = state.layout.value.bands.filter(
+          (band) => band.kind === "track" && tracks.includes(band.id),
+        );
+        const last = shown.at(-1);
+        if (last) state.scrollTo(last.id, last.lanes - 1);
+        if (shown[0]) state.scrollTo(shown[0].id, 0);
+      });
+    });
+  }
+
   private followArrows(): () => void {
     let timer = 0;
     return effect(() => {
@@ -130,7 +169,45 @@ export class Timeline {
     });
   }
 
+  /** Hits that are in view, for the overlay: the answer for the whole trace lists a few only. */
+  private followHits(): () => void {
+    let timer = 0;
+    return effect(() => {
+      void this.state.screen.value;
+      void this.state.sought.value;
+      window.clearTimeout(timer);
+      timer = window.setTimeout(() => void this.state.loadViewHits(), SETTLED_MS);
+    });
+  }
+
+  /** How busy closed sections are in the view: columns of the whole trace are too coarse for it. */
+  private followDensity(): () => void {
+    const { state } = this;
+    let timer = 0;
+    return effect(() => {
+      const { view, width } = state.screen.value;
+      const closed = state.arranged.value.closedSections.size > 0;
+      window.clearTimeout(timer);
+      if (!closed || width < 1) return;
+      timer = window.setTimeout(() => void this.loadViewDensity(view, width), SETTLED_MS);
+    });
+  }
+
+  private async loadViewDensity(view: Span, width: number): Promise<void> {
+    this.viewDensityControl.abort();
+    this.viewDensityControl = new AbortController();
+    const { signal } = this.viewDensityControl;
+    const columns = Math.min(MOST_DENSITY_COLUMNS, Math.max(1, Math.round(width)));
+    const span = { start_ps: Math.floor(view.begin), end_ps: Math.ceil(view.end) };
+    try {
+      this.viewDensity.value = await getDensity(this.scope, columns, signal, span);
+    } catch {
+      // The columns of the whole trace stand in; tiles tell what is wrong.
+    }
+  }
+
   private stop(): void {
+    this.viewDensityControl.abort();
     for (const stop of this.stops) stop();
     this.loader.stop();
     this.state.stop();
@@ -146,6 +223,8 @@ export class Timeline {
       state.pointer,
       state.drawing,
       this.density,
+      this.viewDensity,
+      state.viewHits,
       state.range,
       state.marks,
       state.details,
@@ -162,9 +241,9 @@ export class Timeline {
     const { state } = this;
     const screen = state.screen.peek();
     const colours = state.colours.peek();
-    const density = this.density.peek();
+    const density = finestOf(this.viewDensity.peek(), this.density.peek(), screen);
     const closed = state.arranged.peek().closedSections;
-    paintGround(context, screen, dpr, state.whole.begin, palette);
+    paintGround(context, screen, dpr, palette);
     if (density) paintClosed(context, screen, closed, density, palette);
     paintBeyond(context, screen, this.meta.tracks, palette);
     const { whole } = this.painter.paint(context, screen, dpr, palette, colours);
@@ -204,7 +283,9 @@ export class Timeline {
     return {
       selected: details,
       hovered: hover?.hit ? hitPlace(hover.hit) : null,
-      hits: state.found.peek().value?.first ?? [],
+      hits: state.viewHits.peek()?.places ?? state.found.peek().value?.first ?? [],
+      // Where not all hits are known, a veil would tell that the others are none.
+      isDimmed: state.viewHits.peek()?.all ?? false,
       range: state.range.peek()?.span ?? null,
       rangeTracks: state.range.peek()?.tracks ?? null,
       drawing: state.drawing.peek(),

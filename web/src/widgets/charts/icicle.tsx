@@ -29,6 +29,10 @@ const LEVELS = 6;
 const LEAST_PX = 3;
 const GAUGE_PX = 4;
 
+function deepest(slices: readonly { readonly level: number }[]): number {
+  return slices.reduce((most, slice) => Math.max(most, slice.level), 0);
+}
+
 export function Icicle(props: IcicleProps) {
   const { tree, values, root, onRoot } = props;
   const box = useRef<HTMLDivElement>(null);
@@ -38,7 +42,10 @@ export function Icicle(props: IcicleProps) {
     () => slicesOf(tree, values, root, LEVELS, LEAST_PX / width).sort(byPlace),
     [tree, values, root, width],
   );
-  const levels = slices.reduce((most, slice) => Math.max(most, slice.level), 0) + 1;
+  // As tall as it ever was: what stands below must not jump as one looks closer.
+  const tallest = useRef(0);
+  tallest.current = Math.max(tallest.current, 1 + deepest(slices));
+  const levels = tallest.current;
   const found = slices.find((slice) => slice.row === marked);
   const onKeyDown = (event: KeyboardEvent) => {
     const at = slices.findIndex((slice) => slice.row === marked);

@@ -193,6 +193,7 @@ function StepDrawing(props: StepDrawingProps) {
       {parts.map((part, i) => (
         <path key={part.id} d={paths[i]} {...partFill(part, scope)} />
       ))}
+      <Uncounted {...props} floor={floor} />
       <CutMarks {...props} />
       <MedianLine medianMs={props.medianMs} shape={shape} width={width} />
       <StepAxis series={series} shape={shape} floor={floor} width={width} />
@@ -217,6 +218,26 @@ function StepDrawing(props: StepDrawingProps) {
         />
       )}
     </svg>
+  );
+}
+
+/** A veil over the steps that the averages leave out. */
+function Uncounted({ series, shape, floor }: StepDrawingProps & { readonly floor: number }) {
+  const { bins, left, pitch } = shape;
+  return (
+    <g class="step-uncounted">
+      {bins.map((bin, place) =>
+        series.kept[bin.shown] === false ? (
+          <rect
+            key={bin.first}
+            x={left + place * pitch}
+            y={TOP}
+            width={pitch}
+            height={floor - TOP}
+          />
+        ) : null,
+      )}
+    </g>
   );
 }
 

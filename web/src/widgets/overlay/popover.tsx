@@ -42,6 +42,14 @@ export function Popover({
     };
   }, [open]);
 
+  useEffect(() => {
+    if (!open) return;
+    const field = root.current?.querySelector<HTMLElement>(
+      ".popover-panel input:not([type=radio], [type=checkbox])",
+    );
+    field?.focus();
+  }, [open]);
+
   const onKeyDown = (event: KeyboardEvent) => {
     if (open && event.key === "Escape") {
       event.stopPropagation();
