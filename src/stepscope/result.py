@@ -158,6 +158,20 @@ class Table(Generic[R]):
         for values in zip(*plain.values(), strict=True):
             yield dict(zip(plain, values, strict=True))
 
+    def records(self) -> Iterator[R]:
+        """Rows as objects of the schema, for code: a field that is renamed fails the type check.
+
+        Numbers that are not available stay NaN.
+        """
+        plain = [
+            values.tolist() if isinstance(values, np.ndarray) else values
+            for values in self._columns.values()
+        ]
+        for values in zip(*plain, strict=True):
+            record = object.__new__(self.schema)
+            record.__dict__.update(zip(self._columns, values, strict=True))
+            yield record
+
     def to_dict(self) -> dict[str, list[Any]]:
         """Columns as lists of plain values (NaN becomes None: "not available" is never 0)."""
         return {name: _plain_list(values) for name, values in self._columns.items()}

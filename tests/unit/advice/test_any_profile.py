@@ -44,7 +44,7 @@ READY = {
 def advice_on(*recordings: bytes) -> Advice:
     hosts = tuple(Host(f"h{index}", decode(data)) for index, data in enumerate(recordings))
     asked = Asked(Profile("s", hosts))
-    wanted = {tool for rule in RULES for tool in (*rule.needs, *rule.optional)}
+    wanted = {tool for rule in RULES for tool in rule.reads}
     return advise(asked.results(*wanted), RULES)
 
 

@@ -101,7 +101,7 @@ def test_no_rule_breaks_or_speaks_of_steps_where_there_are_none() -> None:
         gpu(0, stream(7, ("ampere_sgemm_128x64_nn", 0, 3), ("MemcpyH2D", 5, 1))),
     )
     asked = Asked(Profile("s", (Host("h", decode(data)),)))
-    wanted = {tool for rule in RULES for tool in (*rule.needs, *rule.optional)}
+    wanted = {tool for rule in RULES for tool in rule.reads}
     advice = advise(asked.results(*wanted), RULES)
     assert [one for one in advice.checked if one.outcome == "failed"] == []
     assert all(one.saving_ms is None for one in advice.findings)
