@@ -266,7 +266,7 @@ class Finding:
         evidence: Where to see it.
         actions: What to do, most useful first.
         title: The problem in a few words.
-        saving_max_ms: What fixing it saves per step at most, in ms; None if it cannot be bounded.
+        saving_high_ms: What fixing it saves per step at most, in ms; None if it cannot be bounded.
         measured: The numbers the finding rests on; names end in their unit.
         threshold: From when on the rule speaks.
         wrong_when: When not to believe it.
@@ -282,7 +282,7 @@ class Finding:
     evidence: tuple[Ref, ...] = ()
     actions: tuple[str, ...] = ()
     title: str = ""
-    saving_max_ms: float | None = None
+    saving_high_ms: float | None = None
     measured: dict[str, float | str] = field(default_factory=dict)
     threshold: str = ""
     wrong_when: str = ""

@@ -144,7 +144,7 @@ def _completed(finding: Finding, rule: Rule, step_ms: float | None) -> Finding:
     return replace(
         finding,
         severity="info" if small else severity,
-        saving_max_ms=saving if finding.saving_max_ms is None else finding.saving_max_ms,
+        saving_high_ms=saving if finding.saving_high_ms is None else finding.saving_high_ms,
         title=finding.title or rule.title,
         threshold=finding.threshold or rule.threshold,
         wrong_when=finding.wrong_when or rule.wrong_when,
@@ -155,7 +155,7 @@ def _explains(cause: Finding, symptom: Finding) -> bool:
     """Whether a finding of a cause is large enough to account for a symptom."""
     if cause.severity == "info":
         return False
-    most, cost = cause.saving_max_ms, symptom.saving_ms
+    most, cost = cause.saving_high_ms, symptom.saving_ms
     return most is None or cost is None or most >= _EXPLAINS_FRAC * cost
 
 

@@ -110,7 +110,7 @@ def test_what_a_rule_says_once_is_on_each_of_its_findings() -> None:
     (found,) = advise(STEP, [rule("a", 5)]).findings
     assert (found.title, found.threshold) == ("title of a", "x ≥ 1")
     assert found.wrong_when == "on Sundays."
-    assert found.saving_max_ms == 5
+    assert found.saving_high_ms == 5
 
 
 def test_every_rule_is_accounted_for() -> None:

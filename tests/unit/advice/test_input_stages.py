@@ -61,7 +61,7 @@ def test_a_rule_fires_with_the_saving_of_its_change(rule_id: str) -> None:
     found = answer(rule_id, results(stage, gains))
     assert isinstance(found, Finding)
     assert found.saving_ms == pytest.approx(saving_ms)
-    assert found.saving_max_ms == pytest.approx(60.0), "at most the whole wait"
+    assert found.saving_high_ms == pytest.approx(60.0), "at most the whole wait"
     assert found.measured["step_after_ms"] == pytest.approx(100.0 - saving_ms)
     assert found.severity == "high"
     assert found.code["tensorflow"]

@@ -95,7 +95,7 @@ function OtherRules({ advice }: { advice: AdviceInfo }) {
 }
 
 /** What is expected to be saved, and at most where that is more. */
-function savingText({ saving_ms: saving, saving_max_ms: most }: Finding): string {
+function savingText({ saving_ms: saving, saving_high_ms: most }: Finding): string {
   if (saving === null) return "not bounded";
   const text = `${duration(saving, "ms")} per step`;
   return most !== null && most > 1.05 * saving ? `${text}, at most ${duration(most, "ms")}` : text;

@@ -100,7 +100,7 @@ def stage_finding(
         rule=rule.id,
         severity=severity_of(saving_ms, found.step_ms),
         saving_ms=saving_ms,
-        saving_max_ms=max(found.wait_ms, saving_ms),
+        saving_high_ms=max(found.wait_ms, saving_ms),
         confidence=confidence,
         message=message,
         measured={

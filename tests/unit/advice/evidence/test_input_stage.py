@@ -86,7 +86,7 @@ def test_a_finding_says_what_the_step_takes_after_the_change() -> None:
     )
     assert isinstance(found, Finding)
     assert (found.rule, found.severity) == ("some-rule", "high")
-    assert (found.saving_ms, found.saving_max_ms) == (45.0, 60.0)
+    assert (found.saving_ms, found.saving_high_ms) == (45.0, 60.0)
     assert found.measured["step_after_ms"] == 55.0
     assert found.measured["cores"] == 4
     assert found.evidence[0].rows == (SERIAL.long_name,)

@@ -46,7 +46,7 @@ def device_copies(results: Results) -> Iterator[Answer]:
         rule=RULE.id,
         severity=severity_of(_EXPECTED * copying, step),
         saving_ms=_EXPECTED * copying,
-        saving_max_ms=copying,
+        saving_high_ms=copying,
         confidence=round(0.6 * overview.steps.confidence, 2),
         message=f"Copies on and between devices take {copying:.3g} ms of each {step:.3g} ms step "
         f"with no compute beside them{place}.",

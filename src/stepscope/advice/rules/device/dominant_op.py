@@ -82,7 +82,7 @@ def dominant_op(results: Results) -> Iterator[Answer]:
         rule=RULE.id,
         severity="info",
         saving_ms=_HALF * cost,
-        saving_max_ms=cost,
+        saving_high_ms=cost,
         confidence=0.5,
         message=f"{found.kind.capitalize()} {short_name(found.name, 80)} takes {found.share:.0%} "
         f"of the {side.lower()}'s compute, {cost:.3g} ms of each {step:.3g} ms step; halving it "

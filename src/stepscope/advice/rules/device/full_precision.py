@@ -131,7 +131,7 @@ def _finding(overview: OverviewPage, wide: _Wide, low: float, device: str) -> Fi
         rule=RULE.id,
         severity=severity_of(wide.saving(0), step) if has_steps else "low",
         saving_ms=wide.saving(0) if has_steps else None,
-        saving_max_ms=wide.saving(1) if has_steps else None,
+        saving_high_ms=wide.saving(1) if has_steps else None,
         confidence=0.6 if wide.names else 0.4,
         message=f"{1 - low:.0%} of device compute on {device} is in 32 bits"
         + (

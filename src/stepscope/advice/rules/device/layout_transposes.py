@@ -62,7 +62,7 @@ def _finding(turning: KernelTime, convolving: KernelTime, step: float) -> Findin
         rule=RULE.id,
         severity=severity_of(_EXPECTED * turning.step_ms, step),
         saving_ms=_EXPECTED * turning.step_ms,
-        saving_max_ms=turning.step_ms,
+        saving_high_ms=turning.step_ms,
         confidence=0.7,
         message=f"Changing layouts takes {turning.step_ms:.3g} ms of each {step:.3g} ms step, the "
         f"convolutions themselves {convolving.step_ms:.3g} ms "

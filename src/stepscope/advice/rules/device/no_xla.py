@@ -69,7 +69,7 @@ def no_xla(results: Results) -> Iterator[Answer]:
         rule=RULE.id,
         severity=severity_of(_FUSED_FRAC * cost, step),
         saving_ms=_FUSED_FRAC * cost,
-        saving_max_ms=cost,
+        saving_high_ms=cost,
         confidence=0.6,
         message=f"{len(alone)} elementwise ops run by themselves and take {share:.0%} of the "
         f"{side.lower()}'s op time, {cost:.3g} ms of each {step:.3g} ms step; XLA fuses them.",

@@ -84,7 +84,7 @@ def _finding(
         rule=RULE.id,
         severity=severity_of(expected, step),
         saving_ms=expected,
-        saving_max_ms=most,
+        saving_high_ms=most,
         confidence=0.4,
         message=f"{len(low)} ops that take {own:.3g} ms of each {step:.3g} ms step reach less than "
         f"{LOW_FRAC:.0%} of their roofline; {short_name(first.operation)} reaches "

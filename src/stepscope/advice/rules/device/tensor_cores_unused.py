@@ -92,7 +92,7 @@ def _finding(
         rule=RULE.id,
         severity=severity_of(expected, step),
         saving_ms=expected,
-        saving_max_ms=missed.step_ms * _MOST,
+        saving_high_ms=missed.step_ms * _MOST,
         confidence=0.6,
         message=f"Matrix products that take {missed.step_ms:.3g} ms of each {step:.3g} ms step "
         f"{why} (longest: {short_name(missed.names[0])}).",

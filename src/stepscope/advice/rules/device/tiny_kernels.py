@@ -63,7 +63,7 @@ def tiny_kernels(results: Results) -> Iterator[Answer]:
         rule=RULE.id,
         severity=severity_of(launching * share, step),
         saving_ms=launching * share,
-        saving_max_ms=launching,
+        saving_high_ms=launching,
         confidence=round(0.8 * overview.steps.confidence, 2),
         message=f"A step runs about {each:,.0f} kernels per device, {share:.0%} of them shorter "
         f"than {TINY_US:.0f} µs (mean {tiny.mean_us:.3g} µs); the device waits {launching:.3g} ms "

@@ -42,7 +42,7 @@ def allocation_stalls(results: Results) -> Iterator[Answer]:
         rule=RULE.id,
         severity=severity_of(expected, step),
         saving_ms=expected,
-        saving_max_ms=stalled,
+        saving_high_ms=stalled,
         confidence=round(0.8 * overview.steps.confidence, 2),
         message=f"Devices idle {stalled:.3g} ms of each {step:.3g} ms step while the host gets "
         f"device memory from the driver or gives it back (per step: {said}{rare}).",

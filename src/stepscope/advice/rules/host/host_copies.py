@@ -57,7 +57,7 @@ def host_copies(results: Results) -> Iterator[Answer]:
         rule=RULE.id,
         severity=severity_of(expected, step),
         saving_ms=expected,
-        saving_max_ms=total,
+        saving_high_ms=total,
         confidence=round(0.8 * overview.steps.confidence, 2),
         message=f"Copies between host and device take {total:.3g} ms of each {step:.3g} ms step "
         f"with nothing beside them, {_WAYS[way]} most ({exposed[way]:.3g} ms)"

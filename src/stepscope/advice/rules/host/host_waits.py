@@ -50,7 +50,7 @@ def host_waits(results: Results) -> Iterator[Answer]:
         rule=RULE.id,
         severity=severity_of(saving, step),
         saving_ms=saving,
-        saving_max_ms=max(saving, min(idle.after_wait_ms, idle.blocked_ms)),
+        saving_high_ms=max(saving, min(idle.after_wait_ms, idle.blocked_ms)),
         confidence=round(0.7 * overview.steps.confidence, 2),
         message=f"The host waits {idle.blocked_ms:.3g} ms per step for the device (most in "
         f"{first.call}, {first.per_step:.3g} times), and the device then idles "

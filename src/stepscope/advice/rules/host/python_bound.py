@@ -50,7 +50,7 @@ def _named(worst: PythonRow, functions: list[PythonRow], host: HostActivity) -> 
         rule=RULE.id,
         severity=severity_of(own, step),
         saving_ms=own,
-        saving_max_ms=max(worst.total_ms, own),
+        saving_high_ms=max(worst.total_ms, own),
         confidence=0.7,
         message=f"Python function {worst.function} ({place}) takes {own:.3g} ms of each "
         f"{step:.3g} ms step while nothing computes.",

@@ -51,7 +51,7 @@ def slow_launches(results: Results) -> Iterator[Answer]:
         rule=RULE.id,
         severity=severity_of(expected, step),
         saving_ms=expected,
-        saving_max_ms=launching,
+        saving_high_ms=launching,
         confidence=round((0.7 if work else 0.4) * overview.steps.confidence, 2),
         message=f"A launch takes {cost:.3g} µs, where {_NORMAL_US:.0f} µs are usual{busy}; the "
         f"device waits {launching:.3g} ms of each {step:.3g} ms step for launches.",

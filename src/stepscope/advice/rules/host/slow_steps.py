@@ -43,7 +43,7 @@ def slow_steps(results: Results) -> Iterator[Answer]:
         rule=RULE.id,
         severity=severity_of(saving, float(steps.time_ms.mean())),
         saving_ms=saving,
-        saving_max_ms=steps.per_step_ms,
+        saving_high_ms=steps.per_step_ms,
         confidence=0.85,
         message=f"{steps.message}; in them {kind} ({culprit.calls}) takes "
         f"{culprit.in_step_ms:.3g} ms.",

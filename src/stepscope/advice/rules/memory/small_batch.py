@@ -56,7 +56,7 @@ def small_batch(results: Results) -> Iterator[Answer]:
         rule=RULE.id,
         severity=severity_of(saving, step) if saving >= NEGLIGIBLE_FRAC * step else "info",
         saving_ms=saving,
-        saving_max_ms=fixed * (1 - 1 / times),
+        saving_high_ms=fixed * (1 - 1 / times),
         confidence=round(0.5 * overview.steps.confidence, 2),
         message=f"At most {fullest.used_frac:.1%} of {fullest.id}'s memory is in use, and costs "
         f"that do not grow with the batch idle the device {fixed:.3g} ms of each {step:.3g} ms "

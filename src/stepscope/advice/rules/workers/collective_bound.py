@@ -50,7 +50,7 @@ def collective_bound(results: Results) -> Iterator[Answer]:
         rule=RULE.id,
         severity=severity_of(expected, step),
         saving_ms=expected,
-        saving_max_ms=time.exposed_ms,
+        saving_high_ms=time.exposed_ms,
         confidence=round(0.7 * time.confidence * overview.steps.confidence, 2),
         message=f"Collectives transfer for {time.transfer_ms:.3g} ms of each {step:.3g} ms step, "
         f"the devices work {time.work_ms:.3g} ms: {stays:.3g} ms cannot be hidden even by perfect "

@@ -48,7 +48,7 @@ def exposed_collectives(results: Results) -> Iterator[Answer]:
         rule=RULE.id,
         severity=severity_of(_EXPECTED * time.exposed_ms, step),
         saving_ms=_EXPECTED * time.exposed_ms,
-        saving_max_ms=time.exposed_ms,
+        saving_high_ms=time.exposed_ms,
         confidence=round(0.6 * time.confidence * overview.steps.confidence, 2),
         message=f"The step waits {time.exposed_ms:.3g} ms of its {step:.3g} ms for collectives "
         f"with no compute beside them; {hidden:.0%} of their {time.transfer_ms:.3g} ms is hidden, "

@@ -47,7 +47,7 @@ def worker_skew(results: Results) -> Iterator[Answer]:
         rule=RULE.id,
         severity=severity_of(time.waited_ms, step),
         saving_ms=time.waited_ms,
-        saving_max_ms=most,
+        saving_high_ms=most,
         confidence=0.3 if few else 0.6,
         message=f"The mean worker waits {time.waited_ms:.3g} ms of each {step:.3g} ms step in "
         f"collectives for whoever comes last, at most {most:.3g} ms; no single worker explains it.",
