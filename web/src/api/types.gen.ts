@@ -224,7 +224,7 @@ export interface Finding {
   readonly evidence: readonly Ref[];
   readonly actions: readonly string[];
   readonly title: string;
-  readonly saving_max_ms: number | null;
+  readonly saving_high_ms: number | null;
   readonly measured: Readonly<Record<string, number | null | string>>;
   readonly threshold: string;
   readonly wrong_when: string;

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stepscope.analysis.memory_profile import MemoryProfile
 
 # Allocators of the host's memory, pinned or not.
 _HOST = ("gpu_host", "xla_gpu_host", "cpu", "mklcpu")
@@ -34,15 +37,15 @@ class DeviceMemory:
     holders: tuple[tuple[str, int], ...]
 
 
-def device_memories(profile: Any) -> list[DeviceMemory]:
+def device_memories(profile: MemoryProfile) -> list[DeviceMemory]:
     """The memories of devices with a known capacity, the fullest first."""
     found = []
     for one in profile.memories:
         no_limit = one.id.rpartition(": ")[2].lower().startswith(_HOST + _GROWING)
         if no_limit or not one.capacity_bytes or one.peak_bytes is None:
             continue
-        held = list(one.breakdown.rows())
-        held.sort(key=lambda row: -row["allocation_bytes"])
+        held = list(one.breakdown.records())
+        held.sort(key=lambda row: -row.allocation_bytes)
         found.append(
             DeviceMemory(
                 id=one.id,
@@ -54,8 +57,8 @@ def device_memories(profile: Any) -> list[DeviceMemory]:
                 peak_time_ms=one.peak_time_ms,
                 holders=tuple(
                     (
-                        row["op_name"] or row["allocated_in"] or row["origin"],
-                        row["allocation_bytes"],
+                        row.op_name or row.allocated_in or row.origin,
+                        row.allocation_bytes,
                     )
                     for row in held[:3]
                 ),

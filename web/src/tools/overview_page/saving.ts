@@ -16,7 +16,7 @@ export function savingText(finding: Finding, whole: Whole): string {
   return [amountText(finding, whole), sure].filter(Boolean).join(" · ");
 }
 
-function amountText({ saving_ms: saving, saving_max_ms: most }: Finding, whole: Whole): string {
+function amountText({ saving_ms: saving, saving_high_ms: most }: Finding, whole: Whole): string {
   const upTo = Math.max(saving ?? 0, most ?? 0);
   if (saving === null || upTo <= 0) return "Saving unknown";
   const capped = whole.ms === null ? upTo : Math.min(upTo, whole.ms);

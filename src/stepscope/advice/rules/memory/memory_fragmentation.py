@@ -9,10 +9,10 @@ When it is wrong: no tensor of the program is as large as the largest free piece
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from stepscope.advice.evidence.device_memory import device_memories, gib
+from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown
 from stepscope.result import Finding, Ref
 
@@ -21,9 +21,9 @@ SOME_FRAC = 0.50
 _TIGHT_FRAC = 0.70
 
 
-def memory_fragmentation(results: Mapping[str, Any]) -> Iterator[Answer]:
+def memory_fragmentation(results: Results) -> Iterator[Answer]:
     """Fires when a memory 70 % full has its free bytes in pieces of less than half of them."""
-    memories = device_memories(results["memory_profile"])
+    memories = device_memories(results.memory_profile)
     known = [one for one in memories if one.fragmentation_frac is not None]
     if not known:
         yield Unknown("No allocator of a device reports its fragmentation.")
