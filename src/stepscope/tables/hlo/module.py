@@ -161,6 +161,22 @@ class HloModule:
         """The computation the program starts in."""
         return self.computations.get(self.entry_id)
 
+    @cached_property
+    def straight_ids(self) -> frozenset[int]:
+        """Computations that a run of the program runs once: its entry, and what that calls.
+
+        The bodies of loops and branches run as often as values say.
+        """
+        found, open_ids = {self.entry_id}, [self.entry_id]
+        while open_ids:
+            computation = self.computations.get(open_ids.pop())
+            for one in computation.instructions if computation is not None else ():
+                if one.opcode == "call":
+                    new = [id_ for id_ in one.called_ids if id_ not in found]
+                    found.update(new)
+                    open_ids += new
+        return frozenset(found)
+
     def operands(self, instruction: Instruction) -> Iterator[Instruction]:
         """The operands the module holds, in order."""
         return (self.by_id[id_] for id_ in instruction.operand_ids if id_ in self.by_id)

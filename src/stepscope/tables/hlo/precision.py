@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from stepscope.tables.hlo.module import HloModule, Instruction
-from stepscope.tables.hlo.shape import Shape
+from stepscope.tables.hlo.shape import Shape, shapes_of_text
 from stepscope.wire.read import values
 
 # xla.PrimitiveType numbers of floating point of 16 bits and fewer, of wider floating point, and of
@@ -28,11 +28,9 @@ _PRECISION_CONFIG, _ALGORITHM = 51, 2
 _LOW_ALGORITHMS = frozenset({1, 2, 3, 4, 5, 6})
 # Bodies are nested a few levels deep; a cycle in a stranger's file must end somewhere.
 _DEEPEST = 16
-# Types and extents in HLO text: ``bf16[8,128]``. A pred or an index says nothing of precision.
-_TEXT_SHAPE = re.compile(r"\b(bf16|f16|f32|f64|c64|c128|f8e\w{1,12}|f4e\w{1,8})\[([\d,]{0,60})\]")
-_TEXT_LOW = ("bf16", "f16", "f8", "f4")
 _TEXT_PRODUCT = re.compile(r"\b(dot|convolution|ragged-dot|custom-call)\(")
-# An op's text may name thousands of operands; its first ones say what it is.
+_PRODUCT_CATEGORY = re.compile(r"convolution|dot|matmul")
+# An op's text may name thousands of operands; its beginning says what it is.
 _TEXT_LENGTH = 20_000
 
 
@@ -53,35 +51,12 @@ def text_computes_in_16_bits(text: str, category: str = "") -> bool | None:
         text: ``%name = type opcode(type %operand, …), …``, as recorders on TPUs write it.
         category: What the recorder calls it, e.g. "convolution fusion".
     """
-    right = text[:_TEXT_LENGTH].partition(" = ")[2]
-    # The result ends at its opcode's parenthesis; a tuple has parentheses of its own.
-    result, _, operands = right.partition(") " if right.startswith("(") else "(")
-    is_product = bool(_TEXT_PRODUCT.search(right)) or any(
-        word in category for word in ("convolution", "dot", "matmul")
-    )
-    taken, made = _text_elements(operands), _text_elements(result)
-    low, wide = taken if is_product and any(taken) else _added(taken, made)
-    if low == wide:
-        low, wide = made
-    return low > wide if low or wide else None
-
-
-def _text_elements(text: str) -> tuple[int, int]:
-    """Elements of 16 bits or fewer, and of more, in the shapes that a text shows."""
-    low = wide = 0
-    for kind, extents in _TEXT_SHAPE.findall(text):
-        count = 1
-        for extent in extents.split(","):
-            count *= int(extent) if extent else 1
-        if kind.startswith(_TEXT_LOW):
-            low += count
-        else:
-            wide += count
-    return low, wide
-
-
-def _added(left: tuple[int, int], right: tuple[int, int]) -> tuple[int, int]:
-    return left[0] + right[0], left[1] + right[1]
+    operands, result = shapes_of_text(text)
+    if _TEXT_PRODUCT.search(text[:_TEXT_LENGTH]) or _PRODUCT_CATEGORY.search(category):
+        low, wide = _elements(operands, _LOW), _elements(operands, _WIDE)
+        if low or wide:
+            return low > wide
+    return _mostly_low(result, operands)
 
 
 def _products(
