@@ -349,8 +349,9 @@ def _framework_op(source: _Source, modules: HloModules) -> OpName:
         return found
     if source.tf_op or source.annotation:
         named = parse_op_name(source.tf_op) if source.tf_op else parse_annotation(source.annotation)
-        # A name without a type ("MakeTensorFromProto" on a copy): the event says what it does.
-        return named if named.type else named._replace(type=source.name)
+        if named.name:
+            # A name without a type ("MakeTensorFromProto" on a copy): the event says what it does.
+            return named if named.type else named._replace(type=source.name)
     return OpName(OpCategory.UNKNOWN, source.name, "Unknown")
 
 
