@@ -112,10 +112,17 @@ class DeviceShare:
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """Device compute time by precision (None without device compute). They sum to 1."""
+    """Device compute time by precision (None without device compute). They sum to 1.
+
+    Attributes:
+        bits_16_frac: In 16 bits or fewer.
+        bits_32_frac: In more; the step's parts count what nobody knows among it.
+        unknown_frac: In nobody knows how many: no operands, no program and no telling name.
+    """
 
     bits_16_frac: float | None
     bits_32_frac: float | None
+    unknown_frac: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +213,7 @@ def overview_page(profile: Profile, options: Options = Options()) -> OverviewPag
         breakdown_ms=breakdown,
         has_device=has_device,
         is_marked=bottleneck.is_marked(stats.confidence),
-        low_precision_frac=nan if precision.bits_16_frac is None else precision.bits_16_frac,
+        low_precision_frac=_low_precision_frac(precision),
     )
     return OverviewPage(
         headline=headline(verdict),
@@ -277,16 +284,31 @@ def _device_share(
 
 
 def _precision(profile: Profile, found: SessionSteps | None) -> Precision:
-    """Share of device compute in 16 and 32 bits: in the kept steps, else in the whole profile."""
+    """Device compute by precision: in the kept steps, else in the whole profile."""
+    events = [device_events(host) for host in profile.hosts]
+    wide = [one.work == Work.COMPUTE_32 for one in events]
+    high = sum(int(one.self_ps[is_wide].sum()) for one, is_wide in zip(events, wide, strict=True))
+    untold = sum(
+        int(one.self_ps[is_wide & ~one.bits_known].sum())
+        for one, is_wide in zip(events, wide, strict=True)
+    )
+    unknown_of_high = untold / high if high else 0.0
     if found is not None and found.kept.any():
         low = int(found.parts_ps["device_compute_16"][found.kept].sum())
         high = int(found.parts_ps["device_compute_32"][found.kept].sum())
     else:
-        events = [device_events(host) for host in profile.hosts]
         low = sum(int(one.self_ps[one.work == Work.COMPUTE_16].sum()) for one in events)
-        high = sum(int(one.self_ps[one.work == Work.COMPUTE_32].sum()) for one in events)
     total = low + high
-    return Precision(low / total, high / total) if total else Precision(None, None)
+    if not total:
+        return Precision(None, None, None)
+    unknown = unknown_of_high * high / total
+    return Precision(low / total, high / total - unknown, unknown)
+
+
+def _low_precision_frac(precision: Precision) -> float:
+    """The share in 16 bits; NaN where more is unknown than could be told from it."""
+    low, unknown = precision.bits_16_frac, precision.unknown_frac
+    return nan if low is None or unknown is None or unknown > low else low
 
 
 def _op_shares(profile: Profile) -> OpShares:

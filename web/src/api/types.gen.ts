@@ -184,6 +184,7 @@ export interface DeviceShare {
 export interface Precision {
   readonly bits_16_frac: number | null;
   readonly bits_32_frac: number | null;
+  readonly unknown_frac: number | null;
 }
 
 /** Shares by occurrence and by eager self time (None where there is nothing to share). */
@@ -771,6 +772,8 @@ export interface KernelRow {
   readonly is_kernel_using_tensor_core: readonly (boolean | null)[];
   /** 16-bit. Computes in 16 bits or fewer, by operands or name. */
   readonly is_16_bit: readonly (boolean | null)[];
+  /** Precision known. No: neither operands, program nor name say in how many bits it computes. */
+  readonly is_precision_known: readonly (boolean | null)[];
   /** Occurrences. */
   readonly occurrences: readonly (number | null)[];
   /** Total time (µs). */

@@ -180,7 +180,7 @@ _TCS: Final = f"TC_TCS_TC_MISC_TCS_STATS_TCS_{_STATS}COUNT_"
 _FIFO: Final = f"PERF_COUNTERS_FIFO_{_STATS}"
 
 V6E: Final = Generation(
-    type="TPU v6 Lite",
+    type="TPU v6e",
     cores=1,
     sparse_cores=2,
     tensor_core=Block(
