@@ -74,6 +74,8 @@ ANNOTATION: Final = "annotation"
 HLO_OP: Final = "hlo_op"
 HLO_MODULE: Final = "hlo_module"
 PROGRAM_ID: Final = "program_id"
+# One execution of an XLA program; its ops and its module share it.
+RUN_ID: Final = "run_id"
 HLO_PROTO: Final = "Hlo Proto"
 # The HLO metadata's op_name, as ROCm captures attach it to kernels.
 XLA_OP_NAME: Final = "name"
@@ -157,7 +159,17 @@ BATCHING_CONTEXTS: Final = (4, 6, 16)
 STEP_MARKER_NAMES: Final = ("train", "test", "predict", "TraceContext")
 PYTORCH_STEP: Final = "ProfilerStep#"
 KERAS_BATCH: Final = "Profiled batch"
+# What a PyTorch optimizer marks around its update, and around setting gradients to zero.
+PYTORCH_OPTIMIZER: Final = ("Optimizer.step#", "Optimizer.zero_grad#")
 EAGER_EXECUTE: Final = "EagerExecute"
+# A compiled function of TensorFlow as the eager runtime calls it, and as the executor runs it.
+EAGER_FUNCTIONS: Final = (
+    "EagerLocalExecute: __inference_",
+    "EagerLocalExecute: __forward_",
+    "EagerLocalExecute: __backward_",
+)
+EAGER_LOCAL_EXECUTE: Final = "EagerLocalExecute: "
+FUNCTION_RUN: Final = "FunctionRun"
 EAGER_KERNEL_RUN: Final = "KernelAndDeviceFunc::Run"
 ITERATOR_GET_NEXT: Final = "IteratorGetNext"
 MEMORY_EVENTS: Final = ("MemoryAllocation", "MemoryDeallocation")

@@ -27,6 +27,7 @@ WANTED = (
     names.HLO_OP,
     names.HLO_MODULE,
     names.PROGRAM_ID,
+    names.RUN_ID,
     names.XLA_OP_NAME,
     names.SHAPE,
     names.KERNEL_DETAILS,
