@@ -278,14 +278,12 @@ class EventScanner:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def may_end(self, at: cython.Py_ssize_t, is_key: cython.bint) -> cython.int:
-        """Whether a text can end with the quote at ``at``: 1, 0, or -1 if more bytes must tell."""
+    def may_end(self, at: cython.Py_ssize_t) -> cython.int:
+        """Whether a value can end with the quote at ``at``: 1, 0, or -1 if more bytes must tell."""
         limit: cython.Py_ssize_t
         at = self.blank(at + 1)
         if at >= self.end:
             return 1 if self.final else -1
-        if is_key:
-            return 1 if self.buf[at] == 58 else 0
         if self.buf[at] == 125 or self.buf[at] == 93:
             return 1
         if self.buf[at] != 44:
@@ -322,17 +320,17 @@ class EventScanner:
         while at < self.end:
             byte = self.buf[at]
             if byte == 34:
-                if not self.careful:
+                if is_key or not self.careful:
                     return at + 1
-                ends = self.may_end(at, is_key)
+                ends = self.may_end(at)
                 if ends < 0:
                     return -1
                 if ends:
                     return at + 1
             elif byte == 92:
-                if self.careful and at + 1 < self.end and self.buf[at + 1] == 34:
+                if self.careful and not is_key and at + 1 < self.end and self.buf[at + 1] == 34:
                     # A path that ends in a backslash, or an escaped quote?
-                    ends = self.may_end(at + 1, is_key)
+                    ends = self.may_end(at + 1)
                     if ends < 0:
                         return -1
                     if ends:
@@ -463,10 +461,10 @@ class EventScanner:
         """A fraction; where 53 bits do not hold its digits it is left to the caller's text."""
         power: cython.double = 1.0
         exact: cython.ulonglong = 9007199254740992
-        i: cython.int
+        _i: cython.int
         if mantissa > exact or scale < -22 or scale > 22:
             return -1
-        for i in range(scale if scale > 0 else -scale):
+        for _i in range(scale if scale > 0 else -scale):
             power *= 10.0
         self.real_found = mantissa * power if scale > 0 else mantissa / power
         if negative:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from stepscope.columns import nest
 from stepscope.formats.kineto.args import NONE
-from stepscope.formats.kineto.slices import Slices, match
+from stepscope.formats.kineto.slices import Slices, by_place, match
 
 I64 = NDArray[np.int64]
 Bool = NDArray[np.bool_]
@@ -145,39 +145,34 @@ def around(slices: Slices, ops: I64, place: I64, time_ns: I64) -> I64:
         time_ns: When; an op is around its own begin, but not its end.
     """
     found = np.full(len(time_ns), NONE, np.int64)
-    if not len(ops) or not len(time_ns):
-        return found
-    by_place = ops[np.lexsort((-slices.duration_ns[ops], slices.start_ns[ops], slices.place[ops]))]
-    of_place = slices.place[by_place]
-    start = slices.start_ns[by_place]
-    end = start + slices.duration_ns[by_place]
-    bounds = np.flatnonzero(np.diff(of_place)) + 1
-    line_begin = np.concatenate([[0], bounds, [len(by_place)]]).astype(np.int64)
-    parent = nest(start, end - start, line_begin).parent.astype(np.int64)
-    places = of_place[line_begin[:-1]]
-    line = np.searchsorted(places, place)
-    known = line < len(places)
-    known[known] = places[line[known]] == place[known]
-    asked = np.flatnonzero(known)
-    at = _last_begun(start, line_begin, line[asked], time_ns[asked])
-    times = time_ns[asked]
-    while True:
-        over = at >= 0
-        over[over] = end[at[over]] <= times[over]
-        if not over.any():
-            break
-        at[over] = parent[at[over]]
-    has = at >= 0
-    found[asked[has]] = by_place[at[has]]
+    of_place = dict(by_place(slices.place, ops))
+    for where, asked in by_place(place, np.arange(len(time_ns))):
+        own = of_place.get(where)
+        if own is not None:
+            begin = slices.start_ns[own]
+            at = innermost(begin, begin + slices.duration_ns[own], time_ns[asked])
+            found[asked] = np.where(at >= 0, own[at], NONE)
     return found
 
 
-def _last_begun(start: I64, line_begin: I64, line: I64, time_ns: I64) -> I64:
-    """The last of each line to begin at or before a time, -1 for none."""
-    found = np.full(len(line), NONE, np.int64)
-    for one in np.unique(line).tolist():
-        begin, end = int(line_begin[one]), int(line_begin[one + 1])
-        mine = np.flatnonzero(line == one)
-        at = np.searchsorted(start[begin:end], time_ns[mine], side="right") - 1
-        found[mine] = np.where(at >= 0, at + begin, NONE)
+def innermost(begin: I64, end: I64, times: I64) -> I64:
+    """For each time the innermost of the intervals around it, -1 where there is none.
+
+    Args:
+        begin: Of the intervals.
+        end: Of the intervals; they are half-open. Those that overlap in part count as neighbours.
+        times: When.
+    """
+    order = np.lexsort((-end, begin))
+    starts, ends = begin[order], end[order]
+    line = np.asarray([0, len(order)], np.int64)
+    parent = nest(starts, ends - starts, line).parent.astype(np.int64)
+    at: I64 = np.searchsorted(starts, times, side="right") - 1
+    while True:
+        over = np.flatnonzero(at >= 0)
+        over = over[ends[at[over]] <= times[over]]
+        if not len(over):
+            break
+        at[over] = parent[at[over]]
+    found: I64 = np.where(at >= 0, order[at], NONE)
     return found

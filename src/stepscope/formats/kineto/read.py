@@ -153,7 +153,7 @@ class _Reader:
     def read(self) -> Trace:
         """All kinds of events."""
         columns, trace = self._scanned.columns, self._trace
-        phase, named = columns["phase"], columns["name"] >= 0
+        phase, named = columns["phase"], self._named()
         self._count_categories()
         good = named & self._has_time
         is_memory = self._is_memory(phase) & good
@@ -168,6 +168,12 @@ class _Reader:
         trace.lost += int((timed & ~good).sum() + (phase == 0).sum()) - trace.untimed
         self._scanned.columns.clear()
         return trace
+
+    def _named(self) -> Bool:
+        """Which events have a name: a string."""
+        used, inverse = np.unique(self._scanned.columns["name"], return_inverse=True)
+        are_texts = [self._texts.raw(number)[:1] == b'"' for number in used.tolist()]
+        return np.asarray(are_texts or [False])[inverse]
 
     def _drop_untimed(self, base: int) -> None:
         """Times of exactly 0 are unknown where no other is near."""

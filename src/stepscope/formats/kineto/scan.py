@@ -236,6 +236,7 @@ class _Scan:
         if first == ord("["):
             self._at += 1
             self._read_events()
+            self._found_events = self._scanner.row > 0 or bool(self._events.parts["phase"])
             return
         if first == ord("{"):
             self._at += 1
