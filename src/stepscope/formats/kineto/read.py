@@ -20,10 +20,9 @@ from stepscope.formats.kineto.scan import (
     HAS_START,
     Damage,
     Scanned,
-    lenient_json,
     scan,
 )
-from stepscope.formats.kineto.texts import Texts, whole
+from stepscope.formats.kineto.texts import Texts, lenient_json, whole
 
 I64 = NDArray[np.int64]
 Bool = NDArray[np.bool_]
@@ -217,7 +216,8 @@ class _Reader:
 
     def _is_memory(self, phase: NDArray[np.uint8]) -> Bool:
         number = self._texts.find(_MEMORY)
-        return np.isin(phase, _INSTANTS) & (self._scanned.columns["name"] == number)
+        found: Bool = np.isin(phase, _INSTANTS) & (self._scanned.columns["name"] == number)
+        return found
 
     def _slices(self, rows: I64) -> None:
         trace, columns = self._trace, self._scanned.columns

@@ -193,11 +193,13 @@ class _Scan:
         scanner = self._scanner
         size = int(self._begin[scanner.texts])
         texts = Texts(self._arena[:size].tobytes(), self._begin[: scanner.texts + 1].copy())
-        self._arena = self._begin = self._hashes = np.empty(0)
-        links = [links[: scanner.chains].copy() for links in self._links]
+        self._arena, self._hashes = np.empty(0, np.uint8), np.empty(0, np.uint64)
+        before, link_key, link_text = (links[: scanner.chains].copy() for links in self._links)
         columns = {name: self._events.joined(name) for name, _ in _COLUMNS}
-        values = [self._values.joined(name) for name, _ in _VALUES]
-        return Scanned(self._head, texts, columns, *values, *links, damage)
+        key, kind, number = (self._values.joined(name) for name, _ in _VALUES)
+        return Scanned(
+            self._head, texts, columns, key, kind, number, before, link_key, link_text, damage
+        )  # fmt: skip
 
     # --- the text ---------------------------------------------------------------------------
 
@@ -210,7 +212,7 @@ class _Scan:
             self._is_final = True
             self._data, self._at = self._data[self._at :], 0
             return False
-        parts = [memoryview(self._data)[self._at :], piece]
+        parts: list[bytes | memoryview] = [memoryview(self._data)[self._at :], piece]
         size = len(parts[0]) + len(piece)
         # Short pieces are joined: an event at their edge is read again.
         while size < _PIECE_BYTES and (piece := next(self._pieces, None)) is not None:
@@ -273,7 +275,9 @@ class _Scan:
         """Where the value ends that begins so many bytes from here; negative if nowhere."""
         while True:
             begin = self._at + offset
-            end = self._scanner.skip(memoryview(self._data), begin, len(self._data), self._is_final)
+            end: int = self._scanner.skip(
+                memoryview(self._data), begin, len(self._data), self._is_final
+            )
             if end >= 0 and (end < len(self._data) or self._is_final):
                 return end
             if end < -1 or len(self._data) - begin > _LONGEST_HEAD_BYTES or not self._more():
