@@ -215,6 +215,27 @@ export interface Completeness {
   readonly notes: readonly string[];
 }
 
+/** The whole recording, whether or not it has steps: one entry for each device that ran. */
+export interface Window {
+  readonly devices: readonly DeviceWindow[];
+}
+
+/** One device over the whole recording, whatever the steps: counts, and unions in whole ns. */
+export interface DeviceWindow {
+  readonly host: string;
+  readonly device: string;
+  readonly events: number;
+  readonly with_op: number;
+  readonly without_launch: number;
+  readonly span_ns: number;
+  readonly busy_ns: number;
+  readonly compute_ns: number;
+  readonly communication_ns: number;
+  readonly exposed_communication_ns: number;
+  readonly copy_ns: number;
+  readonly exposed_copy_ns: number;
+}
+
 /** One piece of advice with its evidence. */
 export interface Finding {
   readonly rule: string;
@@ -2011,6 +2032,7 @@ export interface OverviewPage extends ResultBody {
   readonly next_steps: readonly string[];
   readonly top_ops: TableOf<TopOpRow>;
   readonly step_table: TableOf<OverviewPageStepRow>;
+  readonly window: Window;
   readonly findings: readonly Finding[];
 }
 
