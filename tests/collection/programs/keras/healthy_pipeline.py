@@ -20,6 +20,9 @@ def main(clock):
     ds = tf.data.Dataset.from_tensor_slices((images, labels))
     ds = ds.map(normalize_img, num_parallel_calls=tf.data.experimental.AUTOTUNE)
     ds = ds.cache().shuffle(512).batch(128).repeat().prefetch(tf.data.experimental.AUTOTUNE)
+    if clock.fixed:  # without any input, to see that there is nothing to gain
+        batch = (tf.cast(images[:128], tf.float32), labels[:128])
+        ds = tf.data.Dataset.from_tensors(batch).cache().repeat().prefetch(2)
     model = tf.keras.models.Sequential(
         [
             tf.keras.layers.Conv2D(32, 3, activation="relu", input_shape=(28, 28, 1)),
