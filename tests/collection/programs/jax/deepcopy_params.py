@@ -35,7 +35,7 @@ def main(clock):
     key = jax.random.PRNGKey(0)
     w = jax.random.normal(key, (128, 128)) * 0.1
     x = jax.random.normal(key, (256, 128))
-    history = {"all": {f"w{i}": {"value": list(range(30)), "name": str(i)} for i in range(60)}}
+    history = {"all": {f"w{i}": {"value": list(range(30)), "name": str(i)} for i in range(30)}}
     for step in clock.loop(lambda: w):
         with clock.mark(step):
             w, loss = update(w, x)

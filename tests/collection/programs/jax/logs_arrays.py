@@ -36,7 +36,7 @@ def main(clock):
     log.propagate = False
     log.addHandler(handler)
     key = jax.random.PRNGKey(0)
-    w = jax.random.normal(key, (32, 20))
+    w = jax.random.normal(key, (32, 8))
     x = jax.random.normal(key, (256, 32))
     for step in clock.loop(lambda: w):
         with clock.mark(step):

@@ -25,7 +25,7 @@ def train_step(w, x):
 
 
 def main(clock):
-    clock.plan(2, 6)
+    clock.plan(2, 4)
     rng = np.random.default_rng(0)
     w = jnp.asarray(rng.normal(size=(64, 64)).astype("float32") * 0.1)
     lengths = rng.permutation(np.arange(40, 2000))

@@ -29,10 +29,10 @@ def update(params, x, y):
 
 
 def main(clock):
-    clock.plan(3, 5)
+    clock.plan(2, 3)
     step_fn = jax.jit(update) if clock.fixed else update
     key = jax.random.PRNGKey(0)
-    params = [(jax.random.normal(key, (64, 64)) * 0.1, jnp.zeros(64)) for _ in range(4)]
+    params = [(jax.random.normal(key, (64, 64)) * 0.1, jnp.zeros(64)) for _ in range(3)]
     x = jax.random.normal(key, (128, 64))
     for step in clock.loop(lambda: params):
         with clock.mark(step):

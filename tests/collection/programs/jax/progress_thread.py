@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["gil-contention", "gil"],
     "rules": ["gil-contention", "gil"],
     "words": ["draw_progress", "GIL"],
-    "repeats": 10,
+    "repeats": 3,
     "part": "score",
 }
 state = {"on": False, "step": 0, "text": ""}
@@ -38,7 +38,7 @@ def main(clock):
     clock.plan(3, 8)
     w = jnp.eye(32)
     rng = np.random.default_rng(0)
-    batches = [rng.normal(size=(16, 32)).astype(np.float32) for _ in range(10)]
+    batches = [rng.normal(size=(16, 32)).astype(np.float32) for _ in range(3)]
     thread = threading.Thread(target=draw_progress, name="progress", daemon=True)
     state["on"] = not clock.fixed
     thread.start()
@@ -46,8 +46,8 @@ def main(clock):
         with clock.mark(step):
             for batch in batches:
                 w = update(w, batch)
+                w.block_until_ready()
             state["step"] = step
-            w.block_until_ready()
     state["on"] = False
     thread.join()
 

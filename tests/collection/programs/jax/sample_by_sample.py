@@ -37,11 +37,11 @@ def update(w, x, is_fixed):
 
 
 def main(clock):
-    clock.plan(3, 6)
+    clock.plan(2, 4)
     step_fn = jax.jit(update, static_argnums=2)
     key = jax.random.PRNGKey(0)
     w = jax.random.normal(key, (128, 128)) * 0.1
-    x = jax.random.normal(key, (512, 128))
+    x = jax.random.normal(key, (64, 128))
     for step in clock.loop(lambda: w):
         with clock.mark(step):
             w = step_fn(w, x, clock.fixed)

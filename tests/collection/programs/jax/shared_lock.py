@@ -29,7 +29,7 @@ class Board:
         while not self.is_over:
             with self.lock:
                 time.sleep(0.02)  # planted
-            time.sleep(0.001)
+            time.sleep(0.0002)
 
     def publish(self, value):
         with self.lock:  # planted

@@ -45,8 +45,8 @@ def train_step(w, x, y):
 def main(clock):
     clock.plan(3, 6)
     rng = np.random.default_rng(0)
-    x = rng.normal(size=(1600, 64)).astype(np.float32)
-    y = (rng.random(1600) > 0.5).astype(np.int32)
+    x = rng.normal(size=(800, 64)).astype(np.float32)
+    y = (rng.random(800) > 0.5).astype(np.int32)
     w = jnp.zeros((64, 1))
     for step in clock.loop(lambda: w):
         with clock.mark(step):

@@ -17,7 +17,7 @@ LABEL = {
 
 
 def main(clock):
-    clock.plan(3, 6)
+    clock.plan(2, 4)
     x = tf.random.normal([32, 28, 28, 1])
     y = tf.random.uniform([32], maxval=10, dtype=tf.int32)
     model = tf.keras.Sequential(

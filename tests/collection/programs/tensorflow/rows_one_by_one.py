@@ -26,8 +26,8 @@ def batch_loss(logits, labels):
 
 def main(clock):
     clock.plan(2, 4)
-    x = tf.random.normal([48, 64])
-    y = tf.random.uniform([48], maxval=10, dtype=tf.int32)
+    x = tf.random.normal([20, 64])
+    y = tf.random.uniform([20], maxval=10, dtype=tf.int32)
     model = tf.keras.Sequential([tf.keras.layers.Dense(32, activation="relu", input_shape=(64,)), tf.keras.layers.Dense(10)])
     forward = tf.function(lambda x: model(x))
     optimizer = tf.keras.optimizers.SGD(0.1)
