@@ -6,7 +6,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from stepscope.comparison.compare import Run, run_of
+from stepscope.comparison import side_of
+from stepscope.comparison.compare import Run
 from stepscope.comparison.gate import METRICS, Check, check
 from stepscope.comparison.limit import Limit
 from stepscope.formats.xspace import decode
@@ -32,7 +33,7 @@ def run(name: str, *us: float) -> Run:
         for place, (name, time) in enumerate(zip(NAMES, us, strict=True))
     ]
     data = record(Loop(kernels=kernels, steps=10, wait="cuStreamSynchronize"))["host-0"]
-    return run_of(name, Profile(name, (Host("h", decode(data)),)))
+    return side_of(name, Profile(name, (Host("h", decode(data)),)))
 
 
 def checked(**limits: str) -> Check:
