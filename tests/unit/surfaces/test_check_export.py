@@ -6,8 +6,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from stepscope.comparison import side_of
-from stepscope.comparison.compare import Run
+from stepscope.comparison import Side, side_of
 from stepscope.comparison.gate import METRICS, Check, check
 from stepscope.comparison.limit import Limit
 from stepscope.formats.xspace import decode
@@ -26,7 +25,7 @@ from tests.profiles.loops import Kernel, Loop, record
 NAMES = (*HOSTILE_NAMES[:3], HOSTILE_NAMES[5])
 
 
-def run(name: str, *us: float) -> Run:
+def run(name: str, *us: float) -> Side:
     """Kernels of hostile names with these times."""
     kernels = [
         Kernel(f"k{place}", time, f"{name}:MatMul")
