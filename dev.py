@@ -305,7 +305,7 @@ def record(framework: str) -> Path:
 
 
 def test(arguments: argparse.Namespace) -> int:
-    """Run every test; what cannot run here is skipped and says why."""
+    """Run every test; what cannot run here is skipped and says why. Nothing leaves ``.venv``."""
     ensure_environment()
     wanted: dict[str, Callable[[], None]] = {
         name: partial(ensure_framework, name) for name in ("tensorflow", "jax")
@@ -319,23 +319,17 @@ def test(arguments: argparse.Namespace) -> int:
             ensure()
         except Trouble as trouble:
             say(f"tests that record with {name} will be skipped: {trouble}")
-    ensure_chromium()
+    look_for_chromium()
     return run([str(PYTHON), "-m", "pytest", *arguments.rest])
 
 
-def ensure_chromium() -> None:
-    """The system's Chromium for the browser tests; installed with apt where that is allowed."""
-    if any(shutil.which(name) for name in CHROMIUM_NAMES):
-        return
-    if shutil.which("apt-get") and getattr(os, "geteuid", lambda: 1)() == 0:
-        try:
-            quietly("apt-get update", ["apt-get", "update", "-q"])
-            apt = ["apt-get", "install", "-qy", "--no-install-recommends", "chromium"]
-            quietly("installing Chromium", apt)
-        except Trouble as trouble:
-            say(f"tests marked `browser` will be skipped: {trouble}")
-        return
-    say("tests marked `browser` will be skipped: no Chromium on PATH, and no right to install it")
+def look_for_chromium() -> None:
+    """Say how to install the browser of the browser tests, where it is not on this system."""
+    if not any(shutil.which(name) for name in CHROMIUM_NAMES):
+        say(
+            "tests marked `browser` will be skipped: no Chromium on PATH "
+            "(Debian, Ubuntu: sudo apt-get install chromium)"
+        )
 
 
 def check(_: argparse.Namespace) -> int:
@@ -389,7 +383,7 @@ def bench(arguments: argparse.Namespace) -> int:
     in_browser = "--timeline" in arguments.rest
     ensure_environment(developer=in_browser)
     if in_browser:
-        ensure_chromium()
+        look_for_chromium()
     return run([str(PYTHON), "-m", "bench", *arguments.rest])
 
 

@@ -7,13 +7,13 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
-from typer.main import get_command
 
 from stepscope.analysis import TOOLS
 from stepscope.store.identify import BY_NAME
-from stepscope.surfaces.cli.app import build
-from tests.architecture.tree import ROOT, modules
+from stepscope.surfaces.cli.group import build
+from tests.architecture.tree import PACKAGE, ROOT, modules
 
 DOCS = ROOT / "docs"
 
@@ -27,27 +27,26 @@ def test_every_tool_has_its_page(tool: str) -> None:
 def flags() -> Iterator[tuple[str, str]]:
     """(command, flag) of everything the command line accepts."""
 
-    def walk(command: object, path: str) -> Iterator[tuple[str, str]]:
-        for parameter in getattr(command, "params", []):
+    def walk(command: click.Command, path: str) -> Iterator[tuple[str, str]]:
+        for parameter in command.params:
             for spelling in [*parameter.opts, *parameter.secondary_opts]:
-                if spelling.startswith("-") and spelling not in ("-h", "--help"):
+                if spelling.startswith("-"):
                     yield path, spelling
-        for name, child in getattr(command, "commands", {}).items():
-            yield from walk(child, f"{path} {name}")
+        if isinstance(command, click.Group):
+            context = click.Context(command)
+            for name in command.list_commands(context):
+                child = command.get_command(context, name)
+                assert child is not None, name
+                yield from walk(child, f"{path} {name}")
 
-    yield from walk(get_command(build(["show"])), "stepscope")
+    yield from walk(build(), "stepscope")
 
 
 def test_every_flag_is_explained() -> None:
     known = set(flags())
     assert len(known) > 10
     text = (DOCS / "cli.md").read_text("utf-8")
-    # The shell completion that Typer adds explains itself in --help.
-    missing = {
-        (command, flag)
-        for command, flag in known
-        if f"`{flag}`" not in text and "completion" not in flag
-    }
+    missing = {(command, flag) for command, flag in known if f"`{flag}`" not in text}
     assert missing == set()
 
 
@@ -74,7 +73,11 @@ def _literals(node: ast.expr) -> Iterator[str]:
 def error_slugs() -> set[str]:
     """Every slug that ``StepscopeError.anchor``, a near miss or an HTTP refusal can have."""
     # Findings and diagnostics have slugs too; those belong to their tool's page.
-    homes = [path for path in modules() if not {"tables", "analysis", "advice"} & set(path.parts)]
+    homes = [
+        path
+        for path in modules()
+        if not {"tables", "analysis", "advice"} & set(path.relative_to(PACKAGE).parts)
+    ]
     return {slug for path in homes for slug in slugs_in(path)} | {kind.slug for kind in BY_NAME}
 
 

@@ -19,6 +19,11 @@ _FRAMEWORKS = {
 _QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "JAX_PLATFORMS": "cpu", "CUDA_VISIBLE_DEVICES": ""}
 
 
+def again(folder: Path, name: str) -> None:
+    """Have ``record`` record this program once more."""
+    (folder / f"{name}.xplane.pb").unlink()
+
+
 def record(folder: Path) -> tuple[Labelled, ...]:
     """The profiles of every installed framework; recorded now.
 

@@ -7,7 +7,7 @@ import io
 import pytest
 
 from stepscope.result import Table
-from stepscope.surfaces.cli.page import Page, terminal_width, use_colour
+from stepscope.surfaces.cli.pages.page import Page, terminal_width, use_colour
 from stepscope.surfaces.format import width
 from tests.profiles import HOSTILE_NAMES
 from tests.unit.surfaces.sample import Sample, sample

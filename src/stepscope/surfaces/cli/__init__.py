@@ -1,4 +1,4 @@
-"""The command line: ``stepscope show | ls | advise | serve | demo | version``."""
+"""The command line: one file per command in ``commands``, laid out by ``pages``."""
 
 from stepscope.surfaces.cli.main import main
 

@@ -12,15 +12,11 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import Final, cast
+from typing import Final
 
-import typer
+import click
 
 from stepscope.errors import StepscopeError, StoreError, UsageError
-
-# typer.BadParameter → UsageError → ClickException. Typer carries its own copy of click in new
-# versions and imports click in old ones; the base is the same class either way.
-_CommandLineError = cast("type[Exception]", typer.BadParameter.__mro__[2])
 
 _DISK_FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 
@@ -35,24 +31,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run(arguments: list[str]) -> int:
     """Run one command; returns its exit code."""
-    from stepscope.surfaces.cli.app import build
+    from stepscope.surfaces.cli.group import build
 
     if arguments in ([], ["show"]):
         arguments = [*arguments, "--help"]
     try:
-        code = build(arguments)(args=arguments, prog_name="stepscope", standalone_mode=False)
+        code = build()(args=arguments, prog_name="stepscope", standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
-    except _CommandLineError as error:
+    except click.ClickException as error:
         return fail(_usage(error), arguments)
     except StepscopeError as error:
         return fail(error, arguments)
-    except (KeyboardInterrupt, typer.Abort):
+    except (KeyboardInterrupt, click.Abort):
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
     except (BrokenPipeError, SystemExit):
-        # The reader (head, less) has enough; Typer turns that into an exit of its own. It is no
-        # failure, but Python would complain when it flushes at exit.
+        # The reader (head, less) has enough; click turns that into an exit of its own. It is not
+        # a failure, but Python would complain when it flushes at exit.
         _forget_output()
         return 0
     except Exception as error:
@@ -109,12 +105,11 @@ def wants_json(arguments: Sequence[str]) -> bool:
     )
 
 
-def _usage(error: Exception) -> UsageError:
-    # Newer versions of Typer check values with pydantic, which says so in its own words.
-    message = getattr(error, "format_message", error.__str__)().replace("Value error, ", "")
+def _usage(error: click.ClickException) -> UsageError:
     context = getattr(error, "ctx", None)
     command = getattr(context, "command_path", "stepscope")
-    known = getattr(getattr(context, "command", None), "commands", {})
-    listed = ", ".join(name for name, one in known.items() if not one.hidden)
-    hint = f"Known: {listed}. See: {command} --help" if listed else f"See: {command} --help"
-    return UsageError(message or "Something is missing.", hint=hint)
+    group = getattr(context, "command", None)
+    hint = f"See: {command} --help"
+    if context is not None and isinstance(group, click.Group):
+        hint = f"Known: {', '.join(group.list_commands(context))}. {hint}"
+    return UsageError(error.format_message() or "Something is missing.", hint=hint)

@@ -1,18 +1,15 @@
-"""``docs/cli.md``: every command and flag, read from the functions the command line is made of."""
+"""``docs/cli.md``: every command and flag, read from the commands themselves."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from enum import Enum
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from collections.abc import Sequence
 
-from typer.models import ArgumentInfo, OptionInfo
+import click
 
 from stepscope.registry import Tool
-from stepscope.surfaces.cli.app import COMMANDS
-from stepscope.surfaces.cli.show import tool_command
+from stepscope.surfaces.cli.arguments import Argument
+from stepscope.surfaces.cli.commands.show import tool_command
+from stepscope.surfaces.cli.group import build
 
 _HEAD = """# Command line
 
@@ -30,6 +27,7 @@ the extra `remote`). Where there are several runs the newest is taken unless `--
 | 4 | input that cannot be read, output that cannot be written, no recording from outside: why |
 | 130 | interrupted (Ctrl-C) |
 
+`--version` prints the version; `-h` or `--help` after any command explains it.
 `record` ends with the exit code of the program it ran.
 
 Errors go to stderr. With `--format json` standard output holds JSON and nothing else, even when a
@@ -39,92 +37,52 @@ command fails: `{"error", "what", "where", "why", "hint"}`, where `error` is an 
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Flag:
-    """One flag or argument of a command."""
-
-    name: str
-    spellings: tuple[str, ...]
-    help: str
-    choices: tuple[str, ...]
-    default: Any
-    metavar: str
-
-
 def command_docs(tools: Sequence[Tool]) -> str:
     """Text of ``docs/cli.md``."""
     lines = [_HEAD, "## stepscope show TOOL PATH", "", "Show the answer of one tool.", ""]
-    own_names = {tool.id: {option.name for option in tool.option_list()} for tool in tools}
     for at, tool in enumerate(tools):
-        flags = flags_of(tool_command(tool))
-        own = [flag for flag in flags if flag.name in own_names[tool.id]]
+        own_names = {option.name for option in tool.option_list()}
+        flags = tool_command(tool).params
+        own = [flag for flag in flags if flag.name in own_names]
         if at == 0:
-            shared = [flag for flag in flags if flag.name not in own_names[tool.id]]
+            shared = [flag for flag in flags if flag.name not in own_names]
             lines += ["Flags of every tool:", "", *_rows(shared), ""]
         lines += [f"### stepscope show {tool.id}", ""]
         lines += [f"{tool.summary} ([page](tools/{tool.id}.md))", ""]
         lines += [*(_rows(own) if own else ["No flags of its own."]), ""]
-    for name, command in COMMANDS.items():
-        flags = flags_of(command)
-        arguments = "".join(f" {flag.metavar}" for flag in flags if not flag.spellings)
-        lines += [f"## stepscope {name}{arguments}", "", inspect.getdoc(command) or "", ""]
-        lines += [*_rows(flags), ""]
+    for name, command in _other_commands():
+        positional = [flag for flag in command.params if isinstance(flag, Argument)]
+        arguments = "".join(f" {flag.metavar}" for flag in positional)
+        lines += [f"## stepscope {name}{arguments}", "", command.help or "", ""]
+        lines += [f"`{flag.metavar}`: {flag.help}" for flag in positional]
+        lines += [""] * bool(positional)
+        lines += [*_rows(command.params), ""]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def flags_of(command: Callable[..., object]) -> list[Flag]:
-    """The flags and arguments of a command, from its signature and annotations."""
-    hints = get_type_hints(command, include_extras=True)
-    found = []
-    for name, parameter in inspect.signature(command).parameters.items():
-        python_type, info = _annotated(hints[name])
-        help_text, metavar = str(info.help or ""), str(info.metavar or name.upper())
-        spellings = tuple(_spellings(info)) if isinstance(info, OptionInfo) else ()
-        found.append(
-            Flag(
-                name, spellings, help_text, tuple(_choices(python_type)), parameter.default, metavar
-            )
-        )
-    return found
+def _other_commands() -> list[tuple[str, click.Command]]:
+    """Every command but ``show``, in the order in which help lists them."""
+    group = build()
+    context = click.Context(group)
+    found = [(name, group.get_command(context, name)) for name in group.list_commands(context)]
+    return [(name, command) for name, command in found if command is not None and name != "show"]
 
 
-def _annotated(hint: Any) -> tuple[Any, OptionInfo | ArgumentInfo]:
-    """The type and note of an annotation; Python 3.10 wraps it for a default of None."""
-    if get_origin(hint) is not Annotated:
-        hint = next(inner for inner in get_args(hint) if get_origin(inner) is Annotated)
-    python_type, info = get_args(hint)
-    return python_type, info
-
-
-def _spellings(info: OptionInfo | ArgumentInfo) -> Iterator[str]:
-    # In an annotation Typer keeps the first spelling in ``default``, the rest in ``param_decls``.
-    for text in (info.default, *(info.param_decls or ())):
-        if isinstance(text, str) and text.startswith("-"):
-            yield from text.split("/")
-
-
-def _choices(hint: Any) -> Iterator[str]:
-    if isinstance(hint, type) and issubclass(hint, Enum):
-        yield from (str(one.value) for one in hint)
-    for inner in get_args(hint):
-        yield from _choices(inner)
-
-
-def _rows(flags: list[Flag]) -> list[str]:
+def _rows(flags: Sequence[click.Parameter]) -> list[str]:
     lines = ["| flag | meaning |", "| --- | --- |"]
     for flag in flags:
-        if flag.spellings:
-            names = ", ".join(f"`{spelling}`" for spelling in flag.spellings)
-            values = f" One of {', '.join(flag.choices)}." if flag.choices else ""
+        if isinstance(flag, click.Option):
+            names = ", ".join(f"`{name}`" for name in [*flag.opts, *flag.secondary_opts])
+            choices = flag.type.choices if isinstance(flag.type, click.Choice) else ()
+            values = f" One of {', '.join(map(str, choices))}." if choices else ""
             default = f" Default: `{_default(flag)}`." if _default(flag) else ""
             lines.append(f"| {names} | {flag.help}{values}{default} |")
     return lines if len(lines) > 2 else ["No flags."]
 
 
-def _default(flag: Flag) -> str:
-    """The value that stands for a flag that is not given; "" where there is none to tell."""
-    value = flag.default.value if isinstance(flag.default, Enum) else flag.default
+def _default(flag: click.Option) -> str:
+    """The value of a flag that is not given; "" where there is none to tell."""
+    value = flag.default
     if isinstance(value, bool):  # of a pair of flags, the one that holds
-        is_pair = flag.spellings[-1].startswith("--no-")
-        return flag.spellings[not value] if is_pair else ""
-    return "" if value in (None, "", inspect.Parameter.empty) else str(value)
+        return (flag.opts if value else flag.secondary_opts)[0] if flag.secondary_opts else ""
+    return str(value) if isinstance(value, (str, int, float)) and value != "" else ""

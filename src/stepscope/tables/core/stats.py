@@ -40,6 +40,9 @@ WANTED = (
     names.MODEL_FLOPS,
     names.DMA_STALL_PS,
     names.SOURCE,
+    names.LAUNCH_ORIGIN,
+    names.ARGUMENTS,
+    names.SEQUENCE_NUMBER,
 )
 
 

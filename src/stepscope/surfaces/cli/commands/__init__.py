@@ -1,0 +1,21 @@
+"""One command per file, named as it is called; ``COMMAND`` in each is what click runs.
+
+Adding one is a file here and a line below. What is heavy is imported inside of the command.
+"""
+
+COMMANDS: tuple[str, ...] = (
+    "show",
+    "advise",
+    "compare",
+    "check",
+    "serve",
+    "ls",
+    "record",
+    "capture",
+    "monitor",
+    "doctor",
+    "export",
+    "repair",
+    "demo",
+    "version",
+)

@@ -1,0 +1,37 @@
+"""``stepscope advise``: what to change, and the outcome of every rule."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import click
+
+from stepscope.surfaces.cli import arguments
+
+
+@click.command()
+@arguments.path
+@arguments.run
+@arguments.host
+@arguments.formats("table", "json", "md")
+def advise(path: str, run: str | None, host: str | None, format: str) -> None:
+    """Say what to change, ordered by what it saves."""
+    from stepscope.session import open
+    from stepscope.surfaces.cli.pages.advice import advice_json, advice_markdown, advice_page
+    from stepscope.surfaces.cli.pages.page import terminal_width
+    from stepscope.surfaces.cli.progress import Waiting
+
+    with Waiting() as waiting, open(path, run=run, host=host, progress=waiting.update) as session:
+        advice = session.advice()
+        waiting.stop()
+        if format == "json":
+            body = advice_json(session.name, session.hosts, advice)
+            print(json.dumps(body, indent=2, ensure_ascii=False))
+        elif format == "md":
+            print(advice_markdown(session.name, advice))
+        else:
+            advice_page(session.name, advice, terminal_width(sys.stdout)).print()
+
+
+COMMAND = advise

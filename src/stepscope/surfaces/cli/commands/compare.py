@@ -1,0 +1,86 @@
+"""``stepscope compare``: what changed between runs."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from stepscope.surfaces.cli import arguments
+
+if TYPE_CHECKING:
+    from stepscope.comparison import Comparison
+
+_ROWS: Final = 15
+
+
+@click.command()
+@arguments.argument(
+    "paths",
+    metavar="PATH…",
+    nargs=-1,
+    required=True,
+    help="The baseline, then the runs to compare with it; or one path with several runs.",
+)
+@arguments.formats("table", "json", "csv", "md")
+@arguments.rows(_ROWS)
+@click.option(
+    "--table",
+    help="Only this table, e.g. modules, kernels, parity; csv writes parts by default.",
+)
+@arguments.output
+def compare(
+    paths: tuple[str, ...], format: str, top: int | None, table: str | None, output: str | None
+) -> None:
+    """Say what changed between runs, in parts that sum to the change of the step."""
+    from stepscope.session.compare import compare as compare_runs
+    from stepscope.surfaces.cli.progress import Waiting
+
+    with Waiting() as waiting:
+        result = compare_runs(*paths, progress=waiting.update)
+        waiting.stop()
+        target = Path(output).expanduser() if output else None
+        rows = arguments.shown_rows(top, format, _ROWS)
+        text = _rendered(result, format, rows, table, to_file=target is not None)
+        if text is None:
+            return
+        if target is None:
+            print(text, end="")
+            return
+        from stepscope.store import write_atomic
+
+        write_atomic(target, text.encode())
+        print(f"wrote {target}", file=sys.stderr)
+
+
+COMMAND = compare
+
+
+def _rendered(
+    result: Comparison, format: str, rows: int | None, table: str | None, *, to_file: bool
+) -> str | None:
+    """The answer as text; None where a page printed itself."""
+    from stepscope.surfaces import export
+    from stepscope.surfaces.cli.pages.comparison import comparison_markdown, write_comparison
+    from stepscope.surfaces.cli.pages.page import Page, terminal_width
+
+    if format == "json":
+        return export.json_text(result, rows) + "\n"
+    if format == "csv":
+        return export.csv_text(export.main_table(result, table)[1], rows)
+    if format == "md":
+        return comparison_markdown(result, rows)
+    page = Page(None if to_file else terminal_width(sys.stdout))
+    if table:
+        page.table(export.main_table(result, table)[1], rows)
+    else:
+        write_comparison(page, result, rows)
+    if not to_file:
+        page.print()
+        return None
+    text = io.StringIO()
+    page.print(text)
+    return text.getvalue()

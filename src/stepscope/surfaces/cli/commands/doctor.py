@@ -1,0 +1,119 @@
+"""``stepscope doctor``: what would spoil a recording here, or what a recording lost."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from stepscope.surfaces.cli import arguments
+
+if TYPE_CHECKING:
+    from stepscope.doctor import Check
+    from stepscope.surfaces.cli.pages.page import Page
+
+_FOUND = 1
+_STYLE = {"ok": "green", "absent": "dim", "warning": "yellow", "problem": "red"}
+
+
+@click.command()
+@arguments.argument(
+    "path",
+    metavar="[PATH]",
+    required=False,
+    help="A recording to look at; without one, this machine.",
+)
+@click.option("--logdir", default=".", show_default=True, help="Where recordings are to go.")
+@arguments.formats("table", "json")
+def doctor(path: str | None, logdir: str, format: str) -> int:
+    """Say what would spoil a recording on this machine, or what a recording at PATH lost."""
+    as_json = format == "json"
+    return of_machine(logdir, as_json) if path is None else _of_recording(path, as_json)
+
+
+def of_machine(logdir: str, as_json: bool) -> int:
+    """Print what the checks of this machine found; returns the exit code."""
+    from stepscope.doctor import examine
+
+    checks = examine(logdir)
+    problems = sum(check.status == "problem" for check in checks)
+    warnings = sum(check.status == "warning" for check in checks)
+    verdict = "problem" if problems else "warning" if warnings else "ok"
+    if as_json:
+        body = {"verdict": verdict, "checks": [check.to_dict() for check in checks]}
+        print(json.dumps(body, indent=2, ensure_ascii=False))
+    else:
+        _machine_page(checks, problems, warnings).print()
+    return _FOUND if problems else 0
+
+
+def _machine_page(checks: tuple[Check, ...], problems: int, warnings: int) -> Page:
+    from stepscope.surfaces.cli.pages.page import Page, terminal_width
+    from stepscope.surfaces.format import clean, pad
+
+    page = Page(terminal_width(sys.stdout))
+    found = [f"{n} {what}" for n, what in ((problems, "problem(s)"), (warnings, "warning(s)")) if n]
+    page.line((" and ".join(found) or "Nothing here would spoil a recording.", "bold"))
+    page.blank()
+    widest = max(len(check.id) for check in checks)
+    for check in checks:
+        page.line(
+            (pad(check.status, 7), _STYLE[check.status]),
+            f"  {pad(check.id, widest)}  {clean(check.what)}",
+        )
+        for text, lead in ((check.why, ""), (check.hint, "→ ")):
+            if text:
+                page.text(clean(text), indent=11 + widest, lead=lead, style="" if lead else "dim")
+    return page
+
+
+def _of_recording(path: str, as_json: bool) -> int:
+    import stepscope
+    from stepscope.surfaces.cli.pages.page import Page, terminal_width
+    from stepscope.surfaces.cli.pages.parts import diagnostics
+    from stepscope.surfaces.envelope import file_info
+    from stepscope.surfaces.format import clean
+
+    with contextlib.closing(stepscope.open(path)) as session:
+        overview = session.overview_page()
+        whole = overview.completeness
+        notes = overview.diagnostics
+        lost = [each for each in session.files if each.state in ("failed", "damaged")]
+        facts: dict[str, Any] = {
+            "path": path,
+            "run": session.name,
+            "hosts": list(overview.hosts),
+            "verdict": whole.verdict,
+            "notes": [
+                {
+                    "slug": note.slug,
+                    "severity": note.severity,
+                    "message": note.message,
+                    "where": note.where,
+                }
+                for note in notes
+            ],
+            "files": [file_info(each) for each in lost],
+        }
+    if as_json:
+        print(json.dumps(facts, indent=2, ensure_ascii=False))
+        return 0
+    page = Page(terminal_width(sys.stdout))
+    page.line(
+        (f"The recording is {whole.verdict}.", "bold"),
+        (f"  ·  run {clean(session.name)}  ·  {len(facts['hosts'])} host(s)", "dim"),
+    )
+    for each in lost:
+        page.text(clean(f"{each.path}: {each.reason}"), lead="! ", style="red")
+        page.text(clean(each.hint), indent=2, lead="→ ")
+    diagnostics(page, notes)
+    if any(note.slug == "no-device-events" for note in notes):
+        page.text("On the machine that recorded, run: stepscope doctor", lead="→ ")
+    page.print()
+    return 0
+
+
+COMMAND = doctor

@@ -1,0 +1,58 @@
+"""``stepscope export``: a recording, or a range of it, for other viewers."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from stepscope.surfaces.cli import arguments
+
+
+@click.command()
+@arguments.path
+@arguments.formats(
+    "perfetto",
+    "chrome",
+    "chrome-json",
+    "xspace",
+    default="perfetto",
+    help="For which viewer; chrome is gzipped JSON.",
+)
+@click.option(
+    "--from", "begin", default="", help="Begin: 1.5s, 20ms, 7us; the trace's begin by default."
+)
+@click.option("--to", "end", default="", help="End, as in --from; the trace's end by default.")
+@arguments.run
+@arguments.host
+@arguments.output
+def export(
+    path: str,
+    format: str,
+    begin: str,
+    end: str,
+    run: str | None,
+    host: str | None,
+    output: str | None,
+) -> None:
+    """Write a recording, or a range of it, for other viewers."""
+    from stepscope.analysis.trace_viewer import range_of
+    from stepscope.session import open
+    from stepscope.store import write_atomic
+    from stepscope.surfaces.cli.progress import Waiting
+    from stepscope.surfaces.export.recording import RECORDING_FORMATS
+    from stepscope.timeline import timeline
+
+    chosen = RECORDING_FORMATS[format]
+    with Waiting() as waiting, open(path, run=run, host=host, progress=waiting.update) as session:
+        line = timeline(session.profile)
+        view = range_of(line, begin, end)
+        name = session.name.rsplit("/", 1)[-1] if host is None else host
+        target = Path(output).expanduser() if output else Path(name + chosen.suffix)
+        waiting.stop()
+        write_atomic(target, chosen.write(line, *view))
+    print(f"wrote {target}", file=sys.stderr)
+
+
+COMMAND = export

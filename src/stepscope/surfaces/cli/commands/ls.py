@@ -1,0 +1,105 @@
+"""``stepscope ls``: runs, hosts, files, and the reason for each file that does not open."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from datetime import datetime
+from typing import Any
+
+import click
+
+from stepscope.errors import StepscopeError
+from stepscope.session import FileReport, Workspace
+from stepscope.store import Found, by_reason, find
+from stepscope.surfaces.cli import arguments
+from stepscope.surfaces.cli.pages.page import Page, terminal_width
+from stepscope.surfaces.envelope import file_info, run_info
+from stepscope.surfaces.format import clean, pad, size, width
+
+
+@click.command("ls")
+@arguments.path
+@click.option("--check", is_flag=True, help="Decode every file and say which are whole.")
+@arguments.formats("table", "json")
+def list_runs(path: str, check: bool, format: str) -> None:
+    """List what is at a path: runs, hosts, files, and why a file does not open."""
+    found = find(path)
+    workspace = Workspace(found)
+    reports = _checked(workspace) if check else workspace.files
+    if format == "json":
+        print(json.dumps(listing(found, reports), indent=2, ensure_ascii=False))
+    else:
+        _page(found, reports).print()
+
+
+def _checked(workspace: Workspace) -> tuple[FileReport, ...]:
+    """Decode run after run, letting each go before the next; returns the state of the files."""
+    reports: list[FileReport] = []
+    for run in workspace.runs:
+        session = workspace.session(run.id)
+        with contextlib.suppress(StepscopeError):  # the reason is in the reports
+            _ = session.profile
+        reports += [report for report in session.files if report.state != "skipped"]
+        session.close()
+    return (*reports, *(FileReport.of_miss(miss) for miss in workspace.found.misses))
+
+
+def listing(found: Found, reports: tuple[FileReport, ...]) -> dict[str, Any]:
+    """The listing as JSON-ready values."""
+    return {
+        "root": found.root,
+        "folders": found.folders,
+        "files_looked_at": found.files,
+        "notes": list(found.notes),
+        "runs": [run_info(run) for run in found.runs],
+        "files": [file_info(report) for report in reports],
+    }
+
+
+def _page(found: Found, reports: tuple[FileReport, ...]) -> Page:
+    page = Page(terminal_width(sys.stdout))
+    page.line((clean(found.root), "bold"))
+    page.line(
+        (
+            f"{len(found.runs)} run(s) in {found.folders} folder(s), {found.files} file(s) "
+            "looked at",
+            "dim",
+        )
+    )
+    for note in found.notes:
+        page.text(clean(note), lead="! ", style="yellow")
+    by_path = {report.path: report for report in reports}
+    longest = max(width(clean(source.host)) for run in found.runs for source in run.sources)
+    for run in found.runs:
+        when = datetime.fromtimestamp(run.recorded).strftime("%Y-%m-%d %H:%M")
+        page.blank()
+        page.line((clean(run.id), "bold"), (f"  {when}", "dim"))
+        for source in run.sources:
+            report = by_path[source.path]
+            state = {"waiting": "", "opened": "whole"}.get(report.state, report.state)
+            page.line(
+                f"  {pad(clean(source.host), longest)}  "
+                f"{pad(size(source.size_bytes), 10, right=True)}  ",
+                (state, "dim"),
+            )
+            _reason(page, report.reason, report.hint)
+    skipped = [report for report in reports if report.state == "skipped"]
+    if skipped:
+        page.heading(f"Not opened · {len(skipped)}")
+        for group in by_reason(found.misses):
+            page.blank()
+            for miss in group:
+                page.line("  ", clean(miss.path.removeprefix(found.root).lstrip("/")))
+            _reason(page, group[0].reason, group[0].hint)
+    return page
+
+
+def _reason(page: Page, reason: str, hint: str) -> None:
+    if reason:
+        page.text(clean(reason), indent=4, style="yellow")
+        page.text(clean(hint), indent=4, lead="→ ")
+
+
+COMMAND = list_runs

@@ -1,0 +1,104 @@
+"""``stepscope record``: run a program and record it, without changing it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from stepscope.surfaces.cli import arguments
+
+_MODULE = ("-m", "--module")
+
+
+class RecordCommand(click.Command):
+    """``record``, whose options end with the program's name, a module's as well."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the options; what follows ``-m MODULE`` is the module's, as with Python."""
+        valued = {
+            spelling
+            for parameter in self.params
+            if not getattr(parameter, "is_flag", False)
+            for spelling in parameter.opts
+        }
+        at = end_of_module(args, valued)
+        return super().parse_args(ctx, args if at is None else [*args[:at], "--", *args[at:]])
+
+
+def end_of_module(arguments: Sequence[str], valued: set[str]) -> int | None:
+    """Where the options end because a module is named; None where none is.
+
+    Args:
+        arguments: What follows ``record``.
+        valued: Spellings of the options that take a value.
+    """
+    at = 0
+    while at < len(arguments):
+        word = arguments[at]
+        if word in ("-", "--") or not word.startswith("-"):
+            return None
+        if word.startswith("--"):
+            option, is_joined, _ = word.partition("=")
+        else:  # letters, of which the first that takes a value takes the rest of the word
+            letters = [f"-{letter}" for letter in word[1:]]
+            first = next((i for i, one in enumerate(letters) if one in valued), None)
+            option = "" if first is None else letters[first]
+            is_joined = "" if first is None else word[first + 2 :]
+        at += 2 if option in valued and not is_joined else 1
+        if option in _MODULE:
+            return at if at <= len(arguments) else None
+    return None
+
+
+def _option(*declarations: str, default: Any, help: str) -> arguments.Decorator:
+    return click.option(*declarations, default=default, show_default=True, help=help)
+
+
+# What follows the name of the program is the program's own, options included.
+@click.command(cls=RecordCommand, context_settings={"allow_interspersed_args": False})
+@arguments.argument(
+    "program",
+    metavar="PROGRAM [ARGS]…",
+    nargs=-1,
+    help="A Python script or a command, with its arguments.",
+)
+@click.option("--module", "-m", help="Run this module, as python -m does.")
+@_option("--logdir", "-o", default="stepscope-logs", help="Where to write: a folder or a URL.")
+@click.option("--delay-ms", type=int, help="Wait this long before recording.")
+@_option("--max-seconds", default=120.0, help="Stop recording after this many seconds.")
+@_option("--max-events", default=20_000_000, help="Stop recording after this many events.")
+@_option("--host-level", default=2, help="Host events: 0 none, 1 annotations, 2 ops, 3 all.")
+@_option("--python-level", default=0, help="The framework's own Python tracer: 0 or 1.")
+@_option("--device-level", default=1, help="GPU and TPU events: 0 or 1.")
+@_option("--sample-hz", default=100.0, help="Samples of the Python stacks per second; 0 for none.")
+@_option("--telemetry-hz", default=10.0, help="Readings of the machine per second; 0 for none.")
+@click.option("--trace-python", is_flag=True, help="Record every Python call; slows Python down.")
+@click.option("--memory/--no-memory", default=True, help="Record allocations.")
+@click.option("--children/--no-children", default=True, help="Record child processes, too.")
+@click.option("--quiet", "-q", is_flag=True, help="Print nothing after the program has ended.")
+def record(
+    program: tuple[str, ...],
+    module: str | None,
+    logdir: str,
+    delay_ms: int | None,
+    host_level: int,
+    python_level: int,
+    device_level: int,
+    children: bool,
+    quiet: bool,
+    **more: Any,
+) -> None:
+    """Run a program and record it, without changing it; options come before its name."""
+    from stepscope.capture.options import ProfilerOptions
+    from stepscope.surfaces.cli.program import record_program
+
+    options = ProfilerOptions(host_level, python_level, device_level, delay_ms, **more)
+    code = record_program(
+        program, module=module, logdir=logdir, options=options, children=children, quiet=quiet
+    )
+    click.get_current_context().exit(code)
+
+
+COMMAND = record

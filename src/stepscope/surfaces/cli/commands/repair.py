@@ -1,0 +1,33 @@
+"""``stepscope repair``: a recording left in pieces as one whole file."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from stepscope.surfaces.cli import arguments
+
+
+@click.command()
+@arguments.argument("file", metavar="FILE", help="A recording (.xplane.pb).")
+@click.option(
+    "--with",
+    "also",
+    metavar="FILE",
+    multiple=True,
+    help="A child process's file to merge into it, and then remove; may be repeated.",
+)
+@click.option("--output", "-o", metavar="FILE", help="Write here; over FILE by default.")
+def repair(file: str, also: tuple[str, ...], output: str | None) -> None:
+    """Put together a recording that was left in chunks, or cut short by a kill."""
+    from stepscope.session.repair import repair as put_together
+
+    done = put_together(file, list(also), output)
+    planes = f"{done.planes_before} planes → {done.planes_after}"
+    print(f"wrote {done.path}: {done.events:,} events, {planes}", file=sys.stderr)
+    if done.damage:
+        print(f"left out, because it is damaged: {done.damage}", file=sys.stderr)
+
+
+COMMAND = repair

@@ -1,0 +1,187 @@
+"""``stepscope show TOOL PATH``: one command per tool, its flags made from the tool's options."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any, Final, get_args
+
+import click
+
+from stepscope.analysis import TOOLS
+from stepscope.errors import UsageError
+from stepscope.registry import Option, Tool
+from stepscope.result import Result
+from stepscope.surfaces.cli import arguments
+
+FORMATS: Final = ("table", "json", "csv", "md", "parquet")
+_ROWS: Final = 20
+
+_SHARED: Final = (
+    arguments.path,
+    arguments.run,
+    arguments.host,
+    arguments.formats(
+        *FORMATS,
+        default=None,
+        help="How to print; by default as --output's name says, else table.",
+    ),
+    arguments.rows(_ROWS),
+    click.option("--table", help="Which table csv and parquet write; the first by default."),
+    arguments.output,
+)
+
+
+class ToolCommands(click.Group):
+    """``stepscope show``: a command per tool; short names work, and help does not list them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The ids of all tools."""
+        return list(TOOLS.ids)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """The command of the tool of this id or short name; the other tools stay unread."""
+        try:
+            return tool_command(TOOLS.find(name))
+        except UsageError:
+            return None
+
+
+COMMAND = ToolCommands("show", help="Show the answer of one tool.")
+
+
+def tool_command(tool: Tool) -> click.Command:
+    """The command of a tool: the shared options and its own."""
+    own = {option.name: option for option in tool.option_list()}
+
+    def command(path: str, **given: Any) -> None:
+        options = {name: _flag_text(given.pop(name)) for name in own if given.get(name) is not None}
+        for name in own:
+            given.pop(name, None)
+        print_tool(tool.id, path, options, **given)
+
+    for decorate in reversed([*map(_flag, own.values()), *_SHARED]):
+        command = decorate(command)
+    return click.command(tool.id, help=tool.summary)(command)
+
+
+def _flag(option: Option) -> arguments.Decorator:
+    """A tool's option as a flag. Values stay text: the registry's parser is the only one."""
+    flag = "--" + option.name.rstrip("_").replace("_", "-")
+    default = (
+        f" [default: {_flag_text(option.default)}]" if option.default not in (None, "") else ""
+    )
+    if option.type is bool:
+        return click.option(
+            f"{flag}/--no-{flag[2:]}", option.name, default=None, help=option.help + default
+        )
+    metavar = "|".join(option.choices) or _type_name(option.type).upper()
+    return click.option(flag, option.name, metavar=metavar, help=option.help + default)
+
+
+def _type_name(hint: Any) -> str:
+    kinds = [kind for kind in get_args(hint) if kind is not type(None)] or [hint]
+    name: str = kinds[0].__name__
+    return {"str": "text"}.get(name, name)
+
+
+def _flag_text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def print_tool(
+    tool_name: str,
+    path: str,
+    options: dict[str, str],
+    *,
+    run: str | None = None,
+    host: str | None = None,
+    format: str | None = None,
+    top: int | None = None,
+    table: str | None = None,
+    output: str | None = None,
+) -> None:
+    """Run one tool on a path and print or write its answer."""
+    from stepscope.session import open
+    from stepscope.surfaces.cli.progress import Waiting
+
+    tool = TOOLS.find(tool_name)
+    tool.parse_options(options)  # a wrong flag should not cost a decode
+    target = Path(output).expanduser() if output else None
+    chosen = format or _format_of(target)
+    with Waiting() as waiting, open(path, run=run, host=host, progress=waiting.update) as session:
+        result = session.run(tool.id, **options)
+        waiting.stop()
+        rows = arguments.shown_rows(top, chosen, _ROWS)
+        _write(_rendered(tool, result, chosen, rows, table, to_file=target is not None), target)
+
+
+def _format_of(target: Path | None) -> str:
+    if target is None:
+        return "table"
+    known = {f".{name}": name for name in FORMATS} | {".txt": "table"}
+    found = known.get(target.suffix.lower())
+    if found is None:
+        raise UsageError(
+            f"--output {target.name} does not say which format.",
+            hint="Add --format json, csv, md, parquet or table.",
+        )
+    return found
+
+
+def _rendered(
+    tool: Tool,
+    result: Result,
+    format: str,
+    rows: int | None,
+    table: str | None,
+    *,
+    to_file: bool,
+) -> bytes | None:
+    """The answer as bytes to write; None where the page printed itself."""
+    from stepscope.surfaces import export
+
+    if format == "json":
+        return (export.json_text(result, rows) + "\n").encode()
+    if format == "md":
+        return export.markdown_text(result, tool.title, rows).encode()
+    if format == "csv":
+        return export.csv_text(export.main_table(result, table)[1], rows).encode()
+    if format == "parquet":
+        if not to_file and sys.stdout.isatty():
+            raise UsageError(
+                "Parquet is binary.", hint="Add --output FILE.parquet, or redirect the output."
+            )
+        return export.parquet_bytes(export.main_table(result, table)[1], rows)
+    return _page(tool, result, rows, to_file=to_file)
+
+
+def _page(tool: Tool, result: Result, rows: int | None, *, to_file: bool) -> bytes | None:
+    import io
+
+    from stepscope.surfaces.cli.pages.page import Page, terminal_width
+    from stepscope.surfaces.cli.pages.result import write_result
+
+    page = Page(None if to_file else terminal_width(sys.stdout))
+    write_result(page, result, tool.title, rows)
+    if not to_file:
+        page.print()
+        return None
+    text = io.StringIO()
+    page.print(text)
+    return text.getvalue().encode()
+
+
+def _write(data: bytes | None, target: Path | None) -> None:
+    if data is None:
+        return
+    if target is not None:
+        from stepscope.store import write_atomic
+
+        write_atomic(target, data)
+        print(f"wrote {target}", file=sys.stderr)
+    elif hasattr(sys.stdout, "buffer"):
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+    else:
+        sys.stdout.write(data.decode())

@@ -1,0 +1,84 @@
+"""Advice as a page, as JSON and as Markdown."""
+
+from __future__ import annotations
+
+from stepscope.result import SCHEMA_VERSION, Advice, Finding
+from stepscope.surfaces.cli.pages.page import Page
+from stepscope.surfaces.cli.pages.parts import findings as findings_section
+from stepscope.surfaces.export.tables import markdown_escape
+from stepscope.surfaces.format import clean, milliseconds, percent
+
+# Headings over the rules that did not fire, by outcome.
+_OUTCOMES = {
+    "silent": "Checked and not found",
+    "unknown": "This recording cannot tell",
+    "failed": "Rules that broke",
+}
+
+
+def advice_page(session: str, advice: Advice, columns: int | None) -> Page:
+    """The whole answer as a page: its findings, and the outcome of the other rules."""
+    page = Page(columns)
+    page.line(("What to change", "bold"), (f"  ·  run {clean(session)}", "dim"))
+    write_advice(page, advice)
+    return page
+
+
+def write_advice(page: Page, advice: Advice) -> None:
+    """Write the findings in full, and the outcome of the other rules."""
+    page.blank()
+    findings_section(page, advice.findings, len(advice.checked), in_full=True)
+    _others(page, advice)
+
+
+def _others(page: Page, advice: Advice) -> None:
+    """The rules that did not fire: that they looked is part of the answer."""
+    for outcome, heading in _OUTCOMES.items():
+        rest = [one for one in advice.checked if one.outcome == outcome]
+        if not rest:
+            continue
+        page.heading(f"{heading} · {len(rest)}")
+        for one in rest:
+            page.text(
+                f"{clean(one.title or one.rule)}: {clean(one.reason) or 'no sign of it.'}",
+                lead="  · ",
+                style="dim",
+            )
+
+
+def advice_json(session: str, hosts: tuple[str, ...], advice: Advice) -> dict[str, object]:
+    """The answer as JSON-ready values."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "session": session,
+        "hosts": list(hosts),
+        **advice.to_dict(),
+    }
+
+
+def advice_markdown(session: str, advice: Advice) -> str:
+    """The answer as Markdown."""
+    lines = [f"# What to change in {markdown_escape(session)}", ""]
+    if not advice.findings:
+        lines.append(f"None of the {len(advice.checked)} rules of advice fired.")
+    for finding in advice.findings:
+        lines.append(
+            f"- **{finding.severity}** ({_saving(finding)}confidence "
+            f"{percent(finding.confidence)}): {markdown_escape(finding.message)}"
+        )
+        lines += [f"  - {markdown_escape(action)}" for action in finding.actions]
+    for outcome, heading in _OUTCOMES.items():
+        rest = [one for one in advice.checked if one.outcome == outcome]
+        if rest:
+            lines += ["", f"## {heading}", ""]
+            lines += [
+                f"- {markdown_escape(one.title or one.rule)}: {markdown_escape(one.reason)}"
+                for one in rest
+            ]
+    return "\n".join(lines)
+
+
+def _saving(finding: Finding) -> str:
+    if finding.saving_ms is None:
+        return ""
+    return f"saves {milliseconds(finding.saving_ms)} a step, "

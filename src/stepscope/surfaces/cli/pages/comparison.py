@@ -1,0 +1,76 @@
+"""A comparison as a page and as Markdown."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from stepscope.comparison import Comparison
+from stepscope.result import Table
+from stepscope.surfaces import export
+from stepscope.surfaces.cli.pages.page import Page
+from stepscope.surfaces.cli.pages.parts import diagnostics
+from stepscope.surfaces.format import clean, signed
+
+_TITLE: Final = "Comparison"
+
+
+def write_comparison(page: Page, result: Comparison, rows: int | None) -> None:
+    """Write what changed, with so many rows per table."""
+    page.line((_TITLE, "bold"), (f"  ·  {clean(result.session)}", "dim"))
+    page.blank()
+    page.text(clean(result.headline), style="bold")
+    diagnostics(page, tuple(one for one in result.diagnostics if one.severity != "info"))
+    _differences(page, result)
+    if len(result.runs) > 2:
+        page.heading("The runs, in order")
+        page.table(result.runs, None)
+    page.heading("Where the step changed")
+    page.table(result.step_parts, None, skip=("where", "type"))
+    page.heading(f"What changed · the parts sum to {signed(result.delta_ms)} ms")
+    page.table(result.parts, rows)
+    if len(result.worker_times):
+        page.heading("Workers")
+        page.table(result.worker_times, rows)
+    if len(result.slowest_worker_parts):
+        page.heading("What changed for the worker the others wait for")
+        page.table(result.slowest_worker_parts, rows)
+    page.blank()
+    page.text("By module or kernel: --table modules, --table kernels. Everything: --format json.",
+              indent=2, style="dim")  # fmt: skip
+
+
+def _differences(page: Page, result: Comparison) -> None:
+    """What else differed than the program; said before any number is believed."""
+    for row in result.parity.rows():
+        if row["status"] == "differs":
+            page.text(
+                f"{row['property']}: {clean(row['baseline'])} → {clean(row['candidate'])}. "
+                f"{row['note']}",
+                lead="! ",
+                style="yellow",
+            )
+
+
+def comparison_markdown(result: Comparison, rows: int | None) -> str:
+    """The answer as Markdown: verdict, what else differed, parts."""
+    escape = export.markdown_escape
+    lines = [f"# {_TITLE}: {escape(result.session)}", "", f"**{escape(result.headline)}**", ""]
+    lines += [
+        f"- {row['property']} differs: {escape(row['baseline'])} → {escape(row['candidate'])}. "
+        f"{row['note']}"
+        for row in result.parity.rows()
+        if row["status"] == "differs"
+    ]
+    sections: list[tuple[str, Table[Any]]] = [
+        ("Where the step changed", result.step_parts),
+        (f"What changed (sums to {signed(result.delta_ms)} ms)", result.parts),
+    ]
+    if len(result.runs) > 2:
+        sections.insert(0, ("Runs", result.runs))
+    if len(result.worker_times):
+        sections.append(("Workers", result.worker_times))
+    for title, table in sections:
+        lines += ["", f"## {title}", "", export.markdown_table(table, rows)]
+        if rows is not None and len(table) > rows:
+            lines.append(f"\n… and {len(table) - rows:,} more.")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,167 @@
+"""The overview as a diagnosis for the terminal: verdict, figures, the average step, what to do."""
+
+from __future__ import annotations
+
+import math
+
+from stepscope.analysis.overview_page import OverviewPage
+from stepscope.result import columns_of
+from stepscope.surfaces.cli.pages.page import Page
+from stepscope.surfaces.cli.pages.parts import diagnostics, findings, title_line
+from stepscope.surfaces.format import clean, milliseconds, pad, percent
+
+_NOT_IN_TOP = ("rank", "host_or_device", "tensor_core_eligible", "tensor_core_used")
+_BLOCKS = " ▏▎▍▌▋▊▉█"
+_COLOURS = {
+    "compilation": "magenta",
+    "input": "red",
+    "host_to_device": "yellow",
+    "output": "yellow",
+    "kernel_launch": "magenta",
+    "host_compute": "blue",
+    "device_to_device": "cyan",
+    "collectives": "cyan",
+    "device_compute_16": "green",
+    "device_compute_32": "green",
+    "other": "dim",
+}
+
+
+def write_overview(page: Page, result: OverviewPage, top: int | None) -> None:
+    """Write the overview."""
+    title_line(page, "Overview", result)
+    page.blank()
+    page.text(clean(result.headline), style="bold")
+    # Purely informative notes come under "Completeness".
+    diagnostics(page, tuple(one for one in result.diagnostics if one.severity != "info"))
+    _figures(page, result)
+    _average_step(page, result)
+    if len(result.top_ops):
+        page.heading(f"Top ops by self time · {clean(str(result.top_ops['host_or_device'][0]))}")
+        page.table(result.top_ops, top or None, skip=_NOT_IN_TOP)
+    page.heading("What to change")
+    if result.findings:
+        findings(page, result.findings, len(result.findings))
+    else:
+        page.text("The overview alone shows nothing to change.", indent=2)
+    page.text("stepscope advise reads every tool and says more.", indent=2, style="dim")
+    if result.next_steps:
+        page.heading("Look next at")
+        for step in result.next_steps:
+            page.text(clean(step), lead="  → ")
+    _environment(page, result)
+
+
+def _figures(page: Page, result: OverviewPage) -> None:
+    steps, times = result.steps, result.steps.time_ms
+    page.blank()
+    if steps.count:
+        spread = "" if math.isnan(times.std) else f" ± {milliseconds(times.std)}"
+        page.line(
+            "  Step time   ",
+            (milliseconds(times.median), "bold"),
+            f" median · {milliseconds(times.p95)} p95 · {milliseconds(times.mean)} mean{spread}",
+        )
+    dropped = f", {steps.dropped} dropped" if steps.dropped else ""
+    page.text(
+        f"{steps.count:,} from {steps.source} (confidence {percent(steps.confidence)}{dropped}). "
+        f"{clean(steps.explanation)}",
+        lead="  Steps       ",
+    )
+    if result.device.busy_frac is None:
+        page.line("  Device      no device in this recording")
+    else:
+        idle = percent(result.device.idle_frac)
+        page.line(f"  Device      busy {percent(result.device.busy_frac)} · idle {idle}")
+    if result.precision.bits_16_frac is not None:
+        unknown = result.precision.unknown_frac
+        page.line(
+            f"  Precision   16-bit {percent(result.precision.bits_16_frac)} · "
+            f"32-bit {percent(result.precision.bits_32_frac)} "
+            + (f"· not recorded {percent(unknown)} " if unknown else "")
+            + "of device compute"
+        )
+    share = "" if result.bound_by == "unknown" else f" · {percent(result.bound_frac)} of the step"
+    page.line("  Bound by    ", (result.bound_by.replace("_", " "), "bold"), share)
+
+
+def _average_step(page: Page, result: OverviewPage) -> None:
+    parts = result.breakdown_ms
+    total = sum(value for value in parts.values() if math.isfinite(value))
+    if not result.steps.count or total <= 0:
+        return
+    page.heading(f"Average step · {milliseconds(total)}")
+    labels = _part_labels(result)
+    shown = {name: value for name, value in parts.items() if value > 0}
+    label_width = max(len(labels[name]) for name in shown)
+    bar_width = max(min((page.width or 100) - label_width - 30, 50), 10)
+    longest = max(shown.values())
+    for name, value in shown.items():
+        page.line(
+            f"  {pad(labels[name], label_width)}  ",
+            (pad(_bar(value / longest, bar_width), bar_width), _COLOURS.get(name, "")),
+            f"  {pad(milliseconds(value), 9, right=True)}  "
+            f"{pad(percent(value / total), 7, right=True)}",
+        )
+    none = [labels[name].lower() for name in parts if name not in shown]
+    if none:
+        page.text(f"no time in: {' · '.join(none)}", indent=2, style="dim")
+
+
+def _part_labels(result: OverviewPage) -> dict[str, str]:
+    """Labels of the parts, as the step table's columns have them."""
+    schema = columns_of(result.step_table.schema)
+    return {
+        name: schema[f"{name}_ms"][1].label if f"{name}_ms" in schema else name.replace("_", " ")
+        for name in result.breakdown_ms
+    }
+
+
+def _bar(fraction: float, columns: int) -> str:
+    """A bar of eighth blocks; something that is not zero is never drawn as nothing."""
+    eighths = max(round(fraction * columns * 8), 1)
+    return "█" * (eighths // 8) + _BLOCKS[eighths % 8].strip()
+
+
+def _environment(page: Page, result: OverviewPage) -> None:
+    env = result.environment
+    page.heading("Recorded on")
+    devices = (
+        f"{env.device_count} × {clean(env.device_type)}"
+        if env.device_count
+        else clean(env.device_type)
+    )
+    page.text(
+        " · ".join(
+            filter(
+                None,
+                (
+                    clean(env.framework),
+                    devices,
+                    f"{env.host_count} host(s)",
+                    clean(env.task_type),
+                    clean(env.profile_start),
+                    f"{milliseconds(env.profile_duration_ms)} recorded",
+                ),
+            )
+        ),
+        indent=2,
+    )
+    if env.versions:
+        page.text(" · ".join(f"{clean(k)} {clean(v)}" for k, v in env.versions.items()), indent=2)
+    shares = result.op_shares
+    known = [
+        f"{label} {percent(value)}"
+        for label, value in (
+            ("ops on the host", shares.host_tf_op_frac),
+            ("on the device", shares.device_tf_op_frac),
+            ("eager on the host", shares.host_eager_frac),
+            ("on the device", shares.device_eager_frac),
+        )
+        if value is not None
+    ]
+    if known:
+        page.text(" · ".join(known), indent=2)
+    page.heading(f"Completeness · {result.completeness.verdict}")
+    for note in result.completeness.notes or ("nothing is missing from this recording",):
+        page.text(clean(note), lead="  · ")

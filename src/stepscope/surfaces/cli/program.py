@@ -1,0 +1,149 @@
+"""A program run and recorded: how it is started, signalled, and reported on."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from stepscope.capture.file import logdir as places
+from stepscope.capture.launch.instructions import Order, environment_for
+from stepscope.capture.options import ProfilerOptions
+from stepscope.capture.result import Capture
+from stepscope.capture.summary import summary
+from stepscope.errors import StepscopeError, UsageError
+from stepscope.urls import is_url
+
+_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+def record_program(
+    words: Sequence[str],
+    *,
+    module: str | None,
+    logdir: str,
+    options: ProfilerOptions,
+    children: bool,
+    quiet: bool,
+) -> int:
+    """Run a program, wait for it, say what was recorded; returns the program's exit code.
+
+    Raises:
+        UsageError: There is no such program.
+    """
+    command = command_line(words, module)
+    with _temporary_folder() as folder:
+        told = Path(folder) / "places"
+        order = Order(
+            _absolute(logdir), places.run_name(), options, children=children, places=str(told)
+        )
+        process = subprocess.Popen(command, env=environment_for(order, os.environ))
+        with process, _handed_on(process):
+            code = process.wait()
+        if not quiet:
+            for line in _told(order, told):
+                print(line, file=sys.stderr)
+    return 128 - code if code < 0 else code
+
+
+def command_line(words: Sequence[str], module: str | None) -> list[str]:
+    """How the program is started: a script or module by this Python, anything else as it is."""
+    if module is not None:
+        return [sys.executable, "-m", module, *words]
+    if not words:
+        raise UsageError(
+            "There is no program to record.",
+            hint="Name one: stepscope record train.py, stepscope record -m package.train.",
+        )
+    first = words[0]
+    if (Path(first).is_file() and not os.access(first, os.X_OK)) or first.endswith(".py"):
+        if not Path(first).is_file():
+            raise UsageError("There is no such program.", where=first, hint="Check the path.")
+        return [sys.executable, *words]
+    found = shutil.which(first)
+    if found is None:
+        raise UsageError(
+            "There is no such program.",
+            where=first,
+            why="It is neither a file nor a command on PATH.",
+            hint="Check the spelling; a module is named with -m.",
+        )
+    return [found, *words[1:]]
+
+
+@contextmanager
+def _temporary_folder() -> Iterator[str]:
+    """A folder for as long as the program runs; one that does not exist where none can be made."""
+    try:
+        folder = tempfile.mkdtemp(prefix="stepscope-record-")
+    except OSError:
+        yield os.devnull
+        return
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _handed_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """While the program runs, signals are for it; a terminal sends Ctrl-C to both by itself."""
+
+    def hand_on(number: int, _: object) -> None:
+        if number != signal.SIGINT or not _is_terminal():
+            process.send_signal(number)
+
+    before = {number: signal.signal(number, hand_on) for number in _SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _is_terminal() -> bool:
+    try:
+        return os.isatty(0)
+    except OSError:
+        return False
+
+
+def _absolute(logdir: str) -> str:
+    """The program may change its folder before it writes."""
+    return logdir if is_url(logdir) else str(Path(logdir).expanduser().absolute())
+
+
+def _told(order: Order, told: Path) -> list[str]:
+    """What was recorded; looked for where it should be, then where processes wrote it."""
+    from stepscope.session import open
+    from stepscope.tables.recording.environment import environment
+
+    folder = places.run_folder(order.logdir, order.run)
+    written = told.read_text("utf-8").splitlines() if told.is_file() else []
+    if written and not any(one.startswith(f"{folder}/") for one in written):
+        folder = str(Path(written[0]).parent)  # the disk refused it: it was kept elsewhere
+    try:
+        with open(folder) as session:
+            hosts = session.profile.hosts
+            first = session.files[0]
+            size = sum(each.size_bytes for each in session.files)
+            events = sum(len(host.space.events) for host in hosts)
+            longest = max((environment(host).duration_ps for host in hosts), default=0)
+    except StepscopeError as error:
+        return [
+            "Stepscope recorded nothing: no process of this program wrote a recording.",
+            f"  {error.what}",
+            "  Is it Python, started without -I, -E or -S? Did it say above why not?",
+        ]
+    capture = Capture(first.path, size, events, longest / 1e12)
+    is_job = len(hosts) > 1
+    lines = summary(capture, run=folder if is_job else "")
+    if is_job:
+        lines.insert(1, f"  {len(hosts)} processes in {folder}")
+    return lines
