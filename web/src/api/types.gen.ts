@@ -2009,6 +2009,7 @@ export interface OverviewPage extends ResultBody {
   readonly environment: Environment;
   readonly completeness: Completeness;
   readonly next_steps: readonly string[];
+  readonly recorded: readonly string[];
   readonly top_ops: TableOf<TopOpRow>;
   readonly step_table: TableOf<OverviewPageStepRow>;
   readonly findings: readonly Finding[];
