@@ -275,6 +275,7 @@ FACTS = (
             "overview_page",
             "framework_op_stats",
         ),
+        optional=("tf_data_bottleneck_analysis",),
         symptom_of=(
             "full-precision",
             "tensor-cores-unused",
