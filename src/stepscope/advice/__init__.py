@@ -54,6 +54,7 @@ RULES = Rules(
         "workers.straggler",
         "workers.worker_skew",
         "host.eager_execution",
+        "host.optimizer_per_variable",
         "host.retracing",
         "host.recompilation",
         "host.python_bound",

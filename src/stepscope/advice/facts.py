@@ -373,6 +373,18 @@ FACTS = (
         ),
     ),
     RuleFacts(
+        "optimizer-per-variable",
+        title="Variables are updated one by one",
+        needs=("host_activity",),
+        optional=("overview_page",),
+        cause_of=(
+            "eager-execution",
+            "dominant-op",
+            "launch-bound",
+            "tiny-kernels",
+        ),
+    ),
+    RuleFacts(
         "retracing",
         title="Functions are traced again",
         needs=("host_activity",),

@@ -149,6 +149,7 @@ RESTS_ON: dict[str, set[str]] = {
     "straggler": {"ops"},
     "worker-skew": {"ops"},
     "eager-execution": {"dispatch"},
+    "optimizer-per-variable": {"host"},
     "retracing": {"host"},
     "recompilation": {"host"},
     "python-bound": {"host"},
