@@ -15,6 +15,7 @@ from stepscope.tables.core.devices import Device, devices
 from stepscope.tables.core.profile import Host, Profile, build_together
 from stepscope.tables.device.events import device_events
 from stepscope.tables.device.kernel_names import is_tensor_core_eligible
+from stepscope.tables.device.usage import device_usage
 from stepscope.tables.host.events import Work
 from stepscope.tables.ops.framework_totals import (
     OpTotals,
@@ -160,6 +161,46 @@ class Environment:
     versions: dict[str, str]
 
 
+@dataclass(frozen=True, slots=True)
+class DeviceWindow:
+    """One device over the whole recording, whatever the steps: counts, and unions in whole ns.
+
+    Attributes:
+        host: Name of its host.
+        device: Its name, such as "GPU:0".
+        events: What ran on it.
+        with_op: Of these, with the op they ran for.
+        without_launch: Of these, without a recorded launch.
+        span_ns: From the first begin to the last end.
+        busy_ns: Something ran.
+        compute_ns: Something computed, or set memory.
+        communication_ns: Something was exchanged with other devices.
+        exposed_communication_ns: The same, with nothing computing meanwhile.
+        copy_ns: Something was copied.
+        exposed_copy_ns: The same, with nothing computing or exchanged meanwhile.
+    """
+
+    host: str
+    device: str
+    events: int
+    with_op: int
+    without_launch: int
+    span_ns: int
+    busy_ns: int
+    compute_ns: int
+    communication_ns: int
+    exposed_communication_ns: int
+    copy_ns: int
+    exposed_copy_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The whole recording, whether or not it has steps: one entry for each device that ran."""
+
+    devices: tuple[DeviceWindow, ...]
+
+
 @dataclass(frozen=True, kw_only=True)
 class OverviewPage(Result):
     """What limits this run, where an average step goes, and the ops that take the time.
@@ -172,6 +213,7 @@ class OverviewPage(Result):
         next_steps: What to look at next.
         recorded: Kinds of evidence that the profile holds: host, driver, device, ops, input,
             python, dispatch. That a thing is absent says nothing where its kind is.
+        window: The devices over the whole recording.
         findings: What the rules of advice found (filled in by the session).
     """
 
@@ -191,6 +233,7 @@ class OverviewPage(Result):
     recorded: tuple[str, ...]
     top_ops: Table[TopOpRow]
     step_table: Table[StepRow]
+    window: Window
     findings: tuple[Finding, ...] = field(default=())
 
 
@@ -235,6 +278,7 @@ def overview_page(profile: Profile, options: Options = Options()) -> OverviewPag
         recorded=recorded(profile),
         top_ops=_top_ops(profile),
         step_table=_step_table(found),
+        window=_window(profile),
         diagnostics=tuple(one for host in profile.hosts for one in completeness(host).diagnostics),
     )
 
@@ -412,6 +456,29 @@ def _top_ops(profile: Profile) -> Table[TopOpRow]:
             ],
             "tensor_core_used": used,
         },
+    )
+
+
+def _window(profile: Profile) -> Window:
+    return Window(
+        tuple(
+            DeviceWindow(
+                host.name,
+                one.device,
+                one.events,
+                one.with_op,
+                one.without_launch,
+                one.span_ns,
+                one.busy_ns,
+                one.compute_ns,
+                one.communication_ns,
+                one.exposed_communication_ns,
+                one.copy_ns,
+                one.exposed_copy_ns,
+            )
+            for host in profile.hosts
+            for one in device_usage(host)
+        )
     )
 
 

@@ -132,7 +132,7 @@ class Options:
         float | None, Help("Peak FLOP rate of one device in GFLOP/s, where the table has none.")
     ] = None
     peak_hbm_gbps: Annotated[
-        float | None, Help("Peak memory bandwidth of one device in GB/s, likewise.")
+        float | None, Help("Peak memory bandwidth of one device in GB/s; from its name by default.")
     ] = None
 
 

@@ -145,7 +145,7 @@ class UtilizationViewer(Result):
         headline: The busiest unit, in one sentence.
         chips: Each chip with its busiest unit.
         units: The units, over all chips and samples, busiest first.
-        details: Their parts and states, likewise, in the order of the hardware.
+        details: Their parts and states, in the order of the hardware.
         readings: Units, parts and states of each core in each sample.
         absent: Units that lack counters, and which.
     """

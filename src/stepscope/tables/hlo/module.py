@@ -28,7 +28,7 @@ class Instruction:
     Attributes:
         operand_ids: Ids of its operands, in order.
         called_ids: Ids of the computations it calls (a fusion's body, a loop's body …).
-        computation_id: The computation it stands in.
+        computation_id: The computation it belongs to.
         data: Its HloInstructionProto.
     """
 

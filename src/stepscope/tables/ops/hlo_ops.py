@@ -244,7 +244,7 @@ def _host_side(host: Host) -> _Events:
 def _sources(host: Host, events: _Events) -> tuple[list[tuple[int, int, int, str]], I64]:
     """Distinct (metadata row, framework op, program id, HLO op) and which one each event has.
 
-    Host ops are told apart by name alone: their metadata row says no more (-1).
+    Host ops are distinguished by name alone: their metadata row says no more (-1).
     """
     stats, rows = event_stats(host), events.rows
     hlo = stats.texts(names.HLO_OP)

@@ -32,7 +32,7 @@ def write_overview(page: Page, result: OverviewPage, top: int | None) -> None:
     title_line(page, "Overview", result)
     page.blank()
     page.text(clean(result.headline), style="bold")
-    # What is only informative stands under "Completeness".
+    # Purely informative notes come under "Completeness".
     diagnostics(page, tuple(one for one in result.diagnostics if one.severity != "info"))
     _figures(page, result)
     _average_step(page, result)
