@@ -275,6 +275,7 @@ FACTS = (
             "overview_page",
             "framework_op_stats",
         ),
+        optional=("tf_data_bottleneck_analysis",),
         symptom_of=(
             "full-precision",
             "tensor-cores-unused",
@@ -369,6 +370,18 @@ FACTS = (
             "recompilation",
             "print-every-step",
             "python-in-pipeline",
+        ),
+    ),
+    RuleFacts(
+        "optimizer-per-variable",
+        title="Variables are updated one by one",
+        needs=("host_activity",),
+        optional=("overview_page",),
+        cause_of=(
+            "eager-execution",
+            "dominant-op",
+            "launch-bound",
+            "tiny-kernels",
         ),
     ),
     RuleFacts(

@@ -1003,6 +1003,20 @@ export interface SideRow {
   readonly in_step_ms: readonly (number | null)[];
 }
 
+/** Columns: The updates of one optimizer. */
+export interface OptimizerRow {
+  /** Host. */
+  readonly host: readonly (string | null)[];
+  /** Optimizer. */
+  readonly optimizer: readonly (string | null)[];
+  /** Ops per step. */
+  readonly ops: readonly (number | null)[];
+  /** Time (ms). Per step, on the host. */
+  readonly time_ms: readonly (number | null)[];
+  /** In groups. Variables are updated together (foreach). */
+  readonly is_together: readonly (boolean | null)[];
+}
+
 /** Columns: One Python function on the step's thread, while nothing computed. */
 export interface PythonRow {
   /** Host. */
@@ -2034,6 +2048,7 @@ export interface OverviewPage extends ResultBody {
   readonly environment: Environment;
   readonly completeness: Completeness;
   readonly next_steps: readonly string[];
+  readonly recorded: readonly string[];
   readonly top_ops: TableOf<TopOpRow>;
   readonly step_table: TableOf<OverviewPageStepRow>;
   readonly window: Window;
@@ -2131,6 +2146,7 @@ export interface HostActivity extends ResultBody {
   readonly eager_ops: number | null;
   readonly calls: TableOf<CallRow>;
   readonly side_work: TableOf<SideRow>;
+  readonly optimizers: TableOf<OptimizerRow>;
   readonly python: TableOf<PythonRow>;
 }
 

@@ -95,6 +95,7 @@ RULE = Rule(
     id="idle-device",
     check=idle_device,
     needs=("overview_page", "device_idle"),
+    evidence=("device",),
     doc=__doc__ or "",
     title="The device idles",
     threshold="a device runs nothing ≥ 10 % of the step",
