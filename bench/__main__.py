@@ -3,7 +3,7 @@
 python3 dev.py bench [--quick] [--runs N] [--ours-only] [--small-only]
 python3 dev.py bench --timeline [--quick] [--ours-only] [--small-only]
 python3 dev.py bench --all-tools [--ours-only] [--small-only]
-python3 dev.py bench --advice [--built-only]
+python3 dev.py bench --advice [--built-only] [--collection]
 python3 dev.py bench --capture [--quick]
 """
 

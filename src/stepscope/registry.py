@@ -33,9 +33,9 @@ class Need:
     """Something a tool needs from a profile.
 
     Attributes:
-        met: Whether the profile has it. Every page asks this of every tool, so it is told from
-            names and from the first event that answers it (``tables.first_hit``), never from a
-            whole table.
+        met: Whether the profile has it. Every page asks this of every tool, so the answer comes
+            from names and the first matching event (``tables.core.presence``), never from a whole
+            table.
         missing: One sentence when it has not, naming what is missing.
         record: How to record it: an option or a snippet.
     """
@@ -140,7 +140,7 @@ def _parse(option: Option, text: str, tool: str) -> Any:
     try:
         value = kinds[0](text)
         if isinstance(value, float) and not math.isfinite(value):
-            raise ValueError("It is no finite number.")
+            raise ValueError("It is not a finite number.")
     except (TypeError, ValueError) as error:
         raise UsageError(
             f"{tool}: {option.name} cannot be {text!r}.",
@@ -153,7 +153,7 @@ def _parse(option: Option, text: str, tool: str) -> Any:
 def parse_flag(text: str, what: str) -> bool:
     """Yes or no from text; no for ``""``. Raises ``UsageError`` that names ``what`` it is for."""
     if text.lower() not in ("1", "true", "yes", "on", "0", "false", "no", "off", ""):
-        raise UsageError(f"{what} cannot be {text!r}.", hint="Say true or false.")
+        raise UsageError(f"{what} cannot be {text!r}.", hint="Expected true or false.")
     return text.lower() in ("1", "true", "yes", "on")
 
 
@@ -172,7 +172,7 @@ class Unknown:
 
 
 Answer = Finding | Silence | Unknown
-# A saving below this share of the step is no reason to change a program.
+# A saving below this share of the step does not justify changing a program.
 NEGLIGIBLE_FRAC = 0.03
 _LARGE_FRAC = 0.15
 
@@ -194,7 +194,7 @@ class RuleFacts:
         needs: Ids of the tools whose results it reads; without one of them it is not run.
         optional: Ids of tools whose results it reads where there are any.
         symptom_of: Ids of rules that name the cause of what this one sees: where one of them
-            fires, its finding stands before this one's.
+            fires, its finding comes before this one's.
         cause_of: Ids of rules that see the symptoms of what this one names: the same, told by
             the cause.
     """

@@ -295,7 +295,7 @@ Outcome = Literal["fired", "silent", "unknown", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What became of one rule of advice.
+    """The outcome of one rule of advice.
 
     Attributes:
         rule: Id of the rule.
@@ -313,7 +313,7 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """The findings of a run, what to change first first; and every rule that was checked."""
+    """The findings of a run, most useful first, and every rule that was checked."""
 
     findings: tuple[Finding, ...]
     checked: tuple[Checked, ...]

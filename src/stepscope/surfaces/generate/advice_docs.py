@@ -27,7 +27,7 @@ def advice_page(rules: Sequence[Rule]) -> str:
         lines += ["", f"Reads {reads}."]
         if causes_of[rule.id]:
             causes = ", ".join(f"[{cause}](#{cause})" for cause in causes_of[rule.id])
-            lines += [f"Stands behind its causes: {causes}."]
+            lines += [f"Listed after its causes: {causes}."]
     return "\n".join(lines)
 
 

@@ -54,7 +54,7 @@ def outputs(root: Path) -> dict[Path, str]:
 
 
 def _between_marks(page: Path, generated: str) -> str:
-    """A page with its generated part replaced; what stands around it is kept."""
+    """A page with its generated part replaced; the rest is kept."""
     block = f"{BEGIN}\n{generated.rstrip()}\n{END}\n"
     if not page.is_file():
         return block

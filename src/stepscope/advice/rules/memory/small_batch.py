@@ -39,7 +39,7 @@ def small_batch(results: Results) -> Iterator[Answer]:
         return
     fullest = memories[0]
     if fullest.used_frac >= FULL_FRAC:
-        yield Silence(f"{fullest.used_frac:.0%} of {fullest.id} is in use at the peak.")
+        yield Silence(f"{fullest.used_frac:.0%} of {fullest.name} is in use at the peak.")
         return
     fixed = sum(float(row.idle_ms) for row in idle.causes.records() if row.cause in _FIXED)
     if fixed < _FIXED_FRAC * step:
@@ -58,7 +58,7 @@ def small_batch(results: Results) -> Iterator[Answer]:
         saving_ms=saving,
         saving_high_ms=fixed * (1 - 1 / times),
         confidence=round(0.5 * overview.steps.confidence, 2),
-        message=f"At most {fullest.used_frac:.1%} of {fullest.id}'s memory is in use, and costs "
+        message=f"At most {fullest.used_frac:.1%} of {fullest.name} is in use, and costs "
         f"that do not grow with the batch idle the device {fixed:.3g} ms of each {step:.3g} ms "
         f"step: twice the batch saves {saving:.3g} ms for each batch of today's size.",
         measured={

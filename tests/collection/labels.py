@@ -1,0 +1,131 @@
+"""The labels of the collection, as the scorer reads them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+RECORDINGS: Final = Path(__file__).parent / "recordings"
+
+Part = Literal["develop", "score"]
+
+
+@dataclass(frozen=True)
+class Label:
+    """A program and what is planted in it.
+
+    Attributes:
+        program: Its path below ``programs``, without the ending.
+        part: Which part all its recordings belong to.
+        planted: The fault in words; None: healthy.
+        cause: Its class in words.
+        accept: Rules that may come first.
+        rules: Rules that know this kind of fault: what is taken away to see what is left.
+        words: Names that only the true place has: ops, public names of libraries.
+        functions: The user's functions that hold the fault.
+        lines: Their lines that do.
+        repeats: How often a step does the same: nobody could tell such a part from a step.
+    """
+
+    program: str
+    part: Part
+    planted: str | None
+    cause: str
+    accept: tuple[str, ...]
+    rules: tuple[str, ...]
+    words: tuple[str, ...]
+    functions: tuple[str, ...]
+    lines: tuple[int, ...]
+    repeats: int
+
+    @property
+    def framework(self) -> str:
+        """The folder it lies in."""
+        return self.program.split("/")[0]
+
+    def places(self, text: str) -> bool:
+        """Whether a text names the true place: a function, a line of the file, or a word."""
+        if any(_names(function, text) for function in self.functions if function != "main"):
+            return True
+        name = re.escape(self.program.split("/")[-1])
+        for line in re.findall(rf"\b{name}\.py:(\d+)", text):
+            if any(abs(int(line) - planted) <= 1 for planted in self.lines):
+                return True
+        return any(_names(word, text) for word in self.words)
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """One recording and what its program measured.
+
+    Attributes:
+        path: The file.
+        label: Of its program.
+        way, environment: How and with what it was recorded.
+        is_busy: Whether two loops took a core each meanwhile.
+        steps: Steps within the recording.
+        step_ms: Their mean, from the begin of one to the begin of the next.
+        saving_frac: The share of a step that goes when the fault goes, measured unrecorded.
+    """
+
+    path: Path
+    label: Label
+    way: str
+    environment: str
+    is_busy: bool
+    steps: int
+    step_ms: float
+    saving_frac: float
+
+    @property
+    def name(self) -> str:
+        """Program and recording."""
+        return f"{self.label.program} {self.path.name.split('.xplane')[0].split('.pt.')[0]}"
+
+
+def recordings(part: str = "all", only: str = "") -> Iterator[Recorded]:
+    """The recordings of a part, by program."""
+    for path in sorted(RECORDINGS.rglob("label.json")):
+        said = json.loads(path.read_text("utf-8"))
+        label = _label(said)
+        if part not in ("all", label.part):
+            continue
+        for name, known in said["recordings"].items():
+            if only in f"{label.program} {name}":
+                yield _recorded(path.parent / name, label, known)
+
+
+def _label(said: dict[str, Any]) -> Label:
+    names = ("accept", "rules", "words", "functions", "lines")
+    lists = {name: tuple(said[name]) for name in names}
+    return Label(
+        said["program"],
+        said["part"],
+        said["planted"],
+        said["cause"],
+        **lists,
+        repeats=said.get("repeats", 1),
+    )
+
+
+def _recorded(path: Path, label: Label, known: dict[str, Any]) -> Recorded:
+    return Recorded(
+        path,
+        label,
+        known["way"],
+        known["environment"],
+        known["busy"],
+        known["steps"],
+        known["step_ms"],
+        known["saving_ms"] / known["faulty_ms"] if label.planted else 0.0,
+    )
+
+
+def _names(word: str, text: str) -> bool:
+    # "dot" is not in "dotted" nor in "pivot"; "MatMul" is in "_FusedMatMul_3".
+    before = "" if word[:1].isupper() else r"(?<![A-Za-z])"
+    return re.search(rf"{before}{re.escape(word)}(?![a-z])", text) is not None

@@ -1,0 +1,339 @@
+"""What every program of the collection shares: a watch around its loop, and ways to be recorded.
+
+A program is written as people write theirs, with the fault that ``LABEL`` tells of, and calls
+``clock.tick(step)`` at the top of its loop, where others call ``start`` and ``stop`` of a
+profiler. The same program runs without the fault when ``clock.fixed`` is set, so that the saving
+is measured and not guessed. Runs on Python 3.8 and later: old frameworks need old Pythons.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import platform
+import sys
+import time
+from pathlib import Path
+
+
+class Way:
+    """How a recording is begun, ended and marked; this one records nothing by itself."""
+
+    def __init__(self, logdir, is_marked):
+        self.logdir = logdir
+        self.is_marked = is_marked
+
+    def start(self):
+        """Begin to record."""
+
+    def stop(self):
+        """End the recording."""
+
+    def step(self):
+        """A step has ended."""
+
+    def mark(self, step, name):
+        """A context manager around a step."""
+        return contextlib.nullcontext()
+
+
+class TensorFlowWay(Way):
+    """``tf.profiler.experimental.start`` and ``stop``."""
+
+    def start(self):
+        import tensorflow as tf
+
+        tf.profiler.experimental.start(self.logdir)
+
+    def stop(self):
+        import tensorflow as tf
+
+        tf.profiler.experimental.stop()
+
+    def mark(self, step, name):
+        import tensorflow as tf
+
+        if not self.is_marked:
+            return contextlib.nullcontext()
+        return tf.profiler.experimental.Trace(name, step_num=step, _r=1)
+
+
+class TensorFlowProfile(TensorFlowWay):
+    """``with tf.profiler.experimental.Profile``."""
+
+    def start(self):
+        import tensorflow as tf
+
+        self.inside = tf.profiler.experimental.Profile(self.logdir)
+        self.inside.__enter__()
+
+    def stop(self):
+        self.inside.__exit__(None, None, None)
+
+
+class JaxWay(Way):
+    """``jax.profiler.start_trace`` and ``stop_trace``."""
+
+    options = {}
+
+    def start(self):
+        import jax
+
+        jax.profiler.start_trace(self.logdir, **self.options)
+
+    def stop(self):
+        import jax
+
+        jax.profiler.stop_trace()
+
+    def mark(self, step, name):
+        import jax
+
+        if not self.is_marked:
+            return contextlib.nullcontext()
+        return jax.profiler.StepTraceAnnotation(name, step_num=step)
+
+
+class JaxTrace(JaxWay):
+    """``with jax.profiler.trace``."""
+
+    def start(self):
+        import jax
+
+        self.inside = jax.profiler.trace(self.logdir, **self.options)
+        self.inside.__enter__()
+
+    def stop(self):
+        self.inside.__exit__(None, None, None)
+
+
+class JaxPerfetto(JaxTrace):
+    """``with jax.profiler.trace`` that leaves a file for Perfetto beside the XSpace."""
+
+    options = {"create_perfetto_trace": True}
+
+
+class StepscopeWay(Way):
+    """``with stepscope.Profile``."""
+
+    def start(self):
+        import stepscope
+
+        self.inside = stepscope.Profile(self.logdir)
+        self.inside.__enter__()
+
+    def stop(self):
+        self.inside.__exit__(None, None, None)
+
+    def mark(self, step, name):
+        import stepscope
+
+        return stepscope.step(step) if self.is_marked else contextlib.nullcontext()
+
+
+class KinetoWay(Way):
+    """``torch.profiler.profile`` with its export for a Chrome trace."""
+
+    def start(self):
+        from torch.profiler import ProfilerActivity, profile
+
+        self.inside = profile(activities=[ProfilerActivity.CPU], record_shapes=True)
+        self.inside.__enter__()
+
+    def step(self):
+        if self.is_marked:
+            self.inside.step()
+
+    def stop(self):
+        self.inside.__exit__(None, None, None)
+        Path(self.logdir).mkdir(parents=True, exist_ok=True)
+        self.inside.export_chrome_trace(str(Path(self.logdir) / "host_1.pt.trace.json.gz"))
+
+
+class KerasRange(Way):
+    """``keras.callbacks.TensorBoard(profile_batch=(begin, end))``."""
+
+
+class KerasOne(Way):
+    """``keras.callbacks.TensorBoard(profile_batch=batch)``."""
+
+
+class Record(Way):
+    """``stepscope record program.py``: from the outside, the whole program."""
+
+
+class NotRecorded(Way):
+    """Only timed."""
+
+
+# Name → kind and whether the program marks its steps.
+WAYS = {
+    "start-stop": (TensorFlowWay, False),
+    "start-stop-marks": (TensorFlowWay, True),
+    "profile": (TensorFlowProfile, False),
+    "profile-marks": (TensorFlowProfile, True),
+    "keras-range": (KerasRange, False),
+    "keras-one": (KerasOne, False),
+    "start-trace": (JaxWay, False),
+    "start-trace-marks": (JaxWay, True),
+    "trace": (JaxTrace, False),
+    "trace-marks": (JaxTrace, True),
+    "perfetto": (JaxPerfetto, False),
+    "stepscope-profile": (StepscopeWay, False),
+    "stepscope-steps": (StepscopeWay, True),
+    "stepscope-record": (Record, False),
+    "kineto": (KinetoWay, False),
+    "kineto-steps": (KinetoWay, True),
+    "none": (NotRecorded, False),
+}
+
+
+class Clock:
+    """The watch of one run of a program.
+
+    Attributes:
+        fixed: Whether the program is to run without its fault.
+        folder: Where the program may write.
+        warm, steps: Steps before the recording, and within it.
+        ticks: When each step that counts began, and when the last ended, in seconds.
+    """
+
+    def __init__(self, way="none", folder=".", fixed=False):
+        kind, is_marked = WAYS[way]
+        self.way = kind(str(Path(folder) / "log"), is_marked)
+        self.fixed = fixed
+        self.folder = str(folder)
+        self.plan(3, 8)
+        self.ticks = []
+
+    def plan(self, warm, steps):
+        """How many steps to run before the recording, and within it."""
+        if isinstance(self.way, KerasOne):
+            steps = 1
+        self.warm, self.steps = warm, steps
+        # The launcher records from the first step on.
+        self.first = 0 if isinstance(self.way, Record) else warm
+        self.last = warm + steps
+
+    def tick(self, step, wait=None):
+        """A step begins; true when the loop is to end.
+
+        Args:
+            step: Its number, from 0.
+            wait: Arrays of JAX that end the steps so far; waited for at both ends.
+        """
+        if step not in (self.first, self.last):
+            if step > self.first:
+                self.ticks.append(time.perf_counter())
+                self.way.step()
+            return False
+        if wait is not None:
+            import jax
+
+            for array in jax.tree_util.tree_leaves(wait):
+                array.block_until_ready()
+        if step == self.first:
+            self.way.start()
+            self.ticks.append(time.perf_counter())
+            return False
+        self.ticks.append(time.perf_counter())
+        self.way.step()
+        self.way.stop()
+        return True
+
+    def mark(self, step, name="train"):
+        """A context manager around a step, for ways that mark steps."""
+        return self.way.mark(step, name)
+
+    def loop(self, wait=None):
+        """Numbers of steps, for ``for step in clock.loop()``."""
+        step = 0
+        while not self.tick(step, wait() if wait else None):
+            yield step
+            step += 1
+
+    def keras(self):
+        """Callbacks for ``fit``: the watch, and TensorBoard's for its ways."""
+        import tensorflow as tf
+
+        clock, ticks = self, self.ticks
+        is_outside = isinstance(self.way, (KerasRange, KerasOne, Record))
+
+        class Watch(tf.keras.callbacks.Callback):
+            seen = -1
+
+            def on_train_batch_begin(self, batch, logs=None):
+                type(self).seen += 1
+                if not is_outside:
+                    clock.tick(self.seen)
+                elif clock.first <= self.seen < clock.last:
+                    ticks.append(time.perf_counter())
+
+            def on_train_batch_end(self, batch, logs=None):
+                if self.seen == clock.last - 1:
+                    if not is_outside:
+                        clock.tick(clock.last)
+                    else:
+                        ticks.append(time.perf_counter())
+                    self.model.stop_training = True
+
+        found = [Watch()]
+        if isinstance(self.way, (KerasRange, KerasOne)):
+            # Batches are counted from 1.
+            batches = (self.first + 1, self.last)
+            if isinstance(self.way, KerasOne):
+                batches = self.first + 1
+            board = tf.keras.callbacks.TensorBoard(
+                self.way.logdir, write_graph=False, profile_batch=batches
+            )
+            found.append(board)
+        return found
+
+    def answer(self):
+        """What was measured: one duration a step."""
+        lengths = [1e3 * (b - a) for a, b in zip(self.ticks, self.ticks[1:])]
+        return {
+            "steps": len(lengths),
+            "step_ms": round(sum(lengths) / len(lengths), 4),
+            "each_ms": [round(one, 3) for one in lengths],
+        }
+
+
+def versions():
+    """Of Python and of the frameworks that are loaded."""
+    found = {"python": platform.python_version()}
+    for name in ("tensorflow", "keras", "jax", "torch", "numpy"):
+        version = getattr(sys.modules.get(name), "__version__", None)
+        if isinstance(version, str):
+            found[name] = version
+    return found
+
+
+def run(main):
+    """Run a program as the command line asks, and write down what was measured."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--way", default="none", choices=WAYS)
+    parser.add_argument("--folder", default=".")
+    parser.add_argument("--pairs", type=int, default=0, help="timed runs with and without the fault")
+    parser.add_argument("--json", default="", help="where to write what was measured")
+    parser.add_argument("--fixed", action="store_true")
+    given = parser.parse_args()
+    os.makedirs(given.folder, exist_ok=True)
+    answer = {"load": round(os.getloadavg()[0], 2), "versions": versions()}
+    if given.pairs == 0 or given.way != "none":
+        clock = Clock(given.way, given.folder, given.fixed)
+        main(clock)
+        answer["recorded"] = clock.answer()
+    pairs = {"fixed_ms": [], "faulty_ms": []}
+    for _ in range(given.pairs):
+        for name, fixed in (("fixed_ms", True), ("faulty_ms", False)):
+            clock = Clock("none", given.folder, fixed)
+            main(clock)
+            pairs[name].append(clock.answer()["step_ms"])
+    answer.update(pairs if given.pairs else {})
+    if given.json:
+        Path(given.json).write_text(json.dumps(answer))
+    else:
+        print(json.dumps(answer))

@@ -1,0 +1,56 @@
+import sys
+import threading
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from clock import run
+
+LABEL = {
+    "planted": "a thread of the program draws a progress display in a busy loop of Python",
+    "cause": "lock of the interpreter held by another thread",
+    "accept": ["gil-contention", "gil"],
+    "rules": ["gil-contention", "gil"],
+    "words": ["draw_progress", "GIL"],
+    "repeats": 3,
+    "part": "score",
+}
+state = {"on": False, "step": 0, "text": ""}
+
+
+def draw_progress():
+    while state["on"]:
+        text = ""
+        while not text[60:]:
+            text += "#" if state["step"] > 3 else "."  # planted
+        state["text"] = text
+
+
+@jax.jit
+def update(w, x):
+    return w - 0.1 * jax.grad(lambda w: jnp.mean((jnp.tanh(x @ w) - x) ** 2))(w)
+
+
+def main(clock):
+    clock.plan(3, 8)
+    w = jnp.eye(32)
+    rng = np.random.default_rng(0)
+    batches = [rng.normal(size=(16, 32)).astype(np.float32) for _ in range(3)]
+    thread = threading.Thread(target=draw_progress, name="progress", daemon=True)
+    state["on"] = not clock.fixed
+    thread.start()
+    for step in clock.loop(lambda: w):
+        with clock.mark(step):
+            for batch in batches:
+                w = update(w, batch)
+                w.block_until_ready()
+            state["step"] = step
+    state["on"] = False
+    thread.join()
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,36 @@
+import sys
+from pathlib import Path
+
+import torch
+from torch import nn
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from clock import run
+
+LABEL = {
+    "planted": "Adam with foreach=False over two hundred small tensors",
+    "cause": "optimizer per parameter",
+    "accept": ["optimizer-per-parameter", "python-optimizer", "eager-execution", "tiny-ops"],
+    "rules": ["optimizer-per-parameter", "python-optimizer"],
+    "words": ["Optimizer.step", "adam", "optimizer.step", "Adam", "foreach"],
+    "part": "score",
+}
+
+
+def main(clock):
+    clock.plan(3, 5)
+    model = nn.ModuleList([nn.Linear(24, 24) for _ in range(100)])
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, foreach=clock.fixed)
+    x = torch.randn(8, 24)
+    for step in clock.loop():
+        with clock.mark(step):
+            optimizer.zero_grad()
+            y = x
+            for layer in model:
+                y = torch.relu(layer(y)) + x
+            y.mean().backward()
+            optimizer.step()  # planted
+
+
+if __name__ == "__main__":
+    run(main)

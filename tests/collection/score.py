@@ -1,0 +1,286 @@
+"""What advice says first about the collection, against its labels.
+
+python -m tests.collection.score [--part develop|score|all] [--without-rules] [--only TEXT]
+
+Prints one line per recording, then totals of each part apart: the first finding, its place,
+savings, steps, false alarms, and how far a confidence can be believed. With ``--without-rules``
+the rules that know a program's fault are taken away, and only the place counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any, Final
+
+import stepscope
+from stepscope.advice import advise
+from stepscope.result import Advice, Finding
+from stepscope.session.rules import all_rules
+from tests.collection.labels import Recorded, recordings
+
+NOTHING: Final = "–"
+# Both sides are measured on a shared machine: this much of a step is noise.
+_NOISE_FRAC: Final = 0.05
+# Two measures of the same period may differ by as much: the program's watch and the file's.
+_PERIOD_FRAC: Final = 0.1
+# A count with less confidence is one that is said to be uncertain.
+_SURE: Final = 0.8
+# What may be said where neither function nor op was recorded.
+_UNSEEN: Final = re.compile("Python|nothing was recorded|not recorded")
+_BINS: Final = ((0.0, 0.5), (0.5, 0.8), (0.8, 0.9), (0.9, 1.01))
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A recording and what was said about it.
+
+    Attributes:
+        recorded: The recording.
+        first: The first finding, if any.
+        is_right: The first finding is of an accepted kind; on a healthy program: no alarm.
+        is_visible: Whether the recording holds any name of the true place at all.
+        is_placed: It names the true place; where that is not recorded, it says that it is Python.
+        alarms: Rules above "info".
+        saving: Lower and upper share of the step that the first finding promises, if it does.
+        steps: Steps found and their mean time in ms; None without steps.
+        are_steps_sure: Whether they are told without reserve.
+        failed: Rules that broke, or why nothing could be said at all.
+    """
+
+    recorded: Recorded
+    first: Finding | None
+    is_right: bool
+    is_visible: bool
+    is_placed: bool
+    alarms: tuple[str, ...]
+    saving: tuple[float, float] | None
+    steps: tuple[int, float] | None
+    are_steps_sure: bool
+    failed: tuple[str, ...]
+
+    @property
+    def is_faulty(self) -> bool:
+        """Whether anything was planted."""
+        return self.recorded.label.planted is not None
+
+    @property
+    def is_period_right(self) -> bool:
+        """Whether the mean step is as long as the program measured it."""
+        truth, repeats = self.recorded.step_ms, self.recorded.label.repeats
+        return self.steps is not None and any(
+            abs(self.steps[1] - one) <= _PERIOD_FRAC * one for one in (truth, truth / repeats)
+        )
+
+    @property
+    def are_steps_right(self) -> bool:
+        """Whether the count is exact, edges aside, or said to be uncertain."""
+        if self.steps is None or not self.are_steps_sure:
+            return True
+        truth, repeats = self.recorded.steps, self.recorded.label.repeats
+        return self.steps[0] in (truth, truth * repeats)
+
+    @property
+    def does_range_cover(self) -> bool | None:
+        """Whether the promised range holds what was measured; None without a promise."""
+        if self.saving is None:
+            return None
+        low, high = self.saving
+        return low - _NOISE_FRAC <= self.recorded.saving_frac <= high + _NOISE_FRAC
+
+
+def judge(recorded: Recorded, without: Sequence[str] = ()) -> Judged:
+    """Ask for advice about a recording and hold it against its label."""
+    try:
+        with stepscope.open(recorded.path) as session:
+            page: Any = session.run("overview_page")
+            advice = advice_of(session, without)
+            names = "\n".join(session.events().get_column("name").unique().to_list())
+    except Exception as error:
+        text = f"{type(error).__name__}: {error}"
+        return Judged(recorded, None, False, False, False, (), None, None, False, (text,))
+    label = recorded.label
+    first = advice.findings[0] if advice.findings else None
+    alarms = tuple(one.rule for one in advice.findings if one.severity != "info")
+    is_visible = label.places(names)
+    is_placed = first is not None and label.places(text_of(first))
+    if first is not None and not is_visible:
+        is_placed = _UNSEEN.search(text_of(first)) is not None
+    if label.planted is None:
+        is_right = not alarms
+    else:
+        # What no rule is known for, or a rule we never heard of, is right where its place is.
+        is_known = first is not None and first.rule in label.accept
+        is_right = is_known or (is_placed and not (set(label.accept) & known_rules()))
+    found = page.steps
+    steps = None
+    if found.count:
+        whole = found.count + found.dropped
+        count = recorded.steps if recorded.steps in (found.count, whole) else whole
+        steps = (count, found.time_ms.mean)
+    return Judged(
+        recorded,
+        first,
+        is_right,
+        is_visible,
+        is_placed,
+        alarms,
+        saving_of(first, steps[1] if steps else recorded.step_ms),
+        steps,
+        found.confidence >= _SURE,
+        tuple(one.rule for one in advice.checked if one.outcome == "failed"),
+    )
+
+
+def known_rules() -> set[str]:
+    """Ids of all rules there are."""
+    return {rule.id for rule in all_rules()}
+
+
+def advice_of(session: stepscope.Session, without: Sequence[str]) -> Advice:
+    """All advice, or that of the rules that are left."""
+    if not without:
+        return session.advice()
+    rules = [rule for rule in all_rules() if rule.id not in without]
+    results, missing = {}, {}
+    for name in sorted({tool for rule in rules for tool in (*rule.needs, *rule.optional)}):
+        lacking = session.available(name)
+        if lacking is None:
+            results[name] = session.run(name)
+        else:
+            missing[name] = lacking.missing
+    return advise(results, rules, missing)
+
+
+def text_of(finding: Finding) -> str:
+    """What a person reads of a finding."""
+    rows = [row for ref in finding.evidence for row in ref.rows]
+    place = getattr(finding, "place", None)
+    return "\n".join([finding.title, finding.message, str(place or ""), *finding.actions, *rows])
+
+
+def saving_of(finding: Finding | None, step_ms: float) -> tuple[float, float] | None:
+    """The promised range as shares of a step."""
+    if finding is None or step_ms <= 0:
+        return None
+    known = [
+        value
+        for name in ("saving_min_ms", "saving_ms", "saving_max_ms")
+        if (value := getattr(finding, name, None)) is not None
+    ]
+    return (min(known) / step_ms, max(known) / step_ms) if known else None
+
+
+def line_of(one: Judged) -> str:
+    """One recording."""
+    first = one.first.rule if one.first else NOTHING
+    placed = "placed" if one.is_placed else "" if one.is_visible else "hidden"
+    marks = ("right" if one.is_right else "WRONG", placed)
+    truth = f"{one.recorded.steps} x {one.recorded.step_ms:.1f}"
+    found = f"{one.steps[0]} x {one.steps[1]:.1f}" if one.steps else "none"
+    state = "" if one.are_steps_right and one.is_period_right else " ≠"
+    sure = "" if one.are_steps_sure else " unsure"
+    saving = f"{100 * one.recorded.saving_frac:.0f} %"
+    if one.saving is not None:
+        low, high = one.saving
+        saving += f" in {100 * low:.0f}–{100 * high:.0f}"
+    return (
+        f"{one.recorded.name:58} {marks[0]:5} {marks[1]:6} {first:20} "
+        f"steps {truth} / {found}{state}{sure}; saving {saving}"
+        + (f"; failed: {', '.join(one.failed)}" if one.failed else "")
+    )
+
+
+def share(part: int, whole: int) -> str:
+    """A count, its whole and their ratio."""
+    return f"{part} of {whole}" + (f" ({100 * part / whole:.0f} %)" if whole else "")
+
+
+def totals(judged: Iterable[Judged]) -> str:
+    """What is to be shown of a part."""
+    rows = list(judged)
+    faulty = [one for one in rows if one.is_faulty]
+    healthy = [one for one in rows if not one.is_faulty]
+    seen = [one for one in faulty if one.is_visible]
+    promised = [one for one in faulty if one.saving is not None]
+    widths = [one.saving[1] - one.saving[0] for one in promised if one.saving is not None]
+    alarms = [one for one in healthy if one.alarms]
+    counted = sum(one.are_steps_right for one in rows)
+    covered = share(sum(bool(one.does_range_cover) for one in promised), len(promised))
+    lines = [
+        f"first finding right: {share(sum(one.is_right for one in faulty), len(faulty))}",
+        f"its place right: {share(sum(one.is_placed for one in faulty), len(faulty))}, "
+        f"where it is recorded: {share(sum(one.is_placed for one in seen), len(seen))}",
+        f"no finding at all: {share(sum(one.first is None for one in faulty), len(faulty))}",
+        f"healthy with an alarm: {share(len(alarms), len(healthy))}",
+        f"savings covered: {covered}"
+        + (f", median width {100 * median(widths):.0f} % of the step" if widths else ""),
+        f"steps exact or said uncertain: {share(counted, len(rows))}",
+        f"mean step within {100 * _PERIOD_FRAC:.0f} %: "
+        + share(sum(one.is_period_right for one in rows), len(rows)),
+        f"rules broken or files unread: {sum(len(one.failed) for one in rows)}",
+    ]
+    return "\n".join([*lines, *reliability(faulty)])
+
+
+def reliability(faulty: Sequence[Judged]) -> list[str]:
+    """How many first findings of a confidence are right."""
+    lines = ["confidence    first findings  right or placed"]
+    for low, high in _BINS:
+        within = [
+            one for one in faulty if one.first is not None and low <= one.first.confidence < high
+        ]
+        right = sum(one.is_right or one.is_placed for one in within)
+        lines.append(
+            f"{low:.1f}–{min(high, 1.0):.1f}       {len(within):14}  {share(right, len(within))}"
+        )
+    return lines
+
+
+def report(judged: Sequence[Judged]) -> str:
+    """The totals of each part that was judged."""
+    texts = []
+    for part in ("develop", "score"):
+        rows = [one for one in judged if one.recorded.label.part == part]
+        if rows:
+            texts.append(f"== {part}: {len(rows)} recordings\n{totals(rows)}")
+    return "\n\n".join(texts)
+
+
+def report_without_rules(part: str = "all", only: str = "") -> str:
+    """Each fault with the rules taken away that know it: is its place still named first?"""
+    lines: list[str] = []
+    for name in ("develop", "score"):
+        rows = []
+        for recorded in recordings(name, only):
+            if part in ("all", name) and recorded.label.planted is not None:
+                taken = (*recorded.label.accept, *recorded.label.rules)
+                rows.append(judge(recorded, taken or ("nothing",)))
+                lines.append(line_of(rows[-1]))
+        placed = sum(one.is_placed for one in rows)
+        lines.append(f"== {name}, rules taken away: place right {share(placed, len(rows))}")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Score what is asked for."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--part", default="all", choices=("develop", "score", "all"))
+    parser.add_argument("--without-rules", action="store_true")
+    parser.add_argument("--only", default="", help="recordings with this text")
+    given = parser.parse_args()
+    if given.without_rules:
+        print(report_without_rules(given.part, given.only))
+        return
+    judged = []
+    for recorded in recordings(given.part, given.only):
+        judged.append(judge(recorded))
+        print(line_of(judged[-1]), flush=True)
+    print("\n" + report(judged))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+"""The collection is whole: every recording has a label, and there are enough of every kind."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import stepscope
+from tests.collection.labels import RECORDINGS, Label, recordings
+from tests.collection.record import takes
+
+ALL = tuple(recordings())
+FILES = sorted(path for path in RECORDINGS.rglob("*.gz"))
+
+
+def test_every_file_has_a_label_and_every_label_a_file() -> None:
+    assert sorted(one.path for one in ALL) == FILES
+
+
+def test_the_recipe_makes_what_is_there() -> None:
+    known = {(take.program, take.stem) for take in takes()}
+    made = {(one.label.program, one.path.name.split(".xplane")[0].split(".pt.")[0]) for one in ALL}
+    assert made <= known
+
+
+def test_the_collection_stays_small() -> None:
+    assert sum(path.stat().st_size for path in FILES) < 25e6
+
+
+def test_a_fault_says_where_it_is() -> None:
+    faulty = [one.label for one in ALL if one.label.planted is not None]
+    assert [label.program for label in faulty if not (label.lines and label.words)] == []
+
+
+def test_parts_are_split_by_program_and_even() -> None:
+    count = Counter(one.label.part for one in ALL)
+    assert 0.4 < count["score"] / len(ALL) < 0.6
+
+
+@pytest.mark.parametrize("one", ALL, ids=lambda one: one.name.replace(" ", "-"))
+def test_a_recording_opens(one: object) -> None:
+    recorded = one
+    with stepscope.open(Path(recorded.path)) as session:  # type: ignore[attr-defined]
+        assert session.profile.hosts
+
+
+def test_a_word_is_not_found_within_another() -> None:
+    label = Label("x/y", "develop", "a", "b", (), (), ("dot", "MatMul"), ("f",), (7,), 1)
+    assert label.places("dot.3") and label.places("_FusedMatMul_1") and label.places("y.py:8")
+    assert not label.places("dotted pivot y.py:17 functions")
