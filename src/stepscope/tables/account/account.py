@@ -12,9 +12,9 @@ from stepscope.tables.account import native as of_native
 from stepscope.tables.account.compute import Compute, compute
 from stepscope.tables.account.frames import FRAMEWORK, OWN, RECORDER, Frames, frames
 from stepscope.tables.account.native import Native, native
+from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.steps.attribution import Steps, steps
-from stepscope.tables.steps.markers import Markers
 
 # Kinds of owners beside those of events on the thread (``native.KIND_NAMES``).
 PYTHON, FRAMEWORK_CALL, RECORDING, COMPUTED, GAP = range(16, 21)
@@ -37,6 +37,7 @@ class Account:
             -1 unknown.
         time_ps: int64[owners, kept steps].
         runs: How often each owner's time was come to, in all kept steps.
+        native, frames, compute: What it was told from.
     """
 
     found: Steps
@@ -50,6 +51,11 @@ class Account:
     frames: Frames | None
     compute: Compute
 
+    def busy_ps(self, start_ps: I64, end_ps: I64) -> int:
+        """When anything computed beside the thread, in some intervals."""
+        work = self.compute
+        return int(covered(work.busy_start_ps, work.busy_end_ps, start_ps, end_ps).sum())
+
 
 @derived
 def account(host: Host) -> Account | None:
@@ -59,21 +65,12 @@ def account(host: Host) -> Account | None:
         return None
     start, end = found.start_ps[found.kept], found.end_ps[found.kept]
     begin_ps, end_ps = int(start[0]), int(end[-1])
-    line = loop_line(host, found.markers)
+    line = found.markers.thread
     said = native(host, line, found.markers)
     calls = frames(host, line, begin_ps, end_ps)
     work = compute(host, line, begin_ps, end_ps)
     moments = _moments(start, end, said, calls, work)
     return _summed(moments, found, line, said, calls, work)
-
-
-def loop_line(host: Host, markers: Markers) -> int:
-    """Row of the line of the thread that runs the loop, -1 where none is known."""
-    if markers.line >= 0:
-        return markers.line
-    lines = host.space.lines
-    rows = [row for row, one in enumerate(lines) if one.name == "python" and one.end > one.begin]
-    return max(rows, key=lambda row: lines[row].end - lines[row].begin, default=-1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +108,7 @@ def _moments(
     call = _at(calls, begin)
     kind, item, place, waits = _owners(said, calls, event, call)
     busy = _busy(work, begin)
+    waits |= _ends_with_work(calls, call, work)
     waits = (waits | _waited_for(begin, until, busy, waits, work)) & busy
     if work.has_device:
         waits |= busy
@@ -159,9 +157,7 @@ def _owners(
     return kind, item, place, waits
 
 
-def _is_vague(
-    said: Native | None, calls: Frames, event: I64, call: I64, kind: U8
-) -> Bool:
+def _is_vague(said: Native | None, calls: Frames, event: I64, call: I64, kind: U8) -> Bool:
     """Moments whose event says less than the Python call inside of it."""
     if said is None:
         return np.zeros(len(event), dtype=bool)
@@ -178,9 +174,7 @@ def _begun(one: Native | Frames, at: I64) -> I64:
     return found
 
 
-def _waited_for(
-    begin: I64, until: I64, busy: Bool, waits: Bool, work: Compute
-) -> Bool:
+def _waited_for(begin: I64, until: I64, busy: Bool, waits: Bool, work: Compute) -> Bool:
     """Moments in which something computes that the thread waits for later on.
 
     What it does meanwhile costs nothing: without it, it would wait longer.
@@ -193,6 +187,35 @@ def _waited_for(
     np.maximum.at(last, at[waiting], until[waiting])
     found: Bool = busy & (until <= last[at])
     return found
+
+
+# A call into C that ends with the work it waits for: within this share of its time, or this time.
+_TOGETHER_FRAC, _TOGETHER_PS = 0.05, 100_000_000
+_BUSY_FRAC, _MOSTLY_FRAC = 0.5, 0.7
+
+
+def _ends_with_work(calls: Frames | None, call: I64, work: Compute) -> Bool:
+    """Moments in which a Python call lasts as long as what computes beside it: it waits for that.
+
+    Tracers do not see the methods of C++ objects in which JAX waits for its arrays.
+    """
+    if calls is None or len(work.busy_start_ps) == 0:
+        return np.zeros(len(call), dtype=bool)
+    start, end = calls.moments.start_ps, calls.moments.end_ps
+    length = end - start
+    near = np.maximum((_TOGETHER_FRAC * length).astype(np.int64), _TOGETHER_PS)
+    done = work.busy_end_ps[np.maximum(np.searchsorted(work.busy_end_ps, end, side="right") - 1, 0)]
+    running = np.minimum(
+        np.searchsorted(work.busy_start_ps, end, side="left"), len(work.busy_start_ps)
+    )
+    goes_on = (running > 0) & (work.busy_end_ps[np.maximum(running - 1, 0)] > end + near)
+    share = covered(work.busy_start_ps, work.busy_end_ps, start, end)
+    together = (share >= _BUSY_FRAC * length) & (done >= end - near) & (done <= end)
+    waits = (length > _TOGETHER_PS) & ~goes_on & (together | (share >= _MOSTLY_FRAC * length))
+    found = np.zeros(len(calls.rows), dtype=bool)
+    found[calls.moments.owner[waits]] = True
+    flags: Bool = (call >= 0) & found[np.maximum(call, 0)]
+    return flags
 
 
 def _name_gaps(kind: U8, item: I64, event: I64, said: Native | None) -> None:
@@ -211,7 +234,8 @@ def _summed(
 ) -> Account:  # fmt: skip
     count = int(found.kept.sum())
     is_call = np.isin(moments.kind, (PYTHON, FRAMEWORK_CALL))
-    item = np.where(is_call, _merged_places(moments.item, calls), moments.item)
+    calls_out = _merged_places(np.where(is_call, moments.item, -1), calls)
+    item = np.where(is_call, calls_out, moments.item)
     place = _merged_places(moments.place, calls)
     owner = np.stack([moments.kind.astype(np.int64), item, place], axis=1)
     alone = ~moments.waits
@@ -247,9 +271,7 @@ def _swept(moments: _Moments, owner: I64, work: Compute) -> list[tuple[I64, I64,
         start, end = moments.start_ps[here], moments.end_ps[here]
         low, high = int(start[0]), int(end[-1])
         near = (work.end_ps > low) & (work.start_ps < high)
-        spent = sweep(
-            work.start_ps[near], work.end_ps[near], work.label[near], start, end
-        )
+        spent = sweep(work.start_ps[near], work.end_ps[near], work.label[near], start, end)
         at, label = np.nonzero(spent)
         chosen = owner[here[at]].copy()
         some = label > 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,7 @@ from stepscope.columns.nesting import CLASSES
 from stepscope.columns.space import I64, U8
 from stepscope.tables.account.moments import innermost
 from stepscope.tables.core.op_name import OpCategory, OpName
+from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host
 from stepscope.tables.device.events import device_events
 from stepscope.tables.host.events import (
@@ -25,6 +27,8 @@ from stepscope.tables.host.ops import host_ops
 # What is too little to be told apart, and what a runtime does around its ops.
 _REST = OpName(OpCategory.UNKNOWN, "other ops", "")
 _RUNTIME = OpName(OpCategory.UNKNOWN, "the runtime's own work", "")
+# A program of XLA's runs although none of its ops does: its runtime waits for them.
+_PROGRAM = re.compile(r"^ThunkExecutor::Execute")
 _KINDS = {
     Work.COLLECTIVE: "collective",
     Work.HOST_TO_DEVICE: "copy",
@@ -99,8 +103,6 @@ def compute(host: Host, line: int, begin_ps: int, end_ps: int) -> Compute:
     return Compute(start, end, label[code], tuple(things), *busy, has_device)
 
 
-
-
 def _longest(code: I64, length: I64, row: I64, count: int) -> I64:
     found = np.full(count, -1, dtype=np.int64)
     order = np.argsort(length, kind="stable")
@@ -108,9 +110,7 @@ def _longest(code: I64, length: I64, row: I64, count: int) -> I64:
     return found
 
 
-def _spans(
-    host: Host, line: int
-) -> tuple[I64, I64, I64, I64, list[tuple[str, OpName, bool]]]:
+def _spans(host: Host, line: int) -> tuple[I64, I64, I64, I64, list[tuple[str, OpName, bool]]]:
     """Start, end, code and event row of each span; kind, op and side of each code."""
     facts: list[tuple[str, OpName, bool]] = []
     parts: list[tuple[I64, I64, I64, I64]] = []
@@ -149,7 +149,8 @@ def _spans(
 def _runtime_spans(host: Host, line: int, code: int) -> list[tuple[I64, I64, I64, I64]]:
     """What threads of the runtimes' pools do around and between ops."""
     space, by_name = host.space, host_names(host)
-    is_work = (by_name.work == Work.HOST_COMPUTE) & (by_name.op < 0)
+    runs = entries_named(host, lambda name: _PROGRAM.search(name) is not None)
+    is_work = ((by_name.work == Work.HOST_COMPUTE) | runs) & (by_name.op < 0)
     found = []
     for row in host_thread_rows(host).tolist():
         one = space.lines[row]

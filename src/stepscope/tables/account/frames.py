@@ -12,12 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.columns import metadata_stats_by_name, rows_of
+from stepscope.columns import rows_of
 from stepscope.columns.space import I64, U8, Bool
 from stepscope.schema import names
 from stepscope.tables.account.library_files import FRAMEWORK_FILES, LIBRARY_FILES
 from stepscope.tables.account.moments import Moments, innermost, one_line
 from stepscope.tables.core.profile import Host
+from stepscope.tables.core.stats import metadata_texts
+from stepscope.tables.steps.recorder_work import is_recorder_work
 
 # Whose code a function is: the program's, of an installed library, of the framework (which
 # dispatches ops), of a recorder; UNSAID where its file's name could be anybody's.
@@ -30,16 +32,15 @@ _STANDARD = re.compile(r"[/\\]lib(?:64)?[/\\]python3[^/\\]*[/\\](.*)$|^<frozen (
 _FRAMEWORKS = re.compile(
     r"^(?:tensorflow|keras|tf_keras|jax|jaxlib|flax|optax|torch|torchvision|lightning)\b"
 )
-_RECORDERS = re.compile(
-    r"(?:^|[/\\])(?:stepscope[/\\]|profiler(?:_v2|_client)?\.py$)|torch[/\\]profiler[/\\]"
-)
 _WAITS = re.compile(
     r"(?:^|\.)(?:block_until_ready|effects_barrier|wait|_wait\w*|acquire|join|sleep|select|poll|"
     r"result|synchronize)$"
 )
 # JAX's and TensorFlow's own ways to ask a device for a value.
-_FETCHES = re.compile(r"(?:^|\.)(?:_value|__array__|block_until_ready|_single_device_array_to_np\w*"
-                      r"|device_get|_copy_single_device\w*|numpy|_numpy|item|tolist|__float__)$")
+_FETCHES = re.compile(
+    r"(?:^|\.)(?:_value|__array__|block_until_ready|_single_device_array_to_np\w*"
+    r"|device_get|_copy_single_device\w*|numpy|_numpy|item|tolist|__float__)$"
+)
 _PART = re.compile(r"<(?:list|dict|set)comp>$|<genexpr>$|<lambda>$")
 
 
@@ -73,11 +74,13 @@ class Frames:
     Attributes:
         rows: Event rows; the columns below have one entry each.
         start_ps: When each begins.
+        length_ps: How long it takes.
         moments: Which of them (by place in ``rows``) is the innermost when.
         name: Row of ``Space.event_metadata``.
         kind: Whose code it is, UNSAID resolved by its callers.
         own: The nearest function of the program it is in, itself included; -1 none.
         line: The line the program's function is at; -1 unknown.
+        caller: The line, else the function, of the program that calls ``own``; -1 none.
         call: The call out of the program's function it lies in; -1 none.
         is_passive: Whether it waits, or asks the device for a value.
         names: Of each row of ``Space.event_metadata`` that occurs.
@@ -86,11 +89,13 @@ class Frames:
 
     rows: I64
     start_ps: I64
+    length_ps: I64
     moments: Moments
     name: I64
     kind: U8
     own: I64
     line: I64
+    caller: I64
     call: I64
     is_passive: Bool
     names: dict[int, Name]
@@ -103,11 +108,17 @@ def frames(host: Host, line: int, begin_ps: int, end_ps: int) -> Frames | None:
     Args:
         host: Whose.
         line: Row of the thread's line.
-        begin_ps, end_ps: Calls that touch this stretch are taken.
+        begin_ps: Calls that touch the stretch from here
+        end_ps: to here are taken.
     """
     rows, is_sampled = _rows(host, line, begin_ps, end_ps)
     if len(rows) == 0:
         return None
+    return linked(host, rows, is_sampled=is_sampled)
+
+
+def linked(host: Host, rows: I64, *, is_sampled: bool) -> Frames:
+    """The Python calls of one line, given by their event rows."""
     space = host.space
     start, length = space.events.start_ps[rows], space.length_ps[rows]
     meta = space.events.metadata[rows].astype(np.int64)
@@ -137,26 +148,30 @@ def _rows(host: Host, line: int, begin_ps: int, end_ps: int) -> tuple[I64, bool]
     return rows[lines == line], False
 
 
+def _without_gaps(moments: Moments) -> Moments:
+    """Where no sample could be taken, what the next one sees had the lock meanwhile.
+
+    A call into C that keeps the lock (a collection of garbage, an extension) keeps the sampler
+    from looking; when it gives the lock up, it is still what the thread is at.
+    """
+    start = moments.start_ps.copy()
+    start[1:] = moments.end_ps[:-1]
+    return Moments(start, moments.end_ps, moments.owner)
+
+
 def main_line(host: Host, candidates: I64, line: int) -> int:
     """The line among those of a Python recorder that is the loop's thread."""
     lines = host.space.lines
-    for wanted in (
-        lambda row: line >= 0 and lines[row].id == lines[line].id,
-        lambda row: lines[row].name == "MainThread",
-    ):
-        for row in candidates.tolist():
-            if wanted(row):
-                return row
-    return max(candidates.tolist(), key=lambda row: lines[row].end - lines[row].begin)
+    listed: list[int] = candidates.tolist()
+    same = [row for row in listed if line >= 0 and lines[row].id == lines[line].id]
+    main = [row for row in listed if lines[row].name == "MainThread"]
+    return max(same or main or listed, key=lambda row: lines[row].end - lines[row].begin)
 
 
 def names_of(host: Host, meta: I64) -> dict[int, Name]:
     """What each of these rows of ``Space.event_metadata`` says."""
     space = host.space
-    source = metadata_stats_by_name(space, (names.SOURCE,))[names.SOURCE].texts
-    paths = dict(
-        zip(source.rows.tolist(), (source.values[c] for c in source.codes.tolist()), strict=True)
-    )
+    paths = metadata_texts(host, names.SOURCE)
     return {row: _name(space.event_metadata.name[row], paths.get(row, "")) for row in meta.tolist()}
 
 
@@ -175,18 +190,14 @@ def _name(text: str, path: str) -> Name:
     file, line, function = said.groups()
     function = function or ""
     path = path.rpartition(":")[0] or path
-    kind, module = _origin(file, path)
+    kind, module = (RECORDER, "") if is_recorder_work(text) else _origin(file, path)
     public = ".".join(part for part in (module, function.rpartition(".<locals>.")[2]) if part)
-    return Name(
-        function, file, int(line), kind, public,
-        kind != OWN and bool(_WAITS.search(function)), kind != OWN and bool(_FETCHES.search(function)),
-    )  # fmt: skip
+    is_wait, is_fetch = (bool(one.search(function)) and kind != OWN for one in (_WAITS, _FETCHES))
+    return Name(function, file, int(line), kind, public, is_wait, is_fetch)
 
 
 def _origin(file: str, path: str) -> tuple[int, str]:
     """Whose a file is, and the module its functions are known by."""
-    if _RECORDERS.search(path or file):
-        return RECORDER, ""
     installed, standard = _INSTALLED.search(path), _STANDARD.search(path)
     if installed is not None:
         inside = installed.group(1).replace("\\", "/")
@@ -223,7 +234,7 @@ def _linked(
     is_line = np.asarray([not one.function for one in facts], dtype=bool)[place]
     is_part = np.asarray([_PART.search(one.function) is not None for one in facts])[place]
     is_wait = np.asarray([one.is_wait or one.is_fetch for one in facts], dtype=bool)[place]
-    own, line, call = (np.full(count, -1, dtype=np.int64) for _ in range(3))
+    own, line, call, caller = (np.full(count, -1, dtype=np.int64) for _ in range(4))
     passive = np.zeros(count, dtype=bool)
     for level in range(int(depth.max(initial=-1)) + 1):
         here = np.flatnonzero(depth == level)
@@ -233,10 +244,13 @@ def _linked(
         outer = np.where(has, kind[up], OWN).astype(np.uint8)
         unsaid = kind[here] == UNSAID
         kind[here] = np.where(unsaid, outer, kind[here])
-        kind[here] = np.where((outer == RECORDER) & has, RECORDER, kind[here])
+        taken = has & (outer == RECORDER) & (kind[here] != OWN)
+        kind[here] = np.where(taken, RECORDER, kind[here])
         kind[here] = np.where(is_line[here] & has, outer, kind[here])
         mine = (kind[here] == OWN) & ~is_line[here] & ~(is_part[here] & has)
         own[here] = np.where(mine, here, np.where(has, own[up], -1))
+        around = np.where(line[up] >= 0, line[up], own[up])
+        caller[here] = np.where(has, np.where(mine, around, caller[up]), -1)
         own_line = is_line[here] & (kind[here] == OWN)
         line[here] = np.where(own_line, here, np.where(mine | ~has, -1, line[up]))
         leaves = (kind[here] != OWN) & ~is_line[here]
@@ -244,6 +258,8 @@ def _linked(
         inside = np.where(has & (kind[here] != OWN), call[up], -1)
         call[here] = np.where(begins, here, inside)
         passive[here] = is_wait[here] | (has & passive[up] & (kind[here] != OWN))
+    moments = innermost(start, length)
     return Frames(
-        rows, start, innermost(start, length), meta, kind, own, line, call, passive, known, is_sampled
-    )
+        rows, start, length, _without_gaps(moments) if is_sampled else moments, meta, kind, own,
+        line, caller, call, passive, known, is_sampled,
+    )  # fmt: skip

@@ -16,7 +16,7 @@ from stepscope.tables.device.driver_calls import is_device_allocation, is_wait_f
 from stepscope.tables.host.events import Work, host_names, timed_events
 from stepscope.tables.host.ops import host_ops
 from stepscope.tables.steps.attribution import host_work
-from stepscope.tables.steps.markers import Markers
+from stepscope.tables.steps.found import Markers
 
 # What an event on the loop's thread is. FRAME: a call that runs or waits for what it contains;
 # DISPATCH: the runtime hands an op or a program over; PART: a part that the program named.
@@ -29,15 +29,19 @@ KIND_NAMES = (
 _FRAME = re.compile(
     r"^(?:FunctionRun|EagerKernelExecute|KernelAndDeviceFunc::Run|TFE_Py_Execute\w*|EagerExecute|"
     r"EagerLocalExecute: __(?:inference|forward)|ExecutorState::Process|SessionRun|"
-    r"ThunkExecutor::Execute)"
+    r"ThunkExecutor::Execute|\w*(?:PjRt|Executable)\w*::Execute)"
 )
 _DISPATCH = re.compile(
     r"^(?:EagerLocalExecute|EagerExecute|TFE_Py_FastPathExecute|PjitFunction|Pjit|"
     r"\w*PjRt\w*::|\w*Executable::|ParseArguments|DevicePut|ValidateInput|EagerCopyToDevice|"
     r"convert_to_tensor|tf\.constant|TFE_|PythonRefManager|AllocateOutput|pjit)"
 )
-_COMPILE = re.compile(r"graph_building|trace_to_jaxpr|^Trace |tracing|Autograph|_Compile\b|Lowering")
-_WAIT = re.compile(r"wait for completion|::Await|^Wait for |Synchroniz|\bAwait\b|BlockUntil|BlockHost")
+_COMPILE = re.compile(
+    r"graph_building|trace_to_jaxpr|^Trace |tracing|Autograph|_Compile\b|Lowering"
+)
+_WAIT = re.compile(
+    r"wait for completion|::Await|^Wait for |Synchroniz|\bAwait\b|BlockUntil|BlockHost"
+)
 _EAGER = re.compile(r"^Eager(?:Local)?Execute: (?!__)(.+)$")
 _FUNCTION = re.compile(r"^PjitFunction\((.*)\)$|^Eager\w*Execute: (__(?:inference|forward)\w*)$")
 
@@ -88,15 +92,13 @@ def native(host: Host, line: int, markers: Markers) -> Native | None:
         here = np.flatnonzero(unnamed & (nesting.depth == level))
         label[here] = label[parent[here]]
         outer = kind[parent[here]]
-        kind[here] = np.where(
-            (kind[here] == FRAME) & (outer == DISPATCH), DISPATCH, kind[here]
-        )
+        # Inside of the dispatch of an op its kernel runs; inside of that of a function, ops do.
+        runs = (kind[here] == FRAME) & ((outer == DISPATCH) | (outer == OP)) & (label[here] >= 0)
+        kind[here] = np.where(runs, OP, kind[here])
     return Native(rows, start, innermost(start, length), kind, label, tuple(labels))
 
 
-def _classified(
-    host: Host, rows: I64, markers: Markers
-) -> tuple[U8, I64, list[tuple[str, str]]]:
+def _classified(host: Host, rows: I64, markers: Markers) -> tuple[U8, I64, list[tuple[str, str]]]:
     """Kind and label of each event: by its name, and by what the tables of ops know of it."""
     space, by_name = host.space, host_names(host)
     meta = space.events.metadata[rows].astype(np.int64)
@@ -114,9 +116,9 @@ def _classified(
 
     kinds, codes = [], []
     for row in listed.tolist():
-        kind, name = _of_name(text[row], Work(int(by_name.work[row])))
-        kinds.append(kind)
-        codes.append(code(name) if name else -1)
+        said, name = _of_name(text[row], Work(int(by_name.work[row])))
+        kinds.append(said)
+        codes.append(code(name, name if _EAGER.match(text[row]) else "") if name else -1)
     kind = np.asarray(kinds, dtype=np.uint8)[place]
     label = np.asarray(codes, dtype=np.int64)[place]
     ops = host_ops(host)
@@ -167,7 +169,7 @@ def _of_name(name: str, work: Work) -> tuple[int, str]:
     if work == Work.COMPILE or _COMPILE.search(name):
         return COMPILE, name
     if _FRAME.search(name):
-        return FRAME, ""
+        return FRAME, name if "::Execute" in name and "PjRt" in name else ""
     if _DISPATCH.search(name):
         return DISPATCH, "" if work == Work.NOTHING else name
     by_work = {

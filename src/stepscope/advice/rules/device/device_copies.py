@@ -78,6 +78,7 @@ RULE = Rule(
     check=device_copies,
     needs=("overview_page",),
     optional=("hlo_stats",),
+    parts=("copy",),
     doc=__doc__ or "",
     title="Devices copy instead of compute",
     threshold="copies on and between devices ≥ 10 % of the step",

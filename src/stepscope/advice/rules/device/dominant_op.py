@@ -146,6 +146,7 @@ RULE = Rule(
     id="dominant-op",
     check=dominant_op,
     needs=("overview_page", "framework_op_stats"),
+    parts=("op",),
     doc=__doc__ or "",
     title="One op dominates",
     threshold="an op ≥ 30 %, or a module ≥ 50 %, of op time",

@@ -107,6 +107,7 @@ RULE = Rule(
     check=tiny_kernels,
     needs=("overview_page", "kernel_stats"),
     optional=("device_idle",),
+    parts=("launch", "framework"),
     doc=__doc__ or "",
     title="Kernels shorter than their launch",
     threshold="waiting for launches ≥ 3 % of the step and half of the kernels < 10 µs",

@@ -75,6 +75,7 @@ RULE = Rule(
     id="allocation-stalls",
     check=allocation_stalls,
     needs=("overview_page", "device_idle"),
+    parts=("allocation",),
     doc=__doc__ or "",
     title="Memory is allocated within the step",
     threshold="idle devices while memory is allocated ≥ 3 % of the step",

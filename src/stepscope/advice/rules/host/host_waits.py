@@ -89,6 +89,7 @@ RULE = Rule(
     id="host-waits",
     check=host_waits,
     needs=("overview_page", "device_idle"),
+    parts=("wait", "copy"),
     doc=__doc__ or "",
     title="Host and device take turns",
     threshold="min(waiting, idle after a wait) ≥ 3 % of the step",

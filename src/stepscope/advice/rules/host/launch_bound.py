@@ -53,6 +53,7 @@ RULE = Rule(
     id="launch-bound",
     check=launch_bound,
     needs=("overview_page",),
+    parts=("launch",),
     doc=__doc__ or "",
     title="The device waits for launches",
     threshold="launching with an idle device ≥ 3 % of the step",

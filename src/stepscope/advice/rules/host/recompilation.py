@@ -70,6 +70,7 @@ RULE = Rule(
     id="recompilation",
     check=recompilation,
     needs=("overview_page", "host_activity"),
+    parts=("compile", "framework", "python", "library", "unrecorded"),
     doc=__doc__ or "",
     title="Programs are compiled again",
     threshold="compiling ≥ 3 % of the step, at least twice",

@@ -71,6 +71,7 @@ RULE = Rule(
     id="retracing",
     check=retracing,
     needs=("host_activity",),
+    parts=("compile", "framework", "python", "library", "unrecorded"),
     doc=__doc__ or "",
     title="Functions are traced again",
     threshold="tracing ≥ 3 % of the step, at least twice",

@@ -102,6 +102,7 @@ RULE = Rule(
     id="collective-bound",
     check=collective_bound,
     needs=("overview_page", "pod_viewer"),
+    parts=("collective",),
     doc=__doc__ or "",
     title="The network limits the step",
     threshold="exposed transfers ≥ 3 % of the step and all transfers longer than the work",

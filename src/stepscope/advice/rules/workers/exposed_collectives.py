@@ -80,6 +80,7 @@ RULE = Rule(
     id="exposed-collectives",
     check=exposed_collectives,
     needs=("overview_page", "pod_viewer"),
+    parts=("collective",),
     doc=__doc__ or "",
     title="Communication does not overlap with compute",
     threshold="exposed transfers ≥ 3 % of the step and all transfers shorter than the work",

@@ -73,6 +73,7 @@ RULE = Rule(
     id="straggler",
     check=straggler,
     needs=("pod_viewer",),
+    parts=("collective",),
     doc=__doc__ or "",
     title="One worker makes all others wait",
     threshold="a worker's delay costs the others ≥ 3 % of the step",

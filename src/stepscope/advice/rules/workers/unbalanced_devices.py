@@ -141,6 +141,7 @@ RULE = Rule(
     check=unbalanced_devices,
     needs=("overview_page", "pod_viewer"),
     optional=("kernel_stats",),
+    parts=("collective",),
     doc=__doc__ or "",
     title="Devices do unequal work",
     threshold="busiest device - mean ≥ 5 % of the step, with more kernels or idle devices",

@@ -69,6 +69,7 @@ RULE = Rule(
     id="worker-skew",
     check=worker_skew,
     needs=("pod_viewer",),
+    parts=("collective",),
     doc=__doc__ or "",
     title="Workers wait for each other",
     threshold="mean wait in collectives ≥ 3 % of the step and no straggler explains half of it",
