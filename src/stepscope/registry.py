@@ -198,6 +198,7 @@ class RuleFacts:
             fires, its finding comes before this one's.
         cause_of: Ids of rules that see the symptoms of what this one names: the same, told by
             the cause.
+        parts: Kinds of parts of the step (of ``step_account``) that it explains.
     """
 
     id: str
@@ -207,6 +208,7 @@ class RuleFacts:
     optional: tuple[str, ...] = ()
     symptom_of: tuple[str, ...] = ()
     cause_of: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
 
     @property
     def reads(self) -> tuple[str, ...]:

@@ -79,6 +79,7 @@ RULE = Rule(
     needs=("overview_page",),
     optional=("hlo_stats",),
     evidence=("device",),
+    parts=("copy",),
     doc=__doc__ or "",
     title="Devices copy instead of compute",
     threshold="copies on and between devices ≥ 10 % of the step",

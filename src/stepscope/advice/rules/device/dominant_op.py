@@ -213,6 +213,7 @@ RULE = Rule(
     needs=("overview_page", "framework_op_stats"),
     optional=("tf_data_bottleneck_analysis",),
     evidence=("ops",),
+    parts=("op",),
     doc=__doc__ or "",
     title="One op dominates",
     threshold="an op ≥ 30 %, a module ≥ 50 % or a family ≥ 60 % of op time",

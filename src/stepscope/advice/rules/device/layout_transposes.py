@@ -91,6 +91,7 @@ RULE = Rule(
     id="layout-transposes",
     check=layout_transposes,
     needs=("overview_page", "kernel_stats"),
+    parts=("op",),
     doc=__doc__ or "",
     title="Layouts change around convolutions",
     threshold="layout kernels ≥ 3 % of the step where something convolves",

@@ -118,6 +118,7 @@ RULE = Rule(
     check=no_xla,
     needs=("overview_page", "framework_op_stats"),
     optional=("tf_data_bottleneck_analysis",),
+    parts=("op",),
     doc=__doc__ or "",
     title="Elementwise ops are not fused",
     threshold="≥ 4 elementwise ops with ≥ 40 % of op time",

@@ -131,6 +131,7 @@ RULE = Rule(
     id="roofline-gap",
     check=roofline_gap,
     needs=("overview_page", "roofline_model"),
+    parts=("op",),
     doc=__doc__ or "",
     title="Ops far below their roofline",
     threshold="ops below 30 % of their roofline, worth ≥ 3 % of the step",

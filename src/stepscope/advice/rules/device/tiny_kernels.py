@@ -108,6 +108,7 @@ RULE = Rule(
     needs=("overview_page", "kernel_stats"),
     optional=("device_idle",),
     evidence=("driver",),
+    parts=("launch", "framework"),
     doc=__doc__ or "",
     title="Kernels shorter than their launch",
     threshold="waiting for launches ≥ 3 % of the step and half of the kernels < 10 µs",

@@ -76,6 +76,7 @@ RULE = Rule(
     check=allocation_stalls,
     needs=("overview_page", "device_idle"),
     evidence=("driver",),
+    parts=("allocation",),
     doc=__doc__ or "",
     title="Memory is allocated within the step",
     threshold="idle devices while memory is allocated ≥ 3 % of the step",

@@ -120,6 +120,7 @@ RULE = Rule(
     needs=("overview_page",),
     optional=("host_activity",),
     evidence=("dispatch",),
+    parts=("framework", "unrecorded", "python"),
     doc=__doc__ or "",
     title="Ops run one by one",
     threshold="≥ 20 dispatches in a step that computes nothing for ≥ 10 % of its time",

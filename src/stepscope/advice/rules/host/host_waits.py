@@ -90,6 +90,7 @@ RULE = Rule(
     check=host_waits,
     needs=("overview_page", "device_idle"),
     evidence=("driver",),
+    parts=("wait", "copy"),
     doc=__doc__ or "",
     title="Host and device take turns",
     threshold="min(waiting, idle after a wait) ≥ 3 % of the step",

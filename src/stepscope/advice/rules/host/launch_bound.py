@@ -54,6 +54,7 @@ RULE = Rule(
     check=launch_bound,
     needs=("overview_page",),
     evidence=("device", "driver"),
+    parts=("launch",),
     doc=__doc__ or "",
     title="The device waits for launches",
     threshold="launching with an idle device ≥ 3 % of the step",

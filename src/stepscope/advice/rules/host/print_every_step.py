@@ -74,6 +74,7 @@ RULE = Rule(
     check=print_every_step,
     needs=("host_activity",),
     evidence=("host",),
+    parts=("op", "python", "library", "framework"),
     doc=__doc__ or "",
     title="Printing or logging in every step",
     threshold="≥ 3 % of the step, in at least half of the steps",

@@ -100,6 +100,7 @@ RULE = Rule(
     check=python_bound,
     needs=("overview_page", "host_activity"),
     evidence=("host",),
+    parts=("python", "library", "unrecorded"),
     doc=__doc__ or "",
     title="Python holds the step up",
     threshold="a Python function ≥ 5 % of the step, or nothing recorded for ≥ 20 %",

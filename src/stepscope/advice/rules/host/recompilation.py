@@ -71,6 +71,7 @@ RULE = Rule(
     check=recompilation,
     needs=("overview_page", "host_activity"),
     evidence=("host",),
+    parts=("compile", "framework", "python", "library", "unrecorded"),
     doc=__doc__ or "",
     title="Programs are compiled again",
     threshold="compiling ≥ 3 % of the step, at least twice",

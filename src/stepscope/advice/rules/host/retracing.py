@@ -72,6 +72,7 @@ RULE = Rule(
     check=retracing,
     needs=("host_activity",),
     evidence=("host",),
+    parts=("compile", "framework", "python", "library", "unrecorded"),
     doc=__doc__ or "",
     title="Functions are traced again",
     threshold="tracing ≥ 3 % of the step, at least twice",

@@ -97,6 +97,7 @@ RULE = Rule(
     needs=("overview_page", "device_idle"),
     optional=("input_pipeline_analyzer",),
     evidence=("driver",),
+    parts=("launch",),
     doc=__doc__ or "",
     title="Launches take long",
     threshold="waiting for launches ≥ 3 % of the step and a launch ≥ 25 µs",

@@ -85,6 +85,7 @@ RULE = Rule(
     id="input-bound",
     check=input_bound,
     needs=("overview_page",),
+    parts=("input",),
     doc=__doc__ or "",
     title="The step waits for input",
     symptom_of=("host-copies",),

@@ -106,6 +106,7 @@ RULE = Rule(
     check=collective_bound,
     needs=("overview_page", "pod_viewer"),
     evidence=("ops",),
+    parts=("collective",),
     doc=__doc__ or "",
     title="The network limits the step",
     threshold="exposed transfers ≥ 3 % of the step and all transfers longer than the work",

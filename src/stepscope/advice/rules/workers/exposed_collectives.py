@@ -81,6 +81,7 @@ RULE = Rule(
     check=exposed_collectives,
     needs=("overview_page", "pod_viewer"),
     evidence=("ops",),
+    parts=("collective",),
     doc=__doc__ or "",
     title="Communication does not overlap with compute",
     threshold="exposed transfers ≥ 3 % of the step and all transfers shorter than the work",

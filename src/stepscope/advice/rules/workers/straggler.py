@@ -82,6 +82,7 @@ RULE = Rule(
     check=straggler,
     needs=("pod_viewer",),
     evidence=("ops",),
+    parts=("collective",),
     doc=__doc__ or "",
     title="One worker makes all others wait",
     threshold="a worker's delay costs the others ≥ 3 % of the step",

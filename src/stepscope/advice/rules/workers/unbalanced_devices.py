@@ -142,6 +142,7 @@ RULE = Rule(
     needs=("overview_page", "pod_viewer"),
     optional=("kernel_stats",),
     evidence=("device",),
+    parts=("collective",),
     doc=__doc__ or "",
     title="Devices do unequal work",
     threshold="busiest device - mean ≥ 5 % of the step, with more kernels or idle devices",

@@ -70,6 +70,7 @@ RULE = Rule(
     check=worker_skew,
     needs=("pod_viewer",),
     evidence=("ops",),
+    parts=("collective",),
     doc=__doc__ or "",
     title="Workers wait for each other",
     threshold="mean wait in collectives ≥ 3 % of the step and no straggler explains half of it",
