@@ -20,6 +20,16 @@ PYTHON_SAMPLES_PLANE: Final = "/device:CUSTOM:Python samples"
 PYTHON_CALLS_PLANE: Final = "/device:CUSTOM:Python calls"
 # Events of categories that a reader does not know, and marks of recorders.
 OTHER_EVENTS_PLANE: Final = "/device:CUSTOM:Other events"
+# Who ran, by the sampler's looks: one line a thread, with the slices IN_PYTHON and OUTSIDE_PYTHON.
+PYTHON_THREADS_PLANE: Final = "/device:CUSTOM:Python threads"
+# Collections of garbage, one line a thread: events COLLECTION + " " + generation.
+GARBAGE_PLANE: Final = "/device:CUSTOM:Garbage collection"
+PYTHON_PLANES: Final = (
+    PYTHON_SAMPLES_PLANE,
+    PYTHON_CALLS_PLANE,
+    PYTHON_THREADS_PLANE,
+    GARBAGE_PLANE,
+)
 TELEMETRY_PLANE: Final = "/device:CUSTOM:Telemetry"
 # What the recorder itself did: its line of gaps has an event for each time that a recorder saw
 # nothing, with the stats GAP_RECORDER and GAP_REASON.
@@ -141,6 +151,11 @@ GAP_PAUSE: Final = "the program records itself"
 MARKED_BY: Final = "_marked_by"
 MARKED_BATCH: Final = "batch"
 MARKED_OPTIMIZER: Final = "optimizer"
+# Of a slice of a thread: processor time it used meanwhile.
+CPU_NS: Final = "cpu_ns"
+# Of a collection of garbage: its generation (2 is the oldest) and how many objects it freed.
+GC_GENERATION: Final = "generation"
+GC_COLLECTED: Final = "collected"
 # Of the events of a counter: what its values are in ("%", "bytes", "W" …).
 COUNTER_UNIT: Final = "unit"
 
@@ -200,6 +215,12 @@ MEMORY_EVENTS: Final = ("MemoryAllocation", "MemoryDeallocation")
 DCN_RECEIVE: Final = "MegaScale: Communication Transport Receive"
 PJIT_FUNCTION: Final = "PjitFunction("
 PYTHON_CALL_MARK: Final = "$"
+# A thread of Python's, between two looks of the sampler: in Python code, which runs with the GIL
+# or waits for it; or in a call of C code, which may run without it or wait for anything. CPU_NS
+# says how long it ran, so the rest of IN_PYTHON is waiting for the GIL, or for a processor.
+IN_PYTHON: Final = "Python code"
+OUTSIDE_PYTHON: Final = "C code"
+COLLECTION: Final = "garbage collection, generation"
 
 # --- categories and attributes of HLO instructions -------------------------------------------
 # A TPU reaches other slices, and its own host's memory, by handing buffers to its host.

@@ -72,7 +72,7 @@ def slowdown(recorder: Recorder, events: int, recorded_ns: int) -> list[Note]:
     rate = events * 1e9 / recorded_ns
     text = (
         f"{recorder.name} gave {rate:,.0f} events per second, and recording one takes about "
-        f" {event_ns / 1e3:.1f} µs: the program ran up to {1 / (1 - share):.1f} times "
+        f"{event_ns / 1e3:.1f} µs: the program ran up to {1 / (1 - share):.1f} times "
         "slower than without, and short calls look longer than they are. Compare with the time "
         "of a step that is not recorded."
     )
