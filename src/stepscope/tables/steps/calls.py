@@ -29,7 +29,38 @@ from stepscope.tables.steps.program_runs import program_runs
 # Functions of arrays that JAX dispatches one by one are jit calls, too; these are NumPy's by name
 # (``add``, ``matmul``, ``_where`` …) or XLA's.
 _XLA_OPS = frozenset(
-    ["convert_element_type", "broadcast_in_dim", "dot_general", "iota", "copy", "concatenate", "dynamic_slice", "gather", "dynamic_update_slice", "scatter", "select_n", "reduce_sum", "reduce_max", "integer_pow", "threefry_2x32", "threefry_split", "threefry_random_bits", "unstack", "truediv", "fn", "shift_right_logical", "broadcast", "rem", "slice", "bitcast_convert_type", "argmax", "one_hot", "stack", "split", "_unstack"]
+    [
+        "convert_element_type",
+        "broadcast_in_dim",
+        "dot_general",
+        "iota",
+        "copy",
+        "concatenate",
+        "dynamic_slice",
+        "gather",
+        "dynamic_update_slice",
+        "scatter",
+        "select_n",
+        "reduce_sum",
+        "reduce_max",
+        "integer_pow",
+        "threefry_2x32",
+        "threefry_split",
+        "threefry_random_bits",
+        "unstack",
+        "truediv",
+        "fn",
+        "shift_right_logical",
+        "broadcast",
+        "rem",
+        "slice",
+        "bitcast_convert_type",
+        "argmax",
+        "one_hot",
+        "stack",
+        "split",
+        "_unstack",
+    ]
 )
 # Names of NumPy's that people give to functions of their own.
 _NO_OPS = frozenset({"test", "gradient", "trace", "info", "save", "load", "average"})
@@ -87,7 +118,8 @@ def fetches(host: Host) -> list[Calls]:
     keep = [
         row
         for row in host_thread_rows(host).tolist()
-        if not is_tf_data_thread(space.lines[row].name) and not is_pool_thread(space.lines[row].name)
+        if not is_tf_data_thread(space.lines[row].name)
+        and not is_pool_thread(space.lines[row].name)
     ]
     rows = rows[np.isin(space.lines_of(rows), np.asarray(keep, dtype=np.int32))]
     if len(rows) == 0:
@@ -213,5 +245,3 @@ def _time_of_runs(host: Host) -> dict[str, int]:
     for code, name in enumerate(found.names):
         time[name] = int(length[found.name == code].sum())
     return time
-
-
