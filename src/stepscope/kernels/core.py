@@ -47,8 +47,10 @@ gather = _load("gather_kernel")
 pyramid = _load("pyramid_kernel")
 key = _load("key_kernel")
 json = _load("json_kernel")
+json_values = _load("json_values_kernel")
 
 
 def compiled() -> bool:
     """Whether the kernels run as machine code."""
-    return all(kernel.is_compiled() for kernel in (read, write, nest, gather, pyramid, key, json))
+    kernels = (read, write, nest, gather, pyramid, key, json, json_values)
+    return all(kernel.is_compiled() for kernel in kernels)
