@@ -37,6 +37,8 @@ _QUIET: Final = {
     "JAX_PLATFORMS": "cpu",
     "PYTHONPATH": str(ROOT / "src"),
     "PYTHONHASHSEED": "0",
+    # PyTorch's threads spin for each other: on a machine that is shared they measure nothing else.
+    "OMP_NUM_THREADS": "1",
 }
 # Name → Python and packages; those without are the project's own environment.
 ENVIRONMENTS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
