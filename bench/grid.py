@@ -1,4 +1,4 @@
-"""A recording whose every screen is full: threads of short events, side by side without end.
+"""A recording whose every screen is full: threads of short events, back to back without a gap.
 
 python -m bench.grid TARGET
 """

@@ -184,7 +184,7 @@ def _integers(stats: Stats) -> Bool:
 
 
 def _copies_of(row: int, line: Line, copies: int) -> range:
-    """Where the copies of an event stand in a piece; nowhere if it is another line's."""
+    """Where the copies of an event are in a piece; nowhere if it is another line's."""
     count = line.end - line.begin
     return (
         range(row - line.begin, count * copies, count) if line.begin <= row < line.end else range(0)

@@ -123,7 +123,7 @@ def run_node(node: Node, *arguments: str | Path) -> None:
     )
     if done.returncode:
         raise WebBuildError(
-            f"`{' '.join(command)}` ended with {done.returncode}; its output stands above."
+            f"`{' '.join(command)}` ended with {done.returncode}; see its output above."
         )
 
 

@@ -17,6 +17,7 @@ from stepscope.errors import UsageError
 from stepscope.result import Finding, Result, Severity
 
 if TYPE_CHECKING:
+    from stepscope.advice.results import Results
     from stepscope.tables.core.profile import Profile
 
 
@@ -32,9 +33,9 @@ class Need:
     """Something a tool needs from a profile.
 
     Attributes:
-        met: Whether the profile has it. Every page asks this of every tool, so it is told from
-            names and from the first event that answers it (``tables.first_hit``), never from a
-            whole table.
+        met: Whether the profile has it. Every page asks this of every tool, so the answer comes
+            from names and the first matching event (``tables.core.presence``), never from a whole
+            table.
         missing: One sentence when it has not, naming what is missing.
         record: How to record it: an option or a snippet.
     """
@@ -139,7 +140,7 @@ def _parse(option: Option, text: str, tool: str) -> Any:
     try:
         value = kinds[0](text)
         if isinstance(value, float) and not math.isfinite(value):
-            raise ValueError("It is no finite number.")
+            raise ValueError("It is not a finite number.")
     except (TypeError, ValueError) as error:
         raise UsageError(
             f"{tool}: {option.name} cannot be {text!r}.",
@@ -152,7 +153,7 @@ def _parse(option: Option, text: str, tool: str) -> Any:
 def parse_flag(text: str, what: str) -> bool:
     """Yes or no from text; no for ``""``. Raises ``UsageError`` that names ``what`` it is for."""
     if text.lower() not in ("1", "true", "yes", "on", "0", "false", "no", "off", ""):
-        raise UsageError(f"{what} cannot be {text!r}.", hint="Say true or false.")
+        raise UsageError(f"{what} cannot be {text!r}.", hint="Expected true or false.")
     return text.lower() in ("1", "true", "yes", "on")
 
 
@@ -171,7 +172,7 @@ class Unknown:
 
 
 Answer = Finding | Silence | Unknown
-# A saving below this share of the step is no reason to change a program.
+# A saving below this share of the step does not justify changing a program.
 NEGLIGIBLE_FRAC = 0.03
 _LARGE_FRAC = 0.15
 
@@ -184,35 +185,60 @@ def severity_of(saving_ms: float, step_ms: float) -> Severity:
 
 
 @dataclass(frozen=True)
-class Rule:
-    """A rule of advice.
+class RuleFacts:
+    """What a list of rules knows of one without importing it.
 
     Attributes:
         id: Stable id; it names the problem, never the fix.
-        check: ``results by tool id -> findings``, or why there is none.
-        needs: Ids of the tools whose results it reads; without one of them it is not run.
-        doc: The rule's four sections: what it checks, why it matters, what to do, when it is
-            wrong.
         title: The problem in a few words.
-        threshold: From when on it speaks, in words.
+        needs: Ids of the tools whose results it reads; without one of them it is not run.
         optional: Ids of tools whose results it reads where there are any.
         symptom_of: Ids of rules that name the cause of what this one sees: where one of them
-            fires, its finding stands before this one's.
+            fires, its finding comes before this one's.
+        cause_of: Ids of rules that see the symptoms of what this one names: the same, told by
+            the cause.
     """
 
     id: str
-    check: Callable[[Mapping[str, Any]], Iterator[Answer]]
-    needs: tuple[str, ...]
-    doc: str = ""
+    _: dataclasses.KW_ONLY
     title: str = ""
-    threshold: str = ""
+    needs: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
     symptom_of: tuple[str, ...] = ()
+    cause_of: tuple[str, ...] = ()
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Ids of all tools whose results it reads."""
+        return (*self.needs, *self.optional)
+
+
+@dataclass(frozen=True)
+class Rule(RuleFacts):
+    """A rule of advice.
+
+    Attributes:
+        check: The results it reads -> findings, or why there is none.
+        doc: The rule's four sections: what it checks, why it matters, what to do, when it is
+            wrong.
+        threshold: From when on it speaks, in words.
+    """
+
+    check: Callable[[Results], Iterator[Answer]]
+    _: dataclasses.KW_ONLY
+    doc: str = ""
+    threshold: str = ""
 
     @property
     def wrong_when(self) -> str:
         """The last section of ``doc``, on one line."""
         return " ".join(self.doc.partition("When it is wrong:")[2].split())
+
+    @property
+    def facts(self) -> RuleFacts:
+        """What a list says of it."""
+        names = [f.name for f in dataclasses.fields(RuleFacts)]
+        return RuleFacts(**{name: getattr(self, name) for name in names})
 
 
 class Rules(Sequence[Rule]):
@@ -220,12 +246,39 @@ class Rules(Sequence[Rule]):
 
     Args:
         package: The package the files are in.
-        modules: Names of the files, each of which has a ``RULE``.
+        modules: Names of the files, each of which has a ``RULE`` with the file's name as its id.
+        facts: What is known of the rules without their files, by id; a rule that is not among
+            them is imported to be asked.
     """
 
-    def __init__(self, package: str, modules: tuple[str, ...]) -> None:
+    def __init__(
+        self, package: str, modules: tuple[str, ...], facts: Mapping[str, RuleFacts]
+    ) -> None:
         self._package = package
+        self._facts = facts
         self.modules = modules
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Ids of the rules, in order."""
+        return tuple(module.rpartition(".")[2].replace("_", "-") for module in self.modules)
+
+    @property
+    def facts(self) -> tuple[RuleFacts, ...]:
+        """What is known of each rule, in order."""
+        return tuple(
+            self._facts[id_] if id_ in self._facts else self[place].facts
+            for place, id_ in enumerate(self.ids)
+        )
+
+    def reading_only(self, tool: str) -> Rules:
+        """The rules that read this tool's results and no other's."""
+        chosen = tuple(
+            module
+            for module, facts in zip(self.modules, self.facts, strict=True)
+            if set(facts.reads) == {tool}
+        )
+        return Rules(self._package, chosen, self._facts)
 
     def __len__(self) -> int:
         return len(self.modules)
@@ -236,7 +289,7 @@ class Rules(Sequence[Rule]):
     def __getitem__(self, place: slice) -> Sequence[Rule]: ...
     def __getitem__(self, place: int | slice) -> Rule | Sequence[Rule]:
         if isinstance(place, slice):
-            return Rules(self._package, self.modules[place])
+            return Rules(self._package, self.modules[place], self._facts)
         rule: Rule = import_module(f"{self._package}.{self.modules[place]}").RULE
         return rule
 

@@ -158,6 +158,20 @@ class Table(Generic[R]):
         for values in zip(*plain.values(), strict=True):
             yield dict(zip(plain, values, strict=True))
 
+    def records(self) -> Iterator[R]:
+        """Rows as objects of the schema, for code: a field that is renamed fails the type check.
+
+        Numbers that are not available stay NaN.
+        """
+        plain = [
+            values.tolist() if isinstance(values, np.ndarray) else values
+            for values in self._columns.values()
+        ]
+        for values in zip(*plain, strict=True):
+            record = object.__new__(self.schema)
+            record.__dict__.update(zip(self._columns, values, strict=True))
+            yield record
+
     def to_dict(self) -> dict[str, list[Any]]:
         """Columns as lists of plain values (NaN becomes None: "not available" is never 0)."""
         return {name: _plain_list(values) for name, values in self._columns.items()}
@@ -252,7 +266,7 @@ class Finding:
         evidence: Where to see it.
         actions: What to do, most useful first.
         title: The problem in a few words.
-        saving_max_ms: What fixing it saves per step at most, in ms; None if it cannot be bounded.
+        saving_high_ms: What fixing it saves per step at most, in ms; None if it cannot be bounded.
         measured: The numbers the finding rests on; names end in their unit.
         threshold: From when on the rule speaks.
         wrong_when: When not to believe it.
@@ -268,7 +282,7 @@ class Finding:
     evidence: tuple[Ref, ...] = ()
     actions: tuple[str, ...] = ()
     title: str = ""
-    saving_max_ms: float | None = None
+    saving_high_ms: float | None = None
     measured: dict[str, float | str] = field(default_factory=dict)
     threshold: str = ""
     wrong_when: str = ""
@@ -281,7 +295,7 @@ Outcome = Literal["fired", "silent", "unknown", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What became of one rule of advice.
+    """The outcome of one rule of advice.
 
     Attributes:
         rule: Id of the rule.
@@ -299,7 +313,7 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """The findings of a run, what to change first first; and every rule that was checked."""
+    """The findings of a run, most useful first, and every rule that was checked."""
 
     findings: tuple[Finding, ...]
     checked: tuple[Checked, ...]

@@ -13,7 +13,7 @@ import pytest
 from stepscope.analysis import TOOLS
 from stepscope.store.identify import BY_NAME
 from stepscope.surfaces.cli.group import build
-from tests.architecture.tree import ROOT, modules
+from tests.architecture.tree import PACKAGE, ROOT, modules
 
 DOCS = ROOT / "docs"
 
@@ -73,7 +73,11 @@ def _literals(node: ast.expr) -> Iterator[str]:
 def error_slugs() -> set[str]:
     """Every slug that ``StepscopeError.anchor``, a near miss or an HTTP refusal can have."""
     # Findings and diagnostics have slugs too; those belong to their tool's page.
-    homes = [path for path in modules() if not {"tables", "analysis", "advice"} & set(path.parts)]
+    homes = [
+        path
+        for path in modules()
+        if not {"tables", "analysis", "advice"} & set(path.relative_to(PACKAGE).parts)
+    ]
     return {slug for path in homes for slug in slugs_in(path)} | {kind.slug for kind in BY_NAME}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -356,3 +357,60 @@ def test_the_environment_of_the_program_keeps_what_the_user_set() -> None:
     assert made["PYTHONPATH"].split(":")[1:] == ["/a", "/b"]
     assert made["TF_CPU_ALLOCATOR_USE_BFC"] == "0"
     assert environment_for(order, made)["PYTHONPATH"] == made["PYTHONPATH"]
+
+
+@pytest.mark.parametrize("launched", [{"SLURM_PROCID": "0"}, {"RANK": "3", "WORLD_SIZE": "8"}])
+def test_a_child_of_a_rank_is_its_child_and_no_rank_of_the_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, launched: dict[str, str]
+) -> None:
+    for name, value in launched.items():
+        monkeypatch.setenv(name, value)
+    code, said, told = record(
+        tmp_path,
+        """
+        import multiprocessing, os, subprocess, sys
+        def work(): busy(0.3); print(os.getpid(), flush=True)
+        if __name__ == "__main__":
+            process = multiprocessing.get_context("spawn").Process(target=work)
+            process.start(); process.join()
+            code = "import os,time\\nend=time.time()+.3\\nwhile time.time()<end: sum(range(99))\\n"
+            subprocess.run([sys.executable, "-c", code + "print(os.getpid())"])
+        """,
+    )
+    assert code == 0, told
+    planes = {plane.name for plane in space(tmp_path).planes}  # one file: one host
+    children = said.split()
+    assert len(children) == 2
+    assert {f"/device:CUSTOM:Python samples [{child}]" for child in children} <= planes
+
+
+def test_the_ranks_that_a_rank_launches_are_hosts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As torchrun under srun: each variable is another launcher's, though both say 0."""
+    monkeypatch.setenv("SLURM_PROCID", "0")
+    (tmp_path / "rank.py").write_text(BUSY + "busy(0.2)\n", "utf-8")
+    code, _, told = record(
+        tmp_path,
+        """
+        import os, subprocess, sys
+        for rank in "01":
+            subprocess.run([sys.executable, "rank.py"], env={**os.environ, "RANK": rank})
+        """,
+    )
+    assert code == 0
+    assert "3 processes in" in told
+
+
+def test_a_recording_that_the_disk_refuses_is_found_where_it_was_kept(tmp_path: Path) -> None:
+    (tmp_path / "logs").write_text("a file where the folder should be", "utf-8")
+    code, _, told = record(tmp_path, "busy(0.3)\n")
+    assert code == 0
+    assert "recorded nothing" not in told
+    kept = Path(told.partition("kept in ")[2].partition(".xplane.pb")[0] + ".xplane.pb")
+    try:
+        assert "Stepscope recorded" in told
+        assert told.count(str(kept)) >= 2  # the warning, and the summary
+        assert has(decode(kept.read_bytes()), "busy")
+    finally:
+        shutil.rmtree(kept.parents[3])

@@ -56,7 +56,7 @@ def judge(label: Labelled) -> Judged:
 def advice_on(profile: Profile) -> Advice:
     """All advice on a profile, as a session would give it."""
     results, missing = {}, {}
-    for name in sorted({tool for rule in RULES for tool in (*rule.needs, *rule.optional)}):
+    for name in sorted({tool for rule in RULES for tool in rule.reads}):
         tool = TOOLS.find(name)
         lacking = tool.available(profile)
         if lacking is None:

@@ -70,6 +70,13 @@ def test_without_pandas_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPat
     assert "stepscope[pandas]" in caught.value.hint
 
 
+def test_records_have_the_fields_of_the_schema() -> None:
+    fig, kiwi = fruits().records()
+    assert isinstance(fig, Fruit)
+    assert (fig.name, fig.weight_g, type(fig.weight_g)) == ("fig", 1.5, float)
+    assert math.isnan(kiwi.weight_g), "not available stays a number that is none"
+
+
 def test_the_published_form_of_a_result() -> None:
     basket = Basket(
         fruits=fruits(),

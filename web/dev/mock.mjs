@@ -39,28 +39,28 @@ const SESSION = {
       bytes: 32_000_000,
       state: "opened",
       reason: "",
-      do: "",
+      hint: "",
     },
     {
       path: "plugins/profile/a/worker-1.xplane.pb",
       bytes: 31_000_000,
       state: "damaged",
       reason: "The file ends within an event, at byte 30,999,102; everything before was read.",
-      do: "Copy it again in binary mode.",
+      hint: "Copy it again in binary mode.",
     },
     {
       path: "plugins/profile/a/worker-2.xplane.pb",
       bytes: 0,
       state: "failed",
       reason: "The file is empty: the recording was longer than the 2 GB its writer can hold.",
-      do: "Record fewer steps.",
+      hint: "Record fewer steps.",
     },
     {
       path: "events.out.tfevents.1",
       bytes: 4096,
       state: "skipped",
       reason: "A TensorBoard event file, which holds no profile.",
-      do: "",
+      hint: "",
     },
   ],
 };
@@ -93,7 +93,7 @@ function answer(path, query) {
         what: "No allocation was recorded.",
         where: "",
         why: "The host tracer ran at level 1.",
-        do: "tf.profiler.experimental.ProfilerOptions(host_tracer_level=2)",
+        hint: "tf.profiler.experimental.ProfilerOptions(host_tracer_level=2)",
       },
     ];
   }
@@ -105,11 +105,11 @@ function answer(path, query) {
         what: "This tool failed.",
         where: "hlo_stats",
         why: "KeyError: 'module'",
-        do: "Report it with the message above.",
+        hint: "Report it with the message above.",
       },
     ];
   if (tool === "kernel_stats") return [200, opRows(query, "kernel_stats")];
-  return [404, { error: "usage", what: `There is no ${path}.`, where: "", why: "", do: "" }];
+  return [404, { error: "usage", what: `There is no ${path}.`, where: "", why: "", hint: "" }];
 }
 
 createServer((request, response) => {

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 
 const BUILT = join(dirname(fileURLToPath(import.meta.url)), "../../src/stepscope/surfaces/static");
-const BUDGET_BYTES = 120 * 1024;
+const BUDGET_BYTES = 160 * 1024;
 // XML namespaces are names, not addresses: nothing is ever requested from them.
 const NAMESPACE = /^http:\/\/www\.w3\.org\//;
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
+from stepscope.advice.facts import FACTS
+from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Rules, Silence, Unknown
-from stepscope.result import Advice, Checked, Finding
+from stepscope.result import Advice, Checked, Finding, Result
 
 # A rule is a file of this folder with a RULE, imported when it is first asked for.
 RULES = Rules(
@@ -61,6 +62,7 @@ RULES = Rules(
         "host.uneven_steps",
         "recording.incomplete_profile",
     ),
+    {facts.id: facts for facts in FACTS},
 )
 
 _SEVERITY = ("info", "low", "medium", "high")
@@ -72,7 +74,7 @@ _DOUBTFUL = 0.25
 
 
 def advise(
-    results: Mapping[str, Any],
+    results: Mapping[str, Result],
     rules: Iterable[Rule] = RULES,
     missing: Mapping[str, str] | None = None,
 ) -> Advice:
@@ -107,13 +109,14 @@ def advise(
 
 
 def _answers(
-    rule: Rule, results: Mapping[str, Any], missing: Mapping[str, str]
+    rule: Rule, results: Mapping[str, Result], missing: Mapping[str, str]
 ) -> Iterator[Answer]:
     lacking = [need for need in rule.needs if need not in results]
     if lacking:
         yield Unknown(missing.get(lacking[0], f"There is no result of {lacking[0]}."))
     else:
-        yield from rule.check(results)
+        # A rule sees what it declares: what it forgot to is missing everywhere, not on some days.
+        yield from rule.check(Results({id_: results[id_] for id_ in rule.reads if id_ in results}))
 
 
 def _outcome(rule: Rule, found: list[Finding], quiet: list[Silence | Unknown]) -> Checked:
@@ -125,8 +128,8 @@ def _outcome(rule: Rule, found: list[Finding], quiet: list[Silence | Unknown]) -
     return Checked(rule.id, rule.title, "silent", quiet[0].reason if quiet else "")
 
 
-def _step_ms(results: Mapping[str, Any]) -> float | None:
-    overview = results.get("overview_page")
+def _step_ms(results: Mapping[str, Result]) -> float | None:
+    overview = Results(results).optional.overview_page
     mean = float("nan") if overview is None else overview.steps.time_ms.mean
     return mean if mean > 0 else None
 
@@ -141,7 +144,7 @@ def _completed(finding: Finding, rule: Rule, step_ms: float | None) -> Finding:
     return replace(
         finding,
         severity="info" if small else severity,
-        saving_max_ms=saving if finding.saving_max_ms is None else finding.saving_max_ms,
+        saving_high_ms=saving if finding.saving_high_ms is None else finding.saving_high_ms,
         title=finding.title or rule.title,
         threshold=finding.threshold or rule.threshold,
         wrong_when=finding.wrong_when or rule.wrong_when,
@@ -152,8 +155,16 @@ def _explains(cause: Finding, symptom: Finding) -> bool:
     """Whether a finding of a cause is large enough to account for a symptom."""
     if cause.severity == "info":
         return False
-    most, cost = cause.saving_max_ms, symptom.saving_ms
+    most, cost = cause.saving_high_ms, symptom.saving_ms
     return most is None or cost is None or most >= _EXPLAINS_FRAC * cost
+
+
+def _causes(rules: Sequence[Rule]) -> dict[str, tuple[str, ...]]:
+    """Ids of the rules that name the cause of what each rule sees."""
+    return {
+        rule.id: (*rule.symptom_of, *(one.id for one in rules if rule.id in one.cause_of))
+        for rule in rules
+    }
 
 
 def _ordered(findings: list[Finding], rules: Sequence[Rule]) -> tuple[Finding, ...]:
@@ -167,7 +178,7 @@ def _ordered(findings: list[Finding], rules: Sequence[Rule]) -> tuple[Finding, .
             one.rule,
         ),
     )
-    causes = {rule.id: rule.symptom_of for rule in rules}
+    causes = _causes(rules)
     placed: list[Finding] = []
     visited: set[int] = set()
 

@@ -141,7 +141,7 @@ class Options:
     """Options of device_idle."""
 
     min_gap_us: Annotated[
-        float, Help("List gaps at least this long; shorter ones count in the causes all the same.")
+        float, Help("List gaps at least this long; shorter ones still count in the causes.")
     ] = 10.0
 
 

@@ -173,7 +173,7 @@ def _row(side: str, totals: OpTotals, row: int) -> dict[str, Any]:
     seconds = self_ps / 1e12
     return {
         "host_or_device": side,
-        "type": totals.type[row],
+        "type": totals.type[row] or "Unknown",
         "operation": totals.name[row],
         "occurrences": int(totals.occurrences[row]),
         "executions": runs,

@@ -105,7 +105,7 @@ class Options:
         str, Help('Program: "jit_step(12)", its name or its id. Default: the one that ran longest.')
     ] = ""
     node: Annotated[
-        str, Help("Instruction to stand in the middle, or computation. Default: the slowest op.")
+        str, Help("Instruction to centre on, or computation. Default: the slowest op.")
     ] = ""
     radius: Annotated[int, Help("How many edges from the instruction to show.")] = 3
     max_nodes: Annotated[int, Help("Show at most so many instructions.")] = 2000
@@ -119,7 +119,7 @@ class GraphViewer(Result):
         programs: The programs to choose from.
         program, program_id: The one shown.
         centre: The instruction in the middle; "" when a whole computation is shown.
-        computation: The computation it stands in, or that is shown.
+        computation: The computation it belongs to, or that is shown.
         nodes, edges: The picture.
         is_cut: Whether ``max_nodes`` left instructions out.
         operand_names, consumer_names: What the centre reads and who reads it, tuples seen through.

@@ -234,7 +234,7 @@ TOOL = Tool(
     needs=(
         Need(
             met=has_compiled_ops,
-            missing="No op compiled by XLA ran in this recording.",
+            missing="No run of an op compiled by XLA was recorded.",
             record=how_to_record.COMPILED,
         ),
     ),

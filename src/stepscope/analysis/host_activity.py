@@ -35,7 +35,7 @@ class CallRow(Row):
     calls: Annotated[float, Column("Calls per step", kind="number")]
     built: Annotated[
         float,
-        Column("Built per step", kind="number", help="Calls that traced or compiled it anew."),
+        Column("Built per step", kind="number", help="Calls that traced or compiled it again."),
     ]
     eager: Annotated[float, Column("Eager per step", kind="number", help="Calls run op by op.")]
     traces: Annotated[

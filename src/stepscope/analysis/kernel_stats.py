@@ -62,6 +62,15 @@ class KernelRow(Row):
         bool,
         Column("16-bit", kind="flag", help="Computes in 16 bits or fewer, by operands or name."),
     ]
+    is_precision_known: Annotated[
+        bool,
+        Column(
+            "Precision known",
+            kind="flag",
+            hidden=True,
+            help="No: neither operands, program nor name say in how many bits it computes.",
+        ),
+    ]
     occurrences: Annotated[int, Column("Occurrences", kind="count")]
     total_duration_us: Annotated[float, Column("Total time", unit="µs", kind="time", sort="desc")]
     avg_duration_us: Annotated[float, Column("Average time", unit="µs", kind="time")]
@@ -271,6 +280,7 @@ def _row(
         "is_op_tensor_core_eligible": any(one.eligible for one in what),
         "is_kernel_using_tensor_core": any(one.tensor_core for one in what),
         "is_16_bit": all(one.bits_16 for one in what),
+        "is_precision_known": all(one.bits_known for one in kernels),
         "occurrences": times.occurrences,
         "total_duration_us": us(times.total_ps),
         "avg_duration_us": us(times.total_ps) / times.occurrences,

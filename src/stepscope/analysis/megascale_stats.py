@@ -43,7 +43,7 @@ class DcnCollectiveRow(Row):
     stall_frac: Annotated[float, Column("Share of stall", unit="%", kind="ratio")]
     stall_ms: Annotated[
         float,
-        Column("Stall", unit="ms", kind="time", help="The TPU stands in one of the four ops."),
+        Column("Stall", unit="ms", kind="time", help="The TPU waits in one of the four ops."),
     ]
     send_ms: Annotated[float, Column("Send", unit="ms", kind="time")]
     send_done_ms: Annotated[float, Column("Send-done", unit="ms", kind="time")]

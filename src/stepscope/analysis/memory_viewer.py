@@ -98,7 +98,7 @@ class Options:
 
 @dataclass(frozen=True, kw_only=True)
 class MemoryViewer(Result):
-    """The heap of one compiled program: its course, its peak, and the buffers alive then.
+    """Memory of one compiled program over time, its peak, and the buffers live then.
 
     Attributes:
         programs: The programs to choose from.

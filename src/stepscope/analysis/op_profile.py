@@ -26,7 +26,7 @@ from stepscope.tables.ops.roofline import Rates, rates
 
 
 class NodeRow(Row):
-    """One node of the tree; rows stand in the order a reader meets them, parents first."""
+    """One node of the tree; rows come in reading order, parents first."""
 
     id: Annotated[int, Column("Id", kind="rank", hidden=True)]
     parent: Annotated[int, Column("Parent", kind="rank", hidden=True, help="-1 for the root.")]

@@ -15,6 +15,7 @@ from stepscope.tables.core.devices import Device, devices
 from stepscope.tables.core.profile import Host, Profile, build_together
 from stepscope.tables.device.events import device_events
 from stepscope.tables.device.kernel_names import is_tensor_core_eligible
+from stepscope.tables.device.usage import device_usage
 from stepscope.tables.host.events import Work
 from stepscope.tables.ops.framework_totals import (
     OpTotals,
@@ -112,10 +113,17 @@ class DeviceShare:
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """Device compute time by precision (None without device compute). They sum to 1."""
+    """Device compute time by precision (None without device compute). They sum to 1.
+
+    Attributes:
+        bits_16_frac: In 16 bits or fewer.
+        bits_32_frac: In more; the step's parts count what nobody knows among it.
+        unknown_frac: In nobody knows how many: no operands, no program and no telling name.
+    """
 
     bits_16_frac: float | None
     bits_32_frac: float | None
+    unknown_frac: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +160,46 @@ class Environment:
     versions: dict[str, str]
 
 
+@dataclass(frozen=True, slots=True)
+class DeviceWindow:
+    """One device over the whole recording, whatever the steps: counts, and unions in whole ns.
+
+    Attributes:
+        host: Name of its host.
+        device: Its name, such as "GPU:0".
+        events: What ran on it.
+        with_op: Of these, with the op they ran for.
+        without_launch: Of these, without a recorded launch.
+        span_ns: From the first begin to the last end.
+        busy_ns: Something ran.
+        compute_ns: Something computed, or set memory.
+        communication_ns: Something was exchanged with other devices.
+        exposed_communication_ns: The same, with nothing computing meanwhile.
+        copy_ns: Something was copied.
+        exposed_copy_ns: The same, with nothing computing or exchanged meanwhile.
+    """
+
+    host: str
+    device: str
+    events: int
+    with_op: int
+    without_launch: int
+    span_ns: int
+    busy_ns: int
+    compute_ns: int
+    communication_ns: int
+    exposed_communication_ns: int
+    copy_ns: int
+    exposed_copy_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The whole recording, whether or not it has steps: one entry for each device that ran."""
+
+    devices: tuple[DeviceWindow, ...]
+
+
 @dataclass(frozen=True, kw_only=True)
 class OverviewPage(Result):
     """What limits this run, where an average step goes, and the ops that take the time.
@@ -162,6 +210,7 @@ class OverviewPage(Result):
         bound_frac: Its share of the step time.
         breakdown_ms: Mean of each part per kept step; the values sum to ``steps.time_ms.mean``.
         next_steps: What to look at next.
+        window: The devices over the whole recording.
         findings: What the rules of advice found (filled in by the session).
     """
 
@@ -180,6 +229,7 @@ class OverviewPage(Result):
     next_steps: tuple[str, ...]
     top_ops: Table[TopOpRow]
     step_table: Table[StepRow]
+    window: Window
     findings: tuple[Finding, ...] = field(default=())
 
 
@@ -206,7 +256,7 @@ def overview_page(profile: Profile, options: Options = Options()) -> OverviewPag
         breakdown_ms=breakdown,
         has_device=has_device,
         is_marked=bottleneck.is_marked(stats.confidence),
-        low_precision_frac=nan if precision.bits_16_frac is None else precision.bits_16_frac,
+        low_precision_frac=_low_precision_frac(precision),
     )
     return OverviewPage(
         headline=headline(verdict),
@@ -223,6 +273,7 @@ def overview_page(profile: Profile, options: Options = Options()) -> OverviewPag
         next_steps=next_steps(verdict),
         top_ops=_top_ops(profile),
         step_table=_step_table(found),
+        window=_window(profile),
         diagnostics=tuple(one for host in profile.hosts for one in completeness(host).diagnostics),
     )
 
@@ -277,16 +328,31 @@ def _device_share(
 
 
 def _precision(profile: Profile, found: SessionSteps | None) -> Precision:
-    """Share of device compute in 16 and 32 bits: in the kept steps, else in the whole profile."""
+    """Device compute by precision: in the kept steps, else in the whole profile."""
+    events = [device_events(host) for host in profile.hosts]
+    wide = [one.work == Work.COMPUTE_32 for one in events]
+    high = sum(int(one.self_ps[is_wide].sum()) for one, is_wide in zip(events, wide, strict=True))
+    untold = sum(
+        int(one.self_ps[is_wide & ~one.bits_known].sum())
+        for one, is_wide in zip(events, wide, strict=True)
+    )
+    unknown_of_high = untold / high if high else 0.0
     if found is not None and found.kept.any():
         low = int(found.parts_ps["device_compute_16"][found.kept].sum())
         high = int(found.parts_ps["device_compute_32"][found.kept].sum())
     else:
-        events = [device_events(host) for host in profile.hosts]
         low = sum(int(one.self_ps[one.work == Work.COMPUTE_16].sum()) for one in events)
-        high = sum(int(one.self_ps[one.work == Work.COMPUTE_32].sum()) for one in events)
     total = low + high
-    return Precision(low / total, high / total) if total else Precision(None, None)
+    if not total:
+        return Precision(None, None, None)
+    unknown = unknown_of_high * high / total
+    return Precision(low / total, high / total - unknown, unknown)
+
+
+def _low_precision_frac(precision: Precision) -> float:
+    """The share in 16 bits; NaN where more is unknown than could be told from it."""
+    low, unknown = precision.bits_16_frac, precision.unknown_frac
+    return nan if low is None or unknown is None or unknown > low else low
 
 
 def _op_shares(profile: Profile) -> OpShares:
@@ -385,6 +451,29 @@ def _top_ops(profile: Profile) -> Table[TopOpRow]:
             ],
             "tensor_core_used": used,
         },
+    )
+
+
+def _window(profile: Profile) -> Window:
+    return Window(
+        tuple(
+            DeviceWindow(
+                host.name,
+                one.device,
+                one.events,
+                one.with_op,
+                one.without_launch,
+                one.span_ns,
+                one.busy_ns,
+                one.compute_ns,
+                one.communication_ns,
+                one.exposed_communication_ns,
+                one.copy_ns,
+                one.exposed_copy_ns,
+            )
+            for host in profile.hosts
+            for one in device_usage(host)
+        )
     )
 
 

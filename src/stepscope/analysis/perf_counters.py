@@ -28,7 +28,7 @@ F64 = NDArray[np.float64]
 # Texts of a sample; ``chip_key`` is equal where the chip is the same one.
 _WORDS = ("host", "chip", "chip_key", "device", "kernel", "counter", "counter_set", "description")
 _READINGS = ("least", "mean", "most", "total", "last")
-# So many names are said where none fits.
+# This many names are listed where none fits.
 _NAMED = 8
 
 

@@ -132,7 +132,7 @@ class Options:
         float | None, Help("Peak FLOP rate of one device in GFLOP/s, where the table has none.")
     ] = None
     peak_hbm_gbps: Annotated[
-        float | None, Help("Peak memory bandwidth of one device in GB/s, likewise.")
+        float | None, Help("Peak memory bandwidth of one device in GB/s; from its name by default.")
     ] = None
 
 
@@ -443,7 +443,7 @@ TOOL = Tool(
     needs=(
         Need(
             met=lambda profile: has_compiled_ops(profile) or has_known_flops(profile),
-            missing="No op compiled by XLA ran in this recording; of others no FLOPs are known.",
+            missing="No run of an op compiled by XLA was recorded; of other ops no FLOPs are known.",
             record=how_to_record.COMPILED,
         ),
         Need(

@@ -1,4 +1,4 @@
-"""tf.data bottleneck analysis: the iterator that holds the program up, and what to change."""
+"""tf.data bottleneck analysis: the iterator that is the bottleneck, and what to change."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class PipelineRow(Row):
         str, Column("Longest wait in", kind="name", help="The iterator most waited for.")
     ]
     bottleneck_us: Annotated[float, Column("Wait in it", unit="µs", kind="time")]
-    holds_up: Annotated[bool, Column("Holds the program up", kind="flag")]
+    holds_up: Annotated[bool, Column("Bottleneck", kind="flag")]
 
 
 class NodeRow(Row):
@@ -131,7 +131,7 @@ class Knob:
 
 @dataclass(frozen=True, slots=True)
 class Bottleneck:
-    """The iterator that holds the program up.
+    """The iterator that is the bottleneck.
 
     Attributes:
         host, pipeline: Where.
@@ -214,10 +214,10 @@ class Options:
 
 @dataclass(frozen=True, kw_only=True)
 class TfDataBottleneckAnalysis(Result):
-    """Which tf.data iterator holds the program up, and what changing it gains.
+    """Which tf.data stage is the bottleneck, and what changing it gains.
 
     Attributes:
-        verdict: Whether a pipeline holds the program up; "no_activity" where no tf.data ran.
+        verdict: Whether a pipeline is the bottleneck; "no_activity" where no tf.data ran.
         summary: The verdict in words.
         bottleneck: The iterator to change; None when there is none.
         knobs: What can be changed about it, largest predicted gain first.

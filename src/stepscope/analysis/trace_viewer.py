@@ -102,7 +102,7 @@ class Options:
     from_: Annotated[
         str, Help("Begin of the range: 1.5s, 20ms, 7us, or a number of ms; the trace's begin.")
     ] = ""
-    to: Annotated[str, Help("End of the range, likewise; the trace's end.")] = ""
+    to: Annotated[str, Help("End of the range, as in --from; by default the trace's end.")] = ""
     track: Annotated[str, Help("Only tracks whose section or name contains this text.")] = ""
     find: Annotated[str, Help("List the events whose name (or stat) matches this text.")] = ""
     mode: Annotated[Literal["substring", "regex"], Help("How to read the text to find.")] = (
@@ -208,7 +208,7 @@ def range_of(line: Timeline, begin_text: str, end_text: str) -> tuple[int, int]:
     """Begin and end in ps from texts such as "1.5s"; "" is the trace's own.
 
     Raises:
-        UsageError: A text is no time, or the range is empty.
+        UsageError: A text is not a time, or the range is empty.
     """
     first, last = line.span()
     begin = _time(begin_text, "begin") if begin_text else first
@@ -224,7 +224,7 @@ def range_of(line: Timeline, begin_text: str, end_text: str) -> tuple[int, int]:
 
 def _no_expression(text: str, error: re.error) -> UsageError:
     return UsageError(
-        f"trace_viewer: {text!r} is no regular expression.",
+        f"trace_viewer: {text!r} is not a valid regular expression.",
         why=str(error),
         hint="Escape its special characters, or look for it as plain text.",
     )

@@ -145,7 +145,7 @@ class UtilizationViewer(Result):
         headline: The busiest unit, in one sentence.
         chips: Each chip with its busiest unit.
         units: The units, over all chips and samples, busiest first.
-        details: Their parts and states, likewise, in the order of the hardware.
+        details: Their parts and states, in the order of the hardware.
         readings: Units, parts and states of each core in each sample.
         absent: Units that lack counters, and which.
     """
@@ -386,7 +386,7 @@ TOOL = Tool(
         Need(
             met=lambda profile: any(map(has_tpu_samples, profile.hosts)),
             missing="Counters of a TPU were recorded, but none that counts the work of a unit of "
-            "TPU v6 Lite (v6e) or TPU v7x, the chips whose counters are known.",
+            "TPU v6e or TPU v7x, the chips whose counters are known.",
             record=how_to_record.TPU_COUNTERS,
         ),
     ),

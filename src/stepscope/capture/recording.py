@@ -182,8 +182,8 @@ class Recording:
 
     def _keep(self) -> None:
         try:
-            if self.options.delay_ms and not self._wake.wait(self.options.delay_ms / 1000):
-                self._begin()
+            if self.options.delay_ms:
+                self._begin_after(self.options.delay_ms / 1e3)
             while not self._requests:
                 self._wake.wait(_TICK_SECONDS)
                 self._wake.clear()
@@ -197,6 +197,20 @@ class Recording:
             self._capture = self._result(0, "error")
         finally:
             self._shut()
+
+    def _begin_after(self, seconds: float) -> None:
+        """Begin after the delay, unless the recording is ended before."""
+        begin = time.monotonic() + seconds
+        while not self._requests:
+            # Nothing records yet, so a wish to step aside is granted at once.
+            if self._pause_wanted is not None:
+                self._paused = self._pause_wanted
+            left = begin - time.monotonic()
+            if left <= 0:
+                self._begin()
+                return
+            self._wake.wait(left)
+            self._wake.clear()
 
     def _shut(self) -> None:
         try:
@@ -231,7 +245,8 @@ class Recording:
     def _begin(self) -> None:
         self._started_ns = time.time_ns()
         self._append([hostname(host_name()), *self._environment().pieces()])
-        self._start_recorders()
+        if not self._paused:
+            self._start_recorders()
         self._budget.begin()
 
     def _start_recorders(self) -> None:

@@ -14,7 +14,7 @@ import itertools
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from contextlib import AbstractContextManager
 from numbers import Number
 from typing import Any, Final, TypeVar, cast, overload
@@ -189,6 +189,8 @@ def _wrapped(function: Callable[..., Any], name: str, metadata: Mapping[str, Any
         return coroutine
     if inspect.isgeneratorfunction(function):
         return _generator(function, name, metadata)
+    if inspect.isasyncgenfunction(function):
+        return _async_generator(function, name, {**metadata, "_a": 1})
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -222,6 +224,32 @@ def _generator(function: Callable[..., Any], name: str, metadata: Mapping[str, A
                 resume = functools.partial(turns.throw, error)
             else:
                 resume = functools.partial(turns.send, sent)
+
+    return generate
+
+
+def _async_generator(function: Callable[..., Any], name: str, metadata: Mapping[str, Any]) -> Any:
+    """As ``_generator``; a turn may be suspended while others run on the thread."""
+
+    @functools.wraps(function)
+    async def generate(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
+        turns = function(*args, **kwargs)
+        resume: Callable[[], Any] = functools.partial(anext, turns)
+        while True:
+            try:
+                with _OFF if _emit is None else _On(name, metadata):
+                    value = await resume()
+            except StopAsyncIteration:
+                return
+            try:
+                sent = yield value
+            except GeneratorExit:
+                await turns.aclose()
+                raise
+            except BaseException as error:
+                resume = functools.partial(turns.athrow, error)
+            else:
+                resume = functools.partial(turns.asend, sent)
 
     return generate
 

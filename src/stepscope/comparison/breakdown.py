@@ -32,7 +32,7 @@ F64 = NDArray[np.float64]
 # Noise of single items comes from the means of at most this many blocks of steps.
 MAX_BLOCKS: Final = 24
 OP: Final = "op"
-# What is no op of the program, by the work it is: compared as a whole, not by name.
+# What is not an op of the program, by the work it does: compared as a whole, not by name.
 LUMPS: Final[dict[int, tuple[str, str]]] = {
     int(Work.INPUT_WAIT): ("input", "waiting for input"),
     int(Work.HOST_TO_DEVICE): ("copy", "copies to the device"),

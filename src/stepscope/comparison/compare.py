@@ -30,7 +30,7 @@ from stepscope.result import Diagnostic, Table
 from stepscope.tables.core.profile import Profile
 from stepscope.tables.steps.session import session_steps, why_no_step
 
-# Below this the steps are a guess, and so is what is said about them.
+# Below this the steps are a guess, and so is every statement about them.
 _SURE: Final = 0.5
 _SLOWEST_ROWS: Final = 50
 # Workers that wait less than this share of the step for each other have no slowest among them.
@@ -229,7 +229,7 @@ def _step_times(first: Run, last: Run) -> Table[StepTimeRow]:
     columns: dict[str, list[Any]] = {name: [] for name in StepTimeRow.__annotations__}
     for label, run in (("baseline", first), ("candidate", last)):
         found = session_steps(run.profile)
-        assert found is not None  # a run without steps is no Run
+        assert found is not None  # a run without steps is not a Run
         columns["run"] += [label] * len(run.parts.step_ms)
         columns["step_num"] += found.num[found.kept].tolist()
         columns["step_time_ms"] += run.parts.step_ms.tolist()

@@ -2,7 +2,7 @@
 
 A limit on change counts as exceeded only where the change is more than noise, so a gate does not
 fail on chance; a limit in milliseconds, bytes or shares is what it is. What a recording does not
-tell is unknown, which is no pass.
+tell is unknown, which does not pass.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _TRIFLE_FRAC: Final = 0.02
 
 
 class LimitRow(Row):
-    """One limit and what became of it."""
+    """One limit and whether it is kept."""
 
     metric: Annotated[str, Column("Limit on", kind="name")]
     limit: Annotated[str, Column("Limit", kind="text", help="As it was given.")]
@@ -148,7 +148,7 @@ def _judge(metric: str, limit: Limit, run: Run, baseline: Run | None) -> dict[st
         return row | _told(over=False)
     if metric == "step_time" and baseline is not None:
         noise = difference(baseline.parts.step_ms, run.parts.step_ms)
-        chance = noise.low <= 0  # NaN, too few steps to tell, is no excuse
+        chance = noise.low <= 0  # NaN, too few steps to tell, does not excuse
     else:
         chance = grown <= float((new.noise**2 + old.noise**2) ** 0.5)
     if chance:

@@ -81,7 +81,7 @@ def step_level(item: Item) -> Label:
 
 
 def module_level(item: Item) -> Label:
-    """By module of the model; what is no op is compared as a whole."""
+    """By module of the model; everything but ops is compared as a whole."""
     if item.kind != OP:
         return whole(item.kind, item.kind if item.kind == COMMUNICATION else item.name)
     if not item.type:

@@ -108,7 +108,7 @@ def _paired(
 
     The finest key ignores numbers that frameworks give: where both runs use the same names, names
     decide; where they do not but are as many, their order does (``dense, dense_1`` is
-    ``dense_2, dense_3`` of another process). What cannot be told apart becomes one row.
+    ``dense_2, dense_3`` of another process). Ops that cannot be distinguished become one row.
     """
     names = [
         {_spelled(before[row]): row for row in own},

@@ -27,7 +27,7 @@ _DIGITS = re.compile(r"(\d+)")
 
 @lru_cache(maxsize=200_000)
 def stem(name: str) -> str:
-    """An op's path without the numbers that a new process gives anew, and without call frames.
+    """An op's path without the numbers that a new process counts up again, and without call frames.
 
     >>> stem("model/dense_1/MatMul"), stem("fusion.12.clone"), stem("__inference_step_408")
     ('model/dense/MatMul', 'fusion', 'step')

@@ -9,7 +9,7 @@ from stepscope.comparison.comparison import PartRow
 from stepscope.comparison.noise import CONFIDENCE, Noise
 from stepscope.result import Table
 
-# A part is named in the verdict from this share of the difference on, and so many at most.
+# A part is named in the verdict from this share of the difference on, and at most this many.
 _NAMED_FRAC: Final = 0.10
 _NAMED: Final = 3
 # From here on three digits are a whole number; "#.3g" would write 1.00e+03.
@@ -53,7 +53,7 @@ def main_parts(parts: Table[PartRow], delta_ms: float) -> Iterator[str]:
 
 
 def spoken(row: dict[str, Any]) -> str:
-    """A part by name, and what became of it where it is an op."""
+    """A part by name and, for an op, how it changed."""
     is_change = row["kind"] in ("slower", "faster", "added", "removed")
     return f"{row['name']} ({row['kind']})" if is_change else str(row["name"])
 

@@ -2,4 +2,19 @@
 
 One file or folder per format. Nothing to the right of ``columns`` learns where a recording came
 from, except through a diagnostic that says what its format cannot hold.
+
+XSpace is the format all others become: its files are mapped, not read in pieces, and it is not
+among ``FORMATS``.
 """
+
+from __future__ import annotations
+
+from typing import Final
+
+from stepscope.formats.format import Format
+from stepscope.formats.kineto import FORMAT as KINETO
+
+#: Every format that is read in pieces, by id; first come, first asked.
+FORMATS: Final[dict[str, Format]] = {one.id: one for one in (KINETO,)}
+
+__all__ = ["FORMATS", "Format"]

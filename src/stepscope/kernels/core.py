@@ -41,8 +41,9 @@ nest = _load("nest_kernel")
 gather = _load("gather_kernel")
 pyramid = _load("pyramid_kernel")
 key = _load("key_kernel")
+json = _load("json_kernel")
 
 
 def compiled() -> bool:
     """Whether the kernels run as machine code."""
-    return all(kernel.is_compiled() for kernel in (read, write, nest, gather, pyramid, key))
+    return all(kernel.is_compiled() for kernel in (read, write, nest, gather, pyramid, key, json))

@@ -1,7 +1,7 @@
 """Names that recorders write into planes, lines and stats, old spellings beside new ones.
 
 These strings are facts of the XSpace format (TensorFlow, JAX, PJRT and the ROCm and CUPTI
-collectors write them); what only one file looks for may stand in that file.
+collectors write them); what only one file looks for may be in that file.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ CUSTOM_PLANE: Final = "/device:CUSTOM:"
 # Planes of our own recorders. Viewers of others show custom planes; they are no devices to us.
 PYTHON_SAMPLES_PLANE: Final = "/device:CUSTOM:Python samples"
 PYTHON_CALLS_PLANE: Final = "/device:CUSTOM:Python calls"
+# Events of categories that a reader does not know, and marks of recorders.
+OTHER_EVENTS_PLANE: Final = "/device:CUSTOM:Other events"
 TELEMETRY_PLANE: Final = "/device:CUSTOM:Telemetry"
 RECORDING_PLANE: Final = "Stepscope recording"
 SPARSE_CORE_MARK: Final = "SparseCore"
@@ -74,12 +76,22 @@ ANNOTATION: Final = "annotation"
 HLO_OP: Final = "hlo_op"
 HLO_MODULE: Final = "hlo_module"
 PROGRAM_ID: Final = "program_id"
+# One execution of an XLA program; its ops and its module share it.
+RUN_ID: Final = "run_id"
 HLO_PROTO: Final = "Hlo Proto"
 # The HLO metadata's op_name, as ROCm captures attach it to kernels.
 XLA_OP_NAME: Final = "name"
 SHAPE: Final = "shape"
 KERNEL_DETAILS: Final = "kernel_details"
 MEMCPY_DETAILS: Final = "memcpy_details"
+# Of a device event of a PyTorch recording that no op launched: why, in words.
+LAUNCH_ORIGIN: Final = "launch_origin"
+# What a PyTorch recording says of an event beyond its other stats: a JSON object.
+ARGUMENTS: Final = "args"
+SEQUENCE_NUMBER: Final = "sequence_number"
+GRAPH_NODE: Final = "graph_node_id"
+PYTHON_ID: Final = "python_id"
+PYTHON_PARENT_ID: Final = "python_parent_id"
 HLO_CATEGORY: Final = "hlo_category"
 DEVICE_OFFSET_PS: Final = "device_offset_ps"
 DEVICE_DURATION_PS: Final = "device_duration_ps"
@@ -157,7 +169,17 @@ BATCHING_CONTEXTS: Final = (4, 6, 16)
 STEP_MARKER_NAMES: Final = ("train", "test", "predict", "TraceContext")
 PYTORCH_STEP: Final = "ProfilerStep#"
 KERAS_BATCH: Final = "Profiled batch"
+# What a PyTorch optimizer marks around its update, and around setting gradients to zero.
+PYTORCH_OPTIMIZER: Final = ("Optimizer.step#", "Optimizer.zero_grad#")
 EAGER_EXECUTE: Final = "EagerExecute"
+# A compiled function of TensorFlow as the eager runtime calls it, and as the executor runs it.
+EAGER_FUNCTIONS: Final = (
+    "EagerLocalExecute: __inference_",
+    "EagerLocalExecute: __forward_",
+    "EagerLocalExecute: __backward_",
+)
+EAGER_LOCAL_EXECUTE: Final = "EagerLocalExecute: "
+FUNCTION_RUN: Final = "FunctionRun"
 EAGER_KERNEL_RUN: Final = "KernelAndDeviceFunc::Run"
 ITERATOR_GET_NEXT: Final = "IteratorGetNext"
 MEMORY_EVENTS: Final = ("MemoryAllocation", "MemoryDeallocation")

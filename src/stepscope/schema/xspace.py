@@ -101,5 +101,5 @@ class XStatMetadata(IntEnum):
 
 
 def tag(field: int, wire: Wire) -> int:
-    """The varint that stands before a field."""
+    """The varint before a field."""
     return int(field) << 3 | int(wire)

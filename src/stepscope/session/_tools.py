@@ -66,7 +66,7 @@ class ToolMethods(ABC):
         pipeline: str = "",
         rank: int = -1,
     ) -> TfDataBottleneckAnalysis:
-        """Which tf.data iterator holds the program up, and what changing it gains.
+        """Which tf.data stage is the bottleneck, and what changing it gains.
 
         Args:
             host: Host of the graph; by default the most input-bound one.
@@ -121,7 +121,7 @@ class ToolMethods(ABC):
 
         Args:
             from_: Begin of the range: 1.5s, 20ms, 7us, or a number of ms; the trace's begin.
-            to: End of the range, likewise; the trace's end.
+            to: End of the range, as in --from; by default the trace's end.
             track: Only tracks whose section or name contains this text.
             find: List the events whose name (or stat) matches this text.
             mode: How to read the text to find.
@@ -169,7 +169,7 @@ class ToolMethods(ABC):
         """Why devices have nothing to do, cause by cause, and what is copied in a step.
 
         Args:
-            min_gap_us: List gaps at least this long; shorter ones count in the causes all the same.
+            min_gap_us: List gaps at least this long; shorter ones still count in the causes.
         """
         return cast(
             "DeviceIdle",
@@ -223,7 +223,7 @@ class ToolMethods(ABC):
         Args:
             include_infeed_outfeed: Count ops that feed data in or out, and their time.
             peak_gflops: Peak FLOP rate of one device in GFLOP/s, where the table has none.
-            peak_hbm_gbps: Peak memory bandwidth of one device in GB/s, likewise.
+            peak_hbm_gbps: Peak memory bandwidth of one device in GB/s; from its name by default.
         """
         return cast(
             "RooflineModel",
@@ -313,7 +313,7 @@ class ToolMethods(ABC):
         program: str = "",
         memory_space: int = 0,
     ) -> MemoryViewer:
-        """The heap of one compiled program: its course, its peak, and the buffers alive then.
+        """Memory of one compiled program over time, its peak, and the buffers live then.
 
         Args:
             program: Program: "jit_step(12)", its name or its id. Default: the one that allocates most.
@@ -394,7 +394,7 @@ class ToolMethods(ABC):
 
         Args:
             program: Program: "jit_step(12)", its name or its id. Default: the one that ran longest.
-            node: Instruction to stand in the middle, or computation. Default: the slowest op.
+            node: Instruction to centre on, or computation. Default: the slowest op.
             radius: How many edges from the instruction to show.
             max_nodes: Show at most so many instructions.
         """

@@ -10,6 +10,7 @@ from typing import Literal
 from stepscope import store
 from stepscope.columns.merge import merged
 from stepscope.errors import StepscopeError, StoreError
+from stepscope.formats import FORMATS
 from stepscope.formats.xspace import decode
 from stepscope.result import Diagnostic
 from stepscope.store import Contents, Miss, Run, Source
@@ -54,6 +55,7 @@ class _File:
     host: Host | None = None
     error: StepscopeError | None = None
     contents: Contents | None = None
+    damage: str = ""
     asked: bool = False
     lock: RLock = field(default_factory=RLock, repr=False)
 
@@ -95,10 +97,12 @@ class Recording:
                     f"This host is not in the numbers, its file does not open: {file.report.reason}"
                 )
                 found.append(Diagnostic("host-missing", "error", text, name))
-            elif file.contents is not None and file.contents.damage:
+            elif file.damage:
                 # Damage inside the XSpace is told with the profile's completeness; this is outside.
-                text = f"{file.contents.damage} What stands before it is shown."
+                text = f"{file.damage} What stands before it is shown."
                 found.append(Diagnostic("damaged-file", "error", text, name))
+        notes = dict.fromkeys(self._files[name].source.note for name in names)
+        found += [Diagnostic("guessed-ranks", "warning", note) for note in notes if note]
         return tuple(found)
 
     def close(self) -> None:
@@ -144,16 +148,22 @@ def _decode(file: _File, progress: Progress | None) -> None:
             return None
         return lambda done, total: progress(f"{stage} {source.host}", done, total)
 
-    contents = store.read(source.path, report("reading"))
-    try:
-        space = decode(contents.buffer, file=source.path, progress=report("decoding"))
-    except BaseException:
-        contents.close()
-        raise
-    file.contents = contents
+    if source.format in FORMATS:
+        pieces = store.read_pieces(source.path, report("reading"))
+        space = FORMATS[source.format].open(pieces, source.path)
+        file.damage = pieces.damage
+    else:
+        contents = store.read(source.path, report("reading"))
+        try:
+            space = decode(contents.buffer, file=source.path, progress=report("decoding"))
+        except BaseException:
+            contents.close()
+            raise
+        file.contents = contents
+        file.damage = contents.damage
     # Chunks of one recording, and two frameworks in one process, repeat planes.
     file.host = Host(source.host, merged(space))
-    reasons = [contents.damage] if contents.damage else []
+    reasons = [file.damage] if file.damage else []
     if space.damage is not None:
         reasons.append(f"{space.damage.reason} ({space.damage.where}).")
     if reasons:

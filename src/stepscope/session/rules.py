@@ -6,12 +6,12 @@ Another package adds rules by an entry point of the group ``stepscope.rules`` th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any
 
 from stepscope.advice import RULES
+from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule
 
 GROUP = "stepscope.rules"
@@ -24,8 +24,19 @@ def all_rules() -> tuple[Rule, ...]:
     An entry point that does not load stays in the list as a rule that fails, so that every
     report of checked rules says so; one that takes an id already taken does, too.
     """
-    own = tuple(RULES)
-    taken = {rule.id for rule in own}
+    return (*RULES, *added_rules())
+
+
+def rules_reading_only(tool: str) -> tuple[Rule, ...]:
+    """The rules among them that read this tool and no other; none else is imported."""
+    added = (rule for rule in added_rules() if set(rule.reads) == {tool})
+    return (*RULES.reading_only(tool), *added)
+
+
+@cache
+def added_rules() -> tuple[Rule, ...]:
+    """The rules of the installed packages."""
+    taken = set(RULES.ids)
     added: list[Rule] = []
     for point in sorted(entry_points(group=GROUP), key=lambda one: one.name):
         rule = _loaded(point)
@@ -33,7 +44,7 @@ def all_rules() -> tuple[Rule, ...]:
             rule = _broken(point, f"the id {rule.id!r} is taken already")
         taken.add(rule.id)
         added.append(rule)
-    return own + tuple(added)
+    return tuple(added)
 
 
 def _loaded(point: EntryPoint) -> Rule:
@@ -47,7 +58,7 @@ def _loaded(point: EntryPoint) -> Rule:
 
 
 def _broken(point: EntryPoint, why: str) -> Rule:
-    def check(results: Mapping[str, Any]) -> Iterator[Answer]:
+    def check(_results: Results) -> Iterator[Answer]:
         raise RuntimeError(f"the rule at {point.value!r} cannot be used: {why}")
 
     return Rule(id=f"entry-point:{point.name}", check=check, needs=(), title=point.name)

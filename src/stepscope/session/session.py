@@ -17,7 +17,7 @@ from stepscope.registry import Rule, Tool, Unavailable
 from stepscope.result import Advice, Diagnostic, Finding, Result
 from stepscope.session._tools import ToolMethods
 from stepscope.session.recording import FileReport, Progress, Recording
-from stepscope.session.rules import all_rules
+from stepscope.session.rules import all_rules, rules_reading_only
 from stepscope.store import Found, Run
 from stepscope.tables.core.profile import Profile
 
@@ -169,9 +169,7 @@ class Session(ToolMethods):
             result = self._run_plain(found, parsed)
             if any(f.name == "findings" for f in dataclasses.fields(result)):
                 # The overview comes at once: the rules that read more tools wait for `advice`.
-                rules = [
-                    rule for rule in all_rules() if {*rule.needs, *rule.optional} == {found.id}
-                ]
+                rules = rules_reading_only(found.id)
                 added: dict[str, Any] = {"findings": self._advise(rules).findings}
                 result = dataclasses.replace(result, **added)
             return result
@@ -193,7 +191,7 @@ class Session(ToolMethods):
     def _advise(self, rules: Sequence[Rule]) -> Advice:
         results: dict[str, Result] = {}
         missing: dict[str, str] = {}
-        wanted = {tool for rule in rules for tool in (*rule.needs, *rule.optional)}
+        wanted = {tool for rule in rules for tool in rule.reads}
         for tool in (TOOLS.find(name) for name in sorted(wanted)):
             lacking = tool.available(self.profile)
             if lacking is None:

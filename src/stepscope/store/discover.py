@@ -13,8 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from stepscope.errors import StoreError
+from stepscope.formats import FORMATS
+from stepscope.store import trace_runs
 from stepscope.store.found import Found, Miss, Run, Source
-from stepscope.store.identify import HEAD_BYTES, examine, host_of, promises_xspace
+from stepscope.store.identify import XSPACE, examine, host_of, promises_xspace
 from stepscope.store.local import LocalTree, unlistable
 from stepscope.store.tree import Entry, Tree
 from stepscope.urls import is_url
@@ -100,6 +102,8 @@ def _absent(local: Path, text: str) -> StoreError:
 
 def _of_file(tree: Tree, entry: Entry) -> Found:
     verdict = _verdict(tree, entry, named=True)
+    if verdict in FORMATS:
+        return _of_trace(tree, entry, str(verdict))
     if isinstance(verdict, Miss):
         raise StoreError(
             "This file is not a recording that can be opened.",
@@ -116,12 +120,20 @@ def _of_file(tree: Tree, entry: Entry) -> Found:
     return Found(entry.path, (Run(name, folder, (source,)),), (), folders=0, files=1)
 
 
+def _of_trace(tree: Tree, entry: Entry, format_: str) -> Found:
+    label = trace_runs.label_of(entry.name)
+    source = Source(entry.path, label, entry.size_bytes, entry.modified, format_)
+    folder = posixpath.dirname(entry.path.replace(os.sep, "/"))
+    return Found(entry.path, (Run(label, folder, (source,)),), (), folders=0, files=1)
+
+
 @dataclass
 class _Walk:
     """State of one walk: what was found so far and how far it went."""
 
     tree: Tree
     sources: dict[str, list[tuple[Entry, str]]] = field(default_factory=lambda: defaultdict(list))
+    traces: dict[str, list[Entry]] = field(default_factory=lambda: defaultdict(list))
     misses: list[Miss] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     folders: int = 0
@@ -171,20 +183,23 @@ class _Walk:
             verdict = _verdict(self.tree, entry)
             if isinstance(verdict, Miss):
                 self.misses.append(verdict)
-            elif verdict:
+            elif verdict == XSPACE:
                 self.sources[folder].append((entry, host_of(entry.name)))
+            elif verdict:
+                self.traces[folder].append(entry)
 
 
-def _verdict(tree: Tree, entry: Entry, *, named: bool = False) -> Miss | bool:
-    if tree.remote and not named and not promises_xspace(entry.name):
+def _verdict(tree: Tree, entry: Entry, *, named: bool = False) -> Miss | str:
+    promising = promises_xspace(entry.name) or trace_runs.promises(entry.name)
+    if tree.remote and not named and not promising:
         # A first-bytes read per file of a bucket would cost a round trip each: the name decides.
-        return examine(entry.path, entry.name, entry.size_bytes, lambda: b"")
+        return examine(entry.path, entry.name, entry.size_bytes, lambda _: b"")
     try:
         return examine(
             entry.path,
             entry.name,
             entry.size_bytes,
-            lambda: tree.head(entry.path, HEAD_BYTES),
+            lambda size: tree.head(entry.path, size),
             named=named,
         )
     except OSError as error:
@@ -195,6 +210,11 @@ def _of_folder(tree: Tree, root: str) -> Found:
     walk = _Walk(tree)
     walk.into(root)
     runs = [_run(root, folder, entries, walk.misses) for folder, entries in walk.sources.items()]
+    for folder, entries in walk.traces.items():
+        if folder in walk.sources:
+            walk.misses += [trace_runs.copy_of_recording(entry) for entry in entries]
+        else:
+            runs += trace_runs.runs(tree, folder, _relative(root, folder), entries)
     ids = _short_ids([run.id for run in runs])
     runs = [Run(ids[run.id], run.path, run.sources) for run in runs]
     runs.sort(key=lambda run: (run.recorded, run.id), reverse=True)
@@ -226,10 +246,13 @@ def _run(root: str, folder: str, entries: list[tuple[Entry, str]], misses: list[
         Source(entry.path, host, entry.size_bytes, entry.modified)
         for host, entry in sorted(by_host.items())
     )
+    return Run(_relative(root, folder), folder, sources)
+
+
+def _relative(root: str, folder: str) -> str:
+    """A folder as seen from the root; the root itself by its name."""
     relative = posixpath.relpath(folder.replace(os.sep, "/"), root.replace(os.sep, "/"))
-    return Run(
-        relative if relative != "." else posixpath.basename(folder.rstrip("/")), folder, sources
-    )
+    return relative if relative != "." else posixpath.basename(folder.rstrip("/"))
 
 
 def _short_ids(relative: list[str]) -> dict[str, str]:

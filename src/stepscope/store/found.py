@@ -21,12 +21,16 @@ class Source:
         host: Host name, from the file's name.
         size_bytes: Size as stored.
         modified: Modification time, seconds since 1970 (0 when unknown).
+        format: "xspace", or the id of one of ``formats.FORMATS``.
+        note: What a reader must know of how the file was placed; "" for nothing.
     """
 
     path: str
     host: str
     size_bytes: int
     modified: float
+    format: str = "xspace"
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,12 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from stepscope.formats import FORMATS
 from stepscope.store.found import Miss
 
 HEAD_BYTES = 4096
 GZIP_MAGIC = b"\x1f\x8b"
+XSPACE = "xspace"
 
 _XPLANE_NAME = re.compile(r"\.xplane\.pb(\.gz)?$", re.IGNORECASE)
 _SUFFIX = re.compile(r"(\.xplane)?(\.pb)?(\.gz)?$", re.IGNORECASE)
@@ -64,15 +66,6 @@ BY_NAME: tuple[NearMiss, ...] = (
         "Open the .xplane.pb it was made from; it stands, or stood, in the same folder.",
     ),
     _kind(
-        "chrome-trace",
-        r"(\.trace\.json|\.pt\.trace\.json|trace_events\.json)(\.gz)?$",
-        "A Chrome trace (JSON), not an XSpace. TensorFlow and JAX write it beside the "
-        "recording, cut at a "
-        "million events; PyTorch writes only this.",
-        "Open the .xplane.pb of the same recording. A trace of PyTorch's own profiler has none: "
-        "record with `stepscope record` or stepscope.Profile.",
-    ),
-    _kind(
         "tool-result",
         rf"\.({_LEGACY_TOOLS})(\.(pb|json))?(\.gz)?$",
         "The result of one tool, saved by an old TensorFlow (2.2 or before) or exported by a "
@@ -101,7 +94,9 @@ _UNRELATED = re.compile(
     r"|data-\d+-of-\d+|tfrecord|parquet|arrow|pt|pth|pkl|lock)$",
     re.IGNORECASE,
 )
-_PROFILE_LIKE = re.compile(r"(\.pb|\.xplane|\.pb\.gz|\.xspace)$", re.IGNORECASE)
+_PROFILE_LIKE = re.compile(
+    r"(\.pb|\.xplane|\.pb\.gz|\.xspace|\.trace\.json(\.gz)?)$", re.IGNORECASE
+)
 
 
 def host_of(name: str) -> str:
@@ -115,38 +110,48 @@ def promises_xspace(name: str) -> bool:
 
 
 def examine(
-    path: str, name: str, size_bytes: int, head: Callable[[], bytes], *, named: bool = False
-) -> Miss | bool:
+    path: str, name: str, size_bytes: int, head: Callable[[int], bytes], *, named: bool = False
+) -> Miss | str:
     """What a file is.
 
     Args:
         path: Where it is, for the report.
         name: Its last part.
         size_bytes: Size as stored.
-        head: Reads its first ``HEAD_BYTES`` bytes; called only when the name does not settle it.
+        head: Reads so many of its first bytes; called only when the name does not settle it.
         named: The person named this very file, so even an unrelated one gets a reason.
 
     Returns:
-        True for an XSpace, a ``Miss`` for a near miss, False for a file of no interest.
+        "xspace" or the id of one of ``FORMATS``, a ``Miss`` for a near miss, "" for a file of no
+        interest.
     """
     by_name = next((kind for kind in BY_NAME if kind.name.search(name)), None)
     if by_name is not None:
         return Miss(path, by_name.slug, by_name.reason, by_name.hint, size_bytes)
     if _UNRELATED.search(name) and not named:
-        return False
+        return ""
     like = bool(_PROFILE_LIKE.search(name)) or named
     if size_bytes == 0:
-        return _empty(path) if like else False
+        return _empty(path) if like else ""
+    first = head(HEAD_BYTES)
     if promises_xspace(name):
-        first = head()
-        return _wrapped(path, size_bytes, first) or True
-    first = head()
+        return _wrapped(path, size_bytes, first) or XSPACE
     inner = inflate_head(first) if first.startswith(GZIP_MAGIC) else first
     if starts_xspace(inner):
-        return True
+        return XSPACE
+    for one in FORMATS.values():
+        may_be = one.promises(name) or (named and inner.lstrip()[:1] in (b"{", b"["))
+        if may_be and (one.starts(inner) or one.starts(_more(head, one.head_bytes))):
+            return one.id
     if not like:
-        return _chrome_trace(path, size_bytes, inner) or False
+        return ""
     return _wrapped(path, size_bytes, first) or _unknown(path, size_bytes, inner)
+
+
+def _more(head: Callable[[int], bytes], size: int) -> bytes:
+    """More of a file's first bytes, inflated where need be."""
+    first = head(size)
+    return inflate_head(first, 16 * size) if first.startswith(GZIP_MAGIC) else first
 
 
 def _empty(path: str) -> Miss:
@@ -198,25 +203,14 @@ def _wrapped(path: str, size_bytes: int, first: bytes) -> Miss | None:
     return None
 
 
-# Keys near the start of a Chrome trace; PyTorch's begin with the device list.
-_TRACE_KEYS = (b'"traceEvents"', b'"ph"', b'"deviceProperties"', b'"displayTimeUnit"')
-
-
-def _chrome_trace(path: str, size_bytes: int, first: bytes) -> Miss | None:
-    if first.lstrip()[:1] not in (b"{", b"[") or not any(key in first for key in _TRACE_KEYS):
-        return None
-    kind = next(kind for kind in BY_NAME if kind.slug == "chrome-trace")
-    return Miss(path, kind.slug, kind.reason, kind.hint, size_bytes)
-
-
 def _unknown(path: str, size_bytes: int, first: bytes) -> Miss:
     if first.lstrip()[:1] in (b"{", b"["):
-        return _chrome_trace(path, size_bytes, first) or Miss(
+        return Miss(
             path,
             "json-file",
-            "A JSON file, not an XSpace.",
-            "Give a file that tf.profiler, jax.profiler or the profiler service wrote "
-            "(<host>.xplane.pb).",
+            "A JSON file, but not a trace: it has no traceEvents.",
+            "Give a trace that torch.profiler exported (*.pt.trace.json), or a file that "
+            "tf.profiler, jax.profiler or the profiler service wrote (<host>.xplane.pb).",
             size_bytes,
         )
     shown = first[:8].hex(" ")
@@ -230,10 +224,10 @@ def _unknown(path: str, size_bytes: int, first: bytes) -> Miss:
     )
 
 
-def inflate_head(first: bytes) -> bytes:
+def inflate_head(first: bytes, size: int = HEAD_BYTES) -> bytes:
     """As much as the first bytes of a gzip stream inflate to; empty if they are broken."""
     try:
-        return zlib.decompressobj(wbits=31).decompress(first, HEAD_BYTES)
+        return zlib.decompressobj(wbits=31).decompress(first, size)
     except zlib.error:
         return b""
 

@@ -74,24 +74,85 @@ def read(path: str, progress: Progress | None = None) -> Contents:
         with Path(path).open("rb") as file:
             size = os.fstat(file.fileno()).st_size
             if size == 0:
-                raise StoreError(
-                    "The file has 0 bytes.",
-                    where=path,
-                    why="The recording was larger than 2 GB, or the disk was full.",
-                    hint="Record fewer steps.",
-                    slug="empty-file",
-                )
+                raise _empty(path)
             if file.read(2) == GZIP_MAGIC:
                 hint = _inflated_size(file, size)
                 file.seek(0)
                 return _from_stream(file, size, hint, progress)
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except OSError as error:
-        miss = unlistable(path, error)
-        raise StoreError(
-            "The file cannot be read.", where=path, why=miss.reason, hint=miss.hint, slug=miss.slug
-        ) from error
+        raise _unreadable(path, error) from error
     return Contents(memoryview(mapped), _close=[mapped.close])
+
+
+@dataclass
+class Pieces:
+    """The uncompressed bytes of a file, piece by piece, once.
+
+    Attributes:
+        damage: Why the bytes end early, known once they have ended ("" when they do not).
+    """
+
+    path: str
+    progress: Progress | None = None
+    damage: str = ""
+
+    def __iter__(self) -> Iterator[bytes]:
+        with self._stream() as (stream, size):
+            chunks = _chunks(stream, size, self.progress)
+            first = next(chunks, b"")
+            if not first:
+                raise _empty(self.path)
+            rest = _after(first, chunks)
+            if not first.startswith(GZIP_MAGIC):
+                yield from rest
+                return
+            damage: list[str] = []
+            yield from inflate(rest, damage)
+            self.damage = damage[0] if damage else ""
+
+    @contextlib.contextmanager
+    def _stream(self) -> Iterator[tuple[BinaryIO, int]]:
+        if is_url(self.path):
+            from stepscope.store.remote import open_binary
+
+            stream, size = open_binary(self.path)
+            with stream:
+                yield stream, size
+            return
+        with contextlib.ExitStack() as stack:
+            try:
+                file = stack.enter_context(Path(self.path).open("rb"))
+            except OSError as error:
+                raise _unreadable(self.path, error) from error
+            yield file, os.fstat(file.fileno()).st_size
+
+
+def read_pieces(path: str, progress: Progress | None = None) -> Pieces:
+    """One file or URL to be read from begin to end, ``.gz`` (by content) inflated on the way.
+
+    Args:
+        path: Local path or URL.
+        progress: Called with (bytes read, bytes in the file).
+    """
+    return Pieces(path, progress)
+
+
+def _unreadable(path: str, error: OSError) -> StoreError:
+    miss = unlistable(path, error)
+    return StoreError(
+        "The file cannot be read.", where=path, why=miss.reason, hint=miss.hint, slug=miss.slug
+    )
+
+
+def _empty(path: str) -> StoreError:
+    return StoreError(
+        "The file has 0 bytes.",
+        where=path,
+        why="The recording was larger than 2 GB, or the disk was full.",
+        hint="Record fewer steps.",
+        slug="empty-file",
+    )
 
 
 def _inflated_size(file: BinaryIO, size: int) -> int:

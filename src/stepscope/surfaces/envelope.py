@@ -52,7 +52,7 @@ class SessionInfo(TypedDict):
 
 
 class AdviceInfo(TypedDict):
-    """All advice on a run, and what became of every rule."""
+    """All advice on a run, and the outcome of every rule."""
 
     session: str
     hosts: list[str]

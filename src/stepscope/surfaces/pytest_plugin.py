@@ -76,7 +76,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, None]:
         return
     try:
         _judge(item, profile.capture.path, arguments)
-    except BaseException as error:  # pytest.fail raises what is no Exception
+    except BaseException as error:  # pytest.fail raises something that is not an Exception
         outcome.force_exception(error)
 
 

@@ -73,7 +73,7 @@ class Plugin(TBPlugin):  # type: ignore[misc]  # Any: TensorBoard is optional
         return {"/index.js": _entry, "/*": self._serve}
 
     def frontend_metadata(self) -> FrontendMetadata:
-        """How the tab is called and begun; its pages know themselves when to load anew."""
+        """The name and entry of the tab; its pages know when to reload."""
         return FrontendMetadata(
             es_module_path="/index.js", tab_name="Stepscope", disable_reload=True
         )

@@ -50,13 +50,13 @@ class Arguments:
 
     @property
     def is_text(self) -> Bool:
-        """Where the value is no number."""
+        """Where the value is not a number."""
         return ~np.isin(self.kind, (KIND_DOUBLE, KIND_INT64, KIND_UINT64))
 
     def texts(self) -> tuple[I64, list[str]]:
-        """For each value that is no number its place in a list of distinct texts, and that list.
+        """For each value that is not a number its place in a list of distinct texts, and that list.
 
-        Bytes are told by their number and begin, in hexadecimal digits.
+        Bytes are shown as their count and first digits, in hexadecimal.
         """
         kind, bits = self.kind[self.is_text], self.bits[self.is_text]
         places = np.empty(len(bits), np.int64)

@@ -9,7 +9,7 @@ Check = Callable[[], None]
 
 
 class GivenUp(Exception):
-    """Whoever asked has gone: the work is stopped, nothing of it is kept."""
+    """The caller has gone: the work stops, and nothing of it is kept."""
 
 
 def waits() -> None:

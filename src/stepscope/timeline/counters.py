@@ -104,7 +104,7 @@ def _recorded(host: Host) -> list[tuple[int, Track]]:
     if not rows:
         return []
     values, units = _numbers(host, _VALUE_STATS), metadata_texts(host, names.COUNTER_UNIT)
-    # Of hardware counters some stand under their own name.
+    # Some hardware counters appear under their own name.
     hardware = counter_samples(host)
     values.append((hardware.rows, hardware.readings.floats))
     for row in rows:

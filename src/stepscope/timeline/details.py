@@ -122,7 +122,7 @@ def _links(timeline: Timeline, ends: list[tuple[int, int]]) -> tuple[Link, ...]:
         try:
             found.append(Link(KINDS[arrows.kind[row]], place(timeline, other)))
         except KeyError:
-            continue  # it stands on a line that is not drawn
+            continue  # its line is not drawn
     return tuple(found)
 
 

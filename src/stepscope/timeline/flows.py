@@ -167,7 +167,7 @@ def _join(
     Args:
         host: Whose events they are.
         sources: Event rows, types and ids.
-        targets: Likewise.
+        targets: The same of the events to join.
     """
     none = np.empty(0, np.int64)
     if not len(sources[0]) or not len(targets[0]):

@@ -82,7 +82,7 @@ def device_category(name: str) -> str:
 
 
 def host_category(name: str) -> str:
-    """Category of a host event that is no framework op and no known kind of work."""
+    """Category of a host event that is neither a framework op nor a known kind of work."""
     if name.startswith(names.PYTHON_CALL_MARK):
         return "python"
     if name.startswith(names.MEMORY_EVENTS):

@@ -28,7 +28,7 @@ def listing(
     Args:
         timeline: The session.
         begin_ps: On the axis.
-        end_ps: Likewise.
+        end_ps: End of the range.
         track: Only tracks whose section or name contains this text, in any case.
         matches: Only events whose name it takes; it is asked once per name.
 

@@ -94,7 +94,7 @@ def range_totals(
     Args:
         timeline: The session.
         begin_ps: On the axis.
-        end_ps: Likewise.
+        end_ps: End of the range.
         tracks: Which tracks. By default all; names are then counted only where work was
             recorded, because steps, scopes and framework ops tell of the same time again.
         check: Called before each track, from any thread; may raise.

@@ -52,7 +52,7 @@ class Hits:
         return counts
 
     def after(self, begin_ps: int, event: int = -1) -> tuple[int, int] | None:
-        """(start, event id) of the first hit behind this place; None behind the last."""
+        """(start, event id) of the first hit after this place; None after the last."""
         found = []
         for one in self.tracks:
             at = int(np.searchsorted(one.begin_ps, begin_ps))

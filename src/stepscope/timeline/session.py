@@ -91,7 +91,7 @@ def timeline(profile: Profile) -> Timeline:
 
 
 def _recorded(host: Host, number: int, first_event: int, labels: Labels) -> list[Track]:
-    """A track for every line of the file that has events in time and is no counter."""
+    """A track for every line of the file that has events in time and is not a counter."""
     space, table = host.space, planes(host)
     timed = timed_events(host)
     found = []

@@ -101,7 +101,7 @@ def tile(
     if not 0 < width_px <= MAX_WIDTH_PX:
         raise ValueError(f"width_px must be 1 to {MAX_WIDTH_PX}")
     if not 0 < end_ps - begin_ps < 1 << 62 or abs(begin_ps) >= 1 << 62:
-        raise ValueError("end_ps must lie behind begin_ps, within 2^62 ps")
+        raise ValueError("end_ps must be after begin_ps, within 2^62 ps")
     chosen = [(timeline.tracks[want.track], want) for want in wanted]
     events = [(track, want) for track, want in chosen if track.counter is None]
     check()

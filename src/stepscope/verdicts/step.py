@@ -135,7 +135,7 @@ _NEXT_FOR_COPIES = (
 def next_steps(verdict: Verdict) -> tuple[str, ...]:
     """Where to look next, and what usually helps."""
     advice = list(_NEXT_FOR_COPIES if verdict.is_copies else _NEXT[verdict.bound_by])
-    if verdict.bound_by == "device" and not verdict.low_precision_frac >= _LOW_PRECISION_FRAC:
+    if verdict.bound_by == "device" and verdict.low_precision_frac < _LOW_PRECISION_FRAC:
         advice.append(_LOWER_PRECISION)
     if verdict.bound_by == "host" and not verdict.has_device:
         advice[1] = "This run used no accelerator: the CPU's ops are the device work."

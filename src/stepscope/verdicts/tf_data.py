@@ -1,4 +1,4 @@
-"""Does a pipeline of tf.data hold the program up, and which iterator is the cause?"""
+"""Is a tf.data pipeline the bottleneck, and which iterator is the cause?"""
 
 from __future__ import annotations
 

@@ -254,7 +254,7 @@ def _vectorise(stage: Stage) -> Change:
     change = "dataset.batch(n).map(function_of_a_batch)  # instead of map(...).batch(n)"
     is_map = stage_kind(stage.long_name) is StageKind.MAP
     if not is_map or not stage.batches or stage.elements <= 1:
-        note = "The bottleneck is no map of single elements in front of a batch."
+        note = "The bottleneck is not a map of single elements before a batch."
         return Change("vectorised_map", False, 0.0, change, note)
     if stage.overhead_frac is None:
         note = "How much of its time is overhead per element is not recorded."
@@ -294,7 +294,7 @@ def _interleave(stage: Stage) -> Change:
 def _early_shard(stage: Stage) -> Change:
     change = "files.shard(num_shards, index) first, then read and map"
     if stage.shards <= 1:
-        return Change("early_shard", False, 0.0, change, "No shard lies behind the bottleneck.")
+        return Change("early_shard", False, 0.0, change, "No shard comes after the bottleneck.")
     left = 1 / stage.shards
     note = f"Only one of {stage.shards} elements that are made now is kept."
     return Change("early_shard", True, stage.gain(left, left), change, note)
@@ -323,7 +323,7 @@ def _native_function(stage: Stage) -> Change:
     else:
         return Change("native_function", False, 0.0, change, "The bottleneck runs no Python.")
     cores = stage.cores or _CORES
-    note = f"If it is no slower than Python on one core, and runs on all {cores}."
+    note = f"If it is not slower than Python on one core, and runs on all {cores}."
     return Change("native_function", True, stage.gain(1 - share * (1 - 1 / cores)), change, note)
 
 

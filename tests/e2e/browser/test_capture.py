@@ -108,7 +108,7 @@ def test_a_recording_under_way_can_be_given_up_and_found_again(dialog: Page, wor
     page.reload()
     page.locator("header").get_by_role("button").filter(has_text="Captur").click()
     expect(page.get_by_role("dialog")).to_contain_text("s to go")
-    page.get_by_role("button", name="Give up the rest").click()
+    page.get_by_role("button", name="Stop waiting for the rest").click()
     expect(page.get_by_role("dialog")).to_contain_text("given up")
 
 

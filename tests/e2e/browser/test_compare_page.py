@@ -111,7 +111,7 @@ def test_all_runs_are_one_course_and_each_can_be_compared_with(open_page: Opener
     chart.focus()
     page.keyboard.press("Home")
     page.keyboard.press("ArrowRight")
-    expect(chart).to_contain_text("To the first")
+    expect(chart).to_contain_text("Change from the first run")
     expect(chart).to_contain_text("+1.00 ms")
     page.get_by_role("button", name="Show as table").click()
     table = page.get_by_role("grid", name="Runs")
@@ -142,7 +142,7 @@ def test_the_oldest_run_has_a_course_to_the_newest(open_page: Opener) -> None:
 
 def test_between_two_neighbours_no_course_is_offered(open_page: Opener) -> None:
     page = open_page("#/compare?run=2026_01_02_00_00_00")
-    expect(page.locator("main")).to_contain_text("The oldest or the newest of them shows all")
+    expect(page.locator("main")).to_contain_text("Compare with the oldest or the newest")
     expect(page.get_by_role("button", name="All runs")).to_have_count(0)
 
 

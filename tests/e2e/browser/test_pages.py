@@ -40,7 +40,7 @@ def test_every_tool_has_a_page_or_a_reason(open_page: Opener, tool: str, run: st
     page = open_page(f"#/{tool}?run={run}")
     page.wait_for_load_state("networkidle")
     assert "could not be drawn" not in page.locator("main").inner_text()
-    reason = page.locator(".notice .remedy")
+    reason = page.locator(".notice .hint")
     if page.locator('.nav a.unavailable[aria-current="page"]').count() == 1:
         expect(reason).not_to_be_empty()
     else:
@@ -53,8 +53,43 @@ def test_the_overview_answers_first(open_page: Opener) -> None:
     expect(figures).to_have_count(5)
     assert "900 µs" in figures.nth(0).inner_text()
     assert "20.0%" in figures.nth(3).inner_text(), "device busy 180 of 900 µs"
+    card = page.get_by_role("region", name="Fix first")
+    expect(card).to_have_attribute("aria-busy", "false")
     headings = page.locator("main h2").all_inner_texts()
-    assert headings[:4] == ["Average step", "Step times", "What to do", "This run"]
+    assert headings[0] == card.locator("h2").inner_text()
+    assert headings[1:5] == ["Average step", "Step times", "What to do", "This run"]
+
+
+@pytest.mark.parametrize("run", ["gpu", "cpu"])
+def test_the_first_screen_says_what_limits_and_what_to_do(open_page: Opener, run: str) -> None:
+    page = open_page(f"#/overview?run={run}")
+    page.set_viewport_size({"width": 1280, "height": 720})
+    card = page.get_by_role("region", name="Fix first")
+    expect(card).to_have_attribute("aria-busy", "false")
+    expect(card).to_contain_text(re.compile(r"Save up to .+ per step \(\d+%\) · |No rule found"))
+    expect(card).not_to_contain_text("sure")
+    for part in (page.locator(".verdict h1"), card, page.locator(".stack-bar").first):
+        box = part.bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] <= 720, "below the fold"
+
+
+def test_a_row_leads_to_its_events_in_the_timeline(open_page: Opener) -> None:
+    page = open_page("#/kernel_stats?run=gpu")
+    row = page.get_by_role("grid", name="Kernels").get_by_role("row").nth(1)
+    row.click()
+    drawer = page.get_by_role("region", name="Selected row")
+    box = drawer.bounding_box()
+    assert box is not None
+    assert box["y"] < 200, "beside the table, not below it"
+    link = drawer.get_by_role("link", name=re.compile(r"Show in timeline \(\d+×\)"))
+    expect(link).to_be_visible()
+    expect(drawer.get_by_role("img", name=re.compile("Distribution"))).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(drawer).to_have_count(0)
+    row.click()
+    link.click()
+    expect(page.locator(".tl-event")).to_contain_text("events with this name")
 
 
 def test_no_number_stands_without_a_unit(open_page: Opener) -> None:
@@ -76,7 +111,7 @@ def test_a_profile_without_accelerator_says_so(open_page: Opener) -> None:
     page = open_page("#/overview?run=cpu")
     expect(page.locator(".figures")).to_contain_text("no accelerator in this profile")
     page = open_page("#/op_stats?run=cpu")
-    expect(page.locator(".side.absent")).to_contain_text("No op ran on an accelerator")
+    expect(page.locator(".side.absent")).to_contain_text("No framework op ran on an accelerator")
 
 
 def test_a_tool_without_data_is_listed_with_its_reason(open_page: Opener) -> None:
@@ -87,7 +122,7 @@ def test_a_tool_without_data_is_listed_with_its_reason(open_page: Opener) -> Non
     assert "Nothing to show: " in (dimmed.first.get_attribute("title") or "")
     dimmed.first.click()
     expect(page.locator(".notice h3")).to_have_text("What to do")
-    expect(page.locator(".remedy")).not_to_be_empty()
+    expect(page.locator(".hint")).not_to_be_empty()
 
 
 def test_a_damaged_file_says_where_and_what_still_holds(open_page: Opener) -> None:
@@ -96,7 +131,7 @@ def test_a_damaged_file_says_where_and_what_still_holds(open_page: Opener) -> No
     expect(page.locator(".completeness")).to_contain_text("byte")
     page = open_page("#/about?run=damaged")
     rows = page.locator(".plain-table tr")
-    expect(rows.filter(has_text="damaged/host.xplane.pb")).to_contain_text("opened in part")
+    expect(rows.filter(has_text="damaged/host.xplane.pb")).to_contain_text("partly opened")
     expect(rows.filter(has_text="gpu/empty.xplane.pb").locator("td").last).not_to_be_empty()
 
 

@@ -51,7 +51,7 @@ def test_search_counts_the_whole_trace_and_steps_through_it(stage: Stage) -> Non
 def test_search_by_regular_expression_and_by_stat(stage: Stage) -> None:
     page = stage.page
     page.locator("#tl-search").fill("^(cuLaunch|cuMemcpy)")
-    page.get_by_role("button", name="How to search").click()
+    page.get_by_role("button", name="Search options").click()
     page.get_by_label("Regular expression").check()
     wanted = stage.ask("search", q="^(cuLaunch|cuMemcpy)", mode="regex")["count"]
     assert wanted > 0
@@ -59,9 +59,9 @@ def test_search_by_regular_expression_and_by_stat(stage: Stage) -> None:
     page.get_by_label("Regular expression").uncheck()
     expect(page.locator(".tl-count")).to_have_text("0 hits")
     page.locator("#tl-search").fill("1003")
-    page.get_by_role("button", name="How to search").click()
-    page.get_by_label("In stat").fill("correlation_id")
-    page.get_by_label("In stat").press("Enter")
+    page.get_by_role("button", name="Search options").click()
+    page.get_by_label("Search in").fill("correlation_id")
+    page.get_by_label("Search in").press("Enter")
     wanted = stage.ask("search", q="1003", stat="correlation_id")["count"]
     assert wanted > 0
     expect(page.locator(".tl-count")).to_have_text(re.compile(f"^{wanted} hits?$"))
@@ -152,7 +152,7 @@ def test_tracks_move_fold_filter_and_grow(stage: Stage) -> None:
     tall = page.locator('.tl-track[title^="tf_exec"]')
     old = tall.bounding_box()
     assert old is not None
-    menu_of(page, "tf_exec", "Taller")
+    menu_of(page, "tf_exec", "Increase height")
     page.wait_for_timeout(100)
     new = tall.bounding_box()
     assert new is not None and new["height"] > old["height"] * 1.3
@@ -161,12 +161,12 @@ def test_tracks_move_fold_filter_and_grow(stage: Stage) -> None:
     folded = tall.bounding_box()
     assert folded is not None and folded["height"] < new["height"]
     page.get_by_role("button", name=re.compile("Tracks")).click()
-    page.get_by_label("Only tracks with").fill("exec")
+    page.get_by_label("Filter tracks").fill("exec")
     expect(page.locator(".tl-track .tl-text")).to_have_text(["tf_exec"])
-    page.get_by_label("Only tracks with").fill("")
-    page.get_by_role("button", name="Close all sections").click()
+    page.get_by_label("Filter tracks").fill("")
+    page.get_by_role("button", name="Collapse all sections").click()
     expect(page.locator(".tl-track")).to_have_count(0)
-    page.get_by_role("button", name="Open all").click()
+    page.get_by_role("button", name="Expand all").click()
     expect(page.locator(".tl-track .tl-text")).to_have_count(len(before))
 
 
@@ -245,8 +245,8 @@ def test_help_lists_the_keys(stage: Stage) -> None:
     stage.page.locator(".tl-stage").focus()
     stage.page.keyboard.press("?")
     dialog = stage.page.get_by_role("dialog")
-    expect(dialog).to_contain_text("Timeline: keys and hands")
-    expect(dialog).to_contain_text("Previous and next event of the lane")
+    expect(dialog).to_contain_text("Timeline shortcuts")
+    expect(dialog).to_contain_text("Previous and next event on the lane")
     stage.page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
 

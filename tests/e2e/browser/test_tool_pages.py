@@ -21,9 +21,9 @@ from tests.profiles import worked_example
 PAGES = {
     "memory_profile": ("heap", ["Use over time", "Peaks of all memories"]),
     "kernel_stats": ("gpu", ["Longest kernels", "By class of work"]),
-    "device_idle": ("gpu", ["What happens meanwhile"]),
+    "device_idle": ("gpu", ["What the host does in that time"]),
     "roofline_model": ("compiled", ["Roofline"]),
-    "utilization_viewer": ("counters", ["Units against their peaks", "Parts of units, and states"]),
+    "utilization_viewer": ("counters", ["Units compared with their peaks", "Parts and states of units"]),
     "op_profile": ("compiled", ["Where the time goes"]),
     "input_pipeline_analyzer": (
         "pipeline",
@@ -31,7 +31,7 @@ PAGES = {
     ),
     "tf_data_bottleneck_analysis": ("pipeline", ["What to change", "Pipeline graph"]),
     "pod_viewer": ("pod", ["Step 0 on 4 workers", "Step times"]),
-    "memory_viewer": ("compiled", ["The heap over the program", "At the peak"]),
+    "memory_viewer": ("compiled", ["Heap in program order", "At the peak"]),
     "graph_viewer": ("compiled", ["Graph"]),
     "hlo_stats": ("compiled", ["By category", "By op"]),
     "inference_profile": ("server", ["Latency by percentile", "Time by batch size"]),
@@ -238,7 +238,7 @@ def test_a_drag_over_memory_asks_for_that_stretch(open_page: Opener) -> None:
     page.mouse.move(box["x"] + box["width"] * 0.5, middle, steps=4)
     page.mouse.up()
     page.wait_for_function("() => location.hash.includes('from_ms=')")
-    page.get_by_role("button", name="All of the recording").click()
+    page.get_by_role("button", name="Whole recording").click()
     page.wait_for_function("() => !location.hash.includes('from_ms=')")
 
 
@@ -286,7 +286,7 @@ def test_a_units_bar_is_as_long_as_its_share_of_the_peak(open_page: Opener) -> N
     page = opened(open_page, "utilization_viewer")
     # (0.2 / 2 + 0.5) of the first chip's cycles, half of that of the second's.
     expect(page.locator(".answer h2")).to_contain_text("MXU is the busiest unit, at 45.0% of its")
-    row = drawing(page, "Units against").locator("g", has_text=re.compile(r"^MXU:")).first
+    row = drawing(page, "Units compared").locator("g", has_text=re.compile(r"^MXU:")).first
     expect(row.locator("title")).to_contain_text("45.0% (30.0% to 60.0%); on average 1,181,250 of")
     track, bar = (
         row.locator(shape).evaluate("rect => rect.getBBox().width")

@@ -31,7 +31,7 @@ def column_named(page: Page, label: str) -> int:
 def test_the_keyboard_reaches_pages_help_and_filter(open_page: Opener) -> None:
     page = open_page("#/overview?run=gpu")
     page.keyboard.press("?")
-    expect(page.get_by_role("dialog")).to_contain_text("Keys")
+    expect(page.get_by_role("dialog")).to_contain_text("Shortcuts")
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
     page.keyboard.press("Control+k")
@@ -199,7 +199,7 @@ def test_the_theme_is_chosen_and_remembered(open_page: Opener) -> None:
     page.locator(".figures").wait_for()
     assert page.evaluate(colour) == dark
     page.get_by_role("button", name="Theme").click()
-    page.get_by_label("As the system").check()
+    page.get_by_label("System").check()
     page.emulate_media(color_scheme="dark")
     assert page.evaluate(colour) == dark
 

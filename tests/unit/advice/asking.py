@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from stepscope.advice import RULES, advise
+from stepscope.advice.results import Results
 from stepscope.analysis import TOOLS
 from stepscope.formats.xspace import decode
 from stepscope.registry import Answer
@@ -39,7 +40,7 @@ class Asked:
     def answers(self, rule_id: str) -> list[Answer]:
         """What one rule says."""
         rule = next(rule for rule in RULES if rule.id == rule_id)
-        return list(rule.check(self.results(*rule.needs, *rule.optional)))
+        return list(rule.check(Results(self.results(*rule.reads))))
 
     def finding(self, rule_id: str) -> Finding:
         """The only answer of a rule, which must be a finding."""
@@ -55,7 +56,7 @@ class Asked:
 
     def advice(self) -> tuple[Finding, ...]:
         """All findings, in order."""
-        wanted = {tool for rule in RULES for tool in (*rule.needs, *rule.optional)}
+        wanted = {tool for rule in RULES for tool in rule.reads}
         return advise(self.results(*wanted), RULES).findings
 
 

@@ -44,7 +44,7 @@ READY = {
 def advice_on(*recordings: bytes) -> Advice:
     hosts = tuple(Host(f"h{index}", decode(data)) for index, data in enumerate(recordings))
     asked = Asked(Profile("s", hosts))
-    wanted = {tool for rule in RULES for tool in (*rule.needs, *rule.optional)}
+    wanted = {tool for rule in RULES for tool in rule.reads}
     return advise(asked.results(*wanted), RULES)
 
 
@@ -68,5 +68,5 @@ def test_findings_are_plain_json_with_bounded_numbers(name: str) -> None:
         assert found.rule in body
         assert 0 <= found.confidence <= 1
         assert found.saving_ms is None or found.saving_ms >= 0
-        if found.saving_ms is not None and found.saving_max_ms is not None:
-            assert found.saving_max_ms >= found.saving_ms * (1 - 1e-9)
+        if found.saving_ms is not None and found.saving_high_ms is not None:
+            assert found.saving_high_ms >= found.saving_ms * (1 - 1e-9)

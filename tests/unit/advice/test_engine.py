@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from stepscope.advice import advise
+from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Severity
 
 # A step of 100 ms: 3 ms are the least that is worth a change.
-STEP = {
+STEP: dict[str, Any] = {
     "overview_page": SimpleNamespace(steps=SimpleNamespace(time_ms=SimpleNamespace(mean=100.0)))
 }
 
@@ -24,14 +25,22 @@ def rule(
     *,
     severity: Severity = "medium",
     symptom_of: tuple[str, ...] = (),
-    check: Callable[[Mapping[str, Any]], Iterator[Answer]] | None = None,
+    check: Callable[[Results], Iterator[Answer]] | None = None,
     needs: tuple[str, ...] = (),
 ) -> Rule:
-    def fires(results: Mapping[str, Any]) -> Iterator[Answer]:
+    def fires(results: Results) -> Iterator[Answer]:
         yield Finding(name, severity, saving_ms, 0.5, f"{name} is wrong")
 
     doc = "What it checks: x\nWhen it is wrong: on\n  Sundays.\n"
-    return Rule(name, check or fires, needs, doc, f"title of {name}", "x ≥ 1", (), symptom_of)
+    return Rule(
+        name,
+        check or fires,
+        title=f"title of {name}",
+        needs=needs,
+        symptom_of=symptom_of,
+        doc=doc,
+        threshold="x ≥ 1",
+    )
 
 
 def order(*rules: Rule) -> list[str]:
@@ -77,7 +86,7 @@ def test_a_cause_that_explains_little_of_a_symptom_does_not_climb() -> None:
 
 
 def test_what_a_rule_hardly_believes_is_no_alarm() -> None:
-    def unsure(results: Mapping[str, Any]) -> Iterator[Answer]:
+    def unsure(results: Results) -> Iterator[Answer]:
         yield Finding("a", "high", 50, 0.2, "perhaps")
 
     assert advise(STEP, [rule("a", check=unsure)]).findings[0].severity == "low"
@@ -101,17 +110,17 @@ def test_what_a_rule_says_once_is_on_each_of_its_findings() -> None:
     (found,) = advise(STEP, [rule("a", 5)]).findings
     assert (found.title, found.threshold) == ("title of a", "x ≥ 1")
     assert found.wrong_when == "on Sundays."
-    assert found.saving_max_ms == 5
+    assert found.saving_high_ms == 5
 
 
 def test_every_rule_is_accounted_for() -> None:
-    def silent(results: Mapping[str, Any]) -> Iterator[Answer]:
+    def silent(results: Results) -> Iterator[Answer]:
         yield Silence("input costs 0.4 % of the step")
 
-    def unsure(results: Mapping[str, Any]) -> Iterator[Answer]:
+    def unsure(results: Results) -> Iterator[Answer]:
         yield Unknown("no allocator events")
 
-    def broken(results: Mapping[str, Any]) -> Iterator[Answer]:
+    def broken(results: Results) -> Iterator[Answer]:
         yield Finding("d", "high", 50, 1.0, "half an answer")
         raise KeyError("gone")
 

@@ -19,7 +19,7 @@ BARE = replace(GOOD, devices=2, collective=Collective(400, name=RING))
 def test_communication_that_compute_could_hide_is_worth_four_fifths_of_it() -> None:
     found = ask(BARE, BARE).finding("exposed-collectives")
     assert found.saving_ms == pytest.approx(0.8 * 0.4)
-    assert found.saving_max_ms == pytest.approx(0.4)
+    assert found.saving_high_ms == pytest.approx(0.4)
     assert "0% of their 0.4 ms is hidden" in found.message
     assert "less work" in ask(_sends(2_500)).reason("exposed-collectives", Silence)
 
@@ -39,7 +39,7 @@ def test_more_communication_than_work_is_the_networks_limit() -> None:
     found = ask(_sends(2_500), _sends(2_500)).finding("collective-bound")
     # Half of the bytes; 1 of the 2.5 ms stays even if all of the work hides the rest.
     assert found.saving_ms == pytest.approx(1.25)
-    assert found.saving_max_ms == pytest.approx(2.5)
+    assert found.saving_high_ms == pytest.approx(2.5)
     assert "1 ms cannot be hidden" in found.message
     assert "could hide" in ask(BARE).reason("collective-bound", Silence)
 
@@ -129,7 +129,7 @@ def test_workers_that_are_late_in_turns_wait_for_each_other() -> None:
     found = asked.finding("worker-skew")
     assert found.saving_ms == pytest.approx(0.6 * 3 / 4)
     # Of the six counted steps two devices are late in one, and wait in five.
-    assert found.saving_max_ms == pytest.approx(0.6 * 5 / 6)
+    assert found.saving_high_ms == pytest.approx(0.6 * 5 / 6)
     assert "see straggler" in ask(POD, replace(POD, slower={2: 1.4})).reason("worker-skew", Silence)
 
 

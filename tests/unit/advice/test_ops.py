@@ -20,7 +20,7 @@ def test_halving_the_largest_op_saves_half_of_its_share() -> None:
     found = ask(replace(GOOD, kernels=[*layers(), large])).finding("dominant-op")
     # 3.5 of 5 ms.
     assert found.saving_ms == pytest.approx(1.75)
-    assert found.saving_max_ms == pytest.approx(3.5)
+    assert found.saving_high_ms == pytest.approx(3.5)
     assert found.measured["step_after_ms"] == pytest.approx(3.25)
     assert found.severity == "info", "a large op is no fault"
     assert "model/head/MatMul" in found.message
@@ -67,7 +67,7 @@ def test_ops_below_their_roofline_are_worth_what_good_kernels_reach() -> None:
     efficiency = 100 / 1228
     assert found.measured["efficiency_frac"] == pytest.approx(efficiency)
     assert found.saving_ms == pytest.approx(1.2 * (1 - efficiency / 0.6))
-    assert found.saving_max_ms == pytest.approx(1.2 * (1 - efficiency))
+    assert found.saving_high_ms == pytest.approx(1.2 * (1 - efficiency))
     assert found.measured["ops"] == 6
 
 
@@ -101,7 +101,7 @@ def test_no_rule_breaks_or_speaks_of_steps_where_there_are_none() -> None:
         gpu(0, stream(7, ("ampere_sgemm_128x64_nn", 0, 3), ("MemcpyH2D", 5, 1))),
     )
     asked = Asked(Profile("s", (Host("h", decode(data)),)))
-    wanted = {tool for rule in RULES for tool in (*rule.needs, *rule.optional)}
+    wanted = {tool for rule in RULES for tool in rule.reads}
     advice = advise(asked.results(*wanted), RULES)
     assert [one for one in advice.checked if one.outcome == "failed"] == []
     assert all(one.saving_ms is None for one in advice.findings)

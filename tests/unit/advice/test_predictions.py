@@ -101,5 +101,5 @@ def test_the_predicted_saving_is_what_the_change_gains(name: str) -> None:
     found = ask(*faulty).finding(rule)
     gained = step_ms(faulty) - step_ms(fixed)
     assert found.saving_ms is not None
-    assert found.saving_max_ms is None or found.saving_max_ms >= gained * 0.98
+    assert found.saving_high_ms is None or found.saving_high_ms >= gained * 0.98
     assert found.saving_ms == pytest.approx(gained, rel=0.2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -285,3 +286,41 @@ def test_a_forked_child_does_not_wait_for_what_its_parent_writes(
     waiting.join(10)
     recording._finished.set()
     assert said == [False]
+
+
+def test_a_recording_that_steps_aside_during_its_delay_begins_after_it(
+    begin: Callable[..., Recording],
+) -> None:
+    double = Double()
+    recording = begin(double, delay_ms=150, max_seconds=60.0)
+    recording.start()
+    recording.set_paused(True)
+    assert double.begun == 0
+    recording.set_paused(False)
+    assert not recording.finished
+    until(lambda: double.begun == 1)
+    done = recording.finish("stop")
+    assert done is not None
+    assert done.finished_by == "stop"
+    assert double.ended == 1
+
+
+def test_a_recording_that_stands_aside_when_its_delay_ends_begins_when_it_may(
+    begin: Callable[..., Recording],
+) -> None:
+    double = Double()
+    recording = begin(double, delay_ms=50)
+    recording.start()
+    recording.set_paused(True)
+    until(lambda: recording._started_ns > 0)
+    assert double.begun == 0
+    recording.set_paused(False)
+    assert double.begun == 1
+
+
+def until(reached: Callable[[], bool]) -> None:
+    """Wait for it; a minute at most."""
+    deadline = time.monotonic() + 60
+    while not reached():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)

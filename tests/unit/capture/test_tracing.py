@@ -7,7 +7,7 @@ import threading
 import time
 import timeit
 import weakref
-from collections.abc import Generator, Iterator
+from collections.abc import AsyncGenerator, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -278,3 +278,43 @@ def test_an_end_that_fails_is_not_the_programs_business() -> None:
             raise KeyError("of the program")
     finally:
         tracing.switch(None)
+
+
+def test_an_asynchronous_generator_is_annotated_turn_by_turn_and_stays_one(
+    recorder: AnnotationRecorder,
+) -> None:
+    closed = []
+
+    @stepscope.annotate("turn")
+    async def numbers() -> AsyncGenerator[int, int]:
+        try:
+            await asyncio.sleep(0.002)
+            sent = yield 1
+            try:
+                yield sent * 10
+            except ValueError:
+                yield -1
+            yield 5
+        finally:
+            closed.append(True)
+
+    async def use() -> None:
+        turns = numbers()
+        assert await anext(turns) == 1
+        assert await turns.asend(4) == 40
+        assert await turns.athrow(ValueError()) == -1
+        await turns.aclose()
+        assert [one async for one in _two()] == [1, 2]
+
+    @stepscope.annotate
+    async def _two() -> AsyncGenerator[int, None]:
+        yield 1
+        yield 2
+
+    asyncio.run(use())
+    assert closed == [True]
+    found = events(recorded(recorder))
+    assert [name for name, _ in found] == ["turn"] * 3 + [
+        "test_an_asynchronous_generator_is_annotated_turn_by_turn_and_stays_one.<locals>._two"
+    ] * 3
+    assert found[0][1].get("_a") == 1

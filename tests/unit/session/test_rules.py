@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from importlib.metadata import EntryPoint
-from typing import Any
 
 import pytest
 
 from stepscope.advice import RULES, advise
+from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence
 from stepscope.session import rules
 
 
-def _quiet(results: Mapping[str, Any]) -> Iterator[Answer]:
+def _quiet(results: Results) -> Iterator[Answer]:
     yield Silence("all is well")
 
 
-THEIRS = Rule("their-rule", _quiet, ())
-TAKEN = Rule(RULES[0].id, _quiet, ())
+THEIRS = Rule("their-rule", _quiet)
+TAKEN = Rule(RULES[0].id, _quiet)
 NO_RULE = "a text"
 
 
@@ -28,9 +28,11 @@ def found(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
     points = [EntryPoint(name.lower(), f"{__name__}:{name}", rules.GROUP) for name in names]
     monkeypatch.setattr(rules, "entry_points", lambda *, group: points)
     monkeypatch.setattr(EntryPoint, "load", lambda self: globals()[self.attr])
+    rules.added_rules.cache_clear()
     rules.all_rules.cache_clear()
     checked = advise({}, rules.all_rules()).checked
     yield {one.rule: f"{one.outcome}: {one.reason}" for one in checked}
+    rules.added_rules.cache_clear()
     rules.all_rules.cache_clear()
 
 

@@ -22,9 +22,7 @@ NEAR_MISSES: dict[str, tuple[str, bytes, str]] = {
     "a viewer's tables": ("host.SSTABLE", b"\x00" * 64, "viewer-cache"),
     "a viewer's op stats": ("ALL_HOSTS.op_stats_v2.pb", b"\x0a\x04abcd", "viewer-cache"),
     "a viewer's HLO": ("jit_step.hlo_proto.pb", b"\x0a\x04abcd", "viewer-cache"),
-    "TensorFlow's trace": ("host.trace.json.gz", gzip.compress(b"{}"), "chrome-trace"),
-    "PyTorch's trace": ("host_1.123.pt.trace.json", b'{"traceEvents": []}', "chrome-trace"),
-    "a trace under any name": ("step.json", b'{"traceEvents": []}', "chrome-trace"),
+    "no trace, but called one": ("host.trace.json.gz", gzip.compress(b"{}"), "json-file"),
     "TensorFlow 2.2's results": ("host.overview_page.pb", b"\x12\x93", "tool-result"),
     "results as JSON": ("10.0.0.1.input_pipeline.json", b"{}", "tool-result"),
     "TensorBoard's events": ("events.out.tfevents.1.host", b"\x18\0\0\0", "event-file"),
@@ -64,11 +62,42 @@ def test_near_miss_opened_itself_is_an_error_of_its_kind(case: str, tmp_path: Pa
 def test_reasons_are_distinct_per_kind() -> None:
     kinds: dict[str, set[str]] = {}
     for name, content, slug in NEAR_MISSES.values():
-        verdict = examine(name, name, len(content), partial(bytes, content))
+        verdict = examine(name, name, len(content), partial(_first, content))
         assert isinstance(verdict, Miss)
         kinds.setdefault(verdict.reason.split("(")[0], set()).add(slug)
     assert all(len(slugs) == 1 for slugs in kinds.values())
     assert len(kinds) >= 12
+
+
+def _first(content: bytes, size: int) -> bytes:
+    return content[:size]
+
+
+TRACES = {
+    "PyTorch's": ("host_1.123.pt.trace.json", b'{"schemaVersion": 1, "traceEvents": []}'),
+    "compressed": ("step.json.gz", gzip.compress(b'{"traceEvents": [{"ph": "X"}]}')),
+    "events late": ("a.json", b'{"note": "' + b"x" * 9000 + b'", "deviceProperties": []}'),
+    "a bare list": ("b.json", b'\n[{"name": "a", "ph": "X", "ts": 1}]'),
+}
+
+
+@pytest.mark.parametrize("case", TRACES)
+def test_a_trace_is_known_by_its_content(case: str, tmp_path: Path) -> None:
+    name, content = TRACES[case]
+    (tmp_path / name).write_bytes(content)
+    (run,) = find(tmp_path).runs
+    assert run.sources[0].format == "kineto"
+    assert find(tmp_path / name).runs[0].sources[0].format == "kineto"
+    (tmp_path / "host.xplane.pb").write_bytes(worked_example(gpu=False))
+    found = find(tmp_path)
+    assert [source.format for source in found.runs[0].sources] == ["xspace"]
+    assert [miss.slug for miss in found.misses] == ["chrome-trace"]
+
+
+def test_json_that_is_no_trace_is_of_no_interest(tmp_path: Path) -> None:
+    (tmp_path / "package.json").write_bytes(b'{"name": "a"}')
+    (tmp_path / "list.json").write_bytes(b"[1, 2]")
+    assert search(tmp_path).misses == ()
 
 
 @pytest.mark.parametrize("name", ["profile", "host.pb", "a.bin", "vm.xplane.pb.1", "host.xspace"])

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -16,9 +17,12 @@ from urllib.request import Request, urlopen
 import pytest
 
 import stepscope
+from stepscope.analysis import TOOLS
 from stepscope.errors import StoreError, UsageError
-from stepscope.session import workspace
+from stepscope.result import Result
+from stepscope.session import Workspace, workspace
 from stepscope.surfaces.cli.pages.page import Page
+from stepscope.surfaces.http import Server, Settings
 from stepscope.surfaces.notebook import cells, frame
 from tests.profiles import HOSTILE_NAMES, hostile_names, worked_example
 
@@ -76,8 +80,10 @@ def test_an_answer_is_drawn_as_the_terminal_shows_it(shell: Any, folder: Path) -
         overview = session.overview_page()
     both = drawn(shell, overview)
     words = read(both["text/html"])
-    assert overview.headline in words.text and overview.headline in both["text/plain"]
+    assert overview.headline in words.text
+    assert overview.headline.split()[:8] == both["text/plain"].split("\n")[2].split()[:8]
     assert words.tags == {"pre", "span"}
+    assert "OverviewPage(" not in both["text/plain"]  # as its dataclass would print it
     page = Page(cells._COLUMNS, more=cells._MORE)
     cells._write_result(page, overview)
     assert words.text == "\n".join("".join(text for text, _ in line) for line in page.lines)
@@ -94,7 +100,40 @@ def test_every_kind_of_answer_is_drawn(shell: Any, folder: Path) -> None:
         )
     for answer in answers:
         assert "<pre" in drawn(shell, answer)["text/html"]
+        assert f"{type(answer).__name__}(" not in drawn(shell, answer)["text/plain"]
     assert "no rows" in drawn(shell, ops.head(0))["text/plain"]
+
+
+def test_every_tool_has_a_result_that_is_drawn_by_its_name() -> None:
+    by_name = {(home, name) for home, name, _ in cells._results()}
+    for tool in TOOLS.ids:
+        (result,) = (
+            found
+            for found in vars(import_module(f"stepscope.analysis.{tool}")).values()
+            if isinstance(found, type) and issubclass(found, Result) and found is not Result
+        )
+        assert (result.__module__, result.__qualname__) in by_name
+
+
+def test_a_program_that_ends_while_a_recording_is_opened_prints_nothing(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    said: list[str] = []
+
+    def ending(self: Workspace) -> None:
+        raise RuntimeError(said[-1])
+
+    monkeypatch.setattr(Workspace, "load", ending)
+    for message, is_logged in (
+        ("cannot schedule new futures after interpreter shutdown", False),
+        ("can't create new thread at interpreter shutdown", False),
+        ("a fault of ours", True),
+    ):
+        said.append(message)
+        caplog.clear()
+        with Server(str(folder), Settings(port=0)) as server:
+            server._warm()
+        assert bool(caplog.records) is is_logged
 
 
 def test_a_long_table_says_how_to_get_the_rest(shell: Any, tmp_path: Path) -> None:

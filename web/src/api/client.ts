@@ -22,6 +22,13 @@ export class ApiError extends Error {
 /** The server did not answer at all. */
 export class ServerGone extends Error {}
 
+/** What to tell of a failure, whatever its kind. */
+export function errorInfo(error: unknown): ErrorInfo {
+  if (error instanceof ApiError) return error.body;
+  const what = error instanceof Error ? error.message : String(error);
+  return { error: "page", what, where: "", why: "", hint: "Reload the page." };
+}
+
 type Query = Readonly<Record<string, string>>;
 
 const ROOT = "api/v1/";
@@ -58,22 +65,49 @@ async function request(
 }
 
 /** An answer in JSON; throws `ApiError` or `ServerGone`. */
-export async function getJson<T>(url: string, signal?: AbortSignal): Promise<T> {
-  return (await (await request(url, "application/json", signal)).json()) as T;
+export function getJson<T>(url: string, signal?: AbortSignal): Promise<T> {
+  return answered(request(url, "application/json", signal), json<T>, signal);
 }
 
 /** The answer to an order, both in JSON; throws `ApiError` or `ServerGone`. */
-export async function postJson<T>(url: string, order: object): Promise<T> {
-  return (await (await request(url, "application/json", undefined, order)).json()) as T;
+export function postJson<T>(url: string, order: object): Promise<T> {
+  return answered(request(url, "application/json", undefined, order), json<T>);
 }
 
 /** An answer of bytes; throws `ApiError` or `ServerGone`. */
-export async function getBytes(url: string, signal?: AbortSignal): Promise<ArrayBuffer> {
-  return (await request(url, "*/*", signal)).arrayBuffer();
+export function getBytes(url: string, signal?: AbortSignal): Promise<ArrayBuffer> {
+  return answered(request(url, "*/*", signal), (response) => response.arrayBuffer(), signal);
+}
+
+const json = async <T>(response: Response) => (await response.json()) as T;
+
+/** The body of an answer: it arrives after the head, and its connection may break meanwhile. */
+async function answered<T>(
+  asked: Promise<Response>,
+  read: (response: Response) => Promise<T>,
+  signal?: AbortSignal,
+): Promise<T> {
+  const response = await asked;
+  try {
+    return await read(response);
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    if (!(error instanceof SyntaxError)) {
+      throw new ServerGone("The connection to the Stepscope server broke.");
+    }
+    const body = {
+      error: "bad-answer",
+      what: "The server's answer is not valid JSON.",
+      where: response.url,
+      why: "A proxy may have replaced it, or it was cut off.",
+      hint: "Reload the page.",
+    };
+    throw new ApiError(response.status, body);
+  }
 }
 
 async function errorBody(response: Response): Promise<ErrorInfo> {
-  const blank = { error: `http-${response.status}`, what: "", where: "", why: "", do: "" };
+  const blank = { error: `http-${response.status}`, what: "", where: "", why: "", hint: "" };
   let given: Partial<ErrorInfo> = {};
   try {
     given = (await response.json()) as Partial<ErrorInfo>;

@@ -4,6 +4,8 @@ import type {
   Density,
   EventDetails,
   Flows,
+  Occurrences,
+  Place,
   RangeAnswer,
   SearchAnswer,
   TimelineMeta,
@@ -84,11 +86,26 @@ export function getDensity(
   scope: TimelineScope,
   columns: number,
   signal: AbortSignal,
+  span: { readonly start_ps?: number; readonly end_ps?: number } = {},
 ): Promise<Density> {
-  return getJson(url(scope, "density", { columns }), signal);
+  return getJson(url(scope, "density", { columns, ...span }), signal);
 }
 
 /** URL of the trace, or a range of it, as a file. */
 export function recordingUrl(scope: TimelineScope, question: Question): string {
   return url(scope, "export", question);
+}
+
+/** How many events match a pattern, the first of them, and how long those of its name take. */
+export async function getTimelineOccurrences(
+  scope: TimelineScope,
+  pattern: string,
+  signal: AbortSignal,
+): Promise<{ count: number; first: Place; occurrences: Occurrences } | null> {
+  const question = { q: pattern, mode: "regex", stat: "", limit: 1, columns: 1 };
+  const { count, first } = await getSearch(scope, question, signal);
+  const place = first[0];
+  if (!place) return null;
+  const { occurrences } = await getEvent(scope, place.event, signal);
+  return { count, first: place, occurrences };
 }

@@ -108,7 +108,7 @@ export interface ErrorInfo {
   readonly hint: string;
 }
 
-/** All advice on a run, and what became of every rule. */
+/** All advice on a run, and the outcome of every rule. */
 export interface AdviceInfo {
   readonly session: string;
   readonly hosts: readonly string[];
@@ -146,7 +146,7 @@ export interface Diagnostic {
   readonly where: string;
 }
 
-/** What became of one rule of advice. */
+/** The outcome of one rule of advice. */
 export interface Checked {
   readonly rule: string;
   readonly title: string;
@@ -184,6 +184,7 @@ export interface DeviceShare {
 export interface Precision {
   readonly bits_16_frac: number | null;
   readonly bits_32_frac: number | null;
+  readonly unknown_frac: number | null;
 }
 
 /** Shares by occurrence and by eager self time (None where there is nothing to share). */
@@ -214,6 +215,27 @@ export interface Completeness {
   readonly notes: readonly string[];
 }
 
+/** The whole recording, whether or not it has steps: one entry for each device that ran. */
+export interface Window {
+  readonly devices: readonly DeviceWindow[];
+}
+
+/** One device over the whole recording, whatever the steps: counts, and unions in whole ns. */
+export interface DeviceWindow {
+  readonly host: string;
+  readonly device: string;
+  readonly events: number;
+  readonly with_op: number;
+  readonly without_launch: number;
+  readonly span_ns: number;
+  readonly busy_ns: number;
+  readonly compute_ns: number;
+  readonly communication_ns: number;
+  readonly exposed_communication_ns: number;
+  readonly copy_ns: number;
+  readonly exposed_copy_ns: number;
+}
+
 /** One piece of advice with its evidence. */
 export interface Finding {
   readonly rule: string;
@@ -224,7 +246,7 @@ export interface Finding {
   readonly evidence: readonly Ref[];
   readonly actions: readonly string[];
   readonly title: string;
-  readonly saving_max_ms: number | null;
+  readonly saving_high_ms: number | null;
   readonly measured: Readonly<Record<string, number | null | string>>;
   readonly threshold: string;
   readonly wrong_when: string;
@@ -266,7 +288,7 @@ export interface CategoryTime {
   readonly advice: string;
 }
 
-/** The iterator that holds the program up. */
+/** The iterator that is the bottleneck. */
 export interface Bottleneck {
   readonly host: string;
   readonly pipeline: string;
@@ -567,7 +589,7 @@ export interface PipelineRow {
   readonly bottleneck: readonly (string | null)[];
   /** Wait in it (µs). */
   readonly bottleneck_us: readonly (number | null)[];
-  /** Holds the program up. */
+  /** Bottleneck. */
   readonly holds_up: readonly (boolean | null)[];
 }
 
@@ -771,6 +793,8 @@ export interface KernelRow {
   readonly is_kernel_using_tensor_core: readonly (boolean | null)[];
   /** 16-bit. Computes in 16 bits or fewer, by operands or name. */
   readonly is_16_bit: readonly (boolean | null)[];
+  /** Precision known. No: neither operands, program nor name say in how many bits it computes. */
+  readonly is_precision_known: readonly (boolean | null)[];
   /** Occurrences. */
   readonly occurrences: readonly (number | null)[];
   /** Total time (µs). */
@@ -945,7 +969,7 @@ export interface CallRow {
   readonly function: readonly (string | null)[];
   /** Calls per step. */
   readonly calls: readonly (number | null)[];
-  /** Built per step. Calls that traced or compiled it anew. */
+  /** Built per step. Calls that traced or compiled it again. */
   readonly built: readonly (number | null)[];
   /** Eager per step. Calls run op by op. */
   readonly eager: readonly (number | null)[];
@@ -997,7 +1021,7 @@ export interface PythonRow {
   readonly is_wait: readonly (boolean | null)[];
 }
 
-/** Columns: One node of the tree; rows stand in the order a reader meets them, parents first. */
+/** Columns: One node of the tree; rows come in reading order, parents first. */
 export interface OpProfileNodeRow {
   /** Id. */
   readonly id: readonly (number | null)[];
@@ -1617,7 +1641,7 @@ export interface DcnCollectiveRow {
   readonly total_stall_ms: readonly (number | null)[];
   /** Share of stall (%). */
   readonly stall_frac: readonly (number | null)[];
-  /** Stall (ms). The TPU stands in one of the four ops. */
+  /** Stall (ms). The TPU waits in one of the four ops. */
   readonly stall_ms: readonly (number | null)[];
   /** Send (ms). */
   readonly send_ms: readonly (number | null)[];
@@ -2008,6 +2032,7 @@ export interface OverviewPage extends ResultBody {
   readonly next_steps: readonly string[];
   readonly top_ops: TableOf<TopOpRow>;
   readonly step_table: TableOf<OverviewPageStepRow>;
+  readonly window: Window;
   readonly findings: readonly Finding[];
 }
 
@@ -2027,7 +2052,7 @@ export interface InputPipelineAnalyzer extends ResultBody {
   readonly host_table: TableOf<HostRow>;
 }
 
-/** Which tf.data iterator holds the program up, and what changing it gains. */
+/** Which tf.data stage is the bottleneck, and what changing it gains. */
 export interface TfDataBottleneckAnalysis extends ResultBody {
   readonly tool: "tf_data_bottleneck_analysis";
   readonly verdict: "input_bound" | "healthy" | "no_activity";
@@ -2164,7 +2189,7 @@ export interface MemoryProfile extends ResultBody {
   readonly timeline_events: number;
 }
 
-/** The heap of one compiled program: its course, its peak, and the buffers alive then. */
+/** Memory of one compiled program over time, its peak, and the buffers live then. */
 export interface MemoryViewer extends ResultBody {
   readonly tool: "memory_viewer";
   readonly programs: TableOf<MemoryViewerProgramRow>;

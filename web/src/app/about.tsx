@@ -4,11 +4,11 @@ import { useEffect } from "preact/hooks";
 import { getResult } from "../api/client.ts";
 import type { FileInfo, OverviewPage, RunInfo, ToolInfo } from "../api/types.gen.ts";
 import { bytes, MISSING, moment, plural } from "../base/format.ts";
-import { OverviewRun } from "../tools/overview_run.tsx";
+import { OverviewRun } from "../tools/overview_page/this_run.tsx";
 import { Facts } from "../widgets/facts.tsx";
-import { Remedy } from "../widgets/notice.tsx";
-import { useAnswer } from "./load.ts";
-import { loadSession, pageHref, route, session } from "./state.ts";
+import { Hint } from "../widgets/notice.tsx";
+import { useAnswer } from "./state/answer.ts";
+import { loadSession, pageHref, route, session } from "./state/shell.ts";
 
 export interface AboutProps {
   readonly run: RunInfo;
@@ -40,9 +40,10 @@ export function About({ run, tools }: AboutProps) {
           ]}
         />
       </section>
-      {overview && <RunFacts run={run} />}
       <FileList files={info.files} notes={info.notes} root={info.path} />
       <Unavailable tools={tools} />
+      {/* Last: it arrives last, and nothing below it may move. */}
+      {overview && <RunFacts run={run} />}
     </div>
   );
 }
@@ -60,9 +61,9 @@ function RunFacts({ run }: { run: RunInfo }) {
 
 const STATES: Readonly<Record<FileInfo["state"], string>> = {
   opened: "opened",
-  damaged: "opened in part",
+  damaged: "partly opened",
   failed: "not opened",
-  skipped: "left out",
+  skipped: "skipped",
   waiting: "not opened yet",
 };
 
@@ -88,8 +89,8 @@ export function FileList({ files, notes, root }: FileListProps) {
       <header class="section-head">
         <h2>Files</h2>
         <p class="quiet">
-          {count("opened")} of {plural(files.length, "file")} opened whole
-          {waiting > 0 && `, ${waiting} open when their run is chosen`}
+          {count("opened")} of {plural(files.length, "file")} fully opened
+          {waiting > 0 && `, ${waiting} open when you choose their run`}
         </p>
       </header>
       <table class="plain-table">
@@ -100,7 +101,7 @@ export function FileList({ files, notes, root }: FileListProps) {
               Size
             </th>
             <th scope="col">State</th>
-            <th scope="col">Why, and what to do</th>
+            <th scope="col">Reason and hint</th>
           </tr>
         </thead>
         <tbody>
@@ -115,7 +116,7 @@ export function FileList({ files, notes, root }: FileListProps) {
               </td>
               <td>
                 {file.reason}
-                {file.do && <span class="quiet"> {file.do}</span>}
+                {file.hint && <span class="quiet"> {file.hint}</span>}
               </td>
             </tr>
           ))}
@@ -146,7 +147,7 @@ function Unavailable({ tools }: { tools: readonly ToolInfo[] }) {
             </dt>
             <dd>
               {tool.missing}
-              <Remedy text={tool.record} />
+              <Hint text={tool.record} />
             </dd>
           </div>
         ))}

@@ -1,12 +1,13 @@
 /** The bar on top: which run and host, where to go, how it looks. */
 
 import { bytes, moment } from "../base/format.ts";
-import { Picker } from "../widgets/picker.tsx";
-import { Popover } from "../widgets/popover.tsx";
-import { CaptureButton } from "./capture.tsx";
-import { helpOpen, paletteOpen } from "./keys.ts";
-import { currentRun, navigate, pageHref, route, session } from "./state.ts";
-import { chooseTheme, type Theme, theme } from "./theme.ts";
+import { Picker } from "../widgets/overlay/picker.tsx";
+import { Popover } from "../widgets/overlay/popover.tsx";
+import { CaptureButton } from "./capture_dialog.tsx";
+import { helpOpen, paletteOpen } from "./state/keys.ts";
+import { navShown, toggleNav } from "./state/navigation.ts";
+import { currentRun, navigate, pageHref, route, session } from "./state/shell.ts";
+import { chooseTheme, type Theme, theme } from "./state/theme.ts";
 
 const ALL_HOSTS = "";
 
@@ -16,6 +17,17 @@ export function Header({ home }: { home: string }) {
   const runs = session.value?.runs ?? [];
   return (
     <header class="header">
+      <button
+        type="button"
+        class="button nav-toggle"
+        aria-label="Pages"
+        aria-expanded={navShown.value}
+        aria-controls="nav"
+        title={navShown.value ? "Hide the list of pages" : "Show the list of pages"}
+        onClick={toggleNav}
+      >
+        <span aria-hidden="true">☰</span>
+      </button>
       <a class="brand" href={pageHref(home)}>
         Stepscope
       </a>
@@ -67,7 +79,7 @@ export function Header({ home }: { home: string }) {
             helpOpen.value = true;
           }}
         >
-          Keys <kbd>?</kbd>
+          Shortcuts <kbd>?</kbd>
         </button>
       </div>
     </header>
@@ -75,7 +87,7 @@ export function Header({ home }: { home: string }) {
 }
 
 const THEMES: readonly (readonly [Theme, string])[] = [
-  ["system", "As the system"],
+  ["system", "System"],
   ["light", "Light"],
   ["dark", "Dark"],
 ];

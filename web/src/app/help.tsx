@@ -1,21 +1,21 @@
 /** The keys, in a dialog. */
 
 import type { ToolInfo } from "../api/types.gen.ts";
-import { Dialog } from "../widgets/dialog.tsx";
-import { helpOpen, pageLetters } from "./keys.ts";
+import { Dialog } from "../widgets/overlay/dialog.tsx";
+import { helpOpen, pageLetters } from "./state/keys.ts";
 
 const KEYS: readonly (readonly [string, string])[] = [
   ["Ctrl K or ⌘ K", "Go to a page, a run or a host"],
   ["/", "Filter the table"],
-  ["1 … 9", "Pages in the order of the list"],
+  ["1 … 9", "Open a page by its place in the list"],
   ["?", "This help"],
-  ["Esc", "Close; in a chart, show all; in a table, select nothing"],
+  ["Esc", "Close; in a chart: show all; in a table: clear the selection"],
 ];
 
 const TABLE_KEYS: readonly (readonly [string, string])[] = [
-  ["↑ ↓ PgUp PgDn Home End", "Move; with Shift, select a range"],
+  ["↑ ↓ PgUp PgDn Home End", "Move; with Shift: select a range"],
   ["Ctrl A, Ctrl C", "Select all rows shown; copy the selected ones"],
-  ["← → in a chart", "Read it column by column; Enter zooms in"],
+  ["← → in a chart", "Read the values one by one; Enter zooms in"],
 ];
 
 export function Help({ tools }: { tools: readonly ToolInfo[] }) {
@@ -25,7 +25,7 @@ export function Help({ tools }: { tools: readonly ToolInfo[] }) {
   );
   return (
     <Dialog
-      title="Keys"
+      title="Shortcuts"
       class="help"
       onClose={() => {
         helpOpen.value = false;

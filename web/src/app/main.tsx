@@ -2,17 +2,17 @@
 
 import "../base/tokens.css";
 import "../widgets/widgets.css";
-import "../widgets/charts.css";
-import "../widgets/plots.css";
-import "../widgets/grid.css";
+import "../widgets/charts/charts.css";
+import "../widgets/charts/plots.css";
+import "../widgets/grid/grid.css";
 import "../tools/tools.css";
 import "./shell.css";
 
 import { render } from "preact";
-import { askEarly } from "./early.ts";
 import { Shell } from "./shell.tsx";
-import { followAddress, loadSession } from "./state.ts";
-import { applyTheme } from "./theme.ts";
+import { askEarly } from "./state/prefetch.ts";
+import { followAddress, loadSession } from "./state/shell.ts";
+import { applyTheme } from "./state/theme.ts";
 
 applyTheme();
 followAddress();

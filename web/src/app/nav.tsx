@@ -1,7 +1,8 @@
-/** The list of tools by group. A tool that has nothing to show stays in it, dimmed, with why. */
+/** The list of tools by group; those without data come last, folded, each with its reason. */
 
 import type { ToolInfo } from "../api/types.gen.ts";
-import { pageHref } from "./state.ts";
+import { closeNav, isNarrow, navShown } from "./state/navigation.ts";
+import { pageHref } from "./state/shell.ts";
 
 export interface NavProps {
   readonly tools: readonly ToolInfo[];
@@ -19,26 +20,20 @@ function grouped(tools: readonly ToolInfo[]): Map<string, ToolInfo[]> {
 }
 
 export function Nav({ tools, page }: NavProps) {
+  const empty = tools.filter((tool) => !tool.available);
+  if (!navShown.value) return null;
   return (
-    <nav class="nav" aria-label="Tools">
-      {[...grouped(tools)].map(([group, members]) => (
+    <nav
+      id="nav"
+      class={isNarrow.value ? "nav over" : "nav"}
+      aria-label="Tools"
+      onClick={(event) => (event.target as Element).closest("a") && closeNav()}
+      onKeyDown={(event) => event.key === "Escape" && closeNav()}
+    >
+      {[...grouped(tools.filter((tool) => tool.available))].map(([group, members]) => (
         <section key={group}>
           <h2>{group}</h2>
-          <ul>
-            {members.map((tool) => (
-              <li key={tool.id}>
-                <a
-                  href={pageHref(tool.id)}
-                  class={tool.available ? "" : "unavailable"}
-                  aria-current={tool.id === page ? "page" : undefined}
-                  title={tool.available ? tool.summary : `Nothing to show: ${tool.missing}`}
-                >
-                  {tool.title}
-                  {!tool.available && <span class="off-screen"> (nothing to show)</span>}
-                </a>
-              </li>
-            ))}
-          </ul>
+          <ToolLinks tools={members} page={page} />
         </section>
       ))}
       <section>
@@ -51,6 +46,33 @@ export function Nav({ tools, page }: NavProps) {
           </li>
         </ul>
       </section>
+      {empty.length > 0 && (
+        // Open where the page itself is one of them: its entry must be in sight.
+        <details class="nav-empty" open={empty.some((tool) => tool.id === page)}>
+          <summary>Not in this recording ({empty.length})</summary>
+          <ToolLinks tools={empty} page={page} />
+        </details>
+      )}
     </nav>
+  );
+}
+
+function ToolLinks({ tools, page }: NavProps) {
+  return (
+    <ul>
+      {tools.map((tool) => (
+        <li key={tool.id}>
+          <a
+            href={pageHref(tool.id)}
+            class={tool.available ? "" : "unavailable"}
+            aria-current={tool.id === page ? "page" : undefined}
+            title={tool.available ? tool.summary : `Nothing to show: ${tool.missing}`}
+          >
+            {tool.title}
+            {!tool.available && <span class="off-screen"> (nothing to show)</span>}
+          </a>
+        </li>
+      ))}
+    </ul>
   );
 }

@@ -1,10 +1,10 @@
 /** Go to: one list of everything that has an address. */
 
 import type { ToolInfo } from "../api/types.gen.ts";
-import { Dialog } from "../widgets/dialog.tsx";
-import { type Choice, ChoiceList } from "../widgets/picker.tsx";
-import { paletteOpen } from "./keys.ts";
-import { currentRun, navigate, route, session } from "./state.ts";
+import { Dialog } from "../widgets/overlay/dialog.tsx";
+import { type Choice, ChoiceList } from "../widgets/overlay/picker.tsx";
+import { paletteOpen } from "./state/keys.ts";
+import { currentRun, navigate, route, session } from "./state/shell.ts";
 
 function choices(tools: readonly ToolInfo[]): Choice[] {
   const runs = session.value?.runs ?? [];
@@ -16,7 +16,7 @@ function choices(tools: readonly ToolInfo[]): Choice[] {
       detail: tool.available ? tool.summary : tool.missing,
       keywords: `${tool.id} ${tool.short}`,
     })),
-    { id: "page about", label: "About this profile", detail: "Files, versions, what is missing" },
+    { id: "page about", label: "About this profile", detail: "Files, versions, missing data" },
     ...runs.map((run) => ({ id: `run ${run.id}`, label: run.name, detail: `Run, ${run.path}` })),
     ...(hosts.length > 1
       ? hosts.map((host) => ({ id: `host ${host}`, label: host, detail: "Host of this run" }))

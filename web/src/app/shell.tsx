@@ -4,15 +4,15 @@ import { useEffect, useRef } from "preact/hooks";
 import type { ErrorInfo, RunInfo, SessionInfo, ToolInfo } from "../api/types.gen.ts";
 import { Notice } from "../widgets/notice.tsx";
 import { About, FileList } from "./about.tsx";
-import { CaptureButton, CaptureDialog } from "./capture.tsx";
-import { captureOpen } from "./capture_state.ts";
-import { toolsOf } from "./early.ts";
+import { CaptureButton, CaptureDialog } from "./capture_dialog.tsx";
 import { Header } from "./header.tsx";
 import { Help } from "./help.tsx";
-import { helpOpen, listenForKeys, paletteOpen } from "./keys.ts";
-import { type Loaded, useAnswer } from "./load.ts";
 import { Nav } from "./nav.tsx";
 import { Palette } from "./palette.tsx";
+import { type Loaded, useAnswer } from "./state/answer.ts";
+import { captureOpen } from "./state/capture.ts";
+import { helpOpen, listenForKeys, paletteOpen } from "./state/keys.ts";
+import { toolsOf } from "./state/prefetch.ts";
 import {
   currentRun,
   isTimeline,
@@ -22,7 +22,7 @@ import {
   serverGone,
   session,
   sessionError,
-} from "./state.ts";
+} from "./state/shell.ts";
 import { TimelineView } from "./timeline_view.tsx";
 import { Failure, setParams, ToolView, Waiting } from "./tool_view.tsx";
 
@@ -54,7 +54,7 @@ export function Shell() {
   return (
     <div class="shell">
       <button type="button" class="skip" onClick={() => document.getElementById("main")?.focus()}>
-        Skip to the content
+        Skip to content
       </button>
       <Header home={HOME} />
       {serverGone.value && <GoneBanner />}
@@ -149,14 +149,14 @@ function NoRun() {
       <Notice
         main
         title="No profile was found."
-        remedy={"Record one, or open another folder:\nstepscope demo\nstepscope serve PATH"}
+        hint={"Record one, or open another folder:\nstepscope demo\nstepscope serve PATH"}
         actions={info.capture_allowed && <CaptureButton />}
       >
         <p>
           Looked in <code>{info.path}</code> and every folder below it
           {info.files.length > 0
-            ? "; these files came near:"
-            : ", which hold no file that looks like one."}
+            ? "; these files look similar:"
+            : ". No file there looks like a profile."}
         </p>
         {info.files.length === 0 && info.notes.map((note) => <p key={note}>{note}</p>)}
       </Notice>
@@ -169,7 +169,7 @@ function GoneBanner() {
   return (
     <div class="gone" role="alert">
       <span>
-        The Stepscope server has stopped. What is loaded stays readable; start it again with{" "}
+        The Stepscope server does not answer. This page stays readable; start the server again with{" "}
         <code>stepscope serve</code>.
       </span>
       <button type="button" class="button" onClick={() => void loadSession()}>
@@ -181,8 +181,8 @@ function GoneBanner() {
 
 function GoneNotice() {
   return (
-    <Notice main title="The Stepscope server does not answer." remedy="stepscope serve PATH">
-      <p>It was stopped, or this page was kept longer than it ran.</p>
+    <Notice main title="The Stepscope server does not answer." hint="stepscope serve PATH">
+      <p>It was stopped, or this page outlived it.</p>
     </Notice>
   );
 }

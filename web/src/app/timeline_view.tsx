@@ -2,11 +2,11 @@
 
 import { useEffect, useState } from "preact/hooks";
 import type { RunInfo, ToolInfo } from "../api/types.gen.ts";
-import type { Params } from "../tools/page.ts";
+import type { Params } from "../tools/sections/page_link.ts";
 import { TimelinePage } from "../trace/timeline_page.tsx";
-import { timelineOf, timelineShown } from "./early.ts";
-import { useAnswer } from "./load.ts";
-import { route } from "./state.ts";
+import { useAnswer } from "./state/answer.ts";
+import { timelineOf, timelineShown } from "./state/prefetch.ts";
+import { route } from "./state/shell.ts";
 import { Failure, Waiting } from "./tool_view.tsx";
 
 const TITLE = "Timeline";

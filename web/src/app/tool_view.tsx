@@ -4,12 +4,12 @@ import type { ComponentChildren } from "preact";
 import { getResult } from "../api/client.ts";
 import type { ErrorInfo, ProgressInfo, RunInfo, ToolInfo } from "../api/types.gen.ts";
 import { pageOf } from "../tools/index.ts";
-import type { Params } from "../tools/page.ts";
+import type { Params } from "../tools/sections/page_link.ts";
 import { Boundary } from "../widgets/boundary.tsx";
 import { Notice, ProgressBar } from "../widgets/notice.tsx";
-import { useAnswer } from "./load.ts";
 import { chosenOptions, Options } from "./options.tsx";
-import { navigate, pageHref, route, session } from "./state.ts";
+import { useAnswer } from "./state/answer.ts";
+import { navigate, pageHref, route, session } from "./state/shell.ts";
 
 export interface ToolViewProps {
   readonly tool: ToolInfo;
@@ -41,8 +41,8 @@ export function ToolView({ tool, tools, run }: ToolViewProps) {
       {tool.available ? (
         <Answer tool={tool} tools={tools} run={run} />
       ) : (
-        <Notice title={tool.missing || "There is nothing to show."} remedy={tool.record}>
-          <p>This page needs what this profile does not hold. The other pages are not affected.</p>
+        <Notice title={tool.missing || "There is nothing to show."} hint={tool.record}>
+          <p>This profile has no data for this page. The other pages are not affected.</p>
         </Notice>
       )}
     </>
@@ -51,17 +51,17 @@ export function ToolView({ tool, tools, run }: ToolViewProps) {
 
 function Answer({ tool, tools, run }: ToolViewProps) {
   const { host, params } = route.value;
-  const query: Params = { run: run.id, host, ...chosenOptions(tool.options, params) };
+  const { Page, owns = [], asks } = pageOf(tool.id);
+  const query: Params = { run: run.id, host, ...asks, ...chosenOptions(tool.options, params) };
   const key = `${tool.id} ${JSON.stringify(query)}`;
   const answer = useAnswer(key, tool.id + run.id, run.id, (signal) =>
     getResult(tool.id, query, signal),
   );
-  const { Page, owns = [] } = pageOf(tool.id);
   const asked = tool.options.filter((option) => !owns.includes(option.name));
   const runs = (session.value?.runs ?? []).map(({ id }) => id);
-  const pageFor = (id: string) => {
+  const pageFor = (id: string, wanted: Params = {}) => {
     const other = tools.find((each) => each.id === id && each.available);
-    return other ? { href: pageHref(id), title: other.title } : null;
+    return other ? { href: pageHref(id, wanted), title: other.title, tables: other.tables } : null;
   };
   return (
     <>
@@ -126,7 +126,7 @@ export interface FailureProps {
 
 export function Failure({ error, status, main = false, actions }: FailureProps) {
   return (
-    <Notice main={main} title={error.what} remedy={error.do} actions={actions}>
+    <Notice main={main} title={error.what} hint={error.hint} actions={actions}>
       {error.why && <p class="sentence">{error.why}</p>}
       {error.where && (
         <p>

@@ -62,6 +62,24 @@ export function duration(value: number, unit: TimeUnit): string {
   return `${significant(seconds / scale)} ${name}`;
 }
 
+/** An estimated time: two digits, for more are not known. */
+export function roughly(value: number, unit: TimeUnit): string {
+  const exact = duration(value, unit);
+  const [number = "", name = unit] = exact.split(" ");
+  const size = Number(number.replaceAll(",", ""));
+  if (!Number.isFinite(size) || size === 0) return exact;
+  const rounded = Number(size.toPrecision(2));
+  const decimals = Math.max(0, 1 - Math.floor(Math.log10(Math.abs(rounded)) + 1e-9));
+  return `${fixed(rounded, Math.min(2, decimals))} ${name}`;
+}
+
+/** A fraction 0–1 as per cent without decimals, for sentences; small ones say "<1%". */
+export function wholePercent(fraction: number): string {
+  if (!Number.isFinite(fraction)) return MISSING;
+  if (fraction > 0 && fraction < 0.01) return "<1%";
+  return `${fixed(fraction * 100, 0)}%`;
+}
+
 /** A difference of times: as `duration`, with its sign. */
 export function signedDuration(value: number, unit: TimeUnit): string {
   return `${value > 0 ? "+" : ""}${duration(value, unit)}`;

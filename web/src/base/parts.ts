@@ -40,7 +40,7 @@ export const PARTS: readonly Part[] = [
   { id: "kernel_launch", label: "Kernel launch", colour: "launch", pattern: "solid" },
   { id: "host_compute", label: "Host compute", colour: "host", pattern: "solid" },
   { id: "compilation", label: "Compilation", colour: "compile", pattern: "solid" },
-  { id: "other", label: "All others", colour: "other", pattern: "hatch" },
+  { id: "other", label: "Other", colour: "other", pattern: "hatch" },
 ];
 
 /** The part with this id; one that the server adds later is drawn like "other", under its name. */
@@ -87,6 +87,6 @@ export const BOUNDS: Readonly<Record<string, { label: string; colour: string }>>
   device: { label: "Device", colour: "device" },
   collectives: { label: "Collectives", colour: "collectives" },
   compilation: { label: "Compilation", colour: "compile" },
-  balanced: { label: "Nothing alone", colour: "other" },
+  balanced: { label: "No single part", colour: "other" },
   unknown: { label: "Unknown", colour: "other" },
 };

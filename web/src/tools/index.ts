@@ -1,29 +1,31 @@
 /** Tools that have a page of their own; every other tool is shown by the generic one. */
 
-import { Compare } from "./compare.tsx";
-import { DeviceIdle } from "./device_idle.tsx";
-import { Generic } from "./generic.tsx";
-import { GraphViewer } from "./graph_viewer.tsx";
-import { HloStats } from "./hlo_stats.tsx";
-import { HostActivity } from "./host_activity.tsx";
-import { InferenceProfile } from "./inference_profile.tsx";
-import { InputPipeline } from "./input_pipeline.tsx";
-import { KernelStats } from "./kernel_stats.tsx";
-import { MemoryProfile } from "./memory_profile.tsx";
-import { MemoryViewer } from "./memory_viewer.tsx";
-import { OpProfile } from "./op_profile.tsx";
-import { OpStats } from "./op_stats.tsx";
-import { Overview } from "./overview.tsx";
-import type { ToolPage } from "./page.ts";
-import { PodViewer } from "./pod_viewer.tsx";
-import { RooflineModel } from "./roofline_model.tsx";
-import { TfData } from "./tf_data.tsx";
-import { UtilizationViewer } from "./utilization_viewer.tsx";
+import { Compare } from "./compare/page.tsx";
+import { DeviceIdle } from "./device_idle/page.tsx";
+import { OpStats } from "./framework_op_stats/page.tsx";
+import { Generic } from "./generic/page.tsx";
+import { GraphViewer } from "./graph_viewer/page.tsx";
+import { HloStats } from "./hlo_stats/page.tsx";
+import { HostActivity } from "./host_activity/page.tsx";
+import { InferenceProfile } from "./inference_profile/page.tsx";
+import { InputPipeline } from "./input_pipeline_analyzer/page.tsx";
+import { KernelStats } from "./kernel_stats/page.tsx";
+import { MemoryProfile } from "./memory_profile/page.tsx";
+import { MemoryViewer } from "./memory_viewer/page.tsx";
+import { OpProfile } from "./op_profile/page.tsx";
+import { Overview } from "./overview_page/page.tsx";
+import { PodViewer } from "./pod_viewer/page.tsx";
+import { RooflineModel } from "./roofline_model/page.tsx";
+import type { ToolPage } from "./sections/tool_page.tsx";
+import { TfData } from "./tf_data_bottleneck_analysis/page.tsx";
+import { UtilizationViewer } from "./utilization_viewer/page.tsx";
 
 export interface PageEntry {
   readonly Page: ToolPage;
   /** Options that the page asks for itself, in a better way than a form would. */
   readonly owns?: readonly string[];
+  /** Options that the page asks with where nobody chose; the tool's own defaults serve scripts. */
+  readonly asks?: Readonly<Record<string, string>>;
 }
 
 const PAGES: Readonly<Record<string, PageEntry>> = {
@@ -33,7 +35,11 @@ const PAGES: Readonly<Record<string, PageEntry>> = {
   device_idle: { Page: DeviceIdle },
   host_activity: { Page: HostActivity },
   framework_op_stats: { Page: OpStats },
-  kernel_stats: { Page: KernelStats, owns: ["group_by", "device"] },
+  kernel_stats: {
+    Page: KernelStats,
+    owns: ["group_by", "device"],
+    asks: { group_by: "name" },
+  },
   roofline_model: { Page: RooflineModel },
   op_profile: { Page: OpProfile },
   inference_profile: { Page: InferenceProfile, owns: ["model"] },

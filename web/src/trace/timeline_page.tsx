@@ -6,18 +6,18 @@ import { effect } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { TimelineScope } from "../api/timeline.ts";
 import type { TimelineMeta } from "../base/timeline.ts";
-import { subParams, withSubParams } from "../engine/route.ts";
-import { linkFrom, linkTexts } from "../engine/timeline/link.ts";
-import { Help } from "./help.tsx";
-import { Keys } from "./keys.ts";
-import { TimelineMachine } from "./machine.ts";
-import { Minimap } from "./minimap.tsx";
-import { Panels } from "./panels.tsx";
-import { Ruler } from "./ruler.tsx";
-import { Stage } from "./stage.tsx";
-import type { Size } from "./state.ts";
-import { Status } from "./status.tsx";
-import { Toolbar } from "./toolbar.tsx";
+import { subParams, withSubParams } from "../engine/address.ts";
+import { linkFrom, linkTexts } from "../engine/timeline/address.ts";
+import { Help } from "./controls/help.tsx";
+import { Keys } from "./controls/keys.ts";
+import { Status } from "./controls/status.tsx";
+import { Toolbar } from "./controls/toolbar.tsx";
+import type { Size } from "./model/state.ts";
+import { Panels } from "./panels/panels.tsx";
+import { Minimap } from "./stage/minimap.tsx";
+import { Ruler } from "./stage/ruler.tsx";
+import { Stage } from "./stage/stage.tsx";
+import { Timeline } from "./stage/timeline.ts";
 
 type Params = Readonly<Record<string, string>>;
 
@@ -43,17 +43,17 @@ const ADDRESS_MS = 300;
 
 export function TimelinePage(props: TimelinePageProps) {
   const { meta, run, host, params, title, onStale, onShown } = props;
-  const machine = useMemo(() => {
+  const timeline = useMemo(() => {
     const scope: TimelineScope = { run, host, v: meta.fingerprint };
     const link = linkFrom(subParams(params, PREFIX), meta);
-    const made = new TimelineMachine(meta, scope, link, onShown);
+    const made = new Timeline(meta, scope, link, onShown);
     made.expect(likelySize());
     return made;
   }, [meta, run, host]);
   const [help, setHelp] = useState(false);
   // Before the browser paints the frame around it: tiles are on their way meanwhile.
-  useLayoutEffect(() => machine.start(), [machine]);
-  useAddress(machine, props);
+  useLayoutEffect(() => timeline.start(), [timeline]);
+  useAddress(timeline, props);
   useEffect(() => {
     const focus = (id: string) => () => {
       const field = document.getElementById(id);
@@ -65,22 +65,22 @@ export function TimelinePage(props: TimelinePageProps) {
       search: focus("tl-search"),
       goToStep: focus("tl-step"),
     };
-    return new Keys(machine.state, actions).listen();
-  }, [machine]);
+    return new Keys(timeline.state, actions).listen();
+  }, [timeline]);
   return (
     <div class="timeline">
-      <Toolbar machine={machine} title={title} onHelp={() => setHelp(true)} />
-      <Status machine={machine} onStale={onStale} />
-      <Minimap machine={machine} />
-      <Ruler machine={machine} />
-      <Stage machine={machine} />
-      <Panels machine={machine} />
+      <Toolbar timeline={timeline} title={title} onHelp={() => setHelp(true)} />
+      <Status timeline={timeline} onStale={onStale} />
+      <Minimap timeline={timeline} />
+      <Ruler timeline={timeline} />
+      <Stage timeline={timeline} />
+      <Panels timeline={timeline} />
       <p id="tl-how" class="off-screen">
-        Events of the trace over time. Search to select one; then the arrow keys go to the events
-        beside, around and within it. Press the question mark for all keys.
+        Events of the trace over time. Search to select one; then the arrow keys move to its
+        neighbours, its parent and its children. Press the question mark for all shortcuts.
       </p>
       <p class="off-screen" aria-live="polite">
-        {machine.state.said.value}
+        {timeline.state.said.value}
       </p>
       {help && <Help onClose={() => setHelp(false)} />}
     </div>
@@ -95,14 +95,14 @@ function likelySize(): Size {
 }
 
 /** Keeps the address and the state equal, whichever changes. */
-function useAddress(machine: TimelineMachine, { meta, params, onParams }: TimelinePageProps): void {
+function useAddress(timeline: Timeline, { meta, params, onParams }: TimelinePageProps): void {
   const latest = useRef({ params, onParams });
   latest.current = { params, onParams };
   const written = useRef(JSON.stringify(subParams(params, PREFIX)));
   useEffect(() => {
     let timer = 0;
     const stop = effect(() => {
-      const texts = linkTexts(machine.state.link());
+      const texts = linkTexts(timeline.state.link());
       window.clearTimeout(timer);
       timer = window.setTimeout(() => {
         const text = JSON.stringify(texts);
@@ -115,12 +115,12 @@ function useAddress(machine: TimelineMachine, { meta, params, onParams }: Timeli
       window.clearTimeout(timer);
       stop();
     };
-  }, [machine]);
+  }, [timeline]);
   const now = subParams(params, PREFIX);
   const text = JSON.stringify(now);
   useEffect(() => {
     if (text === written.current) return;
     written.current = text;
-    machine.state.follow(linkFrom(now, meta));
-  }, [text, machine]);
+    timeline.state.follow(linkFrom(now, meta));
+  }, [text, timeline]);
 }

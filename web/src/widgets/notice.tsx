@@ -8,19 +8,19 @@ export interface NoticeProps {
   readonly main?: boolean;
   readonly children?: ComponentChildren;
   /** Given under a heading of its own; a snippet or option keeps its line breaks. */
-  readonly remedy?: string;
+  readonly hint?: string;
   readonly actions?: ComponentChildren;
 }
 
-export function Notice({ title, main = false, children, remedy, actions }: NoticeProps) {
+export function Notice({ title, main = false, children, hint, actions }: NoticeProps) {
   return (
     <section class="notice">
       {main ? <h1>{title}</h1> : <h2>{title}</h2>}
       {children}
-      {remedy && (
+      {hint && (
         <>
           <h3>What to do</h3>
-          <Remedy text={remedy} />
+          <Hint text={hint} />
         </>
       )}
       {actions && <p class="actions">{actions}</p>}
@@ -29,8 +29,8 @@ export function Notice({ title, main = false, children, remedy, actions }: Notic
 }
 
 /** What to do: sentences as text, commands as they are typed. */
-export function Remedy({ text }: { text: string }) {
-  return text.endsWith(".") ? <p class="remedy">{text}</p> : <pre class="remedy">{text}</pre>;
+export function Hint({ text }: { text: string }) {
+  return text.endsWith(".") ? <p class="hint">{text}</p> : <pre class="hint">{text}</pre>;
 }
 
 export interface ProgressBarProps {

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from stepscope.analysis.pod_viewer import PodViewer
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +54,11 @@ class CollectiveTime:
         return self.exposed_ms + self.hidden_ms
 
 
-def collective_time(pod: Any) -> CollectiveTime:
+def collective_time(pod: PodViewer) -> CollectiveTime:
     """Communication of the mean worker in the mean step, from pod_viewer."""
-    workers, table = pod.workers, list(pod.collective_table.rows())
-    count = sum(row["occurrences"] for row in table)
-    time_ms = {row["name"]: row["occurrences"] * row["transfer_mean_ms"] for row in table}
+    workers, table = pod.workers, list(pod.collective_table.records())
+    count = sum(row.occurrences for row in table)
+    time_ms = {row.name: row.occurrences * row.transfer_mean_ms for row in table}
     steps = len(pod.step_nums)
     return CollectiveTime(
         exposed_ms=_mean(workers["transfer_ms"]),

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stepscope.analysis.memory_profile import MemoryProfile
 
 # Allocators of the host's memory, pinned or not.
 _HOST = ("gpu_host", "xla_gpu_host", "cpu", "mklcpu")
 # PyTorch's caching allocator says what it has reserved so far, which grows: that is no limit.
 _GROWING = ("torch_",)
+# From this share of the highest use ever on, what held the bytes in the recording holds them then.
+_NEARLY = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,14 +22,18 @@ class DeviceMemory:
 
     Attributes:
         id: As memory_profile names it.
-        peak_bytes, capacity_bytes, free_bytes: At the peak.
+        name: The same for a sentence: allocators without a name have the number of their device.
+        peak_bytes: Highest use, also before the recording where the allocator remembers it.
+        capacity_bytes, free_bytes: At the highest use within the recording.
         used_frac: ``peak_bytes`` of ``capacity_bytes``.
         fragmentation_frac: 1 - largest free piece / free bytes; None where not recorded.
         peak_time_ms: When; None where not recorded.
-        holders: Ops that held most at the peak, each with its bytes.
+        holders: Ops that held most at the peak, each with its bytes; none where the highest use
+            was before the recording.
     """
 
     id: str
+    name: str
     peak_bytes: int
     capacity_bytes: int
     free_bytes: int
@@ -34,28 +43,30 @@ class DeviceMemory:
     holders: tuple[tuple[str, int], ...]
 
 
-def device_memories(profile: Any) -> list[DeviceMemory]:
+def device_memories(profile: MemoryProfile) -> list[DeviceMemory]:
     """The memories of devices with a known capacity, the fullest first."""
     found = []
     for one in profile.memories:
         no_limit = one.id.rpartition(": ")[2].lower().startswith(_HOST + _GROWING)
         if no_limit or not one.capacity_bytes or one.peak_bytes is None:
             continue
-        held = list(one.breakdown.rows())
-        held.sort(key=lambda row: -row["allocation_bytes"])
+        peak = max(one.peak_bytes, one.lifetime_peak_bytes or 0)
+        held = list(one.breakdown.records()) if one.peak_bytes >= _NEARLY * peak else []
+        held.sort(key=lambda row: -row.allocation_bytes)
         found.append(
             DeviceMemory(
                 id=one.id,
-                peak_bytes=one.peak_bytes,
+                name=_name(one.id),
+                peak_bytes=peak,
                 capacity_bytes=one.capacity_bytes,
                 free_bytes=one.free_bytes or 0,
-                used_frac=one.peak_bytes / one.capacity_bytes,
+                used_frac=peak / one.capacity_bytes,
                 fragmentation_frac=one.fragmentation_frac,
                 peak_time_ms=one.peak_time_ms,
                 holders=tuple(
                     (
-                        row["op_name"] or row["allocated_in"] or row["origin"],
-                        row["allocation_bytes"],
+                        row.op_name or row.allocated_in or row.origin,
+                        row.allocation_bytes,
                     )
                     for row in held[:3]
                 ),
@@ -63,6 +74,12 @@ def device_memories(profile: Any) -> list[DeviceMemory]:
         )
     found.sort(key=lambda one: -one.used_frac)
     return found
+
+
+def _name(id_: str) -> str:
+    """A memory in a sentence: "GPU_0_bfc", "the memory of device 1"; with its host where many."""
+    host, colon, own = id_.rpartition(": ")
+    return f"{host}{colon}the memory of device {own}" if own.isdecimal() else id_
 
 
 def gib(size: float) -> str:

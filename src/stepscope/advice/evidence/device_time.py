@@ -5,7 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stepscope.analysis.device_idle import DeviceIdle
+    from stepscope.analysis.kernel_stats import KernelRow, KernelStats
+    from stepscope.analysis.overview_page import OverviewPage
 
 # Tensor cores from Volta on, matrix cores from CDNA on (gfx908, gfx90a, gfx94x, gfx95x), TPUs.
 _MATRIX_UNITS = re.compile(r"Volta|Turing|Ampere|Ada|Hopper|Blackwell|TPU|gfx9|MI\d{3}")
@@ -36,7 +41,7 @@ def has_tf32(device_type: str) -> bool:
     return bool(_TF32.search(device_type))
 
 
-def compute_ms(overview: Any) -> float:
+def compute_ms(overview: OverviewPage) -> float:
     """Device compute that the mean step waits for, in ms."""
     parts = overview.breakdown_ms
     return float(parts["device_compute_16"] + parts["device_compute_32"])
@@ -61,24 +66,26 @@ class KernelTime:
 
 
 def kernel_time(
-    kernels: Any, overview: Any, chosen: Callable[[dict[str, Any]], bool] = lambda _row: True
+    kernels: KernelStats,
+    overview: OverviewPage,
+    chosen: Callable[[KernelRow], bool] = lambda _row: True,
 ) -> KernelTime:
     """The computing kernels among the rows of kernel_stats for which ``chosen`` holds."""
-    rows = [row for row in kernels.kernels.rows() if row["kernel_class"] not in _NO_COMPUTE]
-    whole_us = sum(row["total_duration_us"] for row in rows)
+    rows = [row for row in kernels.kernels.records() if row.kernel_class not in _NO_COMPUTE]
+    whole_us = sum(row.total_duration_us for row in rows)
     own = [row for row in rows if chosen(row)]
-    own_us = sum(row["total_duration_us"] for row in own)
-    count = sum(row["occurrences"] for row in own)
-    own.sort(key=lambda row: -row["total_duration_us"])
+    own_us = sum(row.total_duration_us for row in own)
+    count = sum(row.occurrences for row in own)
+    own.sort(key=lambda row: -row.total_duration_us)
     return KernelTime(
         step_ms=own_us / whole_us * compute_ms(overview) if whole_us else 0.0,
         occurrences=count,
         mean_us=own_us / count if count else float("nan"),
-        names=tuple(dict.fromkeys(row["name"] for row in own)),
+        names=tuple(dict.fromkeys(row.name for row in own)),
     )
 
 
-def kernels_per_step(kernels: Any, overview: Any) -> float:
+def kernels_per_step(kernels: KernelStats, overview: OverviewPage) -> float:
     """Computing kernels that a device runs per step (NaN without steps)."""
     steps = overview.steps.count + overview.steps.dropped
     devices = len(kernels.by_device)
@@ -86,11 +93,11 @@ def kernels_per_step(kernels: Any, overview: Any) -> float:
     return count / steps / devices if steps and devices else float("nan")
 
 
-def launch_calls(idle: Any) -> tuple[float, float]:
+def launch_calls(idle: DeviceIdle) -> tuple[float, float]:
     """Calls per step that launch kernels, and their mean time in µs (NaN without any)."""
-    rows = list(idle.launches.rows())
-    calls = float(sum(row["per_step"] for row in rows))
-    total = sum(row["per_step"] * row["mean_us"] for row in rows)
+    rows = list(idle.launches.records())
+    calls = float(sum(row.per_step for row in rows))
+    total = sum(row.per_step * row.mean_us for row in rows)
     return calls, total / calls if calls else float("nan")
 
 

@@ -5,27 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import nan
-from typing import Any
+from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
 
+if TYPE_CHECKING:
+    from stepscope.analysis.tf_data_bottleneck_analysis import Bottleneck
+
 # From this share of the step on, input costs a person something (reference §3.4).
 SOME_FRAC = 0.05
-# Ids of the rules about the stage: each names a cause of what its step waits for.
-STAGE_RULES = (
-    "serial-map",
-    "missing-prefetch",
-    "no-cache",
-    "no-interleave",
-    "python-in-pipeline",
-    "batch-after-map",
-    "file-reads",
-    "late-shard",
-    "few-input-threads",
-    "host-input-limit",
-)
+# Rules that see the symptoms of a slow stage; what names one stands before them.
+STARVED = ("input-bound", "uneven-steps")
 # Up to this time a call is mostly overhead of tf.data; so many of them make a batch expensive.
 CHEAP_US = 200.0
 MANY_CALLS = 16
@@ -45,7 +38,7 @@ class InputStage:
 
     step_ms: float
     wait_ms: float
-    stage: Any
+    stage: Bottleneck
     knobs: dict[str, float]
     path: tuple[str, ...]
 
@@ -65,9 +58,9 @@ class InputStage:
         return self.path[-1]
 
 
-def input_stage(results: Mapping[str, Any]) -> InputStage | Silence | Unknown:
+def input_stage(results: Results) -> InputStage | Silence | Unknown:
     """The bottleneck of a step that waits for tf.data, or why there is none to speak of."""
-    overview, found = results["overview_page"], results["tf_data_bottleneck_analysis"]
+    overview, found = results.overview_page, results.tf_data_bottleneck_analysis
     step = overview.steps.time_ms.mean
     if not step > 0:
         return NO_STEPS
@@ -107,7 +100,7 @@ def stage_finding(
         rule=rule.id,
         severity=severity_of(saving_ms, found.step_ms),
         saving_ms=saving_ms,
-        saving_max_ms=max(found.wait_ms, saving_ms),
+        saving_high_ms=max(found.wait_ms, saving_ms),
         confidence=confidence,
         message=message,
         measured={

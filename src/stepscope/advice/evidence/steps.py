@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.registry import NEGLIGIBLE_FRAC, Unknown
 from stepscope.result import Ref
+
+if TYPE_CHECKING:
+    from stepscope.analysis.overview_page import OverviewPage
 
 NO_STEPS = Unknown("No step was found, so no share of a step is known.")
 # Beyond this many times the median a step is long; of fewer steps than this the median says little.
@@ -88,7 +91,7 @@ class LongSteps:
         return Ref("trace_viewer", f"step {self.slowest}", from_ms=begin, to_ms=end)
 
 
-def long_steps(overview: Any) -> LongSteps | Unknown:
+def long_steps(overview: OverviewPage) -> LongSteps | Unknown:
     """The long steps of overview_page's table."""
     table = overview.step_table
     kept = np.asarray(table["kept"], dtype=np.bool_)

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from stepscope.capture.file.verify import LARGEST_MESSAGE_BYTES
+from stepscope.capture.file.verify import LARGEST_MESSAGE_BYTES, whole_bytes
 from stepscope.capture.file.writer import Writer
 from stepscope.capture.recorder import Note
 
@@ -32,7 +32,10 @@ def compact(writer: Writer, seconds: float, children: Sequence[Path] = ()) -> li
         children: Files that become part of it, and are removed when they are.
     """
     if writer.size > LARGEST_MESSAGE_BYTES:
-        return []
+        return [
+            _left("it is larger than 2 GiB, the most one message may hold"),
+            *_joined(writer, children),
+        ]
     if not sys.executable:
         return [_left("this program has no Python interpreter of its own to do it")]
     command = [sys.executable, "-m", "stepscope", "repair", str(writer.path)]
@@ -59,6 +62,19 @@ def child_environment() -> dict[str, str]:
     # What lies about in the program's working directory is not to be taken for a module of ours.
     environment["PYTHONSAFEPATH"] = "1"
     return environment
+
+
+def _joined(writer: Writer, children: Sequence[Path]) -> list[Note]:
+    """Add the children's files to the end of the recording's as they are."""
+    notes = []
+    for child in children:
+        try:
+            writer.extend(child, whole_bytes(child))
+            child.unlink()
+        except OSError as error:
+            text = f"The child process's recording {child} stays a file of its own: {error}."
+            notes.append(Note("child-apart", "warning", text))
+    return notes
 
 
 def _left(reason: str) -> Note:

@@ -30,13 +30,23 @@ def run_name(seconds: float | None = None) -> str:
 
 def rank(environment: Mapping[str, str] | None = None) -> int | None:
     """This process's number in a job of several, from what its launcher set; None if alone."""
+    source = rank_source(environment)
+    return None if source is None else source[1]
+
+
+def rank_source(environment: Mapping[str, str] | None = None) -> tuple[str, int] | None:
+    """The variable that a launcher set, and the rank in it; None for a process on its own.
+
+    Child processes inherit the variable, so a process with the same source as its parent is the
+    parent's child and not a rank of the job.
+    """
     found = os.environ if environment is None else environment
     for name in _RANKS:
         if found.get(name, "").isdecimal():
-            return int(found[name])
+            return name, int(found[name])
     try:
         index = json.loads(found.get("TF_CONFIG", ""))["task"]["index"]
-        return int(index)
+        return "TF_CONFIG", int(index)
     except (ValueError, KeyError, TypeError):
         return None
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Final
 
 from stepscope.capture.file.writer import Writer
 from stepscope.capture.options import ProfilerOptions
@@ -13,7 +15,7 @@ from stepscope.schema import names
 from stepscope.wire.read import fields
 
 # Protobuf's limit for one message; TensorBoard and XProf read no larger file.
-LARGEST_MESSAGE_BYTES = (1 << 31) - 1
+LARGEST_MESSAGE_BYTES: Final = (1 << 31) - 1
 
 
 def verify(
@@ -53,10 +55,10 @@ def verify(
 def _file_notes(writer: Writer) -> list[Note]:
     try:
         size = writer.path.stat().st_size
-        broken = _broken_at(writer) if size else 0
+        broken = whole_bytes(writer.path) < size if size else True
     except OSError as error:
         return [Note("not-verified", "error", f"The recording cannot be read back: {error}.")]
-    if size != writer.size or not size or broken >= 0:
+    if size != writer.size or broken:
         text = f"The file is not what was written: {size} of {writer.size} bytes are there."
         return [Note("not-verified", "error", text)]
     if size > LARGEST_MESSAGE_BYTES:
@@ -68,10 +70,16 @@ def _file_notes(writer: Writer) -> list[Note]:
     return []
 
 
-def _broken_at(writer: Writer) -> int:
-    """Where the file's outermost fields break; -1 if they do not."""
+def whole_bytes(path: Path) -> int:
+    """How much of a file is whole outermost fields, from its begin; all of it unless it is torn.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    if not path.stat().st_size:
+        return 0
     with (
-        writer.path.open("rb") as file,
+        path.open("rb") as file,
         mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
         memoryview(data) as view,
     ):
@@ -81,4 +89,4 @@ def _broken_at(writer: Writer) -> int:
                 end = field.end
         except ValueError:
             return end
-    return -1
+        return end

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from stepscope.capture.file import logdir as places
 from stepscope.capture.recorder import Note
@@ -20,6 +22,10 @@ from stepscope.errors import CaptureError
 from stepscope.urls import is_url
 
 Pieces = Iterable[bytes | memoryview]
+_COPY_BYTES: Final = 4 << 20
+
+# On Windows as it is, not as text; elsewhere not through a link that has taken the file's place.
+_SAFELY: Final = getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 
 @dataclass(slots=True)
@@ -78,8 +84,30 @@ class Writer:
             self._write(data)
         except OSError as error:
             with self._moved(error) as before:
-                shutil.copyfile(before, self.path)
+                if not before.is_symlink():  # what that leads to was not written here
+                    shutil.copyfile(before, self.path)
                 self._write(data)
+
+    def extend(self, file: Path, size: int) -> None:
+        """Copy the first ``size`` bytes of a file behind what there is.
+
+        Raises:
+            OSError: It cannot be read, or there is no room; what was there still is.
+        """
+        with file.open("rb") as source, self.path.open("r+b") as target:
+            try:
+                target.seek(self.size)
+                left = size
+                while piece := source.read(min(left, _COPY_BYTES)):
+                    target.write(piece)
+                    left -= len(piece)
+                target.flush()
+            except OSError:
+                with contextlib.suppress(OSError):
+                    target.truncate(self.size)
+                raise
+        self.size += size - left
+        self._ends.append(self.size)
 
     def replace(self, pieces: Pieces) -> None:
         """Put one whole XSpace in the place of all that was written.
@@ -112,7 +140,7 @@ class Writer:
 
     def _write(self, data: bytes) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        handle = os.open(self.path, os.O_WRONLY | os.O_CREAT, 0o666)
+        handle = os.open(self.path, os.O_WRONLY | os.O_CREAT | _SAFELY, 0o666)
         try:
             self._see_what_is_left(handle)
             rest = memoryview(data)
@@ -144,9 +172,12 @@ class Writer:
         self.notes.append(Note("chunk-lost", "error", text))
 
     def _swap(self, data: bytes) -> None:
-        temporary = self.path.with_name(f".{self.path.name}.tmp")
+        # A name that nobody can guess, made new: in a folder that others may write to, a link
+        # under a known name would lead to a file of theirs or ours.
+        temporary = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}.tmp")
         try:
-            with temporary.open("wb") as file:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFELY
+            with os.fdopen(os.open(temporary, flags, 0o666), "wb") as file:
                 file.write(data)
             temporary.replace(self.path)
         except OSError:

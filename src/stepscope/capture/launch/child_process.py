@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -14,9 +16,12 @@ from stepscope.capture.file import logdir as places
 from stepscope.capture.file.compact import RECORD_VARIABLE
 from stepscope.capture.launch import import_hook
 from stepscope.capture.launch.instructions import Order
+from stepscope.capture.recording import Recording
 
 # Python processes that serve others of the program and do none of its work.
 _SERVANTS: Final = ("multiprocessing.resource_tracker", "multiprocessing.forkserver")
+# How multiprocessing starts a worker that is not forked.
+_SPAWNED: Final = "multiprocessing.spawn"
 _CHILD_CHUNK_SECONDS: Final = 1.0
 
 
@@ -26,24 +31,51 @@ def begin() -> None:
         return
     order = Order.from_text(os.environ[RECORD_VARIABLE])
     import_hook.install()
-    if order.parent and places.rank() is None:
+    if order.parent and not _is_rank(order):
         if order.children:
             _record_child(order, has_frameworks=True)
         return
-    # The first process, or a rank of a job, which is a host of its own.
+    # The first process, or a rank of a job, which is its own host.
     recording = control.start(order.logdir, order.options, owner="launcher", run=order.run)
     stem = recording.writer.path.name.removesuffix(places.SUFFIX)
     recording.children = lambda: finished_children(recording.writer.path.parent, stem)
+    if order.places:
+        recording.on_finish = _then_tell(order.places, recording.on_finish)
     told = dataclasses.replace(
         order,
         run=recording.writer.run,
         parent=os.getpid(),
         stem=stem,
         origin_ns=recording.origin_ns,
+        rank=_rank_text(),
     )
     os.environ[RECORD_VARIABLE] = told.to_text()
     if order.children and hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=_in_forked_child)
+
+
+def _is_rank(order: Order) -> bool:
+    """Whether a launcher made this process a rank of a job, rather than its parent a child."""
+    if any(_SPAWNED in argument for argument in sys.orig_argv):
+        return False  # a worker of multiprocessing's, which inherits what its parent was told
+    return _rank_text() not in ("", order.rank)
+
+
+def _rank_text() -> str:
+    source = places.rank_source()
+    return "" if source is None else f"{source[0]}={source[1]}"
+
+
+def _then_tell(file: str, first: Callable[[Recording], None] | None) -> Callable[[Recording], None]:
+    """At a recording's end, also add its place to a file, for who started the program."""
+
+    def finished(recording: Recording) -> None:
+        if first is not None:
+            first(recording)
+        with contextlib.suppress(OSError), Path(file).open("a", encoding="utf-8") as told:
+            told.write(f"{recording.writer.place}\n")
+
+    return finished
 
 
 def finished_children(folder: Path, stem: str) -> list[Path]:

@@ -27,6 +27,8 @@ class Order:
         stem: Name of the parent's file, without its ending.
         origin_ns: Where the parent's time begins.
         children: Whether child processes are recorded.
+        rank: The variable and number by which the parent knows its rank (``RANK=0``); "" if none.
+        places: File to which each recording adds where it was written; "": none.
     """
 
     logdir: str
@@ -36,6 +38,8 @@ class Order:
     stem: str = ""
     origin_ns: int = 0
     children: bool = True
+    rank: str = ""
+    places: str = ""
 
     def to_text(self) -> str:
         """The order as one line."""

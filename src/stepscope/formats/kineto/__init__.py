@@ -1,5 +1,28 @@
-"""PyTorch's recordings (Kineto's trace JSON) as XSpaces.
+"""PyTorch's recordings (Kineto's trace JSON).
 
-``read`` turns the text into columns, ``planes`` the columns into planes, lines and stats that
-every tool reads; ``names`` says what things are called, ``launches`` how kernels were launched.
+``scan`` turns text into columns of whatever stands in it, ``read`` those into slices, allocations,
+arrows and counters in order of time, ``planes`` those into planes, lines and stats that every
+tool reads. ``links`` finds the op of every kernel, ``ranks`` what belongs to one run.
 """
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from stepscope.formats.format import Format
+from stepscope.formats.kineto.recognise import HEAD_BYTES, promises_trace, starts_trace
+
+if TYPE_CHECKING:
+    from stepscope.columns.space import Space
+
+
+def _open(pieces: Iterable[bytes], file: str) -> Space:
+    from stepscope.formats.kineto.open_trace import open_trace
+
+    return open_trace(pieces, file=file)
+
+
+FORMAT = Format(
+    id="kineto", head_bytes=HEAD_BYTES, promises=promises_trace, starts=starts_trace, open=_open
+)

@@ -7,7 +7,8 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.formats.kineto.read import NONE, Trace
+from stepscope.formats.kineto.args import NONE
+from stepscope.formats.kineto.read import Trace
 from stepscope.formats.kineto.slices import Slices, match, stat_of
 from stepscope.formats.xspace.event_bytes import I64
 from stepscope.formats.xspace.plane_writer import Stat

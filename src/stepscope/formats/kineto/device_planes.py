@@ -1,48 +1,98 @@
-"""The GPUs' planes: kernels and copies by stream, and what annotations cover of them."""
+"""The devices' planes: kernels and copies by stream, and what annotations cover of them."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import numpy as np
 
+from stepscope.formats.kineto.args import NONE
+from stepscope.formats.kineto.launches import (
+    LAUNCH_KEYS,
+    kernel_details,
+    launch_key,
+    memcpy_details,
+)
+from stepscope.formats.kineto.links import LABELS, Links, Origin
 from stepscope.formats.kineto.names import copy_name, op_name
 from stepscope.formats.kineto.read import Trace
-from stepscope.formats.kineto.slices import Slices, by_place, match, stat_of, whole
+from stepscope.formats.kineto.slices import Slices, by_place, stat_of, whole
 from stepscope.formats.xspace.event_bytes import I64
-from stepscope.formats.xspace.plane_writer import PlaneWriter
+from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 from stepscope.schema import names
 
-_KINDS: Final = ("kernel", "copy", "scope")
+_WORK: Final = ("kernel", "copy", "set")
+_KINDS: Final = (*_WORK, "scope")
 _PROPERTIES: Final = (
     ("compute_cap_major", "computeMajor"),
     ("compute_cap_minor", "computeMinor"),
     ("core_count", "numSms"),
     ("memory_size", "totalGlobalMem"),
+    ("shared_memory_per_core", "sharedMemPerMultiprocessor"),
+    ("registers_per_core", "regsPerMultiprocessor"),
+    ("threads_per_core", "maxThreadsPerMultiprocessor"),
+    ("warp_size", "warpSize"),
 )
+_AMD_KEYS: Final = (
+    "roctracer_version", "rocprofiler-sdk_version", "hip_driver_version", "hip_runtime_version",
+)  # fmt: skip
+#: What a device event's arguments say that its line, its name or another stat says already.
+_SAID_ELSEWHERE: Final = frozenset(
+    {"device", "stream", "kind", *LAUNCH_KEYS}
+)  # fmt: skip
+_COLLECTIVE: Final = re.compile(r"nccl|rccl|oneccl|all_?reduce|all_?gather|reduce_?scatter", re.I)
+# AMD's extended launches count the grid in threads, all others in blocks.
+_COUNTS_THREADS: Final = re.compile(r"hipExt(Module)?Launch")
 
 
 def device_planes(
-    trace: Trace, slices: Slices, clock_rate_khz: Mapping[int, int]
+    trace: Trace, slices: Slices, links: Links, clock_rate_khz: Mapping[int, int]
 ) -> Iterator[PlaneWriter]:
     """A plane per GPU.
 
     Args:
         trace: The recording.
         slices: Its slices.
+        links: How its device events were launched.
         clock_rate_khz: Highest clock of each GPU, where the caller knows it.
     """
     rows = slices.rows(*_KINDS)
-    device = np.asarray([whole(pid) for pid, _ in slices.places] or [0])[slices.place]
+    device = device_of_place(slices)[slices.place]
+    writer = _Streams(slices, links)
     for number in np.unique(device[rows]).tolist():
         plane = PlaneWriter(f"{names.GPU_PLANE}{number}", id=number + 1)
         for key, value in _capabilities(trace.head, number):
             plane.stat(key, value)
         if number in clock_rate_khz:
             plane.stat("clock_rate", clock_rate_khz[number])
-        _streams(plane, slices, rows[device[rows] == number])
+        mine = rows[device[rows] == number]
+        writer.write(plane, mine)
+        streams = np.unique(slices.place[mine])
+        waits = slices.rows("sync", "record")
+        writer.write_waits(plane, waits[np.isin(slices.place[waits], streams)])
         yield plane
+
+
+def device_of_place(slices: Slices) -> I64:
+    """The number of the device of each place: as its events say, else the file's process id."""
+    found = np.asarray([whole(pid) for pid, _ in slices.places] or [0], np.int64)
+    rows = slices.rows(*_WORK)
+    said = slices.args.numbers("device")[rows]
+    place = slices.place[rows]
+    known = said >= 0
+    pairs = np.unique(np.stack([place[known], said[known]]), axis=1).T.tolist()
+    by_pid: dict[Any, set[int]] = {}
+    for one, device in pairs:
+        by_pid.setdefault(slices.places[one][0], set()).add(device)
+    devices = [next(iter(one)) for one in by_pid.values() if len(one) == 1]
+    # Files of several processes put together: each has a device 0, on a process of its own.
+    if len(devices) == len(by_pid) == len(set(devices)):
+        for at, (pid, _) in enumerate(slices.places):
+            if pid in by_pid:
+                found[at] = next(iter(by_pid[pid]))
+    return found
 
 
 def _capabilities(head: Mapping[str, Any], device: int) -> Iterator[tuple[str, int | str]]:
@@ -55,8 +105,7 @@ def _capabilities(head: Mapping[str, Any], device: int) -> Iterator[tuple[str, i
     ]
     properties: dict[str, Any] = found[0] if found else {}
     model = str(properties.get("name", ""))
-    is_amd = "AMD" in model or "hip_driver_version" in head or "roctracer_version" in head
-    yield "device_vendor", "AMD" if is_amd else "Nvidia"
+    yield "device_vendor", _vendor(head, model, properties)
     if model:
         yield "gpu_device_name", model
     for ours, theirs in _PROPERTIES:
@@ -65,62 +114,162 @@ def _capabilities(head: Mapping[str, Any], device: int) -> Iterator[tuple[str, i
             yield ours, value
 
 
-def _streams(plane: PlaneWriter, slices: Slices, rows: I64) -> None:
-    """A line per stream; annotations get a line of their own, they are no work of the device."""
-    metadata = np.zeros(len(slices), np.int64)
-    is_scope, is_copy = slices.is_kind("scope"), slices.is_kind("copy")
-    slices.renamed(plane, rows[is_copy[rows]], copy_name, metadata)
-    slices.renamed(plane, rows[~is_copy[rows]], str, metadata)
-    details = slices.text_ids(plane, _launch_texts(slices))
-    ops = _op_texts(slices, plane, rows)
-    for place, mine in by_place(slices.place, rows):
-        stream = whole(slices.places[place][1])
-        work, scopes = mine[~is_scope[mine]], mine[is_scope[mine]]
-        if len(work):
-            launched, said = slices.correlation[work], details[work]
-            copies = is_copy[work]
-            stats = stat_of(names.CORRELATION_ID, launched.astype(np.uint64), launched > 0)
-            stats += stat_of(names.KERNEL_DETAILS, said, (said > 0) & ~copies, is_text=True)
-            stats += stat_of(names.MEMCPY_DETAILS, said, (said > 0) & copies, is_text=True)
-            stats += stat_of(names.TF_OP, ops[work], ops[work] > 0, is_text=True)
+def _vendor(head: Mapping[str, Any], model: str, properties: Mapping[str, Any]) -> str:
+    if "AMD" in model or any(key in head for key in _AMD_KEYS):
+        return "AMD"
+    if "Intel" in model or "Intel" in str(properties.get("vendor", "")):
+        return "Intel"
+    return "Nvidia"
+
+
+class _Streams:
+    """Writes the lines of devices; what holds for all of them is found out once."""
+
+    def __init__(self, slices: Slices, links: Links) -> None:
+        self._slices = slices
+        self._op = np.full(len(slices), NONE, np.int64)
+        self._origin = np.full(len(slices), NONE, np.int64)
+        self._op[links.rows] = np.where(links.op >= 0, slices.name[links.op], NONE)
+        self._origin[links.rows] = links.origin
+        self._launch = self._launches(links)
+        size = np.full(len(slices), NONE, np.int64)
+        rows, values = slices.args.rows("bytes")
+        size[rows] = values
+        copies = slices.rows("copy", "set")
+        pairs, inverse = np.unique(
+            np.stack([slices.name[copies], size[copies]]), axis=1, return_inverse=True
+        )
+        self._copies = pairs.T.tolist()
+        self._copy = np.full(len(slices), NONE, np.int64)
+        self._copy[copies] = inverse.ravel()
+        self._is_collective = slices.of_name(lambda name: bool(_COLLECTIVE.search(name)))
+
+    def _launches(self, links: Links) -> I64:
+        """Per kernel the chain that says how it was launched; ROCm's older ones ask the call.
+
+        Numbers from ``threads`` on are chains of launches that count threads.
+        """
+        slices = self._slices
+        chain = slices.args.chain.astype(np.int64)
+        has = np.append(
+            (slices.args.by_chain("grid") >= 0)
+            | (slices.args.by_chain("block") >= 0)
+            | (slices.args.by_chain("registers per thread") >= 0),
+            False,
+        )
+        found = np.full(len(slices), NONE, np.int64)
+        found[links.rows] = chain[links.rows]
+        called = links.call >= 0
+        rows, call = links.rows[called], links.call[called]
+        poor = ~has[found[rows]]
+        found[rows[poor]] = chain[call[poor]]
+        found[~has[found]] = NONE
+        self._threads = len(has)
+        in_threads = slices.of_name(lambda name: bool(_COUNTS_THREADS.search(name)))[call]
+        counted = rows[in_threads & (found[rows] >= 0)]
+        found[counted] += self._threads
+        return found
+
+    def _launch_text(self, number: int) -> str:
+        in_threads = number >= self._threads
+        said = self._slices.args.said(number % self._threads)
+        key = launch_key(said, in_threads=in_threads)
+        return "" if key is None else kernel_details(key)
+
+    def _copy_text(self, number: int) -> str:
+        name, size = self._copies[number]
+        return memcpy_details(self._slices.names[name], size if size >= 0 else None, 0)
+
+    def write(self, plane: PlaneWriter, rows: I64) -> None:
+        """A line per stream; annotations get one of their own, they are no work of the device."""
+        slices = self._slices
+        metadata = np.zeros(len(slices), np.int64)
+        is_scope, is_copy = slices.is_kind("scope"), slices.is_kind("copy", "set")
+        slices.renamed(plane, rows[is_copy[rows]], copy_name, metadata)
+        slices.renamed(plane, rows[~is_copy[rows]], str, metadata)
+        work_rows = rows[~is_scope[rows]]
+        stats = _DeviceStats(self, plane, work_rows)
+        for place, mine in by_place(slices.place, rows):
+            stream = whole(slices.places[place][1])
+            work, scopes = mine[~is_scope[mine]], mine[is_scope[mine]]
+            if len(work):
+                plane.line(
+                    stream,
+                    f"Stream #{stream}({self._content(work)})",
+                    metadata=metadata[work],
+                    start_ns=slices.start_ns[work],
+                    duration_ns=slices.duration_ns[work],
+                    stats=stats.of(work),
+                )
+            if len(scopes):
+                plane.line(
+                    names.DERIVED_LINE_ID + stream % (names.DERIVED_LINE_COUNT // 2),
+                    f"{names.NAME_SCOPE_LINES[0]} #{stream}",
+                    metadata=metadata[scopes],
+                    start_ns=slices.start_ns[scopes],
+                    duration_ns=slices.duration_ns[scopes],
+                )
+
+    def write_waits(self, plane: PlaneWriter, rows: I64) -> None:
+        """What streams waited for, and the events they recorded: a line of its own for each."""
+        slices = self._slices
+        metadata = np.zeros(len(slices), np.int64)
+        slices.renamed(plane, rows, str, metadata)
+        said = slices.text_ids(plane, slices.args.chain, rows, slices.args.json)
+        half = names.DERIVED_LINE_COUNT // 2
+        for place, mine in by_place(slices.place, rows):
+            stream = whole(slices.places[place][1])
+            launched = slices.correlation[mine]
             plane.line(
-                stream,
-                f"Stream #{stream}(Compute)",
-                metadata=metadata[work],
-                start_ns=slices.start_ns[work],
-                duration_ns=slices.duration_ns[work],
-                stats=stats,
-            )
-        if len(scopes):
-            plane.line(
-                names.DERIVED_LINE_ID + stream % names.DERIVED_LINE_COUNT,
-                f"{names.NAME_SCOPE_LINES[0]} #{stream}",
-                metadata=metadata[scopes],
-                start_ns=slices.start_ns[scopes],
-                duration_ns=slices.duration_ns[scopes],
+                names.DERIVED_LINE_ID + half + stream % half,
+                f"Synchronization #{stream}",
+                metadata=metadata[mine],
+                start_ns=slices.start_ns[mine],
+                duration_ns=slices.duration_ns[mine],
+                stats=[
+                    *stat_of(names.CORRELATION_ID, launched.astype(np.uint64), launched > 0),
+                    *stat_of(names.ARGUMENTS, said[mine], said[mine] > 0, is_text=True),
+                ],
             )
 
-
-def _launch_texts(slices: Slices) -> I64:
-    """Per slice the text of its launch; ROCm's kernels have it from the call alone."""
-    text = slices.text.copy()
-    has_id = slices.correlation > 0
-    calls = np.flatnonzero(slices.is_kind("runtime") & (text >= 0) & has_id)
-    poor = np.flatnonzero(slices.is_kind("kernel") & (text < 0) & has_id)
-    at, same = match(slices.correlation[calls], slices.correlation[poor])
-    text[poor[same]] = text[calls[at[same]]]
-    return text
+    def _content(self, work: I64) -> str:
+        """What a stream is for, in one word."""
+        kernels = self._slices.is_kind("kernel")[work]
+        if not kernels.any():
+            return "Memcpy"
+        return "Communication" if self._is_collective[work[kernels]].all() else "Compute"
 
 
-def _op_texts(slices: Slices, plane: PlaneWriter, rows: I64) -> I64:
-    """Per device slice the op that launched it, by the id that both carry (0: none)."""
-    found = np.zeros(len(slices), np.int64)
-    ops = np.flatnonzero(slices.is_kind("op") & (slices.external >= 0))
-    work = rows[slices.external[rows] >= 0]
-    at, same = match(slices.external[ops], slices.external[work])
-    work, name = work[same], slices.name[ops[at[same]]]
-    used, inverse = np.unique(name, return_inverse=True)
-    if len(used):
-        texts = plane.texts(op_name(slices.names[code]) for code in used.tolist())
-        found[work] = texts[inverse]
-    return found
+class _DeviceStats:
+    """The stats of the device events of one plane."""
+
+    def __init__(self, streams: _Streams, plane: PlaneWriter, rows: I64) -> None:
+        slices = self._slices = streams._slices
+        ops = streams._op
+        self._launch = slices.text_ids(plane, streams._launch, rows, streams._launch_text)
+        self._copy = slices.text_ids(plane, streams._copy, rows, streams._copy_text)
+        self._op = slices.text_ids(plane, ops, rows, lambda code: op_name(slices.names[code]))
+        labels = slices.text_ids(
+            plane, streams._origin, rows, lambda code: LABELS.get(Origin(code), "")
+        )
+        self._origin = labels
+        self._op = np.where(self._op > 0, self._op, labels)
+        chain = slices.args.chain
+        self._said = slices.text_ids(
+            plane, chain, rows, lambda code: slices.args.json(code, _SAID_ELSEWHERE)
+        )
+        self._node = slices.args.numbers("graph node id")
+
+    def of(self, work: I64) -> list[Stat]:
+        """The stats of some of them."""
+        launched = self._slices.correlation[work]
+        found = stat_of(names.CORRELATION_ID, launched.astype(np.uint64), launched > 0)
+        for name, column in (
+            (names.KERNEL_DETAILS, self._launch),
+            (names.MEMCPY_DETAILS, self._copy),
+            (names.TF_OP, self._op),
+            (names.LAUNCH_ORIGIN, self._origin),
+            (names.ARGUMENTS, self._said),
+        ):
+            found += stat_of(name, column[work], column[work] > 0, is_text=True)
+        return found + stat_of(names.GRAPH_NODE, self._node[work], self._node[work] >= 0)

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from stepscope.formats.kineto import arrows, memory, steps
 from stepscope.formats.kineto.annotations import Annotations, annotations_of
+from stepscope.formats.kineto.args import NONE
+from stepscope.formats.kineto.categories import KIND
 from stepscope.formats.kineto.names import op_name
-from stepscope.formats.kineto.read import KINDS, NONE, Trace
+from stepscope.formats.kineto.read import Trace
 from stepscope.formats.kineto.slices import Slices, by_place, stat_of
 from stepscope.formats.xspace.event_bytes import I64
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
@@ -22,6 +24,9 @@ _STEP: Final = re.compile(re.escape(names.PYTORCH_STEP) + r"(\d{1,18})")
 _LOADER: Final = "enumerate(DataLoader)"
 #: What synthesised steps are called: a name that every viewer takes for a step.
 STEP_NAME: Final = "train"
+_SHAPES: Final = "Input Dims"
+#: What ``cid`` and ``cbid`` mean, the name of the call says; ``finished`` is true of all.
+_SAID_ELSEWHERE: Final = frozenset({_SHAPES, "cbid", "cid", "finished"})
 
 
 class LineParts:
@@ -74,7 +79,7 @@ def host_plane(
     """
     plane = PlaneWriter(names.HOST_PLANE)
     said = annotations_of(slices)
-    slices.kind[said.is_one] = KINDS.index("annotation")
+    slices.kind[said.is_one] = KIND["annotation"]
     shown = slices.is_kind("annotation", "runtime", "overhead", *(["op"] if ops else []))
     metadata = np.zeros(len(slices), np.int64)
     is_op = slices.is_kind("op")
@@ -129,9 +134,10 @@ class _HostStats:
     """The stats of host slices; what holds for a name is decided once."""
 
     def __init__(self, trace: Trace, slices: Slices, plane: PlaneWriter, said: Annotations) -> None:
+        self._trace = trace
         self._slices = slices
         self._annotated = said.stats(plane)
-        self._shapes = slices.text_ids(plane, np.where(slices.is_kind("op"), slices.text, NONE))
+        self._args(plane)
         self._arrows = arrows.ends(trace, slices)
         numbers = np.asarray([_step_number(name) for name in slices.names] or [NONE])
         is_annotation = slices.is_kind("annotation")
@@ -140,6 +146,25 @@ class _HostStats:
         self._calls = slices.is_kind("runtime") & (slices.correlation > 0)
         # Viewers that do not know PyTorch's loader know these stats.
         self._stage = (plane.text("DataLoader"), plane.text("preprocessing"))
+
+    def _args(self, plane: PlaneWriter) -> None:
+        """Shapes, sequence numbers, and whatever else the events say of themselves."""
+        slices, args = self._slices, self._slices.args
+        rows = slices.rows("op", "annotation", "runtime", "overhead")
+        shapes = slices.text_ids(
+            plane, args.texts(_SHAPES), slices.rows("op", "annotation"), self._shape
+        )
+        said = slices.text_ids(
+            plane, args.chain, rows, lambda chain: args.json(chain, _SAID_ELSEWHERE)
+        )
+        self._texts = ((names.SHAPE, shapes), (names.ARGUMENTS, said))
+        sequence = args.numbers("Sequence number")
+        sequence[~slices.is_kind("op")] = NONE
+        self._numbers = ((names.SEQUENCE_NUMBER, sequence),)
+
+    def _shape(self, number: int) -> str:
+        dims = self._trace.texts.value(number)
+        return str(dims) if dims else ""
 
     def of(self, mine: I64) -> list[Stat]:
         """The stats of some slices."""
@@ -154,7 +179,10 @@ class _HostStats:
             found += stat_of(key, np.full(count, text), loads, is_text=True)
         called = self._slices.correlation[mine].astype(np.uint64)
         found += stat_of(names.CORRELATION_ID, called, self._calls[mine])
-        found += stat_of(names.SHAPE, self._shapes[mine], self._shapes[mine] > 0, is_text=True)
+        for key, column in self._texts:
+            found += stat_of(key, column[mine], column[mine] > 0, is_text=True)
+        for key, column in self._numbers:
+            found += stat_of(key, column[mine], column[mine] >= 0)
         name = self._slices.name[mine]
         for stat in self._annotated:
             found += stat_of(stat.name, stat.values[name], stat.has[name], is_text=stat.is_text)

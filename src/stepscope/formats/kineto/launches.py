@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from stepscope.formats.kineto.names import copy_ends
 
+#: What ``kernel_details`` tells of a launch.
+LAUNCH_KEYS: Final = (
+    "registers per thread", "shared memory", "grid", "block", "est. achieved occupancy %",
+)  # fmt: skip
 
-def launch_key(args: Mapping[str, Any]) -> tuple[Any, ...] | None:
-    """What tells launches apart; None where the recorder said nothing about the launch."""
+
+def launch_key(args: Mapping[str, Any], *, in_threads: bool = False) -> tuple[Any, ...] | None:
+    """What tells launches apart; None where the recorder said nothing about the launch.
+
+    Args:
+        args: Of the kernel, or of the call that launched it.
+        in_threads: The grid counts threads, not blocks.
+    """
     grid, block = args.get("grid"), args.get("block")
+    if in_threads and isinstance(grid, list) and isinstance(block, list):
+        grid = [_blocks(*one) for one in zip(grid, block, strict=False)]
     registers = args.get("registers per thread")
     if grid is None and block is None and registers is None:
         return None
@@ -21,6 +33,11 @@ def launch_key(args: Mapping[str, Any]) -> tuple[Any, ...] | None:
         tuple(block) if isinstance(block, list) else None,
         args.get("est. achieved occupancy %"),
     )
+
+
+def _blocks(threads: Any, size: Any) -> Any:
+    are_whole = isinstance(threads, int) and isinstance(size, int) and size > 0
+    return -(-threads // size) if are_whole else threads
 
 
 def kernel_details(key: tuple[Any, ...]) -> str:

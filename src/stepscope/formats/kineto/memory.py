@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from stepscope.formats.kineto.args import NONE
+from stepscope.formats.kineto.links import around
 from stepscope.formats.kineto.names import op_name
-from stepscope.formats.kineto.read import NONE, Trace
+from stepscope.formats.kineto.read import Trace
 from stepscope.formats.kineto.slices import Slices, by_place, stat_of
 from stepscope.formats.xspace.event_bytes import I64
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
@@ -78,46 +80,10 @@ def _peaks(allocator: I64, start: I64, allocated: I64) -> I64:
 def _op_texts(slices: Slices, plane: PlaneWriter, place: I64, start: I64) -> I64:
     """Per allocation the innermost op around it (0: none)."""
     found = np.zeros(len(start), np.int64)
-    ops = slices.rows("op")
-    of_place = dict(by_place(slices.place, ops))
-    for where, mine in by_place(place, np.arange(len(start))):
-        own = of_place.get(where)
-        if own is None:
-            continue
-        begin = slices.start_ns[own]
-        inner = innermost(begin, begin + slices.duration_ns[own], start[mine])
-        has = inner >= 0
-        name = slices.name[own[inner[has]]]
-        used, inverse = np.unique(name, return_inverse=True)
-        if len(used):
-            texts = plane.texts(op_name(slices.names[code]) for code in used.tolist())
-            found[mine[has]] = texts[inverse]
-    return found
-
-
-def innermost(begin: I64, end: I64, times: I64) -> I64:
-    """For each time the innermost of the intervals around it, -1 where there is none.
-
-    The intervals nest or are apart. How many are open at a time is the number of begins less the
-    number of ends before it, which is also the depth of the innermost one: that is the last of
-    its depth to begin.
-
-    Args:
-        begin: Of the intervals.
-        end: Of the intervals; they are half-open.
-        times: When.
-    """
-    order = np.lexsort((-end, begin))
-    starts, stops = begin[order], np.sort(end)
-    count = len(order)
-    rank = np.arange(count)
-    depth = rank - np.searchsorted(stops, starts, side="right")
-    key = depth * (count + 1) + rank
-    by_key = np.argsort(key, kind="stable")
-    begun = np.searchsorted(starts, times, side="right")
-    open_ = begun - np.searchsorted(stops, times, side="right")
-    at = np.searchsorted(key[by_key], (open_ - 1) * (count + 1) + begun, side="left") - 1
-    candidate = by_key[np.maximum(at, 0)]
-    good = (at >= 0) & (open_ > 0) & (depth[candidate] == open_ - 1)
-    found: I64 = np.where(good, order[candidate], NONE)
+    op = around(slices, slices.rows("op"), place, start)
+    has = np.flatnonzero(op >= 0)
+    used, inverse = np.unique(slices.name[op[has]], return_inverse=True)
+    if len(used):
+        texts = plane.texts(op_name(slices.names[code]) for code in used.tolist())
+        found[has] = texts[inverse]
     return found

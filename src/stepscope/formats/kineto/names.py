@@ -12,6 +12,7 @@ from typing import Final
 from stepscope.schema import names
 
 _QUALIFIED: Final = re.compile(r"(\w[\w.]*)((?:::\w[\w.]*)+)")
+_TEMPLATE: Final = re.compile(r"(\w[\w.]*(?:::\w[\w.]*)+)<(\w+(?:::\w+)*)>")
 _PLAIN: Final = re.compile(r"[A-Za-z_]\w*")
 _BACKWARD: Final = re.compile(r"\w*Backward\d*")
 # "module.py(12): function"
@@ -29,6 +30,11 @@ _ENDS: Final = re.compile(r"\((\w+) -> (\w+)\)")
 
 def op_name(text: str) -> str:
     """``aten::conv2d`` as ``aten/conv2d:conv2d``; what names no op stays as it is."""
+    template = _TEMPLATE.fullmatch(text)
+    if template:
+        # "torch::autograd::CppNode<LookupFunction>": what it is one of says what it does.
+        outer, inner = template.groups()
+        return f"{'/'.join(outer.split('::'))}:{inner.rpartition('::')[2]}"
     found = _QUALIFIED.fullmatch(text)
     if found:
         parts = text.split("::")

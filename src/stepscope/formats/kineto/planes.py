@@ -8,17 +8,22 @@ they left, forward ops as producers of what their backward ops consume.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 import numpy as np
 
 from stepscope.formats.kineto.device_planes import device_planes
 from stepscope.formats.kineto.host_plane import host_plane
+from stepscope.formats.kineto.links import links
 from stepscope.formats.kineto.names import frame_name
+from stepscope.formats.kineto.other_planes import other_planes
 from stepscope.formats.kineto.read import Trace
-from stepscope.formats.kineto.slices import Slices, by_place
+from stepscope.formats.kineto.slices import Slices, by_place, stat_of
 from stepscope.formats.kineto.steps import StepCount, StepMark
 from stepscope.formats.xspace.plane_writer import PlaneWriter
 from stepscope.schema import names
+
+_SAID_ELSEWHERE: Final = frozenset({"Python parent id", "finished"})
 
 
 def to_xspace(
@@ -41,7 +46,8 @@ def to_xspace(
     """
     slices = Slices(trace)
     host = host_plane(trace, slices, ops=ops, count=count, marks=marks)
-    planes = [host, *device_planes(trace, slices, clock_rate_khz or {}), *_python(slices)]
+    devices = device_planes(trace, slices, links(slices), clock_rate_khz or {})
+    planes = [host, *devices, *_python(slices), *other_planes(trace, slices)]
     return b"".join(plane.xspace() for plane in planes), sum(plane.events for plane in planes)
 
 
@@ -53,6 +59,9 @@ def _python(slices: Slices) -> Iterator[PlaneWriter]:
     plane = PlaneWriter(names.PYTHON_CALLS_PLANE)
     metadata = np.zeros(len(slices), np.int64)
     slices.renamed(plane, rows, frame_name, metadata)
+    args = slices.args
+    own, parent = args.numbers("Python id"), args.numbers("Python parent id")
+    said = slices.text_ids(plane, args.chain, rows, lambda one: args.json(one, _SAID_ELSEWHERE))
     for place, mine in by_place(slices.place, rows):
         # Some versions lose the thread of Python's calls: it is then (0, 0).
         lost = slices.process and slices.places[place] == (0, 0)
@@ -63,5 +72,10 @@ def _python(slices: Slices) -> Iterator[PlaneWriter]:
             metadata=metadata[mine],
             start_ns=slices.start_ns[mine],
             duration_ns=slices.duration_ns[mine],
+            stats=[
+                *stat_of(names.PYTHON_ID, own[mine], own[mine] > 0),
+                *stat_of(names.PYTHON_PARENT_ID, parent[mine], parent[mine] > 0),
+                *stat_of(names.ARGUMENTS, said[mine], said[mine] > 0, is_text=True),
+            ],
         )
     yield plane

@@ -1,90 +1,47 @@
-"""Kineto's trace JSON into columns, piece by piece: about 3 µs and 100 bytes an event.
-
-Kineto writes one event after the other in a fixed layout, so the text can be cut between events
-and parsed in pieces of some megabytes: the JSON objects of a piece are gone before the next one
-is read. Text laid out differently is parsed whole.
-"""
+"""Kineto's trace JSON as columns in order of time: what ran when and where, of which kind."""
 
 from __future__ import annotations
 
-import gc
-import json
 import mmap
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from stepscope.formats.kineto.launches import kernel_details, launch_key, memcpy_details
-from stepscope.formats.xspace.event_bytes import I64
+from stepscope.formats.kineto import categories
+from stepscope.formats.kineto.args import NONE, Arguments
+from stepscope.formats.kineto.categories import KIND, OTHER
+from stepscope.formats.kineto.scan import (
+    HAS_DURATION,
+    HAS_START,
+    Damage,
+    Scanned,
+    scan,
+)
+from stepscope.formats.kineto.texts import Texts, lenient_json, whole
+
+I64 = NDArray[np.int64]
+Bool = NDArray[np.bool_]
+#: A process and a thread, or a device and a stream, as the file names them.
+Place = tuple[Any, Any]
 
 _PIECE_BYTES: Final = 4 << 20
-_CUT: Final = b"\n  },\n  {"
-_BEGIN: Final = b'"traceEvents":'
 _UNFINISHED: Final = b'"finished": false'
 _ADDRESS: Final = b'"Addr": '
 _PHASE: Final = b'"ph": "'
 _RANGE: Final = b'"ph": "X"'
 _NAMED: Final = re.compile(rb'"name": ("(?:[^"\\]|\\.)*")')
 _NAMES: Final = 5
-NONE: Final = -1
-
-# Categories by what they mean; the second spelling is that of 2021.
-CATEGORIES: Final = {
-    "cpu_op": "op",
-    "Operator": "op",
-    "user_annotation": "annotation",
-    "python_function": "python",
-    "cuda_runtime": "runtime",
-    "cuda_driver": "runtime",
-    "Runtime": "runtime",
-    "xpu_runtime": "runtime",
-    "mtia_runtime": "runtime",
-    "privateuse1_runtime": "runtime",
-    "privateuse1_driver": "runtime",
-    "overhead": "overhead",
-    "kernel": "kernel",
-    "Kernel": "kernel",
-    "gpu_memcpy": "copy",
-    "Memcpy": "copy",
-    "gpu_memset": "copy",
-    "Memset": "copy",
-    "gpu_user_annotation": "scope",
-}
-KINDS: Final = tuple(dict.fromkeys(CATEGORIES.values()))
-_KIND: Final = {kind: number for number, kind in enumerate(KINDS)}
-_KIND_OF: Final = {category: _KIND[kind] for category, kind in CATEGORIES.items()}
-_WITH_CORRELATION: Final = frozenset({_KIND["runtime"], _KIND["kernel"], _KIND["copy"]})
-
-
-class Index(dict[Any, int]):
-    """Numbers in order of first sight."""
-
-    def __missing__(self, key: Any) -> int:
-        number = self[key] = len(self)
-        return number
-
-
-@dataclass
-class Columns:
-    """Growing columns of one kind of record: a list of arrays each."""
-
-    parts: dict[str, list[I64]] = field(default_factory=dict)
-
-    def add(self, **columns: Any) -> None:
-        """Append one piece, all columns of one length."""
-        for name, values in columns.items():
-            self.parts.setdefault(name, []).append(np.asarray(values, dtype=np.int64))
-
-    def __getitem__(self, name: str) -> I64:
-        parts = self.parts.get(name, ())
-        if len(parts) > 1:
-            self.parts[name] = [np.concatenate(parts)]
-        return self.parts[name][0] if parts else np.empty(0, np.int64)
+_MEMORY: Final = "[memory]"
+_PLAIN_NUMBER: Final = re.compile(r"-?\d{1,18}")
+# A time of exactly 0 where all others are hours away was never taken.
+_HOURS_NS: Final = 3_600_000_000_000
+_SLICE, _INSTANTS, _COUNTER, _META = ord("X"), (ord("i"), ord("I")), ord("C"), ord("M")
+_FLOW_BEGIN, _FLOW_END = ord("s"), ord("f")
 
 
 @dataclass
@@ -95,25 +52,40 @@ class Trace:
         head: What stands beside the events (``deviceProperties``, versions …).
         names: Event names; ``slices["name"]`` counts them.
         places: (pid, tid) pairs; ``slices["place"]`` counts them.
-        texts: Texts of shapes and launches; ``slices["text"]`` counts them.
-        slices: name, place, kind (of ``KINDS``), start_ns, duration_ns (absolute), external,
-            correlation, text (-1: none).
+        slices: name, place, kind (of ``categories.KINDS``), category (of ``categories``),
+            start_ns, duration_ns (absolute), external, correlation (-1: none). In order of time,
+            containers before their contents.
+        args: Arguments of the slices.
         memory: place, start_ns, address, bytes (negative: freed), allocated, reserved (-1: not
             said), device, device_type.
         flows: place, start_ns, id, is_end of forward-backward arrows.
-        thread_names: By place.
-        lost: Events that made no sense.
+        counters: place, name, start_ns, and a series and value each.
+        thread_names, process_names: By place, and by pid.
+        categories: Every category with the number of its events, arrows among them.
+        texts: Every distinct text of the file.
+        damage: What was wrong with it.
+        lost: Events that made no sense: not JSON, or without name, phase or time.
+        untimed: Events whose time the recorder did not take.
+        negative: Events that end before they begin.
     """
 
     head: dict[str, Any] = field(default_factory=dict)
-    names: Index = field(default_factory=Index)
-    places: Index = field(default_factory=Index)
-    texts: Index = field(default_factory=Index)
-    slices: Columns = field(default_factory=Columns)
-    memory: Columns = field(default_factory=Columns)
-    flows: Columns = field(default_factory=Columns)
-    thread_names: dict[tuple[Any, Any], str] = field(default_factory=dict)
+    names: list[str] = field(default_factory=list)
+    places: list[Place] = field(default_factory=list)
+    slices: dict[str, I64] = field(default_factory=dict)
+    args: Arguments = field(init=False)
+    memory: dict[str, I64] = field(default_factory=dict)
+    flows: dict[str, I64] = field(default_factory=dict)
+    counters: dict[str, NDArray[Any]] = field(default_factory=dict)
+    thread_names: dict[Place, str] = field(default_factory=dict)
+    process_names: dict[Any, str] = field(default_factory=dict)
+    categories: dict[str, int] = field(default_factory=dict)
+    category_names: list[str] = field(default_factory=list)
+    texts: Texts = field(init=False)
+    damage: Damage = field(default_factory=Damage)
     lost: int = 0
+    untimed: int = 0
+    negative: int = 0
 
 
 def unfinished(path: Path) -> tuple[str, ...]:
@@ -130,276 +102,259 @@ def unfinished(path: Path) -> tuple[str, ...]:
                 begin = text.rfind(_PHASE, 0, at)
                 if text[begin : begin + len(_RANGE)] == _RANGE:
                     name = _NAMED.search(text, begin, at)
-                    found[json.loads(name[1]) if name else "an op"] = None
+                    found[lenient_json(name[1]) if name else "an op"] = None
             at = text.find(_UNFINISHED, at + 1)
     return tuple(found)
 
 
 def read(path: Path) -> Trace:
-    """The recording in a file.
+    """The recording in a file that is not compressed.
 
     Raises:
         ValueError: It is no trace JSON.
     """
-    trace = Trace()
-    reader = _Reader(trace)
-    with path.open("rb") as file, _without_collector():
-        head = b""
-        while _BEGIN not in head:
-            piece = file.read(_PIECE_BYTES)
-            if not piece:
-                raise ValueError("it holds no traceEvents")
-            head += piece
-        before, _, rest = head.partition(_BEGIN)
-        trace.head = _head(before)
-        reader.base_ns = _whole(trace.head.get("baseTimeNanoseconds"))
-        rest = rest.lstrip()[1:]  # the bracket
-        was_cut = False
-        while True:
-            cut = rest.rfind(_CUT)
-            if cut >= 0:
-                was_cut = True
-                reader.take_text(rest[: cut + 4])
-                rest = rest[cut + 6 :]
-            piece = file.read(_PIECE_BYTES)
-            if not piece:
-                break
-            rest += piece
-    if was_cut:
-        last, tail = _parted(rest)
-        reader.take_text(last)
-    else:
-        tail = _whole_text(path)
-        reader.take(tail.pop("traceEvents", []))
-    for key, value in tail.items():
-        trace.head.setdefault(key, value)
-    if not reader.base_ns:
-        # Files that went through another program may have it behind the events.
-        _move(trace, _whole(trace.head.get("baseTimeNanoseconds")))
-    return trace
+    return read_pieces(_pieces(path))
 
 
-def _whole_text(path: Path) -> dict[str, Any]:
-    """The file parsed at once, for layouts other than Kineto's own."""
-    with _without_collector():
-        found = json.loads(path.read_bytes(), strict=False)
-    if not isinstance(found, dict) or not isinstance(found.get("traceEvents"), list):
-        raise ValueError("its traceEvents are no list")
-    return found
+def _pieces(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while piece := file.read(_PIECE_BYTES):
+            yield piece
 
 
-@contextmanager
-def _without_collector() -> Iterator[None]:
-    """The collector walks all objects of the program again and again while many are made."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
+def read_pieces(pieces: Iterable[bytes]) -> Trace:
+    """The recording whose text comes in pieces.
 
-
-def _head(text: bytes) -> dict[str, Any]:
-    try:
-        head = json.loads(text + b'"traceEvents": []}', strict=False)
-    except ValueError:
-        return {}
-    return head if isinstance(head, dict) else {}
-
-
-def _parted(text: bytes) -> tuple[bytes, dict[str, Any]]:
-    """The events before the end of their list, and what stands behind it."""
-    end = text.rfind(b"\n  ]")
-    if end < 0:
-        end = text.rfind(b"]")
-    if end < 0:
-        return text, {}
-    try:
-        tail = json.loads(b'{"":0' + text[end:].lstrip()[1:], strict=False)
-    except ValueError:
-        tail = {}
-    tail.pop("", None)
-    return text[:end], tail
-
-
-def _move(trace: Trace, base_ns: int) -> None:
-    for columns in (trace.slices, trace.memory, trace.flows):
-        columns.parts["start_ns"] = [part + base_ns for part in columns.parts.get("start_ns", ())]
+    Raises:
+        ValueError: It is no trace JSON.
+    """
+    return _Reader(scan(pieces)).read()
 
 
 class _Reader:
-    """Pieces of JSON into the columns of a trace.
+    """From the columns of a scan to those of a trace."""
 
-    Attributes:
-        base_ns: What times count from.
-    """
+    def __init__(self, scanned: Scanned) -> None:
+        self._scanned = scanned
+        self._texts = scanned.texts
+        self._trace = Trace(head=scanned.head, damage=scanned.damage, lost=scanned.damage.lost)
+        self._trace.texts = scanned.texts
+        columns = scanned.columns
+        base = whole(scanned.head.get("baseTimeNanoseconds"), 0)
+        self._start: I64 = columns["start_ns"]
+        self._length: I64 = columns["duration_ns"]
+        self._has_time: Bool = (columns["flags"] & HAS_START) > 0
+        self._drop_untimed(base)
+        if base:
+            self._start += base
+        self._place_of = self._places(columns["pid"], columns["tid"])
 
-    def __init__(self, trace: Trace) -> None:
-        self.base_ns = 0
-        self._trace = trace
-        self._launches: dict[tuple[Any, ...], int] = {}
+    def read(self) -> Trace:
+        """All kinds of events."""
+        columns, trace = self._scanned.columns, self._trace
+        phase, named = columns["phase"], self._named()
+        self._count_categories()
+        good = named & self._has_time
+        is_memory = self._is_memory(phase) & good
+        is_instant = np.isin(phase, _INSTANTS) & good & ~is_memory
+        is_slice = (phase == _SLICE) & good
+        self._slices(np.flatnonzero(is_slice | is_instant))
+        self._memory(np.flatnonzero(is_memory))
+        self._flows(np.flatnonzero(np.isin(phase, (_FLOW_BEGIN, _FLOW_END)) & self._has_time))
+        self._counters(np.flatnonzero((phase == _COUNTER) & good))
+        self._metadata(np.flatnonzero(phase == _META))
+        timed = np.isin(phase, (_SLICE, _COUNTER, *_INSTANTS))
+        trace.lost += int((timed & ~good).sum() + (phase == 0).sum()) - trace.untimed
+        self._scanned.columns.clear()
+        return trace
 
-    def take_text(self, text: bytes) -> None:
-        """One piece: whole events with commas between."""
-        text = text.strip().strip(b",")
-        if not text:
+    def _named(self) -> Bool:
+        """Which events have a name: a string."""
+        used, inverse = np.unique(self._scanned.columns["name"], return_inverse=True)
+        are_texts = [self._texts.raw(number)[:1] == b'"' for number in used.tolist()]
+        return np.asarray(are_texts or [False])[inverse]
+
+    def _drop_untimed(self, base: int) -> None:
+        """Times of exactly 0 are unknown where no other is near."""
+        is_zero = self._has_time & (self._start == 0)
+        is_zero &= self._scanned.columns["phase"] != _META
+        if not is_zero.any():
             return
-        try:
-            events = json.loads(b"[" + text + b"]", strict=False)
-        except ValueError:
-            events = list(self._one_by_one(text))
-        self.take(events)
+        others = self._start[self._has_time & (self._start != 0)]
+        if len(others) and abs(int(np.median(others))) > _HOURS_NS:
+            self._has_time &= ~is_zero
+            self._trace.untimed = int(is_zero.sum())
 
-    def take(self, events: list[Any]) -> None:
-        """Parsed events; those that make no sense are counted and left out."""
-        if not _all_make_sense(events):
-            events = [one for one in events if self._makes_sense(one)]
-        by_phase: dict[str, list[dict[str, Any]]] = {}
-        for one in events:
-            by_phase.setdefault(one["ph"], []).append(one)
-        self._add_slices([one for one in by_phase.get("X", ()) if one.get("cat") in _KIND_OF])
-        self._add_memory([one for one in by_phase.get("i", ()) if one["name"] == "[memory]"])
-        arrows = by_phase.get("s", []) + by_phase.get("f", [])
-        self._add_flows([one for one in arrows if one.get("cat") in ("fwdbwd", "forward_backward")])
-        for one in by_phase.get("M", ()):
-            if one["name"] == "thread_name":
-                name = str((one.get("args") or {}).get("name", ""))
-                self._trace.thread_names[one["pid"], one["tid"]] = name
+    def _places(self, pid: NDArray[np.int32], tid: NDArray[np.int32]) -> I64:
+        """The place of each event; equal numbers are one, however they are written."""
+        pairs = (pid.astype(np.int64) + 1) * (len(self._texts) + 1) + tid + 1
+        used, inverse = np.unique(pairs, return_inverse=True)
+        index: dict[Place, int] = {}
+        codes = []
+        for pair in used.tolist():
+            first, second = divmod(pair, len(self._texts) + 1)
+            place = (self._id(first - 1), self._id(second - 1))
+            codes.append(index.setdefault(place, len(index)))
+        self._trace.places = list(index)
+        return np.asarray(codes or [0], np.int64)[inverse]
 
-    def _one_by_one(self, text: bytes) -> Iterator[Any]:
-        """The events that can be parsed where one of them cannot."""
-        # Without the outermost braces, each part is what stands between the braces of one event.
-        for body in text.strip()[1:-1].split(_CUT):
-            try:
-                yield json.loads(b"{" + body + b"}", strict=False)
-            except ValueError:
-                self._trace.lost += 1
+    def _id(self, number: int) -> Any:
+        value = self._texts.value(number)
+        if isinstance(value, str) and _PLAIN_NUMBER.fullmatch(value):
+            return int(value)
+        if isinstance(value, float) and value == int(value):
+            return int(value)
+        return 0 if number < 0 else value if isinstance(value, (int, str)) else str(value)
 
-    def _makes_sense(self, one: Any) -> bool:
-        good = (
-            isinstance(one, dict)
-            and isinstance(one.get("name"), str)
-            and isinstance(one.get("ph"), str)
-            and isinstance(one.get("ts", 0), (int, float))
-            and isinstance(one.get("dur", 0), (int, float))
-            and isinstance(one.get("pid", 0), (int, str))
-            and isinstance(one.get("tid", 0), (int, str))
-            and isinstance(one.get("args"), (dict, type(None)))
-            and (one["ph"] == "M" or "ts" in one)
+    def _count_categories(self) -> None:
+        codes, counts = np.unique(self._scanned.columns["category"], return_counts=True)
+        found = {
+            self._texts.string(code): count
+            for code, count in zip(codes.tolist(), counts.tolist(), strict=True)
+        }
+        self._trace.categories = dict(sorted(found.items()))
+
+    def _is_memory(self, phase: NDArray[np.uint8]) -> Bool:
+        number = self._texts.find(_MEMORY)
+        found: Bool = np.isin(phase, _INSTANTS) & (self._scanned.columns["name"] == number)
+        return found
+
+    def _slices(self, rows: I64) -> None:
+        trace, columns = self._trace, self._scanned.columns
+        start, length = self._start[rows], self._length[rows]
+        timed = (columns["flags"][rows] & HAS_DURATION) > 0
+        trace.negative = int((timed & (length < 0)).sum())
+        length = np.where(timed, np.maximum(length, 0), 0)
+        kind, category = self._kinds(rows)
+        order = self._in_time(rows, start, length, kind)
+        rows = rows[order]
+        args = trace.args = Arguments(self._scanned, rows)
+        name = columns["name"][rows]
+        used, first, inverse = np.unique(name, return_index=True, return_inverse=True)
+        rank = np.empty(len(used), np.int64)
+        by_time = np.argsort(first)
+        rank[by_time] = np.arange(len(used))
+        trace.names = [self._texts.string(number) for number in used[by_time].tolist()]
+        trace.slices = {
+            "name": rank[inverse] if len(used) else np.zeros(0, np.int64),
+            "place": self._place_of[rows],
+            "kind": kind[order],
+            "category": category[order],
+            "start_ns": start[order],
+            "duration_ns": length[order],
+            "external": args.numbers("External id", "external id"),
+            "correlation": args.numbers("correlation"),
+        }
+        self._move_annotations()
+
+    def _kinds(self, rows: I64) -> tuple[I64, I64]:
+        """The kind of each slice, and its category as a place in ``trace.category_names``."""
+        columns = self._scanned.columns
+        used, inverse = np.unique(columns["category"][rows], return_inverse=True)
+        names = [self._texts.string(number) for number in used.tolist()]
+        kinds = [KIND[categories.CATEGORIES.get(name, OTHER)] for name in names]
+        self._trace.category_names = names
+        kind = np.asarray(kinds or [0], np.int64)[inverse]
+        # An instant is no work, whatever its category.
+        kind[columns["phase"][rows] != _SLICE] = KIND[OTHER]
+        return kind, inverse.astype(np.int64)
+
+    def _in_time(self, rows: I64, start: I64, length: I64, kind: I64) -> I64:
+        """The order of the slices by time, containers first, however the file orders them."""
+        order = np.argsort(start, kind="stable")
+        ordered = start[order]
+        same = np.zeros(len(order), bool)
+        same[1:] = ordered[1:] == ordered[:-1]
+        tied = np.flatnonzero(same | np.append(same[1:], False))
+        if len(tied):
+            some = order[tied]
+            names = self._scanned.columns["name"][rows[some]]
+            used, inverse = np.unique(names, return_inverse=True)
+            raw = [self._texts.raw(number) for number in used.tolist()]
+            rank = np.empty(len(raw), np.int64)
+            rank[sorted(range(len(raw)), key=raw.__getitem__)] = np.arange(len(raw))
+            number = Arguments(self._scanned, rows[some]).numbers("External id", "correlation")
+            keys = (rank[inverse], number, kind[some], -length[some], start[some])
+            order[tied] = some[np.lexsort(keys)]
+        return order
+
+    def _move_annotations(self) -> None:
+        """Annotations that 2021's files have among the ops."""
+        slices = self._trace.slices
+        marks = [name.startswith(categories.ANNOTATIONS) for name in self._trace.names]
+        is_mark = np.asarray(marks or [False], bool)[slices["name"]]
+        slices["kind"][is_mark & (slices["kind"] == KIND["op"])] = KIND["annotation"]
+
+    def _memory(self, rows: I64) -> None:
+        rows = rows[np.argsort(self._start[rows], kind="stable")]
+        args = Arguments(self._scanned, rows)
+        size = np.zeros(len(rows), np.int64)
+        at, values = args.rows("Bytes")
+        size[at] = values
+        device_type = args.numbers("Device Type")
+        self._trace.memory = {
+            "place": self._place_of[rows],
+            "start_ns": self._start[rows],
+            "address": args.numbers("Addr"),
+            "bytes": size,
+            "allocated": args.numbers("Total Allocated"),
+            "reserved": args.numbers("Total Reserved"),
+            "device": args.numbers("Device Id"),
+            "device_type": np.where(device_type == NONE, 0, device_type),
+        }
+
+    def _flows(self, rows: I64) -> None:
+        columns = self._scanned.columns
+        wanted = [
+            number
+            for number in np.unique(columns["category"][rows]).tolist()
+            if self._texts.string(number) in categories.ARROWS_TO_BACKWARD
+        ]
+        rows = rows[np.isin(columns["category"][rows], wanted)]
+        used, inverse = np.unique(columns["ident"][rows], return_inverse=True)
+        ids = np.asarray([self._texts.whole(number, NONE) for number in used.tolist()] or [0])
+        self._trace.flows = {
+            "place": self._place_of[rows],
+            "start_ns": self._start[rows],
+            "id": ids[inverse],
+            "is_end": (columns["phase"][rows] == _FLOW_END).astype(np.int64),
+        }
+
+    def _counters(self, rows: I64) -> None:
+        """Each series of each counter event."""
+        args = Arguments(self._scanned, rows)
+        found: list[tuple[int, str, float]] = []
+        names = [self._texts.string(n) for n in self._scanned.columns["name"][rows].tolist()]
+        found = list(args.series())
+        self._trace.counters = (
+            {
+                "place": self._place_of[rows][[row for row, _, _ in found]],
+                "start_ns": self._start[rows][[row for row, _, _ in found]],
+                "value": np.asarray([value for _, _, value in found], np.float64),
+                "label": np.asarray([_label(names[row], key) for row, key, _ in found], object),
+            }
+            if found
+            else {}
         )
-        if not good:
-            self._trace.lost += 1
-        return good
 
-    def _times(self, events: list[dict[str, Any]]) -> I64:
-        """Absolute ns; fractions of a µs are exact, also where µs count from 1970."""
-        stamps = [one["ts"] for one in events]
-        whole = np.asarray([int(stamp) for stamp in stamps], dtype=np.int64)
-        rest = np.asarray(stamps, dtype=np.float64) - whole
-        return self.base_ns + whole * 1000 + np.rint(rest * 1000).astype(np.int64)
-
-    def _places(self, events: list[dict[str, Any]]) -> list[int]:
-        places = self._trace.places
-        return [places[one.get("pid", 0), one.get("tid", 0)] for one in events]
-
-    def _add_slices(self, events: list[dict[str, Any]]) -> None:
-        if not events:
-            return
-        names = self._trace.names
-        kinds = [_KIND_OF[one["cat"]] for one in events]
-        args = [one.get("args") or {} for one in events]
-        self._trace.slices.add(
-            name=[names[one["name"]] for one in events],
-            place=self._places(events),
-            kind=kinds,
-            start_ns=self._times(events),
-            duration_ns=np.rint(
-                np.asarray([one.get("dur", 0) for one in events], dtype=np.float64) * 1000
-            ),
-            external=[
-                _whole(one.get("External id", one.get("external id", NONE)), NONE) for one in args
-            ],
-            correlation=[
-                _whole(one.get("correlation", NONE), NONE) if kind in _WITH_CORRELATION else NONE
-                for kind, one in zip(kinds, args, strict=True)
-            ],
-            text=[
-                self._text(kind, event["name"], one)
-                for kind, event, one in zip(kinds, events, args, strict=True)
-            ],
-        )
-
-    def _text(self, kind: int, name: str, args: dict[str, Any]) -> int:
-        """The text that goes with an event: its shapes, or how it was launched."""
-        if kind == _KIND["op"]:
-            dims = args.get("Input Dims")
-            return self._trace.texts[str(dims)] if dims else NONE
-        if kind == _KIND["copy"]:
-            size = args.get("bytes")
-            details = memcpy_details(name, _whole(size) if size is not None else None, 0)
-            return self._trace.texts[details]
-        if kind not in (_KIND["kernel"], _KIND["runtime"]):
-            return NONE
-        key = launch_key(args)
-        if key is None:
-            return NONE
-        known = self._launches.get(key)
-        if known is None:
-            known = self._launches[key] = self._trace.texts[kernel_details(key)]
-        return known
-
-    def _add_memory(self, events: list[dict[str, Any]]) -> None:
-        if not events:
-            return
-        args = [one.get("args") or {} for one in events]
-
-        def column(name: str, absent: int = NONE) -> list[int]:
-            return [_whole(one.get(name, absent), absent) for one in args]
-
-        self._trace.memory.add(
-            place=self._places(events),
-            start_ns=self._times(events),
-            address=column("Addr"),
-            bytes=column("Bytes", 0),
-            allocated=column("Total Allocated"),
-            reserved=column("Total Reserved"),
-            device=column("Device Id"),
-            device_type=column("Device Type", 0),
-        )
-
-    def _add_flows(self, events: list[dict[str, Any]]) -> None:
-        if not events:
-            return
-        self._trace.flows.add(
-            place=self._places(events),
-            start_ns=self._times(events),
-            id=[_whole(one.get("id"), NONE) for one in events],
-            is_end=[one["ph"] == "f" for one in events],
-        )
+    def _metadata(self, rows: I64) -> None:
+        """Names of processes and threads."""
+        trace, columns = self._trace, self._scanned.columns
+        args = Arguments(self._scanned, rows)
+        for place, number, name in zip(
+            self._place_of[rows].tolist(),
+            columns["name"][rows].tolist(),
+            args.values("name", np.arange(len(rows))),
+            strict=True,
+        ):
+            if not isinstance(name, str):
+                continue
+            what = self._texts.string(number)
+            if what == "thread_name":
+                trace.thread_names[trace.places[place]] = name
+            elif what == "process_name":
+                trace.process_names[trace.places[place][0]] = name
 
 
-def _all_make_sense(events: list[Any]) -> bool:
-    """The same question for all at once: a third of the cost of asking one by one."""
-    numbers, keys = {int, float}, {int, str}
-    try:
-        return (
-            {type(one["name"]) for one in events} <= {str}
-            and {type(one["ph"]) for one in events} <= {str}
-            and {type(one["ts"]) for one in events} <= numbers
-            and {type(one.get("dur", 0)) for one in events} <= numbers
-            and {type(one.get("pid", 0)) for one in events} <= keys
-            and {type(one.get("tid", 0)) for one in events} <= keys
-            and {type(one.get("args")) for one in events} <= {dict, type(None)}
-        )
-    except (TypeError, KeyError, AttributeError):
-        return False
-
-
-def _whole(value: Any, absent: int = 0) -> int:
-    """A number of the file as an int64; ``absent`` for anything else."""
-    if isinstance(value, int) and -(2**63) <= value < 2**63:
-        return value
-    if isinstance(value, int) and value < 2**64:
-        return value - 2**64  # addresses are unsigned
-    return absent
+def _label(name: str, key: str) -> str:
+    return name if key in ("value", name) else f"{name}: {key}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final
@@ -10,12 +9,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.formats.kineto.read import KINDS, Trace
+from stepscope.formats.kineto.categories import KIND
+from stepscope.formats.kineto.read import Trace
+from stepscope.formats.kineto.texts import whole as whole_of
 from stepscope.formats.xspace.event_bytes import I64
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 
 Bool = NDArray[np.bool_]
-_KIND: Final = {kind: number for number, kind in enumerate(KINDS)}
 _OF_THE_PROCESS: Final = ("op", "annotation", "runtime")
 _THREAD_NAME: Final = re.compile(r"thread -?\d+ \((.*)\)", re.DOTALL)
 
@@ -24,19 +24,19 @@ class Slices:
     """Columns of a trace's slices, and what their numbers stand for.
 
     Attributes:
-        names, texts, places: What ``name``, ``text`` and ``place`` count.
+        names, places: What ``name`` and ``place`` count.
         process: The pid of the recorded process; 0 when nothing of it was recorded.
+        args: Their arguments.
     """
 
     def __init__(self, trace: Trace) -> None:
-        self.names: list[str] = list(trace.names)
-        self.texts: list[str] = list(trace.texts)
-        self.places: list[tuple[Any, Any]] = list(trace.places)
+        self.names: list[str] = trace.names
+        self.places: list[tuple[Any, Any]] = trace.places
+        self.args = trace.args
         columns = trace.slices
         self.name, self.place, self.kind = columns["name"], columns["place"], columns["kind"]
         self.start_ns, self.duration_ns = columns["start_ns"], columns["duration_ns"]
         self.external, self.correlation = columns["external"], columns["correlation"]
-        self.text = columns["text"]
         self._thread_names = trace.thread_names
         self.process = self._main_process()
 
@@ -45,7 +45,7 @@ class Slices:
 
     def is_kind(self, *kinds: str) -> Bool:
         """Which slices are of one of these kinds."""
-        found: Bool = np.isin(self.kind, [_KIND[kind] for kind in kinds])
+        found: Bool = np.isin(self.kind, [KIND[kind] for kind in kinds])
         return found
 
     def rows(self, *kinds: str) -> I64:
@@ -90,13 +90,24 @@ class Slices:
         if ids:
             into[rows] = np.asarray(ids, dtype=np.int64)[inverse]
 
-    def text_ids(self, plane: PlaneWriter, text: I64) -> I64:
-        """Per slice the id of its text on a plane (0: none)."""
-        found = np.zeros(len(text), np.int64)
-        rows = np.flatnonzero(text >= 0)
-        used, inverse = np.unique(text[rows], return_inverse=True)
-        if len(used):
-            found[rows] = plane.texts(self.texts[code] for code in used.tolist())[inverse]
+    def text_ids(
+        self, plane: PlaneWriter, code: NDArray[Any], rows: I64, text: Callable[[int], str]
+    ) -> I64:
+        """Per slice the id of a text on a plane (0: none).
+
+        Args:
+            plane: Whose texts they are to be.
+            code: A number per slice, -1 for none.
+            rows: Which slices.
+            text: What a number means; it is asked once per number, "" is none.
+        """
+        found = np.zeros(len(self), np.int64)
+        rows = rows[code[rows] >= 0]
+        used, inverse = np.unique(code[rows], return_inverse=True)
+        texts = [text(number) for number in used.tolist()]
+        ids = [plane.text(one) if one else 0 for one in texts]
+        if ids:
+            found[rows] = np.asarray(ids, np.int64)[inverse]
         return found
 
     def _main_process(self) -> int:
@@ -133,10 +144,5 @@ def match(known: I64, wanted: I64) -> tuple[I64, Bool]:
 
 
 def whole(value: object) -> int:
-    """A number of the file; 0 for what is none. 2021's traces wrote ``"stream 7"``."""
-    if isinstance(value, str):
-        found = re.search(r"-?\d{1,18}", value)
-        return int(found.group()) if found else 0
-    if isinstance(value, float):
-        return int(value) if math.isfinite(value) else 0
-    return value if isinstance(value, int) else 0
+    """A number of the file; 0 for what is none."""
+    return whole_of(value, 0)

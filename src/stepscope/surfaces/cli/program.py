@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,14 +37,18 @@ def record_program(
     Raises:
         UsageError: There is no such program.
     """
-    order = Order(_absolute(logdir), places.run_name(), options, children=children)
     command = command_line(words, module)
-    process = subprocess.Popen(command, env=environment_for(order, os.environ))
-    with process, _handed_on(process):
-        code = process.wait()
-    if not quiet:
-        for line in _told(order):
-            print(line, file=sys.stderr)
+    with _temporary_folder() as folder:
+        told = Path(folder) / "places"
+        order = Order(
+            _absolute(logdir), places.run_name(), options, children=children, places=str(told)
+        )
+        process = subprocess.Popen(command, env=environment_for(order, os.environ))
+        with process, _handed_on(process):
+            code = process.wait()
+        if not quiet:
+            for line in _told(order, told):
+                print(line, file=sys.stderr)
     return 128 - code if code < 0 else code
 
 
@@ -70,6 +75,20 @@ def command_line(words: Sequence[str], module: str | None) -> list[str]:
             hint="Check the spelling; a module is named with -m.",
         )
     return [found, *words[1:]]
+
+
+@contextmanager
+def _temporary_folder() -> Iterator[str]:
+    """A folder for as long as the program runs; one that does not exist where none can be made."""
+    try:
+        folder = tempfile.mkdtemp(prefix="stepscope-record-")
+    except OSError:
+        yield os.devnull
+        return
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
@@ -100,11 +119,15 @@ def _absolute(logdir: str) -> str:
     return logdir if is_url(logdir) else str(Path(logdir).expanduser().absolute())
 
 
-def _told(order: Order) -> list[str]:
+def _told(order: Order, told: Path) -> list[str]:
+    """What was recorded; looked for where it should be, then where processes wrote it."""
     from stepscope.session import open
     from stepscope.tables.recording.environment import environment
 
     folder = places.run_folder(order.logdir, order.run)
+    written = told.read_text("utf-8").splitlines() if told.is_file() else []
+    if written and not any(one.startswith(f"{folder}/") for one in written):
+        folder = str(Path(written[0]).parent)  # the disk refused it: it was kept elsewhere
     try:
         with open(folder) as session:
             hosts = session.profile.hosts

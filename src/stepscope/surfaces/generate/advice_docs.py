@@ -14,16 +14,20 @@ def advice_page(rules: Sequence[Rule]) -> str:
     """The generated part of ``docs/advice.md``."""
     lines = ["## The rules", "", f"{len(rules)} rules are built in:", ""]
     lines += [f"- [{rule.title or rule.id}](#{rule.id})" for rule in rules]
+    causes_of = {
+        rule.id: (*rule.symptom_of, *(one.id for one in rules if rule.id in one.cause_of))
+        for rule in rules
+    }
     for rule in rules:
         lines += ["", f"### {rule.id}", "", _summary(rule), ""]
         if rule.threshold:
             lines += [f"Speaks from: {rule.threshold}.", ""]
         lines += [f"- **{name}** {text}" for name, text in _sections(rule)]
-        reads = ", ".join(f"[{tool}](tools/{tool}.md)" for tool in (*rule.needs, *rule.optional))
+        reads = ", ".join(f"[{tool}](tools/{tool}.md)" for tool in rule.reads)
         lines += ["", f"Reads {reads}."]
-        if rule.symptom_of:
-            causes = ", ".join(f"[{cause}](#{cause})" for cause in rule.symptom_of)
-            lines += [f"Stands behind its causes: {causes}."]
+        if causes_of[rule.id]:
+            causes = ", ".join(f"[{cause}](#{cause})" for cause in causes_of[rule.id])
+            lines += [f"Listed after its causes: {causes}."]
     return "\n".join(lines)
 
 

@@ -11,6 +11,7 @@ from stepscope.store import write_atomic
 from stepscope.surfaces.generate.advice_docs import advice_page
 from stepscope.surfaces.generate.command_docs import command_docs
 from stepscope.surfaces.generate.methods import methods_source
+from stepscope.surfaces.generate.results import facts_source, results_source
 from stepscope.surfaces.generate.rooms import rooms_picture
 from stepscope.surfaces.generate.tool_docs import index_page, tool_page
 from stepscope.surfaces.generate.typescript import types_source
@@ -36,6 +37,8 @@ def outputs(root: Path) -> dict[Path, str]:
     """Every generated file with the text it should have. Documents keep what is written by hand."""
     files = {
         root / "src/stepscope/session/_tools.py": methods_source(TOOLS),
+        root / "src/stepscope/advice/results.py": results_source(TOOLS),
+        root / "src/stepscope/advice/facts.py": facts_source([rule.facts for rule in RULES]),
         root / "web/src/api/types.gen.ts": types_source(TOOLS),
         root / "docs/cli.md": command_docs(TOOLS),
         root / "docs/tools/README.md": index_page(TOOLS),
@@ -51,7 +54,7 @@ def outputs(root: Path) -> dict[Path, str]:
 
 
 def _between_marks(page: Path, generated: str) -> str:
-    """A page with its generated part replaced; what stands around it is kept."""
+    """A page with its generated part replaced; the rest is kept."""
     block = f"{BEGIN}\n{generated.rstrip()}\n{END}\n"
     if not page.is_file():
         return block

@@ -26,6 +26,8 @@ from stepscope.urls import is_url
 _THREADS = 8
 _NEXT_PORTS = 20
 _POLL_SECONDS = 1
+# What Python says where a thread or a task is to begin while the interpreter ends.
+_AT_EXIT = "interpreter shutdown"
 
 
 class Server:
@@ -116,8 +118,9 @@ class Server:
             self.workspace.load()
         except StepscopeError:
             pass  # the page asks again and shows the reason
-        except Exception:  # nobody joins this thread; unlogged, the error would be lost
-            logging.getLogger(__name__).exception("opening the newest run failed")
+        except Exception as error:  # nobody joins this thread; unlogged, it would be lost
+            if _AT_EXIT not in str(error):  # the program has ended, and with it this server
+                logging.getLogger(__name__).exception("opening the newest run failed")
 
 
 def _records(settings: Settings | None) -> bool:

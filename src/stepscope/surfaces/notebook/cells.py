@@ -6,9 +6,11 @@ an answer to draw.
 
 from __future__ import annotations
 
+import pkgutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -40,13 +42,13 @@ def register() -> None:
     formatter = getattr(shell, "display_formatter", None)
     if formatter is None:
         return
-    for home, name, write in _DRAWN:
+    for home, name, write in (*_DRAWN, *_results()):
         formatter.formatters["text/html"].for_type_by_name(home, name, _as_html(write))
         formatter.formatters["text/plain"].for_type_by_name(home, name, _as_text(write))
 
 
 def html_of(page: Page) -> str:
-    """A page as HTML; whatever stands in it is text."""
+    """A page as HTML; whatever it holds is text."""
     lines = ("".join(_piece(text, style) for text, style in line) for line in page.lines)
     body = "\n".join(lines)
     return f'<pre style="overflow-x:auto;white-space:pre;line-height:1.35">{body}</pre>'
@@ -85,7 +87,19 @@ def _write_advice(page: Page, value: Any) -> None:
 
 _Write = Callable[["Page", Any], None]
 
-# Types, by name, and what draws them; a subclass is drawn like its base.
+
+def _results() -> Iterator[tuple[str, str, _Write]]:
+    """The result types of tools, which are named after their files, and those of comparisons."""
+    folder = Path(__file__).parents[2] / "analysis"
+    for tool in pkgutil.iter_modules([str(folder)]):
+        name = "".join(word.capitalize() for word in tool.name.split("_"))
+        yield f"stepscope.analysis.{tool.name}", name, _write_result
+    yield "stepscope.comparison.comparison", "Comparison", _write_result
+    yield "stepscope.comparison.gate", "Check", _write_result
+
+
+# Types, by name, and what draws them. For HTML IPython looks at the bases of a type, too; for text
+# it takes a dataclass's own ``repr`` first, hence ``_results``.
 _DRAWN: Final[tuple[tuple[str, str, _Write], ...]] = (
     ("stepscope.result", "Result", _write_result),
     ("stepscope.result", "Table", _write_table),

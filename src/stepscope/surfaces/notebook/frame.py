@@ -1,8 +1,8 @@
 """The pages in a frame of a notebook's cell, served by the notebook's own process.
 
-Browsers keep cookies from frames that stand in another site's page, which a notebook's often is
-(another port of another name, Colab, an editor). So the token is part of the path: whoever has the
-address has the token, in any frame and behind any proxy.
+Browsers keep cookies from frames in another site's page, which a notebook's often is
+(another port of another name, Colab, an editor). So the token is part of the path: anyone who has
+the address has the token, in any frame and behind any proxy.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ def show(
 ) -> Frame:
     """The pages of a recording, as the last value of a notebook's cell.
 
-    They are served by this process, to whoever has the address, until it ends; the same place asked
-    for again is served by the same server, and runs recorded meanwhile appear there.
+    This process serves them, to anyone who has the address, until it ends; the same place asked for
+    again is served by the same server, and runs recorded meanwhile appear there.
 
     Args:
         what: A path as ``stepscope.open`` takes it, or an open session, which is not read again.

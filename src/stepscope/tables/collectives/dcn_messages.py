@@ -1,6 +1,6 @@
 """Messages between TPU slices, as their hosts' MegaScale runtime notes them on arrival.
 
-Such an event stands at the end of its message and says how long that was under way: the clocks of
+Such an event is at the end of its message and says how long that was under way: the clocks of
 two hosts measure it, and where they differ by more it says 0 (openxla/xprof,
 xprof/convert/dcn_utils.cc).
 """

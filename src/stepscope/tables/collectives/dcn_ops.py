@@ -179,7 +179,7 @@ def dcn_ops(host: Host) -> dict[int, DcnOp]:
     """The ops of collectives between slices, by row of ``Space.event_metadata``.
 
     Other transfers to the host (callbacks, memory that is kept there) have a rendezvous, too; they
-    are told apart by who handles them.
+    are distinguished by who handles them.
     """
     entries: dict[int, list[int]] = {}
     for entry, program in _programs(host):

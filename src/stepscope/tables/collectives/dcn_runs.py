@@ -70,7 +70,7 @@ class DcnRuns:
 
     @property
     def stall_ps(self) -> I64:
-        """Time of each run in which the TPU stands in one of the four ops."""
+        """Time of each run in which the TPU waits in one of the four ops."""
         stall: I64 = np.maximum(self.role_ps, 0).sum(axis=0)
         return stall
 

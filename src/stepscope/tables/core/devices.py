@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from stepscope.columns import pivot
 from stepscope.tables.core.planes import DEVICE_KINDS, PlaneKind, planes
@@ -24,6 +25,37 @@ _NVIDIA = (
 )
 
 
+_GB = 10**9
+
+
+class _Model(NamedTuple):
+    """A model that only its properties name: (vendor, capability, units, least memory in bytes)."""
+
+    vendor: str
+    capability: tuple[int, int]
+    units: int
+    memory_bytes: int
+    name: str
+
+
+# What recorders leave unnamed, the larger memory first. Only properties that no other model has.
+_MODELS = (
+    _Model("AMD", (9, 5), 256, 280 * _GB, "AMD Instinct MI350X or MI355X"),
+    _Model("AMD", (9, 4), 304, 250 * _GB, "AMD Instinct MI325X"),
+    _Model("AMD", (9, 4), 304, 190 * _GB, "AMD Instinct MI300X"),
+    _Model("AMD", (9, 4), 228, 120 * _GB, "AMD Instinct MI300A"),
+    _Model("AMD", (9, 4), 80, 190 * _GB, "AMD Instinct MI308X"),
+    _Model("AMD", (9, 0), 110, 60 * _GB, "AMD Instinct MI250X"),
+    _Model("AMD", (9, 0), 120, 30 * _GB, "AMD Instinct MI100"),
+    _Model("NVIDIA", (7, 0), 80, 15 * _GB, "NVIDIA V100"),
+    _Model("NVIDIA", (8, 0), 108, 39 * _GB, "NVIDIA A100"),
+    _Model("NVIDIA", (9, 0), 132, 139 * _GB, "NVIDIA H200"),
+    _Model("NVIDIA", (9, 0), 132, 78 * _GB, "NVIDIA H100"),
+)
+# TPUs as their recorders call them, and as everybody else does.
+_TPUS = {"TPU v4 Lite": "TPU v4i", "TPU v5 Lite": "TPU v5e", "TPU v6 Lite": "TPU v6e"}
+
+
 @dataclass(frozen=True, slots=True)
 class Device:
     """One device of a host.
@@ -32,7 +64,7 @@ class Device:
         plane: Row in ``Space.planes``.
         kind: GPU, TPU …
         name: Plane name, e.g. "/device:GPU:0".
-        type: What it is, e.g. "NVIDIA GPU (Volta)", "TPU v6 Lite".
+        type: What it is, e.g. "NVIDIA V100 (Volta)", "TPU v6e".
         capabilities: The plane's own stats (clock_rate in kHz, memory_size in bytes …).
         has_events: Whether anything was recorded on it.
     """
@@ -65,22 +97,39 @@ def device_type(kind: PlaneKind, capabilities: Mapping[str, object]) -> str:
     """A device's type in words, from the capabilities its plane records."""
     if kind is PlaneKind.GPU:
         return _gpu_type(capabilities)
-    if kind is PlaneKind.SPARSE_CORE:
-        return f"{capabilities.get('device_type_string', 'TPU')} SparseCore"
-    fallback = "TPU" if kind is PlaneKind.TPU else "Custom device"
-    return str(capabilities.get("device_type_string", fallback))
+    fallback = "Custom device" if kind is PlaneKind.CUSTOM else "TPU"
+    recorded = str(capabilities.get("device_type_string", fallback))
+    name = _TPUS.get(recorded, recorded)
+    return f"{name} SparseCore" if kind is PlaneKind.SPARSE_CORE else name
 
 
 def _gpu_type(capabilities: Mapping[str, object]) -> str:
-    model = str(capabilities.get("gpu_device_name", ""))
-    major, minor = (_int(capabilities.get(f"compute_cap_{part}")) for part in ("major", "minor"))
-    vendor = str(capabilities.get("device_vendor", "Nvidia"))
-    if vendor.upper() == "AMD":
-        return model or f"AMD GPU (gfx{major}{minor}x)"
+    capability = (
+        _int(capabilities.get("compute_cap_major")),
+        _int(capabilities.get("compute_cap_minor")),
+    )
+    vendor = str(capabilities.get("device_vendor", "Nvidia")).upper()
+    model = str(capabilities.get("gpu_device_name", "")) or _model(vendor, capability, capabilities)
+    major, minor = capability
+    if vendor == "AMD":
+        family = f"gfx{major}{minor}x"
+        return f"{model or 'AMD GPU'} ({family})" if major else model or "AMD GPU"
     if major == 0:
         return model or "GPU"
-    family = next((name for limit, name in _NVIDIA if (major, minor) < limit), f"sm_{major}{minor}")
+    family = next((name for limit, name in _NVIDIA if capability < limit), f"sm_{major}{minor}")
     return f"{model or 'NVIDIA GPU'} ({family})"
+
+
+def _model(vendor: str, capability: tuple[int, int], found: Mapping[str, object]) -> str:
+    """The model whose properties these are, "" where several have them."""
+    units, memory = _int(found.get("core_count")), _int(found.get("memory_size"))
+    fits = (
+        one.name
+        for one in _MODELS
+        if (one.vendor, one.capability, one.units) == (vendor, capability, units)
+        and memory >= one.memory_bytes
+    )
+    return next(fits, "")
 
 
 def _int(value: object) -> int:

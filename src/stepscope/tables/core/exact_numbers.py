@@ -18,7 +18,7 @@ _DOUBLE_HOLDS: Final = 1 << 53
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """What several readings come to; integers are exact Python integers, None is no reading.
+    """What several readings come to; integers are exact Python integers, None means no reading.
 
     Attributes:
         least, most, total: Of those that are numbers.
@@ -36,7 +36,7 @@ class Readings:
     """Readings in columns.
 
     Attributes:
-        kind: ``KIND_INT64``, ``KIND_UINT64`` or ``KIND_DOUBLE`` of each; NaN is no number.
+        kind: ``KIND_INT64``, ``KIND_UINT64`` or ``KIND_DOUBLE`` of each; NaN is not a number.
         bits: The 64 bits of each.
     """
 

@@ -89,6 +89,8 @@ def plane_kind(name: str) -> PlaneKind:
         return PlaneKind.PYTHON
     if name == names.TELEMETRY_PLANE:
         return PlaneKind.TELEMETRY
+    if name == names.OTHER_EVENTS_PLANE:
+        return PlaneKind.OTHER
     if name.startswith(names.CUSTOM_PLANE):
         return PlaneKind.CUSTOM
     if name == names.METADATA_PLANE:

@@ -50,7 +50,7 @@ class Profile:
 
 
 def derived(build: Callable[[Owner], T]) -> Callable[[Owner], T]:
-    """Memoise a table on its owner: built once per host or profile, by whoever asks first.
+    """Memoise a table on its owner: built once per host or profile, by the first caller.
 
     Each table has a lock of its own, so threads build different tables beside each other. They
     cannot wait for each other in a circle, because tables do not need each other in a circle.

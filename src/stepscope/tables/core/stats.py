@@ -27,6 +27,7 @@ WANTED = (
     names.HLO_OP,
     names.HLO_MODULE,
     names.PROGRAM_ID,
+    names.RUN_ID,
     names.XLA_OP_NAME,
     names.SHAPE,
     names.KERNEL_DETAILS,
@@ -39,6 +40,9 @@ WANTED = (
     names.MODEL_FLOPS,
     names.DMA_STALL_PS,
     names.SOURCE,
+    names.LAUNCH_ORIGIN,
+    names.ARGUMENTS,
+    names.SEQUENCE_NUMBER,
 )
 
 

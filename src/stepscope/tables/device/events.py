@@ -25,6 +25,7 @@ from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import event_stats, metadata_ints, metadata_texts
 from stepscope.tables.device import kernel_names
 from stepscope.tables.hlo import HloModules, hlo_modules
+from stepscope.tables.hlo.precision import computes_in_16_bits, text_computes_in_16_bits
 from stepscope.tables.host.events import Work, timed_events
 from stepscope.tables.host.ops import hlo_framework_op
 
@@ -45,7 +46,6 @@ _HLO_WORK = (
 # is the host's.
 _COPY_PAIR = re.compile(r"\((\w+\[[^{]*\]\S*), (\w+\[[^{]*\]\S*), u32\[")
 _HOST_SPACE = "S(5)"
-_HLO_16 = re.compile(r"=\s*\(?(bf16|f16|f8e)")
 # Categories of ops that only enclose others: their bodies are counted, they are not.
 CONTAINERS = frozenset({"while", "call", "conditional", "megacore fusion"})
 
@@ -67,6 +67,8 @@ class DeviceEvents:
         is_kernel: Whether it is compute or a collective, not a copy.
         tensor_core: Whether it used tensor or matrix cores.
         is_container: Whether it only encloses others (while, call): not counted as busy compute.
+        bits_known: Whether anything says in how many bits it computes; where not, ``work`` has it
+            among the 32-bit ones.
         correlation: ``correlation_id`` of the launch, -1 without.
     """
 
@@ -83,6 +85,7 @@ class DeviceEvents:
     is_kernel: Bool
     tensor_core: Bool
     is_container: Bool
+    bits_known: Bool
     correlation: I64
 
     def __len__(self) -> int:
@@ -147,6 +150,7 @@ def device_events(host: Host) -> DeviceEvents:
         is_kernel=(work >= Work.COMPUTE_32) | (work == Work.COLLECTIVE),
         tensor_core=spread([fact.tensor_core for fact in facts], np.bool_),
         is_container=spread([fact.is_container for fact in facts], np.bool_),
+        bits_known=spread([fact.bits_known for fact in facts], np.bool_),
         correlation=correlation,
     )
 
@@ -168,6 +172,7 @@ def _nothing() -> DeviceEvents:
         is_kernel=flags,
         tensor_core=flags,
         is_container=flags,
+        bits_known=flags,
         correlation=times,
     )
 
@@ -312,14 +317,13 @@ class _Facts:
     unit: tuple[object, ...]
     tensor_core: bool
     is_container: bool
+    bits_known: bool
 
 
 def _describe(source: _Source, modules: HloModules) -> _Facts:
     op = _framework_op(source, modules)
     unit: tuple[object, ...] = (
-        (source.program_id, source.hlo_op.rpartition("::")[2])
-        if source.hlo_op
-        else (op.name, source.name)
+        (source.program_id, _instruction_name(source)) if source.hlo_op else (op.name, source.name)
     )
     is_container = source.hlo_category in CONTAINERS
     return _Facts(
@@ -328,6 +332,7 @@ def _describe(source: _Source, modules: HloModules) -> _Facts:
         unit=unit,
         tensor_core=kernel_names.uses_tensor_core(source.name),
         is_container=is_container,
+        bits_known=_in_16_bits(source, modules) is not None,
     )
 
 
@@ -344,8 +349,9 @@ def _framework_op(source: _Source, modules: HloModules) -> OpName:
         return found
     if source.tf_op or source.annotation:
         named = parse_op_name(source.tf_op) if source.tf_op else parse_annotation(source.annotation)
-        # A name without a type ("MakeTensorFromProto" on a copy): the event says what it does.
-        return named if named.type else named._replace(type=source.name)
+        if named.name:
+            # A name without a type ("MakeTensorFromProto" on a copy): the event says what it does.
+            return named if named.type else named._replace(type=source.name)
     return OpName(OpCategory.UNKNOWN, source.name, "Unknown")
 
 
@@ -357,7 +363,7 @@ def _work(source: _Source, modules: HloModules) -> Work:
     for pattern, work in _HLO_WORK:
         if pattern.search(source.hlo_category):
             return _direction(source.name) if work is Work.DEVICE_TO_DEVICE else work
-    return Work.COMPUTE_16 if _HLO_16.search(source.name[:200]) else Work.COMPUTE_32
+    return _computing(source, modules)
 
 
 def _direction(hlo_text: str) -> Work:
@@ -379,13 +385,26 @@ def _gpu_work(source: _Source, modules: HloModules) -> Work:
             return next(by_launch, work) if work is Work.DEVICE_TO_DEVICE else work
     if kernel_names.is_collective(source.name):
         return Work.COLLECTIVE
+    return _computing(source, modules)
+
+
+def _computing(source: _Source, modules: HloModules) -> Work:
+    return Work.COMPUTE_16 if _in_16_bits(source, modules) else Work.COMPUTE_32
+
+
+def _in_16_bits(source: _Source, modules: HloModules) -> bool | None:
+    """Whether it computes in 16 bits or fewer; None where nothing recorded says it."""
     module = modules.get(source.program_id) if source.hlo_op else None
-    if module is not None:
-        instruction = module.instructions.get(source.hlo_op.rpartition("::")[2])
-        if instruction is not None:
-            return Work.COMPUTE_16 if module.is_16_bit(instruction) else Work.COMPUTE_32
-    is_16 = kernel_names.is_16_bit(source.name, source.shape)
-    return Work.COMPUTE_16 if is_16 else Work.COMPUTE_32
+    found = None if module is None else module.instructions.get(_instruction_name(source))
+    if module is not None and found is not None:
+        return computes_in_16_bits(module, found)
+    if source.plane in OP_LINE_PLANES:
+        return text_computes_in_16_bits(source.name, source.hlo_category)
+    return kernel_names.computes_in_16_bits(source.name, source.shape)
+
+
+def _instruction_name(source: _Source) -> str:
+    return source.hlo_op.rpartition("::")[2]
 
 
 def on_own_clock(host: Host, rows: I64, start_ps: I64) -> I64:

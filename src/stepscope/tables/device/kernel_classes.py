@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
+from stepscope.tables.device.kernel_names import ALL
+
 OTHER: Final = "other"
 
 
@@ -37,8 +39,8 @@ RULES: Final = (
     KernelRule("collective", r"nccl|rccl|msccl", "ncclDevKernel_AllReduce_Sum_bf16_RING_LL"),
     KernelRule(
         "collective",
-        r"cross_device_reduce|(one|two)_?shot_?all|all_?reduce(?!d)|all_?gather|reduce_?scatter|"
-        r"nvshmem|deep_ep|moe_a2a",
+        rf"cross_device_reduce|(one|two)_?shot_?all|{ALL}_?reduce(?!d)|{ALL}_?gather|"
+        r"reduce_?scatter|nvshmem|deep_ep|moe_a2a",
         "void vllm::cross_device_reduce_2stage<__hip_bfloat16, 8>",
     ),
     # Optimizer steps before everything elementwise, whose functors they are made of.
@@ -65,7 +67,7 @@ RULES: Final = (
     ),
     KernelRule(
         "attention",
-        r"reshape_and_cache|concat_and_cache|kv_?cache|rotary|rope",
+        r"reshape_and_cache|concat_and_cache|kv_?cache|rotary|(?-i:(?<![A-Za-z])rope|Rope|ROPE)",
         "void vllm::rotary_embedding_kernel<c10::BFloat16, true>",
     ),
     # Convolution (cuDNN, MIOpen, CK, CUTLASS): before gemm, since it is computed as one.
@@ -149,7 +151,7 @@ RULES: Final = (
     ),
     KernelRule(
         "quantization",
-        r"quant|(?<![a-z])cast_(to|from)_fp8|scaled_fp8",
+        r"quant(?!il|um)|(?<![a-z])cast_(to|from)_fp8|scaled_fp8",
         "void vllm::dynamic_per_token_scaled_quant_kernel",
     ),
     # Elementwise last: every framework's generic loop.

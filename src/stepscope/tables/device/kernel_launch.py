@@ -14,7 +14,8 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
-_WORD = re.compile(r"(\w+):([^\s;]+)")
+# A word begins where none is under way; else a long name would be tried from each of its letters.
+_WORD = re.compile(r"(?<!\w)(\w+):([^\s;]+)")
 # No GPU gives a thread more: NVIDIA 255, AMD 512 vector and 106 scalar registers.
 _MOST_REGISTERS = 1024
 

@@ -9,27 +9,37 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import Final
 
+# A word begins after no letter, or with a capital: "small_reduce" is no "all_reduce".
+ALL: Final = r"(?-i:(?<![A-Za-z])all|All|(?<![A-Za-z])ALL)"
 _COLLECTIVE = re.compile(
-    r"nccl|rccl|all[-_]?reduce|all[-_]?gather|reduce[-_]?scatter|all[-_]?to[-_]?all|"
-    r"collective[-_]?permute|cross_device_reduce|(one|two)_?shot|collective-broadcast",
+    rf"nccl|rccl|{ALL}[-_]?reduce(?!d)|{ALL}[-_]?gather|reduce[-_]?scatter|{ALL}[-_]?to[-_]?all|"
+    r"collective[-_]?permute|cross_device_reduce|(?-i:(?<![A-Za-z])(one|two)|One|Two)_?shot|"
+    r"collective-broadcast",
     re.IGNORECASE,
 )
 # Floating-point formats of 16 bits or fewer. Volta's s884 tensor-core kernels only take fp16;
 # Tensile spells its types as three letters after the transposes: BBS = bf16, HHS/HSS = fp16.
 _BITS_16 = re.compile(
-    r"half|[Bb][Ff](loat)?16|fp16|(?<![a-z])f16|_f16|h884|s884|h1688|h16816|s16816|s161616|hmma|hgemm|"
-    r"hsh_|hss_|16832|[Ee]4m3|[Ee]5m2|[Ee]2m1|fp8|(?<![a-z0-9])f8|nvfp4|mxfp4|DF16|"
+    r"(?<![A-Za-z])half(?![a-z])|Half(?![a-z])|[Bb][Ff](loat)?16|fp16|(?<![a-z])f16|_f16|"
+    r"h884|s884|h1688|h16816|s16816|s161616|hmma|hgemm|(?<![a-z])hsh_|(?<![a-z])hss_|16832|[Ee]4m3|[Ee]5m2|[Ee]2m1|fp8|(?<![a-z0-9])f8|nvfp4|mxfp4|DF16|"
     # Tensile's first type after the transposes; cuBLAS nvjet: t = bf16, h = fp16, q = fp8.
     r"Cijk_A\w{3}_B\w{3}_(H|B(?!ias)|F8|B8)|nvjet_(sm\d+_)?[thq]",
 )
 _BITS_32_TYPES = re.compile(r"tf32|_f32f32|sgemm", re.IGNORECASE)
+# What else says that a kernel computes in 32 bits or more (Tensile: S, D, C or Z after transposes).
+_BITS_32 = re.compile(
+    r"(?<![a-z])(float|double|complex)(?![a-z]|_?(16|8))|(?<![a-z])f(p)?(32|64)|f32f32|f64f64|[sdcz]gemm|"
+    r"scudnn|dcudnn|(?-i:Cijk_A\w{3}_B\w{3}_[SDCZ])",
+    re.IGNORECASE,
+)
 _SHAPE_FLOAT = re.compile(r"half|float|double|complex|bf16|f16|f32|f64|f8e", re.IGNORECASE)
 _SHAPE_16 = re.compile(r"half|bfloat16|bf16|f16|float16|f8e|float8", re.IGNORECASE)
 _TENSOR_CORE = re.compile(
     r"16816|c1688|conv1x1|conv2d_c1_k1|dgrad_1x1_stride_2x2|direct_group|first_layer_wgrad_kernel|"
     r"h1688|h884|hmma|i16832|i8816|s884|s1688|xmma_|wgmma|gmma|tensorop|sm(80|86|89|90|100|120)_xmma|"
-    r"cutlass_\w*tensorop|cutlass3x_sm\d+|sm90_|sm100_|tcgen05|umma|MI\d+x\d+x\d+|mfma|_wmma|"
+    r"cutlass_\w*tensorop|cutlass3x_sm\d+|sm90_|sm100_|tcgen05|(?-i:(?<![A-Za-z])umma|Umma|UMMA)|MI\d+x\d+x\d+|mfma|_wmma|"
     r"flash_(fwd|bwd)|FlashAttn(Fwd|Bwd)|fmha|nvjet|bf16gemm|gemm_fusion|xdl|igemm_\w+_gtcx|"
     r"s161616|mfma16|"
     # What exists on matrix units only: products of 8 and 4 bits, and Triton's tl.dot.
@@ -53,6 +63,13 @@ def is_16_bit(name: str, shape: str = "") -> bool:
     if _SHAPE_FLOAT.search(shape):
         return bool(_SHAPE_16.search(shape))
     return bool(_BITS_16.search(name)) and not _BITS_32_TYPES.search(name)
+
+
+def computes_in_16_bits(name: str, shape: str = "") -> bool | None:
+    """The same, but None where neither says it: ``loop_fusion_3`` may compute in anything."""
+    if is_16_bit(name, shape):
+        return True
+    return False if _SHAPE_FLOAT.search(shape) or _BITS_32.search(name) else None
 
 
 @lru_cache(maxsize=100_000)

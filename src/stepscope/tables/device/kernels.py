@@ -38,6 +38,7 @@ class Kernel:
         launch: How it was launched.
         op_name, op_type: The framework op it ran for; "" when unknown.
         bits_16: Whether it computes in 16 bits or fewer, as the step's parts have it.
+        bits_known: Whether anything recorded says so.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Kernel:
     op_name: str
     op_type: str
     bits_16: bool
+    bits_known: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,18 +97,19 @@ def host_kernels(host: Host) -> tuple[DeviceKernel, ...]:
         found.op[chosen].astype(np.int64),
         found.device[chosen].astype(np.int64),
         found.work[chosen].astype(np.int64),
+        found.bits_known[chosen].astype(np.int64),
     )
     first, times = _aggregate(packed(keys), found.duration_ps[chosen])
     rows = []
     for place, total in zip(first.tolist(), times, strict=True):
-        metadata, detail, op, device, work = (int(key[place]) for key in keys)
+        metadata, detail, op, device, work, known = (int(key[place]) for key in keys)
         name = host.space.event_metadata.name[metadata]
         launch = launches[detail] if detail >= 0 else UNKNOWN_LAUNCH
         op_name, op_type = _op_of(found.ops[op], name)
         plane = host.space.planes[device].name.removeprefix("/device:")
         # A collective computes nothing that a step counts; its name still says its type.
         bits_16 = work == Work.COMPUTE_16 or (work != Work.COMPUTE_32 and is_16_bit(name))
-        kernel = Kernel(name, launch, op_name, op_type, bits_16)
+        kernel = Kernel(name, launch, op_name, op_type, bits_16, bool(known))
         rows.append(DeviceKernel(host.name, plane, kernel, total))
     return tuple(rows)
 

@@ -8,12 +8,11 @@ Recorders on TPUs note their compiler's costs with each op; this serves GPUs and
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from stepscope.tables.hlo.category import ARITHMETIC, NO_WORK
+from stepscope.tables.hlo.library_calls import gemm_contracting, library_call_flops
 from stepscope.tables.hlo.module import Computation, HloModule, Instruction, ints_of
 from stepscope.tables.hlo.shape import TUPLE, Shape
 from stepscope.tables.hlo.window import WindowDimension, window_dimensions
@@ -248,10 +247,10 @@ def _custom_call_flops(instruction: Instruction, operands: list[Shape]) -> float
     if target.startswith(_CONV_TARGETS) and len(operands) >= 2:
         return _conv_call_flops(instruction, operands, result)
     if any(word in target.lower() for word in _GEMM_TARGETS) and len(operands) >= 2:
-        contracting = _gemm_contracting(instruction.backend_config)
+        contracting = gemm_contracting(instruction.backend_config)
         if contracting is not None:
             return _dot_flops(result, operands[0], contracting)
-    return math.nan
+    return library_call_flops(instruction, operands)
 
 
 def _conv_call_flops(instruction: Instruction, operands: list[Shape], result: Shape) -> float:
@@ -262,19 +261,6 @@ def _conv_call_flops(instruction: Instruction, operands: list[Shape], result: Sh
     if "BackwardFilter" in target:
         return convolution_flops(instruction, operands[0], result, operands[1])
     return convolution_flops(instruction, operands[0], operands[1], result)
-
-
-def _gemm_contracting(config: str) -> tuple[int, ...] | None:
-    """The left operand's contracting dimensions from a GPU backend config (JSON)."""
-    try:
-        found: Any = json.loads(config)
-    except ValueError:
-        return None
-    gemm = found.get("gemm_backend_config", found) if isinstance(found, dict) else {}
-    numbers = gemm.get("dot_dimension_numbers") if isinstance(gemm, dict) else None
-    if not isinstance(numbers, dict):
-        return None
-    return tuple(int(one) for one in numbers.get("lhs_contracting_dimensions", ()))
 
 
 def _numbers(instruction: Instruction, field: int) -> dict[int, list[int | bytes]]:

@@ -14,9 +14,6 @@ from stepscope.errors import DecodeError
 from stepscope.tables.hlo.shape import Shape, parse_shape
 from stepscope.wire.read import packed_varints, values
 
-# xla.PrimitiveType numbers of the element types of 16 bits and fewer that matrix units compute in.
-_LOW_PRECISION = frozenset({10, 16, 19, 20, 23, 24, 25, 26, 27, 28, 29, 32, 33})
-_MATRIX_OPCODES = frozenset({"dot", "convolution", "custom-call"})
 _FUSION_KINDS = {"kLoop": "Loop", "kInput": "Input", "kOutput": "Output", "kCustom": "Custom"}
 # Field numbers of xla.HloInstructionProto.
 _NAME, _OPCODE, _SHAPE, _METADATA, _FUSION_KIND = 1, 2, 3, 7, 11
@@ -31,7 +28,7 @@ class Instruction:
     Attributes:
         operand_ids: Ids of its operands, in order.
         called_ids: Ids of the computations it calls (a fusion's body, a loop's body …).
-        computation_id: The computation it stands in.
+        computation_id: The computation it belongs to.
         data: Its HloInstructionProto.
     """
 
@@ -164,6 +161,22 @@ class HloModule:
         """The computation the program starts in."""
         return self.computations.get(self.entry_id)
 
+    @cached_property
+    def straight_ids(self) -> frozenset[int]:
+        """Computations that a run of the program runs once: its entry, and what that calls.
+
+        The bodies of loops and branches run as often as values say.
+        """
+        found, open_ids = {self.entry_id}, [self.entry_id]
+        while open_ids:
+            computation = self.computations.get(open_ids.pop())
+            for one in computation.instructions if computation is not None else ():
+                if one.opcode == "call":
+                    new = [id_ for id_ in one.called_ids if id_ not in found]
+                    found.update(new)
+                    open_ids += new
+        return frozenset(found)
+
     def operands(self, instruction: Instruction) -> Iterator[Instruction]:
         """The operands the module holds, in order."""
         return (self.by_id[id_] for id_ in instruction.operand_ids if id_ in self.by_id)
@@ -181,14 +194,6 @@ class HloModule:
             for operand in dict.fromkeys(one.operand_ids):
                 found.setdefault(operand, []).append(one.id)
         return {id_: tuple(users) for id_, users in found.items()}
-
-    def is_16_bit(self, instruction: Instruction) -> bool:
-        """Whether it computes in 16 bits or fewer: its result, or a matrix op's operands."""
-        if instruction.element_type in _LOW_PRECISION:
-            return True
-        if instruction.opcode not in _MATRIX_OPCODES:
-            return False
-        return any(op.element_type in _LOW_PRECISION for op in self.operands(instruction))
 
 
 def parse_module(proto: bytes) -> HloModule | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -45,6 +46,10 @@ PRIMITIVES: dict[int, tuple[str, int]] = {
     32: ("f4e2m1fn", 4),
     33: ("f8e8m0fnu", 8),
 }
+_NUMBERS = {name: number for number, (name, _bits) in PRIMITIVES.items()}
+# An array in HLO text, "bf16[8,128]", and how much of a text is read: operands may be thousands.
+_ARRAY = re.compile(r"\b([a-z]\w{1,14})\[(\d{1,15}(?:,\d{1,15}){0,15}|)\]")
+_TEXT_LENGTH = 20_000
 # A tile dimension with this value joins its dimension to the next more minor one.
 _COMBINE = -(1 << 63)
 
@@ -156,6 +161,26 @@ def _tiled(extents: list[int], tile: tuple[int, ...]) -> list[int]:
         counts.append(-(-extent // wanted) if wanted > 0 else extent)
         inner.append(wanted if wanted > 0 else 1)
     return [*major, *counts, *inner]
+
+
+def shapes_of_text(text: str) -> tuple[list[Shape], Shape]:
+    """Shapes of the operands and of the result in an instruction's HLO text.
+
+    A result that is a tuple is a tuple of its arrays, however they nest; layouts are left out.
+    """
+    right = text[:_TEXT_LENGTH].partition(" = ")[2]
+    result, _, operands = right.partition(") " if right.startswith("(") else "(")
+    made = _arrays(result)
+    taken = _arrays(operands.partition("), ")[0])
+    return taken, made[0] if len(made) == 1 else Shape(TUPLE, parts=tuple(made))
+
+
+def _arrays(text: str) -> list[Shape]:
+    return [
+        Shape(_NUMBERS[name], tuple(int(one) for one in extents.split(",") if one))
+        for name, extents in _ARRAY.findall(text)
+        if name in _NUMBERS
+    ]
 
 
 def parse_shape(data: bytes) -> Shape:

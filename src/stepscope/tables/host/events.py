@@ -90,7 +90,7 @@ class HostNames:
     """Facts about each row of ``Space.event_metadata`` as a *host* event.
 
     Attributes:
-        op: Index into ``ops``, -1 when the name is no framework op.
+        op: Index into ``ops``, -1 when the name is not a framework op.
         ops: The distinct ops.
         work: ``Work`` the name stands for on a host thread (without looking at stats).
         is_input: Whether it is a wait for input (also on tf.data's own threads).

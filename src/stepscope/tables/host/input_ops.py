@@ -225,7 +225,7 @@ def _named_input(host: Host) -> _Labelled:
 
 
 def _span_category(name: str) -> str | None:
-    """The category of an event by its name alone; None when it is no input."""
+    """The category of an event by its name alone; None when it is not input."""
     if is_data_loader(name):
         return OTHER
     if _READER_FRAME.match(name):

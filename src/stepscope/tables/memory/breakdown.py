@@ -2,7 +2,7 @@
 
 The incumbent looks at one step only, so what earlier steps left behind becomes "unused
 preallocated device memory" (reference §12.14). Here everything allocated since the recording
-began is attributed to its op, and what was there before is said to be just that.
+began is attributed to its op, and what was there before is reported as such.
 """
 
 from __future__ import annotations

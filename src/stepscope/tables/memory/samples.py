@@ -32,7 +32,7 @@ class MemorySamples:
 
 @derived
 def memory_samples(host: Host) -> tuple[MemorySamples, ...]:
-    """The memory counters of a host, one per plane and counter name; NaN is no sample."""
+    """The memory counters of a host, one per plane and counter name; NaN is not a sample."""
     space = host.space
     lines = lines_of(host, LineKind.COUNTERS)
     if not lines:

@@ -111,7 +111,7 @@ _TPU_DOCS = "Google Cloud TPU documentation, system architecture"
 TPU: tuple[TpuRow, ...] = (
     TpuRow(("TPU v2",), 22.5, 300.0, f"{_TPU_DOCS}: half of a v2 chip per core"),
     TpuRow(("TPU v3",), 61.5, 450.0, f"{_TPU_DOCS}: half of a v3 chip per core"),
-    TpuRow(("TPU v4 Lite",), 138.0, 614.0, "TPU v4i paper (ISCA 2021)"),
+    TpuRow(("TPU v4 Lite", "TPU v4i"), 138.0, 614.0, "TPU v4i paper (ISCA 2021)"),
     TpuRow(("TPU v4",), 275.0, 1228.0, f"{_TPU_DOCS}: v4"),
     TpuRow(("TPU v5 Lite", "TPU v5e"), 197.0, 819.0, f"{_TPU_DOCS}: v5e"),
     TpuRow(("TPU v5p", "TPU v5"), 459.0, 2765.0, f"{_TPU_DOCS}: v5p"),

@@ -28,12 +28,15 @@ from stepscope.tables.hlo.category import category
 from stepscope.tables.hlo.cost import CostAnalysis
 from stepscope.tables.hlo.recorded_costs import (
     ASYNC_START,
+    CUSTOM_CALL,
+    larger,
     recorded_breakdowns,
     recorded_flops,
 )
 from stepscope.tables.hlo.source import source_line, source_stack
 from stepscope.tables.hlo.text import expression
 from stepscope.tables.host.ops import host_ops
+from stepscope.tables.ops.hlo_runs import mark_runs
 
 F64 = NDArray[np.float64]
 # Program ids are unsigned 64-bit numbers in the file.
@@ -132,8 +135,8 @@ class HloOpEvents:
         own_start_ps: Start on the device's own clock, exact relative to ``duration_ps`` (the
             clock of the steps where the recorder gives no other).
         duration_ps, self_ps: On the device's own clock.
-        is_run: Whether the event counts as a run: an op of several kernels runs as often as the
-            most frequent of them, whose events are marked.
+        is_run: Whether the event counts as a run: of an op of several kernels, one of each run is
+            marked (see ``hlo_runs``).
         dma_stall_ps: Time stalled by copies, 0 where not recorded.
         on_device: Whether these are devices' events; False: XLA or TensorFlow on the CPU.
     """
@@ -190,10 +193,10 @@ def hlo_op_events(host: Host) -> HloOpEvents:
             costs[at] = cost  # several entries of the file are this op, and this one says it
         of_source[place] = at
     op_of = of_source[source_of]
-    is_run = _runs(host, events, op_of)
+    is_run = _runs(host, events, op_of, ops)
     return HloOpEvents(
         ops=ops,
-        costs=_with_event_costs(host, events, op_of, is_run, costs),
+        costs=_with_event_costs(host, events, op_of, is_run, ops, costs),
         op=op_of,
         device=events.device,
         start_ps=events.start_ps,
@@ -241,7 +244,7 @@ def _host_side(host: Host) -> _Events:
 def _sources(host: Host, events: _Events) -> tuple[list[tuple[int, int, int, str]], I64]:
     """Distinct (metadata row, framework op, program id, HLO op) and which one each event has.
 
-    Host ops are told apart by name alone: their metadata row says no more (-1).
+    Host ops are distinguished by name alone: their metadata row says no more (-1).
     """
     stats, rows = event_stats(host), events.rows
     hlo = stats.texts(names.HLO_OP)
@@ -263,26 +266,35 @@ def _sources(host: Host, events: _Events) -> tuple[list[tuple[int, int, int, str
     return sources, source_of
 
 
-def _runs(host: Host, events: _Events, op: I32) -> Bool:
-    """Marks, per op and device, the events of its most frequent kernel."""
+def _runs(host: Host, events: _Events, op: I32, ops: list[HloOp]) -> Bool:
+    """Marks one event of each run of an op; on a host every event is a run of its own."""
     if len(op) == 0 or not events.on_device:
         return np.ones(len(op), dtype=bool)
-    kernel = host.space.events.metadata[events.rows].astype(np.int64)
-    key = (op.astype(np.int64) << 32) | events.device
-    first, which = distinct_rows((op, events.device, kernel))
-    counts, own = np.bincount(which, minlength=len(first)), key[first]
-    order = np.lexsort((-counts, own))
-    best = order[np.flatnonzero(np.diff(own[order], prepend=-1))]
-    is_best = np.zeros(len(counts), dtype=bool)
-    is_best[best] = True
-    marked: Bool = is_best[which]
-    return marked
+    space, modules = host.space, hlo_modules(host)
+    is_straight = [_is_straight(modules.get(one.program_id), one) for one in ops]
+    return mark_runs(
+        op,
+        events.device,
+        space.lines_of(events.rows),
+        space.events.metadata[events.rows],
+        events.start_ps,
+        np.asarray(is_straight, dtype=bool),
+    )
+
+
+def _is_straight(module: HloModule | None, op: HloOp) -> bool:
+    """Whether each run of its program runs the op once."""
+    found = module.instructions.get(op.name) if module is not None else None
+    return module is not None and found is not None and found.computation_id in module.straight_ids
 
 
 def _with_event_costs(
-    host: Host, events: _Events, op: I32, is_run: Bool, costs: list[Cost]
+    host: Host, events: _Events, op: I32, is_run: Bool, ops: list[HloOp], costs: list[Cost]
 ) -> list[Cost]:
-    """Costs, with those that events themselves carry put first (custom calls on TPUs)."""
+    """Costs, with those that events themselves carry put first (custom calls on TPUs).
+
+    What a custom call notes may be a part of what its shapes say; never the whole of less.
+    """
     stats = event_stats(host)
     if not any(len(stats.ints(one).rows) for one in (names.FLOPS, names.BYTES_ACCESSED)):
         return costs
@@ -299,8 +311,8 @@ def _with_event_costs(
     flops, model, accessed = map(per_run, (names.FLOPS, names.MODEL_FLOPS, names.BYTES_ACCESSED))
     return [
         Cost(
-            _first(model[at], flops[at], cost.model_flops),
-            _first(flops[at], cost.flops),
+            _noted(ops[at], model[at], flops[at], cost.model_flops),
+            _noted(ops[at], flops[at], cost.flops),
             _first(accessed[at], cost.bytes),
             _first(cost.hbm_bytes, accessed[at]),
             cost.on_chip_read_bytes,
@@ -308,6 +320,10 @@ def _with_event_costs(
         )
         for at, cost in enumerate(costs)
     ]
+
+
+def _noted(op: HloOp, *values: float) -> float:
+    return larger(*values) if op.category == CUSTOM_CALL else _first(*values)
 
 
 def _first(*values: float) -> float:
@@ -384,6 +400,8 @@ class _Describer:
         )
         flops = float(self._recorded_flops[entry])
         accessed = float(self._ints[names.BYTES_ACCESSED].get(entry, math.nan))
+        if op.category == CUSTOM_CALL:
+            accessed = accessed or math.nan  # an op without bytes is one whose compiler saw none
         if op.category.endswith(ASYNC_START):
             return op, Cost(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
         model = float(self._ints[names.MODEL_FLOPS].get(entry, flops))

@@ -31,10 +31,11 @@ class Rates:
         intensity, hbm_intensity: FLOPs per byte of all memories, of device memory.
         flop_frac, hbm_frac, on_chip_read_frac, on_chip_write_frac: Achieved ÷ peak, not capped.
         memory_frac: The largest of the memories' utilisations.
-        efficiency_frac: The largest of all utilisations.
+        efficiency_frac: The largest of all utilisations; NaN where the FLOPs or their peak are
+            unknown, since the op may be limited by what nobody counted.
         optimal_gflops: FLOP rate at which the bounding resource would be full.
         bottleneck_intensity: FLOPs per byte of the bounding memory (device memory if compute).
-        bound_by: The resource with the largest utilisation.
+        bound_by: The resource with the largest utilisation, unknown where ``efficiency_frac`` is.
     """
 
     gflops: F64
@@ -80,7 +81,10 @@ def rates(
     stacked = np.stack([used[name] for name in _RESOURCES])
     known = np.nan_to_num(stacked, nan=-1.0)
     which = known.argmax(axis=0)
-    best = known.max(axis=0)
+    # Without its FLOPs nobody can say that a memory limits an op; one that computes nothing
+    # needs no peak.
+    is_told = np.isfinite(stacked[0]) | (flops == 0)
+    best = np.where(is_told, known.max(axis=0), -1.0)
     efficiency = np.where(best >= 0, best, np.nan)
     memory = known[1:].max(axis=0)
     gflops = per_s[COMPUTE] / 1e9

@@ -62,7 +62,7 @@ def _damage(host: Host) -> list[Diagnostic]:
         return []
     text = (
         f"The file breaks at byte {damage.offset_bytes:,} ({damage.path}): {damage.reason}. "
-        f"What stands before it is shown; totals are lower bounds."
+        f"Everything before the damage is shown; totals are lower bounds."
     )
     return [Diagnostic("damaged-file", "error", text, host.name)]
 

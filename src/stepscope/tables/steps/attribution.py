@@ -1,15 +1,15 @@
 """Steps and where each one's time goes: disjoint parts, on host and device, that sum to the step.
 
-A step's interval is its marker, unless the devices run behind the host (asynchronous dispatch):
-then step *i* lasts from the end of step *i-1*'s device work to the end of its own, where "own"
-means launched from inside its marker. Intervals are disjoint either way, so a sweep over time
-can give every picosecond to exactly one part.
+A step's interval is its marker's, up to the next where time between the markers belongs to the
+loop; where work is done behind the thread that asks for it, it lasts until that work is done
+(``intervals``). Intervals are disjoint either way, so a sweep over time can give every picosecond
+to exactly one part.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,11 @@ from stepscope.tables.host.events import (
     is_tf_data_thread,
     timed_events,
 )
-from stepscope.tables.steps.markers import Markers, step_markers
+from stepscope.tables.steps import marked
+from stepscope.tables.steps.found import Markers
+from stepscope.tables.steps.intervals import Intervals, step_intervals
+from stepscope.tables.steps.markers import pauses, step_markers
+from stepscope.tables.steps.recorder_work import recorder_spans
 
 # The parts of a step, in the order every surface stacks them, and the work each is made of.
 PARTS: dict[str, tuple[Work, ...]] = {
@@ -50,8 +54,10 @@ PARTS: dict[str, tuple[Work, ...]] = {
 }
 # More steps than this, and the first and the last are left out: they are cut or warming up.
 EDGE_LIMIT = 5
-# Device work may end this much after the marker and still count as synchronous.
-_SYNC_SLACK = 0.02
+# From so many median steps on, a last step is long because the loop's work is waited for in it.
+_LONG_STEPS = 2.0
+# A last round that ends so much earlier than the others was not recorded to its end.
+_SHORT_STEPS = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +71,8 @@ class Steps:
         busy_ps: ``{device plane row: int64[steps]}``: time the device ran anything.
         kept: Steps that count (edges left out when there are more than ``EDGE_LIMIT``).
         runs_behind: Whether the devices run behind the host.
+        left_out: Which steps and times do not count, and why; sentences.
+        recorder_ps: Time of each step in which a recorder did its own work on the thread.
     """
 
     markers: Markers
@@ -74,6 +82,8 @@ class Steps:
     busy_ps: dict[int, I64]
     kept: Bool
     runs_behind: bool
+    left_out: tuple[str, ...] = ()
+    recorder_ps: I64 = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def __len__(self) -> int:
         return len(self.start_ps)
@@ -97,62 +107,67 @@ def steps(host: Host) -> Steps | None:
     markers = step_markers(host)
     if markers is None or len(markers) == 0:
         return None
-    start, end, behind = _intervals(host, markers)
+    when = step_intervals(host, markers)
+    start, end = when.start_ps, when.end_ps
     spans = step_spans(host, markers)
     time = sweep(spans.start_ps, spans.end_ps, spans.work, start, end)
     parts = {part: time[:, list(kinds)].sum(axis=1) for part, kinds in PARTS.items()}
-    kept = np.ones(len(start), dtype=bool)
-    if len(start) > EDGE_LIMIT:
-        kept[[0, -1]] = False
-    return Steps(markers, start, end, parts, _busy(device_events(host), start, end), kept, behind)
+    kept, left_out = _kept(markers, when, parts["other"])
+    return Steps(
+        markers=markers,
+        start_ps=start,
+        end_ps=end,
+        parts_ps=parts,
+        busy_ps=_busy(device_events(host), start, end),
+        kept=kept,
+        runs_behind=when.runs_behind,
+        left_out=(*left_out, *_pauses(markers)),
+        recorder_ps=covered(*recorder_spans(host), start, end),
+    )
 
 
-def _intervals(host: Host, markers: Markers) -> tuple[I64, I64, bool]:
-    """Step intervals, and whether the devices run behind the host."""
-    start, end = markers.start_ps, markers.end_ps
-    found = device_events(host)
-    own_end = _launched_until(host, found, markers) if markers.line >= 0 and len(found) else None
-    if own_end is None:
-        return start, end, False
-    late = own_end - end
-    slack = _SYNC_SLACK * np.maximum(end - start, 1)
-    if np.median(late - slack) <= 0:
-        return start, end, False
-    finish = np.maximum.accumulate(np.maximum(own_end, end))
-    begin = np.maximum(start, np.concatenate([[np.iinfo(np.int64).min], finish[:-1]]))
-    # Before the first step nothing is known of the devices' backlog: it begins with its work.
-    return np.minimum(begin, finish), finish, True
+def _kept(markers: Markers, when: Intervals, other_ps: I64) -> tuple[Bool, list[str]]:
+    """Which steps count, and why the others do not."""
+    count = len(markers)
+    length = when.end_ps - when.start_ps
+    kept, said = ~when.is_cut, []
+    if when.is_cut.any() and not markers.is_window:
+        said.append(
+            f"{marked.counted(int(when.is_cut.sum()))} cut off where the recorder wrote a chunk "
+            "and recorded nothing."
+        )
+    if markers.is_window:
+        return np.ones(count, dtype=bool), said
+    typical = float(np.median(length[:-1])) if count > 1 else 0.0
+    if markers.is_start_to_start and count > 1 and not when.runs_behind:
+        # Nothing tells where the last round ends but its own last call.
+        if kept[-1] and length[-1] < _SHORT_STEPS * typical:
+            kept[-1] = False
+            said.append("The last step: nothing recorded tells where it ends.")
+    if count > EDGE_LIMIT:
+        if kept[0]:
+            said.append("The first step, which may be cut off or warming up.")
+        kept[0] = False
+        is_wait = length[-1] > _LONG_STEPS * typical and 2 * other_ps[-1] < length[-1]
+        if kept[-1] and not when.runs_behind and not is_wait:
+            kept[-1] = False
+            said.append("The last step, which may be cut off.")
+    if not kept.any():
+        kept = ~when.is_cut if not when.is_cut.all() else np.ones(count, dtype=bool)
+    return kept, said
 
 
-def _launched_until(host: Host, found: DeviceEvents, markers: Markers) -> I64 | None:
-    """Per step, when the last device event launched from inside its marker ends.
-
-    Steps that launched nothing keep their marker's end; None when no launch is recorded.
-    """
-    stats = event_stats(host).ints(names.CORRELATION_ID)
-    is_host = np.asarray([kind is PlaneKind.HOST for kind in planes(host).plane_kind] or [False])
-    line_is_host = np.asarray([is_host[line.plane] for line in host.space.lines] or [False])
-    if len(stats.rows) == 0:
-        return None
-    of_host = line_is_host[host.space.lines_of(stats.rows)]
-    ids, at = stats.values[of_host], host.space.events.start_ps[stats.rows[of_host]]
-    if len(ids) == 0:
-        return None
-    order = np.argsort(ids, kind="stable")
-    ids, at = ids[order], at[order]
-    place = np.minimum(np.searchsorted(ids, found.correlation), len(ids) - 1)
-    has = (ids[place] == found.correlation) & (found.correlation >= 0)
-    if not has.any():
-        return None
-    launch = at[place[has]]
-    step = np.searchsorted(markers.start_ps, launch, side="right") - 1
-    inside = (step >= 0) & (launch < markers.end_ps[np.maximum(step, 0)])
-    until = markers.end_ps.copy()
-    last = np.full(len(markers), np.iinfo(np.int64).min)
-    np.maximum.at(last, step[inside], found.end_ps[has][inside])
-    launched = last > np.iinfo(np.int64).min
-    until[launched] = last[launched]
-    return until
+def _pauses(markers: Markers) -> list[str]:
+    """What is said of long stretches between steps, where steps last to the next start."""
+    if not markers.is_start_to_start or len(markers) < 2:
+        return []
+    between = markers.start_ps[1:] - markers.end_ps[:-1]
+    long = pauses(between, np.diff(markers.start_ps))
+    if not long.any():
+        return []
+    total = float(between[long].sum()) / 1e9
+    what = "1 pause" if long.sum() == 1 else f"{int(long.sum())} pauses"
+    return [f"{what} between steps, {total:,.0f} ms in all: no step of the loop ran in them."]
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +246,7 @@ def _line_reach(host: Host, markers: Markers) -> U8:
     reach = np.zeros(len(lines), dtype=np.uint8)
     for row in host_thread_rows(host).tolist():
         name = lines[row].name
-        if row == markers.line or is_pool_thread(name) or name == _MAIN:
+        if row in (markers.line, markers.thread) or is_pool_thread(name) or name == _MAIN:
             reach[row] = _ALL_WORK
         elif is_tf_data_thread(name):
             reach[row] = _ONLY_INPUT
@@ -250,6 +265,9 @@ def _marker_rows(host: Host, markers: Markers) -> I64:
     if markers.line < 0:
         return np.empty(0, dtype=np.int64)
     line, events = host.space.lines[markers.line], host.space.events
+    is_mark = not markers.is_start_to_start or markers.source == "markers"
+    if not is_mark:
+        return np.empty(0, dtype=np.int64)
     start = events.start_ps[line.begin : line.end]
     order = None if (start[1:] >= start[:-1]).all() else np.argsort(start, kind="stable")
     first = np.searchsorted(start, markers.start_ps, side="left", sorter=order)
@@ -258,7 +276,7 @@ def _marker_rows(host: Host, markers: Markers) -> I64:
     place = np.arange(len(step)) - np.repeat(np.cumsum(last - first) - last, last - first)
     rows = line.begin + (place if order is None else order[place])
     ends = events.start_ps[rows] + host.space.length_ps[rows]
-    covering: I64 = rows[ends >= markers.end_ps[step]]
+    covering: I64 = rows[ends >= markers.mark_end_ps[step]]
     return covering
 
 

@@ -29,7 +29,8 @@ from stepscope.tables.device.events import (
 )
 from stepscope.tables.host.events import Work, host_thread_rows, is_pool_thread, timed_rows
 from stepscope.tables.steps.attribution import host_work
-from stepscope.tables.steps.markers import Markers, has_steps, step_markers
+from stepscope.tables.steps.found import Markers
+from stepscope.tables.steps.markers import has_steps, step_markers
 from stepscope.tables.steps.session import AlignedSteps, aligned_steps, taking_part
 
 # Why a device has nothing to do, and the work of the host that says so. The order is that of

@@ -73,7 +73,7 @@ class Generation:
         throttle: What the power manager counts of a TensorCore's clock; None: nothing.
         memory: Counters of the channels of HBM.
         sequencer: Counters of a SparseCore's sequencer; places are die and SparseCore.
-        scalar_tiles, vector_tiles: Counters of a SparseCore's tiles, likewise.
+        scalar_tiles, vector_tiles: Counters of a SparseCore's tiles.
         links: Counters of the ports between chips.
         link_ports: Ports that each copy of ``links`` counts.
         xlu_cycles: Cycles that an instruction of a cross-lane unit takes.
@@ -180,7 +180,7 @@ _TCS: Final = f"TC_TCS_TC_MISC_TCS_STATS_TCS_{_STATS}COUNT_"
 _FIFO: Final = f"PERF_COUNTERS_FIFO_{_STATS}"
 
 V6E: Final = Generation(
-    type="TPU v6 Lite",
+    type="TPU v6e",
     cores=1,
     sparse_cores=2,
     tensor_core=Block(

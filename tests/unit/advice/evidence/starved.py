@@ -49,6 +49,6 @@ def results(
     tf_data = SimpleNamespace(
         bottleneck=stage,
         knobs=knobs,
-        function_ops=SimpleNamespace(rows=list),
+        function_ops=SimpleNamespace(records=list),
     )
     return {"overview_page": overview, "tf_data_bottleneck_analysis": tf_data}

@@ -41,5 +41,27 @@ def test_what_was_not_recorded_is_left_out(field: str) -> None:
     assert device_memories(replace(RESULT, memories=(blind,))) == []
 
 
+def test_the_highest_use_ever_counts_where_the_allocator_remembers_it() -> None:
+    first = RESULT.memories[0]
+    (found,) = device_memories(
+        replace(RESULT, memories=(replace(first, lifetime_peak_bytes=15 * GIB),))
+    )
+    assert (found.peak_bytes, found.used_frac) == (15 * GIB, pytest.approx(15 / 16))
+    assert found.holders == ()
+
+
+@pytest.mark.parametrize(
+    ("id_", "name"),
+    [
+        ("GPU_0_bfc", "GPU_0_bfc"),
+        ("0", "the memory of device 0"),
+        ("host-1: 3", "host-1: the memory of device 3"),
+    ],
+)
+def test_a_memory_without_a_name_is_that_of_its_device(id_: str, name: str) -> None:
+    other = replace(RESULT.memories[0], id=id_)
+    assert device_memories(replace(RESULT, memories=(other,)))[0].name == name
+
+
 def test_bytes_are_said_as_a_person_reads_them() -> None:
     assert [gib(1.5 * GIB), gib(GIB), gib(12 << 20)] == ["1.5 GiB", "1 GiB", "12 MiB"]

@@ -47,7 +47,7 @@ def test_kernels_cost_their_share_of_the_compute_that_the_step_waits_for() -> No
     assert every.step_ms == pytest.approx(1.5)
     assert every.occurrences == 144
     assert every.names == (BF16, HALF_SUM)
-    products = kernel_time(kernels, overview, lambda row: row["kernel_class"] == "gemm")
+    products = kernel_time(kernels, overview, lambda row: row.kernel_class == "gemm")
     assert products.step_ms == pytest.approx(1.2)
     assert products.mean_us == pytest.approx(200.0)
     assert products.names == (BF16,)

@@ -6,16 +6,17 @@ from math import isnan, nan
 import pytest
 
 from stepscope.advice.evidence.input_stage import InputStage, input_stage, stage_finding
+from stepscope.advice.results import Results
 from stepscope.analysis.tf_data_bottleneck_analysis import Bottleneck
 from stepscope.registry import Rule, Silence, Unknown
 from stepscope.result import Finding
 from tests.unit.advice.evidence.starved import SERIAL, results
 
-RULE = Rule("some-rule", lambda _results: iter(()), ())
+RULE = Rule("some-rule", lambda _results: iter(()))
 
 
 def stage_of(bottleneck: Bottleneck, gains: dict[str, float | None]) -> InputStage:
-    found = input_stage(results(bottleneck, gains))
+    found = input_stage(Results(results(bottleneck, gains)))
     assert isinstance(found, InputStage)
     return found
 
@@ -38,21 +39,21 @@ def test_changes_that_do_not_apply_are_left_out() -> None:
     given = results(SERIAL, {"cache": 0.2, "threads": 0.1})
     tool = given["tf_data_bottleneck_analysis"]
     tool.knobs = (replace(tool.knobs[0], applies=False), tool.knobs[1])
-    found = input_stage(given)
+    found = input_stage(Results(given))
     assert isinstance(found, InputStage)
     assert list(found.knobs) == ["threads"]
 
 
 def test_a_twentieth_of_the_step_is_the_least_that_is_spoken_of() -> None:
-    few = input_stage(results(SERIAL, {}, wait_ms=4.9))
+    few = input_stage(Results(results(SERIAL, {}, wait_ms=4.9)))
     assert isinstance(few, Silence)
     assert "4.9%" in few.reason
-    assert isinstance(input_stage(results(SERIAL, {}, wait_ms=5.0)), InputStage)
+    assert isinstance(input_stage(Results(results(SERIAL, {}, wait_ms=5.0))), InputStage)
 
 
 def test_without_steps_or_a_stage_nothing_is_known() -> None:
-    assert isinstance(input_stage(results(SERIAL, {}, step_ms=nan)), Unknown)
-    assert isinstance(input_stage(results(None, {})), Unknown)
+    assert isinstance(input_stage(Results(results(SERIAL, {}, step_ms=nan))), Unknown)
+    assert isinstance(input_stage(Results(results(None, {}))), Unknown)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +86,7 @@ def test_a_finding_says_what_the_step_takes_after_the_change() -> None:
     )
     assert isinstance(found, Finding)
     assert (found.rule, found.severity) == ("some-rule", "high")
-    assert (found.saving_ms, found.saving_max_ms) == (45.0, 60.0)
+    assert (found.saving_ms, found.saving_high_ms) == (45.0, 60.0)
     assert found.measured["step_after_ms"] == 55.0
     assert found.measured["cores"] == 4
     assert found.evidence[0].rows == (SERIAL.long_name,)

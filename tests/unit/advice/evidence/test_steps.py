@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from stepscope.advice.evidence.steps import LongSteps, long_steps
 from stepscope.registry import Unknown
 
 
-def overview(*times_ms: float, kept: list[bool] | None = None) -> SimpleNamespace:
+def overview(*times_ms: float, kept: list[bool] | None = None) -> Any:
     """The overview of steps that follow each other, numbered from 10."""
     ends = np.cumsum(times_ms)
     table = {

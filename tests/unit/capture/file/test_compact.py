@@ -38,3 +38,18 @@ def test_a_file_in_the_working_directory_is_not_taken_for_a_module(
     monkeypatch.chdir(tmp_path)
     assert compact(two_chunks, 60) == []
     assert not (tmp_path / "was_run").exists()
+
+
+def test_a_recording_too_large_for_one_message_says_so_and_takes_its_children_in(
+    two_chunks: Writer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stepscope.capture.file.compact.LARGEST_MESSAGE_BYTES", 10)
+    child = tmp_path / "host.child-7.xplane.pb"
+    child.write_bytes(bytes((XSpace.PLANES << 3 | 2, 6, 2 << 3 | 2, 4)) + b"/job" + b"\x0a\x50torn")
+    (note,) = compact(two_chunks, 60, [child])
+    assert note.slug == "left-in-chunks"
+    assert "2 GiB" in note.message
+    assert not child.exists()
+    planes = [plane.name for plane in parse(two_chunks.path.read_bytes()).planes]
+    assert planes == ["/cpu", "/cpu", "/job"]
+    assert two_chunks.size == two_chunks.path.stat().st_size

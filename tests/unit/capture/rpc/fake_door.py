@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ class FakeDoor:
         person: Whether a person records already.
         period_s: A step takes this long; None when no step is marked.
         begun_ns: Wall clock at each start.
+        stopping: Met twice at each stop: once it has begun, and when it may go on.
     """
 
     def __init__(
@@ -34,6 +36,7 @@ class FakeDoor:
         self.period_s = period_s
         self.broken: Exception | None = None
         self._folder: Path | None = None
+        self.stopping: threading.Barrier | None = None
 
     def start(self, logdir: str, options: ProfilerOptions) -> None:
         if self.person or self._folder is not None:
@@ -45,6 +48,9 @@ class FakeDoor:
     def stop(self, *, save: bool) -> Capture:
         folder, self._folder = self._folder, None
         assert folder is not None, "stop without start"
+        if self.stopping is not None:
+            self.stopping.wait(60)
+            self.stopping.wait(60)
         if self.broken is not None:
             raise self.broken
         if not save:

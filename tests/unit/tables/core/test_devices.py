@@ -31,6 +31,58 @@ from tests.profiles.model import gpu, host, line, plane, space, stream
             "AMD GPU (gfx94x)",
         ),
         ({}, "GPU"),
+        (
+            {
+                "device_vendor": "AMD",
+                "compute_cap_major": 9,
+                "compute_cap_minor": 4,
+                "core_count": 304,
+                "memory_size": 206_141_652_992,
+            },
+            "AMD Instinct MI300X (gfx94x)",
+        ),
+        (
+            {
+                "device_vendor": "AMD",
+                "compute_cap_major": 9,
+                "compute_cap_minor": 4,
+                "core_count": 304,
+                "memory_size": 274_877_906_944,
+            },
+            "AMD Instinct MI325X (gfx94x)",
+        ),
+        (
+            {
+                "device_vendor": "AMD",
+                "gpu_device_name": "AMD Radeon RX 7900 XTX",
+                "compute_cap_major": 11,
+                "compute_cap_minor": 0,
+            },
+            "AMD Radeon RX 7900 XTX (gfx110x)",
+        ),
+        (
+            {
+                "compute_cap_major": 7,
+                "compute_cap_minor": 0,
+                "core_count": 80,
+                "memory_size": 16_945_512_448,
+            },
+            "NVIDIA V100 (Volta)",
+        ),
+        (
+            {
+                "compute_cap_major": 9,
+                "compute_cap_minor": 0,
+                "core_count": 132,
+                "memory_size": 150_000_000_000,
+            },
+            "NVIDIA H200 (Hopper)",
+        ),
+        # Half a chip, as a virtual machine may be given it, is no model of its own.
+        (
+            {"compute_cap_major": 8, "compute_cap_minor": 0, "core_count": 54},
+            "NVIDIA GPU (Ampere)",
+        ),
     ],
 )
 def test_gpu_types(stats: dict[str, object], expected: str) -> None:
@@ -38,8 +90,17 @@ def test_gpu_types(stats: dict[str, object], expected: str) -> None:
 
 
 def test_tpus_name_themselves() -> None:
-    assert device_type(PlaneKind.TPU, {"device_type_string": "TPU v6 Lite"}) == "TPU v6 Lite"
+    assert device_type(PlaneKind.TPU, {"device_type_string": "TPU v4"}) == "TPU v4"
     assert device_type(PlaneKind.TPU, {}) == "TPU"
+
+
+@pytest.mark.parametrize(
+    ("recorded", "name"), [("v4 Lite", "v4i"), ("v5 Lite", "v5e"), ("v6 Lite", "v6e")]
+)
+def test_small_tpus_have_the_names_that_people_know(recorded: str, name: str) -> None:
+    stats = {"device_type_string": f"TPU {recorded}"}
+    assert device_type(PlaneKind.TPU, stats) == f"TPU {name}"
+    assert device_type(PlaneKind.SPARSE_CORE, stats) == f"TPU {name} SparseCore"
 
 
 def test_devices_of_a_host() -> None:

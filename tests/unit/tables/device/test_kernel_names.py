@@ -2,7 +2,9 @@
 
 import pytest
 
+from stepscope.tables.device.kernel_classes import kernel_class
 from stepscope.tables.device.kernel_names import (
+    computes_in_16_bits,
     is_16_bit,
     is_collective,
     is_tensor_core_eligible,
@@ -105,3 +107,44 @@ def test_operands_without_a_floating_type_leave_the_word_to_the_name(
     shape: str, is_16: bool
 ) -> None:
     assert is_16_bit("FillPhiloxRandomKernelLaunch<Eigen::half>", shape) is is_16
+
+
+@pytest.mark.parametrize("name", ["small_reduce_kernel", "overall_reduce", "SmallReduceKernel"])
+def test_all_within_a_word_is_no_collective(name: str) -> None:
+    assert not is_collective(name)
+    assert kernel_class(name) == "reduction"
+
+
+@pytest.mark.parametrize(
+    "name", ["AllReduceKernel", "symmAllReduce", "x_ALL_REDUCE", "all-reduce.1"]
+)
+def test_all_reduce_is_a_collective_however_it_is_written(name: str) -> None:
+    assert is_collective(name)
+
+
+def test_types_and_instructions_within_a_word_are_none() -> None:
+    assert not is_16_bit("triu_halfway")
+    assert not uses_tensor_core("summary_kernel")
+    assert kernel_class("copy_property") != "attention"
+    assert kernel_class("quantile_kernel") != "quantization"
+
+
+@pytest.mark.parametrize("name", ["cast<__half>", "c10::Half", "half2_kernel", "FloatToHalf"])
+def test_half_is_a_type_however_it_is_written(name: str) -> None:
+    assert is_16_bit(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "bits_16"),
+    [
+        ("ampere_sgemm_128x64_tn", False),
+        ("void Eigen::internal::EigenMetaKernel<float>", False),
+        ("Cijk_Ailk_Bljk_SB_MT64x64x16", False),
+        ("volta_fp16_s884gemm", True),
+        ("gemm_fusion_dot_5", None),
+        ("triton_poi_fused_add_0", None),
+        ("to_floating_window", None),
+    ],
+)
+def test_a_name_may_say_nothing_of_precision(name: str, bits_16: bool | None) -> None:
+    assert computes_in_16_bits(name) is bits_16

@@ -17,9 +17,9 @@ from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.ops.device_peaks import Peaks, device_peaks
 from stepscope.tables.ops.hlo_totals import HloTotals, profile_totals
 from stepscope.tables.ops.op_tree import Node, op_tree, scope_parts
-from stepscope.tables.ops.roofline import GIB, rates, ridge
+from stepscope.tables.ops.roofline import GIB, Rates, rates, ridge
 from tests.profiles.hlo import f32, instruction, metadata_plane, program
-from tests.profiles.model import Event, gpu, host, line, plane, space, stream, u
+from tests.profiles.model import Event, Kind, gpu, host, line, plane, space, stream, u
 
 PROGRAM = program(
     "jit_f",
@@ -68,6 +68,67 @@ def test_an_op_of_several_kernels_runs_as_often_as_the_most_frequent() -> None:
     assert found["sum.1"] == {"runs": 4, "self": 16.0, "flops": 4 * 256, "bytes": 4 * 2048 + 4096}
 
 
+def _library_call(per_run: tuple[str, ...], *, between: bool = True, runs: int = 5) -> bytes:
+    """A program of two ops; ``sum.1`` runs these kernels each time."""
+    events = []
+    for run in range(runs):
+        begin = 100.0 * run
+        events += [kernel("sum.1", begin + 2 * at, 2, name) for at, name in enumerate(per_run)]
+        events += [kernel("sum.2", begin + 50, 5)] if between else []
+    return on_gpu(tuple(events))
+
+
+@pytest.mark.parametrize(
+    "per_run",
+    [
+        ("prepare", "scan", "scan", "fold", "finish"),
+        ("scan", "scan"),
+        ("scan", "scan", "scan", "fold"),
+        ("main",),
+    ],
+)
+def test_a_kernel_that_runs_twice_in_a_run_of_an_op_is_no_second_run(
+    per_run: tuple[str, ...],
+) -> None:
+    found = by_name(profile_totals(profile(_library_call(per_run))))
+    assert found["sum.1"]["runs"] == 5
+    assert found["sum.1"]["flops"] == 5 * 256
+    assert found["sum.2"]["runs"] == 5
+
+
+def test_an_op_alone_on_its_stream_runs_as_often_as_its_kernels() -> None:
+    found = by_name(profile_totals(profile(_library_call(("main",), between=False))))
+    assert found["sum.1"]["runs"] == 5
+
+
+def test_an_op_in_a_loop_runs_as_often_as_its_kernels_however_they_stand() -> None:
+    looping = program(
+        "jit_f",
+        [
+            instruction("p", "parameter", f32(256)),
+            instruction("loop", "while", f32(256), "p", calls=["body"]),
+            instruction("sum.2", "add", f32(256), "loop", "loop"),
+        ],
+        bodies={
+            "body": [
+                instruction("x", "parameter", f32(256)),
+                instruction("sum.1", "add", f32(256), "x", "x"),
+            ]
+        },
+    )
+    events = tuple(
+        one
+        for run in range(3)
+        for one in (
+            *(kernel("sum.1", 100 * run + 5 * trip, 5) for trip in range(10)),
+            kernel("sum.2", 100 * run + 60, 5),
+        )
+    )
+    data = space(metadata_plane(("jit_f", 7, looping)), gpu(0, stream(1, *events)))
+    found = by_name(profile_totals(profile(data)))
+    assert (found["sum.1"]["runs"], found["sum.2"]["runs"]) == (30, 3)
+
+
 def test_devices_and_hosts_are_added_not_listed() -> None:
     data = on_gpu((kernel("sum.1", 0, 5), kernel("sum.2", 5, 5)), devices=2)
     totals = profile_totals(profile(data, data))
@@ -110,8 +171,6 @@ def test_xla_on_the_cpu_has_ops_and_costs() -> None:
 
 
 def test_ops_of_a_tpu_are_what_its_recorder_says() -> None:
-    from tests.profiles.model import Kind
-
     text = "%fusion.1 = bf16[8]{0} fusion(bf16[8]{0} %p), kind=kLoop"
     kinds = {
         text: Kind(
@@ -197,20 +256,59 @@ def test_ridge_is_the_reference_value() -> None:
 
 def test_rates_name_the_resource_that_is_fullest() -> None:
     peaks = Peaks(flops=1e12, hbm_bytes=1e11)
-    found = rates(
-        np.asarray([10**12, 10**12, 10**12]),
-        model_flops=np.asarray([9e11, 1e10, np.nan]),
-        flops=np.asarray([9e11, 1e10, np.nan]),
-        bytes_accessed=np.asarray([1e10, 8e10, np.nan]),
-        hbm_bytes=np.asarray([1e10, 8e10, np.nan]),
-        on_chip_read_bytes=np.full(3, np.nan),
-        on_chip_write_bytes=np.full(3, np.nan),
-        peaks=peaks,
-    )
+    found = _rates([9e11, 1e10, np.nan], [1e10, 8e10, np.nan], peaks)
     assert found.bound_by == ["Compute", "HBM", "Unknown"]
     assert found.efficiency_frac[:2].tolist() == pytest.approx([0.9, 0.8])
     assert found.optimal_gflops[:2].tolist() == pytest.approx([1000.0, 12.5])
     assert found.intensity[:2].tolist() == pytest.approx([90.0, 0.125])
+
+
+def test_an_op_of_unknown_flops_is_not_called_bound_by_a_memory() -> None:
+    found = _rates([np.nan, 0.0], [9e9, 9e9], Peaks(flops=1e12, hbm_bytes=1e11))
+    assert found.bound_by == ["Unknown", "HBM"]
+    assert found.memory_frac.tolist() == pytest.approx([0.09, 0.09])
+    assert np.isnan(found.efficiency_frac[0])
+
+
+def test_without_the_peak_of_compute_only_ops_that_compute_nothing_are_judged() -> None:
+    found = _rates([1e9, 0.0], [9e9, 9e9], Peaks(hbm_bytes=1e11))
+    assert found.bound_by == ["Unknown", "HBM"]
+
+
+def _rates(flops: list[float], moved: list[float], peaks: Peaks) -> Rates:
+    """Of ops that took a second each."""
+    size = len(flops)
+    return rates(
+        np.full(size, 10**12),
+        model_flops=np.asarray(flops),
+        flops=np.asarray(flops),
+        bytes_accessed=np.asarray(moved),
+        hbm_bytes=np.asarray(moved),
+        on_chip_read_bytes=np.full(size, np.nan),
+        on_chip_write_bytes=np.full(size, np.nan),
+        peaks=peaks,
+    )
+
+
+@pytest.mark.parametrize("noted", [{}, {"flops": 1000, "bytes_accessed": 0}])
+def test_a_custom_call_on_a_tpu_has_the_flops_of_its_shapes(noted: dict[str, int]) -> None:
+    text = (
+        "%matmul_kernel.1 = bf16[128,256]{1,0} custom-call(bf16[128,512]{1,0} %a, "
+        'bf16[512,256]{1,0} %b), custom_call_target="tpu_custom_call"'
+    )
+    kinds = {text: Kind("matmul_kernel.1", {"hlo_category": "custom-call", **noted})}
+    ops = line("XLA Ops", Event(text, 0, 5), Event(text, 10, 5))
+    totals = profile_totals(profile(space(plane("/device:TPU:0", ops, kinds=kinds))))
+    assert totals.flops[0] == 2 * 2 * 128 * 256 * 512
+    assert math.isnan(totals.bytes[0])
+
+
+def test_a_copy_on_a_tpu_computes_nothing_though_nothing_is_noted() -> None:
+    text = "%copy.1 = bf16[128]{0} copy(bf16[128]{0} %a)"
+    kinds = {text: Kind("copy.1", {"hlo_category": "copy", "bytes_accessed": 512})}
+    ops = line("XLA Ops", Event(text, 0, 5))
+    totals = profile_totals(profile(space(plane("/device:TPU:0", ops, kinds=kinds))))
+    assert (totals.flops[0], totals.bytes[0]) == (0, 512)
 
 
 def device(**capabilities: object) -> Device:

@@ -2,7 +2,7 @@
 
 import type { Span, TimelineTrack } from "../../base/timeline.ts";
 import { type Band, bandsBetween, type Layout } from "./arrangement.ts";
-import { type Group, levelFor, type TileAddress, tilesOver } from "./grid.ts";
+import { type Group, levelFor, type TileAddress, tilesOver } from "./tile_grid.ts";
 
 /** A lane on the screen; px from the top of the stage. */
 export interface Row {

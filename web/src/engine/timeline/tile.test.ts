@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parentOf, type TileAddress, tileSpan } from "./grid.ts";
-import { sliceAt } from "./hit.ts";
+import { sliceAt } from "./hit_test.ts";
 import { rasterRow } from "./raster.ts";
 import {
   BEGINS_BEFORE,
@@ -11,6 +10,7 @@ import {
   rowKey,
   type Tile,
 } from "./tile.ts";
+import { parentOf, type TileAddress, tileSpan } from "./tile_grid.ts";
 import { TileStore } from "./tile_store.ts";
 
 interface Slice {
@@ -80,8 +80,8 @@ test("a tile is read in the order of its arrays", () => {
 });
 
 test("other bytes, and other versions, are no tile", () => {
-  assert.throws(() => decodeTile(new ArrayBuffer(64)), /no tile/);
-  assert.throws(() => decodeTile(new ArrayBuffer(3)), /no tile/);
+  assert.throws(() => decodeTile(new ArrayBuffer(64)), /not a tile/);
+  assert.throws(() => decodeTile(new ArrayBuffer(3)), /not a tile/);
   const bytes = tileBytes(0, 1, []);
   new DataView(bytes).setUint16(4, 2, true);
   assert.throws(() => decodeTile(bytes), /unknown version/);

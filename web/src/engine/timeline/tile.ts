@@ -65,7 +65,7 @@ class Reader {
 export function decodeTile(buffer: ArrayBuffer): Tile {
   const head = new DataView(buffer);
   if (buffer.byteLength < HEADER_BYTES || head.getUint32(0, true) !== MAGIC) {
-    throw new Error("The answer is no tile.");
+    throw new Error("The answer is not a tile.");
   }
   if (head.getUint16(4, true) !== 1) throw new Error("The tile has an unknown version.");
   const int64 = (at: number) => Number(head.getBigInt64(at, true));

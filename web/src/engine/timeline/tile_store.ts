@@ -1,8 +1,8 @@
 /** Tiles that were loaded, the least recently used dropped first; coarser ones stand in. */
 
 import type { Span } from "../../base/timeline.ts";
-import { parentOf, type TileAddress, tileKey, tileSpan } from "./grid.ts";
 import type { Tile } from "./tile.ts";
+import { parentOf, type TileAddress, tileKey, tileSpan } from "./tile_grid.ts";
 
 const MOST_TILES = 600;
 const MOST_BYTES = 96 * 2 ** 20;

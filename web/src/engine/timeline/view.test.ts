@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { TimelineMeta, TimelineTrack } from "../../base/timeline.ts";
+import { linkFrom, linkTexts, type TimelineLink } from "./address.ts";
 import { AS_RECORDED, arrange, bandsBetween, orderedTracks, SECTION_PX } from "./arrangement.ts";
-import { axisTime, rateText, tickTime } from "./axis.ts";
-import { groupLanes, groupText, levelFor, tilesOver } from "./grid.ts";
-import { linkFrom, linkTexts, type TimelineLink } from "./link.ts";
 import { GroupIndex, psPerPx, rowAt, screenOf, timeAt, wantedTiles, xOf } from "./screen.ts";
-import { panned, revealing, ticks, zoomed } from "./viewport.ts";
+import { groupLanes, groupText, levelFor, tilesOver } from "./tile_grid.ts";
+import { axisTime, rulerTicks, tickTexts, tickTime } from "./time_axis.ts";
+import { panned, revealing, zoomed } from "./viewport.ts";
 
 const WHOLE = { begin: 0, end: 1e12 };
 
@@ -74,7 +74,7 @@ test("what is in view already does not move it", () => {
 });
 
 test("ticks are round and far enough from each other", () => {
-  const found = ticks({ begin: 0, end: 1e9 }, 1000, 90, 0);
+  const found = rulerTicks({ begin: 0, end: 1e9 }, 1000, 90);
   assert.deepEqual(found.slice(0, 3), [0, 1e8, 2e8]);
 });
 
@@ -83,7 +83,13 @@ test("times on the axis tell events apart, and ticks say no more than they must"
   assert.equal(axisTime(123), "123 ps");
   assert.equal(tickTime(2e12, 5e11), "2.0 s");
   assert.equal(tickTime(1.7893106e12, 2e5), "1.7893106 s");
-  assert.equal(rateText(1e9), "1.00 kHz");
+});
+
+test("ticks far from zero tell once what they have in common", () => {
+  assert.deepEqual(tickTexts([0, 1e8, 2e8]), ["0", "100 µs", "200 µs"]);
+  const far = [35_272_629_050_000, 35_272_629_060_000, 35_272_629_070_000];
+  assert.deepEqual(tickTexts(far), ["35.27262905 s", "+10 ns", "+20 ns"]);
+  assert.deepEqual(tickTexts([]), []);
 });
 
 test("levels are even and within a factor of two of a pixel", () => {
@@ -195,6 +201,7 @@ test("a view survives its address", () => {
     colours: "step",
     hand: "timing",
     arrows: true,
+    at: null,
     arranged: {
       pinned: [3],
       hidden: new Set([0]),

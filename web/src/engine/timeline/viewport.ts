@@ -55,16 +55,3 @@ export function revealing(span: Span, inner: Span, whole: Span): Span {
 export function sameSpan(a: Span | null, b: Span | null): boolean {
   return a === b || (a !== null && b !== null && a.begin === b.begin && a.end === b.end);
 }
-
-const ROUND = [1, 2, 5] as const;
-
-/** Times of the ruler's ticks: round numbers, at least `apart` px from each other. */
-export function ticks(span: Span, width: number, apart: number, origin: number): number[] {
-  const least = ((span.end - span.begin) / width) * apart;
-  const power = 10 ** Math.floor(Math.log10(least));
-  const step = Math.max(1, (ROUND.find((each) => each * power >= least) ?? 10) * power);
-  const found: number[] = [];
-  const first = Math.ceil((span.begin - origin) / step);
-  for (let i = first; origin + i * step <= span.end; i++) found.push(origin + i * step);
-  return found;
-}

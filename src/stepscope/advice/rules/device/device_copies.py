@@ -11,11 +11,11 @@ When it is wrong: the model does not fit otherwise and its copies cannot be hidd
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from stepscope.advice.evidence.offload import OFFLOAD_ACTIONS, OFFLOAD_CODE, host_memory_ops
 from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref
 
@@ -23,9 +23,9 @@ SOME_FRAC = 0.10
 _EXPECTED = 0.5
 
 
-def device_copies(results: Mapping[str, Any]) -> Iterator[Answer]:
+def device_copies(results: Results) -> Iterator[Answer]:
     """Fires when copies on and between devices cost 10 % of the step or more."""
-    overview = results["overview_page"]
+    overview = results.overview_page
     step, copying = overview.steps.time_ms.mean, overview.breakdown_ms["device_to_device"]
     if not step > 0:
         yield NO_STEPS
@@ -36,7 +36,7 @@ def device_copies(results: Mapping[str, Any]) -> Iterator[Answer]:
             f"{SOME_FRAC:.0%}."
         )
         return
-    offloaded, ops = host_memory_ops(results.get("hlo_stats"))
+    offloaded, ops = host_memory_ops(results.optional.hlo_stats)
     place = (
         f"; {offloaded:.0%} of the copying ops move tensors that live in the host's memory"
         if offloaded
@@ -46,7 +46,7 @@ def device_copies(results: Mapping[str, Any]) -> Iterator[Answer]:
         rule=RULE.id,
         severity=severity_of(_EXPECTED * copying, step),
         saving_ms=_EXPECTED * copying,
-        saving_max_ms=copying,
+        saving_high_ms=copying,
         confidence=round(0.6 * overview.steps.confidence, 2),
         message=f"Copies on and between devices take {copying:.3g} ms of each {step:.3g} ms step "
         f"with no compute beside them{place}.",

@@ -11,14 +11,18 @@ When it is wrong: the model is meant to be that op (one large product that runs 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.device_time import compute_ms, short_name
 from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown
 from stepscope.result import Finding, Ref
+
+if TYPE_CHECKING:
+    from stepscope.analysis.framework_op_stats import OpRow
 
 OP_FRAC = 0.30
 MODULE_FRAC = 0.50
@@ -44,23 +48,23 @@ class _Largest:
     type: str = ""
 
 
-def dominant_op(results: Mapping[str, Any]) -> Iterator[Answer]:
+def dominant_op(results: Results) -> Iterator[Answer]:
     """Fires when one op takes 30 % of the ops' time, or one module among several half of it."""
-    overview, stats = results["overview_page"], results["framework_op_stats"]
+    overview, stats = results.overview_page, results.framework_op_stats
     step = overview.steps.time_ms.mean
     if not step > 0:
         yield NO_STEPS
         return
     on_device = stats.device.op_time_us > 0
     side = "Device" if on_device else "Host"
-    rows = [row for row in stats.ops.rows() if row["host_or_device"] == side and _computes(row)]
-    whole = sum(row["self_time_us"] for row in rows)
-    named = [row for row in rows if row["type"] not in _NO_OP]
+    rows = [row for row in stats.ops.records() if row.host_or_device == side and _computes(row)]
+    whole = sum(row.self_time_us for row in rows)
+    named = [row for row in rows if row.type not in _NO_OP]
     if not named or not whole:
         yield Unknown("No framework op was recorded.")
         return
-    first = max(named, key=lambda row: row["self_time_us"])
-    op = _Largest(first["operation"], first["self_time_us"] / whole, "op", first["type"])
+    first = max(named, key=lambda row: row.self_time_us)
+    op = _Largest(first.operation, first.self_time_us / whole, "op", first.type)
     module = _module(named, whole)
     # A layer is one thing to change: its forward op and its gradients shrink together.
     whole_layer = (
@@ -78,7 +82,7 @@ def dominant_op(results: Mapping[str, Any]) -> Iterator[Answer]:
         rule=RULE.id,
         severity="info",
         saving_ms=_HALF * cost,
-        saving_max_ms=cost,
+        saving_high_ms=cost,
         confidence=0.5,
         message=f"{found.kind.capitalize()} {short_name(found.name, 80)} takes {found.share:.0%} "
         f"of the {side.lower()}'s compute, {cost:.3g} ms of each {step:.3g} ms step; halving it "
@@ -102,9 +106,9 @@ def dominant_op(results: Mapping[str, Any]) -> Iterator[Answer]:
     )
 
 
-def _computes(row: dict[str, Any]) -> bool:
+def _computes(row: OpRow) -> bool:
     """Whether an op is compute: copies and collectives are other parts of the step."""
-    return not _NO_COMPUTE.search(f"{row['operation']} {row['type']}")
+    return not _NO_COMPUTE.search(f"{row.operation} {row.type}")
 
 
 def _scope(operation: str) -> list[str]:
@@ -116,7 +120,7 @@ def _scope(operation: str) -> list[str]:
     return [part for part in parts if part and part not in _NO_MODULE]
 
 
-def _module(rows: list[dict[str, Any]], whole: float) -> _Largest | None:
+def _module(rows: list[OpRow], whole: float) -> _Largest | None:
     """The deepest scope with half of the time that has siblings worth the name; None without.
 
     A scope that holds everything its parent holds says nothing; the walk goes on below it.
@@ -124,11 +128,11 @@ def _module(rows: list[dict[str, Any]], whole: float) -> _Largest | None:
     scopes: dict[str, float] = {}
     scoped = 0.0
     for row in rows:
-        parts = _scope(row["operation"])
-        scoped += row["self_time_us"] if parts else 0.0
+        parts = _scope(row.operation)
+        scoped += row.self_time_us if parts else 0.0
         for depth in range(1, len(parts) + 1):
             scope = "/".join(parts[:depth])
-            scopes[scope] = scopes.get(scope, 0.0) + row["self_time_us"]
+            scopes[scope] = scopes.get(scope, 0.0) + row.self_time_us
     large = [(scope, time / whole) for scope, time in scopes.items() if time >= MODULE_FRAC * whole]
     telling = []
     for scope, share in large:

@@ -11,9 +11,9 @@ arithmetic to matter.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.device_time import (
     MATRIX_CLASSES,
@@ -23,8 +23,13 @@ from stepscope.advice.evidence.device_time import (
     kernel_time,
     short_name,
 )
+from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
+
+if TYPE_CHECKING:
+    from stepscope.analysis.kernel_stats import KernelStats
+    from stepscope.analysis.overview_page import OverviewPage
 
 # Reference §3.5: below this share of 16-bit compute the incumbent speaks, too.
 LOW_FRAC = 0.10
@@ -68,9 +73,9 @@ class _Wide:
         )
 
 
-def full_precision(results: Mapping[str, Any]) -> Iterator[Answer]:
+def full_precision(results: Results) -> Iterator[Answer]:
     """Fires when nearly no compute is 16-bit, or 32-bit products take a fifth of the step."""
-    overview = results["overview_page"]
+    overview = results.overview_page
     low, device = overview.precision.bits_16_frac, overview.environment.device_type
     step = overview.steps.time_ms.mean
     if low is None:
@@ -79,7 +84,7 @@ def full_precision(results: Mapping[str, Any]) -> Iterator[Answer]:
     if not has_matrix_units(device):
         yield Silence(f"{device} has no matrix units: 16 bits would not compute faster.")
         return
-    wide = _wide(overview, results.get("kernel_stats"))
+    wide = _wide(overview, results.optional.kernel_stats)
     products = wide.products + wide.tf32_products
     if low >= LOW_FRAC and not (step > 0 and products >= _MATRIX_FRAC * step):
         yield Silence(f"{low:.0%} of device compute is in 16 bits or fewer.")
@@ -90,7 +95,7 @@ def full_precision(results: Mapping[str, Any]) -> Iterator[Answer]:
     yield _finding(overview, wide, low, device)
 
 
-def _wide(overview: Any, kernels: Any) -> _Wide:
+def _wide(overview: OverviewPage, kernels: KernelStats | None) -> _Wide:
     """The 32-bit work; without kernels nobody knows what is a product."""
     wide = overview.breakdown_ms["device_compute_32"]
     if kernels is None:
@@ -100,15 +105,15 @@ def _wide(overview: Any, kernels: Any) -> _Wide:
     matrix = kernel_time(
         kernels,
         overview,
-        lambda row: row["kernel_class"] in MATRIX_CLASSES and not row["is_16_bit"],
+        lambda row: row.kernel_class in MATRIX_CLASSES and not row.is_16_bit,
     )
     tf32 = kernel_time(
         kernels,
         overview,
         lambda row: (
-            row["kernel_class"] in MATRIX_CLASSES
-            and not row["is_16_bit"]
-            and row["is_kernel_using_tensor_core"]
+            row.kernel_class in MATRIX_CLASSES
+            and not row.is_16_bit
+            and row.is_kernel_using_tensor_core
         ),
     )
     # Which kernels compute in 16 bits the step's parts know better, where programs say it.
@@ -117,7 +122,7 @@ def _wide(overview: Any, kernels: Any) -> _Wide:
     return _Wide(products - tf32_ms, tf32_ms, wide - products, matrix.names[:3])
 
 
-def _finding(overview: Any, wide: _Wide, low: float, device: str) -> Finding:
+def _finding(overview: OverviewPage, wide: _Wide, low: float, device: str) -> Finding:
     step = overview.steps.time_ms.mean
     products = wide.products + wide.tf32_products
     most = f"; longest product: {short_name(wide.names[0])}" if wide.names else ""
@@ -126,7 +131,7 @@ def _finding(overview: Any, wide: _Wide, low: float, device: str) -> Finding:
         rule=RULE.id,
         severity=severity_of(wide.saving(0), step) if has_steps else "low",
         saving_ms=wide.saving(0) if has_steps else None,
-        saving_max_ms=wide.saving(1) if has_steps else None,
+        saving_high_ms=wide.saving(1) if has_steps else None,
         confidence=0.6 if wide.names else 0.4,
         message=f"{1 - low:.0%} of device compute on {device} is in 32 bits"
         + (

@@ -9,12 +9,16 @@ is nothing to do, as a server does between requests.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref
+
+if TYPE_CHECKING:
+    from stepscope.analysis.overview_page import OverviewPage
 
 SOME_FRAC = 0.10
 # Causes below this share of the step are not worth a word.
@@ -32,9 +36,9 @@ _ADVICE = {
 }
 
 
-def idle_device(results: Mapping[str, Any]) -> Iterator[Answer]:
+def idle_device(results: Results) -> Iterator[Answer]:
     """Fires when devices idle 10 % of the step or more."""
-    overview, idle = results["overview_page"], results["device_idle"]
+    overview, idle = results.overview_page, results.device_idle
     step = overview.steps.time_ms.mean
     if not idle.step_count or not step > 0:
         yield NO_STEPS
@@ -42,11 +46,11 @@ def idle_device(results: Mapping[str, Any]) -> Iterator[Answer]:
     if idle.idle_frac < SOME_FRAC:
         yield Silence(f"Devices idle {idle.idle_frac:.1%} of the step, below {SOME_FRAC:.0%}.")
         return
-    causes = [row for row in idle.causes.rows() if row["step_frac"] >= _NAMED_FRAC]
+    causes = [row for row in idle.causes.records() if row.step_frac >= _NAMED_FRAC]
     late = f" ({idle.after_wait_ms:.3g} ms of it after the host waited for the device)"
-    said = ", ".join(f"{row['label'].lower()} {row['step_frac']:.0%}" for row in causes)
-    gap = next(iter(idle.gaps.rows()), None)
-    begin = None if gap is None else float(gap["start_ms"])
+    said = ", ".join(f"{row.label.lower()} {row.step_frac:.0%}" for row in causes)
+    gap = next(iter(idle.gaps.records()), None)
+    begin = None if gap is None else float(gap.start_ms)
     yield Finding(
         rule=RULE.id,
         severity=severity_of(idle.idle_ms, step),
@@ -61,22 +65,22 @@ def idle_device(results: Mapping[str, Any]) -> Iterator[Answer]:
             "idle_ms": idle.idle_ms,
             "idle_frac": idle.idle_frac,
             "after_wait_ms": idle.after_wait_ms,
-            **{f"{row['cause']}_ms": row["idle_ms"] for row in causes},
+            **{f"{row.cause}_ms": row.idle_ms for row in causes},
         },
         evidence=(
-            Ref("device_idle", "causes", rows=tuple(row["label"] for row in causes)),
+            Ref("device_idle", "causes", rows=tuple(row.label for row in causes)),
             Ref(
                 "trace_viewer",
                 "the longest gap",
                 from_ms=begin,
-                to_ms=None if gap is None or begin is None else begin + gap["duration_us"] / 1000,
+                to_ms=None if gap is None or begin is None else begin + gap.duration_us / 1000,
             ),
         ),
-        actions=tuple(_ADVICE[row["cause"]] for row in causes[:3]),
+        actions=tuple(_ADVICE[row.cause] for row in causes[:3]),
     )
 
 
-def _beside(overview: Any, step: float) -> str:
+def _beside(overview: OverviewPage, step: float) -> str:
     """What else devices do that is no compute and that no compute hides."""
     parts = overview.breakdown_ms
     copying = parts["host_to_device"] + parts["output"] + parts["device_to_device"]

@@ -11,13 +11,17 @@ When it is wrong: the transposes belong to attention or to the model itself, not
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.device_time import KernelTime, kernel_time, short_name
 from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref
+
+if TYPE_CHECKING:
+    from stepscope.analysis.kernel_stats import KernelRow
 
 _CONVOLUTION = re.compile(r"conv(?!er)", re.IGNORECASE)
 _TRANSPOSE = re.compile(r"nchw|nhwc|transpose|SwapDimension|ncdhw|ndhwc|shuffle", re.IGNORECASE)
@@ -25,9 +29,9 @@ _TRANSPOSE = re.compile(r"nchw|nhwc|transpose|SwapDimension|ncdhw|ndhwc|shuffle"
 _EXPECTED = 0.8
 
 
-def layout_transposes(results: Mapping[str, Any]) -> Iterator[Answer]:
+def layout_transposes(results: Results) -> Iterator[Answer]:
     """Fires when layout kernels of a program that convolves cost 3 % of the step or more."""
-    overview, kernels = results["overview_page"], results["kernel_stats"]
+    overview, kernels = results.overview_page, results.kernel_stats
     step = overview.steps.time_ms.mean
     if not step > 0:
         yield NO_STEPS
@@ -43,14 +47,14 @@ def layout_transposes(results: Mapping[str, Any]) -> Iterator[Answer]:
     yield _finding(turning, convolving, step)
 
 
-def _convolves(row: dict[str, Any]) -> bool:
+def _convolves(row: KernelRow) -> bool:
     return not _rearranges(row) and (
-        row["kernel_class"] == "convolution" or bool(_CONVOLUTION.search(row["op_name"]))
+        row.kernel_class == "convolution" or bool(_CONVOLUTION.search(row.op_name))
     )
 
 
-def _rearranges(row: dict[str, Any]) -> bool:
-    return row["kernel_class"] == "layout" and bool(_TRANSPOSE.search(row["name"]))
+def _rearranges(row: KernelRow) -> bool:
+    return row.kernel_class == "layout" and bool(_TRANSPOSE.search(row.name))
 
 
 def _finding(turning: KernelTime, convolving: KernelTime, step: float) -> Finding:
@@ -58,7 +62,7 @@ def _finding(turning: KernelTime, convolving: KernelTime, step: float) -> Findin
         rule=RULE.id,
         severity=severity_of(_EXPECTED * turning.step_ms, step),
         saving_ms=_EXPECTED * turning.step_ms,
-        saving_max_ms=turning.step_ms,
+        saving_high_ms=turning.step_ms,
         confidence=0.7,
         message=f"Changing layouts takes {turning.step_ms:.3g} ms of each {step:.3g} ms step, the "
         f"convolutions themselves {convolving.step_ms:.3g} ms "

@@ -10,10 +10,10 @@ When it is wrong: shapes change from step to step, so that XLA compiles more tha
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
 
@@ -32,29 +32,29 @@ _FEWEST = 4
 _FUSED_FRAC = 0.5
 
 
-def no_xla(results: Mapping[str, Any]) -> Iterator[Answer]:
+def no_xla(results: Results) -> Iterator[Answer]:
     """Fires when at least four elementwise ops take 40 % of op time or more."""
-    overview, stats = results["overview_page"], results["framework_op_stats"]
+    overview, stats = results.overview_page, results.framework_op_stats
     step = overview.steps.time_ms.mean
     if not step > 0:
         yield NO_STEPS
         return
     on_device = stats.device.op_time_us > 0
     side = "Device" if on_device else "Host"
-    pipeline = results.get("tf_data_bottleneck_analysis")
+    pipeline = results.optional.tf_data_bottleneck_analysis
     # What tf.data's threads run beside the step is not the step's to fuse.
     beside = set() if pipeline is None else set(pipeline.function_ops["operation"])
     rows = [
         one
-        for one in stats.ops.rows()
-        if one["host_or_device"] == side and one["operation"] not in beside
+        for one in stats.ops.records()
+        if one.host_or_device == side and one.operation not in beside
     ]
-    whole = sum(one["self_time_us"] for one in rows)
-    alone = [one for one in rows if _ELEMENTWISE.fullmatch(one["type"])]
+    whole = sum(one.self_time_us for one in rows)
+    alone = [one for one in rows if _ELEMENTWISE.fullmatch(one.type)]
     if not whole:
         yield Unknown("No framework op was recorded.")
         return
-    share = sum(one["self_time_us"] for one in alone) / whole
+    share = sum(one.self_time_us for one in alone) / whole
     if share < _SHARE_FRAC or len(alone) < _FEWEST:
         yield Silence(f"Elementwise ops that run by themselves take {share:.0%} of op time.")
         return
@@ -69,7 +69,7 @@ def no_xla(results: Mapping[str, Any]) -> Iterator[Answer]:
         rule=RULE.id,
         severity=severity_of(_FUSED_FRAC * cost, step),
         saving_ms=_FUSED_FRAC * cost,
-        saving_max_ms=cost,
+        saving_high_ms=cost,
         confidence=0.6,
         message=f"{len(alone)} elementwise ops run by themselves and take {share:.0%} of the "
         f"{side.lower()}'s op time, {cost:.3g} ms of each {step:.3g} ms step; XLA fuses them.",
@@ -81,7 +81,7 @@ def no_xla(results: Mapping[str, Any]) -> Iterator[Answer]:
             "step_after_ms": step - _FUSED_FRAC * cost,
         },
         evidence=(
-            Ref("framework_op_stats", "type", rows=tuple(one["operation"] for one in alone[:5])),
+            Ref("framework_op_stats", "type", rows=tuple(one.operation for one in alone[:5])),
         ),
         actions=(
             "Compile the step with XLA: tf.function(jit_compile=True).",

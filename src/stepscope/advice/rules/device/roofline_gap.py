@@ -10,13 +10,19 @@ for something else (an asynchronous copy).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+from math import isnan
+from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.device_time import compute_ms, short_name
 from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
+
+if TYPE_CHECKING:
+    from stepscope.analysis.overview_page import OverviewPage
+    from stepscope.analysis.roofline_model import RooflineRow
 
 LOW_FRAC = 0.30
 # What good kernels reach of their roofline.
@@ -26,14 +32,14 @@ _WAITING = ("async", "copy", "send", "recv", "infeed", "outfeed", "all-", "colle
 _UNBOUND = ("", "Unknown")
 
 
-def roofline_gap(results: Mapping[str, Any]) -> Iterator[Answer]:
+def roofline_gap(results: Results) -> Iterator[Answer]:
     """Fires when ops below 30 % of their roofline could save 3 % of the step or more."""
-    overview, roofline = results["overview_page"], results["roofline_model"]
+    overview, roofline = results.overview_page, results.roofline_model
     step = overview.steps.time_ms.mean
     if not step > 0:
         yield NO_STEPS
         return
-    rows = [row for row in roofline.ops.rows() if row["self_time_us"]]
+    rows = [row for row in roofline.ops.records() if row.self_time_us]
     known = [row for row in rows if _is_judged(row)]
     if not known:
         yield Unknown(
@@ -41,12 +47,11 @@ def roofline_gap(results: Mapping[str, Any]) -> Iterator[Answer]:
         )
         return
     # What the ops' time costs the step, where they run on a device that also idles or overlaps.
-    whole_us = sum(row["self_time_us"] for row in rows if not _waits(row))
+    whole_us = sum(row.self_time_us for row in rows if not _waits(row))
     scale = compute_ms(overview) / whole_us if whole_us else 0.0
-    low = [row for row in known if row["roofline_efficiency_frac"] < LOW_FRAC]
+    low = [row for row in known if row.roofline_efficiency_frac < LOW_FRAC]
     expected = sum(
-        scale * row["self_time_us"] * (1 - row["roofline_efficiency_frac"] / _GOOD_FRAC)
-        for row in low
+        scale * row.self_time_us * (1 - row.roofline_efficiency_frac / _GOOD_FRAC) for row in low
     )
     if expected < NEGLIGIBLE_FRAC * step:
         yield Silence(
@@ -57,43 +62,45 @@ def roofline_gap(results: Mapping[str, Any]) -> Iterator[Answer]:
     yield _finding(overview, low, scale, expected)
 
 
-def _waits(row: dict[str, Any]) -> bool:
-    return bool(row["category"].startswith(_WAITING) or row["category"] == "unattributed")
+def _waits(row: RooflineRow) -> bool:
+    return bool(row.category.startswith(_WAITING) or row.category == "unattributed")
 
 
-def _is_judged(row: dict[str, Any]) -> bool:
-    known = row["roofline_efficiency_frac"] is not None and row["bound_by"] not in _UNBOUND
+def _is_judged(row: RooflineRow) -> bool:
+    known = not isnan(row.roofline_efficiency_frac) and row.bound_by not in _UNBOUND
     return known and not _waits(row)
 
 
-def _finding(overview: Any, low: list[dict[str, Any]], scale: float, expected: float) -> Finding:
+def _finding(
+    overview: OverviewPage, low: list[RooflineRow], scale: float, expected: float
+) -> Finding:
     step = overview.steps.time_ms.mean
-    low.sort(key=lambda row: -row["self_time_us"] * (1 - row["roofline_efficiency_frac"]))
+    low.sort(key=lambda row: -row.self_time_us * (1 - row.roofline_efficiency_frac))
     first = low[0]
-    own = sum(scale * row["self_time_us"] for row in low)
-    most = sum(scale * row["self_time_us"] * (1 - row["roofline_efficiency_frac"]) for row in low)
-    memory = first["bound_by"] != "Compute"
+    own = sum(scale * row.self_time_us for row in low)
+    most = sum(scale * row.self_time_us * (1 - row.roofline_efficiency_frac) for row in low)
+    memory = first.bound_by != "Compute"
     return Finding(
         rule=RULE.id,
         severity=severity_of(expected, step),
         saving_ms=expected,
-        saving_max_ms=most,
+        saving_high_ms=most,
         confidence=0.4,
         message=f"{len(low)} ops that take {own:.3g} ms of each {step:.3g} ms step reach less than "
-        f"{LOW_FRAC:.0%} of their roofline; {short_name(first['operation'])} reaches "
-        f"{first['roofline_efficiency_frac']:.0%} of what {first['bound_by']} allows.",
+        f"{LOW_FRAC:.0%} of their roofline; {short_name(first.operation)} reaches "
+        f"{first.roofline_efficiency_frac:.0%} of what {first.bound_by} allows.",
         measured={
             "ops_ms": own,
             "ops": len(low),
-            "operation": first["operation"],
-            "efficiency_frac": first["roofline_efficiency_frac"],
-            "bound_by": first["bound_by"],
+            "operation": first.operation,
+            "efficiency_frac": first.roofline_efficiency_frac,
+            "bound_by": first.bound_by,
         },
         evidence=(
             Ref(
                 "roofline_model",
                 "roofline_efficiency_frac",
-                rows=tuple(row["operation"] for row in low[:3]),
+                rows=tuple(row.operation for row in low[:3]),
             ),
         ),
         actions=_MEMORY if memory else _COMPUTE,

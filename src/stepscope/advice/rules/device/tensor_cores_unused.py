@@ -10,8 +10,8 @@ When it is wrong: a library's kernel uses tensor cores without its name saying s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.device_time import (
     KernelTime,
@@ -21,8 +21,12 @@ from stepscope.advice.evidence.device_time import (
     short_name,
 )
 from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref
+
+if TYPE_CHECKING:
+    from stepscope.analysis.kernel_stats import KernelRow
 
 # As in full_precision: expected and largest share of its time that a product saves.
 _EXPECTED, _MOST = 2 / 3, 7 / 8
@@ -38,9 +42,9 @@ _CODE_TF32 = {
 }
 
 
-def tensor_cores_unused(results: Mapping[str, Any]) -> Iterator[Answer]:
+def tensor_cores_unused(results: Results) -> Iterator[Answer]:
     """Fires when products that tensor cores would serve cost 3 % of the step without them."""
-    overview, kernels = results["overview_page"], results["kernel_stats"]
+    overview, kernels = results.overview_page, results.kernel_stats
     device, step = overview.environment.device_type, overview.steps.time_ms.mean
     if not has_matrix_units(device):
         yield Silence(f"{device} has no tensor or matrix cores.")
@@ -48,8 +52,8 @@ def tensor_cores_unused(results: Mapping[str, Any]) -> Iterator[Answer]:
     if not step > 0:
         yield NO_STEPS
         return
-    narrow = kernel_time(kernels, overview, lambda row: _missed(row) and row["is_16_bit"])
-    wide = kernel_time(kernels, overview, lambda row: _missed(row) and not row["is_16_bit"])
+    narrow = kernel_time(kernels, overview, lambda row: _missed(row) and row.is_16_bit)
+    wide = kernel_time(kernels, overview, lambda row: _missed(row) and not row.is_16_bit)
     least = NEGLIGIBLE_FRAC * step
     if narrow.step_ms >= least:
         yield _finding(
@@ -76,8 +80,8 @@ def tensor_cores_unused(results: Mapping[str, Any]) -> Iterator[Answer]:
         )
 
 
-def _missed(row: dict[str, Any]) -> bool:
-    return row["kernel_class"] in ("gemm", "convolution") and not row["is_kernel_using_tensor_core"]
+def _missed(row: KernelRow) -> bool:
+    return row.kernel_class in ("gemm", "convolution") and not row.is_kernel_using_tensor_core
 
 
 def _finding(
@@ -88,7 +92,7 @@ def _finding(
         rule=RULE.id,
         severity=severity_of(expected, step),
         saving_ms=expected,
-        saving_max_ms=missed.step_ms * _MOST,
+        saving_high_ms=missed.step_ms * _MOST,
         confidence=0.6,
         message=f"Matrix products that take {missed.step_ms:.3g} ms of each {step:.3g} ms step "
         f"{why} (longest: {short_name(missed.names[0])}).",

@@ -13,8 +13,8 @@ lower host tracer level and compare.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.device_time import (
     SLOW_LAUNCH_US,
@@ -23,8 +23,13 @@ from stepscope.advice.evidence.device_time import (
     launch_calls,
 )
 from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref
+
+if TYPE_CHECKING:
+    from stepscope.analysis.device_idle import DeviceIdle
+    from stepscope.analysis.overview_page import OverviewPage
 
 # A launch takes the host 2–10 µs (CUDA and HIP, without a recorder); shorter kernels cannot
 # keep their device busy.
@@ -32,10 +37,10 @@ TINY_US = 10.0
 _MOST_FRAC = 0.5
 
 
-def tiny_kernels(results: Mapping[str, Any]) -> Iterator[Answer]:
+def tiny_kernels(results: Results) -> Iterator[Answer]:
     """Fires when launches cost 3 % of the step and most kernels are shorter than a launch."""
-    overview, kernels = results["overview_page"], results["kernel_stats"]
-    step, idle = overview.steps.time_ms.mean, results.get("device_idle")
+    overview, kernels = results.overview_page, results.kernel_stats
+    step, idle = overview.steps.time_ms.mean, results.optional.device_idle
     if not step > 0:
         yield NO_STEPS
         return
@@ -44,7 +49,7 @@ def tiny_kernels(results: Mapping[str, Any]) -> Iterator[Answer]:
         yield Silence(f"The device waits for launches {launching / step:.1%} of the step.")
         return
     everything = kernel_time(kernels, overview)
-    tiny = kernel_time(kernels, overview, lambda row: row["avg_duration_us"] < TINY_US)
+    tiny = kernel_time(kernels, overview, lambda row: row.avg_duration_us < TINY_US)
     share = tiny.occurrences / everything.occurrences if everything.occurrences else 0.0
     cost = float("nan") if idle is None else launch_calls(idle)[1]
     if share < _MOST_FRAC:
@@ -58,7 +63,7 @@ def tiny_kernels(results: Mapping[str, Any]) -> Iterator[Answer]:
         rule=RULE.id,
         severity=severity_of(launching * share, step),
         saving_ms=launching * share,
-        saving_max_ms=launching,
+        saving_high_ms=launching,
         confidence=round(0.8 * overview.steps.confidence, 2),
         message=f"A step runs about {each:,.0f} kernels per device, {share:.0%} of them shorter "
         f"than {TINY_US:.0f} µs (mean {tiny.mean_us:.3g} µs); the device waits {launching:.3g} ms "
@@ -87,11 +92,11 @@ def tiny_kernels(results: Mapping[str, Any]) -> Iterator[Answer]:
     )
 
 
-def _waiting_ms(overview: Any, idle: Any) -> float:
+def _waiting_ms(overview: OverviewPage, idle: DeviceIdle | None) -> float:
     """Time per step that the device waits for launches, and for the ops that make them."""
     if idle is None:
         return float(overview.breakdown_ms["kernel_launch"])
-    causes = {row["cause"]: float(row["idle_ms"]) for row in idle.causes.rows()}
+    causes = {row.cause: float(row.idle_ms) for row in idle.causes.records()}
     # PyTorch runs its ops one by one on the host: their time is the price of a launch, too.
     dispatch = causes["host_compute"] if overview.environment.framework == "PyTorch" else 0.0
     return causes["kernel_launch"] + dispatch

@@ -10,10 +10,10 @@ When it is wrong: the recording covers the first steps, in which every allocator
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref
 
@@ -21,20 +21,20 @@ from stepscope.result import Finding, Ref
 _HABIT_FRAC = 0.5
 
 
-def allocation_stalls(results: Mapping[str, Any]) -> Iterator[Answer]:
+def allocation_stalls(results: Results) -> Iterator[Answer]:
     """Fires when devices idle 3 % of the step or more while memory is allocated."""
-    overview, idle = results["overview_page"], results["device_idle"]
+    overview, idle = results.overview_page, results.device_idle
     step = overview.steps.time_ms.mean
     if not step > 0 or not idle.step_count:
         yield NO_STEPS
         return
-    stalled = next(row["idle_ms"] for row in idle.causes.rows() if row["cause"] == "allocation")
+    stalled = next(row.idle_ms for row in idle.causes.records() if row.cause == "allocation")
     if stalled < NEGLIGIBLE_FRAC * step:
         yield Silence(f"Devices idle {stalled / step:.1%} of the step for allocations.")
         return
-    calls = list(idle.allocations.rows())
-    said = ", ".join(f"{row['call']} {row['per_step']:.3g} times" for row in calls[:3])
-    often = calls[0]["spread_frac"] if calls else 1.0
+    calls = list(idle.allocations.records())
+    said = ", ".join(f"{row.call} {row.per_step:.3g} times" for row in calls[:3])
+    often = calls[0].spread_frac if calls else 1.0
     # What few steps have may be an allocator that grows: it will not come again for ever.
     expected = stalled if often >= _HABIT_FRAC else stalled * often
     rare = "" if often >= _HABIT_FRAC else f", nearly all in {often:.0%} of the steps"
@@ -42,18 +42,18 @@ def allocation_stalls(results: Mapping[str, Any]) -> Iterator[Answer]:
         rule=RULE.id,
         severity=severity_of(expected, step),
         saving_ms=expected,
-        saving_max_ms=stalled,
+        saving_high_ms=stalled,
         confidence=round(0.8 * overview.steps.confidence, 2),
         message=f"Devices idle {stalled:.3g} ms of each {step:.3g} ms step while the host gets "
         f"device memory from the driver or gives it back (per step: {said}{rare}).",
         measured={
             "allocation_ms": stalled,
-            "calls_per_step": sum(row["per_step"] for row in calls),
-            "call": calls[0]["call"] if calls else "",
+            "calls_per_step": sum(row.per_step for row in calls),
+            "call": calls[0].call if calls else "",
             "spread_frac": often,
         },
         evidence=(
-            Ref("device_idle", "allocations", rows=tuple(row["call"] for row in calls[:3])),
+            Ref("device_idle", "allocations", rows=tuple(row.call for row in calls[:3])),
             Ref("memory_profile"),
         ),
         actions=(

@@ -9,11 +9,16 @@ When it is wrong: the recording covers set-up or evaluation code that is eager o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
+
+if TYPE_CHECKING:
+    from stepscope.analysis.host_activity import HostActivity
+    from stepscope.analysis.overview_page import OverviewPage
 
 # Reference §3.5: eager time above this share is worth a word.
 EAGER_FRAC = 0.10
@@ -33,26 +38,26 @@ _ACTIONS = (
 )
 
 
-def eager_execution(results: Mapping[str, Any]) -> Iterator[Answer]:
+def eager_execution(results: Results) -> Iterator[Answer]:
     """Fires when a step dispatches 20 ops while it computes nothing for 10 % of its time."""
-    host = results.get("host_activity")
+    host = results.optional.host_activity
     if host is not None and host.step_count and host.step_time_ms > 0:
         yield from _by_steps(host)
     else:
-        yield from _by_op_time(results["overview_page"])
+        yield from _by_op_time(results.overview_page)
 
 
-def _by_steps(host: Any) -> Iterator[Answer]:
+def _by_steps(host: HostActivity) -> Iterator[Answer]:
     step, idle = host.step_time_ms, host.idle_ms
-    rows = list(host.calls.rows())
-    calls = sum(one["calls"] for one in rows)
-    building = sum(one["build_ms"] for one in rows)
+    rows = list(host.calls.records())
+    calls = sum(one.calls for one in rows)
+    building = sum(one.build_ms for one in rows)
     ops = max(host.eager_ops, calls)
     # Python functions that python-bound names cost as much in a compiled step's loop.
     python = sum(
-        one["self_ms"]
-        for one in host.python.rows()
-        if one["self_ms"] >= _NAMED_FRAC * step and not one["is_wait"]
+        one.self_ms
+        for one in host.python.records()
+        if one.self_ms >= _NAMED_FRAC * step and not one.is_wait
     )
     saving = max(idle - building - python, 0.0)
     if ops < _MANY or saving < EAGER_FRAC * step:
@@ -83,7 +88,7 @@ def _by_steps(host: Any) -> Iterator[Answer]:
     )
 
 
-def _by_op_time(overview: Any) -> Iterator[Answer]:
+def _by_op_time(overview: OverviewPage) -> Iterator[Answer]:
     shares = overview.op_shares
     sides = {"host": shares.host_eager_frac, "device": shares.device_eager_frac}
     eager = {

@@ -11,15 +11,21 @@ When it is wrong: the copies are part of what is measured, as in a benchmark of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+from math import isnan
+from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.device_memory import device_memories, gib
 from stepscope.advice.evidence.device_time import compute_ms
 from stepscope.advice.evidence.offload import OFFLOAD_ACTIONS, OFFLOAD_CODE, host_memory_ops
 from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref
+
+if TYPE_CHECKING:
+    from stepscope.analysis.device_idle import CopyRow
+    from stepscope.analysis.memory_profile import MemoryProfile
 
 _WAYS = {"host_to_device": "host to device", "output": "device to host"}
 # Copies below this size take as long as their set-up.
@@ -28,9 +34,9 @@ _SMALL_BYTES = 64 * 1024
 _ROOM = 0.5
 
 
-def host_copies(results: Mapping[str, Any]) -> Iterator[Answer]:
+def host_copies(results: Results) -> Iterator[Answer]:
     """Fires when copies that nothing hides cost 3 % of the step or more."""
-    overview, idle = results["overview_page"], results["device_idle"]
+    overview, idle = results.overview_page, results.device_idle
     step = overview.steps.time_ms.mean
     if not step > 0:
         yield NO_STEPS
@@ -41,9 +47,9 @@ def host_copies(results: Mapping[str, Any]) -> Iterator[Answer]:
         yield Silence(f"Copies that nothing hides cost {total / step:.1%} of the step.")
         return
     way = max(exposed, key=lambda name: exposed[name])
-    copies = [row for row in idle.copies.rows() if row["direction"] == _WAYS[way]]
-    offloaded, ops = host_memory_ops(results.get("hlo_stats"))
-    room = _free_bytes(results.get("memory_profile")) if offloaded else None
+    copies = [row for row in idle.copies.records() if row.direction == _WAYS[way]]
+    offloaded, ops = host_memory_ops(results.optional.hlo_stats)
+    room = _free_bytes(results.optional.memory_profile) if offloaded else None
     # What compute can hide, it hides once the next copy runs beside it; what is offloaded need
     # not be copied at all where there is room.
     expected = max(min(total, compute_ms(overview)), _ROOM * total if offloaded else 0.0)
@@ -51,7 +57,7 @@ def host_copies(results: Mapping[str, Any]) -> Iterator[Answer]:
         rule=RULE.id,
         severity=severity_of(expected, step),
         saving_ms=expected,
-        saving_max_ms=total,
+        saving_high_ms=total,
         confidence=round(0.8 * overview.steps.confidence, 2),
         message=f"Copies between host and device take {total:.3g} ms of each {step:.3g} ms step "
         f"with nothing beside them, {_WAYS[way]} most ({exposed[way]:.3g} ms)"
@@ -60,7 +66,7 @@ def host_copies(results: Mapping[str, Any]) -> Iterator[Answer]:
         measured={
             "host_to_device_ms": exposed["host_to_device"],
             "device_to_host_ms": exposed["output"],
-            "copies_per_step": sum(row["per_step"] for row in copies),
+            "copies_per_step": sum(row.per_step for row in copies),
             "offloaded_frac": offloaded,
         },
         evidence=(
@@ -74,25 +80,25 @@ def host_copies(results: Mapping[str, Any]) -> Iterator[Answer]:
     )
 
 
-def _free_bytes(profile: Any) -> int | None:
+def _free_bytes(profile: MemoryProfile | None) -> int | None:
     """What the fullest device has free at its peak; None where not recorded."""
     memories = device_memories(profile) if profile is not None else []
     return memories[0].free_bytes if memories else None
 
 
-def _facts(copies: list[dict[str, Any]], offloaded: float, room: int | None) -> Iterator[str]:
+def _facts(copies: list[CopyRow], offloaded: float, room: int | None) -> Iterator[str]:
     """What about these copies makes them slow."""
     if offloaded:
         yield f"{offloaded:.0%} of the copying ops move tensors that live in the host's memory" + (
             "" if room is None else f", while {gib(room)} of each device's are free"
         )
-    count = sum(row["per_step"] for row in copies)
-    if any(row["host_memory"] == "pageable" for row in copies):
+    count = sum(row.per_step for row in copies)
+    if any(row.host_memory == "pageable" for row in copies):
         yield "from or to pageable memory"
-    if any(row["asynchronous"] is False for row in copies):
+    if any(row.asynchronous is False for row in copies):
         yield "the host waits for them"
-    sizes = [row["bytes_per_step"] for row in copies]
-    if count >= 1 and sizes and None not in sizes:
+    sizes = [row.bytes_per_step for row in copies]
+    if count >= 1 and sizes and not any(isnan(size) for size in sizes):
         mean = sum(sizes) / count
         if mean < _SMALL_BYTES and count >= 8:
             yield f"{count:.0f} copies of {mean / 1024:.3g} KiB on average"

@@ -11,10 +11,10 @@ the next step needs the value.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref
 
@@ -22,15 +22,15 @@ from stepscope.result import Finding, Ref
 _OWN_CAUSES = ("input", "compilation", "other_device")
 
 
-def host_waits(results: Mapping[str, Any]) -> Iterator[Answer]:
+def host_waits(results: Results) -> Iterator[Answer]:
     """Fires when running ahead would hide 3 % of the step or more."""
-    overview, idle = results["overview_page"], results["device_idle"]
+    overview, idle = results.overview_page, results.device_idle
     step = overview.steps.time_ms.mean
     if not step > 0 or not idle.step_count:
         yield NO_STEPS
         return
     late = sum(
-        float(row["after_wait_ms"]) for row in idle.causes.rows() if row["cause"] not in _OWN_CAUSES
+        float(row.after_wait_ms) for row in idle.causes.records() if row.cause not in _OWN_CAUSES
     )
     # A step cannot get shorter than what the host has to do in it: it loses its waiting at most.
     saving = min(late, idle.blocked_ms)
@@ -43,23 +43,23 @@ def host_waits(results: Mapping[str, Any]) -> Iterator[Answer]:
             f"would hide is {saving / step:.1%} of the step."
         )
         return
-    first = next(iter(idle.waits.rows()))
-    gap = next((row for row in idle.gaps.rows() if row["after_wait"]), None)
-    begin = None if gap is None else float(gap["start_ms"])
+    first = next(iter(idle.waits.records()))
+    gap = next((row for row in idle.gaps.records() if row.after_wait), None)
+    begin = None if gap is None else float(gap.start_ms)
     yield Finding(
         rule=RULE.id,
         severity=severity_of(saving, step),
         saving_ms=saving,
-        saving_max_ms=max(saving, min(idle.after_wait_ms, idle.blocked_ms)),
+        saving_high_ms=max(saving, min(idle.after_wait_ms, idle.blocked_ms)),
         confidence=round(0.7 * overview.steps.confidence, 2),
         message=f"The host waits {idle.blocked_ms:.3g} ms per step for the device (most in "
-        f"{first['call']}, {first['per_step']:.3g} times), and the device then idles "
+        f"{first.call}, {first.per_step:.3g} times), and the device then idles "
         f"{late:.3g} ms of each {step:.3g} ms step until new work comes.",
         measured={
             "blocked_ms": idle.blocked_ms,
             "idle_after_wait_ms": late,
-            "call": first["call"],
-            "calls_per_step": first["per_step"],
+            "call": first.call,
+            "calls_per_step": first.per_step,
         },
         evidence=(
             Ref("device_idle", "waits", rows=tuple(list(idle.waits["call"])[:3])),
@@ -67,7 +67,7 @@ def host_waits(results: Mapping[str, Any]) -> Iterator[Answer]:
                 "trace_viewer",
                 "the longest gap after a wait",
                 from_ms=begin,
-                to_ms=None if gap is None or begin is None else begin + gap["duration_us"] / 1000,
+                to_ms=None if gap is None or begin is None else begin + gap.duration_us / 1000,
             ),
         ),
         actions=(

@@ -8,10 +8,10 @@ When it is wrong: the recorder's own cost per launch is large at high tracer lev
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence
 from stepscope.result import Finding, Ref
 
@@ -20,9 +20,9 @@ SOME_FRAC = 0.03
 HIGH_FRAC = 0.15
 
 
-def launch_bound(results: Mapping[str, Any]) -> Iterator[Answer]:
+def launch_bound(results: Results) -> Iterator[Answer]:
     """Fires when uncovered kernel launches cost 3 % of the step or more."""
-    overview = results["overview_page"]
+    overview = results.overview_page
     step, launching = overview.steps.time_ms.mean, overview.breakdown_ms["kernel_launch"]
     if not step > 0:
         yield NO_STEPS

@@ -10,9 +10,9 @@ When it is wrong: the step is meant to deliver its values to Python (reinforceme
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
+from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
 
@@ -26,35 +26,35 @@ _WORDS = {
 }
 
 
-def print_every_step(results: Mapping[str, Any]) -> Iterator[Answer]:
+def print_every_step(results: Results) -> Iterator[Answer]:
     """Fires when such work takes 3 % of the step and is in at least half of the steps."""
-    host = results["host_activity"]
+    host = results.host_activity
     step = host.step_time_ms
     if not step > 0:
         yield Unknown("The steps found have no length.")
         return
-    kinds = [one for one in host.side_work.rows() if one["steps_frac"] >= _MOST_STEPS_FRAC]
-    saving = sum(one["time_ms"] for one in kinds)
+    kinds = [one for one in host.side_work.records() if one.steps_frac >= _MOST_STEPS_FRAC]
+    saving = sum(one.time_ms for one in kinds)
     if saving < NEGLIGIBLE_FRAC * step:
         yield Silence(f"Printing, summaries and callbacks cost {saving / step:.1%} of the step.")
         return
-    worst = max(kinds, key=lambda one: one["time_ms"])
-    often = f"{worst['steps_frac']:.0%} of the steps" if worst["steps_frac"] < 1 else "every step"
+    worst = max(kinds, key=lambda one: one.time_ms)
+    often = f"{worst.steps_frac:.0%} of the steps" if worst.steps_frac < 1 else "every step"
     yield Finding(
         rule=RULE.id,
         severity=severity_of(saving, step),
         saving_ms=saving,
         confidence=0.85,
-        message=f"{_WORDS[worst['kind']]} ({worst['calls']}) takes {worst['time_ms']:.3g} ms of "
+        message=f"{_WORDS[worst.kind]} ({worst.calls}) takes {worst.time_ms:.3g} ms of "
         f"each {step:.3g} ms step, in {often}.",
         measured={
-            **{f"{one['kind']}_ms": one["time_ms"] for one in kinds},
+            **{f"{one.kind}_ms": one.time_ms for one in kinds},
             "step_time_ms": step,
             "step_after_ms": step - saving,
         },
         evidence=(
-            Ref("host_activity", "side_work", rows=tuple(one["kind"] for one in kinds)),
-            Ref("trace_viewer", worst["calls"].partition(",")[0]),
+            Ref("host_activity", "side_work", rows=tuple(one.kind for one in kinds)),
+            Ref("trace_viewer", worst.calls.partition(",")[0]),
         ),
         actions=(
             "Do it every n-th step, or once per epoch.",

@@ -9,23 +9,27 @@ When it is wrong: the recorder of Python calls itself slows Python down; a sampl
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref
+
+if TYPE_CHECKING:
+    from stepscope.analysis.host_activity import HostActivity, PythonRow
 
 _IDLE_FRAC = 0.20
 # A function is named when it has this share of the step to itself.
 _NAMED_FRAC = 0.05
 
 
-def python_bound(results: Mapping[str, Any]) -> Iterator[Answer]:
+def python_bound(results: Results) -> Iterator[Answer]:
     """Fires when a Python function has 5 % of the step, or nothing computes for 20 % of it."""
-    overview, host = results["overview_page"], results["host_activity"]
+    overview, host = results.overview_page, results.host_activity
     step = host.step_time_ms
-    functions = [one for one in host.python.rows() if not one["is_wait"]]
-    worst = next((one for one in functions if one["self_ms"] >= _NAMED_FRAC * step), None)
+    functions = [one for one in host.python.records() if not one.is_wait]
+    worst = next((one for one in functions if one.self_ms >= _NAMED_FRAC * step), None)
     # Nothing recorded at all: Python or a call into a library between ops.
     unknown = min(host.idle_ms, overview.breakdown_ms["other"])
     if worst is not None:
@@ -38,23 +42,23 @@ def python_bound(results: Mapping[str, Any]) -> Iterator[Answer]:
         yield _unnamed(unknown, step)
 
 
-def _named(worst: Mapping[str, Any], functions: list[Any], host: Any) -> Finding:
-    step, own = host.step_time_ms, worst["self_ms"]
-    place = f"{worst['file']}:{worst['line']}"
-    rows = tuple(one["function"] for one in functions[:5])
+def _named(worst: PythonRow, functions: list[PythonRow], host: HostActivity) -> Finding:
+    step, own = host.step_time_ms, worst.self_ms
+    place = f"{worst.file}:{worst.line}"
+    rows = tuple(one.function for one in functions[:5])
     return Finding(
         rule=RULE.id,
         severity=severity_of(own, step),
         saving_ms=own,
-        saving_max_ms=max(worst["total_ms"], own),
+        saving_high_ms=max(worst.total_ms, own),
         confidence=0.7,
-        message=f"Python function {worst['function']} ({place}) takes {own:.3g} ms of each "
+        message=f"Python function {worst.function} ({place}) takes {own:.3g} ms of each "
         f"{step:.3g} ms step while nothing computes.",
         measured={
-            "function": worst["function"],
+            "function": worst.function,
             "place": place,
             "self_ms": own,
-            "total_ms": worst["total_ms"],
+            "total_ms": worst.total_ms,
             "step_time_ms": step,
             "step_after_ms": step - own,
         },

@@ -8,33 +8,33 @@ When it is wrong: the recording covers the first steps, in which everything is c
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref
 
 _TWICE = 2
 
 
-def recompilation(results: Mapping[str, Any]) -> Iterator[Answer]:
+def recompilation(results: Results) -> Iterator[Answer]:
     """Fires when compiling takes 3 % of the step or more, and happened at least twice."""
-    overview, host = results["overview_page"], results["host_activity"]
+    overview, host = results.overview_page, results.host_activity
     step = overview.steps.time_ms.mean
     if not step > 0:
         yield NO_STEPS
         return
-    compiled = [one for one in host.calls.rows() if not one["traces"] and one["built"] > 0]
+    compiled = [one for one in host.calls.records() if not one.traces and one.built > 0]
     part = overview.breakdown_ms["compilation"]
-    saving = max(sum(one["build_ms"] for one in compiled), part)
-    times = sum(one["built"] for one in compiled) * host.step_count
+    saving = max(sum(one.build_ms for one in compiled), part)
+    times = sum(one.built for one in compiled) * host.step_count
     if part < NEGLIGIBLE_FRAC * step or (compiled and round(times) < _TWICE):
         yield Silence(f"Compiling costs {part / step:.1%} of the step.")
         return
-    worst = max(compiled, key=lambda one: one["build_ms"], default=None)
-    named = "" if worst is None else f" {worst['function']!r}"
-    often = "" if worst is None else f" in {worst['built'] / worst['calls']:.0%} of its calls"
+    worst = max(compiled, key=lambda one: one.build_ms, default=None)
+    named = "" if worst is None else f" {worst.function!r}"
+    often = "" if worst is None else f" in {worst.built / worst.calls:.0%} of its calls"
     yield Finding(
         rule=RULE.id,
         severity=severity_of(saving, step),
@@ -49,7 +49,7 @@ def recompilation(results: Mapping[str, Any]) -> Iterator[Answer]:
             "step_after_ms": max(step - saving, 0.0),
         },
         evidence=(
-            Ref("host_activity", "calls", rows=() if worst is None else (worst["function"],)),
+            Ref("host_activity", "calls", rows=() if worst is None else (worst.function,)),
             Ref("overview_page", "breakdown_ms.compilation"),
         ),
         actions=(

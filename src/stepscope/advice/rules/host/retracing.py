@@ -11,9 +11,9 @@ When it is wrong: the recording covers the first steps, in which each new shape 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
+from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
 
@@ -21,33 +21,33 @@ from stepscope.result import Finding, Ref
 _TWICE = 2
 
 
-def retracing(results: Mapping[str, Any]) -> Iterator[Answer]:
+def retracing(results: Results) -> Iterator[Answer]:
     """Fires when tracing takes 3 % of the step or more, and happened at least twice."""
-    host = results["host_activity"]
-    step, functions = host.step_time_ms, list(host.calls.rows())
-    traced = [one for one in functions if one["traces"] and one["built"] > 0]
-    if not any(one["traces"] for one in functions):
+    host = results.host_activity
+    step, functions = host.step_time_ms, list(host.calls.records())
+    traced = [one for one in functions if one.traces and one.built > 0]
+    if not any(one.traces for one in functions):
         yield Unknown("No call of a tf.function was recorded.")
         return
-    saving = sum(one["build_ms"] for one in traced)
-    times = sum(one["built"] for one in traced) * host.step_count
+    saving = sum(one.build_ms for one in traced)
+    times = sum(one.built for one in traced) * host.step_count
     if saving < NEGLIGIBLE_FRAC * step or round(times) < _TWICE:
         yield Silence(f"Tracing costs {saving / step:.1%} of the step ({times:.0f} times).")
         return
-    worst = max(traced, key=lambda one: one["build_ms"])
-    name = worst["function"]
+    worst = max(traced, key=lambda one: one.build_ms)
+    name = worst.function
     yield Finding(
         rule=RULE.id,
         severity=severity_of(saving, step),
         saving_ms=saving,
         confidence=0.9,
-        message=f"tf.function {name!r} is traced anew in {worst['built'] / worst['calls']:.0%} of "
-        f"its calls ({worst['traces']} traces so far): {saving:.3g} ms of each {step:.3g} ms step "
+        message=f"tf.function {name!r} is traced anew in {worst.built / worst.calls:.0%} of "
+        f"its calls ({worst.traces} traces so far): {saving:.3g} ms of each {step:.3g} ms step "
         "are spent tracing and setting up graphs.",
         measured={
             "build_ms": saving,
-            "traced_per_step": worst["built"],
-            "traces": worst["traces"],
+            "traced_per_step": worst.built,
+            "traces": worst.traces,
             "step_time_ms": step,
             "step_after_ms": step - saving,
         },

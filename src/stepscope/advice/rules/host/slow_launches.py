@@ -11,21 +11,25 @@ hooks each call, or the process is pinned to few cores.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.device_time import SLOW_LAUNCH_US, launch_calls
 from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
+
+if TYPE_CHECKING:
+    from stepscope.analysis.input_pipeline_analyzer import InputPipelineAnalyzer
 
 # What a launch costs where nothing disturbs it.
 _NORMAL_US = 10.0
 
 
-def slow_launches(results: Mapping[str, Any]) -> Iterator[Answer]:
+def slow_launches(results: Results) -> Iterator[Answer]:
     """Fires when waiting for launches costs 3 % of the step and a launch takes 25 µs or more."""
-    overview, idle = results["overview_page"], results["device_idle"]
+    overview, idle = results.overview_page, results.device_idle
     step, launching = overview.steps.time_ms.mean, overview.breakdown_ms["kernel_launch"]
     if not step > 0:
         yield NO_STEPS
@@ -40,14 +44,14 @@ def slow_launches(results: Mapping[str, Any]) -> Iterator[Answer]:
     if cost < SLOW_LAUNCH_US:
         yield Silence(f"A launch takes {cost:.3g} µs, as launches do.")
         return
-    work = _tf_data_ms(results.get("input_pipeline_analyzer"))
+    work = _tf_data_ms(results.optional.input_pipeline_analyzer)
     expected = launching * (1 - _NORMAL_US / cost)
     busy = f" while tf.data works {work:.3g} ms per step on the same processor" if work else ""
     yield Finding(
         rule=RULE.id,
         severity=severity_of(expected, step),
         saving_ms=expected,
-        saving_max_ms=launching,
+        saving_high_ms=launching,
         confidence=round((0.7 if work else 0.4) * overview.steps.confidence, 2),
         message=f"A launch takes {cost:.3g} µs, where {_NORMAL_US:.0f} µs are usual{busy}; the "
         f"device waits {launching:.3g} ms of each {step:.3g} ms step for launches.",
@@ -79,7 +83,7 @@ _ACTIONS = (
 )
 
 
-def _tf_data_ms(pipeline: Any) -> float:
+def _tf_data_ms(pipeline: InputPipelineAnalyzer | None) -> float:
     """Self time per step of the input pipeline's ops (0 where there are none)."""
     if pipeline is None or not pipeline.step_count:
         return 0.0

@@ -9,12 +9,16 @@ When it is wrong: the recording happens to cover the only checkpoint of an hour.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.steps import long_steps
+from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
+
+if TYPE_CHECKING:
+    from stepscope.analysis.host_activity import HostActivity, SideRow
 
 # Work in fewer steps than this is what makes some steps slow, if it takes this share of what
 # they are slower.
@@ -22,31 +26,31 @@ _SOME_FRAC = 0.5
 _CULPRIT_FRAC = 0.4
 
 
-def slow_steps(results: Mapping[str, Any]) -> Iterator[Answer]:
+def slow_steps(results: Results) -> Iterator[Answer]:
     """Fires when steps with such work, beyond twice the median, cost 3 % of all step time."""
-    steps = long_steps(results["overview_page"])
+    steps = long_steps(results.overview_page)
     if isinstance(steps, Unknown):
         yield steps
         return
-    culprit = _side_work(results["host_activity"], steps.excess_ms / max(steps.count, 1))
+    culprit = _side_work(results.host_activity, steps.excess_ms / max(steps.count, 1))
     if culprit is None or steps.is_cheap:
         yield Silence("No checkpoint, summary or print makes some steps slower than the rest.")
         return
-    kind = str(culprit["kind"])
+    kind = str(culprit.kind)
     # Only what the work itself takes can go; steps may be slow for other reasons, too.
-    saving = min(steps.per_step_ms, float(culprit["time_ms"]))
+    saving = min(steps.per_step_ms, float(culprit.time_ms))
     yield Finding(
         rule=RULE.id,
         severity=severity_of(saving, float(steps.time_ms.mean())),
         saving_ms=saving,
-        saving_max_ms=steps.per_step_ms,
+        saving_high_ms=steps.per_step_ms,
         confidence=0.85,
-        message=f"{steps.message}; in them {kind} ({culprit['calls']}) takes "
-        f"{culprit['in_step_ms']:.3g} ms.",
+        message=f"{steps.message}; in them {kind} ({culprit.calls}) takes "
+        f"{culprit.in_step_ms:.3g} ms.",
         measured={
             **steps.measured,
             "cause": kind,
-            "in_step_ms": float(culprit["in_step_ms"]),
+            "in_step_ms": float(culprit.in_step_ms),
         },
         evidence=(
             Ref("host_activity", "side_work", rows=(kind,)),
@@ -57,11 +61,11 @@ def slow_steps(results: Mapping[str, Any]) -> Iterator[Answer]:
     )
 
 
-def _side_work(host: Any, excess_ms: float) -> dict[str, Any] | None:
+def _side_work(host: HostActivity, excess_ms: float) -> SideRow | None:
     """What the program does for its operator in some steps, if it makes them slow."""
-    some = [one for one in host.side_work.rows() if one["steps_frac"] < _SOME_FRAC]
-    worst: dict[str, Any] | None = max(some, key=lambda one: one["in_step_ms"], default=None)
-    is_cause = worst is not None and worst["in_step_ms"] >= _CULPRIT_FRAC * excess_ms > 0
+    some = [one for one in host.side_work.records() if one.steps_frac < _SOME_FRAC]
+    worst: SideRow | None = max(some, key=lambda one: one.in_step_ms, default=None)
+    is_cause = worst is not None and worst.in_step_ms >= _CULPRIT_FRAC * excess_ms > 0
     return worst if is_cause else None
 
 

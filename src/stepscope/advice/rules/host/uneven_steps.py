@@ -10,13 +10,12 @@ ops of the CPU only take longer than else, that is likely.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 
-from stepscope.advice.evidence.input_stage import STAGE_RULES
 from stepscope.advice.evidence.steps import long_steps
+from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown
 from stepscope.result import Finding, Ref
 
@@ -24,9 +23,9 @@ from stepscope.result import Finding, Ref
 _OF_THE_MACHINE = ("host_compute", "other", "input")
 
 
-def uneven_steps(results: Mapping[str, Any]) -> Iterator[Answer]:
+def uneven_steps(results: Results) -> Iterator[Answer]:
     """Fires when steps beyond twice the median cost 3 % of all step time or more."""
-    overview = results["overview_page"]
+    overview = results.overview_page
     steps = long_steps(overview)
     if isinstance(steps, Unknown):
         yield steps
@@ -78,6 +77,5 @@ RULE = Rule(
         "python-bound",
         "print-every-step",
         "no-xla",
-        *STAGE_RULES,
     ),
 )

@@ -8,17 +8,17 @@ When it is wrong: elements differ in shape, so that they cannot be batched befor
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-from stepscope.advice.evidence.input_stage import InputStage, input_stage, stage_finding
+from stepscope.advice.evidence.input_stage import STARVED, InputStage, input_stage, stage_finding
+from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence
 
 # Share of a cheap call that is taken for overhead where the ops in it were not recorded.
 _OVERHEAD_FRAC = 0.7
 
 
-def batch_after_map(results: Mapping[str, Any]) -> Iterator[Answer]:
+def batch_after_map(results: Results) -> Iterator[Answer]:
     """Fires when the step waits ≥ 5 % for a map of ≥ 16 calls a batch, each ≤ 200 µs."""
     found = input_stage(results)
     if not isinstance(found, InputStage):
@@ -52,4 +52,5 @@ RULE = Rule(
     doc=__doc__ or "",
     title="Cheap calls for single elements",
     threshold="the step waits ≥ 5 % for a map of ≥ 16 calls a batch, each ≤ 200 µs",
+    cause_of=STARVED,
 )

@@ -9,14 +9,14 @@ When it is wrong: the threads were taken away on purpose, to leave cores to the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-from stepscope.advice.evidence.input_stage import InputStage, input_stage, stage_finding
+from stepscope.advice.evidence.input_stage import STARVED, InputStage, input_stage, stage_finding
+from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence
 
 
-def few_input_threads(results: Mapping[str, Any]) -> Iterator[Answer]:
+def few_input_threads(results: Results) -> Iterator[Answer]:
     """Fires when the stage the step waits for could run more calls than it has threads."""
     found = input_stage(results)
     if not isinstance(found, InputStage):
@@ -42,7 +42,7 @@ def few_input_threads(results: Mapping[str, Any]) -> Iterator[Answer]:
         actions=("Raise options.threading.private_threadpool_size, or leave it unset.",),
         code="options = tf.data.Options()\noptions.threading.private_threadpool_size = 0\n"
         "dataset = dataset.with_options(options)",
-        measured={"threads": stage.threads, "parallelism": stage.parallelism},
+        measured={"threads": stage.threads or 0, "parallelism": stage.parallelism},
     )
 
 
@@ -53,4 +53,5 @@ RULE = Rule(
     doc=__doc__ or "",
     title="Too few input threads",
     threshold="the step waits ≥ 5 % for a stage with more parallel calls and cores than threads",
+    cause_of=STARVED,
 )

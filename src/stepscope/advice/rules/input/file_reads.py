@@ -8,16 +8,16 @@ When it is wrong: the files lie in the page cache and decoding is what takes the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-from stepscope.advice.evidence.input_stage import InputStage, input_stage, stage_finding
+from stepscope.advice.evidence.input_stage import STARVED, InputStage, input_stage, stage_finding
+from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence
 
 _READ_FRAC = 0.3
 
 
-def file_reads(results: Mapping[str, Any]) -> Iterator[Answer]:
+def file_reads(results: Results) -> Iterator[Answer]:
     """Fires when the step waits ≥ 5 % for a map that spends ≥ 30 % of its op time reading files."""
     found = input_stage(results)
     if not isinstance(found, InputStage):
@@ -50,4 +50,5 @@ RULE = Rule(
     doc=__doc__ or "",
     title="A file opened per element",
     threshold="the step waits ≥ 5 % for a map that spends ≥ 30 % of its op time reading files",
+    cause_of=STARVED,
 )

@@ -10,16 +10,16 @@ When it is wrong: something else on the machine uses the cores.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-from stepscope.advice.evidence.input_stage import InputStage, input_stage, stage_finding
+from stepscope.advice.evidence.input_stage import STARVED, InputStage, input_stage, stage_finding
+from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence
 
 _PYTHON_FRAC, _READ_FRAC = 0.5, 0.3
 
 
-def host_input_limit(results: Mapping[str, Any]) -> Iterator[Answer]:
+def host_input_limit(results: Results) -> Iterator[Answer]:
     """Fires when the step waits ≥ 5 % for a map on all cores that no setting makes faster."""
     found = input_stage(results)
     if not isinstance(found, InputStage):
@@ -62,4 +62,5 @@ RULE = Rule(
     doc=__doc__ or "",
     title="The host is the limit of input",
     threshold="the step waits ≥ 5 % for a map on all cores that no setting makes faster",
+    cause_of=STARVED,
 )

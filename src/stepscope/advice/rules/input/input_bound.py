@@ -9,11 +9,11 @@ When it is wrong: the recording covers only the start of training, while a shuff
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Final
 
-from stepscope.advice.evidence.input_stage import STAGE_RULES
 from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence
 from stepscope.result import Finding, Ref
 
@@ -32,9 +32,9 @@ _CODE: Final = {
 }
 
 
-def input_bound(results: Mapping[str, Any]) -> Iterator[Answer]:
+def input_bound(results: Results) -> Iterator[Answer]:
     """Fires when input costs 5 % of the step or more."""
-    overview = results["overview_page"]
+    overview = results.overview_page
     step = overview.steps.time_ms.mean
     waiting = overview.breakdown_ms["input"] + overview.breakdown_ms["host_to_device"]
     if not step > 0:
@@ -75,6 +75,6 @@ RULE = Rule(
     needs=("overview_page",),
     doc=__doc__ or "",
     title="The step waits for input",
-    symptom_of=("host-copies", *STAGE_RULES),
+    symptom_of=("host-copies",),
     threshold="input and its copies to the device ≥ 5 % of the step",
 )

@@ -8,14 +8,14 @@ When it is wrong: the elements must be made to know which worker they belong to.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-from stepscope.advice.evidence.input_stage import InputStage, input_stage, stage_finding
+from stepscope.advice.evidence.input_stage import STARVED, InputStage, input_stage, stage_finding
+from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence
 
 
-def late_shard(results: Mapping[str, Any]) -> Iterator[Answer]:
+def late_shard(results: Results) -> Iterator[Answer]:
     """Fires when the step waits ≥ 5 % for a stage before a shard."""
     found = input_stage(results)
     if not isinstance(found, InputStage):
@@ -45,4 +45,5 @@ RULE = Rule(
     doc=__doc__ or "",
     title="Sharded after the work",
     threshold="the step waits ≥ 5 % for a stage before a shard",
+    cause_of=STARVED,
 )

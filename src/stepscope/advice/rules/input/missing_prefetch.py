@@ -9,14 +9,14 @@ When it is wrong: compute and input want the same cores, so that side by side bo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-from stepscope.advice.evidence.input_stage import InputStage, input_stage, stage_finding
+from stepscope.advice.evidence.input_stage import STARVED, InputStage, input_stage, stage_finding
+from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence
 
 
-def missing_prefetch(results: Mapping[str, Any]) -> Iterator[Answer]:
+def missing_prefetch(results: Results) -> Iterator[Answer]:
     """Fires when the step waits ≥ 5 % for a pipeline that does not run ahead."""
     found = input_stage(results)
     if not isinstance(found, InputStage):
@@ -46,4 +46,5 @@ RULE = Rule(
     doc=__doc__ or "",
     title="Nothing is prefetched",
     threshold="the step waits ≥ 5 % for a pipeline that does not run ahead",
+    cause_of=STARVED,
 )

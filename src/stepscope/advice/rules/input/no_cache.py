@@ -9,14 +9,14 @@ When it is wrong: the results do not fit in memory (cache to a file on a local d
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-from stepscope.advice.evidence.input_stage import InputStage, input_stage, stage_finding
+from stepscope.advice.evidence.input_stage import STARVED, InputStage, input_stage, stage_finding
+from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence
 
 
-def no_cache(results: Mapping[str, Any]) -> Iterator[Answer]:
+def no_cache(results: Results) -> Iterator[Answer]:
     """Fires when the step waits ≥ 5 % for a stage that is repeated, not random and not cached."""
     found = input_stage(results)
     if not isinstance(found, InputStage):
@@ -54,4 +54,5 @@ RULE = Rule(
     doc=__doc__ or "",
     title="The same elements made again",
     threshold="the step waits ≥ 5 % for a stage that is repeated, not random and not cached",
+    cause_of=STARVED,
 )

@@ -9,16 +9,16 @@ When it is wrong: there is one file, or the disk itself is the limit.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-from stepscope.advice.evidence.input_stage import InputStage, input_stage, stage_finding
+from stepscope.advice.evidence.input_stage import STARVED, InputStage, input_stage, stage_finding
+from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence
 
 _READERS = ("TFRecord", "TextLine", "FixedLengthRecord", "CSV", "SSTable", "RecordIO", "FlatMap")
 
 
-def no_interleave(results: Mapping[str, Any]) -> Iterator[Answer]:
+def no_interleave(results: Results) -> Iterator[Answer]:
     """Fires when the step waits ≥ 5 % for a reader of files outside of a parallel interleave."""
     found = input_stage(results)
     if not isinstance(found, InputStage):
@@ -52,4 +52,5 @@ RULE = Rule(
     doc=__doc__ or "",
     title="Files read one by one",
     threshold="the step waits ≥ 5 % for a reader of files outside of a parallel interleave",
+    cause_of=STARVED,
 )

@@ -9,10 +9,10 @@ When it is wrong: the Python function only waits (network, disk): then more para
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-from stepscope.advice.evidence.input_stage import InputStage, input_stage, stage_finding
+from stepscope.advice.evidence.input_stage import STARVED, InputStage, input_stage, stage_finding
+from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref
 
@@ -22,7 +22,7 @@ _LOCK_FRAC = 0.3
 _PYTHON_OPS = ("PyFunc", "EagerPyFunc", "PyFuncStateless")
 
 
-def python_in_pipeline(results: Mapping[str, Any]) -> Iterator[Answer]:
+def python_in_pipeline(results: Results) -> Iterator[Answer]:
     """Fires when the step waits 5 % for Python elements, or 30 % for the lock they hold."""
     found = input_stage(results)
     if not isinstance(found, InputStage):
@@ -48,18 +48,18 @@ def python_in_pipeline(results: Mapping[str, Any]) -> Iterator[Answer]:
     )
 
 
-def _lock_held(results: Mapping[str, Any]) -> Finding | None:
+def _lock_held(results: Results) -> Finding | None:
     """Python beside the step that keeps the step's own Python from running, or None.
 
     The pipeline runs ahead, so nobody waits for a batch; but while its function holds the
     interpreter's lock, the loop cannot dispatch, and nothing computes.
     """
-    host = results.get("host_activity")
+    host = results.optional.host_activity
     if host is None or not host.step_time_ms > 0:
         return None
-    ops = results["tf_data_bottleneck_analysis"].function_ops.rows()
-    python_ms = sum(one["self_time_ms"] for one in ops if one["type"] in _PYTHON_OPS)
-    recorded_ms = float(results["overview_page"].environment.profile_duration_ms)
+    ops = results.tf_data_bottleneck_analysis.function_ops.records()
+    python_ms = sum(one.self_time_ms for one in ops if one.type in _PYTHON_OPS)
+    recorded_ms = float(results.overview_page.environment.profile_duration_ms)
     step = host.step_time_ms
     # Parallel calls wait for each other's lock, so their times may exceed the recording.
     share = min(python_ms / recorded_ms, 1.0) if recorded_ms > 0 else 0.0
@@ -98,4 +98,5 @@ RULE = Rule(
     doc=__doc__ or "",
     title="Python makes the elements",
     threshold="the step waits ≥ 5 % for elements made in Python, or ≥ 30 % for Python's lock",
+    cause_of=STARVED,
 )

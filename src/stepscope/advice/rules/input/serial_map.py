@@ -9,16 +9,16 @@ When it is wrong: all cores are busy already, or the function holds a lock (Pyth
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-from stepscope.advice.evidence.input_stage import InputStage, input_stage, stage_finding
+from stepscope.advice.evidence.input_stage import STARVED, InputStage, input_stage, stage_finding
+from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence
 
 _PYTHON_FRAC = 0.5
 
 
-def serial_map(results: Mapping[str, Any]) -> Iterator[Answer]:
+def serial_map(results: Results) -> Iterator[Answer]:
     """Fires when the step waits ≥ 5 % for a map that runs one call at a time."""
     found = input_stage(results)
     if not isinstance(found, InputStage):
@@ -53,4 +53,5 @@ RULE = Rule(
     doc=__doc__ or "",
     title="A map on one thread",
     threshold="the step waits ≥ 5 % for a map that runs one call at a time",
+    cause_of=STARVED,
 )

@@ -9,10 +9,10 @@ When it is wrong: no tensor of the program is as large as the largest free piece
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from stepscope.advice.evidence.device_memory import device_memories, gib
+from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown
 from stepscope.result import Finding, Ref
 
@@ -21,21 +21,21 @@ SOME_FRAC = 0.50
 _TIGHT_FRAC = 0.70
 
 
-def memory_fragmentation(results: Mapping[str, Any]) -> Iterator[Answer]:
+def memory_fragmentation(results: Results) -> Iterator[Answer]:
     """Fires when a memory 70 % full has its free bytes in pieces of less than half of them."""
-    memories = device_memories(results["memory_profile"])
+    memories = device_memories(results.memory_profile)
     known = [one for one in memories if one.fragmentation_frac is not None]
     if not known:
         yield Unknown("No allocator of a device reports its fragmentation.")
         return
     tight = [one for one in known if one.used_frac >= _TIGHT_FRAC and one.free_bytes]
     if not tight:
-        yield Silence(f"{known[0].id} is {known[0].used_frac:.0%} full at its peak: room enough.")
+        yield Silence(f"{known[0].name} is {known[0].used_frac:.0%} full at its peak: room enough.")
         return
     worst = max(tight, key=lambda one: one.fragmentation_frac or 0.0)
     broken = worst.fragmentation_frac or 0.0
     if broken < SOME_FRAC:
-        yield Silence(f"The free memory of {worst.id} is {broken:.0%} fragmented at the peak.")
+        yield Silence(f"The free bytes of {worst.name} are {broken:.0%} fragmented at the peak.")
         return
     largest = worst.free_bytes * (1 - broken)
     yield Finding(
@@ -43,7 +43,7 @@ def memory_fragmentation(results: Mapping[str, Any]) -> Iterator[Answer]:
         severity="medium",
         saving_ms=None,
         confidence=0.6,
-        message=f"At its peak {worst.id} has {gib(worst.free_bytes)} free, but no piece larger "
+        message=f"At its peak {worst.name} has {gib(worst.free_bytes)} free, but no piece larger "
         f"than {gib(largest)} ({broken:.0%} fragmented, {worst.used_frac:.0%} full).",
         measured={
             "free_bytes": worst.free_bytes,

@@ -9,10 +9,10 @@ When it is wrong: shapes never change and the run has proved that it fits.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from stepscope.advice.evidence.device_memory import device_memories, gib
+from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown
 from stepscope.result import Finding, Ref
 
@@ -20,16 +20,16 @@ NEAR_FRAC = 0.90
 _FULL_FRAC = 0.97
 
 
-def memory_near_limit(results: Mapping[str, Any]) -> Iterator[Answer]:
+def memory_near_limit(results: Results) -> Iterator[Answer]:
     """Fires when a device's memory is 90 % full at its peak."""
-    memories = device_memories(results["memory_profile"])
+    memories = device_memories(results.memory_profile)
     if not memories:
         yield Unknown("No allocator of a device says how much memory it may use.")
         return
     fullest = memories[0]
     if fullest.used_frac < NEAR_FRAC:
         yield Silence(
-            f"{fullest.id} is {fullest.used_frac:.0%} full at its peak, below {NEAR_FRAC:.0%}."
+            f"{fullest.name} is {fullest.used_frac:.0%} full at its peak, below {NEAR_FRAC:.0%}."
         )
         return
     near = [one for one in memories if one.used_frac >= NEAR_FRAC]
@@ -40,7 +40,7 @@ def memory_near_limit(results: Mapping[str, Any]) -> Iterator[Answer]:
         severity="high" if fullest.used_frac >= _FULL_FRAC else "medium",
         saving_ms=None,
         confidence=0.9,
-        message=f"{fullest.id}{more} holds {gib(fullest.peak_bytes)} of "
+        message=f"{fullest.name}{more} holds {gib(fullest.peak_bytes)} of "
         f"{gib(fullest.capacity_bytes)} at its peak ({fullest.used_frac:.0%})"
         + (f"; most in {held}" if held else "")
         + ".",

@@ -10,11 +10,11 @@ by one, or the allocator was given a part of the memory only.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from stepscope.advice.evidence.device_memory import device_memories
 from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
 
@@ -26,11 +26,11 @@ _FIXED = ("kernel_launch", "host_compute")
 _FIXED_FRAC = 0.15
 
 
-def small_batch(results: Mapping[str, Any]) -> Iterator[Answer]:
+def small_batch(results: Results) -> Iterator[Answer]:
     """Fires when 60 % of the memory is free and fixed costs idle the device 15 % of the step."""
-    overview, idle = results["overview_page"], results["device_idle"]
+    overview, idle = results.overview_page, results.device_idle
     step = overview.steps.time_ms.mean
-    memories = device_memories(results["memory_profile"])
+    memories = device_memories(results.memory_profile)
     if not step > 0 or not idle.step_count:
         yield NO_STEPS
         return
@@ -39,9 +39,9 @@ def small_batch(results: Mapping[str, Any]) -> Iterator[Answer]:
         return
     fullest = memories[0]
     if fullest.used_frac >= FULL_FRAC:
-        yield Silence(f"{fullest.used_frac:.0%} of {fullest.id} is in use at the peak.")
+        yield Silence(f"{fullest.used_frac:.0%} of {fullest.name} is in use at the peak.")
         return
-    fixed = sum(float(row["idle_ms"]) for row in idle.causes.rows() if row["cause"] in _FIXED)
+    fixed = sum(float(row.idle_ms) for row in idle.causes.records() if row.cause in _FIXED)
     if fixed < _FIXED_FRAC * step:
         yield Silence(
             f"Memory is free, but costs per step that a larger batch would spread take only "
@@ -56,9 +56,9 @@ def small_batch(results: Mapping[str, Any]) -> Iterator[Answer]:
         rule=RULE.id,
         severity=severity_of(saving, step) if saving >= NEGLIGIBLE_FRAC * step else "info",
         saving_ms=saving,
-        saving_max_ms=fixed * (1 - 1 / times),
+        saving_high_ms=fixed * (1 - 1 / times),
         confidence=round(0.5 * overview.steps.confidence, 2),
-        message=f"At most {fullest.used_frac:.1%} of {fullest.id}'s memory is in use, and costs "
+        message=f"At most {fullest.used_frac:.1%} of {fullest.name} is in use, and costs "
         f"that do not grow with the batch idle the device {fixed:.3g} ms of each {step:.3g} ms "
         f"step: twice the batch saves {saving:.3g} ms for each batch of today's size.",
         measured={

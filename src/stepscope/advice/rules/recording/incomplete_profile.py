@@ -9,16 +9,16 @@ When it is wrong: what is missing does not concern what you look at.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
+from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence
 from stepscope.result import Finding, Ref
 
 
-def incomplete_profile(results: Mapping[str, Any]) -> Iterator[Answer]:
+def incomplete_profile(results: Results) -> Iterator[Answer]:
     """Fires when the profile is not complete; above "info" only when it is damaged."""
-    found = results["overview_page"].completeness
+    found = results.overview_page.completeness
     if found.verdict == "complete":
         yield Silence("Nothing is missing from this recording.")
         return

@@ -11,11 +11,11 @@ which set up their connections.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from stepscope.advice.evidence.collective_time import CollectiveTime, collective_time
 from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref
 
@@ -26,9 +26,9 @@ _SHORT_US = 60.0
 _MANY = 16
 
 
-def collective_bound(results: Mapping[str, Any]) -> Iterator[Answer]:
+def collective_bound(results: Results) -> Iterator[Answer]:
     """Fires when exposed transfers cost 3 % of the step and little work could hide them."""
-    overview, pod = results["overview_page"], results["pod_viewer"]
+    overview, pod = results.overview_page, results.pod_viewer
     step = overview.steps.time_ms.mean
     if not step > 0:
         yield NO_STEPS
@@ -50,7 +50,7 @@ def collective_bound(results: Mapping[str, Any]) -> Iterator[Answer]:
         rule=RULE.id,
         severity=severity_of(expected, step),
         saving_ms=expected,
-        saving_max_ms=time.exposed_ms,
+        saving_high_ms=time.exposed_ms,
         confidence=round(0.7 * time.confidence * overview.steps.confidence, 2),
         message=f"Collectives transfer for {time.transfer_ms:.3g} ms of each {step:.3g} ms step, "
         f"the devices work {time.work_ms:.3g} ms: {stays:.3g} ms cannot be hidden even by perfect "

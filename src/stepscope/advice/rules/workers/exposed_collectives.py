@@ -10,11 +10,11 @@ When it is wrong: the next computation needs the result at once (tensor parallel
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from stepscope.advice.evidence.collective_time import collective_time
 from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref
 
@@ -22,9 +22,9 @@ from stepscope.result import Finding, Ref
 _EXPECTED = 0.8
 
 
-def exposed_collectives(results: Mapping[str, Any]) -> Iterator[Answer]:
+def exposed_collectives(results: Results) -> Iterator[Answer]:
     """Fires when transfers that work could hide cost 3 % of the step or more."""
-    overview, pod = results["overview_page"], results["pod_viewer"]
+    overview, pod = results.overview_page, results.pod_viewer
     step = overview.steps.time_ms.mean
     if not step > 0:
         yield NO_STEPS
@@ -48,7 +48,7 @@ def exposed_collectives(results: Mapping[str, Any]) -> Iterator[Answer]:
         rule=RULE.id,
         severity=severity_of(_EXPECTED * time.exposed_ms, step),
         saving_ms=_EXPECTED * time.exposed_ms,
-        saving_max_ms=time.exposed_ms,
+        saving_high_ms=time.exposed_ms,
         confidence=round(0.6 * time.confidence * overview.steps.confidence, 2),
         message=f"The step waits {time.exposed_ms:.3g} ms of its {step:.3g} ms for collectives "
         f"with no compute beside them; {hidden:.0%} of their {time.transfer_ms:.3g} ms is hidden, "

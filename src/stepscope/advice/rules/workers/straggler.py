@@ -10,10 +10,10 @@ have been disturbed during the recording.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref
 
@@ -30,9 +30,9 @@ _ADVICE = {
 }
 
 
-def straggler(results: Mapping[str, Any]) -> Iterator[Answer]:
+def straggler(results: Results) -> Iterator[Answer]:
     """Fires when one worker costs the others 3 % of the step or more."""
-    pod = results["pod_viewer"]
+    pod = results.pod_viewer
     step = pod.step_time_ms
     if not step > 0:
         yield NO_STEPS
@@ -58,7 +58,7 @@ def straggler(results: Mapping[str, Any]) -> Iterator[Answer]:
             "worker": name,
             "cause": found.cause or "unknown",
             "cause_ms": found.cause_ms,
-            **({"last_frac": found.last_frac} if met else {}),
+            **({} if found.last_frac is None else {"last_frac": found.last_frac}),
         },
         evidence=(Ref("pod_viewer", "workers.caused_wait_ms", rows=(found.device or found.host,)),),
         actions=(

@@ -11,13 +11,18 @@ the devices not in use belong to somebody else.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
+
+if TYPE_CHECKING:
+    from stepscope.analysis.overview_page import OverviewPage
+    from stepscope.analysis.pod_viewer import PodViewer
 
 SOME_FRAC = 0.05
 # Devices with less than this share of the busiest one's work are not in use.
@@ -27,9 +32,9 @@ _COUNT_FRAC = 0.10
 _MIN_STEPS = 3
 
 
-def unbalanced_devices(results: Mapping[str, Any]) -> Iterator[Answer]:
+def unbalanced_devices(results: Results) -> Iterator[Answer]:
     """Fires when equal shares would shorten the busiest device's work by 5 % of the step."""
-    overview, pod = results["overview_page"], results["pod_viewer"]
+    overview, pod = results.overview_page, results.pod_viewer
     step = overview.steps.time_ms.mean
     if not step > 0:
         yield NO_STEPS
@@ -47,10 +52,11 @@ def unbalanced_devices(results: Mapping[str, Any]) -> Iterator[Answer]:
     if overview.steps.count < _MIN_STEPS:
         yield Unknown(f"{overview.steps.count} steps are too few to tell what a device does.")
         return
-    kernels = results.get("kernel_stats")
-    counts = _by_worker(kernels, pod, "occurrences")
+    kernels = results.optional.kernel_stats
+    by_device = [] if kernels is None else list(kernels.by_device.records())
+    counts = _by_worker({(row.host, row.device): row.occurrences for row in by_device}, pod)
     # A device whose kernels are in the recording but in no step was not idle: its clock is off.
-    recorded = _by_worker(kernels, pod, "total_duration_us")
+    recorded = _by_worker({(row.host, row.device): row.total_duration_us for row in by_device}, pod)
     idle = _is_small(work) if recorded is None else _is_small(work) & _is_small(recorded)
     unused = int(idle.sum())
     busiest = int(work.argmax())
@@ -71,12 +77,11 @@ def _is_small(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return found
 
 
-def _by_worker(kernels: Any, pod: Any, column: str) -> np.ndarray[Any, Any] | None:
+def _by_worker(
+    by_name: Mapping[tuple[str, str], float], pod: PodViewer
+) -> np.ndarray[Any, Any] | None:
     """A total of kernel_stats by worker; None where kernels are not known by device."""
-    if kernels is None:
-        return None
-    by_name = {(row["host"], row["device"]): row[column] for row in kernels.by_device.rows()}
-    keys = [(row["host"], row["device"].removeprefix("/device:")) for row in pod.workers.rows()]
+    keys = [(row.host, row.device.removeprefix("/device:")) for row in pod.workers.records()]
     found = [by_name.get(key, 0) for key in keys]
     return np.asarray(found, dtype=np.float64) if any(found) else None
 
@@ -89,11 +94,13 @@ def _more_kernels(counts: np.ndarray[Any, Any] | None, busiest: int) -> float | 
     return float(counts[busiest] / others - 1) if others else float("inf")
 
 
-def _finding(overview: Any, pod: Any, work: Any, unused: int, more: float | None) -> Finding:
+def _finding(
+    overview: OverviewPage, pod: PodViewer, work: Any, unused: int, more: float | None
+) -> Finding:
     step = overview.steps.time_ms.mean
-    busiest = list(pod.workers.rows())[int(work.argmax())]
+    busiest = list(pod.workers.records())[int(work.argmax())]
     excess = float(work.max() - work.mean())
-    place = f"{busiest['device']} of {busiest['host']}"
+    place = f"{busiest.device} of {busiest.host}"
     if unused:
         said = f"{unused} of {len(work)} devices run next to nothing; {place} works"
     else:
@@ -113,7 +120,7 @@ def _finding(overview: Any, pod: Any, work: Any, unused: int, more: float | None
             "devices": len(work),
         },
         evidence=(
-            Ref("pod_viewer", "workers.device_work_ms", rows=(busiest["device"],)),
+            Ref("pod_viewer", "workers.device_work_ms", rows=(busiest.device,)),
             Ref("kernel_stats", "by_device"),
         ),
         actions=(

@@ -10,11 +10,11 @@ When it is wrong: the recording is a few steps long, in which anything can happe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from stepscope.advice.evidence.collective_time import collective_time
 from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref
 
@@ -23,9 +23,9 @@ _EXPLAINED_FRAC = 0.5
 _MIN_STEPS = 3
 
 
-def worker_skew(results: Mapping[str, Any]) -> Iterator[Answer]:
+def worker_skew(results: Results) -> Iterator[Answer]:
     """Fires when workers wait 3 % of the step for others and no single one is to blame."""
-    pod = results["pod_viewer"]
+    pod = results.pod_viewer
     step = pod.step_time_ms
     if not step > 0:
         yield NO_STEPS
@@ -47,7 +47,7 @@ def worker_skew(results: Mapping[str, Any]) -> Iterator[Answer]:
         rule=RULE.id,
         severity=severity_of(time.waited_ms, step),
         saving_ms=time.waited_ms,
-        saving_max_ms=most,
+        saving_high_ms=most,
         confidence=0.3 if few else 0.6,
         message=f"The mean worker waits {time.waited_ms:.3g} ms of each {step:.3g} ms step in "
         f"collectives for whoever comes last, at most {most:.3g} ms; no single worker explains it.",

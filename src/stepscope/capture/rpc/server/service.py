@@ -11,7 +11,8 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -90,6 +91,8 @@ class Service:
     def __init__(self, door: Door) -> None:
         self._door = door
         self._lock = threading.Lock()
+        # Held while the continuous recording is ended or begun again.
+        self._change = threading.Lock()
         self._recording: _Recording | None = None
         self._continuous: ProfilerOptions | None = None
         # Removed by close() alone: a forked child that exits must not take it along.
@@ -128,13 +131,15 @@ class Service:
     def close(self) -> None:
         """End what is under way; nothing of it is kept."""
         with self._lock:
-            recording, continuous = self._recording, self._continuous
-            self._continuous = None
+            recording = self._recording
             self._is_closed = True
         if recording is not None:
             recording.ended.set()
-        if continuous is not None:
-            self._door.stop(save=False)
+        with self._change:
+            with self._lock:
+                continuous, self._continuous = self._continuous, None
+            if continuous is not None:
+                self._door.stop(save=False)
         shutil.rmtree(self._folder, ignore_errors=True)
 
     # ------------------------------------------------------------------ one recording
@@ -226,28 +231,47 @@ class Service:
         return Reply()
 
     def _stop_continuous(self, call: Call) -> Reply:
-        self._take_continuous()
-        self._door.stop(save=False)
+        with self._changing(call):
+            try:
+                self._door.stop(save=False)
+            finally:
+                with self._lock:
+                    self._continuous = None
         return Reply()
 
     def _snapshot(self, call: Call) -> Reply:
         """What was recorded since the start or the last snapshot; recording goes on after it."""
-        options = self._take_continuous()
-        capture = self._door.stop(save=True)
-        self._door.start(self._folder, options)
-        with self._lock:
-            self._continuous = options
+        with self._changing(call) as options:
+            try:
+                capture = self._door.stop(save=True)
+                self._door.start(self._folder, options)
+            except BaseException:
+                with self._lock:
+                    self._continuous = None
+                raise
         return _packed(ProfileRequest(emit_xspace=True), capture)
 
-    def _take_continuous(self) -> ProfilerOptions:
-        with self._lock:
-            options, self._continuous = self._continuous, None
-        if options is None:
-            raise CallFailed(
-                Code.FAILED_PRECONDITION,
-                "Continuous profiling is not running; call StartContinuousProfiling first.",
-            )
-        return options
+    @contextmanager
+    def _changing(self, call: Call) -> Iterator[ProfilerOptions]:
+        """Change the continuous recording, which stays claimed; one call after the other.
+
+        Raises:
+            CallFailed: None runs, or the client left while another call changed it.
+        """
+        while not self._change.acquire(timeout=_POLL_S):
+            if call.gone.is_set() or self._is_closed:
+                raise CallFailed(Code.CANCELLED, "The client has left, or the server stops.")
+        try:
+            with self._lock:
+                options = self._continuous
+            if options is None:
+                raise CallFailed(
+                    Code.FAILED_PRECONDITION,
+                    "Continuous profiling is not running; call StartContinuousProfiling first.",
+                )
+            yield options
+        finally:
+            self._change.release()
 
     # ------------------------------------------------------------------ looking
 

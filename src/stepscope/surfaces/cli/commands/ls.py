@@ -35,7 +35,7 @@ def list_runs(path: str, check: bool, format: str) -> None:
 
 
 def _checked(workspace: Workspace) -> tuple[FileReport, ...]:
-    """Decode run after run, letting each go before the next; returns what became of the files."""
+    """Decode run after run, letting each go before the next; returns the state of the files."""
     reports: list[FileReport] = []
     for run in workspace.runs:
         session = workspace.session(run.id)

@@ -17,7 +17,7 @@ _OUTCOMES = {
 
 
 def advice_page(session: str, advice: Advice, columns: int | None) -> Page:
-    """The whole answer as a page: its findings, and what became of the other rules."""
+    """The whole answer as a page: its findings, and the outcome of the other rules."""
     page = Page(columns)
     page.line(("What to change", "bold"), (f"  ·  run {clean(session)}", "dim"))
     write_advice(page, advice)
@@ -25,7 +25,7 @@ def advice_page(session: str, advice: Advice, columns: int | None) -> Page:
 
 
 def write_advice(page: Page, advice: Advice) -> None:
-    """Write the findings in full, and what became of the other rules."""
+    """Write the findings in full, and the outcome of the other rules."""
     page.blank()
     findings_section(page, advice.findings, len(advice.checked), in_full=True)
     _others(page, advice)

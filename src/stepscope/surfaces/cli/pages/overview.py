@@ -32,7 +32,7 @@ def write_overview(page: Page, result: OverviewPage, top: int | None) -> None:
     title_line(page, "Overview", result)
     page.blank()
     page.text(clean(result.headline), style="bold")
-    # What is only informative stands under "Completeness".
+    # Purely informative notes come under "Completeness".
     diagnostics(page, tuple(one for one in result.diagnostics if one.severity != "info"))
     _figures(page, result)
     _average_step(page, result)
@@ -74,9 +74,12 @@ def _figures(page: Page, result: OverviewPage) -> None:
         idle = percent(result.device.idle_frac)
         page.line(f"  Device      busy {percent(result.device.busy_frac)} · idle {idle}")
     if result.precision.bits_16_frac is not None:
+        unknown = result.precision.unknown_frac
         page.line(
             f"  Precision   16-bit {percent(result.precision.bits_16_frac)} · "
-            f"32-bit {percent(result.precision.bits_32_frac)} of device compute"
+            f"32-bit {percent(result.precision.bits_32_frac)} "
+            + (f"· not recorded {percent(unknown)} " if unknown else "")
+            + "of device compute"
         )
     share = "" if result.bound_by == "unknown" else f" · {percent(result.bound_frac)} of the step"
     page.line("  Bound by    ", (result.bound_by.replace("_", " "), "bold"), share)

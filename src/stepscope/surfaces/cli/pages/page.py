@@ -73,7 +73,7 @@ class Page:
         self.line((text, "bold"))
 
     def text(self, text: str, *, indent: int = 0, style: str = "", lead: str = "") -> None:
-        """Add words, wrapped to the page; ``lead`` stands before the first line."""
+        """Add words, wrapped to the page; ``lead`` comes before the first line."""
         room = max((self.width or 10_000) - indent - width(lead), 20)
         for at, words in enumerate(_wrapped(text, room)):
             before = lead if at == 0 else " " * width(lead)

@@ -68,7 +68,7 @@ def findings(
 def _saving(finding: Finding) -> str:
     if finding.saving_ms is None:
         return ""
-    most = finding.saving_max_ms
+    most = finding.saving_high_ms
     wider = most is not None and most > 1.05 * finding.saving_ms
     limit = f" (at most {milliseconds(most)})" if most is not None and wider else ""
     return f"saves {milliseconds(finding.saving_ms)} a step{limit} · "

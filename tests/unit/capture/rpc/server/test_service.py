@@ -360,3 +360,37 @@ def test_a_client_that_waits_for_ever_is_no_problem(
     assert door.started[0].stop_seconds == 600
     request = MonitorRequest(duration_ms=10).encode()
     assert whole(service.answer(call("Monitor", request, remaining_s)))
+
+
+def test_nothing_comes_between_a_snapshot_and_what_goes_on_after_it(
+    service: Service, door: FakeDoor
+) -> None:
+    service.answer(call("StartContinuousProfiling", profile(0).encode()))
+    door.stopping = threading.Barrier(2)
+    done: list[ProfileResponse] = []
+
+    def snapshot() -> None:
+        done.append(ProfileResponse.decode(whole(service.answer(call("GetSnapshot")))))
+
+    first, second = (threading.Thread(target=snapshot) for _ in range(2))
+    first.start()
+    door.stopping.wait(60)  # the first has ended the recording and not begun it again
+    second.start()
+    assert failure(service, call("Profile", profile(1).encode())).code is Code.ALREADY_EXISTS
+    door.stopping.wait(60)
+    door.stopping.wait(60)
+    door.stopping.wait(60)
+    first.join(60)
+    second.join(60)
+    assert [one.xspace for one in done] == [door.xspace] * 2
+    door.stopping = None
+    service.answer(call("StopContinuousProfiling"))
+    assert asked(service, profile(1)).tool_data
+
+
+def test_a_snapshot_that_fails_leaves_no_claim(service: Service, door: FakeDoor) -> None:
+    service.answer(call("StartContinuousProfiling", profile(0).encode()))
+    door.broken = CaptureError("The disk is full.")
+    assert failure(service, call("GetSnapshot")).code is Code.INTERNAL
+    door.broken = None
+    assert asked(service, profile(1)).tool_data

@@ -1,0 +1,137 @@
+"""Arguments of events by key: numbers event by event, texts chain by chain."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.formats.kineto.scan import REAL, TEXT, Scanned
+
+I64 = NDArray[np.int64]
+I32 = NDArray[np.int32]
+NONE: Final = -1
+
+
+class Arguments:
+    """What the events' ``args`` say.
+
+    Args:
+        scanned: The trace.
+        order: The events that count, by their places in the trace.
+    """
+
+    def __init__(self, scanned: Scanned, order: I64) -> None:
+        self._scanned = scanned
+        self._texts = scanned.texts
+        self.chain: I32 = scanned.columns["chain"][order]
+        counts = scanned.columns["values"]
+        owner = np.repeat(np.arange(len(counts)), counts)
+        place = np.full(len(counts), NONE, np.int64)
+        place[order] = np.arange(len(order))
+        self._owner = place[owner].astype(np.int32)
+        self._size = len(order)
+
+    def __len__(self) -> int:
+        return self._size
+
+    def has(self, key: str) -> bool:
+        """Whether any event has this key."""
+        return self._texts.find(key) >= 0
+
+    def numbers(self, *keys: str) -> I64:
+        """Whole numbers of the first of these keys that an event has; -1 for none.
+
+        Where a key stands twice in an event the last counts.
+        """
+        found = np.full(self._size, NONE, np.int64)
+        for key in reversed(keys):
+            rows, values = self.rows(key)
+            found[rows] = values
+        return found
+
+    def rows(self, key: str) -> tuple[I64, I64]:
+        """The events that have a whole number under this key, and the numbers."""
+        number, scanned = self._texts.find(key), self._scanned
+        if number < 0:
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        at = np.flatnonzero(scanned.key == number)
+        at = at[self._owner[at] >= 0]
+        kind, values = scanned.kind[at], scanned.number[at]
+        if (kind == REAL).any():
+            reals = kind == REAL
+            values[reals] = np.nan_to_num(values[reals].view(np.float64)).astype(np.int64)
+        at, values = at[kind != TEXT], values[kind != TEXT]
+        if self.in_chains(key):
+            chained = self.by_chain(key)[self.chain]
+            where = np.flatnonzero((chained >= 0) & (self.chain >= 0))
+            used, inverse = np.unique(chained[where], return_inverse=True)
+            numbers = [self._texts.whole(one, NONE) for one in used.tolist()]
+            more = np.asarray(numbers, np.int64)[inverse] if numbers else values[:0]
+            return np.concatenate([where, self._owner[at]]), np.concatenate([more, values])
+        return self._owner[at].astype(np.int64), values
+
+    def series(self) -> Iterator[tuple[int, str, float]]:
+        """Every number of every event, with its key; for counters, which have nothing else."""
+        scanned = self._scanned
+        at = np.flatnonzero((self._owner >= 0) & (scanned.kind != TEXT))
+        for row, key, kind, value in zip(
+            self._owner[at].tolist(),
+            scanned.key[at].tolist(),
+            scanned.kind[at].tolist(),
+            scanned.number[at].tolist(),
+            strict=True,
+        ):
+            real = np.int64(value).view(np.float64) if kind == REAL else value
+            yield row, self._texts.string(key), float(real)
+
+    def in_chains(self, key: str) -> bool:
+        """Whether any chain has this key."""
+        number = self._texts.find(key)
+        return number >= 0 and bool((self._scanned.link_key == number).any())
+
+    def by_chain(self, key: str) -> I32:
+        """Per chain the number of the text of this key; the last entry, for no chain, is -1."""
+        scanned, number = self._scanned, self._texts.find(key)
+        count = len(scanned.before)
+        found = np.full(count + 1, NONE, np.int32)
+        if number < 0 or not count:
+            return found
+        own = scanned.link_key == number
+        found[:-1][own] = scanned.link_text[own]
+        # A link without the key has what the links before it have; those come first in the table.
+        at = np.flatnonzero(~own)
+        before = scanned.before[at].astype(np.int64)
+        while len(at):
+            at, before = at[before >= 0], before[before >= 0]
+            is_own = own[before]
+            found[at[is_own]] = scanned.link_text[before[is_own]]
+            at, before = at[~is_own], scanned.before[before[~is_own]].astype(np.int64)
+        return found
+
+    def texts(self, key: str) -> I32:
+        """Per event the number of the text of this key, -1 for none."""
+        return self.by_chain(key)[self.chain]
+
+    def values(self, key: str, rows: I64) -> list[Any]:
+        """What some events have under a key that repeats; None for none."""
+        code = self.by_chain(key)[self.chain[rows]]
+        return [self._texts.value(number) for number in code.tolist()]
+
+    def said(self, chain: int, without: Collection[str] = ()) -> dict[str, Any]:
+        """Everything a chain says, by key, in the order of the file."""
+        found: list[tuple[str, Any]] = []
+        while chain >= 0:
+            key = self._texts.string(int(self._scanned.link_key[chain]))
+            if key not in without:
+                found.append((key, self._texts.value(int(self._scanned.link_text[chain]))))
+            chain = int(self._scanned.before[chain])
+        return dict(reversed(found))
+
+    def json(self, chain: int, without: Collection[str] = ()) -> str:
+        """``said`` as text, keys sorted; empty for nothing."""
+        said = self.said(chain, without)
+        return json.dumps(said, sort_keys=True, ensure_ascii=False) if said else ""

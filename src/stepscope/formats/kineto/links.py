@@ -1,0 +1,178 @@
+"""Which op launched each kernel and copy, or why none is known.
+
+A kernel's correlation names the call that launched it; the innermost op around the begin of that
+call on its thread is the op. ``External id`` says the same in some versions of PyTorch and
+something else in others: it counts only where no call was recorded, and only if it agrees with
+the calls everywhere else in the file.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.columns import nest
+from stepscope.formats.kineto.args import NONE
+from stepscope.formats.kineto.slices import Slices, by_place, match
+
+I64 = NDArray[np.int64]
+Bool = NDArray[np.bool_]
+
+_GRAPH: Final = re.compile(r"GraphLaunch|ExecGraph|graph_launch", re.IGNORECASE)
+
+
+class Origin(IntEnum):
+    """How a device event came to run."""
+
+    OP = 0
+    OUTSIDE = 1
+    BEFORE = 2
+    GRAPH = 3
+    UNRECORDED = 4
+
+
+#: What is said of the events without an op.
+LABELS: Final = {
+    Origin.OUTSIDE: "Launched outside of any op",
+    Origin.BEFORE: "Launched before the recording",
+    Origin.GRAPH: "Replayed from a graph",
+    Origin.UNRECORDED: "Launch not recorded",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """The origin of every device event.
+
+    Attributes:
+        rows: The device events, as rows of the slices.
+        call: The call that launched each, as a row of the slices; -1 where none was recorded.
+        op: The op that launched each; -1 where none is known.
+        origin: ``Origin`` of each.
+    """
+
+    rows: I64
+    call: I64
+    op: I64
+    origin: I64
+
+
+def links(slices: Slices) -> Links:
+    """The links of a trace."""
+    rows = slices.rows("kernel", "copy", "set")
+    call = _calls(slices, rows)
+    op = np.full(len(rows), NONE, np.int64)
+    called = np.flatnonzero(call >= 0)
+    op[called] = around(slices, slices.rows("op"), slices.place[call[called]],
+                        slices.start_ns[call[called]])  # fmt: skip
+    is_graph = slices.of_name(lambda name: bool(_GRAPH.search(name)))
+    graph = np.zeros(len(rows), bool)
+    graph[called] = is_graph[call[called]]
+    _by_external_id(slices, rows, call, op)
+    origin = np.full(len(rows), Origin.OP, np.int64)
+    origin[op < 0] = Origin.OUTSIDE
+    origin[(op < 0) & (call < 0)] = Origin.UNRECORDED
+    origin[(op < 0) & (call < 0) & _is_early(slices, rows, call)] = Origin.BEFORE
+    origin[(op < 0) & graph] = Origin.GRAPH
+    return Links(rows, call, op, origin)
+
+
+def _calls(slices: Slices, rows: I64) -> I64:
+    """The call of each device event: of several with its correlation the last before it."""
+    calls = np.flatnonzero(slices.is_kind("runtime") & (slices.correlation > 0))
+    wanted = slices.correlation[rows]
+    found = np.full(len(rows), NONE, np.int64)
+    if not len(calls):
+        return found
+    order = np.lexsort((slices.start_ns[calls], slices.correlation[calls]))
+    calls = calls[order]
+    known = slices.correlation[calls]
+    begin = np.searchsorted(known, wanted, side="left")
+    end = np.searchsorted(known, wanted, side="right")
+    at = np.flatnonzero((end > begin) & (wanted > 0))
+    found[at] = calls[begin[at]]
+    for row in at[end[at] - begin[at] > 1].tolist():
+        # Several processes in one file: each counts its calls by itself.
+        some = calls[begin[row] : end[row]]
+        earlier = np.flatnonzero(slices.start_ns[some] <= slices.start_ns[rows[row]])
+        found[row] = some[earlier[-1] if len(earlier) else 0]
+    return found
+
+
+def _is_early(slices: Slices, rows: I64, call: I64) -> Bool:
+    """Whether a device event without a call was launched before any recorded call was.
+
+    A stream runs in order: what runs before the first event with a recorded call was launched
+    before it, too.
+    """
+    stream = slices.place[rows]
+    start = slices.start_ns[rows]
+    first = np.full(len(slices.places) or 1, np.iinfo(np.int64).max)
+    np.minimum.at(first, stream[call >= 0], start[call >= 0])
+    if (call >= 0).any():
+        # Of a stream without any recorded launch the device's first tells.
+        first = np.where(first == np.iinfo(np.int64).max, int(start[call >= 0].min()), first)
+    found: Bool = start < first[stream]
+    return found
+
+
+def _by_external_id(slices: Slices, rows: I64, call: I64, op: I64) -> None:
+    """Ops of events without a call, by the id that both carry, if such ids tell the truth."""
+    external = slices.external[rows]
+    lost = np.flatnonzero((call < 0) & (external > 0))
+    linked = np.flatnonzero((op >= 0) & (external > 0))
+    if not len(lost) or not len(linked):
+        return
+    if (slices.external[op[linked]] != external[linked]).any():
+        return
+    ops = np.flatnonzero(slices.is_kind("op") & (slices.external > 0))
+    at, same = match(slices.external[ops], external[lost])
+    op[lost[same]] = ops[at[same]]
+
+
+def around(slices: Slices, ops: I64, place: I64, time_ns: I64) -> I64:
+    """For each time on a place the innermost of some slices around it, -1 where there is none.
+
+    Args:
+        slices: The slices.
+        ops: Which of them count.
+        place: Where to look, for each time.
+        time_ns: When; an op is around its own begin, but not its end.
+    """
+    found = np.full(len(time_ns), NONE, np.int64)
+    of_place = dict(by_place(slices.place, ops))
+    for where, asked in by_place(place, np.arange(len(time_ns))):
+        own = of_place.get(where)
+        if own is not None:
+            begin = slices.start_ns[own]
+            at = innermost(begin, begin + slices.duration_ns[own], time_ns[asked])
+            found[asked] = np.where(at >= 0, own[at], NONE)
+    return found
+
+
+def innermost(begin: I64, end: I64, times: I64) -> I64:
+    """For each time the innermost of the intervals around it, -1 where there is none.
+
+    Args:
+        begin: Of the intervals.
+        end: Of the intervals; they are half-open. Those that overlap in part count as neighbours.
+        times: When.
+    """
+    order = np.lexsort((-end, begin))
+    starts, ends = begin[order], end[order]
+    line = np.asarray([0, len(order)], np.int64)
+    parent = nest(starts, ends - starts, line).parent.astype(np.int64)
+    at: I64 = np.searchsorted(starts, times, side="right") - 1
+    while True:
+        over = np.flatnonzero(at >= 0)
+        over = over[ends[at[over]] <= times[over]]
+        if not len(over):
+            break
+        at[over] = parent[at[over]]
+    found: I64 = np.where(at >= 0, order[at], NONE)
+    return found

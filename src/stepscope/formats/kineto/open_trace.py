@@ -1,0 +1,108 @@
+"""A trace file as a ``Space``, with what was wrong with it in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from stepscope.columns.space import Space
+from stepscope.errors import DecodeError
+from stepscope.formats.kineto.categories import ARROWS_TO_BACKWARD, ARROWS_TO_DEVICES, CATEGORIES
+from stepscope.formats.kineto.planes import to_xspace
+from stepscope.formats.kineto.read import Trace, read_pieces
+from stepscope.formats.kineto.steps import StepCount
+from stepscope.formats.xspace import decode
+from stepscope.schema.xspace import XSpace
+from stepscope.wire.write import text as text_field
+
+_KNOWN: Final = frozenset(
+    {*CATEGORIES, *ARROWS_TO_BACKWARD, *ARROWS_TO_DEVICES, "cpu_instant_event", "Trace", ""}
+)
+
+
+def open_trace(pieces: Iterable[bytes], *, file: str = "") -> Space:
+    """The recording whose text comes in pieces.
+
+    Args:
+        pieces: The text, inflated.
+        file: Name for reports.
+
+    Raises:
+        DecodeError: It is no trace, or one without events.
+    """
+    counted = _Counted(pieces)
+    try:
+        trace = read_pieces(counted)
+    except ValueError as error:
+        raise DecodeError(
+            f"the JSON is no trace: {error}",
+            offset_bytes=counted.size,
+            path="traceEvents",
+            file=file,
+            hint="Give a file that torch.profiler exported (*.pt.trace.json, *.json.gz).",
+        ) from error
+    events = sum(trace.categories.values())
+    if not events and not trace.lost:
+        raise DecodeError(
+            "the trace has no events: a second profiler was active, or the schedule's warm-up "
+            "was not over",
+            offset_bytes=counted.size,
+            path="traceEvents",
+            file=file,
+            hint="Let the profiled program run past wait and warm-up, with one profiler at a time.",
+        )
+    data, _ = to_xspace(trace, count=StepCount())
+    notes = b"".join(text_field(XSpace.WARNINGS, one) for one in warnings(trace))
+    space = decode(data + notes, file=file)
+    if trace.damage.is_cut:
+        damage = DecodeError(
+            "the text ends inside of its list of events, which is in no order of time: anything "
+            "may be missing, also from the middle",
+            offset_bytes=counted.size,
+            path=f"traceEvents[{events + trace.lost}]",
+            file=file,
+            hint="Copy the file again; if its program was killed, this is all there is.",
+        )
+        object.__setattr__(space, "damage", damage)
+    return space
+
+
+class _Counted:
+    """Pieces whose bytes are counted on the way."""
+
+    def __init__(self, pieces: Iterable[bytes]) -> None:
+        self._pieces = pieces
+        self.size = 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        for piece in self._pieces:
+            self.size += len(piece)
+            yield piece
+
+
+def warnings(trace: Trace) -> Iterator[str]:
+    """What a reader of numbers must know: repairs, and what is not understood, each counted."""
+    damage, repairs = trace.damage, trace.texts.repairs
+    for count, text in (
+        (trace.lost, "{} events are no JSON, or lack a name, phase or time; they are left out."),
+        (damage.mended, "{} events hold quotes or backslashes that are not escaped; they were "
+         "mended."),
+        (damage.words, "{} values are words that JSON does not know (inf, N/A …); they count as "
+         "unknown."),
+        (damage.times - damage.words, "{} times are no number or out of range."),
+        (damage.garbage, "{} places between events hold other bytes."),
+        (damage.head, "{} entries beside the events cannot be read."),
+        (repairs["bytes"], "{} distinct texts hold bytes that are no UTF-8."),
+        (repairs["escapes"], "{} distinct texts hold backslashes that escape nothing."),
+        (repairs["controls"], "{} distinct texts hold control characters."),
+        (repairs["values"], "{} distinct values cannot be read."),
+        (trace.untimed, "{} events have the time 0: the recorder did not take it; they are left "
+         "out."),
+        (trace.negative, "{} events end before they begin; they are shown as instants."),
+    ):  # fmt: skip
+        if count > 0:
+            yield text.format(f"{count:,}")
+    unknown = {name: count for name, count in trace.categories.items() if name not in _KNOWN}
+    if unknown:
+        listed = ", ".join(f"{name} ({count:,})" for name, count in list(unknown.items())[:12])
+        yield f"Events of unknown categories are on the timeline and in no number: {listed}."

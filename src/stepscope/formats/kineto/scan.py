@@ -1,0 +1,369 @@
+"""A JSON trace, piece by piece, into columns: neither its text nor its objects are ever whole.
+
+The text comes in pieces (inflated where need be). What stands beside the events is parsed by
+``json``; the events are read by a compiled kernel (``columns/json_kernel.py``), which cares about
+JSON's grammar alone: any layout, any order of keys, the list of events first or last.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.formats.kineto.texts import Texts, lenient_json
+from stepscope.kernels import core
+
+I64 = NDArray[np.int64]
+I32 = NDArray[np.int32]
+
+#: Keys of ``args`` whose values hardly repeat: rows of their own, as numbers.
+OWN_KEYS: Final = (
+    "External id", "external id", "correlation", "Record function id", "Sequence number",
+    "Addr", "Bytes", "Total Allocated", "Total Reserved", "Python id", "Python parent id",
+    "bytes", "graph node id", "Seq", "ptr", "size",
+    "wait_on_cuda_event_record_corr_id", "memory bandwidth (GB/s)",
+)  # fmt: skip
+#: Keys whose numbers repeat from event to event, like texts.
+CHAIN_KEYS: Final = (
+    "device", "context", "stream", "queued", "registers per thread", "shared memory",
+    "blocks per SM", "warps per SM", "est. achieved occupancy %", "priority", "cbid", "cid",
+    "Fwd thread id", "Device Type", "Device Id", "Group size", "Rank", "In msg nelems",
+    "Out msg nelems", "graph id", "Python module id", "Python thread", "hsa_queue", "channel",
+    "Process Group Name", "Src Rank", "Dst Rank", "Global rank start", "Global rank stride",
+    "wait_on_stream", "sort_index", "num_warps", "num_stages",
+)  # fmt: skip
+#: Keys that say nothing another does not.
+DROPPED_KEYS: Final = ("Ev Idx", "Profiler Event Index", "External ts", "external ts")
+
+_EVENTS: Final = "traceEvents"
+_EVENTS_KEY: Final = re.compile(rb'"traceEvents"\s*:\s*\[')
+_BASE_KEY: Final = re.compile(rb'"baseTimeNanoseconds"\s*:\s*"?(\d{1,20})')
+_BASE: Final = "baseTimeNanoseconds"
+_KEY: Final = re.compile(rb'"((?:[^"\\]|\\.){0,1000})"\s*:\s*', re.DOTALL)
+_BLANK: Final = re.compile(rb"[\s,\x00]*")
+_PIECE_BYTES: Final = 1 << 20
+_LONGEST_HEAD_BYTES: Final = 64 << 20
+_TAIL_BYTES: Final = 1 << 16
+_EVENT_ROWS: Final = 1 << 15
+_VALUE_ROWS: Final = 1 << 19
+_COLUMNS: Final = (
+    ("phase", np.uint8), ("flags", np.uint8), ("category", np.int32), ("name", np.int32),
+    ("pid", np.int32), ("tid", np.int32), ("ident", np.int32), ("chain", np.int32),
+    ("values", np.int32), ("start_ns", np.int64), ("duration_ns", np.int64),
+)  # fmt: skip
+_VALUES: Final = (("key", np.int32), ("kind", np.uint8), ("number", np.int64))
+HAS_START: Final = 1
+HAS_DURATION: Final = 2
+#: ``Scanned.kind`` of a value: a double's bits, a whole number, the number of a text.
+REAL, WHOLE, TEXT = 2, 4, 7
+
+
+@dataclass
+class Damage:
+    """What was wrong with a text, each kind counted.
+
+    Attributes:
+        lost: Events that could not be read.
+        mended: Events read in spite of quotes or backslashes that were not escaped.
+        words: Values that are no JSON (``inf``, ``N/A``), taken for unknown.
+        times: Times that are no number or out of range.
+        garbage: Places between events with other bytes.
+        head: Values beside the events that could not be read.
+        is_cut: Whether the text ends before its list of events does.
+    """
+
+    lost: int = 0
+    mended: int = 0
+    words: int = 0
+    times: int = 0
+    garbage: int = 0
+    head: int = 0
+    is_cut: bool = False
+
+
+@dataclass
+class Scanned:
+    """The events of a trace as columns, and what its numbers stand for.
+
+    Attributes:
+        head: What stands beside the events.
+        texts: Every distinct text; columns hold their numbers, -1 for none.
+        columns: phase, flags, category, name, pid, tid, ident, chain, values (how many rows of
+            values an event has), start_ns, duration_ns.
+        key, kind, number: Values with rows of their own, those of one event after the other's.
+        before, link_key, link_text: The chains' links; -1 ends a chain.
+        damage: What was wrong.
+    """
+
+    head: dict[str, Any]
+    texts: Texts
+    columns: dict[str, NDArray[Any]]
+    key: I32
+    kind: NDArray[np.uint8]
+    number: I64
+    before: I32
+    link_key: I32
+    link_text: I32
+    damage: Damage
+
+    def __len__(self) -> int:
+        return len(self.columns["phase"])
+
+
+def scan(pieces: Iterable[bytes]) -> Scanned:
+    """The events of a trace whose text comes in pieces.
+
+    Raises:
+        ValueError: It holds no list of events.
+    """
+    return _Scan(iter(pieces)).run()
+
+
+@dataclass
+class _Rows:
+    """Columns that grow by whole blocks; each is joined once, at the end."""
+
+    kinds: tuple[tuple[str, Any], ...]
+    size: int
+    block: dict[str, NDArray[Any]] = field(init=False)
+    parts: dict[str, list[NDArray[Any]]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.block = {name: np.empty(self.size, kind) for name, kind in self.kinds}
+        self.parts = {name: [] for name, _ in self.kinds}
+
+    def keep(self, count: int) -> None:
+        """Keep the first rows of the block; it can then be written anew."""
+        if count:
+            for name, values in self.block.items():
+                self.parts[name].append(values[:count].copy())
+
+    def joined(self, name: str) -> NDArray[Any]:
+        """A column; its parts are given up."""
+        parts = self.parts.pop(name)
+        return np.concatenate([np.empty(0, self.block[name].dtype), *parts])
+
+
+class _Scan:
+    """The state of one pass over a text."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self._data = b""
+        self._at = 0
+        self._is_final = False
+        self._head: dict[str, Any] = {}
+        self._damage = Damage()
+        self._counts = np.zeros(5, np.int64)
+        self._found_events = False
+        self._events = _Rows(_COLUMNS, _EVENT_ROWS)
+        self._values = _Rows(_VALUES, _VALUE_ROWS)
+        known = (*OWN_KEYS, *CHAIN_KEYS, *DROPPED_KEYS)
+        classes = [1] * len(OWN_KEYS) + [2] * len(CHAIN_KEYS) + [3] * len(DROPPED_KEYS)
+        self._scanner = core.json.EventScanner(
+            np.asarray(classes, np.uint8).data, self._counts.data, secrets.randbits(63)
+        )
+        self._arena = np.empty(0, np.uint8)
+        self._begin = np.zeros(1, np.int64)
+        self._hashes = np.empty(0, np.uint64)
+        self._links = [np.empty(0, np.int32) for _ in range(3)]
+        self._more_texts()
+        self._more_chains()
+        self._fresh_rows()
+        for key in known:
+            self._scanner.text(memoryview(json.dumps(key).encode()))
+
+    def run(self) -> Scanned:
+        """The whole text."""
+        self._top()
+        if not self._found_events:
+            raise ValueError("it holds no traceEvents")
+        self._keep_rows()
+        damage = self._damage
+        damage.lost, damage.mended, damage.words, damage.times, damage.garbage = map(
+            int, self._counts
+        )
+        scanner = self._scanner
+        size = int(self._begin[scanner.texts])
+        texts = Texts(self._arena[:size].tobytes(), self._begin[: scanner.texts + 1].copy())
+        self._arena, self._hashes = np.empty(0, np.uint8), np.empty(0, np.uint64)
+        before, link_key, link_text = (links[: scanner.chains].copy() for links in self._links)
+        columns = {name: self._events.joined(name) for name, _ in _COLUMNS}
+        key, kind, number = (self._values.joined(name) for name, _ in _VALUES)
+        return Scanned(
+            self._head, texts, columns, key, kind, number, before, link_key, link_text, damage
+        )  # fmt: skip
+
+    # --- the text ---------------------------------------------------------------------------
+
+    def _more(self) -> bool:
+        """Read on; what stands before the place is given up. False at the end."""
+        if self._is_final:
+            return False
+        piece = next(self._pieces, None)
+        if piece is None:
+            self._is_final = True
+            self._data, self._at = self._data[self._at :], 0
+            return False
+        parts: list[bytes | memoryview] = [memoryview(self._data)[self._at :], piece]
+        size = len(parts[0]) + len(piece)
+        # Short pieces are joined: an event at their edge is read again.
+        while size < _PIECE_BYTES and (piece := next(self._pieces, None)) is not None:
+            parts.append(piece)
+            size += len(piece)
+        self._data, self._at = b"".join(parts), 0
+        return True
+
+    def _blank(self) -> int:
+        """The next byte that is neither white space nor a comma; -1 at the end."""
+        while True:
+            found = _BLANK.match(self._data, self._at)
+            self._at = found.end() if found else self._at
+            if self._at < len(self._data):
+                return self._data[self._at]
+            if not self._more():
+                return -1
+
+    def _top(self) -> None:
+        if self._blank() == 0xEF:
+            self._at += 3  # a byte order mark
+        first = self._blank()
+        if first == ord("["):
+            self._at += 1
+            self._read_events()
+            self._found_events = self._scanner.row > 0 or bool(self._events.parts["phase"])
+            return
+        if first == ord("{"):
+            self._at += 1
+        while (byte := self._blank()) != -1 and byte != ord("}"):
+            if not self._member():
+                return
+
+    def _member(self) -> bool:
+        """One key of the outermost object, and its value; False if nothing more can be read."""
+        found = _KEY.match(self._data, self._at)
+        while found is None or found.end() + 1 >= len(self._data):
+            if len(self._data) - self._at > _LONGEST_HEAD_BYTES or not self._more():
+                break
+            found = _KEY.match(self._data, self._at)
+        if found is None:
+            return self._search()
+        key = found[1].decode("utf-8", "replace")
+        begin = found.end()
+        if key == _EVENTS and self._data[begin : begin + 1] == b"[":
+            self._at = begin + 1
+            self._read_events()
+            return True
+        end = self._value_end(begin - self._at)
+        if end < 0:
+            return self._search()
+        try:
+            self._head[key] = lenient_json(self._data[self._at + begin - found.start() : end])
+        except ValueError:
+            self._damage.head += 1
+        self._at = end
+        return True
+
+    def _value_end(self, offset: int) -> int:
+        """Where the value ends that begins so many bytes from here; negative if nowhere."""
+        while True:
+            begin = self._at + offset
+            end: int = self._scanner.skip(
+                memoryview(self._data), begin, len(self._data), self._is_final
+            )
+            if end >= 0 and (end < len(self._data) or self._is_final):
+                return end
+            if end < -1 or len(self._data) - begin > _LONGEST_HEAD_BYTES or not self._more():
+                return end
+
+    def _search(self) -> bool:
+        """Go on at the list of events, wherever it is: what stands before it is no JSON."""
+        self._damage.head += 1
+        while True:
+            found = _EVENTS_KEY.search(self._data, self._at)
+            if found is not None:
+                self._at = found.end()
+                self._read_events()
+                return True
+            base = _BASE_KEY.search(self._data, self._at)
+            if base is not None:
+                self._head.setdefault(_BASE, int(base[1]))
+            self._at = max(self._at, len(self._data) - _TAIL_BYTES)
+            if not self._more():
+                return False
+
+    # --- the events -------------------------------------------------------------------------
+
+    def _read_events(self) -> None:
+        self._found_events = True
+        scanner = self._scanner
+        while True:
+            scanner.scan(memoryview(self._data), self._at, len(self._data), self._is_final)
+            self._at = scanner.at
+            if scanner.reason == 1:
+                return
+            if scanner.reason == 2:
+                self._keep_rows()
+            elif scanner.reason == 3:
+                self._more_texts()
+            elif scanner.reason == 4:
+                self._more_chains()
+            elif self._is_final:
+                break
+            else:
+                self._more()
+        self._damage.is_cut = True
+        base = _BASE_KEY.search(self._data, max(0, len(self._data) - _TAIL_BYTES))
+        if base is not None:
+            self._head.setdefault(_BASE, int(base[1]))
+
+    def _keep_rows(self) -> None:
+        self._events.keep(self._scanner.row)
+        self._values.keep(self._scanner.value_row)
+        self._fresh_rows()
+
+    def _fresh_rows(self) -> None:
+        values = self._values.block
+        self._scanner.room_for_events(
+            tuple(column.data for column in self._events.block.values()),
+            (
+                values["key"].data,
+                values["kind"].data,
+                values["number"].data,
+                values["number"].view(np.float64).data,
+            ),
+        )
+
+    def _more_texts(self) -> None:
+        """Twice the room for texts, and never less than the longest event could need."""
+        count = max(2 * len(self._hashes), 1 << 14)
+        self._arena = _grown(self._arena, 2 * len(self._arena) + (4 << 20))
+        self._begin = _grown(self._begin, count + 1)
+        self._hashes = _grown(self._hashes, count)
+        self._scanner.room_for_texts(
+            self._arena.data, self._begin.data, self._hashes.data, _slots(count)
+        )
+
+    def _more_chains(self) -> None:
+        count = max(2 * len(self._links[0]), 1 << 14)
+        self._links = [_grown(links, count) for links in self._links]
+        before, keys, texts = self._links
+        self._scanner.room_for_chains(before.data, keys.data, texts.data, _slots(count))
+
+
+def _grown(array: NDArray[Any], size: int) -> NDArray[Any]:
+    grown = np.empty(size, array.dtype)
+    grown[: len(array)] = array
+    return grown
+
+
+def _slots(count: int) -> memoryview:
+    """An empty table of places, half of which will be taken at most; a power of two."""
+    return np.full(2 * count, -1, np.int32).data

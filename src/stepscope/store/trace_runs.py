@@ -1,0 +1,81 @@
+"""The runs of a folder of PyTorch traces: which files are ranks of one job, which windows of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from stepscope.formats.kineto.ranks import windows
+from stepscope.formats.kineto.recognise import HEAD_BYTES, Identity, identity
+from stepscope.store.found import Miss, Run, Source
+from stepscope.store.identify import GZIP_MAGIC, inflate_head
+from stepscope.store.tree import Entry, Tree
+
+_SURE: Final = re.compile(r"\.trace\.json(\.gz)?$", re.IGNORECASE)
+_GUESS: Final = (
+    "No file says which rank it is of, so ranks are numbered in the order of their processes."
+)
+
+
+def promises(name: str) -> bool:
+    """Whether the name alone makes a trace likely enough to look at the file."""
+    return bool(_SURE.search(name))
+
+
+def label_of(name: str) -> str:
+    """What a trace is called: its name without its endings."""
+    return identity(name, b"").label
+
+
+def copy_of_recording(entry: Entry) -> Miss:
+    """Why a trace beside XSpaces is not opened."""
+    return Miss(
+        entry.path,
+        "chrome-trace",
+        "A trace (JSON) beside an XSpace. TensorFlow and JAX write it of the same recording, cut "
+        "at a million events.",
+        "Open the .xplane.pb of the same recording; give the trace itself to open it all the same.",
+        entry.size_bytes,
+    )
+
+
+def runs(tree: Tree, folder: str, name: str, entries: Sequence[Entry]) -> list[Run]:
+    """The runs of one folder.
+
+    Args:
+        tree: Where it is.
+        folder: Its path.
+        name: What a run is called that has the folder for itself.
+        entries: Its traces.
+    """
+    found = windows([(entry, _identity(tree, entry, len(entries))) for entry in entries])
+    result = []
+    for window in found:
+        sources = tuple(
+            Source(
+                one.file.path,
+                one.host,
+                one.file.size_bytes,
+                one.file.modified,
+                "kineto",
+                _GUESS if one.is_guess else "",
+            )
+            for one in window.files
+        )
+        run = f"{name}/{window.name}" if window.name else name
+        result.append(Run(run, folder, sources))
+    return result
+
+
+def _identity(tree: Tree, entry: Entry, count: int) -> Identity:
+    """Whose trace a file is; only where several could belong together its bytes are asked."""
+    if count == 1 or tree.remote:
+        return identity(entry.name, b"")
+    try:
+        first = tree.head(entry.path, HEAD_BYTES)
+    except OSError:
+        first = b""
+    if first.startswith(GZIP_MAGIC):
+        first = inflate_head(first, 16 * HEAD_BYTES)
+    return identity(entry.name, first)

@@ -1,0 +1,98 @@
+"""What rules read: the results as typed properties, and what is known of rules without them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from stepscope.registry import RuleFacts, Tool
+
+# What fits in a line with "        return cast(" and ")" around it.
+_WIDEST = 79
+_RESULTS_HEAD = '''\
+"""The results that rules read. Generated: python -m stepscope.surfaces.generate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+{imports}
+
+
+class Results:
+    """The results that a rule needs, by tool; ``optional`` has those that may be missing."""
+
+    __slots__ = ("_found", "optional")
+
+    def __init__(self, found: Mapping[str, Result]) -> None:
+        self._found = found
+        self.optional = OptionalResults(found)
+'''
+
+_OPTIONAL_HEAD = '''
+
+class OptionalResults:
+    """The results that a rule may read, by tool; None where the recording has none."""
+
+    __slots__ = ("_found",)
+
+    def __init__(self, found: Mapping[str, Result]) -> None:
+        self._found = found
+'''
+
+_FACTS_HEAD = '''\
+"""What is known of rules unimported. Generated: python -m stepscope.surfaces.generate."""
+
+from __future__ import annotations
+
+from stepscope.registry import RuleFacts
+
+FACTS = (
+'''
+
+
+def results_source(tools: Sequence[Tool]) -> str:
+    """Text of ``advice/results.py``."""
+    homes = sorted({(tool.result.__module__, tool.result.__name__) for tool in tools})
+    imports = [f"    from {module} import {name}" for module, name in homes]
+    imports.append("    from stepscope.result import Result")
+    head = _RESULTS_HEAD.format(imports="\n".join(imports))
+    needed = "".join(
+        _property(tool.id, tool.result.__name__, f'self._found["{tool.id}"]') for tool in tools
+    )
+    optional = "".join(
+        _property(tool.id, f"{tool.result.__name__} | None", f'self._found.get("{tool.id}")')
+        for tool in tools
+    )
+    return head + needed + _OPTIONAL_HEAD + optional
+
+
+def _property(name: str, kind: str, value: str) -> str:
+    """One property, laid out as the formatter would."""
+    given = f'"{kind}", {value}'
+    if len(given) > _WIDEST:
+        given = f"\n            {given}\n        "
+    return (
+        f"\n    @property\n    def {name}(self) -> {kind}:\n"
+        f'        """Of {name}."""\n'
+        f"        return cast({given})\n"
+    )
+
+
+def facts_source(rules: Sequence[RuleFacts]) -> str:
+    """Text of ``advice/facts.py``."""
+    return _FACTS_HEAD + "".join(_facts(one) for one in rules) + ")\n"
+
+
+def _facts(one: RuleFacts) -> str:
+    lines = [f'        "{one.id}",', f'        title="{one.title}",']
+    for name in ("needs", "optional", "symptom_of", "cause_of"):
+        values = getattr(one, name)
+        if len(values) == 1:
+            lines.append(f'        {name}=("{values[0]}",),')
+        elif values:
+            lines.append(f"        {name}=(")
+            lines += [f'            "{value}",' for value in values]
+            lines.append("        ),")
+    return "    RuleFacts(\n" + "\n".join(lines) + "\n    ),\n"

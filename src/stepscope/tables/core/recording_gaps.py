@@ -1,0 +1,61 @@
+"""When a recorder wrote a chunk to disk and so recorded nothing of the program."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stepscope.columns import rows_of, union_spans
+from stepscope.columns.space import I64, Bool
+from stepscope.schema import names
+from stepscope.tables.core.profile import Host, derived
+
+# Recorders of our own beside the framework: what they miss is no event of the program's threads.
+_BESIDE = ("python_sampler", "python_calls", "telemetry", "annotations", "memory")
+# Handing over takes a moment even where nothing is missed; shorter gaps lie between two ops.
+_SHORTEST_PS = 1_000_000_000
+
+
+@derived
+def recording_gaps(host: Host) -> tuple[I64, I64]:
+    """Starts and ends of the times in which no framework was recorded; disjoint, ascending.
+
+    The recording says so itself. The framework that computes is the one that counts: another
+    that is only loaded hands over in no time.
+    """
+    space = host.space
+    planes_of = [row for row, one in enumerate(space.planes) if one.name == names.RECORDING_PLANE]
+    if not planes_of:
+        return _nothing()
+    metadata = space.event_metadata
+    wanted = np.isin(metadata.plane, planes_of) & np.asarray(
+        [not name.startswith(_BESIDE) for name in metadata.name], dtype=bool
+    )
+    rows = rows_of(space.events.metadata, wanted)
+    rows = rows[space.length_ps[rows] >= _SHORTEST_PS]
+    if len(rows) == 0:
+        return _nothing()
+    start = space.events.start_ps[rows]
+    return union_spans(start, start + space.length_ps[rows])
+
+
+def _nothing() -> tuple[I64, I64]:
+    return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+
+
+def crosses_gap(host: Host, start: I64, end: I64) -> Bool:
+    """Whether a gap of the recording lies in each interval, wholly or in part."""
+    begin, finish = recording_gaps(host)
+    if len(begin) == 0:
+        return np.zeros(len(start), dtype=bool)
+    first = np.searchsorted(finish, start, side="right")
+    inside: Bool = (first < len(begin)) & (begin[np.minimum(first, len(begin) - 1)] < end)
+    return inside
+
+
+def next_gap(host: Host, at: I64) -> I64:
+    """The start of the first gap that ends after each moment; the largest integer without one."""
+    begin, finish = recording_gaps(host)
+    never = np.iinfo(np.int64).max
+    first = np.searchsorted(finish, at, side="right")
+    return np.concatenate([begin, [never]])[first]
+

@@ -1,0 +1,92 @@
+"""How often an op ran whose runs are several kernels: a recording holds the kernels only.
+
+Two counts are known, and neither can be too small by much: of the kernels' names most run once in
+each run of the op, so the number of runs is the count that most names share; and where the program
+runs an op once, its kernels stand in one row on their stream, so a run ends where another op's
+kernels begin. The smaller of both stands: a kernel may run twice in each run of the op.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stepscope.columns.space import I32, I64, Bool
+from stepscope.tables.core.distinct_rows import distinct_rows
+
+
+def mark_runs(
+    op: I32, device: I32, line: I32, kernel: I32, start_ps: I64, is_straight: Bool
+) -> Bool:
+    """Marks one event of each run.
+
+    Args:
+        op: The op of each event.
+        device: Its device.
+        line: The stream it ran on.
+        kernel: Its kernel, as a number.
+        start_ps: Its start.
+        is_straight: By op: whether its program runs it once, outside of loops and branches.
+    """
+    first, which = distinct_rows((op, device))
+    by_name, of_name = _by_name(which, kernel, len(first))
+    by_row, of_row = _by_row(op, which, line, start_ps, is_straight, len(first))
+    fewer = (by_row > 0) & (by_row < by_name)
+    marked: Bool = np.where(fewer[which], of_row, of_name)
+    return marked
+
+
+def _by_name(which: I64, kernel: I32, size: int) -> tuple[I64, Bool]:
+    """Per op and device the count that most of its kernels' names share, the least of several.
+
+    And a mark of the events of one such kernel.
+    """
+    first, name_of = distinct_rows((which, kernel))
+    owner = which[first]
+    counts = np.bincount(name_of, minlength=len(first))
+    # How many names of an op have this count.
+    _, group = distinct_rows((owner, counts))
+    shared = np.bincount(group)[group]
+    order = np.lexsort((counts, -shared, owner))
+    best = order[np.flatnonzero(np.diff(owner[order], prepend=-1))]
+    found = np.zeros(size, dtype=np.int64)
+    found[owner[best]] = counts[best]
+    is_best = np.zeros(len(first), dtype=bool)
+    is_best[best] = True
+    return found, is_best[name_of]
+
+
+def _by_row(
+    op: I32, which: I64, line: I32, start_ps: I64, is_straight: Bool, size: int
+) -> tuple[I64, Bool]:
+    """Per op and device the rows of kernels that no other op's interrupt, on its fullest stream.
+
+    0 where that says nothing: for ops in loops, and those alone on their stream. And a mark of the
+    first event of each row.
+    """
+    order = _order(line, start_ps)
+    ops, lines = op[order].astype(np.int64), line[order].astype(np.int64)
+    begins_line = np.diff(lines, prepend=-1) != 0
+    begins = begins_line | (np.diff(ops, prepend=-1) != 0)
+    is_first = np.zeros(len(op), dtype=bool)
+    is_first[order] = begins
+    alone = np.bincount(lines, weights=begins, minlength=int(lines.max()) + 1) <= 1
+    telling = is_first & is_straight[op] & ~alone[line]
+    first, stream = distinct_rows((which, line))
+    rows = np.bincount(stream, weights=telling, minlength=len(first)).astype(np.int64)
+    owner = which[first]
+    best = np.lexsort((-rows, owner))
+    best = best[np.flatnonzero(np.diff(owner[best], prepend=-1))]
+    found = np.zeros(size, dtype=np.int64)
+    found[owner[best]] = rows[best]
+    is_best = np.zeros(len(first), dtype=bool)
+    is_best[best] = True
+    return found, telling & is_best[stream]
+
+
+def _order(line: I32, start_ps: I64) -> I64:
+    """Places by stream and start; recorders write them so nearly always."""
+    same_line = np.diff(line) == 0
+    if (np.diff(line) >= 0).all() and (np.diff(start_ps)[same_line] >= 0).all():
+        return np.arange(len(line), dtype=np.int64)
+    ordered: I64 = np.lexsort((start_ps, line)).astype(np.int64)
+    return ordered

@@ -1,0 +1,220 @@
+"""What a program calls again and again: its functions, its fetches of input, its ops, kernels.
+
+One list of calls per thread or device, for ``cycle`` to find the rounds of the loop in.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from stepscope.columns import nest, rows_of
+from stepscope.columns.space import I64
+from stepscope.schema import names
+from stepscope.tables.core.presence import entries_named
+from stepscope.tables.core.profile import Host
+from stepscope.tables.core.stats import event_stats
+from stepscope.tables.device.events import device_entries, device_rows
+from stepscope.tables.host.events import (
+    Work,
+    host_names,
+    host_thread_rows,
+    is_pool_thread,
+    is_tf_data_thread,
+)
+from stepscope.tables.steps.cycle import Calls
+from stepscope.tables.steps.program_runs import program_runs
+
+# Functions of arrays that JAX dispatches one by one are jit calls, too; these are NumPy's by name
+# (``add``, ``matmul``, ``_where`` …) or XLA's.
+_XLA_OPS = frozenset(
+    "convert_element_type broadcast_in_dim dot_general iota copy concatenate dynamic_slice gather "
+    "dynamic_update_slice scatter select_n reduce_sum reduce_max integer_pow threefry_2x32 "
+    "threefry_split threefry_random_bits unstack truediv fn shift_right_logical "
+    "broadcast rem slice bitcast_convert_type argmax one_hot stack split _unstack".split()
+)
+# Names of NumPy's that people give to functions of their own.
+_NO_OPS = frozenset({"test", "gradient", "trace", "info", "save", "load", "average"})
+_OP_WEIGHT = 0.3
+# PjRt's call that starts a program, whatever the runtime's class was called in that version.
+_EXECUTES = re.compile(r"Executable::Execute(Helper\w*)?$")
+
+
+def is_single_op(function: str) -> bool:
+    """Whether a jit call of this name dispatches one op of an array library."""
+    bare = function.strip("_")
+    if bare in _XLA_OPS or bare.startswith(("threefry", "reduce_")):
+        return True
+    return callable(getattr(np, bare, None)) and bare not in _NO_OPS
+
+
+def function_calls(host: Host) -> list[Calls]:
+    """The compiled functions, optimizers and fetches of input that the program's thread calls."""
+    rows = outermost(host, _function_rows(host))
+    if len(rows) == 0:
+        return []
+    line = _main_line(host, rows)
+    rows = rows[host.space.lines_of(rows) == line]
+    found = _by_name(host, rows, "call", line)
+    ran = _time_of_runs(host)
+    calls = []
+    for one in found:
+        bare = bare_name(one.name)
+        kind = "optimizer" if one.name.startswith(names.PYTORCH_OPTIMIZER) else "call"
+        weight = _OP_WEIGHT if is_single_op(bare) else 1.0
+        time = max(one.time_ps, ran.get(bare, 0))
+        calls.append(Calls(kind, bare, one.start_ps, one.end_ps, time, weight, line))
+    return calls + fetches(host)
+
+
+def program_launches(host: Host) -> I64:
+    """When the program's thread handed a compiled program to XLA's runtime, in order."""
+    space = host.space
+    entries = entries_named(host, lambda name: _EXECUTES.search(name) is not None)
+    rows = _on_program_threads(host, rows_of(space.events.metadata, entries))
+    return np.sort(space.events.start_ps[outermost(host, rows)])
+
+
+def bare_name(name: str) -> str:
+    """Of "PjitFunction(step)" and "EagerLocalExecute: __inference_step_12" the function."""
+    if name.startswith(names.PJIT_FUNCTION):
+        return name[len(names.PJIT_FUNCTION) : -1]
+    return name.removeprefix(names.EAGER_LOCAL_EXECUTE)
+
+
+def fetches(host: Host) -> list[Calls]:
+    """Fetches of an input batch, of the thread that makes most of them; one list or none."""
+    space, work = host.space, host_names(host)
+    rows = rows_of(space.events.metadata, work.is_input)
+    keep = [
+        row
+        for row in host_thread_rows(host).tolist()
+        if not is_tf_data_thread(space.lines[row].name) and not is_pool_thread(space.lines[row].name)
+    ]
+    rows = rows[np.isin(space.lines_of(rows), np.asarray(keep, dtype=np.int32))]
+    if len(rows) == 0:
+        return []
+    line = int(np.bincount(space.lines_of(rows)).argmax())
+    rows = outermost(host, rows[space.lines_of(rows) == line])
+    start = space.events.start_ps[rows]
+    length = space.length_ps[rows]
+    return [Calls("fetch", "input batch", start, start + length, int(length.sum()), 1.0, line)]
+
+
+def eager_ops(host: Host) -> list[Calls]:
+    """Ops that the program's thread dispatches one by one, and its fetches of input."""
+    space = host.space
+
+    def is_op(name: str) -> bool:
+        return name.startswith((names.EAGER_LOCAL_EXECUTE, "aten::", *names.PYTORCH_OPTIMIZER))
+
+    rows = _on_program_threads(host, rows_of(space.events.metadata, entries_named(host, is_op)))
+    rows = outermost(host, rows)
+    if len(rows) == 0:
+        return fetches(host)
+    line = _main_line(host, rows)
+    rows = rows[space.lines_of(rows) == line]
+    return _by_name(host, rows, "op", line) + fetches(host)
+
+
+def runs(host: Host) -> list[Calls]:
+    """Executions of compiled programs, by function."""
+    found = program_runs(host)
+    result = []
+    for code in np.unique(found.name).tolist():
+        own = found.name == code
+        start, end = found.start_ps[own], found.end_ps[own]
+        name = found.names[code]
+        weight = _OP_WEIGHT if is_single_op(name) else 1.0
+        result.append(Calls("run", name, start, end, int((end - start).sum()), weight, -1))
+    return result
+
+
+def kernels(host: Host) -> list[Calls]:
+    """Kernels of the device that runs most of them, by name."""
+    space, rows = host.space, device_rows(host)
+    if len(rows) == 0:
+        return []
+    computes = device_entries(host, lambda work: work >= Work.COMPUTE_32)
+    rows = rows[computes[space.events.metadata[rows]]]
+    if len(rows) == 0:
+        return []
+    plane = np.asarray([line.plane for line in space.lines], dtype=np.int64)
+    device = plane[space.lines_of(rows)]
+    return _by_name(host, rows[device == np.bincount(device).argmax()], "kernel", -1)
+
+
+def _function_rows(host: Host) -> I64:
+    """Rows that call a compiled function, as far as the recorder tells them from ops."""
+    space, stats = host.space, event_stats(host)
+    is_func = stats.ints(names.IS_FUNC)
+
+    def is_call(name: str) -> bool:
+        return name.startswith(
+            (names.PJIT_FUNCTION, *names.EAGER_FUNCTIONS, *names.PYTORCH_OPTIMIZER)
+        )
+
+    named = rows_of(space.events.metadata, entries_named(host, is_call))
+    traced = stats.rows(names.TF_FUNCTION_CALL)
+    rows = np.union1d(named, traced)
+    if len(rows) == 0:
+        rows = is_func.rows[is_func.values > 0]
+    return _on_program_threads(host, rows)
+
+
+def _on_program_threads(host: Host, rows: I64) -> I64:
+    """Those on threads of the program, less the runtimes' pools where others have any."""
+    space = host.space
+    rows = rows[np.isin(space.lines_of(rows), host_thread_rows(host))]
+    pool = [is_pool_thread(one.name) or is_tf_data_thread(one.name) for one in space.lines]
+    own: I64 = rows[~np.asarray(pool or [False], dtype=bool)[space.lines_of(rows)]]
+    return own if len(own) else rows
+
+
+def _main_line(host: Host, rows: I64) -> int:
+    """The line on which most of the rows' time is."""
+    lines = host.space.lines_of(rows)
+    time = np.bincount(lines, weights=host.space.length_ps[rows].astype(np.float64) + 1.0)
+    return int(time.argmax())
+
+
+def outermost(host: Host, rows: I64) -> I64:
+    """Of ascending rows those that no other of them encloses on the same line."""
+    if len(rows) < 2:
+        return rows
+    events = host.space.events
+    begin = np.searchsorted(rows, host.space.line_begin).astype(np.int64)
+    depth = nest(events.start_ps[rows], host.space.length_ps[rows], begin).depth
+    outer: I64 = rows[depth == 0]
+    return outer
+
+
+def _by_name(host: Host, rows: I64, kind: str, line: int) -> list[Calls]:
+    """One list per name; planes may give equal names different rows of metadata."""
+    space = host.space
+    meta, code = np.unique(space.events.metadata[rows], return_inverse=True)
+    texts = [space.event_metadata.name[one] for one in meta.tolist()]
+    distinct = {text: index for index, text in enumerate(dict.fromkeys(texts))}
+    group = np.asarray([distinct[text] for text in texts] or [0], dtype=np.int64)[code]
+    order = np.lexsort((space.events.start_ps[rows], group))
+    rows, group = rows[order], group[order]
+    cuts = np.flatnonzero(np.diff(group)) + 1
+    found = []
+    for own, text in zip(np.split(rows, cuts), distinct, strict=False):
+        if len(own) == 0:
+            continue
+        start, length = space.events.start_ps[own], space.length_ps[own]
+        found.append(Calls(kind, text, start, start + length, int(length.sum()), 1.0, line))
+    return found
+
+
+def _time_of_runs(host: Host) -> dict[str, int]:
+    found = program_runs(host)
+    length = found.end_ps - found.start_ps
+    time: dict[str, int] = {}
+    for code, name in enumerate(found.names):
+        time[name] = int(length[found.name == code].sum())
+    return time
+
+

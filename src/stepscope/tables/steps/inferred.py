@@ -1,0 +1,178 @@
+"""Steps that nobody marked: rounds of the program's loop, told from what it calls again and again.
+
+Sources are asked in the order of how much a round of them says: compiled functions with the
+fetches of input around them, programs that ran on a device, ops dispatched one by one, kernels.
+What the others say decides how sure the answer is, not what it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from stepscope.tables.core.profile import Host
+from stepscope.tables.steps import calls as lists
+from stepscope.tables.steps.cycle import Calls, Cycle, find_cycle
+from stepscope.tables.steps.found import Certainty, Markers
+
+# Names that people, and Keras, give to the function that is one step.
+_STEP_NAME = re.compile(r"(?<![a-z])(steps?|train|update|batch|fit|epoch)(?![a-z])|_step|step_")
+# Share of the calls that must recur in every round for the rounds to be likely.
+_MOST, _NEARLY_ALL = 0.6, 0.9
+_CONFIDENCE: dict[Certainty, float] = {"certain": 0.95, "likely": 0.7, "uncertain": 0.45}
+# Spacing of rounds of kernels, deviation over mean: above, they are no loop by themselves.
+_UNEVEN = 0.5
+
+
+def rounds_of_functions(host: Host) -> Markers | None:
+    """Rounds of compiled functions, optimizers and fetches of input."""
+    called = lists.function_calls(host)
+    if not any(one.kind != "fetch" for one in called):
+        return None
+    return _markers(host, find_cycle(called), called)
+
+
+def rounds_of_programs(host: Host) -> Markers | None:
+    """Runs of compiled programs, where nobody recorded who called them."""
+    found = lists.runs(host)
+    return _markers(host, find_cycle(found), found)
+
+
+def rounds_of_ops(host: Host) -> Markers | None:
+    """An eager loop: fetches, optimizers and ops that recur together."""
+    found = lists.eager_ops(host)
+    return _markers(host, find_cycle(found, several=1.0), found)
+
+
+def rounds_of_kernels(host: Host) -> Markers | None:
+    """Kernels that repeat: the launch sequence's period gives the step."""
+    found = lists.kernels(host)
+    cycle = find_cycle(found, fewest=4, several=1.0)
+    if cycle is None or _unevenness(cycle) > _UNEVEN:
+        return None
+    return _markers(host, cycle, found)
+
+
+def single_calls(host: Host) -> Markers | None:
+    """One or two calls of a function that take most of what was recorded: a batch as a step."""
+    called = [one for one in lists.function_calls(host) if one.kind == "call"]
+    if not called:
+        return None
+    longest = max(called, key=lambda one: int((one.end_ps - one.start_ps).sum()))
+    if len(longest) > 2 or lists.is_single_op(longest.name):
+        return None
+    count = len(longest)
+    what = "1 call" if count == 1 else "2 calls"
+    return Markers(
+        source="framework",
+        confidence=_CONFIDENCE["uncertain"],
+        explanation=f"{what} of {longest.name}, taken as {'a step' if count == 1 else 'steps'}: "
+        "no other call of it was recorded, so nothing says how much steps differ.",
+        num=np.arange(count, dtype=np.int64),
+        name=[f"call {index}" for index in range(count)],
+        start_ps=longest.start_ps,
+        end_ps=longest.end_ps,
+        line=longest.line,
+        mark_end_ps=longest.end_ps,
+        certainty="uncertain",
+        reason=f"only {what} of {longest.name} {'was' if count == 1 else 'were'} recorded",
+    )
+
+
+def _markers(host: Host, cycle: Cycle | None, called: Sequence[Calls]) -> Markers | None:
+    if cycle is None or len(cycle) < 2:
+        return None
+    certainty, reason = _certainty(host, cycle, called)
+    count = len(cycle)
+    end = np.concatenate([cycle.start_ps[1:], cycle.end_ps[-1:]])
+    return Markers(
+        source="inferred" if cycle.anchor.kind in ("kernel", "op") else "framework",
+        confidence=_CONFIDENCE[certainty],
+        explanation=f"{count} steps taken from {_in_words(cycle)}, start to start; "
+        "none was marked.",
+        num=np.arange(count, dtype=np.int64),
+        name=[f"call {index}" for index in range(count)],
+        start_ps=cycle.start_ps,
+        end_ps=np.maximum(end, cycle.start_ps),
+        line=cycle.anchor.line,
+        mark_end_ps=cycle.end_ps,
+        certainty=certainty,
+        reason=reason,
+        is_start_to_start=True,
+    )
+
+
+_WORDS = {
+    "call": "calls of {}",
+    "optimizer": "calls of {}",
+    "fetch": "fetches of an input batch",
+    "op": "runs of the op {}",
+    "run": "runs of the program {}",
+    "kernel": "runs of the kernel {}",
+}
+
+
+def _in_words(cycle: Cycle) -> str:
+    return _WORDS[cycle.anchor.kind].format(cycle.anchor.name)
+
+
+def _certainty(host: Host, cycle: Cycle, called: Sequence[Calls]) -> tuple[Certainty, str]:
+    """How sure the rounds are: what agrees with them, and what does not."""
+    count = len(cycle)
+    kinds = {kind for kind, _name, often in cycle.agreeing if often == 1}
+    against = [
+        one
+        for one in called
+        if one.kind in ("fetch", "optimizer")
+        and len(one) > 2
+        and not any(kind == one.kind and name == one.name for kind, name, _n in cycle.agreeing)
+    ]
+    if cycle.anchor.line >= 0:
+        kinds |= {one.kind for one in _elsewhere(host) if _divides(count, len(one))}
+    if against:
+        name = against[0].name if against[0].kind == "optimizer" else "fetches of input"
+        return "uncertain", f"{name} do not recur with {_in_words(cycle)}"
+    if cycle.explained < _MOST:
+        return (
+            "uncertain",
+            f"only {cycle.explained:.0%} of what was called recurs in every round of "
+            f"{_in_words(cycle)}",
+        )
+    # What runs once for each call agrees with it however often a step makes that call.
+    if len(kinds) > 1 and count >= 3 and (kinds & {"fetch", "optimizer"} or len(cycle.members) > 1 or _STEP_NAME.search(cycle.anchor.name)):
+        return "likely", f"{_listed(kinds)} recur together, {count} times"
+    is_named = _STEP_NAME.search(cycle.anchor.name) is not None
+    several = len(cycle.agreeing) > 1
+    if cycle.explained >= _NEARLY_ALL and count >= 3 and (is_named or several):
+        return "likely", f"everything called recurs with {_in_words(cycle)}, {count} times"
+    return "uncertain", f"only {_in_words(cycle)} say so, {count} times"
+
+
+def _elsewhere(host: Host) -> list[Calls]:
+    """What runs for the loop on other threads and devices: later than it is called."""
+    return [*lists.runs(host), *lists.kernels(host)]
+
+
+def _divides(count: int, others: int) -> bool:
+    """Whether something that ran so often may have run equally often in each round."""
+    often = round(others / count)
+    return often >= 1 and abs(others - often * count) <= min(often, 0.1 * others)
+
+
+def _listed(kinds: set[str]) -> str:
+    words = {
+        "call": "functions",
+        "optimizer": "optimizer steps",
+        "fetch": "fetches of input",
+        "op": "ops",
+        "run": "runs of compiled programs",
+        "kernel": "kernels",
+    }
+    return " and ".join(sorted(words[kind] for kind in kinds))
+
+
+def _unevenness(cycle: Cycle) -> float:
+    gaps = np.diff(cycle.start_ps).astype(np.float64)
+    return float(gaps.std() / gaps.mean()) if gaps.mean() > 0 else np.inf

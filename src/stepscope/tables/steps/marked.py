@@ -1,0 +1,181 @@
+"""Steps that somebody marked: the program, its framework, or the device."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from stepscope.columns import rows_of
+from stepscope.columns.space import I64
+from stepscope.schema import names
+from stepscope.tables.core.planes import LineKind, PlaneKind, lines_of, planes
+from stepscope.tables.core.presence import Stretch, any_event, any_stretch, entries_named, stat_rows
+from stepscope.tables.core.profile import Host
+from stepscope.tables.core.stats import event_stats
+from stepscope.tables.host.events import host_thread_rows
+from stepscope.tables.steps.calls import outermost
+from stepscope.tables.steps.found import Markers
+
+
+def annotated(host: Host) -> Markers | None:
+    """Events that the program marked as steps: ``_r`` roots with a ``step_num``."""
+    space, stats = host.space, event_stats(host)
+    number, level = stats.ints(names.STEP_NUM), stats.ints(names.ROOT_LEVEL)
+    rows = number.rows[level.at(number.rows, 0) > 0]
+    if len(rows) == 0:
+        text = space.event_metadata.name
+        named = [
+            text[m].startswith(names.STEP_MARKER_NAMES) for m in space.events.metadata[number.rows]
+        ]
+        rows = number.rows[np.asarray(named, dtype=bool)] if named else rows
+    rows = rows[np.isin(space.lines_of(rows), host_thread_rows(host))]
+    rows = outermost(host, rows)
+    if len(rows) == 0:
+        return None
+    nums = number.at(rows, -1)
+    labels = [space.event_metadata.name[m] for m in space.events.metadata[rows]]
+    what = ", ".join(f"{label!r}" for label in dict.fromkeys(labels[:1000]))
+    return _markers(
+        host, rows, nums, "markers", 1.0,
+        f"{counted(len(rows))} marked by the program ({what} with step_num).",
+        [f"{label} {num}" for label, num in zip(labels, nums.tolist(), strict=True)],
+    )  # fmt: skip
+
+
+def pytorch(host: Host) -> Markers | None:
+    """PyTorch's ``ProfilerStep#N`` spans."""
+    rows = outermost(host, _rows_named(host, names.PYTORCH_STEP))
+    if len(rows) == 0:
+        return None
+    labels = [host.space.event_metadata.name[m] for m in host.space.events.metadata[rows]]
+    nums = np.asarray([_number_in(label) for label in labels], dtype=np.int64)
+    why = f"{counted(len(rows))} marked by torch.profiler's step()."
+    return _markers(host, rows, nums, "markers", 1.0, why, labels)
+
+
+def keras(host: Host) -> Markers | None:
+    """Keras' TensorBoard callback: ``Profiled batch`` spans around each batch."""
+    rows = outermost(host, _rows_named(host, names.KERAS_BATCH))
+    if len(rows) == 0:
+        return None
+    nums = np.arange(len(rows), dtype=np.int64)
+    what = "1 batch" if len(rows) == 1 else f"{len(rows)} batches"
+    return _markers(
+        host, rows, nums, "framework", 0.95, f"{what} marked by Keras.",
+        [f"batch {num}" for num in nums.tolist()],
+    )  # fmt: skip
+
+
+def device_steps(host: Host) -> Markers | None:
+    """The ``Steps`` lines of devices (native on TPUs; derived by a viewer on GPUs).
+
+    Devices run the same steps side by side; a step is as long as on the device where it takes
+    longest (reference §2.4). Spans of different devices are not joined: replicas may also run one
+    after the other.
+    """
+    space = host.space
+    lines = [space.lines[row] for row in lines_of(host, LineKind.STEPS)]
+    rows = np.concatenate([np.arange(one.begin, one.end) for one in lines] or [np.zeros(0, int)])
+    if len(rows) == 0:
+        return None
+    in_order = np.concatenate([np.arange(one.end - one.begin) for one in lines])
+    text = [space.event_metadata.name[meta] for meta in space.events.metadata[rows]]
+    nums = np.asarray([_number_in(label) for label in text], dtype=np.int64)
+    nums = np.where(nums >= 0, nums, in_order)
+    longest = np.lexsort((-space.length_ps[rows], nums))
+    distinct, first = np.unique(nums[longest], return_index=True)
+    chosen = rows[longest[first]]
+    start = space.events.start_ps[chosen]
+    order = np.argsort(start, kind="stable")
+    start = start[order]
+    end = start + space.length_ps[chosen[order]]
+    end[:-1] = np.minimum(end[:-1], start[1:])
+    seen = [space.planes[one.plane].name for one in lines if one.end > one.begin]
+    where = ", ".join([*dict.fromkeys(seen)][:4])
+    return Markers(
+        source="device_steps",
+        confidence=0.9,
+        explanation=f"{counted(len(distinct))} from the Steps line of {where}.",
+        num=distinct[order],
+        name=[str(num) for num in distinct[order].tolist()],
+        start_ps=start,
+        end_ps=end,
+        line=-1,
+        mark_end_ps=end,
+        certainty="certain",
+        reason="the devices' own line of steps says so",
+    )
+
+
+def has_annotated(host: Host) -> bool:
+    """Whether ``annotated`` finds any, from the first event that says so."""
+    if not {names.STEP_NUM, names.ROOT_LEVEL} <= stat_rows(host).keys():
+        return False
+
+    def is_marked(stretch: Stretch) -> bool:
+        numbered = stretch.has(names.STEP_NUM)
+        return bool(numbered.any() and (stretch.ints(names.ROOT_LEVEL, 0)[numbered] > 0).any())
+
+    return any_stretch(host, host_thread_rows(host).tolist(), is_marked)
+
+
+def has_pytorch(host: Host) -> bool:
+    """Whether ``pytorch`` finds any."""
+    entries = entries_named(host, lambda name: name.startswith(names.PYTORCH_STEP))
+    return any_event(host, host_thread_rows(host).tolist(), entries=entries, timed=False)
+
+
+def has_device_steps(host: Host) -> bool:
+    """Whether ``device_steps`` finds any."""
+    lines = (host.space.lines[row] for row in lines_of(host, LineKind.STEPS))
+    return any(line.end > line.begin for line in lines)
+
+
+def _markers(
+    host: Host, rows: I64, nums: I64, source: str, confidence: float, why: str, labels: list[str]
+) -> Markers:
+    events = host.space.events
+    order = np.argsort(events.start_ps[rows], kind="stable")
+    rows = rows[order]
+    start = events.start_ps[rows]
+    end = start + host.space.length_ps[rows]
+    # Markers of several threads may overlap: a step ends where the next begins.
+    end[:-1] = np.minimum(end[:-1], np.maximum(start[1:], start[:-1]))
+    return Markers(
+        source=source,
+        confidence=confidence,
+        explanation=why,
+        num=nums[order],
+        name=[labels[i] for i in order],
+        start_ps=start,
+        end_ps=end,
+        line=int(host.space.lines_of(rows[:1])[0]),
+        mark_end_ps=end,
+        certainty="certain",
+        reason="each step is marked in the recording",
+    )
+
+
+def _rows_named(host: Host, prefix: str) -> I64:
+    """Rows of host events whose name begins so."""
+    space, kinds = host.space, planes(host).plane_kind
+    metadata = space.event_metadata
+    is_wanted = np.asarray(
+        [
+            name.startswith(prefix) and kinds[plane] is PlaneKind.HOST
+            for name, plane in zip(metadata.name, metadata.plane.tolist(), strict=True)
+        ]
+        or [False]
+    )
+    return rows_of(space.events.metadata, is_wanted)
+
+
+def _number_in(label: str) -> int:
+    found = re.search(r"\d+", label)
+    return int(found.group()) if found else -1
+
+
+def counted(steps: int) -> str:
+    """ "1 step", "1,000 steps"."""
+    return "1 step" if steps == 1 else f"{steps:,} steps"

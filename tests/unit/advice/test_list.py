@@ -1,0 +1,62 @@
+"""The list of rules: what it knows without importing them, and what a rule gets to read."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+
+from stepscope.advice import RULES, advise
+from stepscope.advice.results import Results
+from stepscope.analysis import TOOLS
+from stepscope.registry import Answer, Rule, Rules, Silence
+from tests.labelled.synthetic import GOOD
+from tests.unit.advice.asking import ask
+
+
+def test_what_is_known_of_rules_is_what_they_say_of_themselves() -> None:
+    """Stale? Refresh it: python -m stepscope.surfaces.generate."""
+    assert RULES.facts == tuple(rule.facts for rule in RULES)
+    assert RULES.ids == tuple(rule.id for rule in RULES)
+
+
+def test_rules_name_tools_and_rules_that_exist() -> None:
+    for facts in RULES.facts:
+        assert {*facts.reads} <= {*TOOLS.ids}, facts.id
+        assert {*facts.symptom_of, *facts.cause_of} <= {*RULES.ids}, facts.id
+
+
+def test_a_rule_that_nobody_described_is_asked_itself() -> None:
+    unknown = Rules("stepscope.advice.rules", RULES.modules[:2], {})
+    assert unknown.facts == RULES.facts[:2]
+
+
+def test_the_rules_of_one_tool_are_found_without_importing_the_others() -> None:
+    program = """
+import sys
+from stepscope.session.rules import rules_reading_only
+print(*(rule.id for rule in rules_reading_only("overview_page")))
+print(*(name for name in sys.modules if name.startswith("stepscope.advice.rules.")))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    ids, modules = (line.split() for line in done.stdout.splitlines())
+    assert ids == [rule.id for rule in RULES if {*rule.reads} == {"overview_page"}]
+    files = {name.rpartition(".")[2] for name in modules if name.count(".") == 4}
+    assert files == {id_.replace("-", "_") for id_ in ids}
+
+
+def test_a_rule_reads_only_what_it_declares() -> None:
+    def greedy(results: Results) -> Iterator[Answer]:
+        yield Silence(f"{results.kernel_stats.kernels}")
+
+    found = ask(GOOD).results("overview_page", "kernel_stats")
+    (checked,) = advise(found, [Rule("greedy", greedy, needs=("overview_page",))]).checked
+    assert (checked.outcome, checked.reason) == ("failed", "KeyError: 'kernel_stats'")
+
+
+def test_results_that_are_missing_are_none_where_they_are_optional() -> None:
+    results = Results(ask(GOOD).results("overview_page"))
+    assert results.optional.overview_page is results.overview_page
+    assert results.optional.pod_viewer is None

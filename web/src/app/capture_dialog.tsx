@@ -1,0 +1,281 @@
+/** Record programs that run elsewhere: what, from whom, how it goes, what became of it. */
+
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import type { CaptureInfo, CaptureWorkerInfo } from "../api/types.gen.ts";
+import { bytes, count, MISSING } from "../base/format.ts";
+import { recall, remember } from "../base/storage.ts";
+import {
+  type CaptureForm,
+  EMPTY_FORM,
+  HOST_LEVELS,
+  LENGTHS,
+  orderOf,
+  SWITCH,
+} from "../engine/capture_request.ts";
+import { Dialog } from "../widgets/overlay/dialog.tsx";
+import { Segments } from "../widgets/segments.tsx";
+import {
+  capture,
+  captureOpen,
+  giveUp,
+  lookAtCapture,
+  openRun,
+  order,
+  refused,
+} from "./state/capture.ts";
+
+const REMEMBERED = "capture.addresses";
+
+export function CaptureButton() {
+  const running = capture.value?.state === "running";
+  return (
+    <button
+      type="button"
+      class="button"
+      onClick={() => {
+        captureOpen.value = true;
+      }}
+    >
+      {running ? "Capturing…" : "Capture"}
+    </button>
+  );
+}
+
+export function CaptureDialog() {
+  const [form, setForm] = useState<CaptureForm>(() => ({
+    ...EMPTY_FORM,
+    addresses: recall(REMEMBERED) ?? EMPTY_FORM.addresses,
+  }));
+  const [wrong, setWrong] = useState("");
+  useEffect(() => void lookAtCapture(), []);
+  const info = capture.value;
+  const running = info?.state === "running";
+  const submit = () => {
+    const asked = orderOf(form);
+    if (typeof asked === "string") return setWrong(asked);
+    setWrong("");
+    remember(REMEMBERED, form.addresses);
+    void order(asked);
+  };
+  return (
+    <Dialog
+      title="Capture"
+      class="capture"
+      onClose={() => {
+        captureOpen.value = false;
+      }}
+    >
+      <form
+        class="capture-form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          submit();
+        }}
+      >
+        <fieldset disabled={running}>
+          <legend class="off-screen">What to record</legend>
+          <Fields form={form} onChange={(part) => setForm({ ...form, ...part })} />
+        </fieldset>
+        <p class="actions">
+          {running ? (
+            <button type="button" class="button" onClick={() => void giveUp()}>
+              Stop waiting for the rest
+            </button>
+          ) : (
+            <button type="submit" class="button">
+              Record
+            </button>
+          )}
+        </p>
+      </form>
+      <div role="status">
+        {wrong && <p class="capture-error">{wrong}</p>}
+        {refused.value && (
+          <p class="capture-error">
+            {refused.value.what} {refused.value.why} {refused.value.hint}
+          </p>
+        )}
+        {info && info.state !== "idle" && <Course info={info} />}
+      </div>
+    </Dialog>
+  );
+}
+
+interface FieldsProps {
+  readonly form: CaptureForm;
+  readonly onChange: (part: Partial<CaptureForm>) => void;
+}
+
+function Fields({ form, onChange }: FieldsProps) {
+  const bySteps = form.by === "steps";
+  return (
+    <>
+      <TextField
+        label="Addresses"
+        hint="HOST:PORT of each profiler server, separated by commas"
+        value={form.addresses}
+        wide
+        onValue={(addresses) => onChange({ addresses })}
+      />
+      <Row hint={bySteps ? "if the program marks its steps" : "of a running program"}>
+        <Segments
+          label="Length by"
+          choices={LENGTHS}
+          value={form.by}
+          onValue={(by) => onChange({ by })}
+        />
+        {bySteps ? (
+          <TextField label="Steps" value={form.steps} onValue={(steps) => onChange({ steps })} />
+        ) : (
+          <TextField
+            label="Duration (ms)"
+            value={form.duration}
+            onValue={(duration) => onChange({ duration })}
+          />
+        )}
+      </Row>
+      <Row hint="cost for steps of small ops: ops about 10%, all 20 to 25%">
+        <Segments
+          label="Host events"
+          choices={HOST_LEVELS}
+          value={form.host}
+          onValue={(host) => onChange({ host })}
+        />
+      </Row>
+      <Row hint="on: adds about 0.3 µs to each Python call">
+        <Segments
+          label="Python calls"
+          choices={SWITCH}
+          value={form.python}
+          onValue={(python) => onChange({ python })}
+        />
+      </Row>
+      <Row hint="kernels and copies on GPUs and TPUs">
+        <Segments
+          label="Device events"
+          choices={SWITCH}
+          value={form.device}
+          onValue={(device) => onChange({ device })}
+        />
+      </Row>
+      <Row hint="retries if a worker is busy or silent">
+        <TextField label="Delay (ms)" value={form.delay} onValue={(delay) => onChange({ delay })} />
+        <TextField
+          label="Attempts"
+          value={form.attempts}
+          onValue={(attempts) => onChange({ attempts })}
+        />
+      </Row>
+    </>
+  );
+}
+
+function Row({ hint, children }: { hint: string; children: ComponentChildren }) {
+  return (
+    <div class="capture-row">
+      {children}
+      <span class="quiet">{hint}</span>
+    </div>
+  );
+}
+
+interface TextFieldProps {
+  readonly label: string;
+  readonly value: string;
+  readonly hint?: string;
+  readonly wide?: boolean;
+  readonly onValue: (value: string) => void;
+}
+
+function TextField({ label, value, hint, wide = false, onValue }: TextFieldProps) {
+  return (
+    <label class={wide ? "capture-wide" : "option-text"}>
+      <span>
+        {label}
+        {hint && <span class="quiet"> {hint}</span>}
+      </span>
+      <input
+        class="field"
+        inputMode={wide ? "text" : "numeric"}
+        size={wide ? 40 : 8}
+        spellcheck={false}
+        value={value}
+        onInput={(event) => onValue(event.currentTarget.value)}
+      />
+    </label>
+  );
+}
+
+const PHASES: Readonly<Record<CaptureWorkerInfo["phase"], string>> = {
+  connecting: "connecting",
+  busy: "busy, retrying",
+  ready: "ready",
+  waiting: "about to start",
+  recording: "recording",
+  writing: "writing",
+  done: "recorded",
+  failed: "failed",
+};
+
+function phaseOf(worker: CaptureWorkerInfo): string {
+  if (worker.phase !== "recording" || worker.left_s === null) return PHASES[worker.phase];
+  return worker.left_s > 0
+    ? `recording, ${worker.left_s.toFixed(1)} s to go`
+    : "waiting for the answer";
+}
+
+/** How the recording goes or went, worker by worker. */
+function Course({ info }: { info: CaptureInfo }) {
+  return (
+    <section class="capture-course">
+      <table class="plain-table">
+        <thead>
+          <tr>
+            <th scope="col">Worker</th>
+            <th scope="col">State</th>
+            <th scope="col" class="numeric">
+              Events
+            </th>
+            <th scope="col" class="numeric">
+              Size
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {info.workers.map((worker) => (
+            <tr key={worker.address}>
+              <td>
+                <code>{worker.address}</code>
+              </td>
+              <td>
+                {phaseOf(worker)}
+                {[worker.error, worker.hint, ...worker.notes].map(
+                  (text) =>
+                    text && (
+                      <p key={text} class="quiet">
+                        {text}
+                      </p>
+                    ),
+                )}
+              </td>
+              <td class="numeric">{worker.events === null ? MISSING : count(worker.events)}</td>
+              <td class="numeric">{worker.bytes === null ? MISSING : bytes(worker.bytes)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {info.notes.map((note) => (
+        <p key={note}>{note}</p>
+      ))}
+      {info.error && <p class="capture-error">{info.error.what}</p>}
+      {info.state === "done" && info.run && (
+        <p class="actions">
+          <button type="button" class="button" onClick={() => openRun(info.run)}>
+            Open the recording
+          </button>
+        </p>
+      )}
+    </section>
+  );
+}

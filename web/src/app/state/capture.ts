@@ -1,0 +1,72 @@
+/** The recording that the Capture dialog shows, whether the dialog is open or not. */
+
+import { signal } from "@preact/signals";
+import { beginCapture, getCapture, stopCapture } from "../../api/capture.ts";
+import { ApiError } from "../../api/client.ts";
+import type { CaptureInfo, ErrorInfo } from "../../api/types.gen.ts";
+import type { CaptureOrder } from "../../engine/capture_request.ts";
+import { forgetEarly } from "./prefetch.ts";
+import { loadSession, navigate, noteFailure } from "./shell.ts";
+
+const POLL_MS = 300;
+
+export const captureOpen = signal(false);
+export const capture = signal<CaptureInfo | null>(null);
+/** Why an order was not taken. */
+export const refused = signal<ErrorInfo | null>(null);
+
+let following = false;
+
+/** Orders a recording and follows it to its run. */
+export async function order(asked: CaptureOrder): Promise<void> {
+  refused.value = null;
+  if (await ask(() => beginCapture(asked))) void follow();
+}
+
+/** Gives up the workers that have not answered. */
+export async function giveUp(): Promise<void> {
+  await ask(stopCapture);
+}
+
+/** Shows what the server does now, such as a recording that another page has ordered. */
+export async function lookAtCapture(): Promise<void> {
+  await ask(getCapture);
+  if (capture.value?.state === "running") void follow();
+}
+
+/** Goes to the new run. */
+export function openRun(run: string): void {
+  captureOpen.value = false;
+  navigate({ page: "overview_page", run, host: "", params: {} });
+}
+
+async function follow(): Promise<void> {
+  if (following) return;
+  following = true;
+  try {
+    while (capture.value?.state === "running") {
+      await new Promise((resolve) => window.setTimeout(resolve, POLL_MS));
+      if (!(await ask(getCapture))) return;
+    }
+  } finally {
+    following = false;
+  }
+  const ended = capture.value;
+  if (ended?.state !== "done") return;
+  forgetEarly();
+  await loadSession();
+  // With a worker lost the dialog stays, to say which and why.
+  const whole = ended.workers.every((worker) => worker.phase === "done" && !worker.notes.length);
+  if (captureOpen.value && whole && ended.run) openRun(ended.run);
+}
+
+async function ask(question: () => Promise<CaptureInfo>): Promise<boolean> {
+  try {
+    capture.value = await question();
+    return true;
+  } catch (error) {
+    noteFailure(error);
+    if (error instanceof ApiError) refused.value = error.body;
+    return false;
+  }
+}

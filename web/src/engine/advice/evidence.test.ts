@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { evidenceParams, evidenceText } from "./evidence.ts";
+
+const NOWHEN = { from_ms: null, to_ms: null } as const;
+const OPS = {
+  ops: [
+    { name: "operation", kind: "name" },
+    { name: "type", kind: "category" },
+    { name: "self_time_us", kind: "time" },
+  ],
+};
+
+test("rows that a finding names are the rows that are shown", () => {
+  const ref = { tool: "framework_op_stats", what: "type", rows: ["a/b", "c.(d)"], ...NOWHEN };
+  assert.deepEqual(evidenceParams(ref, OPS), { "ops.q": "/a/b|c\\.\\(d\\)/" });
+});
+
+test("a column sorts its table, a condition filters it", () => {
+  const sorted = { tool: "x", what: "self_time_us", rows: [], ...NOWHEN };
+  assert.deepEqual(evidenceParams(sorted, OPS), { "ops.sort": "-self_time_us" });
+  const filtered = { tool: "x", what: "type=copy-done", rows: [], ...NOWHEN };
+  assert.deepEqual(evidenceParams(filtered, OPS), { "ops.if": "type=copy-done" });
+});
+
+test("a stretch of time opens the timeline there", () => {
+  const ref = { tool: "trace_viewer", what: "the longest gap", rows: [], from_ms: 10, to_ms: 14 };
+  assert.deepEqual(evidenceParams(ref, {}), {
+    "tl.view": "9000000000~15000000000",
+    "tl.range": "10000000000~14000000000",
+  });
+});
+
+test("a page without tables opens as it is", () => {
+  assert.deepEqual(evidenceParams({ tool: "x", what: "", rows: [], ...NOWHEN }, {}), {});
+});
+
+test("fields are told in words", () => {
+  const label = (field: string) =>
+    ({ kernel_launch: "Kernel launch", category: "Category" })[field] ?? field;
+  assert.equal(evidenceText("breakdown_ms.kernel_launch", label), "kernel launch");
+  assert.equal(evidenceText("category=copy-done", label), "category “copy-done”");
+  assert.equal(evidenceText("the longest gap", label), "the longest gap");
+});

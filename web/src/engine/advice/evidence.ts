@@ -1,0 +1,73 @@
+/** Where a piece of evidence is to be seen: parameters of its page, and a text for it. */
+
+import { withSubParams } from "../address.ts";
+import { escapedPattern } from "../exact_pattern.ts";
+import { spanParams } from "../timeline/links.ts";
+
+export interface EvidenceLike {
+  readonly tool: string;
+  /** A table, a column, or a field of the result. */
+  readonly what: string;
+  /** Rows by name. */
+  readonly rows: readonly string[];
+  readonly from_ms: number | null;
+  readonly to_ms: number | null;
+}
+
+/** Tables of a tool: names of columns by table, the page's main table first. */
+export type TablesOfTool = Readonly<
+  Record<string, readonly { readonly name: string; readonly kind: string }[]>
+>;
+
+/** Parameters that open the page of the evidence on what it is about. */
+export function evidenceParams(
+  evidence: EvidenceLike,
+  tables: TablesOfTool,
+): Readonly<Record<string, string>> {
+  const { from_ms: from, to_ms: to } = evidence;
+  if (from !== null && to !== null && evidence.tool === "trace_viewer") {
+    return spanParams([from, to], evidence.rows[0] ?? "");
+  }
+  const table = tableOf(evidence, tables);
+  if (!table) return {};
+  const [name, columns] = table;
+  const view: Record<string, string> = {};
+  const condition = /^(\w+)=(.+)$/.exec(evidence.what);
+  if (condition && columns.some((column) => column.name === condition[1])) {
+    view.if = `${condition[1]}=${encodeURIComponent(condition[2] as string)}`;
+  }
+  if (evidence.rows.length > 0) {
+    view.q = `/${evidence.rows.map(escapedPattern).join("|")}/`;
+  } else if (columns.some((column) => column.name === evidence.what && isOrdered(column.kind))) {
+    view.sort = `-${evidence.what}`;
+  }
+  return withSubParams({}, name, view);
+}
+
+function tableOf({ what }: EvidenceLike, tables: TablesOfTool) {
+  const all = Object.entries(tables);
+  const column = what.replace(/=.*$/s, "");
+  return (
+    all.find(([name]) => name === what || name === what.split(".")[0]) ??
+    all.find(([, columns]) => columns.some(({ name }) => name === column)) ??
+    all[0]
+  );
+}
+
+function isOrdered(kind: string): boolean {
+  return !["name", "text", "category", "flag"].includes(kind);
+}
+
+/**
+ * What the evidence is, in words.
+ *
+ * @param label name of a field or column for people
+ */
+export function evidenceText(what: string, label: (field: string) => string): string {
+  const condition = /^(\w+)=(.+)$/.exec(what);
+  if (condition) return `${label(condition[1] as string).toLowerCase()} “${condition[2]}”`;
+  if (/^[a-z0-9_.]+$/.test(what) && /[_.]/.test(what)) {
+    return label(what.split(".").at(-1) as string).toLowerCase();
+  }
+  return what;
+}

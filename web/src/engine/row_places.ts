@@ -1,0 +1,62 @@
+/** What a row of a table is about: an event of the timeline, a stretch of time, an instruction. */
+
+import { columnOf, type Table, wordAt } from "./table/table.ts";
+
+export interface RowPlace {
+  /** Name of the events it stands for; "" where it stands for none. */
+  readonly event: string;
+  /** Begin and end, ms of the recording; null where it has no time of its own. */
+  readonly spanMs: readonly [number, number] | null;
+  /** Where in the timeline: a device or track; "" for anywhere. */
+  readonly where: string;
+  /** Instruction of a compiled program; "" for none. */
+  readonly instruction: string;
+  /** What to copy. */
+  readonly name: string;
+}
+
+const EVENT_COLUMNS = [
+  "kernel_name",
+  "name",
+  "operation",
+  "op",
+  "op_name",
+  "function",
+  "call",
+  "hlo_op",
+  "iterator",
+] as const;
+const INSTRUCTION_COLUMNS = ["hlo_op", "instruction"] as const;
+/** Begin of a row and its length, in ms by this factor. */
+const TIMES = [
+  ["start_ms", "step_time_ms", 1],
+  ["start_ms", "duration_ms", 1],
+  ["start_ms", "length_ms", 1],
+  ["start_ms", "duration_us", 1e-3],
+  ["start_ms", "gap_us", 1e-3],
+  ["start_ms", "length_us", 1e-3],
+  ["start_ms", "latency_us", 1e-3],
+  ["start_ms", "total_us", 1e-3],
+] as const;
+
+export function placeOf(table: Table, row: number): RowPlace {
+  const text = (name: string): string => {
+    const column = columnOf(table, name);
+    return column?.type === "text" ? wordAt(column, row) : "";
+  };
+  const number = (name: string): number => {
+    const column = columnOf(table, name);
+    return column?.type === "number" ? (column.values[row] as number) : Number.NaN;
+  };
+  const first = (names: readonly string[]) => names.map(text).find((each) => each !== "") ?? "";
+  const time = TIMES.find(([start, length]) => number(start) >= 0 && number(length) >= 0);
+  const begin = time ? number(time[0]) : 0;
+  const named = table.columns.find((column) => column.meta.kind === "name");
+  return {
+    event: time ? "" : first(EVENT_COLUMNS),
+    spanMs: time ? [begin, begin + number(time[1]) * time[2]] : null,
+    where: time ? text("device") : "",
+    instruction: first(INSTRUCTION_COLUMNS),
+    name: named?.type === "text" ? wordAt(named, row) : "",
+  };
+}

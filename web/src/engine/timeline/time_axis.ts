@@ -1,0 +1,51 @@
+/** The timeline's axis: where its ticks are, and times on it as text. */
+
+import { fixed } from "../../base/format.ts";
+import type { Span } from "../../base/timeline.ts";
+import { roundAtLeast, roundValues } from "../axes/round.ts";
+
+const UNITS = [
+  ["s", 1e12, 9],
+  ["ms", 1e9, 6],
+  ["µs", 1e6, 3],
+  ["ns", 1e3, 3],
+  ["ps", 1, 0],
+] as const;
+
+/** Times of the ruler's ticks: round numbers, at least `apart` px from each other. */
+export function rulerTicks(span: Span, width: number, apart: number): number[] {
+  const least = ((span.end - span.begin) / width) * apart;
+  return roundValues(span.begin, span.end, Math.max(1, roundAtLeast(least)));
+}
+
+/** A time on the clock of the recording, as on every page, to the nanosecond (below 1 µs: to the ps). */
+export function axisTime(ps: number): string {
+  const size = Math.abs(ps);
+  const [unit, scale, decimals] = UNITS.find(([, each]) => size >= each) ?? (["ps", 1, 0] as const);
+  return `${fixed(ps / scale, decimals)} ${unit}`;
+}
+
+/** A tick's time, with as many digits as tell it from the next, `step` ps away. */
+export function tickTime(ps: number, step: number): string {
+  if (ps === 0) return "0";
+  const [unit, scale] = UNITS.find(([, each]) => Math.abs(ps) >= each) ?? (["ps", 1] as const);
+  const decimals = Math.max(0, -Math.floor(Math.log10(step / scale) + 1e-9));
+  return `${fixed(ps / scale, Math.min(decimals, 12))} ${unit}`;
+}
+
+/** From here on the part that all ticks have in common is told once. */
+const LONG_CHARACTERS = 9;
+
+/**
+ * Texts of neighbouring ticks. Where they would repeat the same digits, the first says its time and
+ * the others how much later they are.
+ */
+export function tickTexts(times: readonly number[]): string[] {
+  const step = (times[1] ?? 0) - (times[0] ?? 0);
+  const full = times.map((time) => tickTime(time, step));
+  const first = times[0];
+  if (first === undefined || (full[0]?.length ?? 0) <= LONG_CHARACTERS) return full;
+  return times.map((time, place) =>
+    place === 0 ? (full[0] as string) : `+${tickTime(time - first, step)}`,
+  );
+}

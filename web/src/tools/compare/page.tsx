@@ -1,0 +1,231 @@
+/** Compare runs: whether the step changed, where the difference lies, and what else differed. */
+
+import { useMemo } from "preact/hooks";
+import { numbersOf, rowsWhere, textsOf } from "../../api/columns.ts";
+import type { Comparison, PartRow, TableOf } from "../../api/types.gen.ts";
+import { bytes, count, duration, MISSING, percent, signedDuration } from "../../base/format.ts";
+import { visible } from "../../base/text.ts";
+import { waterfall } from "../../engine/charts/waterfall.ts";
+import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
+import { WaterfallChart } from "../../widgets/charts/waterfall_chart.tsx";
+import { type Fact, Figures } from "../../widgets/facts.tsx";
+import { Grid } from "../../widgets/grid/grid.tsx";
+import { Picker } from "../../widgets/overlay/picker.tsx";
+import { Diagnostics } from "../sections/diagnostics.tsx";
+import { optionOf, useTable } from "../sections/tool_page.tsx";
+import type { CompareProps } from "./props.ts";
+import { RunSeries } from "./run_series.tsx";
+
+type Parts = TableOf<PartRow>;
+
+const MOST_BARS = 9;
+
+export function Compare(props: CompareProps) {
+  const { result } = props;
+  return (
+    <div class="tool-page compare">
+      <header class={`verdict change-${direction(result)}`}>
+        <h2>{visible(result.headline)}</h2>
+        <Baseline {...props} />
+      </header>
+      <Figures figures={figures(result)} />
+      <Conditions {...props} />
+      <RunSeries {...props} />
+      <Difference {...props} field="step_parts" title="Where the step changed" />
+      <Difference {...props} field="parts" title="What changed" />
+      <Workers {...props} />
+      <Level {...props} field="modules" title="By module" noun={["module", "modules"]} />
+      <Level {...props} field="kernels" title="By kernel" noun={["kernel", "kernels"]} />
+      <Diagnostics diagnostics={result.diagnostics} />
+    </div>
+  );
+}
+
+function direction({ significant, delta_ms: delta }: Comparison): string {
+  if (!significant || delta === null) return "none";
+  return delta > 0 ? "slower" : "faster";
+}
+
+function Baseline(props: CompareProps) {
+  const option = optionOf(props, "baseline");
+  return (
+    <Picker
+      what="Compared with"
+      name="Baselines"
+      placeholder="Find a run"
+      current={option.value}
+      onChoose={option.onValue}
+      choices={option.choices.map((id) => ({ id, label: visible(id) }))}
+    />
+  );
+}
+
+const ms = (value: number | null) => (value === null ? MISSING : duration(value, "ms"));
+const signed = (value: number) => signedDuration(value, "ms");
+
+function figures(result: Comparison): Fact[] {
+  const { baseline, candidate, delta_ms: delta, delta_frac: share, interval_ms: interval } = result;
+  const [low, high] = interval ?? [null, null];
+  const memory = numbersOf(result.runs.columns.peak_memory_bytes);
+  const before = memory[0] ?? Number.NaN;
+  const after = memory[memory.length - 1] ?? Number.NaN;
+  const facts: Fact[] = [
+    { label: "Step before", value: ms(baseline.step_time_ms), note: steps(baseline.steps) },
+    { label: "Step after", value: ms(candidate.step_time_ms), note: steps(candidate.steps) },
+    {
+      label: "Change",
+      value: delta === null ? MISSING : signed(delta),
+      note: share === null ? "" : `${share > 0 ? "+" : ""}${percent(share)}`,
+    },
+    {
+      label: "99% interval",
+      value:
+        low === null || high === null || low === undefined || high === undefined
+          ? MISSING
+          : `${signed(low)} to ${signed(high)}`,
+      note: result.significant === null ? "too few steps to tell" : significance(result),
+    },
+  ];
+  if (Number.isFinite(after)) {
+    facts.push({
+      label: "Peak memory",
+      value: bytes(after),
+      note: Number.isFinite(before) ? `${bytes(before)} before` : "not recorded before",
+    });
+  }
+  return facts;
+}
+
+function significance({ significant }: Comparison): string {
+  return significant ? "more than noise" : "no significant change";
+}
+
+function steps(n: number): string {
+  return `mean of ${count(n)} ${n === 1 ? "step" : "steps"}`;
+}
+
+/** What else than the program differed; all conditions on demand. */
+function Conditions(props: CompareProps) {
+  const { parity } = props.result;
+  const binding = useTable(props, "parity", parity);
+  const status = textsOf(parity.columns.status);
+  const differs = rowsWhere(parity, (row) => status[row] === "differs").columns;
+  const said = (name: string, row: number) => visible(String(differs[name]?.[row] ?? ""));
+  return (
+    <section>
+      <header class="section-head">
+        <h2>Conditions</h2>
+        <p class="quiet">
+          {status.includes("differs")
+            ? "These conditions differ and may explain the change by themselves."
+            : "No difference in the recorded conditions."}
+        </p>
+      </header>
+      <ul class="conditions">
+        {(differs.property ?? []).map((_, row) => (
+          <li key={said("property", row)}>
+            <span class="mark warning">{said("property", row)}</span> {said("baseline", row)} →{" "}
+            {said("candidate", row)}. <span class="quiet">{said("note", row)}</span>
+          </li>
+        ))}
+      </ul>
+      <details>
+        <summary>All conditions</summary>
+        <Grid {...binding} label="Conditions" plain />
+      </details>
+    </section>
+  );
+}
+
+interface DifferenceProps extends CompareProps {
+  readonly field: "parts" | "step_parts";
+  readonly title: string;
+}
+
+/** The way from one step time to the other as a waterfall, and its parts as a table. */
+function Difference(props: DifferenceProps) {
+  const { result, field, title } = props;
+  const parts = result[field];
+  const binding = useTable(props, field, parts);
+  const drawn = useMemo(
+    () => waterfall(result.baseline.step_time_ms ?? 0, changes(parts), MOST_BARS),
+    [result, parts],
+  );
+  return (
+    <section>
+      <ChartFrame
+        title={title}
+        note="Exposed time per step; overlapped work is not counted."
+        file={`compare-${field}`}
+      >
+        <WaterfallChart
+          waterfall={drawn}
+          show={(value) => duration(value, "ms")}
+          label={`${title}, from ${ms(result.baseline.step_time_ms)} to ${ms(result.candidate.step_time_ms)}`}
+        />
+      </ChartFrame>
+      {field === "parts" ? (
+        <Grid {...binding} label={title} noun={["part", "parts"]} maxRows={16} />
+      ) : (
+        <details>
+          <summary>As a table</summary>
+          <Grid {...binding} label={title} plain />
+        </details>
+      )}
+    </section>
+  );
+}
+
+function changes(parts: Parts): { name: string; delta: number }[] {
+  const names = textsOf(parts.columns.name);
+  const kinds = textsOf(parts.columns.kind);
+  const delta = numbersOf(parts.columns.delta_ms);
+  const isOp = new Set(["slower", "faster", "added", "removed"]);
+  return names.map((name, row) => ({
+    name: isOp.has(kinds[row] ?? "") ? `${name} (${kinds[row]})` : name,
+    delta: delta[row] ?? 0,
+  }));
+}
+
+interface LevelProps extends CompareProps {
+  readonly field: "modules" | "kernels" | "slowest_worker_parts";
+  readonly title: string;
+  readonly noun: readonly [string, string];
+}
+
+function Level(props: LevelProps) {
+  const { result, field, title, noun } = props;
+  const binding = useTable(props, field, result[field]);
+  if (binding.table.rows === 0) return null;
+  return (
+    <section>
+      <h2>{title}</h2>
+      <Grid {...binding} label={title} noun={noun} maxRows={12} />
+    </section>
+  );
+}
+
+/** Of runs of several workers: who needs how long, and what the slowest does longer. */
+function Workers(props: CompareProps) {
+  const binding = useTable(props, "worker_times", props.result.worker_times);
+  if (binding.table.rows === 0) return null;
+  return (
+    <>
+      <section>
+        <header class="section-head">
+          <h2>Workers</h2>
+          <p class="quiet">
+            Each worker's own part of the step, and how long it waits for slower workers.
+          </p>
+        </header>
+        <Grid {...binding} label="Workers" noun={["worker", "workers"]} maxRows={12} />
+      </section>
+      <Level
+        {...props}
+        field="slowest_worker_parts"
+        title="For the worker the others wait for"
+        noun={["part", "parts"]}
+      />
+    </>
+  );
+}

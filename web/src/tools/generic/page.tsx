@@ -1,0 +1,63 @@
+/** The page of any tool without one of its own: its fields by their names, its tables as grids. */
+
+import { isColumnarTable } from "../../base/columns.ts";
+import { fieldLabel, fieldText } from "../../base/fields.ts";
+import { Facts } from "../../widgets/facts.tsx";
+import { Diagnostics } from "../sections/diagnostics.tsx";
+import { Prose } from "../sections/prose.tsx";
+import type { ToolPageProps } from "../sections/tool_page.tsx";
+import { TableField } from "./table.tsx";
+import { isLong, isScalar, Value } from "./value.tsx";
+
+const ENVELOPE: ReadonlySet<string> = new Set([
+  "tool",
+  "schema_version",
+  "session",
+  "hosts",
+  "diagnostics",
+  "headline",
+]);
+
+export function Generic(props: ToolPageProps) {
+  const { result } = props;
+  const headline =
+    "headline" in result && typeof result.headline === "string" ? result.headline : "";
+  const fields = Object.entries(result).filter(([name]) => !ENVELOPE.has(name));
+  const scalars = fields.filter(([, value]) => isScalar(value));
+  const nested = fields.filter(([, value]) => !isScalar(value));
+  // Short values first: a table of a thousand rows would hide what stands below it.
+  const rest = [
+    ...nested.filter(([, value]) => !isColumnarTable(value)),
+    ...nested.filter(([, value]) => isColumnarTable(value)),
+  ];
+  const facts = scalars
+    .filter(([, value]) => !isLong(value))
+    .map(([name, value]) => ({ label: fieldLabel(name), value: fieldText(name, value) }));
+  return (
+    <div class="generic">
+      {headline && <p class="headline">{headline}</p>}
+      {facts.length > 0 && <Facts facts={facts} />}
+      {scalars
+        .filter(([, value]) => isLong(value))
+        .map(([name, value]) => (
+          <section key={name}>
+            <h2>{fieldLabel(name)}</h2>
+            <p class="prose">
+              <Prose {...props} text={String(value)} />
+            </p>
+          </section>
+        ))}
+      {rest.map(([name, value]) =>
+        isColumnarTable(value) ? (
+          <TableField key={name} field={name} at={name} source={value} {...props} />
+        ) : (
+          <section key={name}>
+            <h2>{fieldLabel(name)}</h2>
+            <Value {...props} field={name} at={name} value={value} />
+          </section>
+        ),
+      )}
+      <Diagnostics diagnostics={result.diagnostics} />
+    </div>
+  );
+}

@@ -1,0 +1,239 @@
+/** Input pipeline: whether steps wait for input, where they go, and what the host's input work is. */
+
+import { byName, numbersOf } from "../../api/columns.ts";
+import type { InputPipelineAnalyzer, Spread } from "../../api/types.gen.ts";
+import { duration, MISSING, percent, plural } from "../../base/format.ts";
+import { partsFor, STEP_SOURCES } from "../../base/parts.ts";
+import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
+import { StackBar } from "../../widgets/charts/stack_bar.tsx";
+import { TopBars } from "../../widgets/charts/top_bars.tsx";
+import { type Fact, Figures } from "../../widgets/facts.tsx";
+import { Grid } from "../../widgets/grid/grid.tsx";
+import { Diagnostics } from "../sections/diagnostics.tsx";
+import { Prose } from "../sections/prose.tsx";
+import { StepSection } from "../sections/step_section.tsx";
+import { type ToolPageProps, useTable } from "../sections/tool_page.tsx";
+
+type InputProps = ToolPageProps<InputPipelineAnalyzer>;
+
+const COLOURS: Readonly<Record<string, string>> = {
+  highly_input_bound: "input",
+  moderately_input_bound: "input",
+  not_input_bound: "device",
+  unknown: "other",
+};
+
+export function InputPipeline(props: InputProps) {
+  const { result } = props;
+  return (
+    <div class="tool-page">
+      <header class={`verdict bound-${COLOURS[result.verdict] ?? "other"}`}>
+        <h2 class="verdict-line">{result.headline}</h2>
+        <p>
+          <Prose {...props} text={result.next_step} />
+        </p>
+      </header>
+      <Figures figures={figures(result)} />
+      <AverageStep result={result} />
+      {result.step_table.rows > 0 && (
+        <StepSection
+          {...props}
+          field="step_table"
+          source={byName(result.step_table)}
+          medianMs={medianOf(result)}
+        />
+      )}
+      <HostSide {...props} />
+      <InputOps {...props} />
+      <Hosts {...props} />
+      <Diagnostics diagnostics={result.diagnostics} />
+    </div>
+  );
+}
+
+function medianOf({ step_table: { columns } }: InputPipelineAnalyzer): number | null {
+  const times = numbersOf(columns.step_time_ms).filter(
+    (time, row) => columns.kept[row] !== false && !Number.isNaN(time),
+  );
+  times.sort();
+  return times.length > 2 ? (times[times.length >> 1] ?? null) : null;
+}
+
+function spreadNote(spread: Spread, steps: number, show: (value: number) => string): string {
+  const { std, min, max } = spread;
+  if (min === null || max === null) return "no step found";
+  if (steps === 1) return "of one step";
+  const deviation = std === null ? "" : `± ${show(std)}, `;
+  return `${deviation}${show(min)} to ${show(max)}`;
+}
+
+function figures({ device_side: device, ...result }: InputPipelineAnalyzer): Fact[] {
+  const ms = (value: number) => duration(value, "ms");
+  const mean = (spread: Spread, show: (value: number) => string) =>
+    spread.mean === null ? MISSING : show(spread.mean);
+  return [
+    {
+      label: "Waiting for input",
+      value: result.input_frac === null ? MISSING : percent(result.input_frac),
+      note: "of step time, including copies to devices; above 5% is worth fixing, above 20% is severe",
+    },
+    {
+      label: "Input wait and copies",
+      value: mean(device.input_wait_ms, ms),
+      note: spreadNote(device.input_wait_ms, result.step_count, ms),
+    },
+    {
+      label: "Share of each step",
+      value: mean(device.input_wait_frac, percent),
+      note: spreadNote(device.input_wait_frac, result.step_count, percent),
+    },
+    {
+      label: "Step time",
+      value: mean(device.step_time_ms, ms),
+      note: spreadNote(device.step_time_ms, result.step_count, ms),
+    },
+    {
+      label: "Steps counted",
+      value: String(result.step_count),
+      note: STEP_SOURCES[result.step_source] ?? result.step_source,
+    },
+  ];
+}
+
+function AverageStep({ result }: { result: InputPipelineAnalyzer }) {
+  const means = result.device_side.mean_ms;
+  const items = partsFor(Object.keys(means)).map((part) => ({
+    part,
+    ms: means[part.id] ?? null,
+    stdMs: null,
+  }));
+  const total = items.reduce((sum, item) => sum + (item.ms ?? 0), 0);
+  if (total <= 0) {
+    return (
+      <section>
+        <h2>Average step</h2>
+        <p class="quiet">
+          No step was found, so the share of input in the step time is unknown. The host's input
+          work is below.
+        </p>
+      </section>
+    );
+  }
+  return (
+    <ChartFrame
+      title="Average step"
+      note={`mean of ${plural(result.step_count, "step")}; the parts sum to the step`}
+      file={`${result.session} input average step`}
+    >
+      <StackBar items={items} totalMs={total} />
+    </ChartFrame>
+  );
+}
+
+/** The five kinds of host work, with what each means and what to do about it. */
+function HostSide(props: InputProps) {
+  const { result } = props;
+  const known = result.host_breakdown.filter((each) => (each.self_time_ms ?? 0) > 0);
+  if (known.length === 0) {
+    return (
+      <section>
+        <h2>What the host does for input</h2>
+        <p class="quiet">
+          No input ops were recorded: no tf.data iterator, no DataLoader, no call to next().
+        </p>
+      </section>
+    );
+  }
+  const bars = result.host_breakdown.map((each) => ({
+    label: each.category,
+    value: each.self_time_ms ?? 0,
+    text: `${duration(each.self_time_ms ?? 0, "ms")}, ${percent(each.self_time_frac ?? 0)}`,
+  }));
+  return (
+    <>
+      <ChartFrame
+        title="What the host does for input"
+        note="self time of input ops on all threads, over the whole recording"
+        file={`${result.session} input host time`}
+        table={() => <HostTable {...props} />}
+      >
+        <TopBars bars={bars} label="Host input time by category" />
+      </ChartFrame>
+      <section class="advice-list">
+        <h3>How to reduce it</h3>
+        <dl class="terms">
+          {known.map((each) => (
+            <div key={each.category}>
+              <dt>{each.category}</dt>
+              <dd>
+                <span class="quiet">{each.what}</span> <Prose {...props} text={each.advice} />
+              </dd>
+            </div>
+          ))}
+        </dl>
+      </section>
+    </>
+  );
+}
+
+function HostTable({ result }: InputProps) {
+  return (
+    <table class="plain-table">
+      <thead>
+        <tr>
+          <th scope="col">Category</th>
+          <th scope="col" class="numeric">
+            Self time
+          </th>
+          <th scope="col" class="numeric">
+            Share
+          </th>
+          <th scope="col">Meaning</th>
+        </tr>
+      </thead>
+      <tbody>
+        {result.host_breakdown.map((each) => (
+          <tr key={each.category}>
+            <th scope="row">{each.category}</th>
+            <td class="numeric">
+              {each.self_time_ms === null ? MISSING : duration(each.self_time_ms, "ms")}
+            </td>
+            <td class="numeric">
+              {each.self_time_frac === null ? MISSING : percent(each.self_time_frac)}
+            </td>
+            <td>{each.what}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function InputOps(props: InputProps) {
+  const { result } = props;
+  const ops = useTable(props, "input_ops", result.input_ops);
+  return (
+    <section>
+      <header class="section-head">
+        <h2>Input ops</h2>
+        <p class="quiet">Self time excludes input ops nested on the same thread.</p>
+      </header>
+      {ops.table.rows > 0 ? (
+        <Grid {...ops} label="Input ops" noun={["input op", "input ops"]} />
+      ) : (
+        <p class="quiet">None was recorded.</p>
+      )}
+    </section>
+  );
+}
+
+function Hosts(props: InputProps) {
+  const hosts = useTable(props, "host_table", props.result.host_table);
+  if (hosts.table.rows < 2) return null;
+  return (
+    <section>
+      <h2>Hosts</h2>
+      <Grid {...hosts} label="Hosts" noun={["host", "hosts"]} maxRows={10} sums={false} />
+    </section>
+  );
+}

@@ -1,0 +1,206 @@
+/** Memory: how full each memory got, its use over time, and what held the bytes at the peak. */
+
+import { useMemo } from "preact/hooks";
+import { byName, rowsWhere } from "../../api/columns.ts";
+import type { MemorySystem } from "../../api/types.gen.ts";
+import type { ColumnarTable } from "../../base/columns.ts";
+import { bytes, count, duration, MISSING, percent, plural } from "../../base/format.ts";
+import { visible } from "../../base/text.ts";
+import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
+import { TopBars } from "../../widgets/charts/top_bars.tsx";
+import { type Fact, Facts, Figures } from "../../widgets/facts.tsx";
+import { Grid } from "../../widgets/grid/grid.tsx";
+import { Picker } from "../../widgets/overlay/picker.tsx";
+import { Diagnostics } from "../sections/diagnostics.tsx";
+import { useTable, useWithoutConstants } from "../sections/tool_page.tsx";
+import type { MemoryProps } from "./props.ts";
+import { UsageChart } from "./usage_chart.tsx";
+
+const CHOSEN = "view.memory";
+const MOST_BARS = 16;
+
+export function MemoryProfile(props: MemoryProps) {
+  const { result, params, onParams } = props;
+  const memory =
+    result.memories.find((each) => each.id === params[CHOSEN]) ??
+    (result.memories[0] as MemorySystem | undefined);
+  if (!memory) return <Diagnostics diagnostics={result.diagnostics} />;
+  const choose = (id: string) => onParams({ ...params, [CHOSEN]: id });
+  return (
+    <div class="tool-page">
+      <header class="answer">
+        <h2>{headline(memory)}</h2>
+        <p class="quiet">Source: {memory.source}.</p>
+        <Picker
+          what="Memory"
+          name="Memories"
+          placeholder="Find a memory or device"
+          current={memory.id}
+          onChoose={choose}
+          choices={result.memories.map((each) => ({
+            id: each.id,
+            label: visible(each.id),
+            detail: [each.device, each.host, `peak ${bytes(each.peak_bytes)}`]
+              .filter(Boolean)
+              .map(visible)
+              .join(", "),
+          }))}
+        />
+      </header>
+      <Figures figures={figures(memory)} />
+      <UsageChart {...props} memory={memory} />
+      <AtPeak memory={memory} />
+      {result.memories.length > 1 && <AllMemories {...props} />}
+      <Breakdown {...props} memory={memory} />
+      <Diagnostics diagnostics={result.diagnostics} />
+    </div>
+  );
+}
+
+function headline({
+  id,
+  device,
+  peak_bytes: peak,
+  capacity_bytes: capacity,
+}: MemorySystem): string {
+  const name = visible(device ? `Memory ${id} (${device})` : id);
+  if (!capacity) return `${name} needs ${bytes(peak)}.`;
+  return `${name} held ${bytes(peak)} of its ${bytes(capacity)} at the peak (${percent(peak / capacity)}).`;
+}
+
+function size(value: number | null): string {
+  return value === null ? MISSING : bytes(value);
+}
+
+function whenText(memory: MemorySystem): string {
+  if (memory.peak_time_ms === null) return "by the compiler's plan";
+  const step = memory.peak_step === null ? "outside the steps" : `step ${memory.peak_step}`;
+  return `at ${duration(memory.peak_time_ms, "ms")}, ${step}`;
+}
+
+function figures(memory: MemorySystem): Fact[] {
+  const { free_bytes: free, fragmentation_frac: fragmentation } = memory;
+  return [
+    { label: "Peak usage", value: bytes(memory.peak_bytes), note: whenText(memory) },
+    {
+      label: "Capacity",
+      value: size(memory.capacity_bytes),
+      note: free === null ? "not recorded" : `${bytes(free)} free at the peak`,
+    },
+    {
+      label: "Fragmentation",
+      value: fragmentation === null ? MISSING : percent(fragmentation),
+      note: fragmentation === null ? "not recorded" : "of the free memory, at the peak",
+    },
+    {
+      label: "Allocations",
+      value: memory.allocations === null ? MISSING : count(memory.allocations),
+      note:
+        memory.deallocations === null
+          ? "no allocator event recorded"
+          : plural(memory.deallocations, "deallocation"),
+    },
+    {
+      label: "Peak since the start",
+      value: size(memory.lifetime_peak_bytes),
+      note: memory.lifetime_peak_bytes === null ? "not recorded" : "of the program",
+    },
+  ];
+}
+
+function AtPeak({ memory }: { memory: MemorySystem }) {
+  if (memory.heap_bytes === null && memory.stack_bytes === null) return null;
+  return (
+    <section>
+      <h2>State at the peak</h2>
+      <Facts
+        facts={[
+          { label: "Stack", value: size(memory.stack_bytes) },
+          { label: "Heap", value: size(memory.heap_bytes) },
+          { label: "Free", value: size(memory.free_bytes) },
+          {
+            label: "Held from before the recording",
+            value: size(memory.before_recording_bytes),
+          },
+          { label: "After the first event", value: size(memory.begin_bytes) },
+          { label: "After the last event", value: size(memory.end_bytes) },
+        ]}
+      />
+    </section>
+  );
+}
+
+/** Compares the peaks, so that the fullest device is found among many. */
+function AllMemories({ result }: MemoryProps) {
+  const fullest = result.memories.slice(0, MOST_BARS);
+  const bars = fullest.map((each) => ({
+    label: visible(
+      each.device && each.device !== each.id ? `${each.id} (${each.device})` : each.id,
+    ),
+    value: each.peak_bytes,
+    text: each.capacity_bytes
+      ? `${bytes(each.peak_bytes)}, ${percent(each.peak_bytes / each.capacity_bytes)} of capacity`
+      : bytes(each.peak_bytes),
+  }));
+  const all = fullest.length === result.memories.length;
+  return (
+    <ChartFrame
+      title="Peaks of all memories"
+      note={all ? "fullest first" : `the ${fullest.length} fullest of ${result.memories.length}`}
+      file={`${result.session} memory peaks`}
+      table={() => (
+        <table class="plain-table compact">
+          <thead>
+            <tr>
+              <th scope="col">Memory</th>
+              <th scope="col">Device</th>
+              <th scope="col" class="numeric">
+                Peak
+              </th>
+              <th scope="col" class="numeric">
+                Capacity
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {result.memories.map((each) => (
+              <tr key={each.id}>
+                <th scope="row">{visible(each.id)}</th>
+                <td>{visible(each.device) || MISSING}</td>
+                <td class="numeric">{bytes(each.peak_bytes)}</td>
+                <td class="numeric">{size(each.capacity_bytes)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    >
+      <TopBars bars={bars} label="Peak usage by memory" />
+    </ChartFrame>
+  );
+}
+
+function ofMemory(source: ColumnarTable, id: string): ColumnarTable {
+  const memories = source.columns.memory ?? [];
+  return rowsWhere(source, (row) => memories[row] === id);
+}
+
+function Breakdown(props: MemoryProps & { readonly memory: MemorySystem }) {
+  const { result, memory, query } = props;
+  const held = useMemo(() => ofMemory(byName(result.breakdown), memory.id), [result, memory]);
+  const own = { ...props, query: { ...query, memory: memory.id } };
+  const { binding, said } = useWithoutConstants(useTable(own, "breakdown", held));
+  return (
+    <section>
+      <header class="section-head">
+        <h2>What is live at the peak</h2>
+        <p class="quiet">{said}</p>
+      </header>
+      {held.rows > 0 ? (
+        <Grid {...binding} label="Live at the peak" noun={["holding", "holdings"]} />
+      ) : (
+        <p class="quiet">Only the sum is known: {memory.source} names no single block.</p>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,66 @@
+/** The five figures under the verdict. */
+
+import type { OverviewPage } from "../../api/types.gen.ts";
+import { count, duration, MISSING, percent } from "../../base/format.ts";
+import { BOUNDS, partOf, STEP_SOURCES } from "../../base/parts.ts";
+import { type Fact, Figures } from "../../widgets/facts.tsx";
+
+function time(value: number | null): string {
+  return value === null ? MISSING : duration(value, "ms");
+}
+
+export function OverviewFigures({ result }: { result: OverviewPage }) {
+  const { steps, device, environment } = result;
+  const { median, p95, max, mean, std } = steps.time_ms;
+  const some = steps.count > 0;
+  const figures: Fact[] = [
+    {
+      label: "Median step",
+      value: some ? time(median) : MISSING,
+      note: !some
+        ? "no step found"
+        : steps.count > 1
+          ? `mean ${time(mean)} ± ${time(std)}`
+          : "of one step",
+    },
+    {
+      label: "95th percentile",
+      value: some ? time(p95) : MISSING,
+      note: some ? `slowest ${time(max)}` : "no step found",
+    },
+    {
+      label: "Steps counted",
+      value: count(steps.count),
+      note:
+        (STEP_SOURCES[steps.source] ?? steps.source) +
+        (steps.dropped > 0 ? `, ${count(steps.dropped)} left out` : ""),
+    },
+    {
+      label: "Device busy",
+      value: device.busy_frac === null ? MISSING : percent(device.busy_frac),
+      note:
+        device.busy_frac === null
+          ? environment.device_count > 0
+            ? "not recorded"
+            : "no accelerator in this profile"
+          : `idle ${percent(device.idle_frac ?? 1 - device.busy_frac)} of ${some ? "the step" : "the time from its first to its last op"}`,
+    },
+    boundFigure(result),
+  ];
+  return <Figures figures={figures} />;
+}
+
+function boundFigure(result: OverviewPage): Fact {
+  const { input = 0, host_to_device: copies = 0 } = result.breakdown_ms;
+  const isCopies = result.bound_by === "input" && (copies ?? 0) > (input ?? 0);
+  const label = isCopies
+    ? partOf("host_to_device").label
+    : (BOUNDS[result.bound_by] ?? { label: result.bound_by }).label;
+  const share = result.bound_frac;
+  const known = share !== null && result.bound_by !== "unknown" && result.steps.count > 0;
+  return {
+    label: "Limited by",
+    value: known ? label : MISSING,
+    note: known ? `${percent(share)} of the average step` : "not enough was recorded to say",
+  };
+}

@@ -1,0 +1,155 @@
+/** All findings as a tree of causes, the rules that found nothing, and where to look next. */
+
+import type { AdviceInfo, Finding, OverviewPage } from "../../api/types.gen.ts";
+import { duration, plural, roughly } from "../../base/format.ts";
+import { partOf } from "../../base/parts.ts";
+import { type Branch, causeTree, codeFor, timeAfter } from "../../engine/advice/findings.ts";
+import { Prose } from "../sections/prose.tsx";
+import type { AdviceState } from "./advice.ts";
+import { Evidence } from "./evidence.tsx";
+import { OtherRules } from "./other_rules.tsx";
+import type { OverviewProps } from "./props.ts";
+import { savingText, type Whole } from "./saving.ts";
+
+interface FindingsProps extends OverviewProps {
+  readonly advice: AdviceState;
+  readonly findings: readonly Finding[];
+  readonly whole: Whole;
+}
+
+export function Findings(props: FindingsProps) {
+  const { advice, findings, whole, result } = props;
+  const tree = causeTree(findings);
+  const all: AdviceInfo | null = typeof advice === "string" ? null : advice;
+  return (
+    <section id="findings" class="actions-section" tabIndex={-1} aria-busy={advice === "waiting"}>
+      <header class="section-head">
+        <h2>What to do</h2>
+        <p class="quiet">{note(advice, tree, whole)}</p>
+      </header>
+      {tree.length > 0 ? (
+        <Branches {...props} branches={tree} level={1} />
+      ) : (
+        <NothingFound result={result} />
+      )}
+      {all && <OtherRules advice={all} />}
+      {result.next_steps.length > 0 && (
+        <>
+          <h3>Where to look next</h3>
+          <ul class="next-steps">
+            {result.next_steps.map((step) => (
+              <li key={step}>
+                <Prose {...props} text={step} />
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </section>
+  );
+}
+
+function note(advice: AdviceState, tree: readonly Branch<Finding>[], whole: Whole): string {
+  if (advice === "waiting") return "still reading the other tools …";
+  const some = tree.filter(({ finding }) => (finding.saving_ms ?? 0) > 0);
+  const basis = advice === "failed" ? "based on the overview only" : "largest saving first";
+  if (whole.ms === null || whole.noun !== "step" || some.length < 2) {
+    return tree.length > 1 || advice === "failed" ? basis : "";
+  }
+  const after = roughly(timeAfter(some, whole.ms), "ms");
+  return `${basis}; all fixed: ${roughly(whole.ms, "ms")} → about ${after} per step`;
+}
+
+interface BranchesProps extends FindingsProps {
+  readonly branches: readonly Branch<Finding>[];
+  readonly level: number;
+}
+
+function Branches({ branches, level, ...props }: BranchesProps) {
+  return (
+    <ol class={level === 1 ? "findings" : "findings symptoms"}>
+      {branches.map(({ finding, symptoms }) => (
+        <li key={finding.rule + finding.message}>
+          <FindingItem {...props} finding={finding} isSymptom={level > 1} />
+          {symptoms.length > 0 && (
+            <>
+              <p class="quiet">Causes in turn:</p>
+              <Branches {...props} branches={symptoms} level={level + 1} />
+            </>
+          )}
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+interface FindingItemProps extends FindingsProps {
+  readonly finding: Finding;
+  readonly isSymptom: boolean;
+}
+
+function FindingItem({ finding, whole, isSymptom, ...props }: FindingItemProps) {
+  const causes = finding.explained_by
+    .map((rule) => props.findings.find((other) => other.rule === rule)?.title)
+    .filter((title) => title !== undefined);
+  return (
+    <>
+      <h3>{finding.title || finding.message}</h3>
+      <p class="finding-saving">{savingText(finding, whole)}</p>
+      {isSymptom && causes.length > 0 && (
+        <p class="quiet">Part of: {causes.map((title) => `“${title}”`).join(", ")}</p>
+      )}
+      {finding.title && (
+        <p>
+          <Prose {...props} text={finding.message} />
+        </p>
+      )}
+      {finding.actions.length > 0 && (
+        <ul class="finding-actions">
+          {finding.actions.map((action) => (
+            <li key={action}>
+              <Prose {...props} text={action} />
+            </li>
+          ))}
+        </ul>
+      )}
+      <FindingDetails finding={finding} framework={props.result.environment.framework} />
+      {finding.evidence.length > 0 && <Evidence {...props} evidence={finding.evidence} />}
+    </>
+  );
+}
+
+/** The change as code, when the finding is shown, and when not to believe it. */
+function FindingDetails({ finding, framework }: { finding: Finding; framework: string }) {
+  const code = codeFor(finding.code, framework);
+  if (code.length === 0 && !finding.wrong_when) return null;
+  return (
+    <details>
+      <summary>{code.length > 0 ? "Show code · When this is wrong" : "When this is wrong"}</summary>
+      {code.map(([name, text]) => (
+        <pre key={name}>
+          <code>{text}</code>
+        </pre>
+      ))}
+      {finding.threshold && <p class="quiet">Shown when: {finding.threshold}.</p>}
+      {finding.wrong_when && <p class="quiet">Wrong when: {finding.wrong_when}</p>}
+    </details>
+  );
+}
+
+/** No advice is an answer too: it names what the step's time goes to instead. */
+function NothingFound({ result }: { result: OverviewPage }) {
+  const parts = Object.entries(result.breakdown_ms)
+    .flatMap(([id, ms]) => (ms === null || ms <= 0 ? [] : [{ label: partOf(id).label, ms }]))
+    .sort((a, b) => b.ms - a.ms)
+    .slice(0, 3);
+  return (
+    <p>
+      No rule found anything to save in this profile.
+      {parts.length > 0 &&
+        ` The largest ${plural(parts.length, "part")} of the step: ${parts
+          .map(({ label, ms }) => `${label.toLowerCase()} (${duration(ms, "ms")})`)
+          .join(", ")}.`}
+    </p>
+  );
+}

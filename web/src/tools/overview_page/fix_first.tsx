@@ -1,0 +1,79 @@
+/** The one thing to change first: what it saves, how, and where it is to be seen. */
+
+import type { Finding } from "../../api/types.gen.ts";
+import { codeFor } from "../../engine/advice/findings.ts";
+import { Prose } from "../sections/prose.tsx";
+import { type AdviceState, showMe } from "./advice.ts";
+import type { OverviewProps } from "./props.ts";
+import { savingText, type Whole } from "./saving.ts";
+
+interface FixFirstProps extends OverviewProps {
+  readonly finding: Finding | undefined;
+  readonly advice: AdviceState;
+  readonly whole: Whole;
+}
+
+export function FixFirst(props: FixFirstProps) {
+  const { finding, advice } = props;
+  const waiting = advice === "waiting";
+  return (
+    <section class="fix-first" aria-label="Fix first" aria-busy={waiting}>
+      {finding ? <Card {...props} finding={finding} /> : <Nothing waiting={waiting} />}
+    </section>
+  );
+}
+
+function Card({ finding, whole, ...props }: FixFirstProps & { readonly finding: Finding }) {
+  const { result } = props;
+  const seen = showMe(finding, props);
+  const [action] = finding.actions;
+  const [code] = codeFor(finding.code, result.environment.framework);
+  return (
+    <>
+      <div class="fix-first-text">
+        <p class="quiet fix-first-label">Fix first</p>
+        <h2>{finding.title || finding.message}</h2>
+        <p class="finding-saving">{savingText(finding, whole)}</p>
+        {action && (
+          <p>
+            <Prose {...props} text={action} />
+          </p>
+        )}
+      </div>
+      {code && (
+        <pre>
+          <code>{code[1]}</code>
+        </pre>
+      )}
+      <p class="fix-first-links">
+        {seen && (
+          <a class="button primary" href={seen.href} title={`Opens ${seen.title}`}>
+            Show me
+          </a>
+        )}
+        <button type="button" class="link" onClick={toFindings}>
+          All findings
+        </button>
+      </p>
+    </>
+  );
+}
+
+/** Not by an address: the hash of the page is its state. */
+function toFindings(): void {
+  const findings = document.getElementById("findings");
+  findings?.scrollIntoView({ block: "start" });
+  findings?.focus({ preventScroll: true });
+}
+
+function Nothing({ waiting }: { waiting: boolean }) {
+  return (
+    <div class="fix-first-text">
+      <p class="quiet fix-first-label">Fix first</p>
+      <h2>{waiting ? "Checking every rule …" : "No rule found anything to save."}</h2>
+      {!waiting && (
+        <p class="quiet">The list of rules below says what each one looked for and found.</p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,120 @@
+/** Overview: the verdict, five figures, the average step, the steps, what to do, the top ops. */
+
+import type { OverviewPage } from "../../api/types.gen.ts";
+import { plural } from "../../base/format.ts";
+import { BOUNDS, partsFor } from "../../base/parts.ts";
+import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
+import { StackBar, type StackItem } from "../../widgets/charts/stack_bar.tsx";
+import { Grid } from "../../widgets/grid/grid.tsx";
+import { Diagnostics } from "../sections/diagnostics.tsx";
+import { StepSection } from "../sections/step_section.tsx";
+import { useTable, useWithoutConstants } from "../sections/tool_page.tsx";
+import { useAdvice } from "./advice.ts";
+import { OverviewFigures } from "./figures.tsx";
+import { Findings } from "./findings.tsx";
+import { FixFirst } from "./fix_first.tsx";
+import type { OverviewProps } from "./props.ts";
+import type { Whole } from "./saving.ts";
+import { OverviewRun } from "./this_run.tsx";
+
+export function Overview(props: OverviewProps) {
+  const { result } = props;
+  const { binding: ops, said } = useWithoutConstants(useTable(props, "top_ops", result.top_ops));
+  const opStats = props.pageFor("framework_op_stats");
+  const advice = useAdvice(props.query);
+  // Until everything is read: what the overview alone can say.
+  const findings = typeof advice === "string" ? result.findings : advice.findings;
+  const whole = wholeOf(result);
+  return (
+    <div class="overview">
+      <Verdict result={result} />
+      <FixFirst {...props} {...{ advice, whole }} finding={findings[0]} />
+      <AverageStep result={result} />
+      <OverviewFigures result={result} />
+      <StepSection
+        {...props}
+        field="step_table"
+        source={result.step_table}
+        medianMs={result.steps.count > 0 ? result.steps.time_ms.median : null}
+      />
+      <div class="columns-2-1">
+        <Findings {...props} {...{ advice, findings, whole }} />
+        <OverviewRun result={result} />
+      </div>
+      <section>
+        <header class="section-head">
+          <h2>Ops with the most self time</h2>
+          {said && <p class="quiet">{said}</p>}
+          {opStats && (
+            <div class="section-controls">
+              <a href={opStats.href}>All ops</a>
+            </div>
+          )}
+        </header>
+        {ops.table.rows > 0 ? (
+          <Grid {...ops} label="Ops with the most self time" plain />
+        ) : (
+          <p class="quiet">No framework op was recorded in this profile.</p>
+        )}
+      </section>
+      <Diagnostics diagnostics={result.diagnostics} />
+    </div>
+  );
+}
+
+function wholeOf({ steps, environment }: OverviewPage): Whole {
+  if (steps.count > 0) return { ms: steps.time_ms.mean, noun: "step" };
+  return { ms: environment.profile_duration_ms, noun: "recording" };
+}
+
+function Verdict({ result }: { result: OverviewPage }) {
+  const { steps, completeness } = result;
+  const colour = (BOUNDS[result.bound_by] ?? BOUNDS.unknown)?.colour;
+  const partial = completeness.verdict !== "complete";
+  return (
+    <header class={`verdict bound-${colour}`}>
+      <h1>{result.headline}</h1>
+      <p class="quiet">{steps.explanation}</p>
+      {partial && (
+        <p class="completeness">
+          <span class="mark warning">{completeness.verdict}</span>{" "}
+          {completeness.notes[0] ?? "This profile is not complete."}
+          {completeness.notes.length > 1 && (
+            <span class="quiet">
+              {" "}
+              and {plural(completeness.notes.length - 1, "more note")} below
+            </span>
+          )}
+        </p>
+      )}
+    </header>
+  );
+}
+
+function AverageStep({ result }: { result: OverviewPage }) {
+  const { steps, breakdown_ms: means, breakdown_std_ms: deviations } = result;
+  const mean = steps.time_ms.mean;
+  const items: StackItem[] = partsFor(Object.keys(means)).map((part) => ({
+    part,
+    ms: means[part.id] ?? null,
+    stdMs: deviations[part.id] ?? null,
+  }));
+  const sum = items.reduce((total, item) => total + (item.ms ?? 0), 0);
+  if (steps.count === 0 || !mean || sum <= 0) {
+    return (
+      <section>
+        <h2>Average step</h2>
+        <p class="quiet">There is no step to divide into parts. {steps.explanation}</p>
+      </section>
+    );
+  }
+  return (
+    <ChartFrame
+      title="Average step"
+      note={`mean of ${plural(steps.count, "step")}; the parts sum to the step`}
+      file={`${result.session} average step`}
+    >
+      <StackBar items={items} totalMs={sum} />
+    </ChartFrame>
+  );
+}

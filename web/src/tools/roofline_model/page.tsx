@@ -1,0 +1,327 @@
+/** Roofline: how close ops and the whole program come to what the device can do. */
+
+import { useMemo } from "preact/hooks";
+import { byName, numbersOf, rowsWhere, textsOf } from "../../api/columns.ts";
+import type { RooflineRow, RooflineModel as RoofResult, TableOf } from "../../api/types.gen.ts";
+import { duration, flopRate, MISSING, percent, plural, significant } from "../../base/format.ts";
+import { type Ceiling, ceilingsOf } from "../../engine/charts/roofline.ts";
+import type { Condition } from "../../engine/table/filter.ts";
+import { arrange } from "../../engine/table/grid_view.ts";
+import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
+import { HueKey } from "../../widgets/charts/legend.tsx";
+import { type RoofDot, RooflineChart } from "../../widgets/charts/roofline_chart.tsx";
+import { TipFacts } from "../../widgets/charts/tip_facts.tsx";
+import { type Fact, Figures } from "../../widgets/facts.tsx";
+import { Grid } from "../../widgets/grid/grid.tsx";
+import { Diagnostics } from "../sections/diagnostics.tsx";
+import {
+  type TableBinding,
+  type ToolPageProps,
+  useFirst,
+  useTable,
+} from "../sections/tool_page.tsx";
+
+type RoofProps = ToolPageProps<RoofResult>;
+type Rows = TableOf<RooflineRow>;
+
+const FIRST = [
+  "rank",
+  "operation",
+  "category",
+  "self_time_us",
+  "self_time_frac",
+  "bound_by",
+  "roofline_efficiency_frac",
+  "flop_rate_gflops",
+  "bottleneck_operational_intensity",
+  "flop_utilisation_frac",
+  "memory_utilisation_frac",
+];
+
+const FIRST_OF_PROGRAMS = ["step", "total_time_us", "time_per_device_us", ...FIRST.slice(5)];
+
+/** What says nothing about a whole program. */
+const NOT_OF_PROGRAMS = [
+  "occurrences",
+  "avg_time_us",
+  "rank",
+  "operation",
+  "category",
+  "program",
+  "self_time_us",
+  "self_time_frac",
+  "cumulative_frac",
+  "source",
+];
+
+const X = "bottleneck_operational_intensity";
+const Y = "flop_rate_gflops";
+
+/** What bounds an op, in the order of the key. */
+const BOUNDS = [
+  { id: "Compute", label: "Limited by compute", hue: "hue-a" },
+  { id: "HBM", label: "Limited by HBM bandwidth", hue: "hue-b" },
+  { id: "On-chip read", label: "Limited by on-chip reads", hue: "hue-c" },
+  { id: "On-chip write", label: "Limited by on-chip writes", hue: "hue-d" },
+] as const;
+const UNKNOWN = { id: "Unknown", label: "Limit unknown", hue: "hue-g" } as const;
+
+function boundOf(id: string) {
+  return BOUNDS.find((bound) => bound.id === id) ?? UNKNOWN;
+}
+
+export function RooflineModel(props: RoofProps) {
+  const { result } = props;
+  const ops = useFirst(useTable(props, "ops", result.ops), FIRST);
+  const programs = useFirst(
+    useTable(props, "programs", result.programs),
+    FIRST_OF_PROGRAMS,
+    NOT_OF_PROGRAMS,
+  );
+  return (
+    <div class="tool-page">
+      <header class="answer">
+        <h2>{headline(result)}</h2>
+      </header>
+      <Figures figures={figures(result)} />
+      <Chart {...props} binding={ops} />
+      <section>
+        <header class="section-head">
+          <h2>Ops</h2>
+          <p class="quiet">Filtered-out ops are hidden in the chart too.</p>
+        </header>
+        <Grid {...ops} label="Ops" noun={["op", "ops"]} />
+      </section>
+      <section>
+        <header class="section-head">
+          <h2>Whole program</h2>
+          <p class="quiet">
+            in total, per average step and per step
+            {result.device.device_count > 1 &&
+              `; times are sums over ${plural(result.device.device_count, "device")}`}
+          </p>
+        </header>
+        <Grid {...programs} label="Program" noun={["row", "rows"]} maxRows={10} sums={false} />
+      </section>
+      <Diagnostics diagnostics={result.diagnostics} />
+    </div>
+  );
+}
+
+function cell<K extends keyof RooflineRow>(rows: Rows, name: K, row: number) {
+  return (rows.columns[name][row] ?? null) as RooflineRow[K][number] | null;
+}
+
+function headline({ programs, device }: RoofResult): string {
+  const rate = cell(programs, "flop_rate_gflops", 0);
+  const bound = cell(programs, "bound_by", 0);
+  const efficiency = cell(programs, "roofline_efficiency_frac", 0);
+  if (rate === null) return "The FLOPs of this program are not known.";
+  if (efficiency === null || !bound || bound === UNKNOWN.id) {
+    return `The program runs at ${flopRate(rate)}; the limits of ${device.device_type} are not known.`;
+  }
+  const limit = bound === "Compute" ? "the FLOP rate" : `the bandwidth of ${bound}`;
+  return `The program is limited by ${limit}, of which it uses ${percent(efficiency)}.`;
+}
+
+function rate(value: number | null): string {
+  return value === null ? MISSING : flopRate(value);
+}
+
+function bandwidth(gibps: number | null): string {
+  return gibps === null ? MISSING : `${significant(gibps)} GiB/s`;
+}
+
+function figures({ device, programs }: RoofResult): Fact[] {
+  const ridge = device.hbm_ridge_flop_per_byte;
+  const intensity = cell(programs, X, 0);
+  const utilisation = cell(programs, "flop_utilisation_frac", 0);
+  return [
+    {
+      label: "Program",
+      value: rate(cell(programs, "flop_rate_gflops", 0)),
+      note:
+        utilisation === null
+          ? "per device, idle time included"
+          : `${percent(utilisation)} of the peak`,
+    },
+    {
+      label: "Intensity",
+      value: intensity === null ? MISSING : `${significant(intensity)} FLOP/B`,
+      note: ridge === null ? "ridge unknown" : `the ridge is at ${significant(ridge)} FLOP/B`,
+    },
+    {
+      label: "Peak rate",
+      value: rate(device.peak_gflops),
+      note: `of one ${device.device_type || "device"}`,
+    },
+    {
+      label: "Memory bandwidth",
+      value: bandwidth(device.peak_hbm_bw_gibps),
+      note: "peak of HBM or device memory",
+    },
+    {
+      label: "Source of the peaks",
+      value: device.peak_source ? "known" : MISSING,
+      note: device.peak_source || "unknown device; set the peaks above",
+    },
+  ];
+}
+
+/** Bandwidth by the memory's name in the server's list of corners. */
+function bandwidths({ device }: RoofResult): Readonly<Record<string, number | null>> {
+  return {
+    HBM: device.peak_hbm_bw_gibps,
+    "On-chip read": device.peak_on_chip_read_bw_gibps,
+    "On-chip write": device.peak_on_chip_write_bw_gibps,
+  };
+}
+
+function namedCeilings(result: RoofResult) {
+  const { memory, operational_intensity, flop_rate_gflops } = result.roofs.columns;
+  return ceilingsOf(
+    textsOf(memory),
+    numbersOf(operational_intensity),
+    numbersOf(flop_rate_gflops),
+  ).map((ceiling) => named(ceiling, result));
+}
+
+function named(ceiling: Ceiling, result: RoofResult) {
+  const known = bandwidths(result)[ceiling.memories[0] ?? ""] ?? null;
+  const names = ceiling.memories.join(", ").replace(", On-chip write", " and write");
+  return { ...ceiling, label: known === null ? names : `${names} ${bandwidth(known)}` };
+}
+
+interface Drawn {
+  readonly rows: Rows;
+  /** Row of each dot in `rows`; -1 for the whole program. */
+  readonly places: readonly number[];
+  readonly dots: readonly RoofDot[];
+}
+
+function drawn(result: RoofResult, shown: Uint32Array): Drawn {
+  const { ops, programs } = result;
+  const xs = numbersOf(ops.columns[X]);
+  const ys = numbersOf(ops.columns[Y]);
+  const bounds = ops.columns.bound_by;
+  const places = Array.from(shown).filter(
+    (row) => (xs[row] as number) > 0 && (ys[row] as number) > 0,
+  );
+  // Small dots over large ones.
+  places.sort(
+    (a, b) => (ops.columns.self_time_frac[b] ?? 0) - (ops.columns.self_time_frac[a] ?? 0),
+  );
+  const dots = places.map(
+    (row): RoofDot => ({
+      x: xs[row] as number,
+      y: ys[row] as number,
+      share: ops.columns.self_time_frac[row] ?? 0,
+      hue: boundOf(bounds[row] ?? "").hue,
+      whole: false,
+    }),
+  );
+  const [x, y] = [cell(programs, X, 0) ?? 0, cell(programs, Y, 0) ?? 0];
+  const whole = x > 0 && y > 0 ? [{ x, y, share: 1, hue: "hue-fg", whole: true }] : [];
+  return { rows: ops, places: [...places, -1], dots: [...dots, ...whole] };
+}
+
+function Chart(props: RoofProps & { readonly binding: TableBinding }) {
+  const { result, binding } = props;
+  const { table, view, onView } = binding;
+  const shown = useMemo(() => arrange(table, view).rows, [table, view]);
+  const picture = useMemo(() => drawn(result, shown), [result, shown]);
+  const ceilings = useMemo(() => namedCeilings(result), [result]);
+  const drawnOps = useTable(
+    props,
+    "ops",
+    useMemo(() => {
+      const kept = new Set(picture.places);
+      return rowsWhere(byName(result.ops), (row) => kept.has(row));
+    }, [picture, result]),
+    "drawn",
+  );
+  const ops = picture.places.length - 1;
+  const left = shown.length - ops;
+  if (picture.dots.length === 0) {
+    return (
+      <section>
+        <h2>Roofline</h2>
+        <p class="quiet">
+          None of the {plural(shown.length, "op")} shown has both FLOPs and bytes, so none can be
+          placed.
+        </p>
+      </section>
+    );
+  }
+  const filter = (extra: readonly Condition[]) => {
+    const rest = view.conditions.filter((one) => !extra.some((each) => each.column === one.column));
+    onView({ ...view, conditions: [...rest, ...extra] });
+  };
+  const note = [
+    plural(ops, "op"),
+    left > 0 ? `${plural(left, "other")} without FLOPs or bytes` : "",
+    "area by time; drag a rectangle to filter the table",
+  ];
+  return (
+    <ChartFrame
+      title="Roofline"
+      note={note.filter(Boolean).join("; ")}
+      file={`${result.session} roofline`}
+      table={() => <Grid {...drawnOps} label="Ops drawn" noun={["op", "ops"]} maxRows={14} />}
+    >
+      <RooflineChart
+        label={`Roofline of ${plural(ops, "op")}: FLOP rate over operational intensity`}
+        dots={picture.dots}
+        ceilings={ceilings}
+        tip={(index) => <DotTip result={result} row={picture.places[index] ?? -1} />}
+        onChoose={(index) => {
+          const row = picture.places[index] ?? -1;
+          const [name = ""] = textsOf([cell(result.ops, "operation", row)]);
+          if (name) filter([{ column: "operation", relation: "=", value: name }]);
+        }}
+        onBox={(x, y) => filter([...within(X, x), ...within(Y, y)])}
+      />
+      <HueKey
+        items={[
+          ...[...BOUNDS, UNKNOWN].filter(({ hue }) => picture.dots.some((dot) => dot.hue === hue)),
+          { label: "◆ the whole program", hue: "" },
+        ]}
+      />
+    </ChartFrame>
+  );
+}
+
+/** Conditions of the table that a column lies between two values. */
+function within(column: string, [from, to]: readonly [number, number]): Condition[] {
+  return [
+    { column, relation: ">=", value: from.toPrecision(4) },
+    { column, relation: "<=", value: to.toPrecision(4) },
+  ];
+}
+
+function DotTip({ result, row }: { result: RoofResult; row: number }) {
+  const whole = row < 0;
+  const rows = whole ? result.programs : result.ops;
+  const at = whole ? 0 : row;
+  const share = (name: "roofline_efficiency_frac" | "self_time_frac") => {
+    const value = cell(rows, name, at);
+    return value === null ? "" : percent(value);
+  };
+  const time = cell(rows, whole ? "total_time_us" : "self_time_us", at);
+  const facts: readonly (readonly [string, string])[] = [
+    ["Category", whole ? "" : (cell(rows, "category", at) ?? "")],
+    [whole ? "Time" : "Self time", time === null ? "" : duration(time, "µs")],
+    ["Share", whole ? "" : share("self_time_frac")],
+    ["FLOP rate", rate(cell(rows, "flop_rate_gflops", at))],
+    ["Intensity", `${significant(cell(rows, X, at) ?? Number.NaN)} FLOP/B`],
+    ["Bandwidth", bandwidth(cell(rows, "memory_bw_gibps", at))],
+    ["Limited by", cell(rows, "bound_by", at) ?? ""],
+    ["Share of roof", share("roofline_efficiency_frac")],
+  ];
+  return (
+    <TipFacts
+      title={whole ? "Whole program" : (textsOf([cell(rows, "operation", at)])[0] ?? "")}
+      facts={facts}
+    />
+  );
+}

@@ -1,0 +1,453 @@
+/** Everything a timeline page shows, as signals; the address is made from it and read into it. */
+
+import { batch, computed, type ReadonlySignal, signal } from "@preact/signals";
+import { getEvent, getFlows, getRange, getSearch, type TimelineScope } from "../../api/timeline.ts";
+import type {
+  EventDetails,
+  FlowArrow,
+  Place,
+  RangeAnswer,
+  SearchAnswer,
+  Span,
+  TimelineMeta,
+} from "../../base/timeline.ts";
+import type { ColourMode, Hand, Sought, TimelineLink } from "../../engine/timeline/address.ts";
+import { type Arrangement, arrange, type Layout } from "../../engine/timeline/arrangement.ts";
+import type { Hit } from "../../engine/timeline/hit_test.ts";
+import type { Drop } from "../../engine/timeline/reorder.ts";
+import { type Screen, screenOf } from "../../engine/timeline/screen.ts";
+import { clampSpan, framed, revealing } from "../../engine/timeline/viewport.ts";
+import { neighbourOf } from "./neighbours.ts";
+import { troubleOf } from "./tile_loader.ts";
+
+export interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** What lies under the pointer. */
+export interface Hover {
+  readonly x: number;
+  readonly y: number;
+  readonly time: number;
+  readonly hit: Hit | null;
+  /** Name of the hit; null while it is on its way. */
+  readonly name: string | null;
+  /** Value of a counter there. */
+  readonly counter: { readonly track: number; readonly value: number } | null;
+}
+
+/** A question to the server whose answer a part of the page shows. */
+export interface Asked<T> {
+  readonly value: T | null;
+  readonly waiting: boolean;
+  readonly problem: string;
+}
+
+/** What is left above or below a lane that was scrolled to. */
+const AIR_PX = 40;
+
+/** Outlines that a screen can hold and a person tell apart. */
+const MOST_HITS = 1000;
+
+const NOT_ASKED = { value: null, waiting: false, problem: "" } as const;
+
+export interface Range {
+  readonly span: Span;
+  /** null: all tracks. */
+  readonly tracks: readonly number[] | null;
+}
+
+export type Panel = "event" | "range" | "search" | "none";
+
+/** Steps that take less of the recording than this would be slivers in the middle of nothing. */
+const SMALL_SHARE = 0.5;
+
+const least = (times: readonly number[]) => times.reduce((a, b) => Math.min(a, b), Infinity);
+const greatest = (times: readonly number[]) => times.reduce((a, b) => Math.max(a, b), -Infinity);
+
+/** What an address tells to look at: one thing, the most particular. */
+function panelOf(link: TimelineLink): Panel {
+  if (link.event !== null) return "event";
+  if (link.sought.text) return "search";
+  return link.range ? "range" : "none";
+}
+
+export class TimelineState {
+  readonly whole: Span;
+  readonly view;
+  readonly scroll;
+  readonly size = signal<Size>({ width: 0, height: 0 });
+  readonly arranged;
+  readonly colours;
+  readonly hand;
+  readonly marks;
+  readonly range;
+  readonly event;
+  readonly sought;
+  readonly allArrows;
+  /** Where the pointer is on the stage. */
+  readonly pointer = signal<{ readonly x: number; readonly y: number } | null>(null);
+  /** What was under it when the stage was last painted. */
+  readonly hover = signal<Hover | null>(null);
+  /** A box or interval that is being drawn by hand. */
+  readonly drawing = signal<Span | null>(null);
+  /** Where a track that is being dragged would go. */
+  readonly dropping = signal<Drop | null>(null);
+  readonly panel = signal<Panel>("none");
+  readonly details = signal<Asked<EventDetails>>(NOT_ASKED);
+  readonly statistics = signal<Asked<RangeAnswer>>(NOT_ASKED);
+  readonly found = signal<Asked<SearchAnswer>>(NOT_ASKED);
+  /** Hits that are in view, and whether these are all of them; null until they are known. */
+  readonly viewHits = signal<{ readonly places: readonly Place[]; readonly all: boolean } | null>(
+    null,
+  );
+  readonly flows = signal<readonly FlowArrow[]>([]);
+  readonly viewFlows = signal<{ count: number; arrows: readonly FlowArrow[] } | null>(null);
+  /** Said to readers of the screen. */
+  readonly said = signal("");
+  readonly layout: ReadonlySignal<Layout>;
+  readonly screen: ReadonlySignal<Screen>;
+  private readonly asking = new Map<string, AbortController>();
+
+  constructor(
+    readonly meta: TimelineMeta,
+    readonly scope: TimelineScope,
+    link: TimelineLink,
+  ) {
+    this.whole = { begin: meta.begin_ps, end: Math.max(meta.end_ps, meta.begin_ps + 1) };
+    this.view = signal<Span>(link.view ? this.fitted(link.view) : this.opening());
+    this.scroll = signal(link.scroll);
+    this.arranged = signal<Arrangement>(link.arranged);
+    this.colours = signal<ColourMode>(link.colours);
+    this.hand = signal<Hand>(link.hand);
+    this.marks = signal<readonly number[]>(link.marks);
+    this.range = signal<Range | null>(link.range && { span: link.range, tracks: link.rangeTracks });
+    this.event = signal<number | null>(link.event);
+    this.sought = signal<Sought>(link.sought);
+    this.allArrows = signal(link.arrows);
+    this.layout = computed(() => arrange(meta, this.arranged.value));
+    this.screen = computed(() => {
+      const { width, height } = this.size.value;
+      const scroll = this.scroll.value;
+      return screenOf(this.layout.value, meta.tracks, this.view.value, width, height, scroll);
+    });
+    this.panel.value = panelOf(link);
+    this.scrollToSection(link.at);
+  }
+
+  private fitted(view: Span | null): Span {
+    return clampSpan(view ?? framed(this.whole, this.whole, 0.02), this.whole);
+  }
+
+  /** What is shown first: the steps, where they are a small part of the recording. */
+  private opening(): Span {
+    const begins = this.meta.steps.flatMap((steps) => steps.begin_ps);
+    const ends = this.meta.steps.flatMap((steps) => steps.end_ps);
+    const steps = { begin: least(begins), end: greatest(ends) };
+    const share = (steps.end - steps.begin) / (this.whole.end - this.whole.begin);
+    return share > 0 && share < SMALL_SHARE ? framed(steps, this.whole) : this.fitted(null);
+  }
+
+  /** What the address is made from. */
+  link(): TimelineLink {
+    const range = this.range.value;
+    const view = this.view.value;
+    const all = this.fitted(null);
+    const isAll = view.begin === all.begin && view.end === all.end;
+    return {
+      view: isAll ? null : view,
+      scroll: this.scroll.value,
+      event: this.event.value,
+      range: range?.span ?? null,
+      rangeTracks: range?.tracks ?? null,
+      marks: this.marks.value,
+      sought: this.sought.value,
+      colours: this.colours.value,
+      hand: this.hand.value,
+      arranged: this.arranged.value,
+      arrows: this.allArrows.value,
+      at: null,
+    };
+  }
+
+  /** Follows an address that was changed elsewhere: a link, or back and forward. */
+  follow(link: TimelineLink): void {
+    batch(() => {
+      this.view.value = this.fitted(link.view);
+      this.scroll.value = link.scroll;
+      this.arranged.value = link.arranged;
+      this.colours.value = link.colours;
+      this.hand.value = link.hand;
+      this.marks.value = link.marks;
+      this.range.value = link.range && { span: link.range, tracks: link.rangeTracks };
+      this.event.value = link.event;
+      this.sought.value = link.sought;
+      this.allArrows.value = link.arrows;
+      this.panel.value = panelOf(link);
+      this.scrollToSection(link.at);
+    });
+  }
+
+  /** Scrolls a section to the top. */
+  private scrollToSection(id: number | null): void {
+    const band = this.layout.peek().bands.find((each) => each.kind === "section" && each.id === id);
+    if (band) this.scroll.value = band.top;
+  }
+
+  change(part: Partial<Arrangement>): void {
+    this.arranged.value = { ...this.arranged.value, ...part };
+  }
+
+  fit(): void {
+    this.view.value = this.fitted(null);
+  }
+
+  zoomTo(span: Span): void {
+    this.view.value = framed(span, this.whole);
+  }
+
+  select(event: number | null): void {
+    batch(() => {
+      this.event.value = event;
+      if (event !== null) this.panel.value = "event";
+      else if (this.panel.value === "event") this.panel.value = "none";
+    });
+  }
+
+  chooseRange(range: Range | null): void {
+    batch(() => {
+      this.range.value = range;
+      if (range) this.panel.value = "range";
+      else if (this.panel.value === "range") this.panel.value = "none";
+    });
+  }
+
+  /** Ends what was selected, or else the search. */
+  letGo(): void {
+    const selected = this.event.value !== null || this.range.value !== null;
+    batch(() => {
+      if (!selected) this.sought.value = { ...this.sought.value, text: "" };
+      this.select(null);
+      this.chooseRange(null);
+    });
+  }
+
+  /** Selects an event and moves as little as needed for it to be seen. */
+  go(place: Place): void {
+    batch(() => {
+      this.select(place.event);
+      this.view.value = revealing(
+        this.view.value,
+        { begin: place.begin_ps, end: place.end_ps },
+        this.whole,
+      );
+      this.showTrack(place.track, place.lane);
+    });
+  }
+
+  /** Opens and scrolls to a lane. */
+  showTrack(track: number, lane: number): void {
+    const info = this.meta.tracks[track];
+    if (!info) return;
+    const now = this.arranged.value;
+    const without = (set: ReadonlySet<number>, id: number) =>
+      set.has(id) ? new Set([...set].filter((each) => each !== id)) : set;
+    this.change({
+      hidden: without(now.hidden, track),
+      closed: lane > 0 ? without(now.closed, track) : now.closed,
+      closedSections: now.pinned.includes(track)
+        ? now.closedSections
+        : without(now.closedSections, info.section),
+    });
+    const band = () =>
+      this.layout.value.bands.find((each) => each.kind === "track" && each.id === track);
+    if (!band() && !now.pinned.includes(track)) this.change({ filter: "" });
+    if (lane >= (band()?.lanes ?? Number.POSITIVE_INFINITY)) {
+      this.change({ full: new Set([...this.arranged.value.full, track]) });
+    }
+    this.scrollTo(track, lane);
+  }
+
+  /** Scrolls as little as needed for a lane to be seen, if it is among those that scroll. */
+  scrollTo(track: number, lane: number): void {
+    const { bands, pinnedHeight } = this.layout.value;
+    const band = bands.find((each) => each.kind === "track" && each.id === track);
+    if (!band) return;
+    const top = band.top + Math.min(lane, band.lanes - 1) * band.lanePx;
+    const room = this.size.value.height - pinnedHeight;
+    const bottom = top + band.lanePx;
+    if (top < this.scroll.value) this.scroll.value = Math.max(0, top - AIR_PX);
+    else if (bottom > this.scroll.value + room) this.scroll.value = bottom - room + AIR_PX;
+  }
+
+  /** Asks, giving up the last question of the same kind. */
+  private async ask<T>(
+    kind: string,
+    into: { value: Asked<T> },
+    question: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T | null> {
+    this.asking.get(kind)?.abort();
+    const control = new AbortController();
+    this.asking.set(kind, control);
+    into.value = { value: into.value.value, waiting: true, problem: "" };
+    try {
+      const value = await question(control.signal);
+      if (control.signal.aborted) return null;
+      into.value = { value, waiting: false, problem: "" };
+      return value;
+    } catch (error) {
+      if (control.signal.aborted) return null;
+      into.value = { value: null, waiting: false, problem: troubleOf(error).what };
+      return null;
+    }
+  }
+
+  /** Details and flows of the selected event. */
+  async loadEvent(): Promise<void> {
+    const id = this.event.value;
+    if (id === null) {
+      this.asking.get("event")?.abort();
+      this.details.value = NOT_ASKED;
+      this.flows.value = [];
+      return;
+    }
+    await this.ask("event", this.details, async (signal) => {
+      const [details, flows] = await Promise.all([
+        getEvent(this.scope, id, signal),
+        getFlows(this.scope, { id, depth: 3 }, signal),
+      ]);
+      this.flows.value = flows.arrows;
+      return details;
+    });
+  }
+
+  async loadStatistics(): Promise<void> {
+    const range = this.range.value;
+    if (!range) {
+      this.asking.get("range")?.abort();
+      this.statistics.value = NOT_ASKED;
+      return;
+    }
+    await this.ask("range", this.statistics, (signal) =>
+      getRange(
+        this.scope,
+        {
+          start_ps: Math.round(range.span.begin),
+          end_ps: Math.max(Math.round(range.span.end), Math.round(range.span.begin) + 1),
+          tracks: range.tracks?.join(",") ?? "",
+          limit: 200,
+        },
+        signal,
+      ),
+    );
+  }
+
+  /** Hits in the whole trace, and how they spread over it. */
+  async search(): Promise<void> {
+    if (!this.sought.value.text) {
+      this.asking.get("search")?.abort();
+      this.found.value = NOT_ASKED;
+      return;
+    }
+    await this.ask("search", this.found, (signal) => this.askSearch({ limit: 200 }, signal));
+  }
+
+  /** Hits to light in the view. */
+  async loadViewHits(): Promise<void> {
+    if (!this.sought.value.text || this.size.value.width < 1) {
+      this.asking.get("hits")?.abort();
+      this.viewHits.value = null;
+      return;
+    }
+    const view = { begin: Math.floor(this.view.value.begin), end: Math.ceil(this.view.value.end) };
+    const side: { value: Asked<SearchAnswer> } = { value: NOT_ASKED };
+    const question = { limit: MOST_HITS, columns: 1 };
+    const answer = await this.ask("hits", side, (signal) => this.askSearch(question, signal, view));
+    if (!answer) return;
+    const { first: places, count } = answer;
+    this.viewHits.value = { places, all: count <= places.length };
+  }
+
+  private askSearch(
+    more: Readonly<Record<string, number>>,
+    signal: AbortSignal,
+    { begin, end }: Span = this.whole,
+  ): Promise<SearchAnswer> {
+    const { text, regex, stat } = this.sought.value;
+    const question = { q: text, mode: regex ? "regex" : "substring", stat };
+    return getSearch(
+      this.scope,
+      { ...question, start_ps: begin, end_ps: end, columns: 1024, ...more },
+      signal,
+    );
+  }
+
+  /** Goes to the hit behind or before the selected event, else the middle of the view. */
+  async step(direction: 1 | -1): Promise<void> {
+    if (!this.sought.value.text) return;
+    const at = this.details.value.value;
+    const here = at
+      ? { at_ps: at.begin_ps, at_event: at.event }
+      : { at_ps: Math.round(this.view.value.begin) };
+    const side: { value: Asked<SearchAnswer> } = { value: NOT_ASKED };
+    const answer = await this.ask("step", side, (signal) =>
+      this.askSearch({ limit: 1, columns: 1, ...here }, signal),
+    );
+    if (!answer) return;
+    const next = direction > 0 ? answer.next : answer.previous;
+    if (next) this.go(next);
+    else this.said.value = direction > 0 ? "No hit after this one." : "No hit before this one.";
+  }
+
+  /** Selects an event known by its id alone. */
+  async goToEvent(id: number): Promise<void> {
+    this.select(id);
+    await this.loadEvent();
+    const place = this.details.value.value;
+    if (place?.event === id) this.go(place);
+  }
+
+  /** Goes to the event before or behind the selected one on its lane. */
+  async neighbour(direction: 1 | -1): Promise<void> {
+    const place = this.details.value.value;
+    if (!place) return;
+    const side: { value: Asked<number | null> } = { value: NOT_ASKED };
+    const id = await this.ask("neighbour", side, (signal) =>
+      neighbourOf(this.scope, place, direction, this.whole, signal),
+    );
+    if (id !== null) await this.goToEvent(id);
+    else if (side.value.problem === "") {
+      this.said.value =
+        direction > 0
+          ? "No event after this one on the lane."
+          : "No event before this one on the lane.";
+    }
+  }
+
+  scrollBy(px: number): void {
+    const { height } = this.size.value;
+    const room = this.layout.value.height + this.layout.value.pinnedHeight - height;
+    this.scroll.value = Math.min(Math.max(0, this.scroll.value + px), Math.max(0, room));
+  }
+
+  /** Arrows that begin in the view, on the tracks that are shown. */
+  async loadViewFlows(): Promise<void> {
+    if (!this.allArrows.value) {
+      this.viewFlows.value = null;
+      return;
+    }
+    const tracks = [...new Set(this.screen.value.rows.map((row) => row.track))].join(",");
+    const { begin, end } = this.view.value;
+    if (!tracks) return;
+    const side: { value: Asked<unknown> } = { value: NOT_ASKED };
+    await this.ask("flows", side, async (signal) => {
+      const question = { start_ps: Math.floor(begin), end_ps: Math.ceil(end), tracks };
+      this.viewFlows.value = await getFlows(this.scope, question, signal);
+    });
+  }
+
+  stop(): void {
+    for (const control of this.asking.values()) control.abort();
+  }
+}

@@ -1,0 +1,201 @@
+/** Statistics of a stretch of time: top events, busy and idle tracks, delays of launches. */
+
+import { useState } from "preact/hooks";
+import { count, duration, percent, plural } from "../../base/format.ts";
+import { shortName } from "../../base/short_name.ts";
+import { shortened, visible } from "../../base/text.ts";
+import type { RangeAnswer, RangeName, Spread } from "../../base/timeline.ts";
+import { axisTime } from "../../engine/timeline/time_axis.ts";
+import type { TimelineState } from "../model/state.ts";
+import type { Timeline } from "../stage/timeline.ts";
+
+const LONGEST_NAME = 100;
+
+export function RangePanel({ timeline }: { timeline: Timeline }) {
+  const { state } = timeline;
+  const { value, waiting, problem } = state.statistics.value;
+  const range = state.range.value;
+  if (!range) return null;
+  if (problem) {
+    return (
+      <p role="alert">
+        {problem}{" "}
+        <button type="button" class="button" onClick={() => void state.loadStatistics()}>
+          Try again
+        </button>
+      </p>
+    );
+  }
+  const tracks = range.tracks === null ? "all tracks" : plural(range.tracks.length, "track");
+  return (
+    <div class={waiting ? "stale" : ""} aria-busy={waiting}>
+      <header class="tl-range-head">
+        <h2>{duration(range.span.end - range.span.begin, "ps")}</h2>
+        <span class="quiet">
+          from {axisTime(range.span.begin)}, {tracks}
+          {value && `, ${plural(value.events, "event")} of ${plural(value.distinct_names, "name")}`}
+        </span>
+        <button type="button" class="button" onClick={() => state.zoomTo(range.span)}>
+          Zoom to event
+        </button>
+        {range.tracks !== null && (
+          <button
+            type="button"
+            class="button"
+            onClick={() => state.chooseRange({ span: range.span, tracks: null })}
+          >
+            All tracks
+          </button>
+        )}
+      </header>
+      {value && (
+        <div class="tl-columns wide">
+          <Names state={state} answer={value} />
+          <div>
+            <Tracks state={state} answer={value} />
+            <Launches answer={value} />
+          </div>
+        </div>
+      )}
+    </div>
+  );
+}
+
+const ORDERS = ["self_ps", "total_ps", "count", "longest_ps"] as const;
+type Order = (typeof ORDERS)[number];
+const TITLES: Readonly<Record<Order, string>> = {
+  self_ps: "Self time",
+  total_ps: "Total time",
+  count: "Count",
+  longest_ps: "Longest",
+};
+
+function Names({ state, answer }: { state: TimelineState; answer: RangeAnswer }) {
+  const [order, setOrder] = useState<Order>("self_ps");
+  const rows = [...answer.names].sort((a, b) => b[order] - a[order]);
+  const show = (row: RangeName, column: Order) =>
+    column === "count" ? count(row.count) : duration(row[column], "ps");
+  return (
+    <table class="tl-table">
+      <caption class="off-screen">Events of the range by name</caption>
+      <thead>
+        <tr>
+          <th scope="col">Name</th>
+          {ORDERS.map((column) => (
+            <th
+              key={column}
+              scope="col"
+              class="number"
+              aria-sort={order === column ? "descending" : "none"}
+            >
+              <button type="button" class="tl-link" onClick={() => setOrder(column)}>
+                {TITLES[column]}
+                {order === column ? " ↓" : ""}
+              </button>
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr key={row.name_id}>
+            <th scope="row">
+              <button
+                type="button"
+                class="tl-link"
+                title={`${visible(row.name)}: to the longest`}
+                onClick={() => void state.goToEvent(row.longest)}
+              >
+                {shortened(shortName(visible(row.name)) || "(no name)", LONGEST_NAME)}
+              </button>
+            </th>
+            {ORDERS.map((column) => (
+              <td key={column} class="number">
+                {show(row, column)}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Tracks({ state, answer }: { state: TimelineState; answer: RangeAnswer }) {
+  const shown = answer.tracks.filter((each) => each.events > 0);
+  if (shown.length === 0) return <p class="quiet">No events in this range.</p>;
+  return (
+    <table class="tl-table">
+      <caption class="off-screen">Tracks of the range</caption>
+      <thead>
+        <tr>
+          <th scope="col">Track</th>
+          <th scope="col" class="number">
+            Events
+          </th>
+          <th scope="col" class="number">
+            Busy
+          </th>
+          <th scope="col" class="number">
+            Idle
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {shown.map((each) => (
+          <tr key={each.track}>
+            <th scope="row">
+              <button type="button" class="tl-link" onClick={() => state.showTrack(each.track, 0)}>
+                {visible(state.meta.tracks[each.track]?.name ?? "")}
+              </button>
+            </th>
+            <td class="number">{count(each.events)}</td>
+            <td class="number">{percent(each.busy_frac)}</td>
+            <td class="number">{percent(each.idle_frac)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Launches({ answer }: { answer: RangeAnswer }) {
+  if (answer.launches === 0) return null;
+  const rows = [
+    ["Launch to kernel", answer.launch_delay_ps],
+    ["Launch end to kernel", answer.launch_gap_ps],
+  ] as const;
+  return (
+    <table class="tl-table">
+      <caption>{plural(answer.launches, "launch", "launches")}</caption>
+      <thead>
+        <tr>
+          <th scope="col">Delay</th>
+          {["Mean", "Shortest", "Median", "95th percentile", "Longest"].map((title) => (
+            <th key={title} scope="col" class="number">
+              {title}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map(
+          ([title, spread]) => spread && <SpreadRow key={title} title={title} {...spread} />,
+        )}
+      </tbody>
+    </table>
+  );
+}
+
+function SpreadRow({ title, mean, least, median, p95, most }: Spread & { title: string }) {
+  return (
+    <tr>
+      <th scope="row">{title}</th>
+      {[mean, least, median, p95, most].map((ps, place) => (
+        <td key={place} class="number">
+          {duration(ps, "ps")}
+        </td>
+      ))}
+    </tr>
+  );
+}

@@ -1,0 +1,69 @@
+/** The largest rows of a table as horizontal bars. */
+
+import { useRef } from "preact/hooks";
+import { shortened } from "../../base/text.ts";
+import { useWidth } from "../element_width.ts";
+import { textWidth } from "../text_width.ts";
+
+export interface TopBar {
+  readonly label: string;
+  readonly value: number;
+  /** The value with its unit. */
+  readonly text: string;
+  /** Said as the pointer rests on it. */
+  readonly more?: string;
+}
+
+export interface TopBarsProps {
+  readonly bars: readonly TopBar[];
+  readonly label: string;
+  /** What a full bar stands for; its outline is then drawn behind each. The longest, if absent. */
+  readonly full?: number;
+}
+
+const ROW = 22;
+const LABEL_CHARACTERS = 38;
+
+export function TopBars({ bars, label, full }: TopBarsProps) {
+  const frame = useRef<HTMLDivElement>(null);
+  const width = useWidth(frame, 960);
+  const left =
+    Math.max(
+      ...bars.map((bar) => textWidth(shortened(bar.label, LABEL_CHARACTERS), "normal", 12)),
+    ) + 12;
+  const right = Math.max(...bars.map((bar) => textWidth(bar.text, "normal", 12))) + 10;
+  const max = Math.max(full ?? 0, ...bars.map((bar) => bar.value)) || 1;
+  const room = width - left - right;
+  return (
+    <div ref={frame}>
+      <svg
+        width={width}
+        height={bars.length * ROW}
+        viewBox={`0 0 ${width} ${bars.length * ROW}`}
+        role="img"
+        aria-label={label}
+        class="top-bars"
+      >
+        {bars.map((bar, i) => {
+          const length = Math.max(1, (bar.value / max) * room);
+          const track = full === undefined ? length : (full / max) * room;
+          const box = { x: left, y: i * ROW + 4, height: ROW - 8 };
+          const middle = i * ROW + ROW / 2;
+          return (
+            <g key={i}>
+              <title>{[`${bar.label}: ${bar.text}`, bar.more].filter(Boolean).join("; ")}</title>
+              <text x={left - 8} y={middle} text-anchor="end" dominant-baseline="central">
+                {shortened(bar.label, LABEL_CHARACTERS)}
+              </text>
+              {full !== undefined && <rect {...box} width={track} class="bar-track" />}
+              <rect {...box} width={length} class="plain-bar" />
+              <text x={left + Math.max(length, track) + 6} y={middle} dominant-baseline="central">
+                {bar.text}
+              </text>
+            </g>
+          );
+        })}
+      </svg>
+    </div>
+  );
+}

@@ -1,0 +1,198 @@
+/**
+ * A table of any length: sorted, filtered and drawn row by row as it scrolls. It knows kinds of
+ * columns, not tools.
+ */
+
+import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
+import { isSummable } from "../../base/columns.ts";
+import { toTsv } from "../../engine/table/cell_text.ts";
+import { columnWidth } from "../../engine/table/column_widths.ts";
+import {
+  arrange,
+  defaultOrder,
+  type GridView,
+  isShown,
+  nextOrder,
+} from "../../engine/table/grid_view.ts";
+import {
+  NONE_PICKED,
+  pickAll,
+  pickByKey,
+  pickedRows,
+  pickPlace,
+} from "../../engine/table/row_selection.ts";
+import { rowWindow, scrollToRow } from "../../engine/table/row_window.ts";
+import type { Column, Table } from "../../engine/table/table.ts";
+import { useMoreRight } from "../element_width.ts";
+import type { GridProps } from "./props.ts";
+import { RowDetails } from "./row_details.tsx";
+import { GridFoot, GridHead, GridRow, measureCell } from "./rows.tsx";
+import { GridToolbar } from "./toolbar.tsx";
+
+const ROW_PX = 24;
+const HEAD_AND_FOOT_PX = 70;
+const OVERSCAN = 8;
+
+export function Grid(props: GridProps) {
+  const { table, view, onView, label, plain = false, maxRows = 22 } = props;
+  const { sums = !isTree(table) } = props;
+  const { rows, problem } = useMemo(() => arrange(table, view), [table, view]);
+  const columns = useMemo(
+    () => table.columns.filter((column) => isShown(column, view)),
+    [table, view],
+  );
+  const [picked, setPicked] = useState(NONE_PICKED);
+  useEffect(() => setPicked(NONE_PICKED), [rows]);
+  const copied = () => toTsv(columns, pickedRows(picked, rows));
+  const activeRow = rows[picked.active];
+
+  return (
+    <div class="grid-frame">
+      {!plain && (
+        <GridToolbar
+          {...props}
+          shownRows={rows.length}
+          pickedRows={picked.places.size}
+          copyText={copied}
+        />
+      )}
+      {problem && (
+        <p class="grid-problem" role="alert">
+          Not applied: {problem}
+        </p>
+      )}
+      <GridBody
+        label={label}
+        columns={columns}
+        rows={rows}
+        viewportPx={Math.min(maxRows, Math.max(1, rows.length)) * ROW_PX}
+        picked={picked}
+        onPicked={setPicked}
+        copyText={copied}
+        order={view.order ?? defaultOrder(table)}
+        onSort={(name) => {
+          onView({ ...view, order: nextOrder(table, view.order ?? defaultOrder(table), name) });
+        }}
+        sums={!plain && sums}
+      />
+      {activeRow !== undefined && picked.places.size === 1 && (
+        <RowDetails table={table} row={activeRow} onClose={() => setPicked(NONE_PICKED)}>
+          {props.details?.(activeRow)}
+        </RowDetails>
+      )}
+    </div>
+  );
+}
+
+/** Whether rows contain each other, so that adding them counts time twice. */
+function isTree(table: Table): boolean {
+  return table.columns.some(({ meta }) => meta.name === "depth" || meta.name === "parent");
+}
+
+interface GridBodyProps {
+  readonly label: string;
+  readonly columns: readonly Column[];
+  readonly rows: Uint32Array;
+  readonly viewportPx: number;
+  readonly picked: typeof NONE_PICKED;
+  readonly onPicked: (picked: typeof NONE_PICKED) => void;
+  readonly copyText: () => string;
+  readonly order: GridView["order"];
+  readonly onSort: (column: string) => void;
+  readonly sums: boolean;
+}
+
+function GridBody(props: GridBodyProps) {
+  const { columns, rows, viewportPx, picked } = props;
+  const scroller = useRef<HTMLDivElement>(null);
+  const [scrollTop, setScrollTop] = useState(0);
+  const id = useId();
+  useEffect(() => {
+    if (scroller.current) scroller.current.scrollTop = 0;
+    setScrollTop(0);
+  }, [rows]);
+  const sums = props.sums && columns.some((column) => isSummable(column.meta));
+  const layout = useMemo(() => tracksOf(columns), [columns]);
+  const right = useMoreRight(scroller, layout);
+  const span = rowWindow(scrollTop, viewportPx, rows.length, ROW_PX, OVERSCAN);
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (!scroller.current || event.target !== scroller.current) return;
+    const all = event.key === "a" && (event.ctrlKey || event.metaKey);
+    const page = Math.max(1, Math.floor(viewportPx / ROW_PX) - 1);
+    const next = all
+      ? pickAll(rows.length)
+      : event.key === "Escape" && picked.active >= 0
+        ? NONE_PICKED
+        : pickByKey(picked, event.key, event.shiftKey, rows.length, page);
+    if (!next) return;
+    event.preventDefault();
+    props.onPicked(next);
+    if (all || next.active < 0) return;
+    // A horizontal scroll bar takes its room from the rows.
+    const seenPx = Math.min(viewportPx, scroller.current.clientHeight - HEAD_AND_FOOT_PX);
+    const goal = scrollToRow(next.active, scrollTop, seenPx, rows.length, ROW_PX);
+    if (goal !== null) scroller.current.scrollTop = goal;
+  };
+  return (
+    <div
+      ref={scroller}
+      class={right.more ? "grid more-right" : "grid"}
+      role="grid"
+      tabIndex={0}
+      aria-label={props.label}
+      aria-rowcount={rows.length + 1}
+      aria-colcount={columns.length}
+      aria-multiselectable="true"
+      aria-activedescendant={picked.active < 0 ? undefined : `${id}-${picked.active}`}
+      style={{ "--viewport": `${viewportPx}px` }}
+      onScroll={(event) => {
+        setScrollTop(event.currentTarget.scrollTop);
+        right.look();
+      }}
+      onKeyDown={onKeyDown}
+      onCopy={(event) => {
+        if (picked.active < 0 || window.getSelection()?.toString()) return;
+        event.clipboardData?.setData("text/plain", props.copyText());
+        event.preventDefault();
+      }}
+    >
+      <div class="grid-inner" role="presentation" style={layout}>
+        <GridHead columns={columns} order={props.order} onSort={props.onSort} />
+        <div role="rowgroup" class="grid-rows" style={{ height: `${span.height}px` }}>
+          <div role="presentation" style={{ transform: `translateY(${span.top}px)` }}>
+            {Array.from(rows.subarray(span.first, span.end), (row, offset) => {
+              const place = span.first + offset;
+              return (
+                <GridRow
+                  key={place}
+                  id={`${id}-${place}`}
+                  columns={columns}
+                  row={row}
+                  place={place}
+                  picked={picked.places.has(place)}
+                  active={place === picked.active}
+                  onPick={(mode) => props.onPicked(pickPlace(picked, place, mode))}
+                />
+              );
+            })}
+          </div>
+        </div>
+        {rows.length === 0 && <p class="grid-none quiet">No rows match.</p>}
+        {sums && rows.length > 0 && <GridFoot columns={columns} rows={rows} />}
+      </div>
+    </div>
+  );
+}
+
+/** Widths of the columns: names take what is left, else an empty track does. */
+function tracksOf(columns: readonly Column[]): Record<string, string> {
+  const widths = columns.map((column) => columnWidth(column, measureCell));
+  const named = columns.some((column) => column.meta.kind === "name");
+  const tracks = columns.map((column, i) =>
+    column.meta.kind === "name" ? `minmax(${widths[i]}px, 1fr)` : `${widths[i]}px`,
+  );
+  return {
+    minWidth: `${widths.reduce((sum, width) => sum + width, 0)}px`,
+    "--tracks": named ? tracks.join(" ") : `${tracks.join(" ")} 1fr`,
+  };
+}
