@@ -160,6 +160,10 @@ class KerasOne(Way):
     """``keras.callbacks.TensorBoard(profile_batch=batch)``."""
 
 
+class StepscopeKeras(Way):
+    """``stepscope.keras.Callback``."""
+
+
 class Record(Way):
     """``stepscope record program.py``: from the outside, the whole program."""
 
@@ -183,6 +187,7 @@ WAYS = {
     "perfetto": (JaxPerfetto, False),
     "stepscope-profile": (StepscopeWay, False),
     "stepscope-steps": (StepscopeWay, True),
+    "stepscope-keras": (StepscopeKeras, False),
     "stepscope-record": (Record, False),
     "kineto": (KinetoWay, False),
     "kineto-steps": (KinetoWay, True),
@@ -259,7 +264,7 @@ class Clock:
         import tensorflow as tf
 
         clock, ticks = self, self.ticks
-        is_outside = isinstance(self.way, (KerasRange, KerasOne, Record))
+        is_outside = isinstance(self.way, (KerasRange, KerasOne, StepscopeKeras, Record))
 
         class Watch(tf.keras.callbacks.Callback):
             seen = -1
@@ -280,6 +285,11 @@ class Clock:
                     self.model.stop_training = True
 
         found = [Watch()]
+        if isinstance(self.way, StepscopeKeras):
+            import stepscope
+
+            batches = f"{self.first + 1},{self.last}"
+            found.append(stepscope.keras.Callback(self.way.logdir, profile_batch=batches))
         if isinstance(self.way, (KerasRange, KerasOne)):
             # Batches are counted from 1.
             batches = (self.first + 1, self.last)

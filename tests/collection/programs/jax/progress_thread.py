@@ -35,7 +35,7 @@ def update(w, x):
 
 
 def main(clock):
-    clock.plan(3, 8)
+    clock.plan(2, 3)
     w = jnp.eye(32)
     rng = np.random.default_rng(0)
     batches = [rng.normal(size=(16, 32)).astype(np.float32) for _ in range(30)]
