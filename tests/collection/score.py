@@ -13,6 +13,7 @@ import argparse
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import isnan
 from statistics import median
 from typing import Any, Final
 
@@ -41,7 +42,7 @@ _CLAIMED: Final = """
     serial-map slow-launches slow-steps small-batch straggler tensor-cores-unused tiny-kernels
     unbalanced-devices uneven-steps worker-skew
 """
-_CAUSES: Final = frozenset(_CLAIMED.split())
+CAUSES: Final = frozenset(_CLAIMED.split())
 # What may be said where neither function nor op was recorded.
 _UNSEEN: Final = re.compile("Python|nothing was recorded|not recorded")
 _BINS: Final = ((0.0, 0.5), (0.5, 0.8), (0.8, 0.9), (0.9, 1.01))
@@ -101,7 +102,7 @@ class Judged:
     @property
     def does_range_cover(self) -> bool | None:
         """Whether the promised range holds what was measured; None without a promise."""
-        if self.saving is None:
+        if self.saving is None or isnan(self.recorded.saving_frac):
             return None
         low, high = self.saving
         return low - _NOISE_FRAC <= self.recorded.saving_frac <= high + _NOISE_FRAC
@@ -130,7 +131,7 @@ def judge(recorded: Recorded, without: Sequence[str] = ()) -> Judged:
         # A rule that only says where the time goes claims no cause: it is right where its place is.
         is_accepted = first is not None and first.rule in label.accept
         is_right = is_accepted or (
-            first is not None and first.rule not in _CAUSES and is_visible and is_placed
+            first is not None and first.rule not in CAUSES and is_visible and is_placed
         )
     found = page.steps
     steps = None
@@ -195,7 +196,8 @@ def line_of(one: Judged) -> str:
     found = f"{one.steps[0]} x {one.steps[1]:.1f}" if one.steps else "none"
     state = "" if one.are_steps_right and one.is_period_right else " ≠"
     sure = "" if one.are_steps_sure else " unsure"
-    saving = f"{100 * one.recorded.saving_frac:.0f} %"
+    truth_frac = one.recorded.saving_frac
+    saving = "unsteady" if isnan(truth_frac) else f"{100 * truth_frac:.0f} %"
     if one.saving is not None:
         low, high = one.saving
         saving += f" in {100 * low:.0f}–{100 * high:.0f}"
@@ -217,7 +219,7 @@ def totals(judged: Iterable[Judged]) -> str:
     faulty = [one for one in rows if one.is_faulty]
     healthy = [one for one in rows if not one.is_faulty]
     seen = [one for one in faulty if one.is_visible]
-    promised = [one for one in faulty if one.saving is not None]
+    promised = [one for one in faulty if one.does_range_cover is not None]
     widths = [one.saving[1] - one.saving[0] for one in promised if one.saving is not None]
     alarms = [one for one in healthy if one.alarms]
     counted = sum(one.are_steps_right for one in rows)

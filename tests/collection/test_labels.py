@@ -47,6 +47,6 @@ def test_a_recording_opens(one: object) -> None:
 
 
 def test_a_word_is_not_found_within_another() -> None:
-    label = Label("x/y", "develop", "a", "b", (), (), ("dot", "MatMul"), ("f",), (7,), 1)
+    label = Label("x/y", "develop", "a", "b", (), (), ("dot", "MatMul"), ("f",), (7,), 1, False)
     assert label.places("dot.3") and label.places("_FusedMatMul_1") and label.places("y.py:8")
     assert not label.places("dotted pivot y.py:17 functions")

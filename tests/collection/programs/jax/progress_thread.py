@@ -15,8 +15,7 @@ LABEL = {
     "accept": ["gil-contention", "gil"],
     "rules": ["gil-contention", "gil"],
     "words": ["draw_progress", "GIL"],
-    "repeats": 30,
-    "part": "score",
+    "part": "score", "repeats": 30, "unsteady": True,
 }
 state = {"on": False, "step": 0, "text": ""}
 
