@@ -60,9 +60,7 @@ KNOWN: Final[dict[str, list[tuple[int, int, int, str]]]] = {
     "other/mi300-vllm-decode-graph.json.gz": [
         (434, 13, 0, "10.743181 10.717708 10.674517 0 0 0.043191 0.043191")
     ],
-    "other/torch-compile-triton.json.gz": [
-        (12, 12, 0, "12.549032 12.549021 12.549021 0 0 0 0")
-    ],
+    "other/torch-compile-triton.json.gz": [(12, 12, 0, "12.549032 12.549021 12.549021 0 0 0 0")],
     "v100-resnet50-dataloader/workers_0": [
         (9096, 9096, 0, "996.477 603.558 592.066 0 0 11.492 11.492")
     ],

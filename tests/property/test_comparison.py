@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import stepscope
-from stepscope.comparison import Comparison, Run, compare, run_of
+from stepscope.comparison import Comparison, Side, compare, side_of
 from stepscope.errors import StepscopeError
 from stepscope.formats.xspace import decode
 from stepscope.tables.core.profile import Host, Profile
@@ -83,7 +83,7 @@ def profiles(draw: st.DrawFn) -> Profile:
 @settings(max_examples=60)
 @given(profiles(), profiles())
 def test_parts_of_any_two_runs_sum_to_the_difference(before: Profile, after: Profile) -> None:
-    assert_sums(compare([run_of("before", before), run_of("after", after)]))
+    assert_sums(compare([side_of("before", before), side_of("after", after)]))
 
 
 @settings(max_examples=60)
@@ -103,20 +103,20 @@ def test_exposed_times_sum_to_every_part_of_the_step(profile: Profile) -> None:
 @settings(max_examples=30)
 @given(profiles())
 def test_a_run_compared_with_itself_has_not_changed(profile: Profile) -> None:
-    found = compare([run_of("same", profile), run_of("same again", profile)])
+    found = compare([side_of("same", profile), side_of("same again", profile)])
     assert found.delta_ms == 0
     assert not found.significant
     assert set(found.parts["delta_ms"]) <= {0.0}
 
 
 @pytest.fixture(scope="module")
-def real_runs(real_profiles: Path) -> dict[str, Run]:
-    return {name: run_of(name, stepscope.open(real_profiles / name).profile) for name in REAL}
+def real_runs(real_profiles: Path) -> dict[str, Side]:
+    return {name: side_of(name, stepscope.open(real_profiles / name).profile) for name in REAL}
 
 
 @pytest.mark.parametrize(("first", "second"), list(combinations(REAL, 2)))
 def test_parts_of_real_runs_sum_to_the_difference(
-    real_runs: dict[str, Run], first: str, second: str
+    real_runs: dict[str, Side], first: str, second: str
 ) -> None:
     found = compare([real_runs[first], real_runs[second]])
     assert_sums(found)
@@ -126,7 +126,7 @@ def test_parts_of_real_runs_sum_to_the_difference(
 def test_every_real_run_compares_or_says_why_not(real_profiles: Path) -> None:
     for folder in sorted(real_profiles.rglob("*.xplane.pb*")):
         try:
-            run = run_of(folder.name, stepscope.open(folder).profile)
+            run = side_of(folder.name, stepscope.open(folder).profile)
         except StepscopeError as error:
             assert error.anchor in ("no-steps", "malformed-xspace"), error
             continue

@@ -1,6 +1,6 @@
 """Two or more profiles side by side: where the difference of the step lies, and if it is real."""
 
-from stepscope.comparison.compare import Run, compare, run_of
+from stepscope.comparison.compare import Side, compare, side_of
 from stepscope.comparison.comparison import Comparison
 
-__all__ = ["Comparison", "Run", "compare", "run_of"]
+__all__ = ["Comparison", "Side", "compare", "side_of"]

@@ -38,7 +38,7 @@ _WAITING_FRAC: Final = 0.01
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class Side:
     """One run to compare: how it is called, and what a comparison needs to know of it.
 
     Attributes:
@@ -56,12 +56,12 @@ class Run:
     device_type: str
     peak_memory_bytes: float
 
-    def in_short(self) -> Run:
+    def in_short(self) -> Side:
         """The run without its recording: enough to stand between two others in a trend."""
         return replace(self, profile=Profile(self.profile.name, ()))
 
 
-def run_of(name: str, profile: Profile) -> Run:
+def side_of(name: str, profile: Profile) -> Side:
     """A run, ready to be compared.
 
     Raises:
@@ -78,7 +78,7 @@ def run_of(name: str, profile: Profile) -> Run:
             slug="no-steps",
         )
     memory = _peak_memory_bytes(profile)
-    return Run(name, profile, found, framework(profile), device_types(profile), memory)
+    return Side(name, profile, found, framework(profile), device_types(profile), memory)
 
 
 def _damage(profile: Profile) -> str:
@@ -90,7 +90,7 @@ def _damage(profile: Profile) -> str:
     )
 
 
-def compare(runs: Sequence[Run], notes: Sequence[Diagnostic] = ()) -> Comparison:
+def compare(runs: Sequence[Side], notes: Sequence[Diagnostic] = ()) -> Comparison:
     """Compare the last run with the first; those between them appear in ``Comparison.runs``.
 
     Args:
@@ -131,7 +131,7 @@ def compare(runs: Sequence[Run], notes: Sequence[Diagnostic] = ()) -> Comparison
     )
 
 
-def _side(run: Run) -> RunSide:
+def _side(run: Side) -> RunSide:
     found = session_steps(run.profile)
     return RunSide(
         name=run.name,
@@ -144,7 +144,7 @@ def _side(run: Run) -> RunSide:
     )
 
 
-def _diagnostics(run: Run) -> list[Diagnostic]:
+def _diagnostics(run: Side) -> list[Diagnostic]:
     found = session_steps(run.profile)
     notes = list(run.profile.diagnostics)
     if found is not None and found.confidence < _SURE:
@@ -158,7 +158,7 @@ def _diagnostics(run: Run) -> list[Diagnostic]:
     return notes
 
 
-def _waiting_frac(run: Run) -> float:
+def _waiting_frac(run: Side) -> float:
     """How much of the step its worker waits for others."""
     waited = [ms for item, ms in zip(run.parts.items, run.parts.mean_ms, strict=True)
               if item.name == WAITING]  # fmt: skip
@@ -166,7 +166,7 @@ def _waiting_frac(run: Run) -> float:
     return float(sum(waited)) / step_ms if step_ms > 0 else 0.0
 
 
-def _slowest_worker(first: Run, last: Run, *, same_framework: bool) -> Table[PartRow]:
+def _slowest_worker(first: Side, last: Side, *, same_framework: bool) -> Table[PartRow]:
     """What changed for the worker the others wait for: its ops are what they all pay for."""
     slowest = last.parts.slowest
     if not slowest or max(map(_waiting_frac, (first, last))) < _WAITING_FRAC:
@@ -177,7 +177,7 @@ def _slowest_worker(first: Run, last: Run, *, same_framework: bool) -> Table[Par
     return changes(before, after, op_level(same_framework=same_framework)).head(_SLOWEST_ROWS)
 
 
-def _run_rows(runs: Sequence[Run]) -> Table[RunRow]:
+def _run_rows(runs: Sequence[Side]) -> Table[RunRow]:
     """Every run: its step time, and its change to the first."""
     columns: dict[str, list[Any]] = {name: [] for name in RunRow.__annotations__}
     base = runs[0].parts.step_ms
@@ -206,7 +206,7 @@ def _run_rows(runs: Sequence[Run]) -> Table[RunRow]:
     return Table(RunRow, columns)
 
 
-def _main_change(before: Run, after: Run) -> str:
+def _main_change(before: Side, after: Side) -> str:
     """The largest part of what changed from one run to the next; "" when that is only noise."""
     noise = difference(before.parts.step_ms, after.parts.step_ms)
     if noise.significant is False:
@@ -225,11 +225,11 @@ def _peak_memory_bytes(profile: Profile) -> float:
     return float(max(of_devices or [one.peak_bytes for one in found.memories], default=nan))
 
 
-def _step_times(first: Run, last: Run) -> Table[StepTimeRow]:
+def _step_times(first: Side, last: Side) -> Table[StepTimeRow]:
     columns: dict[str, list[Any]] = {name: [] for name in StepTimeRow.__annotations__}
     for label, run in (("baseline", first), ("candidate", last)):
         found = session_steps(run.profile)
-        assert found is not None  # a run without steps is not a Run
+        assert found is not None  # a run without steps is not a Side
         columns["run"] += [label] * len(run.parts.step_ms)
         columns["step_num"] += found.num[found.kept].tolist()
         columns["step_time_ms"] += run.parts.step_ms.tolist()

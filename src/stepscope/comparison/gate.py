@@ -13,7 +13,7 @@ from math import isnan, nan
 from typing import Annotated, Any, Final, Literal
 
 from stepscope.comparison.breakdown import Breakdown
-from stepscope.comparison.compare import Run, compare
+from stepscope.comparison.compare import Side, compare
 from stepscope.comparison.comparison import Comparison, PartRow
 from stepscope.comparison.limit import Limit, Quantity
 from stepscope.comparison.noise import block_noise, difference
@@ -69,7 +69,7 @@ class Check(Result):
     differences: tuple[str, ...]
 
 
-def check(run: Run, limits: Mapping[str, Limit], baseline: Run | None = None) -> Check:
+def check(run: Side, limits: Mapping[str, Limit], baseline: Side | None = None) -> Check:
     """Hold a run against its limits.
 
     Args:
@@ -124,7 +124,7 @@ class _Value:
     whole: float = nan
 
 
-def _judge(metric: str, limit: Limit, run: Run, baseline: Run | None) -> dict[str, Any]:
+def _judge(metric: str, limit: Limit, run: Side, baseline: Side | None) -> dict[str, Any]:
     new = _measure(metric, run)
     old = _measure(metric, baseline) if baseline is not None else _Value(nan)
     shown = limit.quantity_of(METRICS[metric])
@@ -162,7 +162,7 @@ def _told(over: bool, why: str = "") -> dict[str, Any]:
     return {"status": "exceeded" if over else "kept", "message": why}
 
 
-def _measure(metric: str, run: Run) -> _Value:
+def _measure(metric: str, run: Side) -> _Value:
     step_ms = float(run.parts.step_ms.mean())
     if metric == "step_time":
         return _Value(step_ms)

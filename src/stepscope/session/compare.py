@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 
-from stepscope.comparison import Comparison, Run, run_of
+from stepscope.comparison import Comparison, Side, side_of
 from stepscope.comparison import compare as compare_runs
 from stepscope.comparison.gate import METRICS, Check
 from stepscope.comparison.gate import check as check_run
@@ -43,15 +43,15 @@ def compare(*runs: Comparable, progress: Progress | None = None) -> Comparison:
             slug="one-run",
         )
     names = _told_apart([one for one, _ in found])
-    ready: list[Run] = []
+    ready: list[Side] = []
     notes: list[Diagnostic] = []
     try:
         for place, (name, (session, is_ours)) in enumerate(zip(names, found, strict=True)):
             if not 0 < place < len(found) - 1:
-                ready.append(run_of(name, session.profile))
+                ready.append(side_of(name, session.profile))
                 continue
             one = run_between(name, session)
-            if isinstance(one, Run):
+            if isinstance(one, Side):
                 ready.append(one)
             else:
                 notes.append(one)
@@ -109,13 +109,13 @@ def _limit(metric: str, text: str) -> Limit:
     return Limit.parse(text, METRICS[metric], f"The limit on {metric}")
 
 
-def run_between(name: str, session: Session) -> Run | Diagnostic:
+def run_between(name: str, session: Session) -> Side | Diagnostic:
     """A run that stands between the two compared, or why it cannot; the others are shown anyway.
 
     It comes without its recording: of a long course only the ends are kept in memory.
     """
     try:
-        return run_of(name, session.profile).in_short()
+        return side_of(name, session.profile).in_short()
     except StepscopeError as error:
         return left_out(name, error)
 
@@ -128,10 +128,10 @@ def left_out(name: str, error: StepscopeError) -> Diagnostic:
     return Diagnostic("run-left-out", "warning", f"{name} was left out. {reason}")
 
 
-def comparable(sessions: Sequence[Session]) -> list[Run]:
+def comparable(sessions: Sequence[Session]) -> list[Side]:
     """The runs of these sessions, named so that they can be told apart."""
     names = _told_apart(sessions)
-    return [run_of(name, one.profile) for name, one in zip(names, sessions, strict=True)]
+    return [side_of(name, one.profile) for name, one in zip(names, sessions, strict=True)]
 
 
 def _sessions(

@@ -23,7 +23,10 @@ PAGES = {
     "kernel_stats": ("gpu", ["Longest kernels", "By class of work"]),
     "device_idle": ("gpu", ["What the host does in that time"]),
     "roofline_model": ("compiled", ["Roofline"]),
-    "utilization_viewer": ("counters", ["Units compared with their peaks", "Parts and states of units"]),
+    "utilization_viewer": (
+        "counters",
+        ["Units compared with their peaks", "Parts and states of units"],
+    ),
     "op_profile": ("compiled", ["Where the time goes"]),
     "input_pipeline_analyzer": (
         "pipeline",

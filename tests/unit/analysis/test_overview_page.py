@@ -3,7 +3,7 @@
 import pytest
 
 from stepscope.analysis.overview_page import OverviewPage, overview_page
-from stepscope.comparison import run_of
+from stepscope.comparison import side_of
 from stepscope.errors import NothingToShow
 from stepscope.formats.xspace import decode
 from stepscope.tables.core.profile import Host, Profile
@@ -107,5 +107,5 @@ def test_hosts_that_share_only_a_step_at_the_edge_have_steps_but_none_that_count
     assert (steps.count, steps.dropped) == (0, 1)
     assert steps.explanation.startswith("Of the steps found, all hosts share only 1,")
     with pytest.raises(NothingToShow) as raised:
-        run_of("edge", profile)
+        side_of("edge", profile)
     assert raised.value.why == steps.explanation

@@ -69,7 +69,7 @@ def test_hosts_stay_apart() -> None:
         ({"to": "1e9s"}, "The range's end cannot be '1e9s'"),
         ({"to": "99999999s"}, "The range's end is beyond any trace"),
         ({"track": "nothing is called this"}, "no track or section contains"),
-        ({"find": "(", "mode": "regex"}, "is no regular expression"),
+        ({"find": "(", "mode": "regex"}, "is not a valid regular expression"),
     ],
 )
 def test_options_that_mean_nothing_are_refused(options: dict[str, str], said: str) -> None:

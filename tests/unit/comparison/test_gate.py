@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from stepscope.comparison.compare import Run, run_of
+from stepscope.comparison.compare import Side, side_of
 from stepscope.comparison.gate import METRICS, Check, check
 from stepscope.comparison.limit import Limit
 from stepscope.errors import UsageError
@@ -19,9 +19,9 @@ KERNELS = (Kernel("sgemm", 400, "dense/MatMul:MatMul"), Kernel("relu", 200, "act
 BASE = Loop(kernels=KERNELS, steps=12, wait="cuStreamSynchronize", heap=(1 << 30, 8 << 30, 0.1))
 
 
-def run(loop: Loop, name: str = "new") -> Run:
+def run(loop: Loop, name: str = "new") -> Side:
     hosts = tuple(Host(name, decode(data)) for name, data in record(loop).items())
-    return run_of(name, Profile(name, hosts))
+    return side_of(name, Profile(name, hosts))
 
 
 def judged(new: Loop, old: Loop | None = None, **limits: str) -> Check:
@@ -93,7 +93,7 @@ def test_an_exceeded_limit_is_worse_than_an_unknown_one() -> None:
     assert found.status == "exceeded"
 
 
-def noisy(chance: np.random.Generator, kernel_us: float, noise: float, steps: int = 40) -> Run:
+def noisy(chance: np.random.Generator, kernel_us: float, noise: float, steps: int = 40) -> Side:
     """Steps of one kernel whose time varies by this share, each waited for."""
     marks: list[EventLike] = []
     kernels: list[EventLike] = []
@@ -104,7 +104,7 @@ def noisy(chance: np.random.Generator, kernel_us: float, noise: float, steps: in
         kernels.append(("sgemm", at + 5, us, {"tf_op": "dense/MatMul:MatMul"}))
         at += us + 12
     data = space(host(line("python", *marks)), gpu(0, stream(7, *kernels)))
-    return run_of("noisy", Profile("noisy", (Host("h", decode(data)),)))
+    return side_of("noisy", Profile("noisy", (Host("h", decode(data)),)))
 
 
 @pytest.mark.slow

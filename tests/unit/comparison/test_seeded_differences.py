@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from stepscope.comparison import Comparison, compare, run_of
+from stepscope.comparison import Comparison, compare, side_of
 from stepscope.errors import NothingToShow, UsageError
 from stepscope.formats.xspace import decode
 from stepscope.tables.core.profile import Host, Profile
@@ -31,7 +31,7 @@ def profile(*loops: Loop) -> Profile:
 
 
 def compared(before: Sequence[Loop], after: Sequence[Loop]) -> Comparison:
-    found = compare([run_of("before", profile(*before)), run_of("after", profile(*after))])
+    found = compare([side_of("before", profile(*before)), side_of("after", profile(*after))])
     for level in LEVELS:
         total = sum(getattr(found, level)["delta_ms"])
         assert total == pytest.approx(found.delta_ms, rel=1e-3, abs=1e-9), level
@@ -199,7 +199,7 @@ def test_frameworks_that_share_no_name_are_matched_by_what_their_ops_compute() -
 
 def test_more_than_two_runs_are_a_trend() -> None:
     loops = [replace(BASE, input_us=us) for us in (20, 20, 1020, 2020)]
-    runs = [run_of(f"run {place}", profile(loop)) for place, loop in enumerate(loops)]
+    runs = [side_of(f"run {place}", profile(loop)) for place, loop in enumerate(loops)]
     found = compare(runs)
     assert found.delta_ms == pytest.approx(2.0, rel=0.05)
     assert list(found.runs["run"]) == ["run 0", "run 1", "run 2", "run 3"]
@@ -211,7 +211,7 @@ def test_more_than_two_runs_are_a_trend() -> None:
 
 def test_a_run_without_steps_says_what_to_do() -> None:
     with pytest.raises(NothingToShow, match="without steps") as raised:
-        run_of("empty", Profile("empty", (Host("h", decode(no_events())),)))
+        side_of("empty", Profile("empty", (Host("h", decode(no_events())),)))
     assert raised.value.anchor == "no-steps"
     assert "damaged" not in raised.value.why
 
@@ -220,13 +220,13 @@ def test_a_run_whose_steps_were_cut_off_says_that() -> None:
     space = decode(worked_example(gpu=False)[:300])
     assert space.damage is not None
     with pytest.raises(NothingToShow) as raised:
-        run_of("cut", Profile("cut", (Host("h", space),)))
+        side_of("cut", Profile("cut", (Host("h", space),)))
     assert f"The file of h is damaged: {space.damage.reason}." in raised.value.why
 
 
 def test_one_run_is_no_comparison() -> None:
     with pytest.raises(UsageError, match="two runs"):
-        compare([run_of("alone", profile(BASE))])
+        compare([side_of("alone", profile(BASE))])
 
 
 def test_one_step_shows_a_difference_but_not_its_noise() -> None:
@@ -245,7 +245,7 @@ def test_steps_that_were_marked_as_points_in_time_are_compared() -> None:
         steps = [Event("train", 1000 * i, us, {"step_num": i, "_r": 1}) for i in range(5)]
         return Profile("p", (Host("h", decode(space(host(line("python", *steps))))),))
 
-    points, longer = run_of("points", marked(0)), run_of("longer", marked(500))
+    points, longer = side_of("points", marked(0)), side_of("longer", marked(500))
     same, grown = compare([points, points]), compare([points, longer])
     assert same.headline.startswith("No significant change: 0.00 → 0.00 ms a step (+0.00 ms;")
     assert same.delta_ms == 0 and isnan(same.delta_frac)

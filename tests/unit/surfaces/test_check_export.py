@@ -6,7 +6,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from stepscope.comparison.compare import Run, run_of
+from stepscope.comparison import Side, side_of
 from stepscope.comparison.gate import METRICS, Check, check
 from stepscope.comparison.limit import Limit
 from stepscope.formats.xspace import decode
@@ -25,14 +25,14 @@ from tests.profiles.loops import Kernel, Loop, record
 NAMES = (*HOSTILE_NAMES[:3], HOSTILE_NAMES[5])
 
 
-def run(name: str, *us: float) -> Run:
+def run(name: str, *us: float) -> Side:
     """Kernels of hostile names with these times."""
     kernels = [
         Kernel(f"k{place}", time, f"{name}:MatMul")
         for place, (name, time) in enumerate(zip(NAMES, us, strict=True))
     ]
     data = record(Loop(kernels=kernels, steps=10, wait="cuStreamSynchronize"))["host-0"]
-    return run_of(name, Profile(name, (Host("h", decode(data)),)))
+    return side_of(name, Profile(name, (Host("h", decode(data)),)))
 
 
 def checked(**limits: str) -> Check:

@@ -66,5 +66,5 @@ def test_what_cannot_be_read_is_said(session: stepscope.Session) -> None:
         session.events("soon")
     with pytest.raises(stepscope.UsageError, match="is empty"):
         session.events(2, 1)
-    with pytest.raises(stepscope.UsageError, match="is no regular expression"):
+    with pytest.raises(stepscope.UsageError, match="is not a valid regular expression"):
         session.events(find="(", regex=True)

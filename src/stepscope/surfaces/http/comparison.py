@@ -22,8 +22,7 @@ from stepscope.surfaces.http.leaving import check_of
 from stepscope.timeline.cancellation import Check
 
 if TYPE_CHECKING:
-    from stepscope.comparison import Comparison
-    from stepscope.comparison import Run as ShortRun
+    from stepscope.comparison import Comparison, Side
 
 ID: Final = "compare"
 _KEPT: Final = 4
@@ -41,7 +40,7 @@ class Comparisons:
         self._lock = Lock()
         self._reading = Lock()  # of runs between others: one page's at a time
         self._known: OrderedDict[tuple[str, tuple[Run, ...]], Comparison] = OrderedDict()
-        self._short: OrderedDict[tuple[str, Run], ShortRun | Diagnostic] = OrderedDict()
+        self._short: OrderedDict[tuple[str, Run], Side | Diagnostic] = OrderedDict()
 
     def info(self, run: str) -> ToolInfo:
         """The page as a tool: available where there is another run to compare with."""
@@ -117,7 +116,7 @@ class Comparisons:
         from stepscope.comparison import compare
         from stepscope.session.compare import comparable
 
-        course: list[ShortRun | Diagnostic] = []
+        course: list[Side | Diagnostic] = []
         if between:
             while not self._reading.acquire(timeout=_ASKED_SECONDS):
                 check()
@@ -132,12 +131,12 @@ class Comparisons:
 
     def _read(
         self, runs: list[Run], session: Session, host: str, check: Check
-    ) -> list[ShortRun | Diagnostic]:
+    ) -> list[Side | Diagnostic]:
         """The runs between, each read and let go of; the page sees how far this is."""
         from stepscope.session.compare import left_out, run_between
 
         progress = self._workspace.progress(session.name)
-        found: list[ShortRun | Diagnostic] = []
+        found: list[Side | Diagnostic] = []
         try:
             for place, run in enumerate(runs, start=1):
                 check()

@@ -229,7 +229,7 @@ def search_answer(line: Timeline, query: Query) -> dict[str, Any]:
         )
     except re.error as error:
         raise UsageError(
-            f"timeline: {text!r} is no regular expression.",
+            f"timeline: {text!r} is not a valid regular expression.",
             why=str(error),
             hint="Use mode=substring, or escape the special characters.",
         ) from error

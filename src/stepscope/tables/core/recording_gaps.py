@@ -58,4 +58,3 @@ def next_gap(host: Host, at: I64) -> I64:
     never = np.iinfo(np.int64).max
     first = np.searchsorted(finish, at, side="right")
     return np.concatenate([begin, [never]])[first]
-

@@ -29,10 +29,7 @@ from stepscope.tables.steps.program_runs import program_runs
 # Functions of arrays that JAX dispatches one by one are jit calls, too; these are NumPy's by name
 # (``add``, ``matmul``, ``_where`` …) or XLA's.
 _XLA_OPS = frozenset(
-    "convert_element_type broadcast_in_dim dot_general iota copy concatenate dynamic_slice gather "
-    "dynamic_update_slice scatter select_n reduce_sum reduce_max integer_pow threefry_2x32 "
-    "threefry_split threefry_random_bits unstack truediv fn shift_right_logical "
-    "broadcast rem slice bitcast_convert_type argmax one_hot stack split _unstack".split()
+    ["convert_element_type", "broadcast_in_dim", "dot_general", "iota", "copy", "concatenate", "dynamic_slice", "gather", "dynamic_update_slice", "scatter", "select_n", "reduce_sum", "reduce_max", "integer_pow", "threefry_2x32", "threefry_split", "threefry_random_bits", "unstack", "truediv", "fn", "shift_right_logical", "broadcast", "rem", "slice", "bitcast_convert_type", "argmax", "one_hot", "stack", "split", "_unstack"]
 )
 # Names of NumPy's that people give to functions of their own.
 _NO_OPS = frozenset({"test", "gradient", "trace", "info", "save", "load", "average"})

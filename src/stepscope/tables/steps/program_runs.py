@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.columns.space import I32, I64, Bool
 from stepscope.schema import names
+from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.planes import LineKind, lines_of
-from stepscope.tables.core.processes import process_of_rows
 from stepscope.tables.core.presence import entries_named, stat_rows
+from stepscope.tables.core.processes import process_of_rows
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import event_stats
 from stepscope.tables.host.events import host_thread_rows, timed_events, timed_rows
