@@ -70,7 +70,8 @@ _STEP_SOURCES = {
 
 def _steps(host: Host, index: Names) -> list[Track]:
     found = steps(host)
-    if found is None or not len(found):
+    # A window that is accounted for as a whole is no step.
+    if found is None or not len(found) or found.markers.source == "window":
         return []
     marks = found.markers
     text = [name or str(num) for name, num in zip(marks.name, marks.num.tolist(), strict=True)]
