@@ -130,9 +130,7 @@ def judge(recorded: Recorded, without: Sequence[str] = ()) -> Judged:
     else:
         # A rule that only says where the time goes claims no cause: it is right where its place is.
         is_accepted = first is not None and first.rule in label.accept
-        is_right = is_accepted or (
-            first is not None and first.rule not in CAUSES and is_visible and is_placed
-        )
+        is_right = is_accepted or (first is not None and first.rule not in CAUSES and is_placed)
     found = page.steps
     steps = None
     if found.count:
