@@ -179,7 +179,7 @@ def saving_of(finding: Finding | None, step_ms: float) -> tuple[float, float] | 
         return None
     known = [
         value
-        for name in ("saving_min_ms", "saving_ms", "saving_max_ms")
+        for name in ("saving_low_ms", "saving_ms", "saving_high_ms")
         if (value := getattr(finding, name, None)) is not None
     ]
     return (min(known) / step_ms, max(known) / step_ms) if known else None

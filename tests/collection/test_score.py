@@ -44,7 +44,7 @@ def test_a_range_covers_what_was_measured_within_noise() -> None:
 
 
 def test_a_promise_is_a_share_of_the_step() -> None:
-    finding = Finding("serial-map", "high", 2.0, 0.9, "", saving_max_ms=5.0)
+    finding = Finding("serial-map", "high", 2.0, 0.9, "", saving_high_ms=5.0)
     assert saving_of(finding, 10.0) == (0.2, 0.5)
     assert saving_of(None, 10.0) is None
     assert saving_of(Finding("serial-map", "high", None, 0.9, ""), 10.0) is None
