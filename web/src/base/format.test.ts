@@ -13,7 +13,7 @@ import {
   significant,
 } from "./format.ts";
 
-test("a time is told in the unit that suits its size", () => {
+test("a time is shown in the unit that suits its size", () => {
   assert.equal(duration(71.2, "ms"), "71.2 ms");
   assert.equal(duration(0.0712, "ms"), "71.2 µs");
   assert.equal(duration(1234.5, "ms"), "1.23 s");
@@ -67,7 +67,7 @@ test("a number too small for its column is not shown as zero", () => {
   assert.equal(aligned(12.345, 1), "12.3");
 });
 
-test("what is no number is missing, whatever it was to be", () => {
+test("what is not a number is missing", () => {
   assert.equal(duration(Number.NaN, "ms"), "–");
   assert.equal(percent(Number.NaN), "–");
   assert.equal(significant(Number.POSITIVE_INFINITY), "–");
@@ -80,7 +80,7 @@ test("counts and plurals", () => {
   assert.equal(plural(0, "class", "classes"), "0 classes");
 });
 
-test("a FLOP rate is told in the unit that suits its size", () => {
+test("a FLOP rate is shown in the unit that suits its size", () => {
   assert.equal(flopRate(918_000), "918 TFLOP/s");
   assert.equal(flopRate(1_307_443.2), "1.31 PFLOP/s");
   assert.equal(flopRate(4.472), "4.47 GFLOP/s");

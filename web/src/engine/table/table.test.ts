@@ -188,8 +188,8 @@ function sortedAndFilteredIn(rows: number): number {
 }
 
 test("ten times the rows do not take fifty times as long to sort and filter", () => {
-  sortedAndFilteredIn(10_000);
-  const few = sortedAndFilteredIn(10_000);
-  const many = sortedAndFilteredIn(100_000);
-  assert.ok(many < few * 50, `${few} ms for 10,000 rows, ${many} ms for 100,000`);
+  // The least of several: whatever else the machine does only adds.
+  const least = (rows: number) => Math.min(...[0, 1, 2].map(() => sortedAndFilteredIn(rows)));
+  const [few, many] = [least(5_000), least(50_000)];
+  assert.ok(many < few * 50, `${few} ms for 5,000 rows, ${many} ms for 50,000`);
 });

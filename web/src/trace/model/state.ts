@@ -362,11 +362,14 @@ export class TimelineState {
     }
     const view = { begin: Math.floor(this.view.value.begin), end: Math.ceil(this.view.value.end) };
     const side: { value: Asked<SearchAnswer> } = { value: NOT_ASKED };
-    const question = { limit: MOST_HITS, columns: 1 };
+    // Hits that began before the view may reach into it.
+    const from_ps = view.begin - 2 * (view.end - view.begin);
+    const question = { limit: MOST_HITS, columns: 1, from_ps };
     const answer = await this.ask("hits", side, (signal) => this.askSearch(question, signal, view));
     if (!answer) return;
-    const { first: places, count } = answer;
-    this.viewHits.value = { places, all: count <= places.length };
+    const { first: places } = answer;
+    const last = places.at(-1)?.begin_ps ?? 0;
+    this.viewHits.value = { places, all: places.length < MOST_HITS || last >= view.end };
   }
 
   private askSearch(

@@ -15,14 +15,14 @@ export interface RingProps {
   readonly show: (value: number) => string;
   /** What the rest is made of: ["op", "ops"]. */
   readonly noun: readonly [string, string];
-  /** Leaves the title to what stands around. */
+  /** Leaves the title to what is around. */
   readonly headless?: boolean;
   /** Name of the file, where the ring itself offers to save it. */
   readonly file?: string;
 }
 
 const SIZE = 92;
-/** In files the list stands beside the ring. */
+/** In files the list is beside the ring. */
 const FILE_LINE = 18;
 const FILE_WIDTH = 760;
 const FILE_NAME_CHARACTERS = 70;
