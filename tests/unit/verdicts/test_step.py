@@ -51,9 +51,7 @@ def test_the_larger_of_two_waits_is_the_one_that_is_named() -> None:
         "input": 2.4,
         "kernel_launch": 3.6,
     }
-    on_gpu = replace(
-        INPUT, bound_by="device", share_frac=0.7, breakdown_ms=parts, has_device=True
-    )
+    on_gpu = replace(INPUT, bound_by="device", share_frac=0.7, breakdown_ms=parts, has_device=True)
     assert headline(on_gpu) == (
         "Device compute takes 70% of each 20 ms step. Kernel launches cost 18% as well."
     )

@@ -87,7 +87,8 @@ def fetches(host: Host) -> list[Calls]:
     keep = [
         row
         for row in host_thread_rows(host).tolist()
-        if not is_tf_data_thread(space.lines[row].name) and not is_pool_thread(space.lines[row].name)
+        if not is_tf_data_thread(space.lines[row].name)
+        and not is_pool_thread(space.lines[row].name)
     ]
     rows = rows[np.isin(space.lines_of(rows), np.asarray(keep, dtype=np.int32))]
     if len(rows) == 0:
@@ -213,5 +214,3 @@ def _time_of_runs(host: Host) -> dict[str, int]:
     for code, name in enumerate(found.names):
         time[name] = int(length[found.name == code].sum())
     return time
-
-

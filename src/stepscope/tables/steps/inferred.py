@@ -141,7 +141,15 @@ def _certainty(host: Host, cycle: Cycle, called: Sequence[Calls]) -> tuple[Certa
             f"{_in_words(cycle)}",
         )
     # What runs once for each call agrees with it however often a step makes that call.
-    if len(kinds) > 1 and count >= 3 and (kinds & {"fetch", "optimizer"} or len(cycle.members) > 1 or _STEP_NAME.search(cycle.anchor.name)):
+    if (
+        len(kinds) > 1
+        and count >= 3
+        and (
+            kinds & {"fetch", "optimizer"}
+            or len(cycle.members) > 1
+            or _STEP_NAME.search(cycle.anchor.name)
+        )
+    ):
         return "likely", f"{_listed(kinds)} recur together, {count} times"
     is_named = _STEP_NAME.search(cycle.anchor.name) is not None
     several = len(cycle.agreeing) > 1

@@ -125,7 +125,11 @@ def _last_moment(host: Host, row: int) -> int:
     space = host.space
     rows = [row] if row >= 0 else host_thread_rows(host).tolist()
     ends = [
-        int((space.events.start_ps[one.begin : one.end] + space.length_ps[one.begin : one.end]).max())
+        int(
+            (
+                space.events.start_ps[one.begin : one.end] + space.length_ps[one.begin : one.end]
+            ).max()
+        )
         for one in (space.lines[row] for row in rows)
         if one.end > one.begin
     ]
@@ -179,7 +183,9 @@ def _window(host: Host) -> Markers | None:
         explanation="No step was marked and none could be inferred, so the recording as a whole "
         "is accounted for.",
         num=np.arange(len(start), dtype=np.int64),
-        name=[f"the recording, part {i + 1}" if many else "the recording" for i in range(len(start))],
+        name=[
+            f"the recording, part {i + 1}" if many else "the recording" for i in range(len(start))
+        ],
         start_ps=start,
         end_ps=end,
         line=-1,
@@ -212,4 +218,3 @@ def _recorded_span(host: Host) -> tuple[int, int] | None:
     edge = start[(start > first) & (finish >= last)]
     last = min(last, int(edge[0])) if len(edge) else last
     return (first, last) if last > first else None
-

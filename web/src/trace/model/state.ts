@@ -126,7 +126,11 @@ export class TimelineState {
     this.event = signal<number | null>(link.event);
     this.sought = signal<Sought>(link.sought);
     this.allArrows = signal(link.arrows);
-    this.layout = computed(() => arrange(meta, this.arranged.value));
+    this.layout = computed(() => {
+      const arranged = this.arranged.value;
+      // Without the wish for it the layout does not depend on the view, and is not made again.
+      return arrange(meta, arranged, arranged.busyOnly ? this.view.value : null);
+    });
     this.screen = computed(() => {
       const { width, height } = this.size.value;
       const scroll = this.scroll.value;
@@ -262,7 +266,7 @@ export class TimelineState {
     });
     const band = () =>
       this.layout.value.bands.find((each) => each.kind === "track" && each.id === track);
-    if (!band() && !now.pinned.includes(track)) this.change({ filter: "" });
+    if (!band() && !now.pinned.includes(track)) this.change({ filter: "", busyOnly: false });
     if (lane >= (band()?.lanes ?? Number.POSITIVE_INFINITY)) {
       this.change({ full: new Set([...this.arranged.value.full, track]) });
     }
