@@ -23,9 +23,24 @@ def json_answer(request: Request, body: Any, status: int = 200) -> Response:
     return compressed(request, response)
 
 
+# With this header a request takes foreseen errors as an answer: browsers log every other status.
+SOFT_ERRORS = "X-Stepscope-Errors"
+SOFT_STATUS = "X-Stepscope-Status"
+_FORESEEN = (409, 422)
+
+
 def error_answer(request: Request, error: StepscopeError, status: int | None = None) -> Response:
-    """An error as JSON, with the status its kind has."""
-    return json_answer(request, error.to_dict(), status or status_of(error))
+    """An error as JSON, with the status its kind has.
+
+    The pages ask for nothing to show and unreadable input (409, 422) to arrive with 200 and the
+    status in a header, because these are states of a page and not failures of it.
+    """
+    status = status or status_of(error)
+    if status in _FORESEEN and request.headers.get(SOFT_ERRORS) == "soft":
+        answer = json_answer(request, error.to_dict())
+        answer.headers[SOFT_STATUS] = str(status)
+        return answer
+    return json_answer(request, error.to_dict(), status)
 
 
 def status_of(error: StepscopeError) -> int:
