@@ -17,7 +17,9 @@ _LEVEL = 1
 
 def json_answer(request: Request, body: Any, status: int = 200) -> Response:
     """A JSON answer."""
-    data = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    text = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    # Texts can be encoded; should one slip through, its escape in JSON is better than no answer.
+    data = text.encode("utf-8", "backslashreplace")
     response = Response(data, status, mimetype="application/json")
     response.headers["Cache-Control"] = "no-store"
     return compressed(request, response)

@@ -40,6 +40,7 @@ def meta(line: Timeline, query: Query) -> dict[str, Any]:
         "end_ps": end + 1,
         "origin_ns": str(line.axis.origin_ns),
         "aligned_by": line.axis.aligned_by,
+        "diagnostics": [asdict(one) for one in line.profile.diagnostics],
         "hosts": [
             {"name": host.name, "shift_ps": shift}
             for host, shift in zip(line.profile.hosts, line.axis.shift_ps, strict=True)
