@@ -41,6 +41,7 @@ Kind = Literal[
     "name", "text", "category", "count", "time", "ratio", "bytes", "rate", "number", "flag", "rank"
 ]
 Severity = Literal["info", "low", "medium", "high"]
+Likelihood = Literal["likely", "possible", "doubtful"]
 
 
 def us(ps: float) -> float:
@@ -250,6 +251,34 @@ class Ref:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where in the program, or in what it runs, a finding's time goes; "" and 0 where unknown.
+
+    Attributes:
+        function: A function of the program.
+        file: The file it is in, as recorded.
+        line: The line it is at, or where it begins.
+        caller: Where the program calls that function, as ``file:line function``.
+        call: What it calls there that takes the time: a library's function by its public name.
+        op: The op.
+        family: The family of ops it is of.
+    """
+
+    function: str = ""
+    file: str = ""
+    line: int = 0
+    caller: str = ""
+    call: str = ""
+    op: str = ""
+    family: str = ""
+
+    def __str__(self) -> str:
+        at = f"{self.file}:{self.line}" if self.file and self.line else self.file
+        code = f"{self.function} ({at})" if self.function and at else self.function or at
+        return " · ".join(part for part in (self.call, code, self.op or self.family) if part)
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One piece of advice with its evidence.
 
@@ -266,7 +295,11 @@ class Finding:
         evidence: Where to see it.
         actions: What to do, most useful first.
         title: The problem in a few words.
+        place: Where it is; None where the finding is about no one place.
+        saving_low_ms: What fixing it saves per step at least, in ms; None if nothing is known.
         saving_high_ms: What fixing it saves per step at most, in ms; None if it cannot be bounded.
+        assumption: What the range of savings takes for granted.
+        likelihood: The confidence in a word: "likely" (from 0.8 on), "possible" or "doubtful".
         measured: The numbers the finding rests on; names end in their unit.
         threshold: From when on the rule speaks.
         wrong_when: When not to believe it.
@@ -282,7 +315,11 @@ class Finding:
     evidence: tuple[Ref, ...] = ()
     actions: tuple[str, ...] = ()
     title: str = ""
+    place: Place | None = None
+    saving_low_ms: float | None = None
     saving_high_ms: float | None = None
+    assumption: str = ""
+    likelihood: Likelihood = "possible"
     measured: dict[str, float | str] = field(default_factory=dict)
     threshold: str = ""
     wrong_when: str = ""

@@ -8,12 +8,14 @@ the map that a person can change.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from stepscope.advice.evidence.recorded import not_recorded
 from stepscope.advice.facts import FACTS
+from stepscope.advice.order import StepTime, bounded, ordered, refined, step_time
 from stepscope.advice.results import Results
-from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Rules, Silence, Unknown
+from stepscope.registry import Answer, Rule, Rules, Silence, Unknown
 from stepscope.result import Advice, Checked, Finding, Result
 
 # A rule is a file of this folder with a RULE, imported when it is first asked for.
@@ -53,6 +55,7 @@ RULES = Rules(
         "workers.straggler",
         "workers.worker_skew",
         "host.eager_execution",
+        "host.optimizer_per_variable",
         "host.retracing",
         "host.recompilation",
         "host.python_bound",
@@ -61,16 +64,10 @@ RULES = Rules(
         "host.slow_steps",
         "host.uneven_steps",
         "recording.incomplete_profile",
+        "step.largest_part",
     ),
     {facts.id: facts for facts in FACTS},
 )
-
-_SEVERITY = ("info", "low", "medium", "high")
-# A cause goes before a symptom if it can save this share of what the symptom costs: a wait of
-# 0.2 ms does not explain launches of 2 ms, although it may be one of their causes.
-_EXPLAINS_FRAC = 0.25
-# What a rule itself hardly believes is no alarm.
-_DOUBTFUL = 0.25
 
 
 def advise(
@@ -86,7 +83,8 @@ def advise(
         missing: Why a tool has no result here, by tool id.
     """
     ran = list(rules)
-    step_ms = _step_ms(results)
+    time = step_time(results)
+    facts = {rule.id: rule for rule in ran}
     findings: list[Finding] = []
     checked: list[Checked] = []
     for rule in ran:
@@ -95,7 +93,7 @@ def advise(
         try:
             for answer in _answers(rule, results, missing or {}):
                 if isinstance(answer, Finding):
-                    found.append(_completed(answer, rule, step_ms))
+                    found.append(_completed(answer, rule, time))
                 else:
                     quiet.append(answer)
         except Exception as error:  # a broken rule, maybe a stranger's, must not cost the others
@@ -105,7 +103,7 @@ def advise(
             continue
         findings += found
         checked.append(_outcome(rule, found, quiet))
-    return Advice(_ordered(findings, ran), tuple(checked))
+    return Advice(ordered(refined(findings, facts), ran), tuple(checked))
 
 
 def _answers(
@@ -114,6 +112,11 @@ def _answers(
     lacking = [need for need in rule.needs if need not in results]
     if lacking:
         yield Unknown(missing.get(lacking[0], f"There is no result of {lacking[0]}."))
+        return
+    overview = Results(results).optional.overview_page
+    blind = None if overview is None else not_recorded(overview, *rule.evidence)
+    if blind is not None:
+        yield blind
     else:
         # A rule sees what it declares: what it forgot to is missing everywhere, not on some days.
         yield from rule.check(Results({id_: results[id_] for id_ in rule.reads if id_ in results}))
@@ -128,77 +131,15 @@ def _outcome(rule: Rule, found: list[Finding], quiet: list[Silence | Unknown]) -
     return Checked(rule.id, rule.title, "silent", quiet[0].reason if quiet else "")
 
 
-def _step_ms(results: Mapping[str, Result]) -> float | None:
-    overview = Results(results).optional.overview_page
-    mean = float("nan") if overview is None else overview.steps.time_ms.mean
-    return mean if mean > 0 else None
-
-
-def _completed(finding: Finding, rule: Rule, step_ms: float | None) -> Finding:
-    """The finding with what its rule says once for all; small savings never cry wolf."""
-    saving = finding.saving_ms
-    severity = finding.severity
-    if finding.confidence < _DOUBTFUL and severity in ("medium", "high"):
-        severity = "low"
-    small = saving is not None and step_ms is not None and saving < NEGLIGIBLE_FRAC * step_ms
-    return replace(
-        finding,
-        severity="info" if small else severity,
-        saving_high_ms=saving if finding.saving_high_ms is None else finding.saving_high_ms,
-        title=finding.title or rule.title,
-        threshold=finding.threshold or rule.threshold,
-        wrong_when=finding.wrong_when or rule.wrong_when,
-    )
-
-
-def _explains(cause: Finding, symptom: Finding) -> bool:
-    """Whether a finding of a cause is large enough to account for a symptom."""
-    if cause.severity == "info":
-        return False
-    most, cost = cause.saving_high_ms, symptom.saving_ms
-    return most is None or cost is None or most >= _EXPLAINS_FRAC * cost
-
-
-def _causes(rules: Sequence[Rule]) -> dict[str, tuple[str, ...]]:
-    """Ids of the rules that name the cause of what each rule sees."""
-    return {
-        rule.id: (*rule.symptom_of, *(one.id for one in rules if rule.id in one.cause_of))
-        for rule in rules
-    }
-
-
-def _ordered(findings: list[Finding], rules: Sequence[Rule]) -> tuple[Finding, ...]:
-    """By saving; a cause directly before the strongest of its symptoms that would outrank it."""
-    ranked = sorted(
-        findings,
-        key=lambda one: (
-            one.severity == "info",  # what only informs stands below what asks for a change
-            -(one.saving_ms or 0.0),
-            -_SEVERITY.index(one.severity),
-            one.rule,
+def _completed(finding: Finding, rule: Rule, time: StepTime) -> Finding:
+    """The finding with what its rule says once for all, and its savings within bounds."""
+    return bounded(
+        replace(
+            finding,
+            title=finding.title or rule.title,
+            threshold=finding.threshold or rule.threshold,
+            wrong_when=finding.wrong_when or rule.wrong_when,
         ),
+        rule,
+        time,
     )
-    causes = _causes(rules)
-    placed: list[Finding] = []
-    visited: set[int] = set()
-
-    def place(at: int) -> None:
-        """Its causes, then itself; ``visited`` also ends a circle of rules."""
-        if at in visited:
-            return
-        visited.add(at)
-        one = ranked[at]
-        explaining = [
-            other
-            for other, cause in enumerate(ranked)
-            if cause.rule in causes[one.rule] and _explains(cause, one)
-        ]
-        for other in explaining:
-            place(other)
-        named = {ranked[other].rule for other in explaining}
-        explained_by = tuple(cause for cause in causes[one.rule] if cause in named)
-        placed.append(replace(one, explained_by=explained_by))
-
-    for at in range(len(ranked)):
-        place(at)
-    return tuple(placed)

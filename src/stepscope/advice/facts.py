@@ -10,6 +10,7 @@ FACTS = (
         title="The step waits for input",
         needs=("overview_page",),
         symptom_of=("host-copies",),
+        parts=("input",),
     ),
     RuleFacts(
         "serial-map",
@@ -22,6 +23,7 @@ FACTS = (
             "input-bound",
             "uneven-steps",
         ),
+        parts=("input",),
     ),
     RuleFacts(
         "missing-prefetch",
@@ -34,6 +36,7 @@ FACTS = (
             "input-bound",
             "uneven-steps",
         ),
+        parts=("input",),
     ),
     RuleFacts(
         "no-cache",
@@ -46,6 +49,7 @@ FACTS = (
             "input-bound",
             "uneven-steps",
         ),
+        parts=("input",),
     ),
     RuleFacts(
         "no-interleave",
@@ -58,6 +62,7 @@ FACTS = (
             "input-bound",
             "uneven-steps",
         ),
+        parts=("input",),
     ),
     RuleFacts(
         "python-in-pipeline",
@@ -71,6 +76,7 @@ FACTS = (
             "input-bound",
             "uneven-steps",
         ),
+        parts=("input",),
     ),
     RuleFacts(
         "batch-after-map",
@@ -83,6 +89,7 @@ FACTS = (
             "input-bound",
             "uneven-steps",
         ),
+        parts=("input",),
     ),
     RuleFacts(
         "file-reads",
@@ -95,6 +102,7 @@ FACTS = (
             "input-bound",
             "uneven-steps",
         ),
+        parts=("input",),
     ),
     RuleFacts(
         "late-shard",
@@ -107,6 +115,7 @@ FACTS = (
             "input-bound",
             "uneven-steps",
         ),
+        parts=("input",),
     ),
     RuleFacts(
         "few-input-threads",
@@ -119,6 +128,7 @@ FACTS = (
             "input-bound",
             "uneven-steps",
         ),
+        parts=("input",),
     ),
     RuleFacts(
         "host-input-limit",
@@ -131,6 +141,7 @@ FACTS = (
             "input-bound",
             "uneven-steps",
         ),
+        parts=("input",),
     ),
     RuleFacts(
         "launch-bound",
@@ -144,6 +155,7 @@ FACTS = (
             "host-waits",
             "eager-execution",
         ),
+        parts=("launch",),
     ),
     RuleFacts(
         "tiny-kernels",
@@ -157,6 +169,10 @@ FACTS = (
             "small-batch",
             "eager-execution",
         ),
+        parts=(
+            "launch",
+            "framework",
+        ),
     ),
     RuleFacts(
         "slow-launches",
@@ -167,6 +183,7 @@ FACTS = (
         ),
         optional=("input_pipeline_analyzer",),
         symptom_of=("eager-execution",),
+        parts=("launch",),
     ),
     RuleFacts(
         "host-waits",
@@ -174,6 +191,10 @@ FACTS = (
         needs=(
             "overview_page",
             "device_idle",
+        ),
+        parts=(
+            "wait",
+            "copy",
         ),
     ),
     RuleFacts(
@@ -187,6 +208,7 @@ FACTS = (
             "memory-fragmentation",
             "memory-near-limit",
         ),
+        parts=("allocation",),
     ),
     RuleFacts(
         "host-copies",
@@ -199,12 +221,14 @@ FACTS = (
             "hlo_stats",
             "memory_profile",
         ),
+        parts=("copy",),
     ),
     RuleFacts(
         "device-copies",
         title="Devices copy instead of compute",
         needs=("overview_page",),
         optional=("hlo_stats",),
+        parts=("copy",),
     ),
     RuleFacts(
         "idle-device",
@@ -236,6 +260,7 @@ FACTS = (
         title="Compute in 32 bits on 16-bit hardware",
         needs=("overview_page",),
         optional=("kernel_stats",),
+        parts=("op",),
     ),
     RuleFacts(
         "tensor-cores-unused",
@@ -244,6 +269,7 @@ FACTS = (
             "overview_page",
             "kernel_stats",
         ),
+        parts=("op",),
     ),
     RuleFacts(
         "layout-transposes",
@@ -252,6 +278,7 @@ FACTS = (
             "overview_page",
             "kernel_stats",
         ),
+        parts=("op",),
     ),
     RuleFacts(
         "roofline-gap",
@@ -267,6 +294,7 @@ FACTS = (
             "tiny-kernels",
             "small-batch",
         ),
+        parts=("op",),
     ),
     RuleFacts(
         "dominant-op",
@@ -275,6 +303,7 @@ FACTS = (
             "overview_page",
             "framework_op_stats",
         ),
+        optional=("tf_data_bottleneck_analysis",),
         symptom_of=(
             "full-precision",
             "tensor-cores-unused",
@@ -291,6 +320,7 @@ FACTS = (
             "unbalanced-devices",
             "eager-execution",
         ),
+        parts=("op",),
     ),
     RuleFacts(
         "small-batch",
@@ -324,6 +354,7 @@ FACTS = (
             "overview_page",
             "pod_viewer",
         ),
+        parts=("collective",),
     ),
     RuleFacts(
         "exposed-collectives",
@@ -332,6 +363,7 @@ FACTS = (
             "overview_page",
             "pod_viewer",
         ),
+        parts=("collective",),
     ),
     RuleFacts(
         "unbalanced-devices",
@@ -341,12 +373,14 @@ FACTS = (
             "pod_viewer",
         ),
         optional=("kernel_stats",),
+        parts=("collective",),
     ),
     RuleFacts(
         "straggler",
         title="One worker makes all others wait",
         needs=("pod_viewer",),
         symptom_of=("unbalanced-devices",),
+        parts=("collective",),
     ),
     RuleFacts(
         "worker-skew",
@@ -358,6 +392,7 @@ FACTS = (
             "tiny-kernels",
             "launch-bound",
         ),
+        parts=("collective",),
     ),
     RuleFacts(
         "eager-execution",
@@ -370,11 +405,35 @@ FACTS = (
             "print-every-step",
             "python-in-pipeline",
         ),
+        parts=(
+            "framework",
+            "unrecorded",
+            "python",
+        ),
+    ),
+    RuleFacts(
+        "optimizer-per-variable",
+        title="Variables are updated one by one",
+        needs=("host_activity",),
+        optional=("overview_page",),
+        cause_of=(
+            "eager-execution",
+            "dominant-op",
+            "launch-bound",
+            "tiny-kernels",
+        ),
     ),
     RuleFacts(
         "retracing",
         title="Functions are traced again",
         needs=("host_activity",),
+        parts=(
+            "compile",
+            "framework",
+            "python",
+            "library",
+            "unrecorded",
+        ),
     ),
     RuleFacts(
         "recompilation",
@@ -384,6 +443,13 @@ FACTS = (
             "host_activity",
         ),
         symptom_of=("retracing",),
+        parts=(
+            "compile",
+            "framework",
+            "python",
+            "library",
+            "unrecorded",
+        ),
     ),
     RuleFacts(
         "python-bound",
@@ -398,11 +464,22 @@ FACTS = (
             "print-every-step",
             "python-in-pipeline",
         ),
+        parts=(
+            "python",
+            "library",
+            "unrecorded",
+        ),
     ),
     RuleFacts(
         "print-every-step",
         title="Printing or logging in every step",
         needs=("host_activity",),
+        parts=(
+            "op",
+            "python",
+            "library",
+            "framework",
+        ),
     ),
     RuleFacts(
         "no-xla",
@@ -412,6 +489,7 @@ FACTS = (
             "framework_op_stats",
         ),
         optional=("tf_data_bottleneck_analysis",),
+        parts=("op",),
     ),
     RuleFacts(
         "slow-steps",
@@ -439,5 +517,10 @@ FACTS = (
         "incomplete-profile",
         title="The recording is not whole",
         needs=("overview_page",),
+    ),
+    RuleFacts(
+        "largest-part",
+        title="The largest part of the step",
+        needs=("step_account",),
     ),
 )

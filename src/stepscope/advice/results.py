@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from stepscope.analysis.perf_counters import PerfCounters
     from stepscope.analysis.pod_viewer import PodViewer
     from stepscope.analysis.roofline_model import RooflineModel
+    from stepscope.analysis.step_account import StepAccount
     from stepscope.analysis.tf_data_bottleneck_analysis import TfDataBottleneckAnalysis
     from stepscope.analysis.trace_viewer import TraceViewer
     from stepscope.analysis.utilization_viewer import UtilizationViewer
@@ -71,6 +72,11 @@ class Results:
     def device_idle(self) -> DeviceIdle:
         """Of device_idle."""
         return cast("DeviceIdle", self._found["device_idle"])
+
+    @property
+    def step_account(self) -> StepAccount:
+        """Of step_account."""
+        return cast("StepAccount", self._found["step_account"])
 
     @property
     def host_activity(self) -> HostActivity:
@@ -177,6 +183,11 @@ class OptionalResults:
     def device_idle(self) -> DeviceIdle | None:
         """Of device_idle."""
         return cast("DeviceIdle | None", self._found.get("device_idle"))
+
+    @property
+    def step_account(self) -> StepAccount | None:
+        """Of step_account."""
+        return cast("StepAccount | None", self._found.get("step_account"))
 
     @property
     def host_activity(self) -> HostActivity | None:

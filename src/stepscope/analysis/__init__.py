@@ -16,6 +16,7 @@ TOOLS = Tools(
         "trace_viewer",
         "kernel_stats",
         "device_idle",
+        "step_account",
         "host_activity",
         "op_profile",
         "hlo_stats",

@@ -25,6 +25,7 @@ from stepscope.tables.steps.host_activity import (
     side_work,
 )
 from stepscope.tables.steps.markers import has_account
+from stepscope.tables.steps.optimizer_updates import OptimizerUpdates, optimizer_updates
 from stepscope.tables.steps.python_calls import PythonFunction, python_functions
 
 
@@ -76,6 +77,20 @@ class SideRow(Row):
     ]
 
 
+class OptimizerRow(Row):
+    """The updates of one optimizer."""
+
+    host: Annotated[str, Column("Host", kind="name", hidden=True)]
+    optimizer: Annotated[str, Column("Optimizer", kind="name")]
+    ops: Annotated[float, Column("Ops per step", kind="number")]
+    time_ms: Annotated[
+        float, Column("Time", unit="ms", kind="time", sort="desc", help="Per step, on the host.")
+    ]
+    is_together: Annotated[
+        bool, Column("In groups", kind="flag", help="Variables are updated together (foreach).")
+    ]
+
+
 class PythonRow(Row):
     """One Python function on the step's thread, while nothing computed."""
 
@@ -120,6 +135,7 @@ class HostActivity(Result):
         eager_ops: Ops dispatched one by one, per step.
         calls: Functions the framework compiles.
         side_work: Printing, summaries, checkpoints and callbacks.
+        optimizers: What updates the variables; empty where no optimizer is named.
         python: Python functions; empty where no Python was recorded.
     """
 
@@ -134,6 +150,7 @@ class HostActivity(Result):
     eager_ops: float
     calls: Table[CallRow]
     side_work: Table[SideRow]
+    optimizers: Table[OptimizerRow]
     python: Table[PythonRow]
 
 
@@ -165,6 +182,10 @@ def host_activity(profile: Profile, options: Options = Options()) -> HostActivit
         ),
         side_work=_table(
             SideRow, (_side(host, time, one) for host, time in found for one in side_work(host))
+        ),
+        optimizers=_table(
+            OptimizerRow,
+            (_update(host, time, one) for host, time in found for one in optimizer_updates(host)),
         ),
         python=_table(
             PythonRow,
@@ -217,9 +238,20 @@ def _side(host: Host, time: HostTime, one: SideWork) -> tuple[Any, ...]:
     costs = one.step_ps >= 0.01 * length
     where = float(one.step_ps[costs].mean()) if costs.any() else 0.0
     return (
-        host.name, one.kind, ", ".join(one.calls), one.count / len(length), float(costs.mean()),
+        host.name, one.kind, _few(one.calls), one.count / len(length), float(costs.mean()),
         _mean_ms(one.step_ps), ms(where),
     )  # fmt: skip
+
+
+def _few(calls: tuple[str, ...]) -> str:
+    """The most frequent, and how many more there are."""
+    more = [f"{len(calls) - 3} more"] if len(calls) > 4 else []
+    return ", ".join([*calls[: 3 if more else 4], *more])
+
+
+def _update(host: Host, time: HostTime, one: OptimizerUpdates) -> tuple[Any, ...]:
+    count = len(time.start_ps)
+    return host.name, one.optimizer, one.ops / count, ms(one.time_ps) / count, one.is_together
 
 
 def _python(host: Host, time: HostTime, one: PythonFunction) -> tuple[Any, ...]:

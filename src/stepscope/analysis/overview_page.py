@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from math import nan
 from typing import Annotated
@@ -26,6 +26,7 @@ from stepscope.tables.ops.framework_totals import (
 )
 from stepscope.tables.recording.completeness import completeness
 from stepscope.tables.recording.environment import environment
+from stepscope.tables.recording.evidence import recorded
 from stepscope.tables.steps import bottleneck
 from stepscope.tables.steps.attribution import PARTS, steps
 from stepscope.tables.steps.bottleneck import BoundBy
@@ -179,6 +180,8 @@ class OverviewPage(Result):
         bound_frac: Its share of the step time.
         breakdown_ms: Mean of each part per kept step; the values sum to ``steps.time_ms.mean``.
         next_steps: What to look at next.
+        recorded: Kinds of evidence that the profile holds: host, driver, device, ops, input,
+            python, dispatch. That a thing is absent says nothing where its kind is.
         window: The devices over the whole recording.
         findings: What the rules of advice found (filled in by the session).
     """
@@ -196,6 +199,7 @@ class OverviewPage(Result):
     environment: Environment
     completeness: Completeness
     next_steps: tuple[str, ...]
+    recorded: tuple[str, ...]
     top_ops: Table[TopOpRow]
     step_table: Table[StepRow]
     window: Window
@@ -241,6 +245,7 @@ def overview_page(profile: Profile, options: Options = Options()) -> OverviewPag
         environment=_environment(profile),
         completeness=_completeness(profile),
         next_steps=next_steps(verdict),
+        recorded=recorded(profile),
         top_ops=_top_ops(profile),
         step_table=_step_table(found),
         window=_window(profile),
@@ -404,20 +409,7 @@ def _top_ops(profile: Profile) -> Table[TopOpRow]:
 def _window(profile: Profile) -> Window:
     return Window(
         tuple(
-            DeviceWindow(
-                host.name,
-                one.device,
-                one.events,
-                one.with_op,
-                one.without_launch,
-                one.span_ns,
-                one.busy_ns,
-                one.compute_ns,
-                one.communication_ns,
-                one.exposed_communication_ns,
-                one.copy_ns,
-                one.exposed_copy_ns,
-            )
+            DeviceWindow(host=host.name, **asdict(one))
             for host in profile.hosts
             for one in device_usage(host)
         )

@@ -443,7 +443,7 @@ TOOL = Tool(
     needs=(
         Need(
             met=lambda profile: has_compiled_ops(profile) or has_known_flops(profile),
-            missing="No run of an op compiled by XLA was recorded; of other ops no FLOPs are known.",
+            missing="No run of an op compiled by XLA was recorded; of others no FLOPs are known.",
             record=how_to_record.COMPILED,
         ),
         Need(

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from stepscope.analysis.perf_counters import PerfCounters
     from stepscope.analysis.pod_viewer import PodViewer
     from stepscope.analysis.roofline_model import RooflineModel
+    from stepscope.analysis.step_account import StepAccount
     from stepscope.analysis.tf_data_bottleneck_analysis import TfDataBottleneckAnalysis
     from stepscope.analysis.trace_viewer import TraceViewer
     from stepscope.analysis.utilization_viewer import UtilizationViewer
@@ -178,6 +179,10 @@ class ToolMethods(ABC):
                 min_gap_us=min_gap_us,
             ),
         )
+
+    def step_account(self) -> StepAccount:
+        """Where the step goes: every moment of it, by line, library call, op or wait."""
+        return cast("StepAccount", self.run("step_account"))
 
     def host_activity(self) -> HostActivity:
         """What the host does in a step while nothing computes: building functions, printing, Python."""

@@ -47,6 +47,54 @@ def test_gradients_count_for_the_module_they_belong_to() -> None:
     assert "Module net/conv takes 62%" in found.message
 
 
+def _ops(*names_and_us: tuple[str, float]) -> Asked:
+    return ask(replace(GOOD, kernels=[Kernel("k", us, name) for name, us in names_and_us]))
+
+
+@pytest.mark.parametrize(
+    ("types", "family"),
+    [
+        (("Conv2D", "Conv2DBackpropFilter", "_MklNativeFusedConv2D"), "Convolutions"),
+        (("conv_general_dilated",) * 3, "Convolutions"),
+        (("native_layer_norm", "native_layer_norm_backward", "layer_norm"), "Normalisation"),
+    ],
+)
+def test_a_kind_of_layer_that_has_most_of_the_time_is_named(
+    types: tuple[str, ...], family: str
+) -> None:
+    """The autoencoder's lesson: no op has 30 %, all convolutions together have 75 %."""
+    ops = [(f"net/layer_{n}/x_{n}:{kind}", 100.0) for n, kind in enumerate(types)]
+    others = [(f"net/pool_{n}/y:MyOp{n}", 20.0) for n in range(5)]
+    found = _ops(*ops, *others).finding("dominant-op")
+    assert found.message.startswith(f"{family} together take 75%")
+    assert found.actions != ()
+
+
+def test_products_of_matrices_are_what_models_are_made_of() -> None:
+    ops = [(f"net/layer_{n}/MatMul:MatMul", 100.0) for n in range(9)]
+    assert "The largest op" in _ops(*ops).reason("dominant-op", Silence)
+
+
+@pytest.mark.parametrize(
+    ("operation", "what"),
+    [
+        ("EagerPyFunc:EagerPyFunc", "Python called from the graph"),
+        ("grads/write_summary/buckets/cond/Sum:Sum", "Summaries and printing"),
+        ("checkpoint/SaveV2:SaveV2", "Checkpoints"),
+    ],
+)
+def test_what_is_no_layer_has_no_filters(operation: str, what: str) -> None:
+    others = [(f"net/layer_{n}/MatMul:MatMul", 10.0) for n in range(4)]
+    assert what in _ops((operation, 100.0), *others).reason("dominant-op", Silence)
+
+
+@pytest.mark.parametrize("scope", ["adam", "cond_1/then/_12", "aten", "jit(step)", "sequential"])
+def test_optimizers_control_flow_and_the_whole_model_are_no_modules(scope: str) -> None:
+    inside = [(f"{scope}/part_{n}/MatMul:MatMul", 100.0) for n in range(6)]
+    beside = [(f"other_{n}/Add:AddV2", 20.0) for n in range(10)]
+    assert "The largest op" in _ops(*inside, *beside).reason("dominant-op", Silence)
+
+
 def test_collectives_and_copies_are_no_ops_to_halve() -> None:
     """Their time is in other parts of the step than compute."""
     talk = Kernel("ncclDevKernel_AllReduce_Sum_bf16", 9_000, "torch/record_param_comms")

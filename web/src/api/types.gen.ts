@@ -250,7 +250,11 @@ export interface Finding {
   readonly evidence: readonly Ref[];
   readonly actions: readonly string[];
   readonly title: string;
+  readonly place: Place | null;
+  readonly saving_low_ms: number | null;
   readonly saving_high_ms: number | null;
+  readonly assumption: string;
+  readonly likelihood: "likely" | "possible" | "doubtful";
   readonly measured: Readonly<Record<string, number | null | string>>;
   readonly threshold: string;
   readonly wrong_when: string;
@@ -265,6 +269,17 @@ export interface Ref {
   readonly rows: readonly string[];
   readonly from_ms: number | null;
   readonly to_ms: number | null;
+}
+
+/** Where in the program, or in what it runs, a finding's time goes; "" and 0 where unknown. */
+export interface Place {
+  readonly function: string;
+  readonly file: string;
+  readonly line: number;
+  readonly caller: string;
+  readonly call: string;
+  readonly op: string;
+  readonly family: string;
 }
 
 /** What the steps spent waiting. */
@@ -965,6 +980,90 @@ export interface GapRow {
   readonly ended_by: readonly (string | null)[];
 }
 
+/** Columns: One part of the step: what a single change would concern. */
+export interface StepAccountPartRow {
+  /** Kind. */
+  readonly kind: readonly (string | null)[];
+  /** Part. A function, a library's call, a family of ops … */
+  readonly name: readonly (string | null)[];
+  /** Function. Of the program. */
+  readonly function: readonly (string | null)[];
+  /** File. */
+  readonly file: readonly (string | null)[];
+  /** Line. 0: not known. */
+  readonly line: readonly (number | null)[];
+  /** Called from. */
+  readonly caller: readonly (string | null)[];
+  /** Made of. Its largest owners. */
+  readonly made_of: readonly (string | null)[];
+  /** Largest op. */
+  readonly op: readonly (string | null)[];
+  /** Largest owner. */
+  readonly first: readonly (string | null)[];
+  /** Its kind. */
+  readonly first_kind: readonly (string | null)[];
+  /** Its share of the part (%). */
+  readonly first_frac: readonly (number | null)[];
+  /** Time (ms). Per mean step. */
+  readonly time_ms: readonly (number | null)[];
+  /** Share of step (%). */
+  readonly step_frac: readonly (number | null)[];
+  /** Runs per step. */
+  readonly runs: readonly (number | null)[];
+  /** Steps with it (%). Where it takes half its mean. */
+  readonly steps_frac: readonly (number | null)[];
+  /** Growth. Its last third of the steps against the first. */
+  readonly growth: readonly (number | null)[];
+  /** Every n-th step. Where only some steps have it. */
+  readonly every: readonly (number | null)[];
+  /** Time where it is (ms). Mean of the steps with it. */
+  readonly burst_ms: readonly (number | null)[];
+  /** Data type. Of what it computes. */
+  readonly data_type: readonly (string | null)[];
+  /** On a device. */
+  readonly on_device: readonly (boolean | null)[];
+}
+
+/** Columns: One owner of time: what runs, and the line of the program it is called from. */
+export interface OwnerRow {
+  /** Kind. */
+  readonly kind: readonly (string | null)[];
+  /** Owner. */
+  readonly name: readonly (string | null)[];
+  /** Family. */
+  readonly family: readonly (string | null)[];
+  /** Function. */
+  readonly function: readonly (string | null)[];
+  /** File. */
+  readonly file: readonly (string | null)[];
+  /** Line. */
+  readonly line: readonly (number | null)[];
+  /** Called from. */
+  readonly caller: readonly (string | null)[];
+  /** Time (ms). */
+  readonly time_ms: readonly (number | null)[];
+  /** Share of step (%). */
+  readonly step_frac: readonly (number | null)[];
+  /** Runs per step. */
+  readonly runs: readonly (number | null)[];
+}
+
+/** Columns: Another thread of the program that runs Python beside the loop. */
+export interface RivalRow {
+  /** Thread. */
+  readonly thread: readonly (string | null)[];
+  /** Function. */
+  readonly function: readonly (string | null)[];
+  /** File. */
+  readonly file: readonly (string | null)[];
+  /** Line. */
+  readonly line: readonly (number | null)[];
+  /** Runs Python (%). Share of the steps. */
+  readonly busy_frac: readonly (number | null)[];
+  /** Delays the loop. */
+  readonly loop_waits: readonly (boolean | null)[];
+}
+
 /** Columns: One function that the framework compiles: a tf.function, or a jit of JAX. */
 export interface CallRow {
   /** Host. */
@@ -1001,6 +1100,20 @@ export interface SideRow {
   readonly time_ms: readonly (number | null)[];
   /** Time where it is (ms). Mean of the steps with it. */
   readonly in_step_ms: readonly (number | null)[];
+}
+
+/** Columns: The updates of one optimizer. */
+export interface OptimizerRow {
+  /** Host. */
+  readonly host: readonly (string | null)[];
+  /** Optimizer. */
+  readonly optimizer: readonly (string | null)[];
+  /** Ops per step. */
+  readonly ops: readonly (number | null)[];
+  /** Time (ms). Per step, on the host. */
+  readonly time_ms: readonly (number | null)[];
+  /** In groups. Variables are updated together (foreach). */
+  readonly is_together: readonly (boolean | null)[];
 }
 
 /** Columns: One Python function on the step's thread, while nothing computed. */
@@ -1922,7 +2035,7 @@ export interface ComputationRow {
 }
 
 /** Columns: One part of the difference of the step. A table's parts sum to the whole difference. */
-export interface PartRow {
+export interface ComparisonPartRow {
   /** Change. slower, faster, same, added or removed for ops; else what kind of time it is. */
   readonly kind: readonly (string | null)[];
   /** What. */
@@ -2034,6 +2147,7 @@ export interface OverviewPage extends ResultBody {
   readonly environment: Environment;
   readonly completeness: Completeness;
   readonly next_steps: readonly string[];
+  readonly recorded: readonly string[];
   readonly top_ops: TableOf<TopOpRow>;
   readonly step_table: TableOf<OverviewPageStepRow>;
   readonly window: Window;
@@ -2118,6 +2232,22 @@ export interface DeviceIdle extends ResultBody {
   readonly gaps: TableOf<GapRow>;
 }
 
+/** Where the step goes: every moment of it, by line, library call, op or wait. */
+export interface StepAccount extends ResultBody {
+  readonly tool: "step_account";
+  readonly headline: string;
+  readonly step_time_ms: number | null;
+  readonly step_count: number;
+  readonly is_window: boolean;
+  readonly busy_ms: number | null;
+  readonly has_python: boolean;
+  readonly has_events: boolean;
+  readonly recorder_ms: number | null;
+  readonly parts: TableOf<StepAccountPartRow>;
+  readonly owners: TableOf<OwnerRow>;
+  readonly rivals: TableOf<RivalRow>;
+}
+
 /** What the host does in a step while nothing computes: building functions, printing, Python. */
 export interface HostActivity extends ResultBody {
   readonly tool: "host_activity";
@@ -2131,6 +2261,7 @@ export interface HostActivity extends ResultBody {
   readonly eager_ops: number | null;
   readonly calls: TableOf<CallRow>;
   readonly side_work: TableOf<SideRow>;
+  readonly optimizers: TableOf<OptimizerRow>;
   readonly python: TableOf<PythonRow>;
 }
 
@@ -2286,12 +2417,12 @@ export interface Comparison extends ResultBody {
   readonly significant: boolean | null;
   readonly baseline: RunSide;
   readonly candidate: RunSide;
-  readonly parts: TableOf<PartRow>;
-  readonly step_parts: TableOf<PartRow>;
-  readonly modules: TableOf<PartRow>;
-  readonly kernels: TableOf<PartRow>;
+  readonly parts: TableOf<ComparisonPartRow>;
+  readonly step_parts: TableOf<ComparisonPartRow>;
+  readonly modules: TableOf<ComparisonPartRow>;
+  readonly kernels: TableOf<ComparisonPartRow>;
   readonly worker_times: TableOf<WorkerTimeRow>;
-  readonly slowest_worker_parts: TableOf<PartRow>;
+  readonly slowest_worker_parts: TableOf<ComparisonPartRow>;
   readonly parity: TableOf<ParityRow>;
   readonly runs: TableOf<RunRow>;
   readonly step_times: TableOf<StepTimeRow>;
@@ -2306,6 +2437,7 @@ export interface Results {
   readonly trace_viewer: TraceViewer;
   readonly kernel_stats: KernelStats;
   readonly device_idle: DeviceIdle;
+  readonly step_account: StepAccount;
   readonly host_activity: HostActivity;
   readonly op_profile: OpProfile;
   readonly hlo_stats: HloStats;

@@ -87,7 +87,7 @@ def facts_source(rules: Sequence[RuleFacts]) -> str:
 
 def _facts(one: RuleFacts) -> str:
     lines = [f'        "{one.id}",', f'        title="{one.title}",']
-    for name in ("needs", "optional", "symptom_of", "cause_of"):
+    for name in ("needs", "optional", "symptom_of", "cause_of", "parts"):
         values = getattr(one, name)
         if len(values) == 1:
             lines.append(f'        {name}=("{values[0]}",),')

@@ -111,6 +111,7 @@ RULE = Rule(
     id="tensor-cores-unused",
     check=tensor_cores_unused,
     needs=("overview_page", "kernel_stats"),
+    parts=("op",),
     doc=__doc__ or "",
     title="Tensor cores could be used and are not",
     threshold="eligible products without tensor cores ≥ 3 % of the step",

@@ -134,6 +134,7 @@ RULE = Rule(
     check=host_copies,
     needs=("overview_page", "device_idle"),
     optional=("hlo_stats", "memory_profile"),
+    parts=("copy",),
     doc=__doc__ or "",
     title="The step waits for copies",
     threshold="copies between host and device that nothing hides ≥ 3 % of the step",

@@ -49,6 +49,7 @@ RULE = Rule(
     id="batch-after-map",
     check=batch_after_map,
     needs=("overview_page", "tf_data_bottleneck_analysis"),
+    parts=("input",),
     doc=__doc__ or "",
     title="Cheap calls for single elements",
     threshold="the step waits ≥ 5 % for a map of ≥ 16 calls a batch, each ≤ 200 µs",

@@ -50,6 +50,7 @@ RULE = Rule(
     id="few-input-threads",
     check=few_input_threads,
     needs=("overview_page", "tf_data_bottleneck_analysis"),
+    parts=("input",),
     doc=__doc__ or "",
     title="Too few input threads",
     threshold="the step waits ≥ 5 % for a stage with more parallel calls and cores than threads",

@@ -47,6 +47,7 @@ RULE = Rule(
     id="file-reads",
     check=file_reads,
     needs=("overview_page", "tf_data_bottleneck_analysis"),
+    parts=("input",),
     doc=__doc__ or "",
     title="A file opened per element",
     threshold="the step waits ≥ 5 % for a map that spends ≥ 30 % of its op time reading files",

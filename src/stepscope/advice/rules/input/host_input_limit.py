@@ -59,6 +59,7 @@ RULE = Rule(
     id="host-input-limit",
     check=host_input_limit,
     needs=("overview_page", "tf_data_bottleneck_analysis"),
+    parts=("input",),
     doc=__doc__ or "",
     title="The host is the limit of input",
     threshold="the step waits ≥ 5 % for a map on all cores that no setting makes faster",

@@ -42,6 +42,7 @@ RULE = Rule(
     id="late-shard",
     check=late_shard,
     needs=("overview_page", "tf_data_bottleneck_analysis"),
+    parts=("input",),
     doc=__doc__ or "",
     title="Sharded after the work",
     threshold="the step waits ≥ 5 % for a stage before a shard",

@@ -43,6 +43,7 @@ RULE = Rule(
     id="missing-prefetch",
     check=missing_prefetch,
     needs=("overview_page", "tf_data_bottleneck_analysis"),
+    parts=("input",),
     doc=__doc__ or "",
     title="Nothing is prefetched",
     threshold="the step waits ≥ 5 % for a pipeline that does not run ahead",

@@ -51,6 +51,7 @@ RULE = Rule(
     id="no-cache",
     check=no_cache,
     needs=("overview_page", "tf_data_bottleneck_analysis"),
+    parts=("input",),
     doc=__doc__ or "",
     title="The same elements made again",
     threshold="the step waits ≥ 5 % for a stage that is repeated, not random and not cached",

@@ -49,6 +49,7 @@ RULE = Rule(
     id="no-interleave",
     check=no_interleave,
     needs=("overview_page", "tf_data_bottleneck_analysis"),
+    parts=("input",),
     doc=__doc__ or "",
     title="Files read one by one",
     threshold="the step waits ≥ 5 % for a reader of files outside of a parallel interleave",

@@ -95,6 +95,7 @@ RULE = Rule(
     check=python_in_pipeline,
     needs=("overview_page", "tf_data_bottleneck_analysis"),
     optional=("host_activity",),
+    parts=("input",),
     doc=__doc__ or "",
     title="Python makes the elements",
     threshold="the step waits ≥ 5 % for elements made in Python, or ≥ 30 % for Python's lock",

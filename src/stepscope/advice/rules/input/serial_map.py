@@ -50,6 +50,7 @@ RULE = Rule(
     id="serial-map",
     check=serial_map,
     needs=("overview_page", "tf_data_bottleneck_analysis"),
+    parts=("input",),
     doc=__doc__ or "",
     title="A map on one thread",
     threshold="the step waits ≥ 5 % for a map that runs one call at a time",

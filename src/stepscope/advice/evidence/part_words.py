@@ -1,0 +1,216 @@
+"""What is said of a part of the step: what is unusual about it, and what would settle it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from stepscope.tables.account.op_families import UNUSUAL
+
+if TYPE_CHECKING:
+    from stepscope.analysis.step_account import PartRow, StepAccount
+
+DOUBLE = ("f64", "c128")
+# A call out of a function is named where it has this share of the part.
+_NAMED_FRAC = 0.5
+# A trend, a number of runs and a share of steps from which they are worth a word.
+_GROWS, _SHRINKS, _MANY_RUNS = 1.4, 0.7, 8
+_MOST_STEPS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What a finding about a part says.
+
+    Attributes:
+        title: The part in a few words.
+        message: Its time, its share, where it is and what is unusual about it.
+        actions: The experiment that would settle it first.
+        find: What to look for in the timeline; "" nothing.
+    """
+
+    title: str
+    message: str
+    actions: tuple[str, ...]
+    find: str = ""
+
+
+def is_unusual(part: PartRow) -> bool:
+    """Whether an op's family is seldom what a model is for."""
+    return part.name in UNUSUAL or part.data_type in DOUBLE
+
+
+def words(part: PartRow, account: StepAccount) -> Words:
+    """What to say of a part."""
+    tell = _TELLS.get(part.kind, _of_kind)
+    return tell(part, account)
+
+
+def _share(part: PartRow, account: StepAccount) -> str:
+    each = "the recording" if account.is_window else f"each {account.step_time_ms:.3g} ms step"
+    if account.is_window:
+        return f"{part.time_ms:.3g} ms of {each} ({part.step_frac:.0%})"
+    return f"{part.time_ms:.3g} of {each} ({part.step_frac:.0%})"
+
+
+def at(part: PartRow) -> str:
+    """File and line in parentheses; "" where they are not known."""
+    if not part.file:
+        return ""
+    return f" ({part.file}:{part.line})" if part.line else f" ({part.file})"
+
+
+def _unusual(part: PartRow) -> Iterator[str]:
+    """What about a part's time over the steps is not as one would expect."""
+    if part.every == part.every:
+        yield (
+            f"It comes in bursts, every {part.every:.0f} steps, {part.burst_ms:.3g} ms each."
+            if part.every > 1
+            else f"Few steps have it, {part.burst_ms:.3g} ms each."
+        )
+    if part.growth >= _GROWS:
+        yield f"It grows: {part.growth:.1f} times as long in the last third of the steps."
+    elif part.growth <= _SHRINKS:
+        yield "It gets shorter from step to step: the first steps may be warming up."
+
+
+def _code(part: PartRow, account: StepAccount) -> Words:
+    """A function of the program, or a library's function it calls."""
+    name = part.function or part.name
+    call = part.first if part.first_kind == "library" and part.first != name else ""
+    mostly = ""
+    if call and part.first_frac >= _NAMED_FRAC:
+        mostly = f", {part.first_frac:.0%} of it in {call}"
+    elif part.made_of.count(",") and part.first != name:
+        mostly = f": {part.made_of}"
+    called = f", called from {part.caller}" if part.caller and part.function else ""
+    facts = " ".join(_unusual(part))
+    message = f"{name}{at(part)}{called} takes {_share(part, account)}{mostly}. {facts}".strip()
+    what = f"{call} in {name}" if call and part.first_frac >= _NAMED_FRAC else name
+    after = account.step_time_ms - part.time_ms
+    settle = (
+        f"Leave {what} out for some steps and time the loop"
+        + ("" if account.is_window else f": a step should then take about {after:.3g} ms")
+        + "."
+    )
+    return Words(
+        f"{what} takes {part.step_frac:.0%} of the step",
+        message,
+        (
+            settle,
+            "If it is needed: do it every n-th step, on another thread or process, or once before "
+            "the loop; vectorise what is a loop in Python.",
+        ),
+        f"{part.file}:{part.line}" if part.file and part.line else name,
+    )
+
+
+def _ops(part: PartRow, account: StepAccount) -> Words:
+    why = UNUSUAL.get(part.name, "")
+    what = f"{part.name} ops" + (f" ({why})" if why else "")
+    typed = f" in {part.data_type}" if part.data_type in DOUBLE else ""
+    runs = f", {part.runs:.0f} runs a step" if part.runs >= _MANY_RUNS else ""
+    largest = f"; most in {part.made_of}" if part.made_of and part.made_of != part.name else ""
+    source = f" The op comes from {part.file}:{part.line}." if part.file and part.line else ""
+    facts = " ".join(_unusual(part))
+    message = f"{what}{typed} take {_share(part, account)}{runs}{largest}.{source} {facts}".strip()
+    if part.data_type in DOUBLE:
+        first = (
+            "Compute in float32: cast the inputs, and look for float64 constants and NumPy arrays."
+        )
+    elif why:
+        first = f"Look for what needs {why} in every step: do it once, on less data, or otherwise."
+    else:
+        first = (
+            "Make one variant with half the size (units, filters, resolution) and time it: if the "
+            "step shortens accordingly, less of it is what helps."
+        )
+    return Words(
+        f"{part.name} takes {part.step_frac:.0%} of the step",
+        message,
+        (first, "See in roofline_model whether it runs well; a fused or library variant may do."),
+        part.op,
+    )
+
+
+def _framework(part: PartRow, account: StepAccount) -> Words:
+    place = f" below {part.function}{at(part)}" if part.function else ""
+    called = f", called from {part.caller}" if part.caller and part.function else ""
+    message = (
+        f"The framework's own work on the loop's thread{place}{called} takes "
+        f"{_share(part, account)}: {part.made_of}. {' '.join(_unusual(part))}"
+    ).strip()
+    return Words(
+        f"Handing work over takes {part.step_frac:.0%} of the step",
+        message,
+        (
+            "Put the whole step into one compiled function (tf.function, jax.jit, torch.compile) "
+            "and compare the step's time.",
+            "Make fewer, larger calls: one op over all parameters or samples instead of one each.",
+        ),
+        part.first,
+    )
+
+
+def _unrecorded(part: PartRow, account: StepAccount) -> Words:
+    after = f", most of it after {part.first}" if part.first and part.first != "unrecorded" else ""
+    message = (
+        f"For {_share(part, account)} nothing was recorded on the loop's thread{after}: Python, or "
+        "a library between the framework's calls."
+    )
+    record = "Record with stepscope record to see function and line of what runs there."
+    if account.has_python:
+        record = "Look in the timeline at what other threads do meanwhile."
+    return Words(
+        f"Nothing was recorded for {part.step_frac:.0%} of the step",
+        message,
+        (record, "Leave out what the loop does besides the model for some steps, and time it."),
+    )
+
+
+def _of_kind(part: PartRow, account: StepAccount) -> Words:
+    what = _KINDS.get(part.kind, part.kind)
+    name = f" ({part.name})" if part.name and part.name != part.kind else ""
+    place = f" below {part.function}{at(part)}" if part.function else ""
+    facts = " ".join(_unusual(part))
+    message = f"{what}{name}{place} takes {_share(part, account)}. {facts}".strip()
+    return Words(
+        f"{what} takes {part.step_frac:.0%} of the step",
+        message,
+        _ACTIONS.get(part.kind, ("Look at it in the timeline.",)),
+        part.first,
+    )
+
+
+_KINDS = {
+    "input": "Waiting for input",
+    "compile": "Tracing and compiling",
+    "copy": "Copying between host and device",
+    "launch": "Launching kernels",
+    "wait": "Waiting for a device or another thread",
+    "collective": "Communication between devices",
+    "allocation": "Allocating memory",
+}
+_ACTIONS = {
+    "input": (
+        "Run the loop on one batch kept in memory: if it is faster, the pipeline is the limit.",
+        "Prefetch, give slow stages threads or processes, cache what is expensive.",
+    ),
+    "compile": (
+        "Keep shapes, types and Python arguments the same from call to call; create compiled "
+        "functions outside of the loop.",
+    ),
+    "copy": ("Copy the next batch while this one computes; fetch results every n-th step.",),
+    "launch": ("Compile the step, so that chains of small kernels become one.",),
+    "wait": ("Read results every n-th step, so that the host can run ahead.",),
+    "collective": ("Send gradients in buckets during the backward pass.",),
+    "allocation": ("Keep shapes the same, so that cached blocks are used again.",),
+}
+_TELLS = {
+    "python": _code,
+    "library": _code,
+    "op": _ops,
+    "framework": _framework,
+    "unrecorded": _unrecorded,
+}

@@ -1,0 +1,189 @@
+"""From what rules say to one list: savings within bounds, causes for parts, an order.
+
+The account of the step says how much time each kind of part has. No rule saves more than the parts
+it explains have; a rule that explains a large part takes the place of the finding that only locates
+it, and gets that finding's place in the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from stepscope.advice.results import Results
+from stepscope.registry import NEGLIGIBLE_FRAC, RuleFacts
+from stepscope.result import Finding, Likelihood, Result
+
+LOCATED = "largest-part"
+# Rules that tell where time goes by one table alone: what the account says of it is more exact.
+_LOCATORS = ("python-bound", "dominant-op")
+# Of an incomplete recording, what voids other findings.
+_VOIDING = "incomplete-profile"
+
+_SEVERITY = ("info", "low", "medium", "high")
+# A cause goes before a symptom if it can save this share of what the symptom costs: a wait of
+# 0.2 ms does not explain launches of 2 ms, although it may be one of their causes.
+_EXPLAINS_FRAC = 0.25
+# A rule explains a part if it accounts for this share of it.
+_SAME_FRAC = 0.4
+# What a rule itself hardly believes is no alarm.
+_DOUBTFUL = 0.25
+# What a change saves at least, where a rule does not say: as a share of what it expects.
+_LOW_FRAC = 0.5
+# From these on a confidence is called likely, or possible.
+_LIKELY, _POSSIBLE = 0.8, 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class StepTime:
+    """The mean step.
+
+    Attributes:
+        step_ms: Its length; None where there are no steps.
+        kinds_ms: Its parts by kind; None where there is no account of it.
+        is_one: Whether only one was recorded.
+    """
+
+    step_ms: float | None
+    kinds_ms: Mapping[str, float] | None
+    is_one: bool
+
+
+def step_time(results: Mapping[str, Result]) -> StepTime:
+    """The step as the overview and the account have it."""
+    overview = Results(results).optional.overview_page
+    mean = float("nan") if overview is None else overview.steps.time_ms.mean
+    account = Results(results).optional.step_account
+    kinds: dict[str, float] | None = None
+    if account is not None and account.step_count:
+        kinds = {}
+        for part in account.parts.records():
+            kinds[part.kind] = kinds.get(part.kind, 0.0) + part.time_ms
+    return StepTime(
+        mean if mean > 0 else None, kinds, account is not None and account.step_count == 1
+    )
+
+
+def bounded(finding: Finding, rule: RuleFacts, time: StepTime) -> Finding:
+    """The finding with its range of savings; small ones never cry wolf."""
+    saving, high, low = finding.saving_ms, finding.saving_high_ms, finding.saving_low_ms
+    high = saving if high is None else high
+    severity = finding.severity
+    if rule.parts and time.kinds_ms is not None and finding.rule != LOCATED:
+        most = sum(time.kinds_ms.get(kind, 0.0) for kind in rule.parts)
+        high = high if high is None else min(high, most)
+        saving = saving if saving is None else min(saving, most)
+    if low is None and saving is not None:
+        low = _LOW_FRAC * saving
+    if finding.confidence < _DOUBTFUL and severity in ("medium", "high"):
+        severity = "low"
+    step = time.step_ms
+    if saving is not None and step is not None and saving < NEGLIGIBLE_FRAC * step:
+        severity = "info"
+    return replace(
+        finding,
+        severity=severity,
+        saving_ms=saving,
+        saving_low_ms=low,
+        saving_high_ms=high,
+        likelihood=likelihood(finding.confidence),
+    )
+
+
+def likelihood(confidence: float) -> Likelihood:
+    """A confidence in a word."""
+    if confidence >= _LIKELY:
+        return "likely"
+    return "possible" if confidence >= _POSSIBLE else "doubtful"
+
+
+def refined(findings: Sequence[Finding], rules: Mapping[str, RuleFacts]) -> list[Finding]:
+    """Parts that a rule explains are told by the rule, with their place; others by themselves."""
+    located = [one for one in findings if one.rule == LOCATED]
+    others = [one for one in findings if one.rule != LOCATED]
+    kept: list[Finding] = []
+    for part in located:
+        same = [at for at, one in enumerate(others) if _explains_part(one, part, rules)]
+        for at in same:
+            others[at] = _with_place(others[at], part)
+        if not same:
+            kept.append(part)
+    said = {one.rule for one in others if one.place is not None}
+    # What only locates, and locates something else than the account does, adds nothing.
+    others = [one for one in others if one.rule not in _LOCATORS or one.rule in said or not located]
+    return [*kept, *others]
+
+
+def _explains_part(one: Finding, part: Finding, rules: Mapping[str, RuleFacts]) -> bool:
+    kind, time = str(part.measured["kind"]), float(part.measured["part_ms"])
+    facts = rules.get(one.rule)
+    if facts is None or kind not in facts.parts or one.place is not None:
+        return False
+    return one.rule in _LOCATORS or (one.saving_high_ms or 0.0) >= _SAME_FRAC * time
+
+
+def _with_place(one: Finding, part: Finding) -> Finding:
+    """A rule's finding about a part that the account locates."""
+    if one.rule in _LOCATORS:
+        return replace(
+            part,
+            rule=one.rule,
+            code=one.code,
+            threshold=one.threshold,
+            wrong_when=one.wrong_when,
+            evidence=(*part.evidence, *one.evidence),
+        )
+    return replace(one, place=part.place, evidence=(*one.evidence, *part.evidence[:1]))
+
+
+def ordered(findings: Sequence[Finding], rules: Sequence[RuleFacts]) -> tuple[Finding, ...]:
+    """By saving; a cause directly before the strongest of its symptoms that would outrank it."""
+    ranked = sorted(
+        findings,
+        key=lambda one: (
+            not (one.rule == _VOIDING and one.severity != "info"),
+            -(one.saving_ms or 0.0),
+            -_SEVERITY.index(one.severity),
+            one.rule,
+        ),
+    )
+    causes = _causes(rules)
+    placed: list[Finding] = []
+    visited: set[int] = set()
+
+    def place(at: int) -> None:
+        """Its causes, then itself; ``visited`` also ends a circle of rules."""
+        if at in visited:
+            return
+        visited.add(at)
+        one = ranked[at]
+        explaining = [
+            other
+            for other, cause in enumerate(ranked)
+            if cause.rule in causes.get(one.rule, ()) and _explains(cause, one)
+        ]
+        for other in explaining:
+            place(other)
+        named = {ranked[other].rule for other in explaining}
+        explained_by = tuple(cause for cause in causes.get(one.rule, ()) if cause in named)
+        placed.append(replace(one, explained_by=explained_by))
+
+    for at in range(len(ranked)):
+        place(at)
+    return tuple(placed)
+
+
+def _explains(cause: Finding, symptom: Finding) -> bool:
+    """Whether a finding of a cause is large enough to account for a symptom."""
+    if cause.severity == "info":
+        return False
+    most, cost = cause.saving_high_ms, symptom.saving_ms
+    return most is None or cost is None or most >= _EXPLAINS_FRAC * cost
+
+
+def _causes(rules: Sequence[RuleFacts]) -> dict[str, tuple[str, ...]]:
+    """Ids of the rules that name the cause of what each rule sees."""
+    return {
+        rule.id: (*rule.symptom_of, *(one.id for one in rules if rule.id in one.cause_of))
+        for rule in rules
+    }

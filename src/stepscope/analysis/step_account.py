@@ -1,0 +1,302 @@
+"""Step account: every moment of the mean step, with the line, call, op or wait that has it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import nan
+from typing import Annotated
+
+from stepscope import how_to_record
+from stepscope.registry import Need, Tool
+from stepscope.result import Column, Result, Row, Table, ms
+from stepscope.tables.account.account import Account, account
+from stepscope.tables.account.instructions import Compiled, compiled_from
+from stepscope.tables.account.op_families import family_of
+from stepscope.tables.account.parts import Owner, Part, owners, parts
+from stepscope.tables.account.rivals import rivals
+from stepscope.tables.account.series import series
+from stepscope.tables.core.profile import Host, Profile
+from stepscope.tables.steps.markers import has_account
+from stepscope.tables.steps.session import taking_part
+
+
+class PartRow(Row):
+    """One part of the step: what a single change would concern."""
+
+    kind: Annotated[str, Column("Kind", kind="category")]
+    name: Annotated[
+        str, Column("Part", kind="name", help="A function, a library's call, a family of ops …")
+    ]
+    function: Annotated[str, Column("Function", kind="name", help="Of the program.")]
+    file: Annotated[str, Column("File", kind="name")]
+    line: Annotated[int, Column("Line", kind="number", help="0: not known.")]
+    caller: Annotated[str, Column("Called from", kind="name")]
+    made_of: Annotated[str, Column("Made of", kind="text", help="Its largest owners.")]
+    op: Annotated[str, Column("Largest op", kind="name", hidden=True)]
+    first: Annotated[str, Column("Largest owner", kind="name", hidden=True)]
+    first_kind: Annotated[str, Column("Its kind", kind="category", hidden=True)]
+    first_frac: Annotated[float, Column("Its share of the part", unit="%", kind="ratio")]
+    time_ms: Annotated[
+        float, Column("Time", unit="ms", kind="time", sort="desc", help="Per mean step.")
+    ]
+    step_frac: Annotated[float, Column("Share of step", unit="%", kind="ratio")]
+    runs: Annotated[float, Column("Runs per step", kind="number")]
+    steps_frac: Annotated[
+        float,
+        Column("Steps with it", unit="%", kind="ratio", help="Where it takes half its mean."),
+    ]
+    growth: Annotated[
+        float,
+        Column("Growth", kind="number", help="Its last third of the steps against the first."),
+    ]
+    every: Annotated[
+        float, Column("Every n-th step", kind="number", help="Where only some steps have it.")
+    ]
+    burst_ms: Annotated[
+        float, Column("Time where it is", unit="ms", kind="time", help="Mean of the steps with it.")
+    ]
+    data_type: Annotated[str, Column("Data type", kind="category", help="Of what it computes.")]
+    on_device: Annotated[bool, Column("On a device", kind="flag")]
+
+
+class OwnerRow(Row):
+    """One owner of time: what runs, and the line of the program it is called from."""
+
+    kind: Annotated[str, Column("Kind", kind="category")]
+    name: Annotated[str, Column("Owner", kind="name")]
+    family: Annotated[str, Column("Family", kind="category")]
+    function: Annotated[str, Column("Function", kind="name")]
+    file: Annotated[str, Column("File", kind="name")]
+    line: Annotated[int, Column("Line", kind="number")]
+    caller: Annotated[str, Column("Called from", kind="name")]
+    time_ms: Annotated[float, Column("Time", unit="ms", kind="time", sort="desc")]
+    step_frac: Annotated[float, Column("Share of step", unit="%", kind="ratio")]
+    runs: Annotated[float, Column("Runs per step", kind="number")]
+
+
+class RivalRow(Row):
+    """Another thread of the program that runs Python beside the loop."""
+
+    thread: Annotated[str, Column("Thread", kind="name")]
+    function: Annotated[str, Column("Function", kind="name")]
+    file: Annotated[str, Column("File", kind="name")]
+    line: Annotated[int, Column("Line", kind="number")]
+    busy_frac: Annotated[
+        float,
+        Column("Runs Python", unit="%", kind="ratio", sort="desc", help="Share of the steps."),
+    ]
+    loop_waits: Annotated[bool, Column("Delays the loop", kind="flag")]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The account has no options."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepAccount(Result):
+    """Where the step goes: every moment of it, by line, library call, op or wait.
+
+    Attributes:
+        headline: The largest part, in one sentence.
+        step_time_ms: Mean kept step of the host with the longest ones.
+        step_count: Kept steps.
+        is_window: Whether there are no steps, and the whole recording stands in for one.
+        busy_ms: Per step, when anything computes beside the loop's thread.
+        has_python: Whether what Python did was recorded.
+        has_events: Whether the frameworks' own events of the loop's thread were.
+        recorder_ms: Per step, the recorder's own work; no part of the program.
+        parts: What a person would change; their times sum to the step.
+        owners: What the parts are made of; their times sum to the step, too.
+        rivals: Other threads that run Python.
+    """
+
+    tool = "step_account"
+    headline: str
+    step_time_ms: float
+    step_count: int
+    is_window: bool
+    busy_ms: float
+    has_python: bool
+    has_events: bool
+    recorder_ms: float
+    parts: Table[PartRow]
+    owners: Table[OwnerRow]
+    rivals: Table[RivalRow]
+
+
+def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
+    """Account for the kept steps of the host whose steps take longest."""
+    found = [(host, one) for host in taking_part(profile) if (one := account(host)) is not None]
+    if not found:
+        return _nothing()
+    host, longest = max(found, key=lambda pair: _mean_ps(pair[1]))
+    steps = longest.found
+    start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
+    made = parts(longest)
+    step_ps = _mean_ps(longest)
+    recorder = sum(one.total_ps for one in made if one.kind == "recorder")
+    return StepAccount(
+        headline=_headline(made, step_ps, len(start)),
+        step_time_ms=ms(step_ps),
+        step_count=len(start),
+        is_window=steps.markers.is_window,
+        busy_ms=ms(longest.busy_ps(start, end)) / len(start),
+        has_python=longest.frames is not None,
+        has_events=longest.native is not None,
+        recorder_ms=ms(recorder) / len(start),
+        parts=_part_table(host, made, len(start), step_ps),
+        owners=_owner_table(owners(longest), len(start), step_ps),
+        rivals=_rival_table(host, longest),
+    )
+
+
+def _nothing() -> StepAccount:
+    return StepAccount(
+        headline="No step and no event that lasts was recorded.",
+        step_time_ms=nan,
+        step_count=0,
+        is_window=True,
+        busy_ms=0.0,
+        has_python=False,
+        has_events=False,
+        recorder_ms=0.0,
+        parts=Table.empty(PartRow),
+        owners=Table.empty(OwnerRow),
+        rivals=Table.empty(RivalRow),
+    )
+
+
+def _mean_ps(found: Account) -> float:
+    return float(found.found.duration_ps[found.found.kept].mean())
+
+
+def _headline(made: list[Part], step_ps: float, count: int) -> str:
+    shown = [one for one in made if one.kind != "recorder"]
+    if not shown or not step_ps > 0:
+        return "The steps have no length."
+    first = shown[0]
+    share = first.total_ps / count / step_ps
+    return f"{described(first.kind, first.name)} takes {share:.0%} of each {ms(step_ps):.3g} ms."
+
+
+_WORDS = {
+    "op": "The ops of the family {name}",
+    "framework": "The framework's own work on the loop's thread ({name})",
+    "unrecorded": "Time in which nothing was recorded on the loop's thread",
+    "input": "Waiting for input ({name})",
+    "compile": "Compiling and tracing ({name})",
+    "copy": "Copying",
+    "launch": "Launching kernels",
+    "wait": "Waiting ({name})",
+    "collective": "Communication between devices",
+    "allocation": "Allocating memory",
+}
+
+
+def described(kind: str, name: str) -> str:
+    """A part as the subject of a sentence."""
+    return _WORDS.get(kind, "{name}").format(name=name)
+
+
+def _part_table(host: Host, made: list[Part], count: int, step_ps: float) -> Table[PartRow]:
+    rows = [_part_row(host, one, count, step_ps) for one in made]
+    fields = list(PartRow.__annotations__)
+    return Table(PartRow, {name: [row[name] for row in rows] for name in fields})
+
+
+def _part_row(host: Host, one: Part, count: int, step_ps: float) -> dict[str, object]:
+    first, told = one.first, series(one.time_ps)
+    known = compiled_from(host, first.event)
+    place = _place(one, known)
+    op = next((owner.name for owner in one.owners if owner.kind == "op"), "")
+    return {
+        "kind": one.kind,
+        "name": one.name,
+        "function": place[0],
+        "file": place[1],
+        "line": place[2],
+        "caller": first.caller,
+        "made_of": _made_of(one),
+        "op": op,
+        "first": first.name,
+        "first_kind": first.kind,
+        "first_frac": first.total_ps / one.total_ps if one.total_ps else nan,
+        "time_ms": ms(one.total_ps) / count,
+        "step_frac": one.total_ps / count / step_ps if step_ps > 0 else nan,
+        "runs": sum(owner.runs for owner in one.owners) / count,
+        "steps_frac": told.steps_frac,
+        "growth": told.growth,
+        "every": told.every,
+        "burst_ms": ms(told.burst_ps),
+        "data_type": known.data_type,
+        "on_device": first.on_device,
+    }
+
+
+def _place(one: Part, known: Compiled) -> tuple[str, str, int]:
+    """Where in the program a part is: its longest line, or the source of its op."""
+    if known.line and one.kind not in ("python", "library"):
+        return one.first.function, known.file, known.line
+    first = next((owner for owner in one.owners if owner.file), one.first)
+    return first.function, first.file, first.line
+
+
+def _made_of(one: Part) -> str:
+    total: dict[str, int] = {}
+    for owner in one.owners:
+        name = owner.name or owner.kind
+        total[name] = total.get(name, 0) + owner.total_ps
+    listed = sorted(total.items(), key=lambda item: -item[1])[:3]
+    return ", ".join(f"{name} {time / max(one.total_ps, 1):.0%}" for name, time in listed)
+
+
+def _owner_table(found: list[Owner], count: int, step_ps: float) -> Table[OwnerRow]:
+    return Table(
+        OwnerRow,
+        {
+            "kind": [one.kind for one in found],
+            "name": [one.name for one in found],
+            "family": [family_of(one.type) if one.type else "" for one in found],
+            "function": [one.function for one in found],
+            "file": [one.file for one in found],
+            "line": [one.line for one in found],
+            "caller": [one.caller for one in found],
+            "time_ms": [ms(one.total_ps) / count for one in found],
+            "step_frac": [one.total_ps / count / step_ps if step_ps > 0 else nan for one in found],
+            "runs": [one.runs / count for one in found],
+        },
+    )
+
+
+def _rival_table(host: Host, found: Account) -> Table[RivalRow]:
+    listed = rivals(host, found)
+    return Table(
+        RivalRow,
+        {
+            "thread": [one.thread for one in listed],
+            "function": [one.function for one in listed],
+            "file": [one.file for one in listed],
+            "line": [one.line for one in listed],
+            "busy_frac": [one.busy_frac for one in listed],
+            "loop_waits": [one.delays_loop for one in listed],
+        },
+    )
+
+
+TOOL = Tool(
+    id="step_account",
+    short="account",
+    title="Step Account",
+    group="Where time goes",
+    run=step_account,
+    options=Options,
+    result=StepAccount,
+    needs=(
+        Need(
+            met=lambda profile: any(map(has_account, profile.hosts)),
+            missing="No event that lasts was recorded on a thread or a device.",
+            record=how_to_record.OPS,
+        ),
+    ),
+)

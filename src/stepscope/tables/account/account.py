@@ -1,0 +1,280 @@
+"""The account of a host's steps: every moment with one owner, so that owners sum to the step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stepscope.columns import sweep
+from stepscope.columns.space import I64, U8, Bool
+from stepscope.tables.account import native as of_native
+from stepscope.tables.account.compute import Compute, compute
+from stepscope.tables.account.frames import FRAMEWORK, OWN, RECORDER, Frames, frames
+from stepscope.tables.account.native import Native, native
+from stepscope.tables.core.interval_overlap import covered
+from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.steps.attribution import Steps, steps
+
+# Kinds of owners beside those of events on the thread (``native.KIND_NAMES``).
+PYTHON, FRAMEWORK_CALL, RECORDING, COMPUTED, GAP = range(16, 21)
+# Windows of time that are swept at once: their sums by class take 512 bytes each.
+_CHUNK = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Time of each owner in each kept step.
+
+    Attributes:
+        found: The steps.
+        line: Row of the thread's line, -1 unknown.
+        kind: Of each owner: ``native.*``, or PYTHON, FRAMEWORK_CALL, RECORDING, COMPUTED, GAP.
+        item: What it is, by kind: a label of ``native``, a thing of ``compute`` (from 1), the
+            place in ``frames`` of a call out of the program (-1: the program's own line), or the
+            label of what ran before a gap (-1 nothing).
+        place: Place in ``frames`` of the program's line it is called from, else of its function;
+            -1 unknown.
+        time_ps: int64[owners, kept steps].
+        runs: How often each owner's time was come to, in all kept steps.
+        native, frames, compute: What it was told from.
+    """
+
+    found: Steps
+    line: int
+    kind: U8
+    item: I64
+    place: I64
+    time_ps: I64
+    runs: I64
+    native: Native | None
+    frames: Frames | None
+    compute: Compute
+
+    def busy_ps(self, start_ps: I64, end_ps: I64) -> int:
+        """When anything computed beside the thread, in some intervals."""
+        work = self.compute
+        return int(covered(work.busy_start_ps, work.busy_end_ps, start_ps, end_ps).sum())
+
+
+@derived
+def account(host: Host) -> Account | None:
+    """None where the host has no kept steps."""
+    found = steps(host)
+    if found is None or not found.kept.any():
+        return None
+    start, end = found.start_ps[found.kept], found.end_ps[found.kept]
+    begin_ps, end_ps = int(start[0]), int(end[-1])
+    line = found.markers.thread
+    said = native(host, line, found.markers)
+    calls = frames(host, line, begin_ps, end_ps)
+    work = compute(host, line, begin_ps, end_ps)
+    moments = _moments(start, end, said, calls, work)
+    return _summed(moments, found, line, said, calls, work)
+
+
+@dataclass(frozen=True, slots=True)
+class _Moments:
+    """Stretches of the kept steps in which nothing changes on the loop's thread.
+
+    Attributes:
+        kind, item, place: The owner, unless something else computes for the thread.
+        waits: Whether the thread waits, so that what computes meanwhile is the owner.
+        step: Which kept step.
+    """
+
+    start_ps: I64
+    end_ps: I64
+    kind: U8
+    item: I64
+    place: I64
+    waits: Bool
+    step: I64
+
+
+def _moments(
+    start: I64, end: I64, said: Native | None, calls: Frames | None, work: Compute
+) -> _Moments:
+    cuts = [start, end, work.busy_start_ps, work.busy_end_ps]
+    for one in (said, calls):
+        if one is not None:
+            cuts += [one.moments.start_ps, one.moments.end_ps]
+    times = np.unique(np.concatenate(cuts))
+    begin, until = times[:-1], times[1:]
+    step = np.searchsorted(start, begin, side="right") - 1
+    inside = (step >= 0) & (begin < end[np.maximum(step, 0)])
+    begin, until, step = begin[inside], until[inside], step[inside]
+    event = _at(said, begin)
+    call = _at(calls, begin)
+    kind, item, place, waits = _owners(said, calls, event, call)
+    busy = _busy(work, begin)
+    waits |= _ends_with_work(calls, call, work)
+    waits = (waits | _waited_for(begin, until, busy, waits, work)) & busy
+    if work.has_device:
+        waits |= busy
+    _name_gaps(kind, item, event, said)
+    return _Moments(begin, until, kind, item, place, waits, step)
+
+
+def _at(one: Native | Frames | None, begin: I64) -> I64:
+    return np.full(len(begin), -1, dtype=np.int64) if one is None else one.moments.at(begin)
+
+
+def _busy(work: Compute, begin: I64) -> Bool:
+    if len(work.busy_start_ps) == 0:
+        return np.zeros(len(begin), dtype=bool)
+    at = np.searchsorted(work.busy_start_ps, begin, side="right") - 1
+    busy: Bool = (at >= 0) & (begin < work.busy_end_ps[np.maximum(at, 0)])
+    return busy
+
+
+def _owners(
+    said: Native | None, calls: Frames | None, event: I64, call: I64
+) -> tuple[U8, I64, I64, Bool]:
+    """Kind, item, place and whether the thread waits, of each moment, by the thread alone."""
+    count = len(event)
+    kind = np.full(count, GAP, dtype=np.uint8)
+    item, place = (np.full(count, -1, dtype=np.int64) for _ in range(2))
+    waits = np.ones(count, dtype=bool)  # in a gap, whatever computes is what is waited for
+    if said is not None and len(said.rows):
+        has = (event >= 0) & (said.kind[event] != of_native.NOTHING)
+        at = event[has]
+        kind[has], item[has] = said.kind[at], said.label[at]
+        waits[has] = np.isin(said.kind[at], (of_native.WAIT, of_native.FRAME, of_native.PART))
+    if calls is not None and len(calls.rows):
+        has = call >= 0
+        at = call[has]
+        place[has] = np.where(calls.line[at] >= 0, calls.line[at], calls.own[at])
+        # Events of the frameworks tell more than the Python that called them, but for frames.
+        free = has & ((kind == GAP) | _is_vague(said, calls, event, call, kind))
+        at = call[free]
+        is_framework = calls.kind[at] == FRAMEWORK
+        kind[free] = np.where(is_framework, FRAMEWORK_CALL, PYTHON)
+        item[free] = np.where(calls.kind[at] == OWN, -1, calls.call[at])
+        waits[free] = calls.is_passive[at] | is_framework
+        recorder = has & (calls.kind[np.maximum(call, 0)] == RECORDER)
+        kind[recorder], item[recorder], waits[recorder] = RECORDING, -1, False
+    return kind, item, place, waits
+
+
+def _is_vague(said: Native | None, calls: Frames, event: I64, call: I64, kind: U8) -> Bool:
+    """Moments whose event says less than the Python call inside of it."""
+    if said is None:
+        return np.zeros(len(event), dtype=bool)
+    if calls.is_sampled:  # on planes of their own; a named part says less than any line
+        at = np.maximum(call, 0)
+        vague: Bool = (kind == of_native.PART) & (call >= 0) & (calls.kind[at] != FRAMEWORK)
+        return vague
+    # On one line the later of the two that contain a moment is the inner one.
+    return (call >= 0) & (_begun(calls, call) >= _begun(said, event))
+
+
+def _begun(one: Native | Frames, at: I64) -> I64:
+    found: I64 = np.where(at >= 0, one.start_ps[np.maximum(at, 0)], np.iinfo(np.int64).min)
+    return found
+
+
+def _waited_for(begin: I64, until: I64, busy: Bool, waits: Bool, work: Compute) -> Bool:
+    """Moments in which something computes that the thread waits for later on.
+
+    What it does meanwhile costs nothing: without it, it would wait longer.
+    """
+    if len(work.busy_start_ps) == 0:
+        return np.zeros(len(begin), dtype=bool)
+    at = np.maximum(np.searchsorted(work.busy_start_ps, begin, side="right") - 1, 0)
+    last = np.full(len(work.busy_start_ps), np.iinfo(np.int64).min)
+    waiting = busy & waits
+    np.maximum.at(last, at[waiting], until[waiting])
+    found: Bool = busy & (until <= last[at])
+    return found
+
+
+# A call into C that ends with the work it waits for: within this share of its time, or this time.
+_TOGETHER_FRAC, _TOGETHER_PS = 0.05, 100_000_000
+_BUSY_FRAC, _MOSTLY_FRAC = 0.5, 0.7
+
+
+def _ends_with_work(calls: Frames | None, call: I64, work: Compute) -> Bool:
+    """Moments in which a Python call lasts as long as what computes beside it: it waits for that.
+
+    Tracers do not see the methods of C++ objects in which JAX waits for its arrays.
+    """
+    if calls is None or len(work.busy_start_ps) == 0:
+        return np.zeros(len(call), dtype=bool)
+    start, end = calls.moments.start_ps, calls.moments.end_ps
+    length = end - start
+    near = np.maximum((_TOGETHER_FRAC * length).astype(np.int64), _TOGETHER_PS)
+    done = work.busy_end_ps[np.maximum(np.searchsorted(work.busy_end_ps, end, side="right") - 1, 0)]
+    running = np.minimum(
+        np.searchsorted(work.busy_start_ps, end, side="left"), len(work.busy_start_ps)
+    )
+    goes_on = (running > 0) & (work.busy_end_ps[np.maximum(running - 1, 0)] > end + near)
+    share = covered(work.busy_start_ps, work.busy_end_ps, start, end)
+    together = (share >= _BUSY_FRAC * length) & (done >= end - near) & (done <= end)
+    waits = (length > _TOGETHER_PS) & ~goes_on & (together | (share >= _MOSTLY_FRAC * length))
+    found = np.zeros(len(calls.rows), dtype=bool)
+    found[calls.moments.owner[waits]] = True
+    flags: Bool = (call >= 0) & found[np.maximum(call, 0)]
+    return flags
+
+
+def _name_gaps(kind: U8, item: I64, event: I64, said: Native | None) -> None:
+    """A gap is named by what ran before it."""
+    if said is None or len(kind) == 0:
+        return
+    known = (event >= 0) & (kind != GAP)
+    before = np.maximum.accumulate(np.where(known, np.arange(len(kind)), -1))
+    gaps = (kind == GAP) & (before >= 0)
+    item[gaps] = said.label[event[before[gaps]]]
+
+
+def _summed(
+    moments: _Moments, found: Steps, line: int,
+    said: Native | None, calls: Frames | None, work: Compute,
+) -> Account:  # fmt: skip
+    count = int(found.kept.sum())
+    is_call = np.isin(moments.kind, (PYTHON, FRAMEWORK_CALL))
+    calls_out = _merged_places(np.where(is_call, moments.item, -1), calls)
+    item = np.where(is_call, calls_out, moments.item)
+    place = _merged_places(moments.place, calls)
+    owner = np.stack([moments.kind.astype(np.int64), item, place], axis=1)
+    alone = ~moments.waits
+    length = moments.end_ps - moments.start_ps
+    parts = [(length[alone], owner[alone], moments.step[alone]), *_swept(moments, owner, work)]
+    time, owners, step = (np.concatenate([part[at] for part in parts]) for at in range(3))
+    listed, code = np.unique(owners, axis=0, return_inverse=True)
+    code = code.ravel()
+    total = np.zeros((len(listed), count), dtype=np.int64)
+    np.add.at(total, (code, step), time)
+    runs = np.bincount(code, minlength=len(listed)).astype(np.int64)
+    return Account(
+        found, line, listed[:, 0].astype(np.uint8), listed[:, 1], listed[:, 2], total, runs,
+        said, calls, work,
+    )  # fmt: skip
+
+
+def _merged_places(place: I64, calls: Frames | None) -> I64:
+    """Places of one name are one: the first of them stands for all."""
+    if calls is None:
+        return place
+    _names, first, code = np.unique(calls.name, return_index=True, return_inverse=True)
+    merged: I64 = np.where(place >= 0, first[code.ravel()[np.maximum(place, 0)]], -1)
+    return merged
+
+
+def _swept(moments: _Moments, owner: I64, work: Compute) -> list[tuple[I64, I64, I64]]:
+    """Time, owner and step of what computes while the thread waits."""
+    rows = np.flatnonzero(moments.waits)
+    found = []
+    for begin in range(0, len(rows), _CHUNK):
+        here = rows[begin : begin + _CHUNK]
+        start, end = moments.start_ps[here], moments.end_ps[here]
+        low, high = int(start[0]), int(end[-1])
+        near = (work.end_ps > low) & (work.start_ps < high)
+        spent = sweep(work.start_ps[near], work.end_ps[near], work.label[near], start, end)
+        at, label = np.nonzero(spent)
+        chosen = owner[here[at]].copy()
+        some = label > 0
+        chosen[some, 0], chosen[some, 1] = COMPUTED, label[some]
+        found.append((spent[at, label], chosen, moments.step[here[at]]))
+    return found

@@ -1,0 +1,265 @@
+"""Python's calls on the loop's thread: whose code runs at each moment, and from where it is called.
+
+Recorders write a call as ``$file.py:12 name`` and a line as ``$file.py:15``; a call into C as
+``$module name``. TensorFlow's and JAX's tracers write them on the thread's own line, our sampler
+and our tracer on planes of their own, with the file's path.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from stepscope.columns import rows_of
+from stepscope.columns.space import I64, U8, Bool
+from stepscope.schema import names
+from stepscope.tables.account.library_files import FRAMEWORK_FILES, LIBRARY_FILES
+from stepscope.tables.account.moments import Moments, innermost, one_line
+from stepscope.tables.core.profile import Host
+from stepscope.tables.core.stats import metadata_texts
+from stepscope.tables.steps.recorder_work import is_recorder_work
+
+# Whose code a function is: the program's, of an installed library, of the framework (which
+# dispatches ops), of a recorder; UNSAID where its file's name could be anybody's.
+OWN, LIBRARY, FRAMEWORK, RECORDER, UNSAID = range(5)
+
+_CALL = re.compile(r"\$(.+?):(\d+)(?: (.*))?$", re.S)
+_C_CALL = re.compile(r"\$(\S+) (.+)$", re.S)
+_INSTALLED = re.compile(r"[/\\](?:site|dist)-packages[/\\](.*)$")
+_STANDARD = re.compile(r"[/\\]lib(?:64)?[/\\]python3[^/\\]*[/\\](.*)$|^<frozen ([\w.]+)")
+_FRAMEWORKS = re.compile(
+    r"^(?:tensorflow|keras|tf_keras|jax|jaxlib|flax|optax|torch|torchvision|lightning)\b"
+)
+_WAITS = re.compile(
+    r"(?:^|\.)(?:block_until_ready|effects_barrier|wait|_wait\w*|acquire|join|sleep|select|poll|"
+    r"result|synchronize)$"
+)
+# JAX's and TensorFlow's own ways to ask a device for a value.
+_FETCHES = re.compile(
+    r"(?:^|\.)(?:_value|__array__|block_until_ready|_single_device_array_to_np\w*"
+    r"|device_get|_copy_single_device\w*|numpy|_numpy|item|tolist|__float__)$"
+)
+_PART = re.compile(r"<(?:list|dict|set)comp>$|<genexpr>$|<lambda>$")
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """What one row of ``Space.event_metadata`` says of a Python call.
+
+    Attributes:
+        function: Its name, with its class; "" for a line.
+        file: As recorded, or its path.
+        line: Its first line, or the line it was at; 0 unknown.
+        kind: Whose code it is.
+        public: What a program calls it by, for a library's: ``json.dumps``.
+        is_wait: Whether it only waits.
+        is_fetch: Whether it asks the device for a value, and waits for it.
+    """
+
+    function: str
+    file: str
+    line: int
+    kind: int
+    public: str
+    is_wait: bool
+    is_fetch: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Frames:
+    """The Python calls of the loop's thread in some steps.
+
+    Attributes:
+        rows: Event rows; the columns below have one entry each.
+        start_ps: When each begins.
+        length_ps: How long it takes.
+        moments: Which of them (by place in ``rows``) is the innermost when.
+        name: Row of ``Space.event_metadata``.
+        kind: Whose code it is, UNSAID resolved by its callers.
+        own: The nearest function of the program it is in, itself included; -1 none.
+        line: The line the program's function is at; -1 unknown.
+        caller: The line, else the function, of the program that calls ``own``; -1 none.
+        call: The call out of the program's function it lies in; -1 none.
+        is_passive: Whether it waits, or asks the device for a value.
+        names: Of each row of ``Space.event_metadata`` that occurs.
+        is_sampled: Whether calls come from samples, so that their counts mean nothing.
+    """
+
+    rows: I64
+    start_ps: I64
+    length_ps: I64
+    moments: Moments
+    name: I64
+    kind: U8
+    own: I64
+    line: I64
+    caller: I64
+    call: I64
+    is_passive: Bool
+    names: dict[int, Name]
+    is_sampled: bool
+
+
+def frames(host: Host, line: int, begin_ps: int, end_ps: int) -> Frames | None:
+    """The Python calls of a thread between two times; None where none was recorded.
+
+    Args:
+        host: Whose.
+        line: Row of the thread's line.
+        begin_ps: Calls that touch the stretch from here
+        end_ps: to here are taken.
+    """
+    rows, is_sampled = _rows(host, line, begin_ps, end_ps)
+    if len(rows) == 0:
+        return None
+    return linked(host, rows, is_sampled=is_sampled)
+
+
+def linked(host: Host, rows: I64, *, is_sampled: bool) -> Frames:
+    """The Python calls of one line, given by their event rows."""
+    space = host.space
+    start, length = space.events.start_ps[rows], space.length_ps[rows]
+    meta = space.events.metadata[rows].astype(np.int64)
+    known = names_of(host, np.unique(meta))
+    return _linked(rows, start, length, meta, known, is_sampled=is_sampled)
+
+
+def _rows(host: Host, line: int, begin_ps: int, end_ps: int) -> tuple[I64, bool]:
+    """Python calls of the thread: from the sampler or our tracer where they ran, else its own."""
+    space = host.space
+    is_call = np.asarray(
+        [name.startswith(names.PYTHON_CALL_MARK) for name in space.event_metadata.name] or [False]
+    )
+    rows = rows_of(space.events.metadata, is_call)
+    start = space.events.start_ps[rows]
+    rows = rows[(start < end_ps) & (start + space.length_ps[rows] > begin_ps)]
+    if len(rows) == 0:
+        return rows, False
+    lines = space.lines_of(rows)
+    plane = np.asarray([one.plane for one in space.lines], dtype=np.int64)[lines]
+    plane_name = [one.name for one in space.planes]
+    for wanted in (names.PYTHON_CALLS_PLANE, names.PYTHON_SAMPLES_PLANE):
+        here = np.asarray([name == wanted for name in plane_name] or [False])[plane]
+        if here.any():
+            chosen = main_line(host, np.unique(lines[here]), line)
+            return rows[lines == chosen], wanted == names.PYTHON_SAMPLES_PLANE
+    return rows[lines == line], False
+
+
+def _without_gaps(moments: Moments) -> Moments:
+    """Where no sample could be taken, what the next one sees had the lock meanwhile.
+
+    A call into C that keeps the lock (a collection of garbage, an extension) keeps the sampler
+    from looking; when it gives the lock up, it is still what the thread is at.
+    """
+    start = moments.start_ps.copy()
+    start[1:] = moments.end_ps[:-1]
+    return Moments(start, moments.end_ps, moments.owner)
+
+
+def main_line(host: Host, candidates: I64, line: int) -> int:
+    """The line among those of a Python recorder that is the loop's thread."""
+    lines = host.space.lines
+    listed: list[int] = candidates.tolist()
+    same = [row for row in listed if line >= 0 and lines[row].id == lines[line].id]
+    main = [row for row in listed if lines[row].name == "MainThread"]
+    return max(same or main or listed, key=lambda row: lines[row].end - lines[row].begin)
+
+
+def names_of(host: Host, meta: I64) -> dict[int, Name]:
+    """What each of these rows of ``Space.event_metadata`` says."""
+    space = host.space
+    paths = metadata_texts(host, names.SOURCE)
+    return {row: _name(space.event_metadata.name[row], paths.get(row, "")) for row in meta.tolist()}
+
+
+def _name(text: str, path: str) -> Name:
+    said = _CALL.match(text)
+    if said is None:
+        outer, _, function = text[1:].rpartition(" ")
+        if outer in ("<unknown>", ""):
+            outer = ""
+        public = function if outer in ("", "builtins") else f"{outer}.{function}"
+        kind = FRAMEWORK if _FRAMEWORKS.match(outer) or "xla" in outer.lower() else LIBRARY
+        return Name(
+            function, "", 0, kind, public, bool(_WAITS.search(function)),
+            bool(_FETCHES.search(function)),
+        )  # fmt: skip
+    file, line, function = said.groups()
+    function = function or ""
+    path = path.rpartition(":")[0] or path
+    kind, module = (RECORDER, "") if is_recorder_work(text) else _origin(file, path)
+    public = ".".join(part for part in (module, function.rpartition(".<locals>.")[2]) if part)
+    is_wait, is_fetch = (bool(one.search(function)) and kind != OWN for one in (_WAITS, _FETCHES))
+    return Name(function, file, int(line), kind, public, is_wait, is_fetch)
+
+
+def _origin(file: str, path: str) -> tuple[int, str]:
+    """Whose a file is, and the module its functions are known by."""
+    installed, standard = _INSTALLED.search(path), _STANDARD.search(path)
+    if installed is not None:
+        inside = installed.group(1).replace("\\", "/")
+        is_framework = _FRAMEWORKS.match(inside) is not None
+        return FRAMEWORK if is_framework else LIBRARY, inside.split("/")[0].removesuffix(".py")
+    if standard is not None:
+        inside = (standard.group(1) or standard.group(2) or "").replace("\\", "/")
+        return LIBRARY, inside.removesuffix(".py").removesuffix("/__init__").split("/")[0]
+    if path:
+        return OWN, ""
+    stem = file.replace("\\", "/").rpartition("/")[2].removesuffix(".py")
+    if "/" in file and _FRAMEWORKS.match(file):
+        return FRAMEWORK, file.split("/")[0]
+    if stem in FRAMEWORK_FILES:
+        return FRAMEWORK, stem
+    if stem in LIBRARY_FILES or stem == "__init__" or file.startswith("<frozen"):
+        return LIBRARY, stem if stem != "__init__" else ""
+    return UNSAID, ""
+
+
+def _linked(
+    rows: I64, start: I64, length: I64, meta: I64, known: dict[int, Name], *, is_sampled: bool
+) -> Frames:
+    """Each call with the program's function, line and outgoing call it lies in.
+
+    One step per depth of the stacks, so there is no loop over calls.
+    """
+    count = len(rows)
+    nesting = one_line(start, length)
+    parent, depth = nesting.parent.astype(np.int64), nesting.depth
+    listed, place = np.unique(meta, return_inverse=True)
+    facts = [known[row] for row in listed.tolist()]
+    kind = np.asarray([one.kind for one in facts], dtype=np.uint8)[place]
+    is_line = np.asarray([not one.function for one in facts], dtype=bool)[place]
+    is_part = np.asarray([_PART.search(one.function) is not None for one in facts])[place]
+    is_wait = np.asarray([one.is_wait or one.is_fetch for one in facts], dtype=bool)[place]
+    own, line, call, caller = (np.full(count, -1, dtype=np.int64) for _ in range(4))
+    passive = np.zeros(count, dtype=bool)
+    for level in range(int(depth.max(initial=-1)) + 1):
+        here = np.flatnonzero(depth == level)
+        above = parent[here]
+        has, up = above >= 0, np.maximum(above, 0)
+        # Whose an unsaid function is, its caller says: libraries seldom call programs.
+        outer = np.where(has, kind[up], OWN).astype(np.uint8)
+        unsaid = kind[here] == UNSAID
+        kind[here] = np.where(unsaid, outer, kind[here])
+        taken = has & (outer == RECORDER) & (kind[here] != OWN)
+        kind[here] = np.where(taken, RECORDER, kind[here])
+        kind[here] = np.where(is_line[here] & has, outer, kind[here])
+        mine = (kind[here] == OWN) & ~is_line[here] & ~(is_part[here] & has)
+        own[here] = np.where(mine, here, np.where(has, own[up], -1))
+        around = np.where(line[up] >= 0, line[up], own[up])
+        caller[here] = np.where(has, np.where(mine, around, caller[up]), -1)
+        own_line = is_line[here] & (kind[here] == OWN)
+        line[here] = np.where(own_line, here, np.where(mine | ~has, -1, line[up]))
+        leaves = (kind[here] != OWN) & ~is_line[here]
+        begins = leaves & (~has | (outer == OWN))
+        inside = np.where(has & (kind[here] != OWN), call[up], -1)
+        call[here] = np.where(begins, here, inside)
+        passive[here] = is_wait[here] | (has & passive[up] & (kind[here] != OWN))
+    moments = innermost(start, length)
+    return Frames(
+        rows, start, length, _without_gaps(moments) if is_sampled else moments, meta, kind, own,
+        line, caller, call, passive, known, is_sampled,
+    )  # fmt: skip

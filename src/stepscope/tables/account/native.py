@@ -1,0 +1,181 @@
+"""What the frameworks recorded on the loop's thread: ops, calls of functions, waits."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from stepscope.columns.space import I64, U8
+from stepscope.schema import names
+from stepscope.tables.account.moments import Moments, innermost, one_line
+from stepscope.tables.core.profile import Host
+from stepscope.tables.core.stats import event_stats
+from stepscope.tables.device.driver_calls import is_device_allocation, is_wait_for_device
+from stepscope.tables.host.events import Work, host_names, timed_events
+from stepscope.tables.host.ops import host_ops
+from stepscope.tables.steps.attribution import host_work
+from stepscope.tables.steps.found import Markers
+
+# What an event on the loop's thread is. FRAME: a call that runs or waits for what it contains;
+# DISPATCH: the runtime hands an op or a program over; PART: a part that the program named.
+NOTHING, OP, INPUT, COMPILE, COPY, LAUNCH, WAIT, FRAME, DISPATCH, PART, ALLOCATE = range(11)
+KIND_NAMES = (
+    "nothing", "op", "input", "compile", "copy", "launch", "wait", "frame", "dispatch", "part",
+    "allocate",
+)  # fmt: skip
+
+_FRAME = re.compile(
+    r"^(?:FunctionRun|EagerKernelExecute|KernelAndDeviceFunc::Run|TFE_Py_Execute\w*|EagerExecute|"
+    r"EagerLocalExecute: __(?:inference|forward)|ExecutorState::Process|SessionRun|"
+    r"ThunkExecutor::Execute|\w*(?:PjRt|Executable)\w*::Execute)"
+)
+_DISPATCH = re.compile(
+    r"^(?:EagerLocalExecute|EagerExecute|TFE_Py_FastPathExecute|PjitFunction|Pjit|"
+    r"\w*PjRt\w*::|\w*Executable::|ParseArguments|DevicePut|ValidateInput|EagerCopyToDevice|"
+    r"convert_to_tensor|tf\.constant|TFE_|PythonRefManager|AllocateOutput|pjit)"
+)
+_COMPILE = re.compile(
+    r"graph_building|trace_to_jaxpr|^Trace |tracing|Autograph|_Compile\b|Lowering"
+)
+_WAIT = re.compile(
+    r"wait for completion|::Await|^Wait for |Synchroniz|\bAwait\b|BlockUntil|BlockHost"
+)
+_EAGER = re.compile(r"^Eager(?:Local)?Execute: (?!__)(.+)$")
+_FUNCTION = re.compile(r"^PjitFunction\((.*)\)$|^Eager\w*Execute: (__(?:inference|forward)\w*)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Native:
+    """The events of the loop's thread that are no Python calls.
+
+    Attributes:
+        rows: Event rows; the columns below have one entry each.
+        start_ps: When each begins.
+        moments: Which of them is the innermost when.
+        kind: What each is, an inner wrapper being what the event around it is.
+        label: Index into ``labels``: the op, function or call that names it.
+        labels: (name, type) of each.
+    """
+
+    rows: I64
+    start_ps: I64
+    moments: Moments
+    kind: U8
+    label: I64
+    labels: tuple[tuple[str, str], ...]
+
+
+def native(host: Host, line: int, markers: Markers) -> Native | None:
+    """What was recorded on a thread of the frameworks' own; None where nothing was."""
+    if line < 0:
+        return None
+    space = host.space
+    one = space.lines[line]
+    rows = np.arange(one.begin, one.end, dtype=np.int64)
+    is_call = np.asarray(
+        [name.startswith(names.PYTHON_CALL_MARK) for name in space.event_metadata.name] or [False]
+    )
+    kept = ~is_call[space.events.metadata[rows]] & (space.events.duration_ps[rows] > 0)
+    kept &= timed_events(host)[rows]
+    rows = rows[kept]
+    if len(rows) == 0:
+        return None
+    start, length = space.events.start_ps[rows], space.length_ps[rows]
+    kind, label, labels = _classified(host, rows, markers)
+    nesting = one_line(start, length)
+    parent = nesting.parent.astype(np.int64)
+    # A wrapper is named by the call around it.
+    unnamed = (label < 0) & (kind != NOTHING)
+    for level in range(1, int(nesting.depth.max(initial=0)) + 1):
+        here = np.flatnonzero(unnamed & (nesting.depth == level))
+        label[here] = label[parent[here]]
+        outer = kind[parent[here]]
+        # Inside of the dispatch of an op its kernel runs; inside of that of a function, ops do.
+        runs = (kind[here] == FRAME) & ((outer == DISPATCH) | (outer == OP)) & (label[here] >= 0)
+        kind[here] = np.where(runs, OP, kind[here])
+    return Native(rows, start, innermost(start, length), kind, label, tuple(labels))
+
+
+def _classified(host: Host, rows: I64, markers: Markers) -> tuple[U8, I64, list[tuple[str, str]]]:
+    """Kind and label of each event: by its name, and by what the tables of ops know of it."""
+    space, by_name = host.space, host_names(host)
+    meta = space.events.metadata[rows].astype(np.int64)
+    listed, place = np.unique(meta, return_inverse=True)
+    text = space.event_metadata.name
+    labels: list[tuple[str, str]] = []
+    index: dict[tuple[str, str], int] = {}
+
+    def code(name: str, type_: str = "") -> int:
+        key = (name, type_)
+        if key not in index:
+            index[key] = len(labels)
+            labels.append(key)
+        return index[key]
+
+    kinds, codes = [], []
+    for row in listed.tolist():
+        said, name = _of_name(text[row], Work(int(by_name.work[row])))
+        kinds.append(said)
+        codes.append(code(name, name if _EAGER.match(text[row]) else "") if name else -1)
+    kind = np.asarray(kinds, dtype=np.uint8)[place]
+    label = np.asarray(codes, dtype=np.int64)[place]
+    ops = host_ops(host)
+    at = np.searchsorted(ops.rows, rows)
+    at = np.minimum(at, max(len(ops.rows) - 1, 0))
+    if len(ops.rows):
+        is_op = (ops.rows[at] == rows) & ops.is_execution[at]
+        codes_of_ops = np.asarray([code(op.name, op.type) for op in ops.ops] or [0])
+        waits = kind == INPUT
+        kind = np.where(is_op & ~waits, OP, kind).astype(np.uint8)
+        label = np.where(is_op, codes_of_ops[ops.op[at]], label)
+    _by_stats(host, rows, kind, markers)
+    return kind, label, labels
+
+
+def _by_stats(host: Host, rows: I64, kind: U8, markers: Markers) -> None:
+    """What stats say: marks are no work, launches and stages of input are."""
+    stats = event_stats(host)
+    work_rows, work = host_work(host, markers)
+    at = np.minimum(np.searchsorted(work_rows, rows), max(len(work_rows) - 1, 0))
+    if len(work_rows):
+        found = np.where(work_rows[at] == rows, work[at], 0)
+        kind[(found == Work.LAUNCH) & (kind != OP)] = LAUNCH
+        kind[found == Work.INPUT_WAIT] = INPUT
+    marks = np.isin(rows, stats.rows(names.ROOT_LEVEL)) | np.isin(rows, stats.rows(names.STEP_NUM))
+    start, end = host.space.events.start_ps[rows], host.space.events.start_ps[rows]
+    end = end + host.space.length_ps[rows]
+    if len(markers):
+        step = np.searchsorted(markers.start_ps, start, side="right") - 1
+        inside = np.maximum(step, 0)
+        marks |= (step >= 0) & (start == markers.start_ps[inside]) & (end >= markers.end_ps[inside])
+        marks |= (start <= markers.start_ps[0]) & (end >= markers.end_ps[-1])
+    kind[marks & (kind != OP) & (kind != INPUT)] = NOTHING
+
+
+def _of_name(name: str, work: Work) -> tuple[int, str]:
+    eager = _EAGER.match(name)
+    if eager is not None:
+        return DISPATCH, eager.group(1)
+    function = _FUNCTION.match(name)
+    if function is not None:
+        is_frame = function.group(1) is None
+        return FRAME if is_frame else DISPATCH, function.group(1) or function.group(2)
+    if is_wait_for_device(name) or _WAIT.search(name):
+        return WAIT, name
+    if is_device_allocation(name):
+        return ALLOCATE, name
+    if work == Work.COMPILE or _COMPILE.search(name):
+        return COMPILE, name
+    if _FRAME.search(name):
+        return FRAME, name if "::Execute" in name and "PjRt" in name else ""
+    if _DISPATCH.search(name):
+        return DISPATCH, "" if work == Work.NOTHING else name
+    by_work = {
+        Work.INPUT_WAIT: INPUT, Work.LAUNCH: LAUNCH,
+        Work.HOST_TO_DEVICE: COPY, Work.DEVICE_TO_HOST: COPY,
+    }  # fmt: skip
+    if name.startswith((names.PYTORCH_STEP, names.KERAS_BATCH, "ThreadpoolListener", "end: ")):
+        return NOTHING, ""
+    return by_work.get(work, PART), name

@@ -1,0 +1,78 @@
+"""Families of op types: an op, its gradients and its fused variants are one thing to change."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_PREFIX: Final = re.compile(r"^(?:_+(?:Mkl|OneDnn)?(?:Native)?(?:Fused)?|Fused(?!BatchNorm))")
+_SUFFIX: Final = re.compile(
+    r"(?:Backprop(?:Input|Filter)?|Grad(?:Input|Filter|WithArgmax)?|_backward|_forward)?"
+    r"(?:V\d+|Ex|_\d+)?_?$"
+)
+_NUMBER: Final = re.compile(r"\.\d+(?:\.clone)?$")
+_ALIASES: Final = {
+    "BatchMatMul": "MatMul",
+    "dot": "dot_general",
+    "TopK": "Sort",
+    "Sort": "Sort",
+    "conv_general": "conv_general_dilated",
+    "mkldnn_convolution": "convolution",
+    "_convolution": "convolution",
+    "addmm": "matmul",
+    "mm": "matmul",
+    "bmm": "matmul",
+    "linear": "matmul",
+}
+# Ops that seldom are what a model is for, and what they usually do.
+UNUSUAL: Final = {
+    "Sort": "sorting",
+    "sort": "sorting",
+    "top_k": "sorting",
+    "approx_top_k": "sorting",
+    "Cumsum": "a cumulative sum",
+    "CumSum": "a cumulative sum",
+    "Cumprod": "a cumulative product",
+    "cumsum": "a cumulative sum",
+    "cumlogsumexp": "a cumulative sum",
+    "Unique": "finding distinct values",
+    "unique": "finding distinct values",
+    "Transpose": "rearranging data",
+    "transpose": "rearranging data",
+    "contiguous": "rearranging data",
+    "Cast": "changing data types",
+    "convert_element_type": "changing data types",
+    "Where": "selecting by a mask, whose size is only known when it ran",
+    "nonzero": "selecting by a mask, whose size is only known when it ran",
+    "OneHot": "making one-hot vectors",
+    "one_hot": "making one-hot vectors",
+    "Gather": "reading rows by index",
+    "gather": "reading rows by index",
+    "ResourceGather": "reading rows by index",
+    "scatter-add": "adding rows by index",
+    "scatter": "writing rows by index",
+    "UnsortedSegmentSum": "adding rows by index",
+    "Tile": "copying data to a larger shape",
+    "While": "a loop in the graph",
+    "while": "a loop in the compiled program",
+    "MatrixInverse": "inverting a matrix",
+    "Svd": "a singular value decomposition",
+    "Qr": "a QR decomposition",
+    "Cholesky": "a Cholesky decomposition",
+    "PyFunc": "Python called from the graph",
+    "EagerPyFunc": "Python called from the graph",
+    "StringSplit": "splitting text",
+    "RegexReplace": "regular expressions",
+    "StaticRegexReplace": "regular expressions",
+    "copy_": "copying tensors",
+    "_to_copy": "changing data types",
+    "item": "reading a value on the host",
+}
+
+
+def family_of(op_type: str) -> str:
+    """The family of an op's type: "Conv2D" of "Conv2DBackpropFilter", "MatMul" of "_MklMatMul"."""
+    plain = _NUMBER.sub("", op_type.removeprefix("aten::").removeprefix("aten/"))
+    plain = _PREFIX.sub("", plain) or plain
+    plain = _SUFFIX.sub("", plain) or plain
+    return _ALIASES.get(plain, plain)
