@@ -13,17 +13,15 @@ from stepscope.registry import Tool
 from stepscope.result import Column, Finding, Result, Row, Table, ms
 from stepscope.tables.core.devices import Device, devices
 from stepscope.tables.core.profile import Host, Profile, build_together
-from stepscope.tables.device.events import device_events
 from stepscope.tables.device.kernel_names import is_tensor_core_eligible
 from stepscope.tables.device.usage import device_usage
-from stepscope.tables.host.events import Work
 from stepscope.tables.ops.framework_totals import (
-    OpTotals,
     device_busy,
     device_op_totals,
     host_op_totals,
     merge_totals,
 )
+from stepscope.tables.ops.op_shares import op_shares
 from stepscope.tables.recording.completeness import completeness
 from stepscope.tables.recording.environment import environment
 from stepscope.tables.recording.evidence import recorded
@@ -31,6 +29,7 @@ from stepscope.tables.steps import bottleneck
 from stepscope.tables.steps.attribution import PARTS, steps
 from stepscope.tables.steps.bottleneck import BoundBy
 from stepscope.tables.steps.found import WINDOW
+from stepscope.tables.steps.precision import precision_shares
 from stepscope.tables.steps.session import SessionSteps, session_steps, why_no_step
 from stepscope.verdicts.step import Verdict, headline, next_steps
 
@@ -223,7 +222,7 @@ class OverviewPage(Result):
         breakdown_ms: Mean of each part per kept step; the values sum to ``steps.time_ms.mean``.
         next_steps: What to look at next.
         recorded: Kinds of evidence that the profile holds: host, driver, device, ops, input,
-            python, dispatch. That a thing is absent says nothing where its kind is.
+            python, dispatch, garbage. That a thing is absent says nothing where its kind is.
         window: The devices over the whole recording.
         findings: What the rules of advice found (filled in by the session).
     """
@@ -283,7 +282,7 @@ def overview_page(profile: Profile, options: Options = Options()) -> OverviewPag
         breakdown_std_ms=spread,
         device=device,
         precision=precision,
-        op_shares=_op_shares(profile),
+        op_shares=OpShares(*op_shares(profile)),
         environment=_environment(profile),
         completeness=_completeness(profile),
         next_steps=next_steps(verdict),
@@ -350,49 +349,14 @@ def _device_share(
 
 def _precision(profile: Profile, found: SessionSteps | None) -> Precision:
     """Device compute by precision: in the kept steps, else in the whole profile."""
-    events = [device_events(host) for host in profile.hosts]
-    wide = [one.work == Work.COMPUTE_32 for one in events]
-    high = sum(int(one.self_ps[is_wide].sum()) for one, is_wide in zip(events, wide, strict=True))
-    untold = sum(
-        int(one.self_ps[is_wide & ~one.bits_known].sum())
-        for one, is_wide in zip(events, wide, strict=True)
-    )
-    unknown_of_high = untold / high if high else 0.0
-    if found is not None and found.kept.any():
-        low = int(found.parts_ps["device_compute_16"][found.kept].sum())
-        high = int(found.parts_ps["device_compute_32"][found.kept].sum())
-    else:
-        low = sum(int(one.self_ps[one.work == Work.COMPUTE_16].sum()) for one in events)
-    total = low + high
-    if not total:
-        return Precision(None, None, None)
-    unknown = unknown_of_high * high / total
-    return Precision(low / total, high / total - unknown, unknown)
+    shares = precision_shares(profile, found)
+    return Precision(*shares) if shares is not None else Precision(None, None, None)
 
 
 def _low_precision_frac(precision: Precision) -> float:
     """The share in 16 bits; NaN where more is unknown than could be told from it."""
     low, unknown = precision.bits_16_frac, precision.unknown_frac
     return nan if low is None or unknown is None or unknown > low else low
-
-
-def _op_shares(profile: Profile) -> OpShares:
-    """How much runs on the device, and how much eagerly."""
-    host = merge_totals([host_op_totals(one) for one in profile.hosts])
-    device = merge_totals([device_op_totals(one) for one in profile.hosts])
-    counts = int(host.executions.sum()), int(device.executions.sum())
-    total = sum(counts)
-
-    def eager(totals: OpTotals) -> float | None:
-        whole = totals.op_time_ps
-        return int(totals.self_ps[totals.eager].sum()) / whole if whole else None
-
-    return OpShares(
-        host_tf_op_frac=counts[0] / total if total else None,
-        device_tf_op_frac=counts[1] / total if total else None,
-        host_eager_frac=eager(host),
-        device_eager_frac=eager(device),
-    )
 
 
 def _environment(profile: Profile) -> Environment:

@@ -1112,6 +1112,8 @@ export interface OptimizerRow {
   readonly ops: readonly (number | null)[];
   /** Time (ms). Per step, on the host. */
   readonly time_ms: readonly (number | null)[];
+  /** Median op (µs). */
+  readonly op_us: readonly (number | null)[];
   /** In groups. Variables are updated together (foreach). */
   readonly is_together: readonly (boolean | null)[];
 }
