@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
 from math import nan
 from typing import Annotated
 
 import numpy as np
 
-from stepscope.registry import Tool
+from stepscope.errors import UsageError
+from stepscope.registry import Help, Tool
 from stepscope.result import Column, Finding, Result, Row, Table, ms
 from stepscope.tables.core.devices import Device, devices
 from stepscope.tables.core.profile import Host, Profile, build_together
@@ -23,10 +23,11 @@ from stepscope.tables.ops.framework_totals import (
 )
 from stepscope.tables.ops.op_shares import op_shares
 from stepscope.tables.recording.completeness import completeness
-from stepscope.tables.recording.environment import environment
+from stepscope.tables.recording.environment import environment, session_environment
 from stepscope.tables.recording.evidence import recorded
 from stepscope.tables.steps import bottleneck
 from stepscope.tables.steps.attribution import PARTS, steps
+from stepscope.tables.steps.batch_sizes import examples_per_step
 from stepscope.tables.steps.bottleneck import BoundBy
 from stepscope.tables.steps.found import WINDOW
 from stepscope.tables.steps.precision import precision_shares
@@ -138,6 +139,21 @@ class Precision:
 
 
 @dataclass(frozen=True, slots=True)
+class Throughput:
+    """Examples per step and per second; None where nothing recorded tells them.
+
+    Attributes:
+        examples_per_step: Over all hosts.
+        source: "tf.data", "shapes of ops", "given" or "".
+        examples_per_s: At the mean step.
+    """
+
+    examples_per_step: int | None
+    source: str
+    examples_per_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class OpShares:
     """Shares by occurrence and by eager self time (None where there is nothing to share)."""
 
@@ -234,6 +250,7 @@ class OverviewPage(Result):
     steps: Steps
     breakdown_ms: dict[str, float]
     breakdown_std_ms: dict[str, float]
+    throughput: Throughput
     device: DeviceShare
     precision: Precision
     op_shares: OpShares
@@ -249,7 +266,11 @@ class OverviewPage(Result):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The overview has no options."""
+    """Options of overview_page."""
+
+    batch_size: Annotated[
+        int | None, Help("Examples per step, where neither input nor shapes tell them.")
+    ] = None
 
 
 def overview_page(profile: Profile, options: Options = Options()) -> OverviewPage:
@@ -280,6 +301,7 @@ def overview_page(profile: Profile, options: Options = Options()) -> OverviewPag
         steps=stats,
         breakdown_ms=breakdown,
         breakdown_std_ms=spread,
+        throughput=_throughput(profile, stats, options),
         device=device,
         precision=precision,
         op_shares=OpShares(*op_shares(profile)),
@@ -332,6 +354,16 @@ def _step_stats(found: SessionSteps | None) -> Steps:
     )
 
 
+def _throughput(profile: Profile, stats: Steps, options: Options) -> Throughput:
+    given, found = options.batch_size, examples_per_step(profile)
+    if given is not None and given <= 0:
+        raise UsageError(f"overview_page: batch_size cannot be {given}.", hint="Give more than 0.")
+    size = given or (found.examples if found is not None else None)
+    source = "given" if given else found.source if found is not None else ""
+    step_ms = stats.time_ms.mean
+    return Throughput(size, source, size / step_ms * 1e3 if size and step_ms > 0 else None)
+
+
 def _active_devices(host: Host) -> list[Device]:
     return [device for device in devices(host) if device.has_events]
 
@@ -360,32 +392,19 @@ def _low_precision_frac(precision: Precision) -> float:
 
 
 def _environment(profile: Profile) -> Environment:
-    found = [environment(host) for host in profile.hosts]
-    active = [(host, device) for host in profile.hosts for device in _active_devices(host)]
-    types = dict.fromkeys(device.type for _host, device in active)
-    many = len(profile.hosts) > 1
-    started = min((one.start_unix_ns for one in found if one.start_unix_ns), default=0)
-    training = [one.is_training for one in found]
+    found = session_environment(profile)
     return Environment(
         host_count=len(profile.hosts),
         task_count=len(profile.hosts),
-        framework=next((one.framework for one in found if one.framework != "Unknown"), "Unknown"),
-        device_type=", ".join(types) or "CPU",
-        device_count=len(active),
-        devices=tuple(
-            f"{host.name} {device.name}" if many else device.name for host, device in active
-        ),
-        profile_duration_ms=max((ms(one.duration_ps) for one in found), default=0.0),
-        profile_start=_utc(started),
-        task_type="Training" if any(training) else "Inference" if False in training else "Unknown",
-        versions={key: value for one in found for key, value in one.versions.items()},
+        framework=found.framework,
+        device_type=found.device_type,
+        device_count=len(found.devices),
+        devices=found.devices,
+        profile_duration_ms=ms(found.duration_ps),
+        profile_start=found.start_utc,
+        task_type=found.task_type,
+        versions=found.versions,
     )
-
-
-def _utc(unix_ns: int) -> str:
-    if not unix_ns:
-        return ""
-    return datetime.fromtimestamp(unix_ns / 1e9, tz=timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def _completeness(profile: Profile) -> Completeness:
