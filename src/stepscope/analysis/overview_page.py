@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from math import nan
 from typing import Annotated
 
@@ -461,20 +461,7 @@ def _top_ops(profile: Profile) -> Table[TopOpRow]:
 def _window(profile: Profile) -> Window:
     return Window(
         tuple(
-            DeviceWindow(
-                host.name,
-                one.device,
-                one.events,
-                one.with_op,
-                one.without_launch,
-                one.span_ns,
-                one.busy_ns,
-                one.compute_ns,
-                one.communication_ns,
-                one.exposed_communication_ns,
-                one.copy_ns,
-                one.exposed_copy_ns,
-            )
+            DeviceWindow(host=host.name, **asdict(one))
             for host in profile.hosts
             for one in device_usage(host)
         )

@@ -83,21 +83,35 @@ def headline(verdict: Verdict) -> str:
                 f"Nothing that was recorded ran in {rest:.0%} {each}: Python, waiting, or work no "
                 f"recorder saw. Ops on the CPU take {compute:.0%}."
             )
-        return f"Bound by compute on the CPU: ops take {compute:.0%} {each}." + _input_note(
-            breakdown, step
-        )
+        return f"Bound by compute on the CPU: ops take {compute:.0%} {each}." + _second(verdict)
     copies = breakdown["device_to_device"]
     if (
         bound_by == "device"
         and copies > breakdown["device_compute_16"] + breakdown["device_compute_32"]
     ):
         return f"Copies on and between devices take {copies / step:.0%} {each}."
-    return f"{_WORDS[bound_by]} {share:.0%} {each}." + _input_note(breakdown, step)
+    return f"{_WORDS[bound_by]} {share:.0%} {each}." + _second(verdict)
 
 
-def _input_note(breakdown: Mapping[str, float], step_ms: float) -> str:
-    waiting = (breakdown["input"] + breakdown["host_to_device"]) / step_ms
-    return f" Input costs {waiting:.0%} as well." if waiting >= INPUT_SOME_FRAC else ""
+# What a step can wait for besides what limits it, with the parts that are it.
+_SECOND: tuple[tuple[BoundBy, str, tuple[str, ...]], ...] = (
+    ("input", "Input costs", ("input", "host_to_device")),
+    ("kernel_launch", "Kernel launches cost", ("kernel_launch",)),
+    ("output", "Copying results back costs", ("output",)),
+    ("collectives", "Communication costs", ("collectives",)),
+    ("compilation", "Compilation costs", ("compilation",)),
+)
+
+
+def _second(verdict: Verdict) -> str:
+    """The largest part that the step waits for besides its limit, where it is worth a word."""
+    shares = [
+        (sum(verdict.breakdown_ms.get(part, 0.0) for part in parts) / verdict.step_ms, words)
+        for bound_by, words, parts in _SECOND
+        if bound_by != verdict.bound_by
+    ]
+    share, words = max(shares)
+    return f" {words} {share:.0%} as well." if share >= INPUT_SOME_FRAC else ""
 
 
 _NEXT: dict[str, tuple[str, ...]] = {

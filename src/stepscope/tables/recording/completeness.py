@@ -17,6 +17,7 @@ from stepscope.tables.core.processes import correlation_ids
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.device.events import device_events
 from stepscope.tables.host.events import timed_events
+from stepscope.tables.recording.damage import damage_of
 from stepscope.tables.recording.environment import recorded_at
 from stepscope.tables.steps.attribution import steps
 
@@ -27,6 +28,7 @@ _NONE = np.zeros(0, dtype=bool)
 _API = re.compile(r"(cu|cuda|hip)[A-Z]")
 _STARTS_WORK = re.compile(r"Launch|Memcpy|Memset")
 _DAY_PS = 86_400 * 10**12
+_FAR_DAYS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ class Completeness:
 def completeness(host: Host) -> Completeness:
     """Check one host. Every reason is a diagnostic; "info" ones do not spoil the verdict."""
     found = [
-        *_damage(host),
+        *damage_of(host),
         *_never_ended(host),
         *_recorder_messages(host),
         *_dropped(host),
@@ -54,17 +56,6 @@ def completeness(host: Host) -> Completeness:
         return Completeness("damaged", tuple(found))
     spoils = any(one.severity != "info" for one in found)
     return Completeness("partial" if spoils else "complete", tuple(found))
-
-
-def _damage(host: Host) -> list[Diagnostic]:
-    damage = host.space.damage
-    if damage is None:
-        return []
-    text = (
-        f"The file breaks at byte {damage.offset_bytes:,} ({damage.path}): {damage.reason}. "
-        f"Everything before the damage is shown; totals are lower bounds."
-    )
-    return [Diagnostic("damaged-file", "error", text, host.name)]
 
 
 def _never_ended(host: Host) -> list[Diagnostic]:
@@ -172,12 +163,12 @@ def _clock(host: Host) -> list[Diagnostic]:
     if not timed.any():
         return []
     said = []
-    far_ps = 30 * _DAY_PS
+    far_ps = _FAR_DAYS * _DAY_PS
     if events.start_ps.max() > far_ps or events.start_ps.min() < -far_ps:
         far = timed & ((events.start_ps > far_ps) | (events.start_ps < -far_ps))
         if far.any():
             text = (
-                f"{int(far.sum()):,} events lie more than 30 days from the others: "
+                f"{int(far.sum()):,} events lie more than {_FAR_DAYS} days from the others: "
                 "their clock is wrong."
             )
             said.append(Diagnostic("clock-skew", "warning", text, host.name))

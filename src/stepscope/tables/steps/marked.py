@@ -10,6 +10,7 @@ import numpy as np
 from stepscope.columns import rows_of
 from stepscope.columns.space import I64
 from stepscope.schema import names
+from stepscope.schema.numbers import whole_number
 from stepscope.tables.core.planes import LineKind, PlaneKind, lines_of, planes
 from stepscope.tables.core.presence import Stretch, any_event, any_stretch, entries_named, stat_rows
 from stepscope.tables.core.profile import Host
@@ -208,7 +209,8 @@ def _rows_named(host: Host, prefix: str) -> I64:
 
 def _number_in(label: str) -> int:
     found = re.search(r"\d+", label)
-    return int(found.group()) if found else -1
+    number = whole_number(found.group()) if found else None
+    return -1 if number is None else number
 
 
 def counted(steps: int) -> str:

@@ -16,6 +16,7 @@ from stepscope.columns import metadata_stats_by_name, nest, rows_of
 from stepscope.columns.nesting import Nesting
 from stepscope.columns.space import I64, U8, Bool
 from stepscope.schema import names
+from stepscope.schema.numbers import whole_number
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host
 from stepscope.tables.host.framework_frames import is_framework_function, waits_for_device
@@ -113,7 +114,9 @@ def python_functions(host: Host) -> tuple[PythonFunction, ...]:
 def _function(name: str, calls: int, self_ps: int, total_ps: int, is_wait: bool) -> PythonFunction:
     said = _CALL.match(name)
     file, line, function = said.groups() if said is not None else (name[1:], "0", "")
-    return PythonFunction(function or "", file, int(line), calls, self_ps, total_ps, is_wait)
+    return PythonFunction(
+        function or "", file, whole_number(line) or 0, calls, self_ps, total_ps, is_wait
+    )
 
 
 def _names(host: Host, meta: I64) -> _Names:

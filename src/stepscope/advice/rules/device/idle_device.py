@@ -72,6 +72,7 @@ def idle_device(results: Results) -> Iterator[Answer]:
             Ref(
                 "trace_viewer",
                 "the longest gap",
+                rows=() if gap is None else (gap.device,),
                 from_ms=begin,
                 to_ms=None if gap is None or begin is None else begin + gap.duration_us / 1000,
             ),
