@@ -56,6 +56,8 @@ RULES = Rules(
         "workers.worker_skew",
         "host.eager_execution",
         "host.optimizer_per_variable",
+        "host.garbage_collection",
+        "host.gil_contention",
         "host.retracing",
         "host.recompilation",
         "host.python_bound",

@@ -424,6 +424,31 @@ FACTS = (
         ),
     ),
     RuleFacts(
+        "garbage-collection",
+        title="Python collects garbage",
+        needs=("host_activity",),
+        optional=("overview_page",),
+        cause_of=(
+            "python-bound",
+            "uneven-steps",
+            "slow-steps",
+            "eager-execution",
+        ),
+    ),
+    RuleFacts(
+        "gil-contention",
+        title="Another thread holds Python's lock",
+        needs=("step_account",),
+        optional=("overview_page",),
+        cause_of=(
+            "python-bound",
+            "eager-execution",
+            "uneven-steps",
+            "launch-bound",
+            "input-bound",
+        ),
+    ),
+    RuleFacts(
         "retracing",
         title="Functions are traced again",
         needs=("host_activity",),

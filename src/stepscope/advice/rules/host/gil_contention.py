@@ -1,0 +1,92 @@
+"""Another thread runs Python beside the loop, and the two take turns: only one may at a time.
+
+What it checks: threads of the program that were sampled in Python code for 20 % of the steps or
+more, and whether the loop was late to get the interpreter's lock (GIL) meanwhile.
+Why it matters: a thread in a Python loop gives the lock up every 5 ms only; each op that the step
+dispatches may wait so long for it.
+What to do: move the other thread's work to a process, or into libraries that let the lock go; let
+it sleep between looks.
+When it is wrong: the step waits for what the other thread makes (a loader), or its work is all
+done in libraries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from stepscope.advice.results import Results
+from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
+from stepscope.result import Finding, Ref
+
+_SOME_FRAC: Final = 0.20
+# Two threads that want one lock have it half of the time each.
+_HALF: Final = 0.5
+
+
+def gil_contention(results: Results) -> Iterator[Answer]:
+    """Fires when a thread runs Python for 20 % of the steps, and the lock was hard to get."""
+    account = results.step_account
+    step = account.step_time_ms
+    if not step > 0:
+        yield Unknown("The steps found have no length.")
+        return
+    if not account.has_python:
+        yield Unknown("No Python function was recorded; stepscope record samples all threads.")
+        return
+    rivals = [one for one in account.rivals.records() if one.busy_frac >= _SOME_FRAC]
+    worst = max(rivals, key=lambda one: one.busy_frac, default=None)
+    if worst is None:
+        yield Silence(f"No other thread was seen in Python code {_SOME_FRAC:.0%} of the time.")
+        return
+    place = f"{worst.function} ({worst.file}:{worst.line})" if worst.file else worst.function
+    if not worst.loop_waits:
+        yield Silence(
+            f"Thread {worst.thread} runs {place} beside the loop, but the lock was free when it "
+            "was asked for."
+        )
+        return
+    # What computes without the lock goes on; the rest of the step may wait for it.
+    most = min(worst.busy_frac * step, step)
+    yield Finding(
+        rule=RULE.id,
+        severity=severity_of(_HALF * most, step),
+        saving_ms=_HALF * most,
+        saving_low_ms=0.0,
+        saving_high_ms=most,
+        confidence=0.6,
+        message=f"Thread {worst.thread} runs Python in {place} for {worst.busy_frac:.0%} of the "
+        f"steps, and holds the interpreter's lock that the loop needs in each {step:.3g} ms step.",
+        measured={
+            "thread": worst.thread,
+            "place": place,
+            "busy_frac": worst.busy_frac,
+            "step_time_ms": step,
+        },
+        evidence=(
+            Ref("step_account", "rivals", rows=(worst.thread,)),
+            Ref("trace_viewer", worst.thread),
+        ),
+        actions=(
+            f"Move what {worst.thread} does to a process (multiprocessing, a DataLoader's worker).",
+            "Let it wait instead of looking again and again: an event, a queue, time.sleep.",
+            "Do its work in NumPy or another library that lets the lock go.",
+        ),
+        code=dict.fromkeys(
+            ("tensorflow", "jax", "pytorch"),
+            "multiprocessing.get_context('spawn').Process(target=monitor, daemon=True).start()",
+        ),
+    )
+
+
+RULE = Rule(
+    id="gil-contention",
+    check=gil_contention,
+    needs=("step_account",),
+    optional=("overview_page",),
+    evidence=("python",),
+    doc=__doc__ or "",
+    title="Another thread holds Python's lock",
+    threshold="a thread runs Python ≥ 20 % of the steps, and the lock is late",
+    cause_of=("python-bound", "eager-execution", "uneven-steps", "launch-bound", "input-bound"),
+)
