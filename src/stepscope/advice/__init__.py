@@ -57,6 +57,7 @@ RULES = Rules(
         "host.retracing",
         "host.recompilation",
         "host.python_bound",
+        "host.gil_contention",
         "host.print_every_step",
         "device.no_xla",
         "host.slow_steps",
@@ -101,7 +102,7 @@ def advise(
             continue
         findings += found
         checked.append(_outcome(rule, found, quiet))
-    return Advice(ordered(refined(findings, facts), ran), tuple(checked))
+    return Advice(ordered(refined(findings, facts), ran, time), tuple(checked))
 
 
 def _answers(

@@ -177,7 +177,9 @@ def _headline(made: list[Part], step_ps: float, count: int) -> str:
         return "The steps have no length."
     first = shown[0]
     share = first.total_ps / count / step_ps
-    return f"{described(first.kind, first.name)} takes {share:.0%} of each {ms(step_ps):.3g} ms."
+    return (
+        f"{described(first.kind, first.name)} takes {share:.0%} of each {ms(step_ps):.3g} ms step."
+    )
 
 
 _WORDS = {

@@ -10,6 +10,7 @@ import numpy as np
 from stepscope.columns.space import I64, U8
 from stepscope.schema import names
 from stepscope.tables.account.moments import Moments, innermost, one_line
+from stepscope.tables.core.op_name import OpCategory
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.stats import event_stats
 from stepscope.tables.device.driver_calls import is_device_allocation, is_wait_for_device
@@ -127,10 +128,13 @@ def _classified(host: Host, rows: I64, markers: Markers) -> tuple[U8, I64, list[
     if len(ops.rows):
         is_op = (ops.rows[at] == rows) & ops.is_execution[at]
         codes_of_ops = np.asarray([code(op.name, op.type) for op in ops.ops] or [0])
-        waits = kind == INPUT
-        kind = np.where(is_op & ~waits, OP, kind).astype(np.uint8)
+        # On the loop's thread an iterator of tf.data is what the loop waits for.
+        fetches = np.asarray([op.category is OpCategory.TF_DATA for op in ops.ops] or [False])
+        waits = (kind == INPUT) | (is_op & fetches[ops.op[at]])
+        kind = np.where(waits, INPUT, np.where(is_op, OP, kind)).astype(np.uint8)
         label = np.where(is_op, codes_of_ops[ops.op[at]], label)
     _by_stats(host, rows, kind, markers)
+    label = np.where(kind == NOTHING, -1, label)
     return kind, label, labels
 
 

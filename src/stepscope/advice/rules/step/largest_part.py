@@ -23,11 +23,13 @@ from stepscope.result import Finding, Place, Ref, Severity
 if TYPE_CHECKING:
     from stepscope.analysis.step_account import PartRow, StepAccount
 
-# Parts of a smaller share are told only by rules that know them; so many are told at most.
-_SOME_FRAC = 0.10
+# Parts of a smaller share are told only by rules that know them; so many of a kind are told.
+_SOME_FRAC, _CODE_FRAC = 0.10, 0.05
 _MOST = 3
 # The recorder's own work is no part of the program; what a runtime does around ops goes with them.
 _OURS = ("recorder", "runtime")
+# A line of the program is easier to change than what a framework does.
+_CODE = ("python", "library")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +76,17 @@ def largest_part(results: Results) -> Iterator[Answer]:
         return
     listed = list(account.parts.records())
     _with_runtime(listed, account.step_time_ms)
-    shown = [part for part in listed if part.kind not in _OURS and part.step_frac >= _SOME_FRAC]
-    shown.sort(key=lambda part: -part.time_ms)
+    shown = [
+        part
+        for part in listed
+        if part.kind not in _OURS
+        and part.step_frac >= (_CODE_FRAC if part.kind in _CODE else _SOME_FRAC)
+    ]
     if not shown:
         yield Silence(f"No part of the step has {_SOME_FRAC:.0%} of it.")
         return
-    for part in shown[:_MOST]:
+    ranked = sorted(shown, key=lambda part: -_hope(part).expected * part.time_ms)
+    for part in ranked[:_MOST]:
         yield _finding(part, account)
 
 
