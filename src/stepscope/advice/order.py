@@ -16,7 +16,12 @@ from stepscope.result import Finding, Likelihood, Result, Severity
 
 LOCATED = "largest-part"
 # Rules that tell where time goes by one table alone: what the account says of it is more exact.
-_LOCATORS = ("python-bound", "dominant-op")
+_LOCATORS = {
+    "python-bound": ("python", "library", "unrecorded"),
+    "dominant-op": ("op",),
+    "eager-execution": ("framework",),
+}
+_ONLY_LOCATE = ("python-bound", "dominant-op")
 # Of an incomplete recording, what voids other findings.
 _VOIDING = "incomplete-profile"
 
@@ -123,9 +128,8 @@ def refined(findings: Sequence[Finding], rules: Mapping[str, RuleFacts]) -> list
             others[at] = _with_place(others[at], part)
         if not same:
             kept.append(part)
-    said = {one.rule for one in others if one.place is not None}
     # What only locates, and locates something else than the account does, adds nothing.
-    others = [one for one in others if one.rule not in _LOCATORS or one.rule in said or not located]
+    others = [one for one in others if one.rule not in _ONLY_LOCATE or one.place or not located]
     return [*kept, *others]
 
 
@@ -134,7 +138,9 @@ def _explains_part(one: Finding, part: Finding, rules: Mapping[str, RuleFacts]) 
     facts = rules.get(one.rule)
     if facts is None or kind not in facts.parts or one.place is not None:
         return False
-    return one.rule in _LOCATORS or (one.saving_high_ms or 0.0) >= _SAME_FRAC * time
+    if one.rule in _LOCATORS:
+        return kind in _LOCATORS[one.rule]
+    return (one.saving_high_ms or 0.0) >= _SAME_FRAC * time
 
 
 def _with_place(one: Finding, part: Finding) -> Finding:
@@ -157,8 +163,8 @@ def _rank(one: Finding, time: StepTime) -> tuple[bool, bool, float, int, str]:
     A part of the step is told by its size, whether or not it is an alarm: nothing about a small
     part stands before it. What saves no time, such as memory, ranks by its severity.
     """
-    is_part = one.rule == LOCATED or one.rule in _LOCATORS
-    saving = one.saving_ms
+    is_part = "worth_ms" in one.measured
+    saving = float(one.measured["worth_ms"]) if is_part else one.saving_ms
     if saving is None:
         saving = _WORTH[one.severity] * (time.step_ms or 0.0)
     return (
