@@ -27,10 +27,12 @@ _VOIDING = "incomplete-profile"
 
 _SEVERITY: tuple[Severity, ...] = ("info", "low", "medium", "high")
 # Shares of the step that a finding without a saving is ranked by.
-_WORTH = {"info": 0.0, "low": 0.01, "medium": 0.05, "high": 0.15}
+_WORTH = {"info": 0.0, "low": 0.05, "medium": 0.5, "high": 1.0}
 # A cause goes before a symptom if it can save this share of what the symptom costs: a wait of
 # 0.2 ms does not explain launches of 2 ms, although it may be one of their causes.
 _EXPLAINS_FRAC = 0.25
+# A cause that is hardly believed explains nothing.
+_SURE_CAUSE = 0.4
 # A rule explains a part if it accounts for this share of it.
 _SAME_FRAC = 0.4
 # What a rule itself hardly believes is no alarm.
@@ -49,7 +51,7 @@ class StepTime:
 
     Attributes:
         step_ms: Its length; None where there are no steps.
-        kinds_ms: Its parts by kind; None where there is no account of it.
+        kinds_ms: Its parts by kind; None where the account does not bound what rules say.
         is_one: Whether only one was recorded, which need not be like the others.
         is_window: Whether there is none, and the recording as a whole stands in for it.
     """
@@ -66,7 +68,8 @@ def step_time(results: Mapping[str, Result]) -> StepTime:
     mean = float("nan") if overview is None else overview.steps.time_ms.mean
     account = Results(results).optional.step_account
     kinds: dict[str, float] | None = None
-    if account is not None and account.step_count:
+    # Beside a device several threads launch and wait: the tables of devices tell it better.
+    if account is not None and account.step_count and not account.has_device:
         kinds = {}
         for part in account.parts.records():
             kinds[part.kind] = kinds.get(part.kind, 0.0) + part.time_ms
@@ -95,7 +98,7 @@ def bounded(finding: Finding, rule: RuleFacts, time: StepTime) -> Finding:
     if time.is_one and saving is not None:
         # A single step may be warming up, or hold what a recorder does around it.
         confidence = min(confidence, _OF_ONE)
-        severity = _SEVERITY[min(_SEVERITY.index(severity), 1 if time.is_window else 2)]
+        severity = _SEVERITY[min(_SEVERITY.index(severity), 0 if time.is_window else 2)]
     step = time.step_ms
     if saving is not None and step is not None and saving < NEGLIGIBLE_FRAC * step:
         severity = "info"
@@ -167,6 +170,8 @@ def _rank(one: Finding, time: StepTime) -> tuple[bool, bool, float, int, str]:
     saving = float(one.measured["worth_ms"]) if is_part else one.saving_ms
     if saving is None:
         saving = _WORTH[one.severity] * (time.step_ms or 0.0)
+    elif not is_part:
+        saving *= (1 + one.confidence) / 2
     return (
         not (one.rule == _VOIDING and one.severity != "info"),
         one.severity == "info" and not is_part,
@@ -209,7 +214,7 @@ def ordered(
 
 def _explains(cause: Finding, symptom: Finding) -> bool:
     """Whether a finding of a cause is large enough to account for a symptom."""
-    if cause.severity == "info":
+    if cause.severity == "info" or cause.confidence < _SURE_CAUSE:
         return False
     most, cost = cause.saving_high_ms, symptom.saving_ms
     return most is None or cost is None or most >= _EXPLAINS_FRAC * cost

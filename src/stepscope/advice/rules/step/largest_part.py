@@ -19,6 +19,7 @@ from stepscope.advice.evidence.part_words import Words
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref, Severity
+from stepscope.tables.account.op_families import PRODUCTS
 
 if TYPE_CHECKING:
     from stepscope.analysis.step_account import PartRow, StepAccount
@@ -66,10 +67,12 @@ _HOPES = {
         0.5, 0.8, 1.0, 0.5, 0.6, False, "the step is compiled, or makes fewer calls"
     ),
     "unrecorded": _Hope(0.5, 0.8, 1.0, 0.6, 0.5, False, "what runs there is not needed"),
-    "op": _Hope(0.5, 0.7, 1.0, 0.3, 0.5, False, "half of it, or all, is not needed"),
+    "op": _Hope(0.5, 0.7, 1.0, 0.2, 0.5, False, "half of it, or all, is not needed"),
 }
 # Ops that seldom are what a model is for can go for the most part.
 _UNUSUAL = _Hope(0.6, 0.85, 1.0, 0.75, 0.7, False, "it can be done once, elsewhere, or otherwise")
+# What a model is made of is told, but after what else can be changed.
+_PRODUCT = _Hope(0.5, 0.7, 1.0, 0.15, 0.5, False, "half of it, or all, is not needed")
 _DOUBLE = _Hope(0.3, 0.5, 0.85, 0.5, 0.85, True, "32 bits suffice")
 
 
@@ -146,6 +149,8 @@ def _hope(part: PartRow) -> _Hope:
         return _DOUBLE
     if part.kind == "op" and part_words.is_unusual(part):
         return _UNUSUAL
+    if part.kind == "op" and part.name in PRODUCTS:
+        return _PRODUCT
     return _HOPES.get(part.kind, _HOPES["op"])
 
 
