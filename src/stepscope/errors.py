@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from stepscope.utf8 import shown
+
 
 class StepscopeError(Exception):
     """Base of everything Stepscope raises on purpose.
@@ -27,11 +29,9 @@ class StepscopeError(Exception):
     def __init__(
         self, what: str, *, where: str = "", why: str = "", hint: str = "", slug: str = ""
     ) -> None:
-        super().__init__(what)
-        self.what = what
-        self.where = where
-        self.why = why
-        self.hint = hint
+        # Paths in them may hold bytes that no answer could be encoded with.
+        self.what, self.where, self.why, self.hint = map(shown, (what, where, why, hint))
+        super().__init__(self.what)
         self.anchor = slug or type(self).slug
 
     def __str__(self) -> str:

@@ -19,6 +19,7 @@ from stepscope.result import Finding, Result, Severity
 if TYPE_CHECKING:
     from stepscope.advice.results import Results
     from stepscope.tables.core.profile import Profile
+    from stepscope.tables.recording.evidence import Evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,12 +225,15 @@ class Rule(RuleFacts):
         doc: The rule's four sections: what it checks, why it matters, what to do, when it is
             wrong.
         threshold: From when on it speaks, in words.
+        evidence: Kinds of evidence that what it says rests on, its silence included; where the
+            recording lacks one of them, the rule is not run and cannot tell.
     """
 
     check: Callable[[Results], Iterator[Answer]]
     _: dataclasses.KW_ONLY
     doc: str = ""
     threshold: str = ""
+    evidence: tuple[Evidence, ...] = ()
 
     @property
     def wrong_when(self) -> str:

@@ -42,3 +42,11 @@ def file_system(url: str, error_class: type[StepscopeError]) -> tuple[Any, str]:
             hint="Install the package it names: gcsfs for gs://, s3fs for s3://, adlfs for az://.",
             slug="remote-scheme",
         ) from error
+    except Exception as error:  # back ends may connect at once, and raise kinds of their own
+        raise error_class(
+            "The file system of this URL cannot be reached.",
+            where=url,
+            why=f"{type(error).__name__}: {error}",
+            hint="Check the network, the name and the credentials.",
+            slug="remote-unreachable",
+        ) from error

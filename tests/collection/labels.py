@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import nan
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -29,6 +30,8 @@ class Label:
         functions: The user's functions that hold the fault.
         lines: Their lines that do.
         repeats: How often a step does the same: nobody could tell such a part from a step.
+        is_unsteady: Whether the fault costs much in one run and nothing in the next, as a race for
+            a lock does: no saving is measured.
     """
 
     program: str
@@ -41,6 +44,7 @@ class Label:
     functions: tuple[str, ...]
     lines: tuple[int, ...]
     repeats: int
+    is_unsteady: bool
 
     @property
     def framework(self) -> str:
@@ -69,7 +73,8 @@ class Recorded:
         is_busy: Whether two loops took a core each meanwhile.
         steps: Steps within the recording.
         step_ms: Their mean, from the begin of one to the begin of the next.
-        saving_frac: The share of a step that goes when the fault goes, measured unrecorded.
+        saving_frac: The share of a step that goes when the fault goes, measured unrecorded;
+            NaN where it is not steady.
     """
 
     path: Path
@@ -109,6 +114,7 @@ def _label(said: dict[str, Any]) -> Label:
         said["cause"],
         **lists,
         repeats=said.get("repeats", 1),
+        is_unsteady=said.get("unsteady", False),
     )
 
 
@@ -121,8 +127,14 @@ def _recorded(path: Path, label: Label, known: dict[str, Any]) -> Recorded:
         known["busy"],
         known["steps"],
         known["step_ms"],
-        known["saving_ms"] / known["faulty_ms"] if label.planted else 0.0,
+        _saving_frac(label, known),
     )
+
+
+def _saving_frac(label: Label, known: dict[str, Any]) -> float:
+    if label.planted is None:
+        return 0.0
+    return nan if label.is_unsteady else float(known["saving_ms"] / known["faulty_ms"])
 
 
 def _names(word: str, text: str) -> bool:

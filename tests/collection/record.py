@@ -1,6 +1,6 @@
 """The recipe of the collection: runs programs as their authors would, and keeps what they record.
 
-python -m tests.collection.record [--environments FOLDER] [--only TEXT] [--again]
+python -m tests.collection.record [--environments FOLDER] [--only TEXT] [--again] [--first]
 
 Each line of ``takes.txt`` is a program and the ways it is recorded: environment, way, "busy" for
 two loops beside it that take a core each. Every other Python and framework gets an environment of
@@ -37,6 +37,8 @@ _QUIET: Final = {
     "JAX_PLATFORMS": "cpu",
     "PYTHONPATH": str(ROOT / "src"),
     "PYTHONHASHSEED": "0",
+    # PyTorch's threads spin for each other: on a machine that is shared they measure nothing else.
+    "OMP_NUM_THREADS": "1",
 }
 # Name → Python and packages; those without are the project's own environment.
 ENVIRONMENTS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
@@ -220,7 +222,7 @@ def write_label(program: str, known: dict[str, Any]) -> None:
 
 
 def go_first() -> None:
-    """Go before the other programs of the machine where that is allowed: Linux and root only.
+    """Go before the other programs of the machine: for Linux, root and a machine of one's own.
 
     A take that is not meant to be busy should not be, and its loops share our rank.
     """
@@ -238,13 +240,15 @@ def main() -> None:
     parser.add_argument("--only", default="", help="programs or takes with this text")
     parser.add_argument("--again", action="store_true", help="also what is there already")
     parser.add_argument("--labels", action="store_true", help="only write the labels anew")
+    parser.add_argument("--first", action="store_true", help="go before other programs")
     given = parser.parse_args()
     if given.labels:
         for path in sorted(RECORDINGS.rglob("label.json")):
             known = json.loads(path.read_text("utf-8"))["recordings"]
             write_label(str(path.parent.relative_to(RECORDINGS)), known)
         return
-    go_first()
+    if given.first:
+        go_first()
     for take in takes():
         name = f"{take.program} {take.stem}"
         home = RECORDINGS / take.program

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
 import stepscope
-from tests.collection.labels import RECORDINGS, Label, recordings
+from tests.collection.labels import RECORDINGS, Label, Recorded, recordings
 from tests.collection.record import takes
 
 ALL = tuple(recordings())
@@ -39,14 +38,13 @@ def test_parts_are_split_by_program_and_even() -> None:
     assert 0.4 < count["score"] / len(ALL) < 0.6
 
 
-@pytest.mark.parametrize("one", ALL, ids=lambda one: one.name.replace(" ", "-"))
-def test_a_recording_opens(one: object) -> None:
-    recorded = one
-    with stepscope.open(Path(recorded.path)) as session:  # type: ignore[attr-defined]
-        assert session.profile.hosts
+@pytest.mark.parametrize("one", ALL, ids=[one.name for one in ALL])
+def test_a_recording_opens_and_lists_its_events(one: Recorded) -> None:
+    with stepscope.open(one.path) as session:
+        assert session.events().height > 0
 
 
 def test_a_word_is_not_found_within_another() -> None:
-    label = Label("x/y", "develop", "a", "b", (), (), ("dot", "MatMul"), ("f",), (7,), 1)
+    label = Label("x/y", "develop", "a", "b", (), (), ("dot", "MatMul"), ("f",), (7,), 1, False)
     assert label.places("dot.3") and label.places("_FusedMatMul_1") and label.places("y.py:8")
     assert not label.places("dotted pivot y.py:17 functions")

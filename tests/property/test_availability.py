@@ -31,9 +31,9 @@ from stepscope.tables.memory.samples import memory_samples
 from stepscope.tables.ops.framework_totals import device_op_totals, host_op_totals
 from stepscope.tables.ops.hlo_totals import profile_totals
 from stepscope.tables.serving import serving
-from stepscope.tables.steps.attribution import steps
+from stepscope.tables.steps.attribution import found_steps, steps
 from stepscope.tables.steps.idle import idle
-from stepscope.tables.steps.session import aligned_steps, session_steps
+from stepscope.tables.steps.session import taking_part
 from stepscope.tables.tf_data.events import iterator_calls
 from stepscope.tables.tpu.counters import V6E, Counter
 from stepscope.tables.tpu.samples import tpu_samples
@@ -67,7 +67,8 @@ IN_FULL: dict[str, Callable[[Profile], bool]] = {
     "trace_viewer": lambda p: any(len(one.space.events) for one in p.hosts),
     "overview_page": lambda p: True,
     "input_pipeline_analyzer": lambda p: (
-        session_steps(p) is not None or any(len(input_ops(one)) for one in p.hosts)
+        any(found_steps(one) is not None for one in taking_part(p))
+        or any(len(input_ops(one)) for one in p.hosts)
     ),
     "tf_data_bottleneck_analysis": lambda p: any(len(iterator_calls(one)) for one in p.hosts),
     "framework_op_stats": lambda p: any(
@@ -88,7 +89,7 @@ IN_FULL: dict[str, Callable[[Profile], bool]] = {
         for one in p.hosts
     ),
     "memory_viewer": lambda p: bool(planned_programs(p)),
-    "pod_viewer": lambda p: bool(aligned_steps(p)),
+    "pod_viewer": lambda p: any(found_steps(one) is not None for one in taking_part(p)),
     "megascale_stats": lambda p: len(dcn_runs(p)) + len(dcn_runs(p).lone_collective) > 0,
     "inference_profile": lambda p: any(serving(one) is not None for one in p.hosts),
     "graph_viewer": lambda p: any(_has_proto(one.space) for one in p.hosts),

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from stepscope.advice.evidence.recorded import not_recorded
 from stepscope.advice.facts import FACTS
 from stepscope.advice.order import StepTime, bounded, ordered, refined, step_time
 from stepscope.advice.results import Results
@@ -54,6 +55,7 @@ RULES = Rules(
         "workers.straggler",
         "workers.worker_skew",
         "host.eager_execution",
+        "host.optimizer_per_variable",
         "host.retracing",
         "host.recompilation",
         "host.python_bound",
@@ -111,6 +113,11 @@ def _answers(
     lacking = [need for need in rule.needs if need not in results]
     if lacking:
         yield Unknown(missing.get(lacking[0], f"There is no result of {lacking[0]}."))
+        return
+    overview = Results(results).optional.overview_page
+    blind = None if overview is None else not_recorded(overview, *rule.evidence)
+    if blind is not None:
+        yield blind
     else:
         # A rule sees what it declares: what it forgot to is missing everywhere, not on some days.
         yield from rule.check(Results({id_: results[id_] for id_ in rule.reads if id_ in results}))

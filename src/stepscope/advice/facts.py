@@ -198,6 +198,7 @@ FACTS = (
         "dominant-op",
         title="One op dominates",
         needs=("overview_page", "framework_op_stats"),
+        optional=("tf_data_bottleneck_analysis",),
         symptom_of=(
             "full-precision",
             "tensor-cores-unused",
@@ -273,6 +274,13 @@ FACTS = (
         optional=("host_activity",),
         symptom_of=("retracing", "recompilation", "print-every-step", "python-in-pipeline"),
         parts=("framework", "unrecorded", "python"),
+    ),
+    RuleFacts(
+        "optimizer-per-variable",
+        title="Variables are updated one by one",
+        needs=("host_activity",),
+        optional=("overview_page",),
+        cause_of=("eager-execution", "dominant-op", "launch-bound", "tiny-kernels"),
     ),
     RuleFacts(
         "retracing",

@@ -17,7 +17,7 @@ from stepscope.tables.steps.copies import session_copies
 from stepscope.tables.steps.device_allocations import session_allocations
 from stepscope.tables.steps.idle import CAUSES, DeviceGaps, Idle, has_idle, idle
 from stepscope.tables.steps.launches import session_launches
-from stepscope.tables.steps.markers import has_steps
+from stepscope.tables.steps.markers import has_account
 
 LABELS: dict[str, str] = {
     "input": "Waiting for input",
@@ -382,8 +382,8 @@ TOOL = Tool(
             record=how_to_record.DEVICE,
         ),
         Need(
-            met=lambda profile: any(map(has_steps, profile.hosts)),
-            missing="No step was marked, and none could be inferred.",
+            met=lambda profile: any(map(has_account, profile.hosts)),
+            missing="Nothing that takes time was recorded.",
             record=how_to_record.STEPS,
         ),
         Need(

@@ -14,6 +14,7 @@ from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, columns_of, ms
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host, Profile
+from stepscope.tables.steps.found import WINDOW
 from stepscope.tables.steps.host_activity import (
     FunctionCalls,
     HostTime,
@@ -23,7 +24,8 @@ from stepscope.tables.steps.host_activity import (
     host_time,
     side_work,
 )
-from stepscope.tables.steps.markers import has_steps
+from stepscope.tables.steps.markers import has_account
+from stepscope.tables.steps.optimizer_updates import OptimizerUpdates, optimizer_updates
 from stepscope.tables.steps.python_calls import PythonFunction, python_functions
 
 
@@ -75,6 +77,20 @@ class SideRow(Row):
     ]
 
 
+class OptimizerRow(Row):
+    """The updates of one optimizer."""
+
+    host: Annotated[str, Column("Host", kind="name", hidden=True)]
+    optimizer: Annotated[str, Column("Optimizer", kind="name")]
+    ops: Annotated[float, Column("Ops per step", kind="number")]
+    time_ms: Annotated[
+        float, Column("Time", unit="ms", kind="time", sort="desc", help="Per step, on the host.")
+    ]
+    is_together: Annotated[
+        bool, Column("In groups", kind="flag", help="Variables are updated together (foreach).")
+    ]
+
+
 class PythonRow(Row):
     """One Python function on the step's thread, while nothing computed."""
 
@@ -111,12 +127,15 @@ class HostActivity(Result):
         headline: How much of the step nothing computes, in one sentence.
         step_time_ms: Mean counted step, mean over the hosts that have steps.
         step_count: Counted steps.
+        step_source: How steps were found; "window": there are none, and the recording as a whole
+            stands in for one.
         computing_ms: Per step, while an op or a device runs.
         input_ms: Per step, while the program waits for input and nothing computes.
         idle_ms: The rest: ``computing_ms + input_ms + idle_ms = step_time_ms``.
         eager_ops: Ops dispatched one by one, per step.
         calls: Functions the framework compiles.
         side_work: Printing, summaries, checkpoints and callbacks.
+        optimizers: What updates the variables; empty where no optimizer is named.
         python: Python functions; empty where no Python was recorded.
     """
 
@@ -124,18 +143,22 @@ class HostActivity(Result):
     headline: str
     step_time_ms: float
     step_count: int
+    step_source: str
     computing_ms: float
     input_ms: float
     idle_ms: float
     eager_ops: float
     calls: Table[CallRow]
     side_work: Table[SideRow]
+    optimizers: Table[OptimizerRow]
     python: Table[PythonRow]
 
 
 def host_activity(profile: Profile, options: Options = Options()) -> HostActivity:
     """Account for the counted steps of every host that has any."""
     found = [(host, time) for host in profile.hosts if (time := host_time(host)) is not None]
+    in_steps = [one for one in found if not one[1].found.markers.is_window]
+    found = in_steps or found
     length = [_mean_ms(time.end_ps - time.start_ps) for _host, time in found]
     computing = [_mean_ms(_computing_ps(time)) for _host, time in found]
     waiting = [_mean_ms(time.found.parts_ps["input"][time.found.kept]) for _host, time in found]
@@ -143,10 +166,12 @@ def host_activity(profile: Profile, options: Options = Options()) -> HostActivit
         max(whole - busy - wait, 0.0)
         for whole, busy, wait in zip(length, computing, waiting, strict=True)
     ]
+    source = next((time.found.markers.source for _host, time in found), "none")
     return HostActivity(
-        headline=_headline(_mean(length), _mean(waiting), _mean(idle)),
+        headline=_headline(_mean(length), _mean(waiting), _mean(idle), is_window=source == WINDOW),
         step_time_ms=_mean(length),
         step_count=min((len(time.start_ps) for _host, time in found), default=0),
+        step_source=source,
         computing_ms=_mean(length) - _mean(waiting) - _mean(idle),
         input_ms=_mean(waiting),
         idle_ms=_mean(idle),
@@ -157,6 +182,10 @@ def host_activity(profile: Profile, options: Options = Options()) -> HostActivit
         ),
         side_work=_table(
             SideRow, (_side(host, time, one) for host, time in found for one in side_work(host))
+        ),
+        optimizers=_table(
+            OptimizerRow,
+            (_update(host, time, one) for host, time in found for one in optimizer_updates(host)),
         ),
         python=_table(
             PythonRow,
@@ -169,11 +198,11 @@ def host_activity(profile: Profile, options: Options = Options()) -> HostActivit
 _NAMED_FRAC = 0.005
 
 
-def _headline(step_ms: float, input_ms: float, idle_ms: float) -> str:
+def _headline(step_ms: float, input_ms: float, idle_ms: float, *, is_window: bool) -> str:
     """The account in one sentence; shares below half a percent are not worth the words."""
     if not step_ms > 0:
         return "How much of the step nothing computes is not known."
-    each = f"of each {step_ms:.3g} ms step"
+    each = f"of the {step_ms:.3g} ms recorded" if is_window else f"of each {step_ms:.3g} ms step"
     found = [
         f"{what} {time:.3g} ms ({time / step_ms:.0%})"
         for what, time in (("waits for input for", input_ms), ("does something else for", idle_ms))
@@ -209,9 +238,20 @@ def _side(host: Host, time: HostTime, one: SideWork) -> tuple[Any, ...]:
     costs = one.step_ps >= 0.01 * length
     where = float(one.step_ps[costs].mean()) if costs.any() else 0.0
     return (
-        host.name, one.kind, ", ".join(one.calls), one.count / len(length), float(costs.mean()),
+        host.name, one.kind, _few(one.calls), one.count / len(length), float(costs.mean()),
         _mean_ms(one.step_ps), ms(where),
     )  # fmt: skip
+
+
+def _few(calls: tuple[str, ...]) -> str:
+    """The most frequent, and how many more there are."""
+    more = [f"{len(calls) - 3} more"] if len(calls) > 4 else []
+    return ", ".join([*calls[: 3 if more else 4], *more])
+
+
+def _update(host: Host, time: HostTime, one: OptimizerUpdates) -> tuple[Any, ...]:
+    count = len(time.start_ps)
+    return host.name, one.optimizer, one.ops / count, ms(one.time_ps) / count, one.is_together
 
 
 def _python(host: Host, time: HostTime, one: PythonFunction) -> tuple[Any, ...]:
@@ -242,8 +282,8 @@ TOOL = Tool(
     result=HostActivity,
     needs=(
         Need(
-            met=lambda profile: any(map(has_steps, profile.hosts)),
-            missing="No step was marked, and none could be inferred.",
+            met=lambda profile: any(map(has_account, profile.hosts)),
+            missing="Nothing that takes time was recorded.",
             record=how_to_record.STEPS,
         ),
     ),

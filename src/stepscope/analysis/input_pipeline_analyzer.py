@@ -191,18 +191,21 @@ def input_pipeline_analyzer(
 ) -> InputPipelineAnalyzer:
     """Device side: the steps and their waits. Host side: the input ops by category."""
     found = session_steps(profile)
-    has_steps = found is not None and bool(found.kept.any())
+    has_steps = found is not None and bool(found.kept.any()) and not found.is_window
     rename = without_instances if options.instances == "merged" else None
     ops = merge_input_ops([input_ops(host) for host in profile.hosts], rename)
-    frac = _input_frac(found) if found is not None and has_steps else None
+    frac = _input_frac(found) if found is not None else None
+    if not has_steps and (frac or 0.0) < bottleneck.INPUT_SOME_FRAC:
+        # A recording without steps may hold a wait for input; that it holds none proves nothing.
+        frac = None
     verdict = verdict_of(frac)
     breakdown = _host_breakdown(ops)
     return InputPipelineAnalyzer(
         verdict=verdict,
         headline=_headline(verdict, frac, breakdown, copies=_is_copies(found)),
         input_frac=frac,
-        step_count=int(found.kept.sum()) if found is not None else 0,
-        step_source=found.source if found is not None and has_steps else "none",
+        step_count=int(found.kept.sum()) if found is not None and has_steps else 0,
+        step_source=found.source if found is not None and len(found) else "none",
         device_side=_device_side(found if has_steps else None),
         host_breakdown=breakdown,
         next_step=_next_step(verdict, ops, breakdown, copies=_is_copies(found)),
@@ -402,12 +405,13 @@ def _host_table(profile: Profile) -> Table[HostRow]:
 
 
 def _diagnostics(profile: Profile, found: SessionSteps | None) -> tuple[Diagnostic, ...]:
-    if found is None:
+    if found is None or found.is_window:
         return (
             Diagnostic(
                 "no-steps",
                 "warning",
-                "No step was marked and none could be inferred; wait shares are not available.",
+                "No step was marked and none could be inferred; wait shares are those of "
+                "the recording as a whole, where it shows any.",
             ),
         )
     has_device = any(d.has_events for host in profile.hosts for d in devices(host))

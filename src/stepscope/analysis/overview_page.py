@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from math import nan
 from typing import Annotated
@@ -26,9 +26,11 @@ from stepscope.tables.ops.framework_totals import (
 )
 from stepscope.tables.recording.completeness import completeness
 from stepscope.tables.recording.environment import environment
+from stepscope.tables.recording.evidence import recorded
 from stepscope.tables.steps import bottleneck
 from stepscope.tables.steps.attribution import PARTS, steps
 from stepscope.tables.steps.bottleneck import BoundBy
+from stepscope.tables.steps.found import WINDOW
 from stepscope.tables.steps.session import SessionSteps, session_steps, why_no_step
 from stepscope.verdicts.step import Verdict, headline, next_steps
 
@@ -88,11 +90,17 @@ class Steps:
 
     Attributes:
         count: Steps kept.
-        source: How steps were found, e.g. "markers", "framework", "inferred", "none".
+        source: How steps were found: "markers", "framework", "device_steps", "inferred"; "window"
+            where there are none and the recording as a whole stands in for one; "none".
         confidence: 0–1, how sure the source is.
         dropped: Steps found but not kept (cut at an edge, incomplete).
         time_ms: Statistics of the kept steps' times.
         explanation: One sentence: what the steps are and how they were found.
+        certainty: The confidence in a word: "certain", "likely" or "uncertain".
+        reason: Why it is that sure, as a clause.
+        left_out: Which steps and times the numbers are not over, and why; sentences.
+        recorder_ms: Mean time per counted step of the recorder's own work on the program's
+            thread, which is no work of the step.
     """
 
     count: int
@@ -101,6 +109,10 @@ class Steps:
     dropped: int
     time_ms: TimeStats
     explanation: str
+    certainty: str = "uncertain"
+    reason: str = ""
+    left_out: tuple[str, ...] = ()
+    recorder_ms: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +222,8 @@ class OverviewPage(Result):
         bound_frac: Its share of the step time.
         breakdown_ms: Mean of each part per kept step; the values sum to ``steps.time_ms.mean``.
         next_steps: What to look at next.
+        recorded: Kinds of evidence that the profile holds: host, driver, device, ops, input,
+            python, dispatch. That a thing is absent says nothing where its kind is.
         window: The devices over the whole recording.
         findings: What the rules of advice found (filled in by the session).
     """
@@ -227,6 +241,7 @@ class OverviewPage(Result):
     environment: Environment
     completeness: Completeness
     next_steps: tuple[str, ...]
+    recorded: tuple[str, ...]
     top_ops: Table[TopOpRow]
     step_table: Table[StepRow]
     window: Window
@@ -256,6 +271,7 @@ def overview_page(profile: Profile, options: Options = Options()) -> OverviewPag
         breakdown_ms=breakdown,
         has_device=has_device,
         is_marked=bottleneck.is_marked(stats.confidence),
+        is_window=stats.source == WINDOW,
         low_precision_frac=_low_precision_frac(precision),
     )
     return OverviewPage(
@@ -271,6 +287,7 @@ def overview_page(profile: Profile, options: Options = Options()) -> OverviewPag
         environment=_environment(profile),
         completeness=_completeness(profile),
         next_steps=next_steps(verdict),
+        recorded=recorded(profile),
         top_ops=_top_ops(profile),
         step_table=_step_table(found),
         window=_window(profile),
@@ -281,7 +298,7 @@ def overview_page(profile: Profile, options: Options = Options()) -> OverviewPag
 def _breakdown(found: SessionSteps | None) -> tuple[dict[str, float], dict[str, float]]:
     """Mean and sample standard deviation of each part over the kept steps, in ms."""
     if found is None or not found.kept.any():
-        return dict.fromkeys(PARTS, 0.0), dict.fromkeys(PARTS, 0.0)
+        return dict.fromkeys(PARTS, nan), dict.fromkeys(PARTS, nan)
     values = {part: found.parts_ps[part][found.kept] / 1e9 for part in PARTS}
     return (
         {part: float(v.mean()) for part, v in values.items()},
@@ -309,6 +326,10 @@ def _step_stats(found: SessionSteps | None) -> Steps:
             p95=float(np.percentile(time, 95)),
         ),
         explanation=found.explanation,
+        certainty=found.certainty,
+        reason=found.reason,
+        left_out=found.left_out,
+        recorder_ms=float(found.recorder_ps[found.kept].mean()) / 1e9,
     )
 
 
@@ -457,20 +478,7 @@ def _top_ops(profile: Profile) -> Table[TopOpRow]:
 def _window(profile: Profile) -> Window:
     return Window(
         tuple(
-            DeviceWindow(
-                host.name,
-                one.device,
-                one.events,
-                one.with_op,
-                one.without_launch,
-                one.span_ns,
-                one.busy_ns,
-                one.compute_ns,
-                one.communication_ns,
-                one.exposed_communication_ns,
-                one.copy_ns,
-                one.exposed_copy_ns,
-            )
+            DeviceWindow(host=host.name, **asdict(one))
             for host in profile.hosts
             for one in device_usage(host)
         )

@@ -19,7 +19,7 @@ from stepscope.tables.ops.hlo_ops import HloOp, HloOpEvents, hlo_op_events
 from stepscope.tables.ops.hlo_presence import has_compiled_ops, has_known_flops
 from stepscope.tables.ops.hlo_totals import COST_FIELDS, HloTotals, profile_totals
 from stepscope.tables.ops.roofline import F64, GIB, UNKNOWN, Rates, rates, rates_of, ridge
-from stepscope.tables.steps.attribution import Steps, steps
+from stepscope.tables.steps.attribution import Steps, found_steps
 
 PROGRAM = "Program"
 _FEEDS = ("infeed", "outfeed")
@@ -325,7 +325,7 @@ def _step_rows(hosts: list[Host], peaks: Peaks, options: Options) -> list[dict[s
     sums: list[dict[str, F64]] = []
     device_steps = 0
     for host in hosts:
-        found, events = steps(host), hlo_op_events(host)
+        found, events = found_steps(host), hlo_op_events(host)
         if found is None or len(events) == 0:
             continue
         own = max(len(np.unique(events.device)), 1)
@@ -443,7 +443,7 @@ TOOL = Tool(
     needs=(
         Need(
             met=lambda profile: has_compiled_ops(profile) or has_known_flops(profile),
-            missing="No run of an op compiled by XLA was recorded; of other ops no FLOPs are known.",
+            missing="No run of an op compiled by XLA was recorded; of others no FLOPs are known.",
             record=how_to_record.COMPILED,
         ),
         Need(

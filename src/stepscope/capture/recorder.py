@@ -64,7 +64,8 @@ class Recorder(Protocol):
     The order is ``unavailable``, then any number of ``start`` … ``collect`` (a chunk each), or
     ``start`` … ``drop``. After ``collect`` the recorder may be started again at once.
 
-    A recorder may have four more methods: ``annotation()`` gives what annotations are handed to
+    A recorder may have ``event_ns``, what recording one event takes from the program, and four more
+    methods: ``annotation()`` gives what annotations are handed to
     while it records (``tracing.Emitter``); ``is_stale()`` tells that what it records with cannot
     see devices that have come since it was started: it is then collected and started again;
     ``cut()`` is called instead of ``collect`` when it is to be started again at once, and gives

@@ -25,8 +25,8 @@ from stepscope.capture.file.assemble import PROFILE_OPTIONS, Planes, Value, host
 from stepscope.capture.file.compact import compact
 from stepscope.capture.file.logdir import host_name
 from stepscope.capture.file.option_diff import differences, encoded_options
-from stepscope.capture.file.recording_gaps import gaps_note, gaps_plane
-from stepscope.capture.file.verify import verify
+from stepscope.capture.file.recording_gaps import Gap, Gaps
+from stepscope.capture.file.verify import slowdown, verify
 from stepscope.capture.file.writer import Writer
 from stepscope.capture.options import FRAMEWORKS, ProfilerOptions
 from stepscope.capture.recorder import Collected, Note, Recorded, Recorder, Severity
@@ -99,7 +99,7 @@ class Recording:
         self._pause_wanted: bool | None = None
         self._chunks = 0
         self._lost = 0
-        self._gaps: list[tuple[str, int, int]] = []
+        self._gaps = Gaps()
         self._effective = b""
         self._plane_names: set[str] = set()
         self._capture: Capture | None = None
@@ -228,9 +228,12 @@ class Recording:
         wanted = self._pause_wanted
         if wanted is not None and wanted is not self._paused:
             if wanted:
+                self._gaps.pause()
                 self._cut(restart=False)
             else:
                 self._start_recorders()
+                running = [slot for slot in self._slots if slot.state == "running"]
+                self._gaps.resume(slot.recorder.name for slot in running)
             self._paused = wanted
         if self._paused:
             return
@@ -267,13 +270,10 @@ class Recording:
 
     def _join(self) -> None:
         """Start what was not there when the recording began, such as a framework loaded since."""
-        joined = False
-        for slot in self._slots:
-            if slot.state == "waiting" and slot.recorder.unavailable() is None:
-                self._start_one(slot)
-                joined = True
-        if joined:
-            self._switch_annotations()
+        if any(
+            one.state == "waiting" and one.recorder.unavailable() is None for one in self._slots
+        ):
+            self._start_recorders()
 
     def _is_stale(self) -> bool:
         tests = (getattr(slot.recorder, "is_stale", None) for slot in self._slots)
@@ -302,7 +302,7 @@ class Recording:
                 taken.append((slot, collected))
                 if restart:
                     self._start_one(slot)
-                    self._gaps.append((slot.recorder.name, begin_ns, time.time_ns()))
+                    self._gaps.found.append(Gap(slot.recorder.name, begin_ns, time.time_ns()))
         if self._requests and not restart:
             self._collected.set()
         for slot, recorded in reversed(taken):
@@ -389,6 +389,7 @@ class Recording:
         self._write_last(planes, stopped_ns)
         happened = self._total() + self._lost
         self.notes += verify(self.writer, happened, self._plane_names, self.options)
+        self.notes += self._slowdowns(stopped_ns - self._started_ns)
         self.writer.deliver()
         self.notes += self.writer.notes
         return self._result(stopped_ns, reason, time.monotonic() - begin)
@@ -415,8 +416,8 @@ class Recording:
     def _write_last(self, planes: Planes, stopped_ns: int) -> None:
         """The last chunk; if it is the only one, the file is that chunk, written as a whole."""
         if self._gaps:
-            planes.add(gaps_plane(self._gaps))
-            self._note(*gaps_note(self._gaps, stopped_ns - self._started_ns))
+            planes.add(self._gaps.plane())
+            self.notes += self._gaps.notes(stopped_ns - self._started_ns)
         if self._chunks:
             tail = self._environment(stopped_ns, planes)
             self._append([*tail.pieces(), *self._messages()])
@@ -472,6 +473,15 @@ class Recording:
             tuple(notes),
             reason,
         )
+
+    def _slowdowns(self, recorded_ns: int) -> list[Note]:
+        """Where recording itself took much of the program's time."""
+        missed = self._gaps.missed_ns()
+        notes = []
+        for slot in self._slots:
+            seen_ns = recorded_ns - missed.get(slot.recorder.name, 0)
+            notes += slowdown(slot.recorder, slot.events, seen_ns)
+        return notes
 
     def _total(self) -> int:
         return sum(slot.events for slot in self._slots)

@@ -35,7 +35,8 @@ def merged(space: Space) -> Space:
     if len(set(names)) == len(names):
         return space
     home = list(dict.fromkeys(names))
-    plane_of = np.asarray([home.index(name) for name in names], np.int64)
+    place_of = {name: place for place, name in enumerate(home)}
+    plane_of = np.asarray([place_of[name] for name in names], np.int64)
     stat_rows = _stat_entries(space, plane_of)
     event_rows = _event_entries(space, plane_of)
     groups = _line_groups(space, plane_of)

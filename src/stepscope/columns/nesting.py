@@ -10,7 +10,6 @@ Negative durations count as 0.
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, NamedTuple
 
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 
 from stepscope.columns.space import I32, I64, U8, Bool
 from stepscope.kernels import core
+from stepscope.kernels.cores import cores
 
 CLASSES: Final = 64
 _THREADS_FROM_EVENTS: Final = 1 << 17
@@ -56,7 +56,7 @@ def nest(
         line_begin: lines+1 offsets.
         select: Events to nest, as if the others did not exist; those get parent -1, self 0 and
             depth 0.
-        threads: At most so many lines at a time; the number of CPUs by default.
+        threads: At most so many lines at a time; the cores this process may use by default.
     """
     count = len(start_ps)
     nesting = Nesting(
@@ -71,7 +71,7 @@ def nest(
         )
 
     lines = range(len(line_begin) - 1)
-    workers = threads or os.cpu_count() or 1
+    workers = threads or cores()
     if workers == 1 or count < _THREADS_FROM_EVENTS:
         for line in lines:
             work(line)

@@ -6,7 +6,6 @@ stats finds those of all wanted names; values are converted when they are asked 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -34,6 +33,8 @@ from stepscope.columns.space import (
 )
 from stepscope.columns.texts import equal_texts
 from stepscope.kernels import core
+from stepscope.kernels.cores import cores
+from stepscope.utf8 import text_of
 
 Value = int | float | str | bytes | None
 F64 = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
@@ -185,7 +186,7 @@ def _intern(space: Space, rows: I64, kind: U8, bits: U64) -> StrColumn:
 
 def _as_text(value: Value) -> str:
     if isinstance(value, bytes):
-        return value.decode("utf-8", "surrogateescape")
+        return text_of(value)
     return "" if value is None else str(value)
 
 
@@ -203,8 +204,8 @@ def read_bytes(space: Space, value: int) -> bytes:
 
 
 def read_string(space: Space, value: int) -> str:
-    """The text of a ``KIND_STR`` stat; bytes that are not UTF-8 become lone surrogates."""
-    return read_bytes(space, value).decode("utf-8", "surrogateescape")
+    r"""The text of a ``KIND_STR`` stat; a byte that is not UTF-8 is shown as ``\xff``."""
+    return text_of(read_bytes(space, value))
 
 
 def to_value(space: Space, kind: int, bits: int) -> Value:
@@ -282,7 +283,7 @@ def _pivot(
     # Owners in shares, one per core: each share is counted, so that all know where to write.
     owners = len(stat_begin) - 1
     size = int(stat_begin[-1] - stat_begin[0])
-    shares = (os.cpu_count() or 1) if size >= _THREADS_FROM_STATS else 1
+    shares = cores() if size >= _THREADS_FROM_STATS else 1
     cuts = np.linspace(0, owners, shares + 1).astype(np.int64)
     counts = np.zeros((shares, len(number)), np.int64)
 

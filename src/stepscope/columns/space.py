@@ -194,12 +194,15 @@ class Unknown:
 
 @dataclass(frozen=True)
 class Space:
-    """All columns of one XSpace (several concatenated XSpaces are one: protobuf merges them).
+    r"""All columns of one XSpace (several concatenated XSpaces are one: protobuf merges them).
 
     Attributes:
-        buffer: The uncompressed bytes everything was decoded from (mmap or bytes).
+        buffer: The uncompressed bytes everything was decoded from, where the strings of stats
+            are; what lies between them may have been forgotten.
         origin_ns: What ``start_ps`` 0 means, in the file's own clock (ns; a Python int).
         damage: Set when the bytes ended early or broke: what stands before is decoded.
+        raw_text: Bytes of the names that are not UTF-8, by the text shown for them, which has
+            ``\xff`` where such a byte stood. Every text in the columns can be encoded.
     """
 
     buffer: memoryview
@@ -217,6 +220,7 @@ class Space:
     origin_ns: int
     unknown: tuple[Unknown, ...] = ()
     damage: DecodeError | None = None
+    raw_text: dict[str, bytes] = field(default_factory=dict)
 
     @cached_property
     def line_begin(self) -> I64:

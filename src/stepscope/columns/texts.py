@@ -11,12 +11,47 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.columns.space import I64, U64
+from stepscope.columns.space import I64, KIND_BYTES, KIND_STR, U64, Space
 
 # Odd, with its bits well spread: the golden ratio in 64 bits.
 _SPREAD: Final = np.uint64(0x9E3779B97F4A7C15)
 _TURN: Final = np.uint64(29)
 _WORD: Final = 8
+# Shorter stretches between strings are not worth giving back.
+_STRETCH_BYTES: Final = 1 << 17
+# The first and the last bytes tell one file from another.
+_ENDS_BYTES: Final = 1 << 16
+
+
+def stretches_without_text(space: Space) -> list[tuple[int, int]]:
+    """Stretches of ``Space.buffer`` that nobody reads again: no string of a stat lies in them."""
+    size = len(space.buffer)
+    parts = []
+    for stats in (space.event_stats, space.metadata_stats, space.plane_stats):
+        is_text = (stats.kind == KIND_STR) | (stats.kind == KIND_BYTES)
+        parts.append(stats.value[is_text].view(np.int64))
+    begin = np.concatenate(parts)
+    if (np.diff(begin) < 0).any():
+        begin = np.sort(begin)
+    last = np.maximum.accumulate(np.append(_ENDS_BYTES, _ends(space.buffer, begin)))
+    following = np.minimum(np.append(begin, size), size - _ENDS_BYTES)
+    wide = np.flatnonzero(following - last >= _STRETCH_BYTES)
+    return list(zip(last[wide].tolist(), following[wide].tolist(), strict=True))
+
+
+def _ends(buffer: memoryview, offsets: I64) -> I64:
+    """Where the strings end whose lengths stand at ``offsets``."""
+    bytes_ = np.frombuffer(buffer, np.uint8)
+    at, size = offsets.copy(), np.zeros(len(offsets), np.int64)
+    going = np.arange(len(offsets))
+    for shift in range(0, 63, 7):
+        byte = bytes_[at[going]].astype(np.int64)
+        size[going] |= (byte & 0x7F) << shift
+        at[going] += 1
+        going = going[byte >= 0x80]
+        if not len(going):
+            break
+    return at + size
 
 
 def equal_texts(buffer: memoryview, offsets: I64) -> tuple[I64, I64] | None:

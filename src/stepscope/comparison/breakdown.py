@@ -100,7 +100,7 @@ def breakdown(profile: Profile, worker: str | None = None) -> Breakdown | None:
         worker: Name of the worker to look at; by default the one that waits longest.
     """
     found, times = session_steps(profile), workers(profile)
-    if found is None or not times:
+    if found is None or found.is_window or not times:
         return None
     waiting = max(times, key=lambda one: one.wait_ms)
     chosen = next((one for one in times if one.name == worker), waiting)

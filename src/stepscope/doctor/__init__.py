@@ -1,8 +1,7 @@
-"""Before a recording: what of this machine would spoil it, and the exact fix.
+"""Before a recording: what on this machine would spoil it, and the exact fix.
 
-``examine`` asks every check in the list; a check is one function in one file that looks at the
-machine through ``System`` only, so that machines we do not have are tested with made-up ones. No
-framework is imported.
+``examine`` runs every check in the list. A check is one function in one file; it sees the machine
+only through ``System``, so tests can use machines that we do not have. No framework is imported.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ PROBES: tuple[Probe, ...] = (nvidia, rocm, software, others, disk, clock)
 
 
 def examine(logdir: str = ".", system: System | None = None) -> tuple[Check, ...]:
-    """Everything that was looked at, in the order of the list.
+    """All checks, in the order of the list.
 
     Args:
-        logdir: Where recordings are to go.
+        logdir: Where recordings will go.
         system: The machine; this one by default.
     """
     machine = system or Machine()

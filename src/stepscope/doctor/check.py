@@ -1,4 +1,4 @@
-"""What a check says."""
+"""The result of a check."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import Literal
 
 from stepscope.doctor.system import System
 
-#: "ok"; "absent": not on this machine, and that is no fault; "warning": costs something;
-#: "problem": recordings will lack something or fail.
+#: "ok"; "absent": not on this machine, which is not a problem; "warning": recordings lack or cost
+#: something; "problem": recordings fail or have no device events.
 Status = Literal["ok", "absent", "warning", "problem"]
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at.
+    """One thing that was checked.
 
     Attributes:
-        id: What, as a heading in docs/doctor.md.
-        status: How it is.
-        what: One sentence: what was found.
-        why: What that does to a recording; "" where it does nothing.
-        hint: What to do, as one would type it; "" where there is nothing to do.
+        id: A heading in docs/doctor.md.
+        status: See ``Status``.
+        what: One sentence: the finding.
+        why: The effect on a recording; "" if there is none.
+        hint: The fix, as one would type it; "" if there is nothing to do.
     """
 
     id: str
@@ -42,5 +42,5 @@ class Check:
         }
 
 
-#: Looks at a machine (and the folder recordings go to) and says what it found.
+#: Checks a machine and the folder for recordings.
 Probe = Callable[[System, str], Iterator[Check]]

@@ -1,4 +1,4 @@
-"""Clocks: hosts are laid on one time axis by their wall clocks; events are stamped by a counter."""
+"""Clocks: wall clocks put hosts on one time axis; the kernel's clock source stamps events."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _ERROR_S = 0.01
 
 
 def clock(system: System, logdir: str) -> Iterator[Check]:
-    """Whether the wall clock is kept right, and whether reading it is cheap."""
+    """Whether the wall clock is synchronised, and whether reading it is cheap."""
     state = system.clock_state()
     if state is None:
-        yield Check("clock", "absent", "How well this clock is kept is not known.")
+        yield Check("clock", "absent", "It is not known whether this clock is synchronised.")
     else:
         yield _kept(*state)
     source = (system.text(_SOURCE) or "").strip()
@@ -26,9 +26,9 @@ def clock(system: System, logdir: str) -> Iterator[Check]:
             "clock-source",
             "warning",
             f"The kernel reads time from {source}.",
-            "Each time stamp costs a microsecond, which recordings of many small events show.",
-            "Boot with tsc=reliable where the processor's counter is constant, or choose a machine "
-            "type with it.",
+            "Each time stamp costs a microsecond; recordings of many small events slow down.",
+            "Boot with tsc=reliable if the processor's counter is constant, or choose another "
+            "machine type.",
         )
     elif source:
         yield Check("clock-source", "ok", f"The kernel reads time from {source}.")
@@ -39,17 +39,17 @@ def _kept(synchronised: bool, error_s: float) -> Check:
         return Check(
             "clock",
             "warning",
-            "Nothing keeps this machine's clock right (no NTP).",
-            "Recordings of several hosts are laid on one time axis by their clocks: collectives "
-            "and stragglers would be compared wrongly.",
+            "This machine's clock is not synchronised (no NTP).",
+            "Several hosts are placed on one time axis by their clocks, so collectives and "
+            "stragglers would be compared wrongly.",
             "sudo timedatectl set-ntp true, or run chronyd.",
         )
     if error_s > _ERROR_S:
         return Check(
             "clock",
             "warning",
-            f"This machine's clock is right within {error_s * 1e3:.0f} ms only.",
-            "Hosts cannot be compared more closely than that.",
-            "Give it a nearer time server (chronyc sources).",
+            f"This machine's clock is accurate only to {error_s * 1e3:.0f} ms.",
+            "Events of different hosts cannot be compared more closely than that.",
+            "Use a nearer time server (chronyc sources).",
         )
-    return Check("clock", "ok", f"The clock is kept right, within {error_s * 1e3:.2g} ms.")
+    return Check("clock", "ok", f"The clock is synchronised to {error_s * 1e3:.2g} ms.")

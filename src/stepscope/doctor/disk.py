@@ -1,4 +1,4 @@
-"""Room and rights where recordings go."""
+"""Disk space and permissions where recordings go."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from stepscope.urls import is_url
 
 _NEEDED_BYTES = 1 << 30
 _COMFORTABLE_BYTES = 5 << 30
-# PyTorch's profiler hands its events over through files here; Docker gives 64 MiB.
+# PyTorch's events pass through files here; Docker's default is 64 MiB.
 _SHARED_MEMORY = "/dev/shm"
 _SHARED_BYTES = 256 << 20
 _DRIVERS = {"gs": "gcsfs", "gcs": "gcsfs", "s3": "s3fs", "az": "adlfs", "abfs": "adlfs"}
@@ -32,10 +32,10 @@ def disk(system: System, logdir: str) -> Iterator[Check]:
         yield Check(
             "shared-memory",
             "warning",
-            f"{_SHARED_MEMORY} has {_size(free)}.",
-            "PyTorch's events pass through it, as the batches of loader workers do; recordings "
-            "then go through the disk, more slowly.",
-            "docker run --shm-size=2g …; in Kubernetes mount an emptyDir of medium Memory there.",
+            f"{_SHARED_MEMORY} has {_size(free)} free.",
+            "PyTorch's events and the batches of loader workers pass through it; with too "
+            "little, recordings use the disk, which is slower.",
+            "docker run --shm-size=2g …; in Kubernetes mount an emptyDir with medium Memory there.",
         )
 
 
@@ -47,22 +47,22 @@ def _folder(system: System, path: str, what: str) -> Check:
         return Check(
             what,
             "problem",
-            f"{there} may not be written by this user.",
+            f"This user cannot write to {there}.",
             "A recording would be kept in the temporary folder instead.",
-            f"chmod u+w {there}, or give another folder.",
+            f"chmod u+w {there}, or use another folder.",
         )
     free = system.free_bytes(there)
     if free is None:
-        return Check(what, "warning", f"The room at {there} is not known.")
-    said = f"{path} can be written; {_size(free)} are free."
+        return Check(what, "warning", f"The free space at {there} is not known.")
+    said = f"{path} is writable; {_size(free)} free."
     if free >= _COMFORTABLE_BYTES:
         return Check(what, "ok", said)
     return Check(
         what,
         "problem" if free < _NEEDED_BYTES else "warning",
         said,
-        "A million events take about 30 MB, and a long recording of a GPU has hundreds of them.",
-        "Make room, or give another folder.",
+        "A million events take about 30 MB; a long GPU recording has hundreds of millions.",
+        "Free some space, or use another folder.",
     )
 
 
@@ -78,7 +78,7 @@ def _url(system: System, logdir: str) -> Check:
             "A recording would be kept in the temporary folder instead.",
             f"pip install {' '.join(lacking)}",
         )
-    return Check("log-directory", "ok", f"{scheme}:// can be written through fsspec.")
+    return Check("log-directory", "ok", f"fsspec can write to {scheme}://.")
 
 
 def _size(count: int) -> str:

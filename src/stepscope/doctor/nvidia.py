@@ -1,4 +1,4 @@
-"""NVIDIA GPUs: the driver, CUPTI (which records kernels), and the right to profile."""
+"""NVIDIA GPUs: the driver, CUPTI (which records kernels), and permission to profile."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DRIVER = "/proc/driver/nvidia/version"
 _PARAMETERS = "/proc/driver/nvidia/params"
 _DEVICES = ("/dev/nvidiactl", "/dev/dxg")
 _LIBCUDA = ("libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1")
-# From this driver on CAP_PERFMON is enough for the counters.
+# From this driver on, CAP_PERFMON suffices for counters.
 _PERFMON_DRIVER = 565
 _FRAMEWORKS = ("tensorflow", "torch", "jax-cuda12-plugin", "jax-cuda13-plugin")
 _CUPTI_PACKAGE = re.compile(r"^(nvidia-cuda-cupti(?:-cu(\d+))?)\s*(\[.*?\])?\s*([^;]*)")
@@ -27,7 +27,7 @@ _MODPROBE = (
 )
 _GRANTS: dict[Place, str] = {
     "machine": f"{_MODPROBE}; or run the program as root.",
-    "docker": "docker run --cap-add=SYS_ADMIN … (Podman likewise); or on the host, for all "
+    "docker": "docker run --cap-add=SYS_ADMIN … (same for Podman); or on the host, for all "
     f"containers: {_MODPROBE}",
     "kubernetes": 'In the pod\'s container: securityContext: {capabilities: {add: ["SYS_ADMIN"]}}; '
     "or on the node, for all pods, set NVreg_RestrictProfilingToAdminUsers=0 (with the GPU "
@@ -39,11 +39,11 @@ _GRANTS: dict[Place, str] = {
 
 
 def nvidia(system: System, logdir: str) -> Iterator[Check]:
-    """Driver, CUPTI and privilege, as far as there is an NVIDIA GPU."""
+    """Driver, CUPTI and permission, if there is an NVIDIA GPU."""
     has_device = any(system.exists(path) for path in _DEVICES)
     text = system.text(_DRIVER)
     if not has_device and text is None:
-        yield Check("nvidia-driver", "absent", "There is no NVIDIA GPU here.")
+        yield Check("nvidia-driver", "absent", "No NVIDIA GPU.")
         return
     driver = _driver_version(text or "")
     cuda = _driver_cuda(system)
@@ -75,23 +75,25 @@ def _driver_check(
 ) -> Check:
     name = ".".join(map(str, driver)) or "of unknown version"
     if cuda is not None and has_device:
-        return Check("nvidia-driver", "ok", f"Driver {name} runs CUDA up to {cuda[0]}.{cuda[1]}.")
+        return Check(
+            "nvidia-driver", "ok", f"Driver {name} supports CUDA up to {cuda[0]}.{cuda[1]}."
+        )
     if not has_device:
         return Check(
             "nvidia-driver",
             "problem",
-            f"The driver {name} is loaded, but its devices are not in this container.",
-            "Frameworks see no GPU, so nothing of it is recorded.",
-            "docker run --gpus all … (needs the NVIDIA Container Toolkit); in Kubernetes ask for "
+            f"Driver {name} is loaded, but this container has no access to its devices.",
+            "Frameworks see no GPU, so no GPU event is recorded.",
+            "docker run --gpus all … (needs the NVIDIA Container Toolkit); in Kubernetes, request "
             "nvidia.com/gpu in the container's limits.",
         )
     return Check(
         "nvidia-driver",
         "problem",
-        f"A GPU is here (driver {name}), but libcuda.so.1 is not usable.",
-        "Frameworks see no GPU, so nothing of it is recorded.",
-        "nvidia-smi says what is wrong. After a driver update restart the machine; in a container "
-        "start it with --gpus all and NVIDIA_DRIVER_CAPABILITIES=compute,utility.",
+        f"This machine has a GPU (driver {name}), but libcuda.so.1 is not usable.",
+        "Frameworks see no GPU, so no GPU event is recorded.",
+        "Run nvidia-smi for the cause. After a driver update, restart the machine; start a "
+        "container with --gpus all and NVIDIA_DRIVER_CAPABILITIES=compute,utility.",
     )
 
 
@@ -112,9 +114,9 @@ def _cupti(system: System, cuda: tuple[int, int]) -> Iterator[Check]:
             "cupti",
             "problem",
             "CUPTI (libcupti.so) was not found.",
-            "Without it no framework records kernels: the device's plane stays empty.",
-            f"pip install nvidia-cuda-cupti-cu{cuda[0]}, or put "
-            "/usr/local/cuda/extras/CUPTI/lib64 into LD_LIBRARY_PATH.",
+            "Without it no framework records kernels; recordings have no device events.",
+            f"pip install nvidia-cuda-cupti-cu{cuda[0]}, or add "
+            "/usr/local/cuda/extras/CUPTI/lib64 to LD_LIBRARY_PATH.",
         )
         return
     if not loadable:
@@ -122,8 +124,8 @@ def _cupti(system: System, cuda: tuple[int, int]) -> Iterator[Check]:
             "cupti",
             "problem",
             f"CUPTI is at {found[0].path}, but does not load: {found[0].problem}",
-            "Without it no framework records kernels: the device's plane stays empty.",
-            "Reinstall the package it came in, or the CUDA toolkit.",
+            "Without it no framework records kernels; recordings have no device events.",
+            "Reinstall the package it came with, or the CUDA toolkit.",
         )
         return
     yield _version_check(system, loadable, cuda)
@@ -178,14 +180,14 @@ def _version_check(system: System, loadable: list[_Cupti], cuda: tuple[int, int]
     return Check(
         "cupti",
         "problem",
-        f"CUPTI is of CUDA {newest}, the driver runs CUDA {cuda[0]}.{cuda[1]} at most.",
-        "CUPTI refuses to start, and no kernel is recorded.",
-        f"Update the driver to one of CUDA {newest}, or install the framework for CUDA {cuda[0]}.",
+        f"CUPTI belongs to CUDA {newest}; the driver supports CUDA {cuda[0]}.{cuda[1]} at most.",
+        "CUPTI does not start, so no kernel is recorded.",
+        f"Update the driver to one for CUDA {newest}, or install the framework for CUDA {cuda[0]}.",
     )
 
 
 def _wanted_versions(system: System) -> Iterator[Check]:
-    """Frameworks that ask for another CUPTI than the one installed beside them."""
+    """Frameworks that require another CUPTI than the installed one."""
     for framework in _FRAMEWORKS:
         for line in system.requires(framework):
             match = _CUPTI_PACKAGE.match(line)
@@ -200,7 +202,7 @@ def _wanted_versions(system: System) -> Iterator[Check]:
                 "warning",
                 f"{framework} {system.version(framework)} was built with {package}{wanted}, and "
                 f"{has} is installed.",
-                "Another version may lose kernels or fields without a word.",
+                "Another version may silently lose kernels or fields.",
                 f'pip install "{package}{wanted}"',
             )
 
@@ -212,8 +214,8 @@ def _privilege(system: System, driver: tuple[int, ...]) -> Check:
         return Check(
             "gpu-privilege",
             "warning",
-            "Whether this user may profile the GPU is Windows' to decide, and cannot be seen here.",
-            "Without the right, recordings have no device events (CUPTI_ERROR_INSUFFICIENT_"
+            "Windows decides whether this user may profile the GPU; that cannot be seen here.",
+            "Without permission, recordings have no device events (CUPTI_ERROR_INSUFFICIENT_"
             "PRIVILEGES in the program's output).",
             _GRANTS["wsl"],
         )
@@ -225,9 +227,9 @@ def _privilege(system: System, driver: tuple[int, ...]) -> Check:
     return Check(
         "gpu-privilege",
         "warning",
-        "The driver lets administrators profile only (RmProfilingAdminOnly: 1), and this process "
-        "is none.",
+        "The driver lets only administrators profile (RmProfilingAdminOnly: 1), and this process "
+        "does not run as one.",
         "Hardware counters are refused; with CUDA before 10.2, in many containers and on some "
-        "data centre GPUs kernels too (CUPTI_ERROR_INSUFFICIENT_PRIVILEGES).",
+        "data centre GPUs, so are kernels (CUPTI_ERROR_INSUFFICIENT_PRIVILEGES).",
         _GRANTS[place],
     )

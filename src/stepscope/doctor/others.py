@@ -1,4 +1,4 @@
-"""Another profiler in the way: the driver and the frameworks serve one at a time."""
+"""Other profilers: the driver and the frameworks allow one at a time."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _VARIABLES = {
 
 
 def others(system: System, logdir: str) -> Iterator[Check]:
-    """Profilers that run now, or would be loaded into programs started from here."""
+    """Profilers that are running, or would be loaded into programs started from here."""
     quiet = True
     seen: dict[str, list[int]] = {}
     for pid, name in system.processes().items():
@@ -50,12 +50,12 @@ def others(system: System, logdir: str) -> Iterator[Check]:
                 "other-profiler",
                 "warning",
                 f"{variable} is set: {what} is loaded into programs started from here.",
-                "CUPTI and ROCm's tracer serve one profiler a process; the second records no "
+                "CUPTI and ROCm's tracer allow one profiler per process; a second records no "
                 "kernels.",
                 f"unset {variable}",
             )
     if quiet:
-        yield Check("other-profiler", "ok", "No other profiler is seen.")
+        yield Check("other-profiler", "ok", "No other profiler found.")
 
 
 def _running(name: str, pids: list[int]) -> Check:
@@ -65,15 +65,15 @@ def _running(name: str, pids: list[int]) -> Check:
         return Check(
             "other-profiler",
             "warning",
-            f"{what} runs (process {numbers}).",
-            "While it samples profiling metrics, hardware counters are refused to others; kernels "
-            "are recorded all the same.",
+            f"{what} is running (process {numbers}).",
+            "While it samples profiling metrics, other profilers get no hardware counters; kernels "
+            "are recorded anyway.",
             "dcgmi profile --pause before, dcgmi profile --resume after.",
         )
     return Check(
         "other-profiler",
         "problem",
-        f"{what} runs (process {numbers}).",
-        "A program under it has its profiler taken already; the second records no kernels.",
-        "Let it end, or record a program that it does not watch.",
+        f"{what} is running (process {numbers}).",
+        "It occupies the profiler of the program it runs; a second one records no kernels.",
+        "Stop it, or record a program that it does not profile.",
     )

@@ -1,4 +1,4 @@
-"""Where this process runs, because each place grants rights in a way of its own."""
+"""Where this process runs: each place grants permissions differently."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""AMD GPUs: the driver, the right to use the device, and the library that records kernels."""
+"""AMD GPUs: the driver, permission to use the device, and the library that records kernels."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _GRANTS: dict[Place, str] = {
     "machine": "sudo usermod -a -G render,video $USER, then log in again.",
     "docker": "docker run --device=/dev/kfd --device=/dev/dri --group-add video --group-add "
     "render --security-opt seccomp=unconfined …",
-    "kubernetes": "Ask for amd.com/gpu in the container's limits (AMD's device plugin), and add "
+    "kubernetes": "Request amd.com/gpu in the container's limits (AMD's device plugin), and add "
     "the render group to the pod's securityContext.supplementalGroups.",
-    "wsl": "Install ROCm for WSL; the user needs no group there.",
+    "wsl": "Install ROCm for WSL; no group is needed there.",
 }
 
 
 def rocm(system: System, logdir: str) -> Iterator[Check]:
-    """Driver, rights and tracer, as far as there is an AMD GPU."""
+    """Driver, permission and tracer, if there is an AMD GPU."""
     has_device, has_module = system.exists(_DEVICE), system.exists(_MODULE)
     if not has_device and not has_module:
-        yield Check("rocm-driver", "absent", "There is no AMD GPU here.")
+        yield Check("rocm-driver", "absent", "No AMD GPU.")
         return
     place = place_of(system)
     version = (system.text(f"{_MODULE}/version") or "").strip() or "the kernel's own"
@@ -40,12 +40,12 @@ def rocm(system: System, logdir: str) -> Iterator[Check]:
         yield Check(
             "rocm-driver",
             "problem" if place in ("docker", "kubernetes") else "warning",
-            f"The driver amdgpu ({version}) is loaded, but {_DEVICE} is not here.",
-            "Frameworks see no GPU, so nothing of it is recorded.",
+            f"The amdgpu driver ({version}) is loaded, but {_DEVICE} is missing.",
+            "Frameworks see no GPU, so no GPU event is recorded.",
             _GRANTS[place] if place != "machine" else "Install ROCm's driver (amdgpu-dkms).",
         )
         return
-    yield Check("rocm-driver", "ok", f"The driver amdgpu ({version}) is loaded.")
+    yield Check("rocm-driver", "ok", f"The amdgpu driver ({version}) is loaded.")
     yield _rights(system, place)
     yield _tracer(system)
 
@@ -59,7 +59,7 @@ def _rights(system: System, place: Place) -> Check:
         "gpu-privilege",
         "problem",
         f"This user may not use {', '.join(closed)}.",
-        "Frameworks see no GPU, so nothing of it is recorded.",
+        "Frameworks see no GPU, so no GPU event is recorded.",
         _GRANTS[place],
     )
 
@@ -79,6 +79,6 @@ def _tracer(system: System) -> Check:
         "rocm-tracer",
         "problem",
         f"{found} neither rocprofiler-sdk nor roctracer loads ({failures[0]}).",
-        "Without one of them no kernel is recorded: the device's plane stays empty.",
-        "sudo apt install rocprofiler-sdk roctracer, and put /opt/rocm/lib into LD_LIBRARY_PATH.",
+        "One of them is needed to record kernels; recordings have no device events.",
+        "sudo apt install rocprofiler-sdk roctracer, and add /opt/rocm/lib to LD_LIBRARY_PATH.",
     )

@@ -1,4 +1,4 @@
-"""Frameworks and packages: versions without importing them, and what is known of those versions."""
+"""Frameworks and packages: versions without importing them, and known problems of these."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _OPTIONS_DROPPED = ("2.20", "2.21")
 
 
 def software(system: System, logdir: str) -> Iterator[Check]:
-    """What is installed in this Python, and what is known of it."""
+    """The frameworks in this Python, and known problems of their versions."""
     installed = {name: text for name in _FRAMEWORKS if (text := system.version(name))}
     if not installed:
         yield Check(
             "frameworks",
             "absent",
-            "No framework is installed in this Python.",
+            "This Python has no framework.",
             hint="Run `stepscope doctor` with the Python that trains.",
         )
     else:
@@ -40,27 +40,27 @@ def _known(installed: dict[str, str]) -> Iterator[Check]:
             yield Check(
                 "tensorflow-options",
                 "warning",
-                f"{name} {text} drops every field of tf.profiler.experimental.ProfilerOptions.",
-                "Its own profiler records at the default levels, whatever is asked for.",
-                "Record with Stepscope, which passes the levels so that they count.",
+                f"{name} {text} ignores every field of tf.profiler.experimental.ProfilerOptions.",
+                "Its own profiler always records at the default levels.",
+                "Record with Stepscope, whose levels take effect.",
             )
 
 
 def _without_gpu(system: System, installed: dict[str, str]) -> Iterator[Check]:
-    """Builds that cannot see the GPU that is here."""
+    """Builds that cannot use the GPU of this machine."""
     blind = []
     if "tensorflow-cpu" in installed:
         blind.append(("tensorflow-cpu", 'pip install "tensorflow[and-cuda]"'))
     if re.search(r"\+cpu", installed.get("torch", "")):
-        blind.append(("torch of the CPU", "pip install torch, from pytorch.org's index for CUDA"))
+        blind.append(("torch for the CPU", "pip install torch, from pytorch.org's index for CUDA"))
     if "jax" in installed and not any(system.version(each) for each in _JAX_GPU):
         blind.append(("jax without a GPU plugin", 'pip install "jax[cuda12]"'))
     for name, hint in blind:
         yield Check(
             "cpu-build",
             "warning",
-            f"A GPU is here, but {name} is installed.",
-            "It runs on the CPU, and that is what is recorded.",
+            f"This machine has a GPU, but {name} is installed.",
+            "It runs on the CPU, so only the CPU is recorded.",
             hint,
         )
 

@@ -3,7 +3,7 @@
 One file or folder per format. Nothing to the right of ``columns`` learns where a recording came
 from, except through a diagnostic that says what its format cannot hold.
 
-XSpace is the format all others become: its files are mapped, not read in pieces, and it is not
+XSpace is the format all others become: its files are read whole, not in pieces, and it is not
 among ``FORMATS``.
 """
 

@@ -24,6 +24,11 @@ def _load(name: str) -> ModuleType:
         if choice == "native" and not module.is_compiled():
             raise ImportError(f"STEPSCOPE_CORE=native, but {name} was not compiled at install")
         return module
+    return plain(name)
+
+
+def plain(name: str) -> ModuleType:
+    """A kernel's source as plain Python, whatever was compiled of it."""
     full_name = f"stepscope.kernels._source.{name}"
     source = Path(__file__).with_name(f"{name}.py")
     spec = spec_from_loader(full_name, SourceFileLoader(full_name, str(source)))
@@ -42,8 +47,10 @@ gather = _load("gather_kernel")
 pyramid = _load("pyramid_kernel")
 key = _load("key_kernel")
 json = _load("json_kernel")
+json_values = _load("json_values_kernel")
 
 
 def compiled() -> bool:
     """Whether the kernels run as machine code."""
-    return all(kernel.is_compiled() for kernel in (read, write, nest, gather, pyramid, key, json))
+    kernels = (read, write, nest, gather, pyramid, key, json, json_values)
+    return all(kernel.is_compiled() for kernel in kernels)

@@ -1,26 +1,16 @@
-"""Types of the kernel that reads JSON traces: mypy cannot follow Cython's annotations."""
+"""Types of the kernel that finds events in JSON: mypy cannot follow Cython's annotations."""
 
 def is_compiled() -> bool: ...
 
 class EventScanner:
     at: int
     reason: int
-    row: int
-    value_row: int
-    texts: int
-    chains: int
-    def __init__(self, classes: memoryview, damage: memoryview, seed: int) -> None: ...
-    def room_for_events(
-        self,
-        events: tuple[memoryview, ...],
-        values: tuple[memoryview, memoryview, memoryview, memoryview],
+    tokens: int
+    lost: int
+    mended: int
+    garbage: int
+    def __init__(
+        self, columns: tuple[memoryview, memoryview, memoryview, memoryview, memoryview]
     ) -> None: ...
-    def room_for_texts(
-        self, arena: memoryview, begin: memoryview, hashes: memoryview, slots: memoryview
-    ) -> None: ...
-    def room_for_chains(
-        self, before: memoryview, keys: memoryview, texts: memoryview, slots: memoryview
-    ) -> None: ...
-    def text(self, buf: memoryview) -> int: ...
     def skip(self, buf: memoryview, at: int, end: int, final: bool) -> int: ...
     def scan(self, buf: memoryview, at: int, end: int, final: bool) -> None: ...

@@ -20,7 +20,19 @@ PYTHON_SAMPLES_PLANE: Final = "/device:CUSTOM:Python samples"
 PYTHON_CALLS_PLANE: Final = "/device:CUSTOM:Python calls"
 # Events of categories that a reader does not know, and marks of recorders.
 OTHER_EVENTS_PLANE: Final = "/device:CUSTOM:Other events"
+# Who ran, by the sampler's looks: one line a thread, with the slices IN_PYTHON and OUTSIDE_PYTHON.
+PYTHON_THREADS_PLANE: Final = "/device:CUSTOM:Python threads"
+# Collections of garbage, one line a thread: events COLLECTION + " " + generation.
+GARBAGE_PLANE: Final = "/device:CUSTOM:Garbage collection"
+PYTHON_PLANES: Final = (
+    PYTHON_SAMPLES_PLANE,
+    PYTHON_CALLS_PLANE,
+    PYTHON_THREADS_PLANE,
+    GARBAGE_PLANE,
+)
 TELEMETRY_PLANE: Final = "/device:CUSTOM:Telemetry"
+# What the recorder itself did: its line of gaps has an event for each time that a recorder saw
+# nothing, with the stats GAP_RECORDER and GAP_REASON.
 RECORDING_PLANE: Final = "Stepscope recording"
 SPARSE_CORE_MARK: Final = "SparseCore"
 # Planes that older or interrupted captures leave unmerged beside /host:CPU.
@@ -42,6 +54,7 @@ ASYNC_OPS_LINES: Final = ("Async XLA Ops",)
 SOURCE_LINES: Final = ("Source code", "Source")
 LAUNCH_STATS_LINES: Final = ("Launch Stats",)
 COUNTER_LINE: Final = "_counters_"
+GAPS_LINE: Final = "not recorded"
 # Thread ids of lines that a viewer derived from others start here (stored as int32 in old files).
 DERIVED_LINE_ID: Final = 0xDEADBEEF
 DERIVED_LINE_COUNT: Final = 4096
@@ -127,6 +140,22 @@ COUNTER_DESCRIPTION: Final = "performance_counter_description"
 COUNTER_SETS: Final = "performance_counter_sets"
 # Of a device's plane: how many samples were no number and left out, in words; once a counter.
 NAN_COUNTER_EVENTS: Final = "nan_counter_events"
+# Of a gap of the recording: the recorder that saw nothing ("tensorflow", "torch" …), and why:
+# GAP_CHUNK (it handed over what it had) or GAP_PAUSE (the program ran a profiler of its own).
+GAP_RECORDER: Final = "recorder"
+GAP_REASON: Final = "reason"
+GAP_CHUNK: Final = "a chunk is written"
+GAP_PAUSE: Final = "the program records itself"
+# Of a step that the program did not mark itself: what of it our hooks took for one, MARKED_BATCH
+# (Keras's callbacks of a batch) or MARKED_OPTIMIZER (the optimizer's step of PyTorch).
+MARKED_BY: Final = "_marked_by"
+MARKED_BATCH: Final = "batch"
+MARKED_OPTIMIZER: Final = "optimizer"
+# Of a slice of a thread: processor time it used meanwhile.
+CPU_NS: Final = "cpu_ns"
+# Of a collection of garbage: its generation (2 is the oldest) and how many objects it freed.
+GC_GENERATION: Final = "generation"
+GC_COLLECTED: Final = "collected"
 # Of the events of a counter: what its values are in ("%", "bytes", "W" …).
 COUNTER_UNIT: Final = "unit"
 
@@ -186,6 +215,12 @@ MEMORY_EVENTS: Final = ("MemoryAllocation", "MemoryDeallocation")
 DCN_RECEIVE: Final = "MegaScale: Communication Transport Receive"
 PJIT_FUNCTION: Final = "PjitFunction("
 PYTHON_CALL_MARK: Final = "$"
+# A thread of Python's, between two looks of the sampler: in Python code, which runs with the GIL
+# or waits for it; or in a call of C code, which may run without it or wait for anything. CPU_NS
+# says how long it ran, so the rest of IN_PYTHON is waiting for the GIL, or for a processor.
+IN_PYTHON: Final = "Python code"
+OUTSIDE_PYTHON: Final = "C code"
+COLLECTION: Final = "garbage collection, generation"
 
 # --- categories and attributes of HLO instructions -------------------------------------------
 # A TPU reaches other slices, and its own host's memory, by handing buffers to its host.

@@ -9,12 +9,16 @@ from typing import Literal
 
 from stepscope import store
 from stepscope.columns.merge import merged
+from stepscope.columns.reach import within_reach
+from stepscope.columns.texts import stretches_without_text
 from stepscope.errors import StepscopeError, StoreError
 from stepscope.formats import FORMATS
 from stepscope.formats.xspace import decode
 from stepscope.result import Diagnostic
 from stepscope.store import Contents, Miss, Run, Source
 from stepscope.tables.core.profile import Host
+from stepscope.tables.recording.damage import damage_of
+from stepscope.utf8 import shown
 
 #: Called with (stage, done, total); the unit of done and total is bytes.
 Progress = Callable[[str, int, int], None]
@@ -42,6 +46,9 @@ class FileReport:
     hint: str = ""
     slug: str = ""
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "path", shown(self.path))
+
     @classmethod
     def of_miss(cls, miss: Miss) -> FileReport:
         """The report of a file that is not a recording."""
@@ -56,6 +63,7 @@ class _File:
     error: StepscopeError | None = None
     contents: Contents | None = None
     damage: str = ""
+    impossible: int = 0
     asked: bool = False
     lock: RLock = field(default_factory=RLock, repr=False)
 
@@ -88,8 +96,8 @@ class Recording:
         return tuple(file.report for file in self._files.values())
 
     def diagnostics(self, names: tuple[str, ...]) -> tuple[Diagnostic, ...]:
-        """What a reader of numbers over these hosts must know about their files."""
-        found = []
+        """What a reader of any number over these hosts must know about their files."""
+        found: list[Diagnostic] = []
         for name in names:
             file = self._files[name]
             if file.report.state == "failed":
@@ -97,10 +105,18 @@ class Recording:
                     f"This host is not in the numbers, its file does not open: {file.report.reason}"
                 )
                 found.append(Diagnostic("host-missing", "error", text, name))
-            elif file.damage:
-                # Damage inside the XSpace is told with the profile's completeness; this is outside.
-                text = f"{file.damage} What stands before it is shown."
+                continue
+            if file.damage:
+                text = f"{file.damage} Everything before the damage is shown."
                 found.append(Diagnostic("damaged-file", "error", text, name))
+            if file.host is not None:
+                found += damage_of(file.host)
+            if file.impossible:
+                text = (
+                    f"{file.impossible:,} events have times that no recording can have, such as "
+                    "years; they are shown as instants, or at the edge of the trace."
+                )
+                found.append(Diagnostic("impossible-times", "warning", text, name))
         notes = dict.fromkeys(self._files[name].source.note for name in names)
         found += [Diagnostic("guessed-ranks", "warning", note) for note in notes if note]
         return tuple(found)
@@ -117,27 +133,32 @@ class Recording:
 
 
 def _open(file: _File, progress: Progress | None) -> Host | None:
+    """The decoded host; None where its file cannot be opened, which is then reported for good.
+
+    What is not the file's fault (Ctrl-C, no memory) is raised, and the next call tries again.
+    """
     with file.lock:
         if not file.asked:
-            file.asked = True
             try:
                 _decode(file, progress)
             except StepscopeError as error:
                 file.error = error
-                why = (
-                    f"{error.what.rstrip('.')}: {error.why} ({error.where})"
-                    if error.why
-                    else error.what
-                )
-                file.report = FileReport(
-                    file.source.path,
-                    file.source.size_bytes,
-                    "failed",
-                    why,
-                    error.hint,
-                    error.anchor,
-                )
+                file.report = _failed(file.source, error)
+            except MemoryError as error:
+                raise StoreError(
+                    "There is not enough memory to open this recording.",
+                    where=file.source.path,
+                    why=f"Its {file.source.size_bytes:,} bytes decode into more than is free.",
+                    hint="Close other programs, open one host with --host, or record fewer steps.",
+                    slug="out-of-memory",
+                ) from error
+            file.asked = True
         return file.host
+
+
+def _failed(source: Source, error: StepscopeError) -> FileReport:
+    why = f"{error.what.rstrip('.')}: {error.why} ({error.where})" if error.why else error.what
+    return FileReport(source.path, source.size_bytes, "failed", why, error.hint, error.anchor)
 
 
 def _decode(file: _File, progress: Progress | None) -> None:
@@ -150,19 +171,23 @@ def _decode(file: _File, progress: Progress | None) -> None:
 
     if source.format in FORMATS:
         pieces = store.read_pieces(source.path, report("reading"))
-        space = FORMATS[source.format].open(pieces, source.path)
+        space, file.impossible = within_reach(
+            merged(FORMATS[source.format].open(pieces, source.path))
+        )
         file.damage = pieces.damage
     else:
         contents = store.read(source.path, report("reading"))
         try:
+            # Chunks of one recording, and two frameworks in one process, repeat planes.
             space = decode(contents.buffer, file=source.path, progress=report("decoding"))
+            space, file.impossible = within_reach(merged(space))
+            contents.forget(stretches_without_text(space))
         except BaseException:
             contents.close()
             raise
         file.contents = contents
         file.damage = contents.damage
-    # Chunks of one recording, and two frameworks in one process, repeat planes.
-    file.host = Host(source.host, merged(space))
+    file.host = Host(source.host, space)
     reasons = [file.damage] if file.damage else []
     if space.damage is not None:
         reasons.append(f"{space.damage.reason} ({space.damage.where}).")

@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 import posixpath
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 
 from stepscope.errors import StoreError
@@ -20,6 +22,7 @@ from stepscope.store.identify import XSPACE, examine, host_of, promises_xspace
 from stepscope.store.local import LocalTree, unlistable
 from stepscope.store.tree import Entry, Tree
 from stepscope.urls import is_url
+from stepscope.utf8 import shown
 
 MAX_DEPTH = 16
 MAX_ENTRIES = 200_000
@@ -114,8 +117,8 @@ def _of_file(tree: Tree, entry: Entry) -> Found:
         )
     folder = posixpath.dirname(entry.path.replace(os.sep, "/"))
     grandparent, run = posixpath.split(folder)
-    host = host_of(entry.name)
-    name = run if posixpath.basename(grandparent) == "profile" else host
+    host = shown(host_of(entry.name))
+    name = shown(run) if posixpath.basename(grandparent) == "profile" else host
     source = Source(entry.path, host, entry.size_bytes, entry.modified)
     return Found(entry.path, (Run(name, folder, (source,)),), (), folders=0, files=1)
 
@@ -184,7 +187,7 @@ class _Walk:
             if isinstance(verdict, Miss):
                 self.misses.append(verdict)
             elif verdict == XSPACE:
-                self.sources[folder].append((entry, host_of(entry.name)))
+                self.sources[folder].append((entry, shown(host_of(entry.name))))
             elif verdict:
                 self.traces[folder].append(entry)
 
@@ -216,7 +219,11 @@ def _of_folder(tree: Tree, root: str) -> Found:
         else:
             runs += trace_runs.runs(tree, folder, _relative(root, folder), entries)
     ids = _short_ids([run.id for run in runs])
-    runs = [Run(ids[run.id], run.path, run.sources) for run in runs]
+    named: dict[str, Run] = {}
+    for run in runs:
+        name = _unused(shown(ids[run.id]), named)
+        named[name] = Run(name, run.path, run.sources)
+    runs = list(named.values())
     runs.sort(key=lambda run: (run.recorded, run.id), reverse=True)
     misses = tuple(sorted(walk.misses, key=lambda miss: miss.path))
     return Found(root, tuple(runs), misses, walk.folders, walk.files, tuple(walk.notes))
@@ -241,7 +248,7 @@ def _run(root: str, folder: str, entries: list[tuple[Entry, str]], misses: list[
                 )
             )
         else:
-            by_host[entry.name] = entry
+            by_host[_unused(shown(entry.name), by_host)] = entry
     sources = tuple(
         Source(entry.path, host, entry.size_bytes, entry.modified)
         for host, entry in sorted(by_host.items())
@@ -253,6 +260,12 @@ def _relative(root: str, folder: str) -> str:
     """A folder as seen from the root; the root itself by its name."""
     relative = posixpath.relpath(folder.replace(os.sep, "/"), root.replace(os.sep, "/"))
     return relative if relative != "." else posixpath.basename(folder.rstrip("/"))
+
+
+def _unused(name: str, taken: Mapping[str, object]) -> str:
+    """The name, with a number behind it where odd bytes make two names look the same."""
+    numbered = (f"{name} ({number})" for number in count(2))
+    return name if name not in taken else next(one for one in numbered if one not in taken)
 
 
 def _short_ids(relative: list[str]) -> dict[str, str]:
@@ -283,7 +296,7 @@ def by_reason(misses: tuple[Miss, ...]) -> list[list[Miss]]:
 
 
 def _group_lines(root: str, group: list[Miss]) -> list[str]:
-    names = [miss.path.removeprefix(root).lstrip("/") or miss.path for miss in group]
+    names = [miss.path.removeprefix(shown(root)).lstrip("/") or miss.path for miss in group]
     lines = names[:_SHOWN_PER_REASON]
     if len(names) > len(lines):
         lines.append(f"… and {len(names) - len(lines)} more like these")

@@ -9,6 +9,8 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 
+from stepscope.utf8 import shown
+
 _TIMESTAMP = re.compile(r"(\d{4})_(\d\d)_(\d\d)_(\d\d)_(\d\d)_(\d\d)")
 
 
@@ -17,8 +19,8 @@ class Source:
     """One file that holds (or should hold) an XSpace.
 
     Attributes:
-        path: Where it is: a local path or a URL.
-        host: Host name, from the file's name.
+        path: Where it is: a local path or a URL, as the system takes it.
+        host: Host name, from the file's name, as it is shown.
         size_bytes: Size as stored.
         modified: Modification time, seconds since 1970 (0 when unknown).
         format: "xspace", or the id of one of ``formats.FORMATS``.
@@ -51,6 +53,10 @@ class Miss:
     hint: str
     size_bytes: int = -1
 
+    def __post_init__(self) -> None:
+        for name in ("path", "reason", "hint"):  # they are shown, and name files
+            object.__setattr__(self, name, shown(getattr(self, name)))
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -58,7 +64,7 @@ class Run:
 
     Attributes:
         id: Unique within the search, stable, readable: the folder relative to the root.
-        path: The folder.
+        path: The folder, as the system takes it.
         sources: Its files in host order; host names are unique within a run.
     """
 

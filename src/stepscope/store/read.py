@@ -1,15 +1,17 @@
-"""The bytes of one recording: mapped where possible, inflated where not."""
+"""The bytes of one recording, as they were when it was opened: read or inflated into memory."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import mmap
 import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
 from stepscope.errors import StoreError
 from stepscope.store.identify import GZIP_MAGIC
@@ -17,8 +19,14 @@ from stepscope.store.local import unlistable
 from stepscope.urls import is_url
 
 CHUNK_BYTES = 1 << 20
-# Deflate cannot expand further than this; a trailer that claims more is damaged or hostile.
-_MAX_DEFLATE_RATIO = 1032
+#: Overrides how far a gzip file may expand, in bytes.
+LIMIT_VARIABLE: Final = "STEPSCOPE_MAX_INFLATED_BYTES"
+# Recordings compress 8 to 15 times. What expands further than this is made to fill memory.
+_USUAL_RATIO: Final = 100
+_ALWAYS_ALLOWED_BYTES: Final = 256 << 20
+# What a size in a trailer or a listing is believed before the bytes arrive.
+_BELIEVED_BYTES: Final = 64 << 20
+_READ_BYTES: Final = 16 << 20
 
 Progress = Callable[[int, int], None]
 
@@ -27,22 +35,39 @@ Progress = Callable[[int, int], None]
 class Contents:
     """The uncompressed bytes of a file, until closed.
 
+    They are memory of this process: what happens to the file later does not reach them.
+
     Attributes:
-        buffer: The bytes: a mapped file or memory.
-        damage: Why the bytes end early ("" when they do not).
+        buffer: The bytes.
+        damage: Why the bytes end early or do not fit together ("" when they do).
+        memory: Where they are, if pages of it can be given back.
     """
 
     buffer: memoryview
     damage: str = ""
-    _close: list[Callable[[], None]] = field(default_factory=list, repr=False)
+    memory: mmap.mmap | None = None
 
     def close(self) -> None:
         """Let go of the bytes. Arrays still looking into them keep the memory until they go."""
         with contextlib.suppress(BufferError):
             self.buffer.release()
-        while self._close:
+        if self.memory is not None:
             with contextlib.suppress(BufferError):
-                self._close.pop()()
+                self.memory.close()
+
+    def forget(self, stretches: Iterable[tuple[int, int]]) -> None:
+        """Give the memory of these bytes back to the system; they may read as 0 from now on.
+
+        Args:
+            stretches: Begin and end of each.
+        """
+        if self.memory is None or not hasattr(mmap, "MADV_DONTNEED"):
+            return
+        for begin, end in stretches:
+            first = -(-begin // mmap.PAGESIZE) * mmap.PAGESIZE
+            size = end // mmap.PAGESIZE * mmap.PAGESIZE - first
+            if size > 0:
+                self.memory.madvise(mmap.MADV_DONTNEED, first, size)
 
     def __enter__(self) -> Contents:
         return self
@@ -52,37 +77,37 @@ class Contents:
 
 
 def read(path: str, progress: Progress | None = None) -> Contents:
-    """Open one file or URL for decoding.
+    """Read one file or URL for decoding.
 
-    A plain local file is mapped; ``.gz`` (by content, not by name) and URLs are read into
-    memory, with one mebibyte of overhead.
+    A file that is cut or overwritten while it is mapped ends every program that looks into it, so
+    nothing is mapped: bytes are read once. ``.gz`` (by content, not by name) is inflated.
 
     Args:
         path: Local path or URL.
-        progress: Called with (bytes read, bytes in the file) while inflating or downloading.
+        progress: Called with (bytes read, bytes in the file) meanwhile.
 
     Raises:
-        StoreError: It cannot be read, or is empty.
+        StoreError: It cannot be read, is empty, or inflates beyond what a recording does.
     """
     if is_url(path):
-        from stepscope.store.remote import open_binary
+        from stepscope.store.remote import open_binary, reading
 
-        stream, size = open_binary(path)
-        with stream:
-            return _from_stream(stream, size, 0, progress)
+        with reading(path):
+            stream, size = open_binary(path)
+            with stream:
+                return _from_stream(stream, size, progress, path)
     try:
-        with Path(path).open("rb") as file:
+        with Path(path).open("rb", buffering=0) as file:
             size = os.fstat(file.fileno()).st_size
             if size == 0:
                 raise _empty(path)
             if file.read(2) == GZIP_MAGIC:
-                hint = _inflated_size(file, size)
                 file.seek(0)
-                return _from_stream(file, size, hint, progress)
-            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+                return _from_stream(file, size, progress, path)
+            file.seek(0)
+            return _snapshot(file, size, progress)
     except OSError as error:
         raise _unreadable(path, error) from error
-    return Contents(memoryview(mapped), _close=[mapped.close])
 
 
 @dataclass
@@ -108,17 +133,19 @@ class Pieces:
                 yield from rest
                 return
             damage: list[str] = []
-            yield from inflate(rest, damage)
+            limit = _limit(max(size, len(first)))
+            yield from _limited(inflate(rest, damage), limit, self.path)
             self.damage = damage[0] if damage else ""
 
     @contextlib.contextmanager
     def _stream(self) -> Iterator[tuple[BinaryIO, int]]:
         if is_url(self.path):
-            from stepscope.store.remote import open_binary
+            from stepscope.store.remote import open_binary, reading
 
-            stream, size = open_binary(self.path)
-            with stream:
-                yield stream, size
+            with reading(self.path):
+                stream, size = open_binary(self.path)
+                with stream:
+                    yield stream, size
             return
         with contextlib.ExitStack() as stack:
             try:
@@ -149,26 +176,83 @@ def _empty(path: str) -> StoreError:
     return StoreError(
         "The file has 0 bytes.",
         where=path,
-        why="The recording was larger than 2 GB, or the disk was full.",
+        why="Usually the recording exceeded 2 GB or the disk was full.",
         hint="Record fewer steps.",
         slug="empty-file",
     )
 
 
-def _inflated_size(file: BinaryIO, size: int) -> int:
-    """Size the gzip trailer claims (modulo 4 GiB, last member only): a hint for allocation."""
-    file.seek(max(size - 4, 0))
-    return min(int.from_bytes(file.read(4), "little"), size * _MAX_DEFLATE_RATIO)
+def _snapshot(file: FileIO, size: int, progress: Progress | None) -> Contents:
+    """The first ``size`` bytes of a file, and whether it held still meanwhile."""
+    before = os.fstat(file.fileno())
+    memory = _memory(size)
+    view, filled = memoryview(memory), 0
+    while filled < size:
+        with view[filled : filled + _READ_BYTES] as room:
+            count = file.readinto(room)
+        if not count:
+            break
+        filled += count
+        if progress:
+            progress(filled, size)
+    after = os.fstat(file.fileno())
+    # A recording that goes on is appended to: what was there at first has not changed by it.
+    has_changed = after.st_size < size or (
+        after.st_size == before.st_size and after.st_mtime_ns != before.st_mtime_ns
+    )
+    damage = ""
+    if filled < size:
+        damage = f"The file was cut while it was read: its last {size - filled} bytes are missing."
+    elif has_changed:
+        damage = "The file was written to while it was read: its bytes may not fit together."
+    return Contents(view[:filled].toreadonly(), damage, memory)
 
 
-def _from_stream(stream: BinaryIO, size: int, hint: int, progress: Progress | None) -> Contents:
+def _memory(size: int) -> mmap.mmap:
+    """So many bytes that can be given back page by page, which those of a ``bytearray`` cannot."""
+    if hasattr(os, "sysconf") and size > os.sysconf("SC_PHYS_PAGES") * mmap.PAGESIZE:
+        raise OSError(errno.ENOMEM, "the file is larger than this machine's memory")
+    if os.name == "nt":
+        return mmap.mmap(-1, size)
+    memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        with contextlib.suppress(OSError):  # a kernel without them
+            memory.madvise(mmap.MADV_HUGEPAGE)
+    return memory
+
+
+def _from_stream(stream: BinaryIO, size: int, progress: Progress | None, path: str) -> Contents:
     chunks = _chunks(stream, size, progress)
     first = next(chunks, b"")
     rest = _after(first, chunks)
     if not first.startswith(GZIP_MAGIC):
         return _gather(rest, size, [])
     damage: list[str] = []
-    return _gather(inflate(rest, damage), hint, damage)
+    limit = _limit(max(size, len(first)))
+    return _gather(_limited(inflate(rest, damage), limit, path), 0, damage)
+
+
+def _limit(stored_bytes: int) -> int:
+    """How many bytes a gzip file of this size may hold."""
+    given = os.environ.get(LIMIT_VARIABLE, "")
+    if given.isascii() and given.isdigit():
+        return int(given)
+    return max(_USUAL_RATIO * stored_bytes, _ALWAYS_ALLOWED_BYTES)
+
+
+def _limited(chunks: Iterable[bytes], limit: int, path: str) -> Iterator[bytes]:
+    total = 0
+    for chunk in chunks:
+        total += len(chunk)
+        if total > limit:
+            raise StoreError(
+                "The compressed file is larger than a recording.",
+                where=path,
+                why=f"It inflates to more than {limit:,} bytes.",
+                hint=f"If you trust it, unpack it with gunzip, or set {LIMIT_VARIABLE}.",
+                slug="inflates-too-far",
+            )
+        yield chunk
 
 
 def _after(first: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
@@ -186,8 +270,8 @@ def _chunks(stream: BinaryIO, size: int, progress: Progress | None) -> Iterator[
 
 
 def _gather(chunks: Iterable[bytes], hint: int, damage: list[str]) -> Contents:
-    """Chunks into one buffer, allocated once where the hint is right."""
-    whole = bytearray(hint)
+    """Chunks as one buffer; a hint of its size saves copies, but need not be true."""
+    whole = bytearray(min(hint, _BELIEVED_BYTES))
     filled = 0
     for chunk in chunks:
         end = filled + len(chunk)

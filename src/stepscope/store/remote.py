@@ -2,15 +2,47 @@
 
 from __future__ import annotations
 
+import errno
 import posixpath
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from math import isfinite
 from typing import Any, BinaryIO, cast
 
 from stepscope.errors import StoreError
 from stepscope.store.tree import Entry, EntryKind
 from stepscope.urls import file_system
+
+
+@contextmanager
+def reading(url: str) -> Iterator[None]:
+    """Turn whatever goes wrong within into a StoreError: back ends raise kinds of their own."""
+    try:
+        yield
+    except StoreError:
+        raise
+    except FileNotFoundError as error:
+        raise StoreError(
+            "There is no such file or folder.",
+            where=url,
+            why="The remote file system has nothing under this name.",
+            hint="Check the spelling and the credentials.",
+            slug="no-such-path",
+        ) from error
+    except Exception as error:
+        raise StoreError(
+            "The remote file system does not answer.",
+            where=url,
+            why=_words(error),
+            hint="Check the network, the name and the credentials.",
+            slug="remote-unreachable",
+        ) from error
+
+
+def _words(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
 @dataclass(frozen=True)
@@ -21,76 +53,75 @@ class RemoteTree:
     remote: bool = field(default=True, init=False)
 
     def scan(self, folder: str) -> Iterator[Entry]:
-        """Entries of a folder in name order."""
-        listing = self.system.ls(self.system._strip_protocol(folder), detail=True)
-        for info in sorted(listing, key=lambda info: str(info["name"])):
-            path = self.system.unstrip_protocol(info["name"])
-            kind: EntryKind = "folder" if info["type"] == "directory" else "file"
-            name = posixpath.basename(str(info["name"]).rstrip("/"))
-            if name:
-                yield Entry(path, name, kind, int(info.get("size") or 0), _modified(info))
+        """Entries of a folder in name order; ``OSError`` for whatever the back end raises."""
+        try:
+            listing = self.system.ls(self.system._strip_protocol(folder), detail=True)
+            entries = [self._entry(info) for info in sorted(listing, key=_name)]
+        except OSError:
+            raise
+        except Exception as error:
+            raise OSError(errno.EIO, _words(error)) from error
+        yield from (entry for entry in entries if entry.name)
+
+    def _entry(self, info: dict[str, Any]) -> Entry:
+        path = self.system.unstrip_protocol(_name(info))
+        kind: EntryKind = "folder" if info.get("type") == "directory" else "file"
+        name = posixpath.basename(_name(info).rstrip("/"))
+        return Entry(path, name, kind, _size(info), _modified(info))
 
     def head(self, path: str, size: int) -> bytes:
-        """The first ``size`` bytes of a file."""
-        return cast(bytes, self.system.cat_file(self.system._strip_protocol(path), end=size))
+        """The first ``size`` bytes of a file; ``OSError`` for whatever the back end raises."""
+        try:
+            return cast(bytes, self.system.cat_file(self.system._strip_protocol(path), end=size))
+        except OSError:
+            raise
+        except Exception as error:
+            raise OSError(errno.EIO, _words(error)) from error
+
+
+def _name(info: dict[str, Any]) -> str:
+    return str(info["name"])
+
+
+def _size(info: dict[str, Any]) -> int:
+    size = info.get("size")
+    return size if isinstance(size, int) and size > 0 else 0
 
 
 def _modified(info: dict[str, Any]) -> float:
     for key in ("mtime", "LastModified", "updated", "last_modified", "created"):
         value = info.get(key)
-        if isinstance(value, (int, float)):
+        try:
+            if isinstance(value, str):
+                value = datetime.fromisoformat(value.replace("Z", "+00:00"))
+            if isinstance(value, datetime):
+                value = value.timestamp()
+        except (ValueError, OverflowError):  # no date, or none that the machine can reckon with
+            continue
+        if isinstance(value, (int, float)) and isfinite(value):
             return float(value)
-        if isinstance(value, datetime):
-            return value.timestamp()
-        if isinstance(value, str):
-            try:
-                return datetime.fromisoformat(value.replace("Z", "+00:00")).timestamp()
-            except ValueError:
-                continue
     return 0.0
 
 
 def open_tree(url: str) -> tuple[RemoteTree, str, Entry | None]:
     """The tree a URL lies in, its root, and the entry when the URL is one file."""
-    system, path = file_system(url, StoreError)
-    tree = RemoteTree(system)
-    root = system.unstrip_protocol(path)
-    try:
+    with reading(url):
+        system, path = file_system(url, StoreError)
         info = system.info(path)
-    except FileNotFoundError as error:
-        raise StoreError(
-            "There is no such file or folder.",
-            where=url,
-            why="The remote file system has nothing under this name.",
-            hint="Check the spelling and the credentials.",
-            slug="no-such-path",
-        ) from error
-    except Exception as error:  # fsspec back ends raise their own kinds: all mean "not reachable"
-        raise StoreError(
-            "The remote file system does not answer.",
-            where=url,
-            why=f"{type(error).__name__}: {error}",
-            hint="Check the network, the name and the credentials.",
-            slug="remote-unreachable",
-        ) from error
-    if info["type"] == "directory":
-        return tree, root, None
-    entry = Entry(
-        root, posixpath.basename(path), "file", int(info.get("size") or 0), _modified(info)
-    )
-    return tree, root, entry
+        root = system.unstrip_protocol(path)
+        tree = RemoteTree(system)
+        if info.get("type") == "directory":
+            return tree, root, None
+        name = posixpath.basename(path)
+        return tree, root, Entry(root, name, "file", _size(info), _modified(info))
 
 
 def open_binary(url: str) -> tuple[BinaryIO, int]:
-    """A remote file for reading, and its size in bytes."""
-    system, path = file_system(url, StoreError)
-    try:
-        return cast(BinaryIO, system.open(path, "rb")), int(system.info(path).get("size") or 0)
-    except OSError as error:
-        raise StoreError(
-            "The remote file cannot be read.",
-            where=url,
-            why=str(error),
-            hint="Check the network and the credentials.",
-            slug="remote-unreachable",
-        ) from error
+    """A remote file for reading, and its size in bytes, as far as the back end is right about it.
+
+    Raises:
+        StoreError: It cannot be opened; what goes wrong later is ``reading``'s to catch.
+    """
+    with reading(url):
+        system, path = file_system(url, StoreError)
+        return cast(BinaryIO, system.open(path, "rb")), _size(system.info(path))

@@ -11,6 +11,7 @@ from stepscope.formats.kineto.recognise import HEAD_BYTES, Identity, identity
 from stepscope.store.found import Miss, Run, Source
 from stepscope.store.identify import GZIP_MAGIC, inflate_head
 from stepscope.store.tree import Entry, Tree
+from stepscope.utf8 import shown
 
 _SURE: Final = re.compile(r"\.trace\.json(\.gz)?$", re.IGNORECASE)
 _GUESS: Final = (
@@ -55,7 +56,7 @@ def runs(tree: Tree, folder: str, name: str, entries: Sequence[Entry]) -> list[R
         sources = tuple(
             Source(
                 one.file.path,
-                one.host,
+                shown(one.host),
                 one.file.size_bytes,
                 one.file.modified,
                 "kineto",

@@ -13,6 +13,7 @@ from stepscope.result import Checked, Finding, Result, columns_of
 from stepscope.session import FileReport
 from stepscope.store import Run
 from stepscope.surfaces.fields import table_fields, tables_of
+from stepscope.utf8 import shown
 
 OptionType = Literal["bool", "str", "int", "float"]
 
@@ -178,7 +179,7 @@ def run_info(run: Run) -> RunInfo:
     return {
         "id": run.id,
         "name": run.id,
-        "path": run.path,
+        "path": shown(run.path),
         "hosts": list(run.hosts),
         "modified": modified.isoformat(timespec="seconds"),
         "bytes": run.size_bytes,

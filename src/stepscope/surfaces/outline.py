@@ -77,6 +77,8 @@ def _flat(name: str, value: Any) -> str:
         return " ".join(_flat(f.name, getattr(value, f.name)) for f in dataclasses.fields(value))
     if isinstance(value, (tuple, list)):
         return "; ".join(_flat(name, item) for item in value) or "none"
+    if isinstance(value, Mapping):
+        return "; ".join(f"{clean(str(k))} {_flat(str(k), v)}" for k, v in value.items()) or "none"
     return scalar(name, value)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from stepscope.errors import StepscopeError
 from stepscope.session import open as open_session
-from stepscope.tables.steps.attribution import steps
+from stepscope.tables.steps.attribution import found_steps
 
 _PS_PER_MS = 1e9
 
@@ -23,7 +23,7 @@ def step_time_ms(xspace: bytes) -> float | None:
         path.write_bytes(xspace)
         try:
             with contextlib.closing(open_session(str(path))) as session:
-                found = [steps(host) for host in session.profile.hosts]
+                found = [found_steps(host) for host in session.profile.hosts]
         except StepscopeError:
             return None
     starts_ps = [each.start_ps for each in found if each is not None and len(each) > 1]

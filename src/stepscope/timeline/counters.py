@@ -147,13 +147,13 @@ def _numbers(host: Host, stats: tuple[str, ...]) -> list[tuple[I64, F64]]:
 
 
 def _values_at(values: list[tuple[I64, F64]], events: I64) -> tuple[NDArray[np.bool_], F64]:
-    """The number of each event and whether it has one: NaN is none."""
+    """The number of each event and whether it has one: NaN and infinity are none."""
     known = np.zeros(len(events), dtype=bool)
     found = np.zeros(len(events))
     for rows, numbers in values:
         place = np.minimum(np.searchsorted(rows, events), max(len(rows) - 1, 0))
         has = (rows[place] == events) & ~known if len(rows) else known & False
-        has[has] = ~np.isnan(numbers[place[has]])
+        has[has] = np.isfinite(numbers[place[has]])
         found[has], known = numbers[place[has]], known | has
     return known, found
 

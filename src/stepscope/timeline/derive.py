@@ -19,7 +19,7 @@ from stepscope.tables.core.planes import PlaneKind, planes
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.stats import event_stats, metadata_texts
 from stepscope.tables.device.events import DeviceEvents, device_events
-from stepscope.tables.steps.attribution import steps
+from stepscope.tables.steps.attribution import found_steps
 from stepscope.timeline.labels import Names, derived_labels
 from stepscope.timeline.model import Track, TrackKind
 
@@ -69,7 +69,7 @@ _STEP_SOURCES = {
 
 
 def _steps(host: Host, index: Names) -> list[Track]:
-    found = steps(host)
+    found = found_steps(host)
     if found is None or not len(found):
         return []
     marks = found.markers
@@ -88,7 +88,7 @@ def _retold(
     mine = mine[np.argsort(work.start_ps[mine], kind="stable")]
     start = work.start_ps[mine]
     end = start + work.duration_ps[mine]
-    found = steps(host)
+    found = found_steps(host)
     step = np.zeros(len(mine), np.int64)
     if found is not None:
         step = np.searchsorted(found.start_ps, start, side="right")

@@ -12,8 +12,8 @@ from stepscope.columns import pivot
 from stepscope.columns.space import I64, U8, Bool
 from stepscope.schema import names
 from stepscope.tables.core.planes import DEVICE_KINDS, LineKind, PlaneKind, planes
+from stepscope.tables.core.processes import correlation_ids
 from stepscope.tables.core.profile import Host, Profile, derived
-from stepscope.tables.core.stats import event_stats
 
 #: What a flow is; the number in ``Flows.kind`` is the index here.
 KINDS: Final = ("launch", "produce", "flow")
@@ -96,7 +96,7 @@ def _gathered(profile: Profile, finders: Sequence[Callable[[Host], _Found]]) -> 
 
 def _launches(host: Host) -> _Found:
     """Host calls and the kernels or copies with the same correlation id."""
-    ids = event_stats(host).ints(names.CORRELATION_ID)
+    ids = correlation_ids(host)
     rows, value = ids.rows[ids.values != 0], ids.values[ids.values != 0]
     on_host, on_stream = _sides(host, rows)
     caller, called = rows[on_host], rows[on_stream]

@@ -6,7 +6,6 @@ from collections.abc import Hashable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
-from os import cpu_count
 from threading import Lock
 from typing import Final, Literal
 
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from stepscope.columns.pyramid import Pyramid, build
 from stepscope.columns.space import I32, I64, U8
+from stepscope.kernels.cores import cores
 from stepscope.tables.core.profile import Profile
 
 #: What an event is, for colours; the number in a tile is the index here. At most 64.
@@ -183,12 +183,12 @@ class Timeline:
             return found
 
     def build_all(self, tracks: Iterable[Track] | None = None) -> None:
-        """Lay out all of these tracks, big ones first, as many at a time as there are CPUs."""
+        """Lay out all of these tracks, big ones first, as many at a time as there are cores."""
         chosen = self.tracks if tracks is None else tracks
         missing = [track for track in chosen if track.id not in self.pyramids]
         if len(missing) > 1:
             missing.sort(key=len, reverse=True)
-            with ThreadPoolExecutor(cpu_count() or 1, "stepscope-timeline") as pool:
+            with ThreadPoolExecutor(cores(), "stepscope-timeline") as pool:
                 list(pool.map(self.pyramid, missing))
 
     def span_of(self, track: Track) -> tuple[int, int]:

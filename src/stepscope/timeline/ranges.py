@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
-from os import cpu_count
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from stepscope.columns import nest, sum_by_key, sum_labels, union_spans
 from stepscope.columns.space import I32, I64
+from stepscope.kernels.cores import cores
 from stepscope.timeline.cancellation import Check, waits
 from stepscope.timeline.flows import launches
 from stepscope.timeline.model import Timeline, Track
@@ -107,7 +107,7 @@ def range_totals(
         check()
         return _part(timeline, track, begin_ps, end_ps)
 
-    with ThreadPoolExecutor(cpu_count() or 1, "stepscope-range") as pool:
+    with ThreadPoolExecutor(cores(), "stepscope-range") as pool:
         found = pool.map(part, chosen)
         parts = list(zip(chosen, found, strict=True))
     used = [(track, part) for track, part in parts if part.events]

@@ -21,6 +21,7 @@ class Verdict:
         breakdown_ms: Mean time of each part.
         has_device: Whether a device ran anything.
         is_marked: Whether the program marked its steps.
+        is_window: Whether there are no steps, and the recording as a whole stands in for one.
         low_precision_frac: Share of device compute in 16 bits or fewer; NaN where not known.
     """
 
@@ -31,6 +32,7 @@ class Verdict:
     breakdown_ms: Mapping[str, float]
     has_device: bool
     is_marked: bool
+    is_window: bool = False
     low_precision_frac: float = math.nan
 
     @property
@@ -61,7 +63,7 @@ def headline(verdict: Verdict) -> str:
     bound_by, share = verdict.bound_by, verdict.share_frac
     if not step > 0:
         return "The steps found have no length, so nothing can be said about where their time goes."
-    each = f"of each {step:.3g} ms step"
+    each = f"of the {step:.3g} ms recorded" if verdict.is_window else f"of each {step:.3g} ms step"
     if verdict.is_copies:
         return f"Bound by copies to the devices: {share:.0%} {each} goes to moving data there."
     if bound_by == "input":
@@ -75,22 +77,41 @@ def headline(verdict: Verdict) -> str:
     if bound_by == "balanced":
         return f"No single limit: the largest part takes {share:.0%} {each}."
     if bound_by == "host" and not verdict.has_device:
-        compute = breakdown["host_compute"] / step
-        return f"Bound by compute on the CPU: ops take {compute:.0%} {each}." + _input_note(
-            breakdown, step
-        )
+        compute, rest = breakdown["host_compute"] / step, breakdown["other"] / step
+        if rest > compute:
+            return (
+                f"Nothing that was recorded ran in {rest:.0%} {each}: Python, waiting, or work no "
+                f"recorder saw. Ops on the CPU take {compute:.0%}."
+            )
+        return f"Bound by compute on the CPU: ops take {compute:.0%} {each}." + _second(verdict)
     copies = breakdown["device_to_device"]
     if (
         bound_by == "device"
         and copies > breakdown["device_compute_16"] + breakdown["device_compute_32"]
     ):
         return f"Copies on and between devices take {copies / step:.0%} {each}."
-    return f"{_WORDS[bound_by]} {share:.0%} {each}." + _input_note(breakdown, step)
+    return f"{_WORDS[bound_by]} {share:.0%} {each}." + _second(verdict)
 
 
-def _input_note(breakdown: Mapping[str, float], step_ms: float) -> str:
-    waiting = (breakdown["input"] + breakdown["host_to_device"]) / step_ms
-    return f" Input costs {waiting:.0%} as well." if waiting >= INPUT_SOME_FRAC else ""
+# What a step can wait for besides what limits it, with the parts that are it.
+_SECOND: tuple[tuple[BoundBy, str, tuple[str, ...]], ...] = (
+    ("input", "Input costs", ("input", "host_to_device")),
+    ("kernel_launch", "Kernel launches cost", ("kernel_launch",)),
+    ("output", "Copying results back costs", ("output",)),
+    ("collectives", "Communication costs", ("collectives",)),
+    ("compilation", "Compilation costs", ("compilation",)),
+)
+
+
+def _second(verdict: Verdict) -> str:
+    """The largest part that the step waits for besides its limit, where it is worth a word."""
+    shares = [
+        (sum(verdict.breakdown_ms.get(part, 0.0) for part in parts) / verdict.step_ms, words)
+        for bound_by, words, parts in _SECOND
+        if bound_by != verdict.bound_by
+    ]
+    share, words = max(shares)
+    return f" {words} {share:.0%} as well." if share >= INPUT_SOME_FRAC else ""
 
 
 _NEXT: dict[str, tuple[str, ...]] = {

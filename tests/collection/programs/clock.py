@@ -16,25 +16,26 @@ import platform
 import sys
 import time
 from pathlib import Path
+from typing import Any, Callable, Iterator
 
 
 class Way:
     """How a recording is begun, ended and marked; this one records nothing by itself."""
 
-    def __init__(self, logdir, is_marked):
+    def __init__(self, logdir: str, is_marked: bool) -> None:
         self.logdir = logdir
         self.is_marked = is_marked
 
-    def start(self):
+    def start(self) -> None:
         """Begin to record."""
 
-    def stop(self):
+    def stop(self) -> None:
         """End the recording."""
 
-    def step(self):
+    def step(self) -> None:
         """A step has ended."""
 
-    def mark(self, step, name):
+    def mark(self, step: int, name: str) -> Any:
         """A context manager around a step."""
         return contextlib.nullcontext()
 
@@ -42,17 +43,17 @@ class Way:
 class TensorFlowWay(Way):
     """``tf.profiler.experimental.start`` and ``stop``."""
 
-    def start(self):
+    def start(self) -> None:
         import tensorflow as tf
 
         tf.profiler.experimental.start(self.logdir)
 
-    def stop(self):
+    def stop(self) -> None:
         import tensorflow as tf
 
         tf.profiler.experimental.stop()
 
-    def mark(self, step, name):
+    def mark(self, step: int, name: str) -> Any:
         import tensorflow as tf
 
         if not self.is_marked:
@@ -63,32 +64,32 @@ class TensorFlowWay(Way):
 class TensorFlowProfile(TensorFlowWay):
     """``with tf.profiler.experimental.Profile``."""
 
-    def start(self):
+    def start(self) -> None:
         import tensorflow as tf
 
         self.inside = tf.profiler.experimental.Profile(self.logdir)
         self.inside.__enter__()
 
-    def stop(self):
+    def stop(self) -> None:
         self.inside.__exit__(None, None, None)
 
 
 class JaxWay(Way):
     """``jax.profiler.start_trace`` and ``stop_trace``."""
 
-    options = {}
+    options: dict[str, Any] = {}
 
-    def start(self):
+    def start(self) -> None:
         import jax
 
         jax.profiler.start_trace(self.logdir, **self.options)
 
-    def stop(self):
+    def stop(self) -> None:
         import jax
 
         jax.profiler.stop_trace()
 
-    def mark(self, step, name):
+    def mark(self, step: int, name: str) -> Any:
         import jax
 
         if not self.is_marked:
@@ -99,13 +100,13 @@ class JaxWay(Way):
 class JaxTrace(JaxWay):
     """``with jax.profiler.trace``."""
 
-    def start(self):
+    def start(self) -> None:
         import jax
 
         self.inside = jax.profiler.trace(self.logdir, **self.options)
         self.inside.__enter__()
 
-    def stop(self):
+    def stop(self) -> None:
         self.inside.__exit__(None, None, None)
 
 
@@ -118,16 +119,16 @@ class JaxPerfetto(JaxTrace):
 class StepscopeWay(Way):
     """``with stepscope.Profile``."""
 
-    def start(self):
+    def start(self) -> None:
         import stepscope
 
         self.inside = stepscope.Profile(self.logdir)
         self.inside.__enter__()
 
-    def stop(self):
+    def stop(self) -> None:
         self.inside.__exit__(None, None, None)
 
-    def mark(self, step, name):
+    def mark(self, step: int, name: str) -> Any:
         import stepscope
 
         return stepscope.step(step) if self.is_marked else contextlib.nullcontext()
@@ -136,17 +137,17 @@ class StepscopeWay(Way):
 class KinetoWay(Way):
     """``torch.profiler.profile`` with its export for a Chrome trace."""
 
-    def start(self):
+    def start(self) -> None:
         from torch.profiler import ProfilerActivity, profile
 
         self.inside = profile(activities=[ProfilerActivity.CPU], record_shapes=True)
         self.inside.__enter__()
 
-    def step(self):
+    def step(self) -> None:
         if self.is_marked:
             self.inside.step()
 
-    def stop(self):
+    def stop(self) -> None:
         self.inside.__exit__(None, None, None)
         Path(self.logdir).mkdir(parents=True, exist_ok=True)
         self.inside.export_chrome_trace(str(Path(self.logdir) / "host_1.pt.trace.json.gz"))
@@ -160,6 +161,10 @@ class KerasOne(Way):
     """``keras.callbacks.TensorBoard(profile_batch=batch)``."""
 
 
+class StepscopeKeras(Way):
+    """``stepscope.keras.Callback``."""
+
+
 class Record(Way):
     """``stepscope record program.py``: from the outside, the whole program."""
 
@@ -169,7 +174,7 @@ class NotRecorded(Way):
 
 
 # Name → kind and whether the program marks its steps.
-WAYS = {
+WAYS: dict[str, tuple[type[Way], bool]] = {
     "start-stop": (TensorFlowWay, False),
     "start-stop-marks": (TensorFlowWay, True),
     "profile": (TensorFlowProfile, False),
@@ -183,6 +188,7 @@ WAYS = {
     "perfetto": (JaxPerfetto, False),
     "stepscope-profile": (StepscopeWay, False),
     "stepscope-steps": (StepscopeWay, True),
+    "stepscope-keras": (StepscopeKeras, False),
     "stepscope-record": (Record, False),
     "kineto": (KinetoWay, False),
     "kineto-steps": (KinetoWay, True),
@@ -200,15 +206,15 @@ class Clock:
         ticks: When each step that counts began, and when the last ended, in seconds.
     """
 
-    def __init__(self, way="none", folder=".", fixed=False):
+    def __init__(self, way: str = "none", folder: str = ".", fixed: bool = False) -> None:
         kind, is_marked = WAYS[way]
         self.way = kind(str(Path(folder) / "log"), is_marked)
         self.fixed = fixed
         self.folder = str(folder)
         self.plan(3, 8)
-        self.ticks = []
+        self.ticks: list[float] = []
 
-    def plan(self, warm, steps):
+    def plan(self, warm: int, steps: int) -> None:
         """How many steps to run before the recording, and within it."""
         if isinstance(self.way, KerasOne):
             steps = 1
@@ -217,7 +223,7 @@ class Clock:
         self.first = 0 if isinstance(self.way, Record) else warm
         self.last = warm + steps
 
-    def tick(self, step, wait=None):
+    def tick(self, step: int, wait: Any = None) -> bool:
         """A step begins; true when the loop is to end.
 
         Args:
@@ -243,35 +249,35 @@ class Clock:
         self.way.stop()
         return True
 
-    def mark(self, step, name="train"):
+    def mark(self, step: int, name: str = "train") -> Any:
         """A context manager around a step, for ways that mark steps."""
         return self.way.mark(step, name)
 
-    def loop(self, wait=None):
+    def loop(self, wait: Callable[[], Any] | None = None) -> Iterator[int]:
         """Numbers of steps, for ``for step in clock.loop()``."""
         step = 0
         while not self.tick(step, wait() if wait else None):
             yield step
             step += 1
 
-    def keras(self):
+    def keras(self) -> list[Any]:
         """Callbacks for ``fit``: the watch, and TensorBoard's for its ways."""
         import tensorflow as tf
 
         clock, ticks = self, self.ticks
-        is_outside = isinstance(self.way, (KerasRange, KerasOne, Record))
+        is_outside = isinstance(self.way, (KerasRange, KerasOne, StepscopeKeras, Record))
 
-        class Watch(tf.keras.callbacks.Callback):
+        class Watch(tf.keras.callbacks.Callback):  # type: ignore[misc]  # no types without TensorFlow
             seen = -1
 
-            def on_train_batch_begin(self, batch, logs=None):
+            def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
                 type(self).seen += 1
                 if not is_outside:
                     clock.tick(self.seen)
                 elif clock.first <= self.seen < clock.last:
                     ticks.append(time.perf_counter())
 
-            def on_train_batch_end(self, batch, logs=None):
+            def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
                 if self.seen == clock.last - 1:
                     if not is_outside:
                         clock.tick(clock.last)
@@ -280,9 +286,14 @@ class Clock:
                     self.model.stop_training = True
 
         found = [Watch()]
+        if isinstance(self.way, StepscopeKeras):
+            import stepscope
+
+            within = f"{self.first + 1},{self.last}"
+            found.append(stepscope.keras.Callback(self.way.logdir, profile_batch=within))
         if isinstance(self.way, (KerasRange, KerasOne)):
             # Batches are counted from 1.
-            batches = (self.first + 1, self.last)
+            batches: Any = (self.first + 1, self.last)
             if isinstance(self.way, KerasOne):
                 batches = self.first + 1
             board = tf.keras.callbacks.TensorBoard(
@@ -291,7 +302,7 @@ class Clock:
             found.append(board)
         return found
 
-    def answer(self):
+    def answer(self) -> dict[str, Any]:
         """What was measured: one duration a step."""
         lengths = [1e3 * (b - a) for a, b in zip(self.ticks, self.ticks[1:])]
         return {
@@ -301,7 +312,7 @@ class Clock:
         }
 
 
-def versions():
+def versions() -> dict[str, str]:
     """Of Python and of the frameworks that are loaded."""
     found = {"python": platform.python_version()}
     for name in ("tensorflow", "keras", "jax", "torch", "numpy"):
@@ -311,7 +322,7 @@ def versions():
     return found
 
 
-def run(main):
+def run(main: Callable[[Clock], Any]) -> None:
     """Run a program as the command line asks, and write down what was measured."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--way", default="none", choices=WAYS)
@@ -321,12 +332,12 @@ def run(main):
     parser.add_argument("--fixed", action="store_true")
     given = parser.parse_args()
     os.makedirs(given.folder, exist_ok=True)
-    answer = {"load": round(os.getloadavg()[0], 2), "versions": versions()}
+    answer: dict[str, Any] = {"load": round(os.getloadavg()[0], 2), "versions": versions()}
     if given.pairs == 0 or given.way != "none":
         clock = Clock(given.way, given.folder, given.fixed)
         main(clock)
         answer["recorded"] = clock.answer()
-    pairs = {"fixed_ms": [], "faulty_ms": []}
+    pairs: dict[str, list[float]] = {"fixed_ms": [], "faulty_ms": []}
     for _ in range(given.pairs):
         for name, fixed in (("fixed_ms", True), ("faulty_ms", False)):
             clock = Clock("none", given.folder, fixed)

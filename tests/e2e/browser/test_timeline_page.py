@@ -380,7 +380,7 @@ def test_the_end_of_an_arrow_that_is_not_on_the_screen_is_named_and_gone_to(stag
     stage.open(view=f"{launch['begin_ps']}~{launch['end_ps']}", event=str(launch["event"]))
     stage.page.locator(".tl-panel").wait_for()
     stage.page.wait_for_timeout(300)
-    # Its name stands at the edge, on the kernel's lane.
+    # Its name is at the edge, on the kernel's lane.
     label = stage.page.locator('.tl-track[title^="Stream"]').first.bounding_box()
     assert label is not None
     box = stage.box

@@ -181,7 +181,7 @@ def test_a_chart_saves_as_an_image(open_page: Opener) -> None:
 )
 def test_every_chart_is_also_a_table(open_page: Opener, tool: str, title: str) -> None:
     if title in {"Average step", "What to change"}:
-        pytest.skip("its numbers stand under it")
+        pytest.skip("its numbers are under it")
     page = opened(open_page, tool, "&view.step=0")
     frame = chart(page, title)
     frame.get_by_role("button", name="Show as table").click()

@@ -32,7 +32,7 @@ def test_communication_behind_compute_is_left_in_peace() -> None:
 
 
 def test_a_device_that_talks_to_nobody_is_left_in_peace() -> None:
-    assert "Nothing was communicated" in ask(GOOD).reason("exposed-collectives", Silence)
+    assert "No collective ran" in ask(GOOD).reason("exposed-collectives", Silence)
 
 
 def test_more_communication_than_work_is_the_networks_limit() -> None:
@@ -66,7 +66,7 @@ def test_a_host_whose_input_is_late_is_named_as_a_whole() -> None:
 
 def test_even_workers_have_no_straggler() -> None:
     assert "No worker makes" in ask(POD, POD).reason("straggler", Silence)
-    assert ask(GOOD).reason("straggler", Silence) == "There is one worker."
+    assert ask(GOOD).reason("straggler", Silence).startswith("One worker was recorded")
 
 
 def test_more_kernels_on_one_device_are_unequal_work_and_no_straggler() -> None:
@@ -100,7 +100,7 @@ def test_few_steps_do_not_tell_who_works() -> None:
 
 def test_equal_work_is_left_in_peace() -> None:
     assert "0.0% of the step longer" in ask(POD).reason("unbalanced-devices", Silence)
-    assert "Only one device" in ask(GOOD).reason("unbalanced-devices", Silence)
+    assert "Only one of the devices" in ask(GOOD).reason("unbalanced-devices", Silence)
 
 
 def test_transfers_of_a_single_recorded_worker_may_be_waits() -> None:

@@ -47,6 +47,54 @@ def test_gradients_count_for_the_module_they_belong_to() -> None:
     assert "Module net/conv takes 62%" in found.message
 
 
+def _ops(*names_and_us: tuple[str, float]) -> Asked:
+    return ask(replace(GOOD, kernels=[Kernel("k", us, name) for name, us in names_and_us]))
+
+
+@pytest.mark.parametrize(
+    ("types", "family"),
+    [
+        (("Conv2D", "Conv2DBackpropFilter", "_MklNativeFusedConv2D"), "Convolutions"),
+        (("conv_general_dilated",) * 3, "Convolutions"),
+        (("native_layer_norm", "native_layer_norm_backward", "layer_norm"), "Normalisation"),
+    ],
+)
+def test_a_kind_of_layer_that_has_most_of_the_time_is_named(
+    types: tuple[str, ...], family: str
+) -> None:
+    """The autoencoder's lesson: no op has 30 %, all convolutions together have 75 %."""
+    ops = [(f"net/layer_{n}/x_{n}:{kind}", 100.0) for n, kind in enumerate(types)]
+    others = [(f"net/pool_{n}/y:MyOp{n}", 20.0) for n in range(5)]
+    found = _ops(*ops, *others).finding("dominant-op")
+    assert found.message.startswith(f"{family} together take 75%")
+    assert found.actions != ()
+
+
+def test_products_of_matrices_are_what_models_are_made_of() -> None:
+    ops = [(f"net/layer_{n}/MatMul:MatMul", 100.0) for n in range(9)]
+    assert "The largest op" in _ops(*ops).reason("dominant-op", Silence)
+
+
+@pytest.mark.parametrize(
+    ("operation", "what"),
+    [
+        ("EagerPyFunc:EagerPyFunc", "Python called from the graph"),
+        ("grads/write_summary/buckets/cond/Sum:Sum", "Summaries and printing"),
+        ("checkpoint/SaveV2:SaveV2", "Checkpoints"),
+    ],
+)
+def test_what_is_no_layer_has_no_filters(operation: str, what: str) -> None:
+    others = [(f"net/layer_{n}/MatMul:MatMul", 10.0) for n in range(4)]
+    assert what in _ops((operation, 100.0), *others).reason("dominant-op", Silence)
+
+
+@pytest.mark.parametrize("scope", ["adam", "cond_1/then/_12", "aten", "jit(step)", "sequential"])
+def test_optimizers_control_flow_and_the_whole_model_are_no_modules(scope: str) -> None:
+    inside = [(f"{scope}/part_{n}/MatMul:MatMul", 100.0) for n in range(6)]
+    beside = [(f"other_{n}/Add:AddV2", 20.0) for n in range(10)]
+    assert "The largest op" in _ops(*inside, *beside).reason("dominant-op", Silence)
+
+
 def test_collectives_and_copies_are_no_ops_to_halve() -> None:
     """Their time is in other parts of the step than compute."""
     talk = Kernel("ncclDevKernel_AllReduce_Sum_bf16", 9_000, "torch/record_param_comms")
@@ -95,7 +143,7 @@ def test_waits_and_collectives_are_not_kernels_below_their_roofline() -> None:
     assert "unknown" in asked.reason("roofline-gap", Unknown)
 
 
-def test_no_rule_breaks_or_speaks_of_steps_where_there_are_none() -> None:
+def test_where_there_are_no_steps_rules_speak_of_the_recording() -> None:
     data = space(
         host(line("python", ("something", 0, 10))),
         gpu(0, stream(7, ("ampere_sgemm_128x64_nn", 0, 3), ("MemcpyH2D", 5, 1))),
@@ -110,6 +158,8 @@ def test_no_rule_breaks_or_speaks_of_steps_where_there_are_none() -> None:
     assert {one.severity for one in advice.findings} <= {"info", "low"}, (
         "nothing of a loop is known"
     )
+    savings = [one.saving_ms for one in advice.findings if one.saving_ms is not None]
+    assert all(0 <= saving <= 0.01 for saving in savings), "no more than the 10 µs recorded"
 
 
 def test_a_profile_of_nothing_breaks_no_rule() -> None:

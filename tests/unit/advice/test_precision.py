@@ -105,7 +105,7 @@ def test_transposes_around_convolutions_are_worth_four_fifths_of_their_time() ->
 def test_transposes_without_convolutions_are_not_layouts() -> None:
     turn = Kernel("transpose_kernel", 50)
     asked = ask(replace(GOOD, kernels=layers(between=(turn,))))
-    assert asked.reason("layout-transposes", Silence) == "Nothing convolves."
+    assert asked.reason("layout-transposes", Silence) == "No kernel is named after a convolution."
 
 
 def test_few_transposes_are_left_in_peace() -> None:

@@ -283,8 +283,14 @@ def test_a_library_that_waits_is_nobodys_work() -> None:
     assert self_ms == {"step": pytest.approx(0.2 / 2)}
 
 
-def test_without_steps_the_tool_says_so() -> None:
-    bare = profile(space(host(line("python", ("a/Add:AddV2", 0, 10)))))
-    lacking = TOOL.available(bare)
+def test_without_steps_the_recording_as_a_whole_is_accounted_for() -> None:
+    events = ("a/Add:AddV2", 0, 10), ("b/Mul:Mul", 30, 10)
+    bare = profile(space(host(line("python", *events))))
+    assert TOOL.available(bare) is None
+    found = host_activity(bare)
+    assert (found.step_source, found.step_count) == ("window", 1)
+    assert found.step_time_ms == pytest.approx(0.04)
+    assert found.computing_ms == pytest.approx(0.02)
+    assert "of the 0.04 ms recorded" in found.headline
+    lacking = TOOL.available(profile(space(host(line("python")))))
     assert lacking is not None
-    assert "step" in lacking.missing

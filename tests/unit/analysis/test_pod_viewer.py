@@ -231,7 +231,7 @@ def test_the_longest_steps_are_named_where_nothing_is_collective() -> None:
 def cpu_steps(length: float) -> bytes:
     events: list[EventLike] = []
     for step in range(3):
-        base = 1000.0 * step
+        base = length * step
         events += [
             ("train", base, length, {"step_num": step, "_r": 1}),
             ("IteratorGetNext", base + 10, length - 300),

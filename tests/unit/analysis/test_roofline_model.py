@@ -49,8 +49,8 @@ def test_a_peak_that_no_device_has_is_refused(peak: float) -> None:
 
 def steps_of(*devices: int, on: str = "gpu", step_us: float = 50) -> bytes:
     """Three steps of one host, each with one op on each of its devices, or on its CPU."""
-    marks = [Event("train", 100 * i, step_us, {"step_num": i, "_r": 1}) for i in range(3)]
-    ops = [kernel("dot.1", 100 * i + 5, 10) for i in range(3)]
+    marks = [Event("train", step_us * i, step_us, {"step_num": i, "_r": 1}) for i in range(3)]
+    ops = [kernel("dot.1", step_us * i + 5, 10) for i in range(3)]
     if on == "cpu":
         return space(PLANE, host(line("python", *marks), line("tf_XLAEigen", *ops)))
     gpus = (gpu(number, stream(1, *ops)) for number in devices)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import sys
 import threading
 import time
@@ -15,8 +16,10 @@ import pytest
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recorders import python_sampler
 from stepscope.capture.recorders.python_sampler import PythonSampler, _Looks
+from stepscope.capture.runtime.thread_cpu import cpu_ns, wants_gil
 from stepscope.capture.runtime.ticker import Ticker
 from stepscope.formats.xspace import decode
+from stepscope.schema import names
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.timeline import timeline
 from tests.profiles import parse
@@ -34,9 +37,18 @@ def outer(seconds: float) -> None:
     busy(seconds)
 
 
+def until_seen(sampler: PythonSampler, over: threading.Event) -> None:
+    """Run until the sampler has looked often, or another thread says so."""
+    looked = sampler._looks.times
+    enough, deadline = len(looked) + 20, time.monotonic() + 60
+    while len(looked) < enough and time.monotonic() < deadline and not over.is_set():
+        outer(0.02)
+    over.set()
+
+
 def spans(data: bytes) -> dict[str, list[tuple[str, float, float]]]:
     """By line: (name, begin ms, length ms) in file order."""
-    (plane,) = parse(data).planes
+    plane, *_ = parse(data).planes
     return {
         line.name: [
             (
@@ -56,6 +68,8 @@ class Code:
     def __init__(self, name: str, line: int = 1) -> None:
         self.co_name = self.co_qualname = name
         self.co_filename = "/work/model.py"
+        # At even lines in a loop of Python code, at odd ones in a call.
+        self.co_code = bytes([dis.opmap["JUMP_BACKWARD"], dis.opmap["CALL"]] * 50)
         self.co_firstlineno = line
 
 
@@ -140,21 +154,24 @@ def test_no_stack_is_too_deep(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_all_threads_are_seen_with_their_names_even_when_they_have_ended() -> None:
     sampler = PythonSampler()
     sampler.start(ProfilerOptions(sample_hz=200))
-    loader = threading.Thread(target=outer, args=(0.15,), name="loader")
+    begin = time.perf_counter()
+    over = threading.Event()
+    loader = threading.Thread(target=until_seen, args=(sampler, over), name="loader")
     loader.start()
-    outer(0.15)
+    until_seen(sampler, over)
     loader.join()
-    time.sleep(0.05)
     recorded = sampler.collect()
+    took_ms = (time.perf_counter() - begin) * 1e3 + 5  # what is seen last, lasts a period
     found = spans(recorded.xspace)
     assert {"MainThread", "loader", "_counters_"} <= set(found)
     assert not [name for name in found if name.startswith("stepscope-")]
     for thread in ("MainThread", "loader"):
         total = sum(length for name, _, length in found[thread] if name.endswith(" outer"))
-        assert 20 < total < 400
+        assert 0 < total <= took_ms
     # By line, not by name: threads that other tests left may share one.
-    (plane,) = parse(recorded.xspace).planes
-    assert recorded.events == sum(len(line.events) for line in plane.lines)
+    planes = parse(recorded.xspace).planes
+    lines = [line for plane in planes for line in plane.lines]
+    assert recorded.events == sum(len(line.events) for line in lines)
 
 
 @pytest.mark.parametrize(("gap_ms", "lines"), [(10, {"loader"}), (20, {"thread 4242", "loader"})])
@@ -181,12 +198,13 @@ def test_slices_are_on_the_wall_clock_and_nest() -> None:
     sampler = PythonSampler()
     sampler.start(ProfilerOptions(sample_hz=250))
     begin = time.time_ns()
-    outer(0.2)
+    until_seen(sampler, threading.Event())
     end = time.time_ns()
     found = spans(sampler.collect().xspace)["MainThread"]
     inside = [one for one in found if one[0].endswith(" outer")]
-    assert inside[0][1] == pytest.approx(begin / 1e6, abs=40)
-    assert inside[-1][1] + inside[-1][2] == pytest.approx(end / 1e6, abs=40)
+    assert inside[0][1] >= begin / 1e6
+    # What is seen lasts until the next look, three periods at most.
+    assert inside[-1][1] + inside[-1][2] <= end / 1e6 + 12
     children = sum(length for name, _, length in found if name.endswith(" busy"))
     assert children <= sum(length for _, _, length in inside) + 1e-6
 
@@ -242,7 +260,10 @@ def test_python_functions_of_few_milliseconds_are_seen_as_long_as_they_take() ->
     while time.perf_counter() - begin < 1.0:
         python()
         time.sleep(0.003)
+    late_ms = float(np.median(np.frombuffer(sampler._looks.late_ns, np.int64))) / MS
     found = spans(sampler.collect().xspace)["MainThread"]
+    if late_ms > 1:  # five times what a thread may keep the GIL for
+        pytest.skip(f"the sampler waited {late_ms:.1f} ms for a processor: nothing to measure")
     share = sum(length for name, _, length in found if name.endswith(".python")) / 1000
     assert 0.06 < share < 0.75
 
@@ -285,7 +306,7 @@ def test_a_ticker_leaves_out_what_it_missed_and_keeps_what_ended_it() -> None:
 
     ticker = Ticker("t", 100, tick)
     ticker.start()
-    time.sleep(0.3)
+    ticker._thread.join(60)
     ticker.stop()
     assert len(seen) == 4
     assert isinstance(ticker.error, RuntimeError)
@@ -307,3 +328,79 @@ def test_a_thread_that_has_ended_can_go() -> None:
     gone = weakref.ref(thread)
     del thread
     assert gone() is None
+
+
+def test_who_ran_is_told_by_processor_time_and_by_where_threads_were(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In Python code with little time: it waits for the GIL. In C code without: for something."""
+    used = iter([0, 9 * MS, 10 * MS, 18 * MS, 18 * MS])
+    monkeypatch.setattr(python_sampler, "cpu_ns", lambda _: next(used))
+    made = looks(
+        monkeypatch,
+        [(0, Frame(MAIN, 2)), (10, Frame(MAIN, 4)), (20, Frame(MAIN, 3)), (30, Frame(MAIN, 5)),
+         (100, Frame(MAIN, 2))],
+    )  # fmt: skip
+    (plane,) = parse(made.threads_plane().xspace()).planes
+    assert plane.name == names.PYTHON_THREADS_PLANE
+    stat = {key: value.name for key, value in plane.stat_metadata.items()}
+    (line,) = plane.lines
+    found = [
+        (
+            plane.event_metadata[one.metadata_id].name,
+            (line.timestamp_ns + one.offset_ps / 1e3) / MS,
+            one.duration_ps / 1e3 / MS,
+            {stat[value.metadata_id]: value.int64_value / MS for value in one.stats},
+        )
+        for one in line.events
+    ]
+    assert found == [
+        (names.IN_PYTHON, 0, 10, {names.CPU_NS: 9}),
+        (names.IN_PYTHON, 10, 10, {names.CPU_NS: 1}),
+        (names.OUTSIDE_PYTHON, 20, 10, {names.CPU_NS: 8}),
+        (names.IN_PYTHON, 100, 10, {}),  # what it used after the last look is not known
+    ]
+
+
+def test_a_thread_in_a_loop_of_python_wants_the_gil_and_one_that_sleeps_does_not() -> None:
+    over = threading.Event()
+
+    def loops() -> None:
+        number = 0
+        while number >= 0 and not over.is_set():
+            for _ in range(1000):
+                number += 1
+
+    def sleeps() -> None:
+        while not over.is_set():
+            time.sleep(0.2)
+
+    threads = [threading.Thread(target=target) for target in (loops, sleeps)]
+    for thread in threads:
+        thread.start()
+    seen: list[list[bool]] = [[], []]
+    deadline = time.monotonic() + 60
+    while not any(seen[0]) and time.monotonic() < deadline:
+        time.sleep(0.01)
+        frames = sys._current_frames()
+        for thread, found in zip(threads, seen, strict=True):
+            frame = frames.get(cast(int, thread.ident))
+            if frame is not None and frame.f_code.co_name in ("loops", "sleeps"):
+                found.append(wants_gil(frame.f_code, frame.f_lasti))
+    over.set()
+    for thread in threads:
+        thread.join()
+    assert any(seen[0])
+    assert not any(seen[1])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell it")
+def test_the_processor_time_of_a_thread_is_known_while_it_lives() -> None:
+    ended = threading.Thread(target=lambda: None)
+    ended.start()
+    ended.join()
+    before = cpu_ns(threading.get_native_id())
+    busy(0.01)
+    assert cpu_ns(threading.get_native_id()) > before > 0
+    assert cpu_ns(cast(int, ended.native_id)) == -1
+    assert cpu_ns(-1) == -1

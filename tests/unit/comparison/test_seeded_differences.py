@@ -242,8 +242,9 @@ def test_steps_that_were_marked_as_points_in_time_are_compared() -> None:
     """They take no time: nothing is a share of that, and the answer comes all the same."""
 
     def marked(us: float) -> Profile:
-        steps = [Event("train", 1000 * i, us, {"step_num": i, "_r": 1}) for i in range(5)]
-        return Profile("p", (Host("h", decode(space(host(line("python", *steps))))),))
+        steps = [Event("train", us * i, us, {"step_num": i, "_r": 1}) for i in range(5)]
+        lines = [line(f"thread {i}", step) for i, step in enumerate(steps)]
+        return Profile("p", (Host("h", decode(space(host(*lines)))),))
 
     points, longer = side_of("points", marked(0)), side_of("longer", marked(500))
     same, grown = compare([points, points]), compare([points, longer])

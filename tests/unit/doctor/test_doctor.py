@@ -52,7 +52,7 @@ def test_a_machine_without_a_gpu_lacks_nothing() -> None:
 
 
 def test_the_driver_and_its_cuda_are_named() -> None:
-    assert said(with_h100(), "nvidia-driver").what == "Driver 550.54.15 runs CUDA up to 12.4."
+    assert said(with_h100(), "nvidia-driver").what == "Driver 550.54.15 supports CUDA up to 12.4."
 
 
 def test_the_open_drivers_version_is_read_too() -> None:
@@ -99,7 +99,7 @@ def test_cupti_newer_than_the_driver_is_a_problem() -> None:
     machine.libraries["libcuda.so.1"] = FakeLibrary({"cuDriverGetVersion": 11080})
     check = said(machine, "cupti")
     assert check.status == "problem"
-    assert "CUPTI is of CUDA 12, the driver runs CUDA 11.8 at most" in check.what
+    assert "CUPTI belongs to CUDA 12; the driver supports CUDA 11.8 at most" in check.what
 
 
 def test_cupti_is_found_in_the_toolkit_and_by_the_library_path() -> None:
@@ -186,7 +186,7 @@ def test_a_missing_rocm_tracer_is_a_problem() -> None:
 
 def test_tensorflow_that_drops_options_is_told() -> None:
     assert (
-        "2.21.0 drops every field"
+        "2.21.0 ignores every field"
         in said(FakeMachine(packages={"tensorflow": "2.21.0"}), "tensorflow-options").what
     )
     assert faults(FakeMachine(packages={"tensorflow": "2.19.1", "grpcio": "1"})) == {}
@@ -198,7 +198,7 @@ def test_tensorflow_that_drops_options_is_told() -> None:
 def test_a_build_that_cannot_see_the_gpu_is_told(package: str, version: str) -> None:
     machine = with_h100(requirements={})
     machine.packages = {package: version, "grpcio": "1.60", "nvidia-cuda-cupti-cu12": "12.4.127"}
-    assert "A GPU is here" in said(machine, "cpu-build").what
+    assert "This machine has a GPU" in said(machine, "cpu-build").what
 
 
 def test_missing_grpcio_costs_recording_from_outside_only() -> None:

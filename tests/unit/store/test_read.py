@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import mmap
+import os
 import random
 from pathlib import Path
 
@@ -11,7 +12,8 @@ import pytest
 
 from stepscope.errors import StoreError
 from stepscope.store import read
-from stepscope.store.read import CHUNK_BYTES, inflate
+from stepscope.store.read import CHUNK_BYTES, LIMIT_VARIABLE, _snapshot, inflate, read_pieces
+from tests.profiles import worked_example
 
 
 @pytest.fixture
@@ -20,13 +22,93 @@ def data() -> bytes:
     return random.Random(7).randbytes(3 * CHUNK_BYTES + 17) + b"\0" * CHUNK_BYTES
 
 
-def test_plain_file_is_mapped(tmp_path: Path, data: bytes) -> None:
+def test_plain_file_is_read_into_memory(tmp_path: Path, data: bytes) -> None:
+    """Of a mapped file that is cut afterwards, the next look ends the process."""
     path = tmp_path / "a"
     path.write_bytes(data)
     with read(str(path)) as contents:
-        assert isinstance(contents.buffer.obj, mmap.mmap)
+        os.truncate(path, 0)
         assert contents.buffer == data
         assert contents.damage == ""
+
+
+def test_a_file_that_is_cut_while_it_is_read_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"x" * 100)
+    with path.open("rb", buffering=0) as file:
+        os.truncate(path, 60)
+        with _snapshot(file, 100, None) as contents:
+            assert contents.buffer == b"x" * 60
+            assert "its last 40 bytes are missing" in contents.damage
+
+
+def test_a_file_that_is_overwritten_while_it_is_read_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"x" * 100)
+
+    def meanwhile(_done: int, _total: int) -> None:
+        path.write_bytes(b"y" * 100)
+        os.utime(path, (0, 0))
+
+    with read(str(path), meanwhile) as contents:
+        assert "written to while it was read" in contents.damage
+
+
+def test_a_recording_that_goes_on_is_read_as_far_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"x" * 100)
+
+    def meanwhile(_done: int, _total: int) -> None:
+        with path.open("ab") as file:
+            file.write(b"more")
+
+    with read(str(path), meanwhile) as contents:
+        assert (bytes(contents.buffer), contents.damage) == (b"x" * 100, "")
+
+
+def test_what_is_forgotten_reads_as_zeros_and_the_rest_stays(tmp_path: Path) -> None:
+    if not hasattr(mmap, "MADV_DONTNEED"):
+        pytest.skip("this system cannot give pages back")
+    data, page = random.Random(3).randbytes(20 * mmap.PAGESIZE), mmap.PAGESIZE
+    path = tmp_path / "a"
+    path.write_bytes(data)
+    with read(str(path)) as contents:
+        contents.forget([(3 * page - 1, 5 * page + 1), (7 * page + 5, 8 * page)])
+        expected = data[: 3 * page] + b"\0" * 2 * page + data[5 * page :]
+        assert contents.buffer == expected
+
+
+def test_a_gzip_file_that_inflates_too_far_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A megabyte of it once took a gigabyte of memory before anything was looked at."""
+    path = tmp_path / "a.gz"
+    path.write_bytes(gzip.compress(b"\0" * (300 << 20), 1))
+    with pytest.raises(StoreError, match="larger than a recording") as caught:
+        read(str(path))
+    assert caught.value.anchor == "inflates-too-far" and LIMIT_VARIABLE in caught.value.hint
+    with pytest.raises(StoreError, match="larger than a recording"):
+        list(read_pieces(str(path)))
+    monkeypatch.setenv(LIMIT_VARIABLE, str(300 << 20))
+    with read(str(path)) as contents:
+        assert len(contents.buffer) == 300 << 20
+
+
+def test_an_honest_gzip_file_is_far_below_the_limit(tmp_path: Path) -> None:
+    data = worked_example(gpu=True) * 200
+    path = tmp_path / "a.gz"
+    path.write_bytes(gzip.compress(data))
+    with read(str(path)) as contents:
+        assert contents.buffer == data
+
+
+def test_a_file_larger_than_memory_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.touch()
+    os.truncate(path, 8 << 40)
+    with pytest.raises(StoreError, match="cannot be read") as caught:
+        read(str(path))
+    assert "memory" in caught.value.why
 
 
 def test_gzip_is_recognised_by_content_and_inflated(tmp_path: Path, data: bytes) -> None:

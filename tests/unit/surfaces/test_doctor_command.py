@@ -23,7 +23,7 @@ def test_a_problem_is_exit_code_1_with_its_hint(
     out = capsys.readouterr().out
     assert out.startswith("1 problem(s)")
     assert "problem  nvidia-driver" in out
-    assert "→ nvidia-smi says what is wrong" in out
+    assert "→ Run nvidia-smi for the cause" in out
 
 
 def test_a_warning_is_exit_code_0(

@@ -328,6 +328,19 @@ def test_errors_are_json_with_reason(client: Client, path: str, status: int, slu
     assert body(response).keys() == {"error", "what", "where", "why", "hint"}
 
 
+def test_pages_get_foreseen_errors_as_answers(client: Client) -> None:
+    path = "/api/v1/tool/op_stats?run=empty"
+    plain = ask(client, path)
+    soft = ask(client, path, **{"X-Stepscope-Errors": "soft"})
+    assert plain.status_code == 409
+    assert "X-Stepscope-Status" not in plain.headers
+    assert soft.status_code == 200
+    assert soft.headers["X-Stepscope-Status"] == "409"
+    assert soft.json == plain.json
+    wrong = ask(client, "/api/v1/tool/nonsense", **{"X-Stepscope-Errors": "soft"})
+    assert wrong.status_code >= 400, "a wrong question is no state of a page"
+
+
 def test_unreadable_run_is_an_error_with_its_place(logs: Path, static: Path) -> None:
     folder = logs / "broken"
     folder.mkdir()

@@ -149,6 +149,10 @@ def test_event_search_range_flows_and_density_answer(client: Client) -> None:
         client, f"search?q=cuLaunchKernel&at_ps={event['begin_ps']}&at_event={event['event']}"
     ).json
     assert later["next"]["event"] == hits["first"][1]["event"] and later["previous"] is None
+    third = hits["first"][2]["begin_ps"]
+    rest: Any = ask(client, f"search?q=cuLaunchKernel&from_ps={third}").json
+    assert rest["count"] == 8, "counted over the whole trace"
+    assert rest["first"] == hits["first"][2:], "hits of a view, however late it is"
     flows: Any = ask(client, f"flows?id={event['event']}").json
     assert flows["arrows"][0]["to"]["event"] == event["out_of"][0]["event"]
     totals: Any = ask(client, "range").json

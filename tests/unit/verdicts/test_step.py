@@ -45,6 +45,20 @@ def test_input_that_is_not_the_limit_is_noted_when_it_costs_enough() -> None:
     )
 
 
+def test_the_larger_of_two_waits_is_the_one_that_is_named() -> None:
+    parts = dict.fromkeys(PARTS, 0.0) | {
+        "device_compute_16": 14.0,
+        "input": 2.4,
+        "kernel_launch": 3.6,
+    }
+    on_gpu = replace(INPUT, bound_by="device", share_frac=0.7, breakdown_ms=parts, has_device=True)
+    assert headline(on_gpu) == (
+        "Device compute takes 70% of each 20 ms step. Kernel launches cost 18% as well."
+    )
+    launches = replace(on_gpu, bound_by="kernel_launch", share_frac=0.18)
+    assert headline(launches).endswith("Input costs 12% as well.")
+
+
 def test_unmarked_steps_are_asked_to_be_marked() -> None:
     assert "mark" in next_steps(replace(INPUT, is_marked=False))[-1]
     assert not any("not marked" in line for line in next_steps(INPUT))

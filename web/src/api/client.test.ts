@@ -62,7 +62,20 @@ test("an error that a proxy answers in HTML still says its status", async () => 
   });
 });
 
-test("every failure can be told", () => {
+test("a foreseen error arrives as an answer, with its status beside it", async () => {
+  globalThis.fetch = () =>
+    Promise.resolve(
+      new Response('{"what": "No steps."}', { headers: { "x-stepscope-status": "409" } }),
+    );
+  await assert.rejects(getJson("api/v1/tool/compare"), (error: unknown) => {
+    assert.ok(error instanceof ApiError);
+    assert.equal(error.status, 409);
+    assert.equal(error.body.what, "No steps.");
+    return true;
+  });
+});
+
+test("every failure has a text", () => {
   assert.equal(errorInfo(new RangeError("too deep")).what, "too deep");
   assert.equal(errorInfo("odd").what, "odd");
 });

@@ -48,7 +48,8 @@ async function request(
   order?: object,
 ): Promise<Response> {
   let response: Response;
-  const headers: Record<string, string> = { accept };
+  // Nothing to show and unreadable input are states of a page: as errors, browsers would log them.
+  const headers: Record<string, string> = { accept, "x-stepscope-errors": "soft" };
   if (order) headers["content-type"] = "application/json";
   try {
     response = await fetch(url, {
@@ -60,8 +61,9 @@ async function request(
     if (signal?.aborted) throw error;
     throw new ServerGone("The Stepscope server does not answer.");
   }
-  if (response.ok) return response;
-  throw new ApiError(response.status, await errorBody(response));
+  const status = Number(response.headers.get("x-stepscope-status") ?? response.status);
+  if (response.ok && status < 400) return response;
+  throw new ApiError(status, await errorBody(response));
 }
 
 /** An answer in JSON; throws `ApiError` or `ServerGone`. */

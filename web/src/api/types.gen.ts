@@ -162,6 +162,10 @@ export interface Steps {
   readonly dropped: number;
   readonly time_ms: TimeStats;
   readonly explanation: string;
+  readonly certainty: string;
+  readonly reason: string;
+  readonly left_out: readonly string[];
+  readonly recorder_ms: number | null;
 }
 
 /** Mean, sample standard deviation, range and median of the kept steps' times, in ms. */
@@ -1096,6 +1100,20 @@ export interface SideRow {
   readonly time_ms: readonly (number | null)[];
   /** Time where it is (ms). Mean of the steps with it. */
   readonly in_step_ms: readonly (number | null)[];
+}
+
+/** Columns: The updates of one optimizer. */
+export interface OptimizerRow {
+  /** Host. */
+  readonly host: readonly (string | null)[];
+  /** Optimizer. */
+  readonly optimizer: readonly (string | null)[];
+  /** Ops per step. */
+  readonly ops: readonly (number | null)[];
+  /** Time (ms). Per step, on the host. */
+  readonly time_ms: readonly (number | null)[];
+  /** In groups. Variables are updated together (foreach). */
+  readonly is_together: readonly (boolean | null)[];
 }
 
 /** Columns: One Python function on the step's thread, while nothing computed. */
@@ -2129,6 +2147,7 @@ export interface OverviewPage extends ResultBody {
   readonly environment: Environment;
   readonly completeness: Completeness;
   readonly next_steps: readonly string[];
+  readonly recorded: readonly string[];
   readonly top_ops: TableOf<TopOpRow>;
   readonly step_table: TableOf<OverviewPageStepRow>;
   readonly window: Window;
@@ -2221,6 +2240,7 @@ export interface StepAccount extends ResultBody {
   readonly step_count: number;
   readonly is_window: boolean;
   readonly busy_ms: number | null;
+  readonly has_device: boolean;
   readonly has_python: boolean;
   readonly has_events: boolean;
   readonly recorder_ms: number | null;
@@ -2235,12 +2255,14 @@ export interface HostActivity extends ResultBody {
   readonly headline: string;
   readonly step_time_ms: number | null;
   readonly step_count: number;
+  readonly step_source: string;
   readonly computing_ms: number | null;
   readonly input_ms: number | null;
   readonly idle_ms: number | null;
   readonly eager_ops: number | null;
   readonly calls: TableOf<CallRow>;
   readonly side_work: TableOf<SideRow>;
+  readonly optimizers: TableOf<OptimizerRow>;
   readonly python: TableOf<PythonRow>;
 }
 

@@ -1,4 +1,4 @@
-/** Record programs that run elsewhere: what, from whom, how it goes, what became of it. */
+/** Record programs that run elsewhere: what, from whom, how it goes, how it ended. */
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";

@@ -1,6 +1,8 @@
 /** The bar on top: which run and host, where to go, how it looks. */
 
+import { useState } from "preact/hooks";
 import { bytes, moment } from "../base/format.ts";
+import { copyToClipboard } from "../widgets/clipboard.ts";
 import { Picker } from "../widgets/overlay/picker.tsx";
 import { Popover } from "../widgets/overlay/popover.tsx";
 import { CaptureButton } from "./capture_dialog.tsx";
@@ -62,6 +64,7 @@ export function Header({ home }: { home: string }) {
       )}
       <div class="header-controls">
         {session.value?.capture_allowed && <CaptureButton />}
+        <CopyLink />
         <button
           type="button"
           class="button"
@@ -83,6 +86,25 @@ export function Header({ home }: { home: string }) {
         </button>
       </div>
     </header>
+  );
+}
+
+/** The address holds the whole view: what is filtered, selected and in sight. */
+function CopyLink() {
+  const [copied, setCopied] = useState("");
+  const here = route.value;
+  const key = JSON.stringify(here);
+  return (
+    <button
+      type="button"
+      class="button"
+      title="Copy the address of this view"
+      onClick={() =>
+        void copyToClipboard(window.location.href).then((done) => done && setCopied(key))
+      }
+    >
+      {copied === key ? "Link copied" : "Copy link"}
+    </button>
   );
 }
 

@@ -1,4 +1,4 @@
-/** The options of a tool as a form; what is chosen stands in the address. */
+/** The options of a tool as a form; what is chosen is in the address. */
 
 import type { OptionInfo } from "../api/types.gen.ts";
 import { fieldLabel, fieldMeaning } from "../base/fields.ts";
@@ -18,7 +18,7 @@ export function chosenOptions(
 ): Record<string, string> {
   const chosen: Record<string, string> = {};
   for (const { name } of options) {
-    // A name that the address reserves (host) stands behind a prefix there, and in requests.
+    // A name that the address reserves (host) has a prefix there, and in requests.
     for (const key of [name, `option.${name}`]) if (params[key]) chosen[key] = params[key];
   }
   return chosen;

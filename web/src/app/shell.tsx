@@ -1,4 +1,4 @@
-/** The frame of every page, and the choice of what stands in it. */
+/** The frame of every page, and the choice of what is in it. */
 
 import { useEffect, useRef } from "preact/hooks";
 import type { ErrorInfo, RunInfo, SessionInfo, ToolInfo } from "../api/types.gen.ts";

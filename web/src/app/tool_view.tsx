@@ -51,7 +51,7 @@ export function ToolView({ tool, tools, run }: ToolViewProps) {
 
 function Answer({ tool, tools, run }: ToolViewProps) {
   const { host, params } = route.value;
-  const { Page, owns = [], asks } = pageOf(tool.id);
+  const { Page, Recover, owns = [], asks } = pageOf(tool.id);
   const query: Params = { run: run.id, host, ...asks, ...chosenOptions(tool.options, params) };
   const key = `${tool.id} ${JSON.stringify(query)}`;
   const answer = useAnswer(key, tool.id + run.id, run.id, (signal) =>
@@ -76,7 +76,12 @@ function Answer({ tool, tools, run }: ToolViewProps) {
         <Failure
           error={answer.error}
           status={answer.status}
-          actions={Object.keys(params).length > 0 && <a href={pageHref(tool.id)}>Start over</a>}
+          actions={
+            <>
+              {Recover && <Recover {...{ tool, params, query }} onParams={setParams} />}{" "}
+              {Object.keys(params).length > 0 && <a href={pageHref(tool.id)}>Start over</a>}
+            </>
+          }
         />
       )}
       {answer.value && answer.waiting && answer.progress?.state === "opening" && (

@@ -10,16 +10,18 @@ import {
   flopRate,
   percent,
   plural,
+  roughly,
   significant,
+  wholePercent,
 } from "./format.ts";
 
-test("a time is told in the unit that suits its size", () => {
+test("a time is shown in the unit that suits its size", () => {
   assert.equal(duration(71.2, "ms"), "71.2 ms");
   assert.equal(duration(0.0712, "ms"), "71.2 µs");
   assert.equal(duration(1234.5, "ms"), "1.23 s");
   assert.equal(duration(3, "ps"), "3.00 ps");
   assert.equal(duration(0.5, "ps"), "0.500 ps");
-  assert.equal(duration(-2.5, "s"), "-2.50 s");
+  assert.equal(duration(-2.5, "s"), "−2.50 s");
 });
 
 test("zero keeps the unit it was given in", () => {
@@ -39,7 +41,7 @@ test("a share that is not zero never reads as zero", () => {
 
 test("rounding to nothing leaves no minus sign", () => {
   assert.equal(fixed(-0.001, 2), "0.00");
-  assert.equal(fixed(-1.5, 1), "-1.5");
+  assert.equal(fixed(-1.5, 1), "−1.5");
 });
 
 test("sizes are binary and small ones exact", () => {
@@ -67,7 +69,7 @@ test("a number too small for its column is not shown as zero", () => {
   assert.equal(aligned(12.345, 1), "12.3");
 });
 
-test("what is no number is missing, whatever it was to be", () => {
+test("what is not a number is missing", () => {
   assert.equal(duration(Number.NaN, "ms"), "–");
   assert.equal(percent(Number.NaN), "–");
   assert.equal(significant(Number.POSITIVE_INFINITY), "–");
@@ -80,11 +82,22 @@ test("counts and plurals", () => {
   assert.equal(plural(0, "class", "classes"), "0 classes");
 });
 
-test("a FLOP rate is told in the unit that suits its size", () => {
+test("a FLOP rate is shown in the unit that suits its size", () => {
   assert.equal(flopRate(918_000), "918 TFLOP/s");
   assert.equal(flopRate(1_307_443.2), "1.31 PFLOP/s");
   assert.equal(flopRate(4.472), "4.47 GFLOP/s");
   assert.equal(flopRate(0.0005), "500 kFLOP/s");
   assert.equal(flopRate(0), "0 FLOP/s");
   assert.equal(flopRate(Number.NaN), "–");
+});
+
+test("an estimate has two digits, a share in a sentence none after the point", () => {
+  assert.equal(roughly(3.565773, "ms"), "3.6 ms");
+  assert.equal(roughly(21.31, "ms"), "21 ms");
+  assert.equal(roughly(0.71, "ms"), "710 µs");
+  assert.equal(roughly(-0.0712, "ms"), "−71 µs");
+  assert.equal(roughly(0, "ms"), "0 ms");
+  assert.equal(wholePercent(0.167), "17%");
+  assert.equal(wholePercent(0.0002), "<1%");
+  assert.equal(wholePercent(1), "100%");
 });

@@ -17,7 +17,8 @@ export function fixed(value: number, decimals: number): string {
   }
   // Rounding must neither show "-0" nor hide that a small value is not zero.
   const text = format.format(value);
-  return /^-0(\.0*)?$/.test(text) ? text.slice(1) : text;
+  if (/^-0(\.0*)?$/.test(text)) return text.slice(1);
+  return text.startsWith("-") ? `−${text.slice(1)}` : text;
 }
 
 /** A whole number with thousands separators. */
@@ -66,7 +67,7 @@ export function duration(value: number, unit: TimeUnit): string {
 export function roughly(value: number, unit: TimeUnit): string {
   const exact = duration(value, unit);
   const [number = "", name = unit] = exact.split(" ");
-  const size = Number(number.replaceAll(",", ""));
+  const size = Number(number.replaceAll(",", "").replace("−", "-"));
   if (!Number.isFinite(size) || size === 0) return exact;
   const rounded = Number(size.toPrecision(2));
   const decimals = Math.max(0, 1 - Math.floor(Math.log10(Math.abs(rounded)) + 1e-9));

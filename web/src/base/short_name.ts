@@ -5,7 +5,7 @@ const SHORT = 24;
 /** "void a::b<c>(d)": ops of frameworks have slashes instead. */
 const CPLUSPLUS = /^(?:(?:void|__global__)\s+)?(?:\w+::)*\w+(?:<|\()/;
 
-/** Kernels of libraries that wrap any operation; what they run stands in their arguments. */
+/** Kernels of libraries that wrap any operation; what they run is in their arguments. */
 const WRAPPERS =
   /^(EigenMetaKernel|(un|vectorized_|unrolled_|legacy_)?elementwise_kernel(_\w+)?|reduce_kernel|index_elementwise_kernel|Kernel2?|device_kernel|cuApplyLayerNorm\w*)$/;
 

@@ -1,6 +1,6 @@
 /** Names from recordings, which may hold anything, as text that cannot disturb the page. */
 
-// Bidirectional overrides and isolates reorder what stands around them.
+// Bidirectional overrides and isolates reorder what is around them.
 const BIDI = /[\u202a-\u202e\u2066-\u2069\u200e\u200f]/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
 const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g;
@@ -18,7 +18,7 @@ export function visible(text: string): string {
 const LONGEST_TAIL = 18;
 const SHORT_NAME = 16;
 
-/** A name of at most `most` characters, cut in the middle: both its scope and its end are told. */
+/** A name of at most `most` characters, cut in the middle: both its scope and its end remain. */
 export function shortened(name: string, most: number): string {
   if (name.length <= most) return name;
   const end = Math.floor(most / 2);

@@ -1,4 +1,4 @@
-/** The address of a view: everything a person chose stands in the URL's hash and nowhere else. */
+/** The address of a view: everything a person chose is in the URL's hash and nowhere else. */
 
 export interface Route {
   /** Tool id, or the name of one of the shell's own pages. */

@@ -14,14 +14,14 @@ test("a form becomes an order with the levels as numbers", () => {
   });
 });
 
-test("steps stand in the place of the duration", () => {
+test("steps are in the place of the duration", () => {
   const order = orderOf({ ...EMPTY_FORM, by: "steps", steps: "5" });
   assert.ok(typeof order === "object");
   assert.equal(order.steps, 5);
   assert.equal(order.duration_ms, undefined);
 });
 
-test("what is missing is said in words", () => {
+test("what is missing is named", () => {
   assert.match(String(orderOf({ ...EMPTY_FORM, addresses: " , " })), /at least one address/);
   assert.match(String(orderOf({ ...EMPTY_FORM, duration: "soon" })), /duration/);
   assert.match(String(orderOf({ ...EMPTY_FORM, duration: "0" })), /duration/);

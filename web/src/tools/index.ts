@@ -1,5 +1,7 @@
 /** Tools that have a page of their own; every other tool is shown by the generic one. */
 
+import type { ComponentType } from "preact";
+import { Baseline } from "./compare/baseline.tsx";
 import { Compare } from "./compare/page.tsx";
 import { DeviceIdle } from "./device_idle/page.tsx";
 import { OpStats } from "./framework_op_stats/page.tsx";
@@ -16,7 +18,7 @@ import { OpProfile } from "./op_profile/page.tsx";
 import { Overview } from "./overview_page/page.tsx";
 import { PodViewer } from "./pod_viewer/page.tsx";
 import { RooflineModel } from "./roofline_model/page.tsx";
-import type { ToolPage } from "./sections/tool_page.tsx";
+import type { RecoverProps, ToolPage } from "./sections/tool_page.tsx";
 import { TfData } from "./tf_data_bottleneck_analysis/page.tsx";
 import { UtilizationViewer } from "./utilization_viewer/page.tsx";
 
@@ -24,6 +26,8 @@ export interface PageEntry {
   readonly Page: ToolPage;
   /** Options that the page asks for itself, in a better way than a form would. */
   readonly owns?: readonly string[];
+  /** What stays where there is no result: the way to another one. */
+  readonly Recover?: ComponentType<RecoverProps>;
   /** Options that the page asks with where nobody chose; the tool's own defaults serve scripts. */
   readonly asks?: Readonly<Record<string, string>>;
 }
@@ -48,7 +52,7 @@ const PAGES: Readonly<Record<string, PageEntry>> = {
   hlo_stats: { Page: HloStats },
   memory_viewer: { Page: MemoryViewer, owns: ["program", "memory_space"] },
   utilization_viewer: { Page: UtilizationViewer },
-  compare: { Page: Compare, owns: ["baseline", "between"] },
+  compare: { Page: Compare, owns: ["baseline", "between"], Recover: Baseline },
   memory_profile: { Page: MemoryProfile, owns: ["memory", "points", "from_ms", "to_ms"] },
 };
 

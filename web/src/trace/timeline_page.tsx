@@ -1,4 +1,4 @@
-/** The timeline: overview, ruler, tracks, and below them what is said about the selection. */
+/** The timeline: overview, ruler, tracks, and below them details of the selection. */
 
 import "./trace.css";
 
@@ -28,14 +28,14 @@ export interface TimelinePageProps {
   readonly host: string;
   readonly params: Params;
   readonly onParams: (params: Params) => void;
-  /** Asks for the recording anew, after it was replaced. */
+  /** Loads the recording again after it was replaced. */
   readonly onStale: () => void;
   /** Told once, when the first picture is whole. */
   readonly onShown: () => void;
 }
 
 const PREFIX = "tl";
-// What stands beside and above the tracks of a wide window.
+// What is beside and above the tracks of a wide window.
 const BESIDE_PX = 220;
 const ABOVE_PX = 126;
 // Browsers allow some hundred changes of the address in half a minute.

@@ -4,7 +4,7 @@ import { Component, type ComponentChildren } from "preact";
 import { Notice } from "./notice.tsx";
 
 export interface BoundaryProps {
-  /** What is drawn inside, as it stands in a sentence. */
+  /** What is drawn inside, as it is in a sentence. */
   readonly what: string;
   /** Another value means other content, which gets its own chance. */
   readonly of: string;

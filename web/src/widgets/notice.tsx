@@ -1,4 +1,4 @@
-/** What stands in the place of content that is not there: why, and what to do about it. */
+/** What is in the place of content that is not there: why, and what to do about it. */
 
 import type { ComponentChildren } from "preact";
 
@@ -39,7 +39,7 @@ export interface ProgressBarProps {
   readonly total: number;
 }
 
-/** Progress of known or unknown extent; the stage is said in words. */
+/** Progress of known or unknown extent; the stage is named. */
 export function ProgressBar({ label, done, total }: ProgressBarProps) {
   const known = total > 0;
   const percent = known ? Math.min(100, Math.round((done / total) * 100)) : undefined;

@@ -1,59 +1,106 @@
-"""What a recording missed while it wrote its chunks: said in the file, on a track of its own.
+"""What a recording missed: said in the file, on a line of its own, for whoever counts steps.
 
 A framework hands its events over by ending its session; until the next one has begun, what the
-program does is not recorded. Our own recorders are done in a moment.
+program does is not recorded. Our own recorders are done in a moment. A program that profiles
+itself has the frameworks' profilers meanwhile.
 """
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterable
+from typing import Final, NamedTuple
 
 import numpy as np
 
-from stepscope.capture.recorder import Severity
+from stepscope.capture.recorder import Note
 from stepscope.formats.xspace.plane_writer import PlaneWriter
 from stepscope.schema import names
 
-# (recorder, begin, end), ns since 1970.
-Gap = tuple[str, int, int]
-
-_LINE: Final = "not recorded"
 # A tenth of the time missed changes what averages say.
 _MUCH: Final = 0.1
 
 
-def gaps_plane(gaps: Sequence[Gap]) -> bytes:
-    """An XSpace with an event for each gap."""
-    plane = PlaneWriter(names.RECORDING_PLANE)
-    begin = np.asarray([begin for _, begin, _ in gaps], np.int64)
-    end = np.asarray([end for _, _, end in gaps], np.int64)
-    plane.line(
-        1,
-        _LINE,
-        metadata=plane.names(f"{name}: a chunk is written" for name, _, _ in gaps),
-        start_ns=begin,
-        duration_ns=end - begin,
-    )
-    return plane.xspace()
+class Gap(NamedTuple):
+    """A time in which a recorder saw nothing.
 
-
-def gaps_note(gaps: Sequence[Gap], recorded_ns: int) -> tuple[str, Severity, str]:
-    """Slug, severity and text of what a person should know of them.
-
-    Args:
-        gaps: All of the recording.
-        recorded_ns: How long was recorded, gaps included.
+    Attributes:
+        recorder: Its name.
+        begin_ns, end_ns: Since 1970.
+        reason: ``names.GAP_CHUNK`` or ``names.GAP_PAUSE``.
     """
-    missed: dict[str, int] = defaultdict(int)
-    for name, begin, end in gaps:
-        missed[name] += end - begin
-    name, most = max(missed.items(), key=lambda item: item[1])
-    share = most / max(recorded_ns, 1)
-    text = (
-        f"{name} was not recorded for {most / 1e9:.2f} s of {recorded_ns / 1e9:.1f} s "
-        f"({share:.0%}), while chunks were written. Steps are missing there; a lower "
-        "host_tracer_level or a larger chunk_seconds makes it less."
-    )
-    return "gaps", "warning" if share > _MUCH else "info", text
+
+    recorder: str
+    begin_ns: int
+    end_ns: int
+    reason: str = names.GAP_CHUNK
+
+
+class Gaps:
+    """The gaps of one recording."""
+
+    def __init__(self) -> None:
+        self.found: list[Gap] = []
+        self._paused_ns = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.found)
+
+    def pause(self) -> None:
+        """Every recorder stops now."""
+        self._paused_ns = time.time_ns()
+
+    def resume(self, recorders: Iterable[str]) -> None:
+        """These record again since now."""
+        now_ns = time.time_ns()
+        if self._paused_ns:
+            self.found += [Gap(one, self._paused_ns, now_ns, names.GAP_PAUSE) for one in recorders]
+        self._paused_ns = 0
+
+    def missed_ns(self, *reasons: str) -> dict[str, int]:
+        """How long each recorder saw nothing, for these reasons or for any."""
+        missed: dict[str, int] = defaultdict(int)
+        for gap in self.found:
+            if not reasons or gap.reason in reasons:
+                missed[gap.recorder] += gap.end_ns - gap.begin_ns
+        return missed
+
+    def plane(self) -> bytes:
+        """An XSpace with an event for each."""
+        plane = PlaneWriter(names.RECORDING_PLANE)
+        begin = np.asarray([gap.begin_ns for gap in self.found], np.int64)
+        end = np.asarray([gap.end_ns for gap in self.found], np.int64)
+        metadata = [
+            plane.name(
+                f"{gap.recorder}: {gap.reason}",
+                stats={names.GAP_RECORDER: gap.recorder, names.GAP_REASON: gap.reason},
+            )
+            for gap in self.found
+        ]
+        plane.line(
+            1,
+            names.GAPS_LINE,
+            metadata=np.asarray(metadata, np.int64),
+            start_ns=begin,
+            duration_ns=end - begin,
+        )
+        return plane.xspace()
+
+    def notes(self, recorded_ns: int) -> list[Note]:
+        """What a person should know of them.
+
+        Args:
+            recorded_ns: How long was recorded, gaps included.
+        """
+        missed = self.missed_ns(names.GAP_CHUNK)
+        if not missed:
+            return []
+        name, most = max(missed.items(), key=lambda item: item[1])
+        share = most / max(recorded_ns, 1)
+        text = (
+            f"{name} was not recorded for {most / 1e9:.2f} s of {recorded_ns / 1e9:.1f} s "
+            f"({share:.0%}), while chunks were written. Steps are missing there; a lower "
+            "host_tracer_level or a larger chunk_seconds makes it less."
+        )
+        return [Note("gaps", "warning" if share > _MUCH else "info", text)]

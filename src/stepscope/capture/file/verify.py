@@ -9,13 +9,18 @@ from typing import Final
 
 from stepscope.capture.file.writer import Writer
 from stepscope.capture.options import ProfilerOptions
-from stepscope.capture.recorder import Note
+from stepscope.capture.recorder import Note, Recorder
 from stepscope.capture.runtime import machine
 from stepscope.schema import names
 from stepscope.wire.read import fields
 
 # Protobuf's limit for one message; TensorBoard and XProf read no larger file.
 LARGEST_MESSAGE_BYTES: Final = (1 << 31) - 1
+
+# Share of the time that went to recording from which a person should know, and the most that is
+# said of it: what is foreseen from the number of events is not exact.
+_SLOWED: Final = 0.25
+_MOST_SLOWED: Final = 0.9
 
 
 def verify(
@@ -50,6 +55,28 @@ def verify(
         )
         notes.append(Note("no-device-events", "error", text))
     return notes
+
+
+def slowdown(recorder: Recorder, events: int, recorded_ns: int) -> list[Note]:
+    """A note where recording took much of the program's time.
+
+    Args:
+        recorder: A recorder; its ``event_ns`` is what one event takes from the program.
+        events: Events it gave.
+        recorded_ns: How long it recorded.
+    """
+    event_ns = getattr(recorder, "event_ns", 0)
+    share = min(events * event_ns / max(recorded_ns, 1), _MOST_SLOWED)
+    if share <= _SLOWED:
+        return []
+    rate = events * 1e9 / recorded_ns
+    text = (
+        f"{recorder.name} gave {rate:,.0f} events per second, and recording one takes about "
+        f"{event_ns / 1e3:.1f} µs: the program ran up to {1 / (1 - share):.1f} times "
+        "slower than without, and short calls look longer than they are. Compare with the time "
+        "of a step that is not recorded."
+    )
+    return [Note("slowed", "warning", text)]
 
 
 def _file_notes(writer: Writer) -> list[Note]:

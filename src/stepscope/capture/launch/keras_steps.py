@@ -13,7 +13,8 @@ from contextlib import AbstractContextManager
 from types import ModuleType
 from typing import Any, Final
 
-from stepscope.capture.tracing import step
+from stepscope.capture.tracing import Trace
+from stepscope.schema import names
 
 _KINDS: Final = ("train", "test", "predict")
 
@@ -27,7 +28,8 @@ class _Steps(threading.local):
 
     def begin(self, kind: str) -> None:
         self.end()
-        self.marker = step(self.count[kind], kind)
+        number = self.count[kind]
+        self.marker = Trace(kind, number, 1, **{names.MARKED_BY: names.MARKED_BATCH})
         self.count[kind] += 1
         self.marker.__enter__()
 

@@ -19,6 +19,7 @@ RECORDERS: Final[tuple[str, ...]] = (
     "stepscope.capture.recorders.annotations:AnnotationRecorder",
     "stepscope.capture.recorders.python_sampler:PythonSampler",
     "stepscope.capture.recorders.python_calls:PythonCalls",
+    "stepscope.capture.recorders.garbage_collector:GarbageCollector",
     "stepscope.capture.recorders.telemetry:Telemetry",
 )
 

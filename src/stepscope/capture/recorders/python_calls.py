@@ -33,6 +33,8 @@ class PythonCalls:
     """Recorder ``python_calls``."""
 
     name = "python_calls"
+    #: docs/python-tracks.md
+    event_ns = 1000
 
     def __init__(self) -> None:
         self._options: ProfilerOptions | None = None

@@ -20,7 +20,7 @@ import threading
 import weakref
 from array import array
 from types import CodeType, FrameType
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recorder import Note, Recorded
 from stepscope.capture.runtime.frame_names import FrameNames
+from stepscope.capture.runtime.thread_cpu import cpu_ns, wants_gil
 from stepscope.capture.runtime.thread_frames import no_collection
 from stepscope.capture.runtime.ticker import THREAD_PREFIX, Ticker
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
@@ -38,11 +39,22 @@ I64 = NDArray[np.int64]
 # A slice ends this many periods after its last look when no other look followed.
 _PERIODS_OF_A_GAP: Final = 3.0
 _DEEPEST: Final = 250
+# A thread in C code that used less of the time than this waits for something.
+_IDLE_FRAC: Final = 0.05
 _SWITCH_SECONDS: Final = 0.0002
 # Looks that came late by half a period or more, as a share, from which a note is due.
 _LATE_FRAC: Final = 0.25
 # A stack as the sampler keeps it: ids of code objects and places in them, innermost first.
 _Key = tuple[int, ...]
+
+
+class _States(NamedTuple):
+    """What a thread did from one look to the next: 1 in Python code, 0 not; -1 ns is not known."""
+
+    in_python: I64
+    start_ns: I64
+    length_ns: I64
+    cpu_ns: I64
 
 
 class PythonSampler:
@@ -77,8 +89,12 @@ class PythonSampler:
         self._looks = _Looks()
         if ticker is None or not looks.times:
             return Recorded()
-        plane = looks.plane()
-        return Recorded(plane.xspace(), plane.events, tuple(_notes(ticker, looks)))
+        plane, threads = looks.plane(), looks.threads_plane()
+        return Recorded(
+            plane.xspace() + threads.xspace(),
+            plane.events + threads.events,
+            tuple(_notes(ticker, looks)),
+        )
 
     def drop(self) -> None:
         """End and forget."""
@@ -123,9 +139,11 @@ class _Looks:
         self.late_ns = array("q")
         self._look = array("q")  # per thread and look: which look,
         self._thread = array("q")  # which row in self._threads,
-        self._stack = array("q")  # and the row in self._frames.
+        self._stack = array("q")  # the row in self._frames,
+        self._cpu_ns = array("q")  # and the processor time it had used (-1: not known).
         self._index: dict[_Key, int] = {}
         self._frames: list[list[tuple[CodeType, int]]] = []  # outermost first, with lines
+        self._in_python: list[bool] = []  # by stack: in Python code, not in a call of C code
         self._threads: list[tuple[int, str]] = []  # thread id of the system, name
         # By the id of its object, which is held weakly: the program may want its memory back.
         self._thread_index: dict[int, tuple[weakref.ref[threading.Thread], int]] = {}
@@ -144,9 +162,11 @@ class _Looks:
                 thread = alive.get(ident)
                 if thread is None or not thread.name.startswith(THREAD_PREFIX):  # not ours
                     stack = self._stack_of(frame)
+                    row = self._thread_of(ident, thread, look)
                     self._look.append(look)
-                    self._thread.append(self._thread_of(ident, thread, look))
+                    self._thread.append(row)
                     self._stack.append(stack)
+                    self._cpu_ns.append(cpu_ns(self._threads[row][0]))
 
     def _thread_of(self, ident: int, thread: threading.Thread | None, look: int) -> int:
         """The row of a thread. Its object tells it apart: numbers are given again to others."""
@@ -189,6 +209,7 @@ class _Looks:
             frames.append((frame.f_code, frame.f_lineno or 0))
             frame = frame.f_back
         self._frames.append(frames[::-1])
+        self._in_python.append(wants_gil(leaf.f_code, leaf.f_lasti))
         self._index[key] = len(self._frames) - 1
         return self._index[key]
 
@@ -222,6 +243,34 @@ class _Looks:
         plane.stat("sample_hz", 1e9 / self.period_ns)
         plane.stat("samples", len(times))
         plane.stat("sample_lateness_ms", float(np.median(late)) / 1e6)
+        return plane
+
+    def threads_plane(self) -> PlaneWriter:
+        """Who ran, one line per thread: slices in Python code and in C code, with their time.
+
+        A thread that waits in C code for something else has none.
+        """
+        plane = PlaneWriter(names.PYTHON_THREADS_PLANE)
+        metadata = plane.names((names.OUTSIDE_PYTHON, names.IN_PYTHON))
+        times = np.frombuffer(self.times, np.int64)
+        look, thread, stack, cpu = (
+            np.frombuffer(column, np.int64)
+            for column in (self._look, self._thread, self._stack, self._cpu_ns)
+        )
+        in_python = np.asarray(self._in_python, np.int64)
+        for row, (number, name) in enumerate(self._threads):
+            mine = thread == row
+            states = _states(times, look[mine], in_python[stack[mine]], cpu[mine], self.period_ns)
+            if len(states.in_python):
+                known = np.flatnonzero(states.cpu_ns >= 0)
+                plane.line(
+                    number,
+                    name,
+                    metadata=metadata[states.in_python],
+                    start_ns=states.start_ns,
+                    duration_ns=states.length_ns,
+                    stats=[Stat(names.CPU_NS, states.cpu_ns[known], known)] if len(known) else [],
+                )
         return plane
 
     def _tree(self, plane: PlaneWriter) -> tuple[I64, I64]:
@@ -261,6 +310,39 @@ class _Looks:
         return padded, np.asarray(node_name, dtype=np.int64)
 
 
+def _spans(
+    times: I64, look: I64, period_ns: int, most_periods: float
+) -> tuple[I64, I64, NDArray[np.bool_]]:
+    """How long what was seen lasts: begin, end, and whether nothing leads up to it.
+
+    That is until the next look at this thread, but not through a look that did not see it, nor
+    through more than so many periods.
+    """
+    begin = times[look]
+    until = np.append(begin[1:], begin[-1] + period_ns)
+    gap = until - begin > most_periods * period_ns
+    gap[:-1] |= np.diff(look) > 1
+    return begin, np.where(gap, begin + period_ns, until), np.concatenate([[True], gap[:-1]])
+
+
+def _states(times: I64, look: I64, in_python: I64, cpu: I64, period_ns: int) -> _States:
+    """The looks at a thread that ran, or wanted to.
+
+    Args:
+        times: Of every look.
+        look: In which looks the thread was seen, ascending.
+        in_python: Whether it was in Python code, by look.
+        cpu: Processor time it had used by then; -1: not known.
+        period_ns: Time between two looks.
+    """
+    # However late a look comes: that it does is what is looked for, and processor time is exact.
+    begin, until, broken = _spans(times, look, period_ns, np.inf)
+    is_known = np.append((cpu[1:] >= 0) & (cpu[:-1] >= 0) & ~broken[1:], False)
+    used = np.where(is_known, np.append(np.diff(cpu), 0), -1)
+    shown = np.flatnonzero((in_python > 0) | (used > _IDLE_FRAC * (until - begin)))
+    return _States(in_python[shown], begin[shown], (until - begin)[shown], used[shown])
+
+
 def _slices(times: I64, look: I64, nodes: I64, period_ns: int) -> tuple[I64, I64, I64]:
     """Runs of one node at one depth: the node, begin and length of each.
 
@@ -270,13 +352,7 @@ def _slices(times: I64, look: I64, nodes: I64, period_ns: int) -> tuple[I64, I64
         nodes: Its stack in each of them, by depth.
         period_ns: Time between two looks.
     """
-    begin = times[look]
-    # What was seen lasts until the next look at this thread, but never through a gap.
-    until = np.append(begin[1:], begin[-1] + period_ns)
-    gap = until - begin > _PERIODS_OF_A_GAP * period_ns
-    gap[:-1] |= np.diff(look) > 1
-    until = np.where(gap, begin + period_ns, until)
-    broken = np.concatenate([[True], gap[:-1]])
+    begin, until, broken = _spans(times, look, period_ns, _PERIODS_OF_A_GAP)
     found: list[tuple[I64, I64, I64]] = []
     for depth in range(nodes.shape[1]):
         column = nodes[:, depth]

@@ -96,7 +96,8 @@ def host_plane(
     found = None if count is None or are_marked else steps.training_steps(slices, count)
     if found is not None and found.place in lines:
         code = np.full(len(found.number), plane.name(STEP_NAME))
-        numbers = _step_stats(found.number)
+        by = np.full(len(found.number), plane.text(names.MARKED_OPTIMIZER))
+        numbers = [*_step_stats(found.number), Stat(names.MARKED_BY, by, is_text=True)]
         lines[found.place].add(code, found.start_ns, found.duration_ns, numbers)
     _add_marks(slices, plane, marks, lines)
     for place, part in lines.items():

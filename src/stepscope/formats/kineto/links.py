@@ -85,23 +85,31 @@ def links(slices: Slices) -> Links:
 def _calls(slices: Slices, rows: I64) -> I64:
     """The call of each device event: of several with its correlation the last before it."""
     calls = np.flatnonzero(slices.is_kind("runtime") & (slices.correlation > 0))
-    wanted = slices.correlation[rows]
     found = np.full(len(rows), NONE, np.int64)
     if not len(calls):
         return found
-    order = np.lexsort((slices.start_ns[calls], slices.correlation[calls]))
-    calls = calls[order]
-    known = slices.correlation[calls]
-    begin = np.searchsorted(known, wanted, side="left")
-    end = np.searchsorted(known, wanted, side="right")
-    at = np.flatnonzero((end > begin) & (wanted > 0))
-    found[at] = calls[begin[at]]
-    for row in at[end[at] - begin[at] > 1].tolist():
-        # Several processes in one file: each counts its calls by itself.
-        some = calls[begin[row] : end[row]]
-        earlier = np.flatnonzero(slices.start_ns[some] <= slices.start_ns[rows[row]])
-        found[row] = some[earlier[-1] if len(earlier) else 0]
+    # Several processes in one file count their calls each by itself, and numbers come round again.
+    both = np.concatenate([calls, rows])
+    is_call = np.arange(len(both)) < len(calls)
+    numbers, starts = slices.correlation[both], slices.start_ns[both]
+    order = np.lexsort((~is_call, starts, numbers))
+    last = np.maximum.accumulate(np.where(is_call[order], np.arange(len(order)), NONE))
+    group = np.searchsorted(numbers[order], numbers[order], side="left")
+    # A kernel may seem to begin before its call, by what two clocks differ: then the first counts.
+    at = np.where(last >= group, last, _next_call(is_call[order]))
+    good = (
+        (at >= 0) & (numbers[order[at]] == numbers[order]) & ~is_call[order] & (numbers[order] > 0)
+    )
+    found[order[good] - len(calls)] = both[order[at[good]]]
     return found
+
+
+def _next_call(is_call: Bool) -> I64:
+    """For each place the next one that is a call, -1 where there is none."""
+    count = len(is_call)
+    places = np.where(is_call, np.arange(count), count)
+    after = np.minimum.accumulate(places[::-1])[::-1]
+    return np.where(after < count, after, NONE)
 
 
 def _is_early(slices: Slices, rows: I64, call: I64) -> Bool:

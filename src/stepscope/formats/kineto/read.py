@@ -202,7 +202,7 @@ class _Reader:
         value = self._texts.value(number)
         if isinstance(value, str) and _PLAIN_NUMBER.fullmatch(value):
             return int(value)
-        if isinstance(value, float) and value == int(value):
+        if isinstance(value, float) and value.is_integer():
             return int(value)
         return 0 if number < 0 else value if isinstance(value, (int, str)) else str(value)
 

@@ -52,7 +52,8 @@ _PIECE_BYTES: Final = 1 << 20
 _LONGEST_HEAD_BYTES: Final = 64 << 20
 _TAIL_BYTES: Final = 1 << 16
 _EVENT_ROWS: Final = 1 << 15
-_VALUE_ROWS: Final = 1 << 19
+_VALUE_ROWS: Final = 1 << 18
+_TOKENS: Final = 1 << 19
 _COLUMNS: Final = (
     ("phase", np.uint8), ("flags", np.uint8), ("category", np.int32), ("name", np.int32),
     ("pid", np.int32), ("tid", np.int32), ("ident", np.int32), ("chain", np.int32),
@@ -161,14 +162,16 @@ class _Scan:
         self._is_final = False
         self._head: dict[str, Any] = {}
         self._damage = Damage()
-        self._counts = np.zeros(5, np.int64)
         self._found_events = False
         self._events = _Rows(_COLUMNS, _EVENT_ROWS)
         self._values = _Rows(_VALUES, _VALUE_ROWS)
         known = (*OWN_KEYS, *CHAIN_KEYS, *DROPPED_KEYS)
         classes = [1] * len(OWN_KEYS) + [2] * len(CHAIN_KEYS) + [3] * len(DROPPED_KEYS)
-        self._scanner = core.json.EventScanner(
-            np.asarray(classes, np.uint8).data, self._counts.data, secrets.randbits(63)
+        kinds = (np.uint8, np.int32, np.int32, np.int32, np.int32)
+        self._tokens = tuple(np.empty(_TOKENS, kind).data for kind in kinds)
+        self._scanner = core.json.EventScanner(self._tokens)
+        self._reader = core.json_values.ValueReader(
+            np.asarray(classes, np.uint8).data, secrets.randbits(63)
         )
         self._arena = np.empty(0, np.uint8)
         self._begin = np.zeros(1, np.int64)
@@ -178,7 +181,7 @@ class _Scan:
         self._more_chains()
         self._fresh_rows()
         for key in known:
-            self._scanner.text(memoryview(json.dumps(key).encode()))
+            self._reader.text(memoryview(json.dumps(key).encode()))
 
     def run(self) -> Scanned:
         """The whole text."""
@@ -187,14 +190,13 @@ class _Scan:
             raise ValueError("it holds no traceEvents")
         self._keep_rows()
         damage = self._damage
-        damage.lost, damage.mended, damage.words, damage.times, damage.garbage = map(
-            int, self._counts
-        )
-        scanner = self._scanner
-        size = int(self._begin[scanner.texts])
-        texts = Texts(self._arena[:size].tobytes(), self._begin[: scanner.texts + 1].copy())
+        scanner, reader = self._scanner, self._reader
+        damage.lost, damage.mended, damage.garbage = scanner.lost, scanner.mended, scanner.garbage
+        damage.words, damage.times = reader.words, reader.times
+        size = int(self._begin[reader.texts])
+        texts = Texts(self._arena[:size].tobytes(), self._begin[: reader.texts + 1].copy())
         self._arena, self._hashes = np.empty(0, np.uint8), np.empty(0, np.uint64)
-        before, link_key, link_text = (links[: scanner.chains].copy() for links in self._links)
+        before, link_key, link_text = (links[: reader.chains].copy() for links in self._links)
         columns = {name: self._events.joined(name) for name, _ in _COLUMNS}
         key, kind, number = (self._values.joined(name) for name, _ in _VALUES)
         return Scanned(
@@ -238,7 +240,7 @@ class _Scan:
         if first == ord("["):
             self._at += 1
             self._read_events()
-            self._found_events = self._scanner.row > 0 or bool(self._events.parts["phase"])
+            self._found_events = self._reader.row >= 0 or bool(self._events.parts["phase"])
             return
         if first == ord("{"):
             self._at += 1
@@ -305,41 +307,41 @@ class _Scan:
         self._found_events = True
         scanner = self._scanner
         while True:
-            scanner.scan(memoryview(self._data), self._at, len(self._data), self._is_final)
+            data = memoryview(self._data)
+            scanner.scan(data, self._at, len(self._data), self._is_final)
             self._at = scanner.at
+            self._read_values(data)
             if scanner.reason == 1:
                 return
-            if scanner.reason == 2:
-                self._keep_rows()
-            elif scanner.reason == 3:
-                self._more_texts()
-            elif scanner.reason == 4:
-                self._more_chains()
-            elif self._is_final:
-                break
-            else:
+            if scanner.reason == 0:
+                if self._is_final:
+                    break
                 self._more()
         self._damage.is_cut = True
         base = _BASE_KEY.search(self._data, max(0, len(self._data) - _TAIL_BYTES))
         if base is not None:
             self._head.setdefault(_BASE, int(base[1]))
 
+    def _read_values(self, data: memoryview) -> None:
+        """The tokens that were found; rows that are whole make room for the next."""
+        reader, tokens = self._reader, self._scanner.tokens
+        reader.token = 0
+        more = {1: self._keep_rows, 2: self._more_texts, 3: self._more_chains}
+        while True:
+            reader.fill(data, self._tokens, tokens)
+            if reader.reason == 0:
+                return
+            more[reader.reason]()
+
     def _keep_rows(self) -> None:
-        self._events.keep(self._scanner.row)
-        self._values.keep(self._scanner.value_row)
+        self._events.keep(self._reader.row + 1)
+        self._values.keep(self._reader.value_row)
         self._fresh_rows()
 
     def _fresh_rows(self) -> None:
-        values = self._values.block
-        self._scanner.room_for_events(
-            tuple(column.data for column in self._events.block.values()),
-            (
-                values["key"].data,
-                values["kind"].data,
-                values["number"].data,
-                values["number"].view(np.float64).data,
-            ),
-        )
+        columns = [*self._events.block.values(), *self._values.block.values()]
+        reals = self._values.block["number"].view(np.float64)
+        self._reader.room_for_events(tuple(one.data for one in (*columns, reals)))
 
     def _more_texts(self) -> None:
         """Twice the room for texts, and never less than the longest event could need."""
@@ -347,7 +349,7 @@ class _Scan:
         self._arena = _grown(self._arena, 2 * len(self._arena) + (4 << 20))
         self._begin = _grown(self._begin, count + 1)
         self._hashes = _grown(self._hashes, count)
-        self._scanner.room_for_texts(
+        self._reader.room_for_texts(
             self._arena.data, self._begin.data, self._hashes.data, _slots(count)
         )
 
@@ -355,7 +357,7 @@ class _Scan:
         count = max(2 * len(self._links[0]), 1 << 14)
         self._links = [_grown(links, count) for links in self._links]
         before, keys, texts = self._links
-        self._scanner.room_for_chains(before.data, keys.data, texts.data, _slots(count))
+        self._reader.room_for_chains(before.data, keys.data, texts.data, _slots(count))
 
 
 def _grown(array: NDArray[Any], size: int) -> NDArray[Any]:

@@ -5,6 +5,7 @@ One kernel call lists the fields of many messages; what they mean is then plain 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -126,10 +127,11 @@ class Damage:
     def first(self, file: str) -> DecodeError | None:
         """The first damage; how many more places are damaged is part of its reason."""
         inner = [offset for offset, _, _ in self.broken] + [begin for begin, _, _ in self.cut]
+        inner.sort()
         outermost = [
             (end, path, REASONS[CUT])
             for begin, end, path in self.cut
-            if not any(begin < offset <= end for offset in inner)
+            if bisect_right(inner, begin) == bisect_right(inner, end)  # nothing broken inside
         ]
         places = self.broken + outermost
         if not places:

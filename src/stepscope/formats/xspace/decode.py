@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import dataclasses
 import mmap
-import os
 from dataclasses import dataclass
 from typing import Final
 
@@ -25,9 +24,9 @@ from stepscope.formats.xspace.headers import Headers, read_headers, set_origin
 from stepscope.formats.xspace.ids import IdRows, MissingIds
 from stepscope.formats.xspace.lines import (
     Filler,
-    Pages,
     Progress,
     RawLine,
+    Reading,
     allocate,
     fill_all,
     leftovers,
@@ -44,10 +43,11 @@ from stepscope.formats.xspace.metadata import (
     read_children,
     read_entries,
     read_stats,
-    read_text,
     stat_metadata_rows,
     unknown_fields,
 )
+from stepscope.formats.xspace.texts import Texts
+from stepscope.kernels.cores import cores
 from stepscope.schema.xspace import Wire, XEventMetadata, XPlane, XSpace
 
 _SPACE_FIELDS: Final = tuple((number, Wire.LEN) for number in XSpace)
@@ -68,9 +68,9 @@ def decode(
     """Decode one XSpace (or several, concatenated).
 
     Args:
-        buffer: Uncompressed bytes. A read-only mmap does not stay resident.
+        buffer: Uncompressed bytes, which nobody may change or cut while the columns are in use.
         file: Name for reports.
-        threads: At most so many lines at a time; the number of CPUs by default.
+        threads: At most so many lines at a time; the cores this process may use by default.
         progress: Called with (bytes done, bytes to do) now and then, from worker threads.
         strict: Raise what would be ``Space.damage``.
 
@@ -84,7 +84,7 @@ def decode(
     recognised = len(top) - len(top.other_than(_SPACE_FIELDS))
     _check_kind(view, damage, recognised > 0, file)
     damage.missing_bytes = _missing_bytes(view, top)
-    reader = _Reader(view, damage, top.of(XSpace.PLANES, Wire.LEN), threads or os.cpu_count() or 1)
+    reader = _Reader(view, damage, top.of(XSpace.PLANES, Wire.LEN), threads or cores())
     space = reader.read(top, progress, file)
     _check_kind(view, damage, recognised > 0, file)
     if strict and space.damage is not None:
@@ -130,6 +130,7 @@ class _Reader:
         damage: What is broken so far.
         planes: The fields that hold the planes.
         fields: The fields of all planes.
+        texts: Reads the names.
         threads: How many lines at a time.
     """
 
@@ -138,8 +139,10 @@ class _Reader:
     planes: Fields
     threads: int
     fields: Fields = dataclasses.field(init=False)
+    texts: Texts = dataclasses.field(init=False)
 
     def __post_init__(self) -> None:
+        self.texts = Texts(self.view)
         self.fields = index(
             self.view,
             self.planes.payload,
@@ -153,18 +156,18 @@ class _Reader:
     def read(self, top: Fields, progress: Progress | None, file: str) -> Space:
         """Everything, coldest first: what ids mean is known before events are filled."""
         view, damage, count = self.view, self.damage, len(self.planes)
-        event_entries = read_entries(view, self.fields, XPlane.EVENT_METADATA, damage, _path)
-        stat_entries = read_entries(view, self.fields, XPlane.STAT_METADATA, damage, _path)
+        event_entries = read_entries(self.texts, self.fields, XPlane.EVENT_METADATA, damage, _path)
+        stat_entries = read_entries(self.texts, self.fields, XPlane.STAT_METADATA, damage, _path)
         ids = _Ids.of(event_entries, stat_entries, count)
         plane_stats, plane_stat_begin = self._plane_stats()
         metadata_stats, metadata_stat_begin = self._metadata_stats(event_entries)
         resolved_plane_stats = plane_stats.resolve(ids.stats)
         resolved_metadata_stats = metadata_stats.resolve(ids.stats)
         lines = self._lines()
-        pages = Pages(view, progress, 2 * sum(line.end - line.begin for line in lines))
-        over_lines(lambda line: scan(view, line, pages), lines, self.threads)
-        headers = read_headers(view, lines)
-        origin_ns, events, stats, unknown = self._fill(lines, headers, ids, pages)
+        reading = Reading(progress, 2 * sum(line.end - line.begin for line in lines))
+        over_lines(lambda line: scan(view, line, reading), lines, self.threads)
+        headers = read_headers(self.texts, lines)
+        origin_ns, events, stats, unknown = self._fill(lines, headers, ids, reading)
         children = read_children(view, event_entries, damage)
         missing_events, missing_stats = ids.settle(
             events, (stats, resolved_plane_stats, resolved_metadata_stats)
@@ -196,8 +199,8 @@ class _Reader:
                 *as_unknown("stat_metadata", stat_entries.unknown),
             ),
             damage=damage.first(file),
+            raw_text=self.texts.raw,
         )
-        pages.release()
         return space
 
     def _lines(self) -> list[RawLine]:
@@ -217,7 +220,7 @@ class _Reader:
         ]
 
     def _fill(
-        self, lines: list[RawLine], headers: Headers, ids: _Ids, pages: Pages
+        self, lines: list[RawLine], headers: Headers, ids: _Ids, reading: Reading
     ) -> tuple[int, Events, Stats, list[Unknown]]:
         """The events. Where lines are damaged, a second time, with room for what stands."""
         while True:
@@ -225,7 +228,7 @@ class _Reader:
             events, stats = allocate(
                 sum(line.events for line in lines), sum(line.stats for line in lines)
             )
-            filler = Filler(self.view, events, stats, ids.events, ids.stats, pages)
+            filler = Filler(self.view, events, stats, ids.events, ids.stats, reading)
             filled = fill_all(filler, lines, self.threads)
             if not trim(lines, filled, self.damage):
                 break
@@ -267,7 +270,7 @@ class _Reader:
         for plane, begin, end in zip(
             given.parent.tolist(), given.payload.tolist(), given.end.tolist(), strict=True
         ):
-            names[plane] = read_text(self.view, begin, end)
+            names[plane] = self.texts.read(begin, end)
         lines = self.fields.of(XPlane.LINES, Wire.LEN)
         line_begin = np.searchsorted(lines.parent, np.arange(count + 1)).tolist()
         stats = stat_begin.tolist()
@@ -286,7 +289,7 @@ class _Reader:
     def _texts(self, top: Fields, number: XSpace) -> tuple[str, ...]:
         fields = top.of(number, Wire.LEN)
         spans = zip(fields.payload.tolist(), fields.end.tolist(), strict=True)
-        return tuple(read_text(self.view, begin, end) for begin, end in spans)
+        return tuple(self.texts.read(begin, end) for begin, end in spans)
 
 
 @dataclass(slots=True)

@@ -74,7 +74,7 @@ def encode_to(space: Space, write: Write) -> None:
         (XSpace.HOSTNAMES, space.hostnames),
     ):
         for text in texts:
-            write(wire.text(number, text, always=True))
+            write(writer.text(number, text, always=True))
     for row in range(len(space.planes)):
         writer.plane(row, write)
     write(writer.kept("space", 0))
@@ -112,6 +112,11 @@ class _Writer:
             ),
         )
 
+    def text(self, number: int, value: str, *, always: bool = False) -> bytes:
+        """A name as the file had it."""
+        data = self.space.raw_text.get(value)
+        return wire.blob(number, value.encode() if data is None else data, always=always)
+
     def kept(self, level: str, row: int) -> bytes:
         """Fields of a message that are written as they stood."""
         return self.unknown.get((level, row), b"")
@@ -124,7 +129,7 @@ class _Writer:
         sizes = [
             len(head) + self._events_size(line) for line, head in zip(rows, heads, strict=True)
         ]
-        first = wire.number(XPlane.ID, plane.id) + wire.text(XPlane.NAME, plane.name)
+        first = wire.number(XPlane.ID, plane.id) + self.text(XPlane.NAME, plane.name)
         last = b"".join(self._metadata(row)) + b"".join(self._plane_stats(plane))
         last += self.kept("plane", row)
         total = len(first) + len(last)
@@ -139,11 +144,11 @@ class _Writer:
         line = self.space.lines[row]
         return (
             wire.number(XLine.ID, line.id)
-            + wire.text(XLine.NAME, line.name)
+            + self.text(XLine.NAME, line.name)
             + wire.number(XLine.TIMESTAMP_NS, line.timestamp_ns)
             + wire.number(XLine.DURATION_PS, line.duration_ps)
             + wire.number(XLine.DISPLAY_ID, line.display_id)
-            + wire.text(XLine.DISPLAY_NAME, line.display_name)
+            + self.text(XLine.DISPLAY_NAME, line.display_name)
             + self.kept("line", row)
         )
 
@@ -234,8 +239,8 @@ class _Writer:
         for row in self.stat_rows[plane]:
             value = (
                 wire.number(XStatMetadata.ID, table.own_id.get(row, self.stat_id[row]))
-                + wire.text(XStatMetadata.NAME, table.name[row])
-                + wire.text(XStatMetadata.DESCRIPTION, table.description[row])
+                + self.text(XStatMetadata.NAME, table.name[row])
+                + self.text(XStatMetadata.DESCRIPTION, table.description[row])
                 + self.kept("stat_metadata", row)
             )
             yield _entry(XPlane.STAT_METADATA, self.stat_id[row], value)
@@ -249,9 +254,9 @@ class _Writer:
         children = b"".join(wire.varint(child) for child in table.child_id.get(row, ()))
         return (
             wire.number(XEventMetadata.ID, table.own_id.get(row, self.event_id[row]))
-            + wire.text(XEventMetadata.NAME, table.name[row])
+            + self.text(XEventMetadata.NAME, table.name[row])
             + wire.blob(XEventMetadata.METADATA, table.metadata.get(row, b""))
-            + wire.text(XEventMetadata.DISPLAY_NAME, table.display_name[row])
+            + self.text(XEventMetadata.DISPLAY_NAME, table.display_name[row])
             + b"".join(stats)
             + wire.blob(XEventMetadata.CHILD_ID, children)
             + self.kept("event_metadata", row)

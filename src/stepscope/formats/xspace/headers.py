@@ -7,14 +7,17 @@ from typing import Final
 
 import numpy as np
 
+from stepscope.columns.reach import REACH_PS
 from stepscope.columns.space import Line
 from stepscope.formats.xspace.cold_fields import Fields, empty_fields, joined
 from stepscope.formats.xspace.lines import RawLine
-from stepscope.formats.xspace.metadata import read_text, unknown_fields
+from stepscope.formats.xspace.metadata import unknown_fields
+from stepscope.formats.xspace.texts import Texts
 from stepscope.schema.xspace import Wire, XLine
 
-# Lines further apart than this share no origin: their distance in ps would not fit int64.
-_REACH_NS: Final = 100 * 24 * 3600 * 10**9
+# Lines further apart than this share no origin: they are readings of different clocks, and their
+# distance in ps is too close to what int64 holds.
+_REACH_NS: Final = REACH_PS // 1000
 
 _NUMBERS: Final = (
     XLine.ID,
@@ -70,7 +73,7 @@ class Headers:
         return tuple(rows)
 
 
-def read_headers(buffer: memoryview, lines: list[RawLine]) -> Headers:
+def read_headers(texts: Texts, lines: list[RawLine]) -> Headers:
     """Put together what counting has listed; what is broken there, filling reports."""
     parts = []
     for row, line in enumerate(lines):
@@ -80,8 +83,8 @@ def read_headers(buffer: memoryview, lines: list[RawLine]) -> Headers:
     fields = joined([empty_fields(0), *parts])
     return Headers(
         numbers={number: _numbers(fields, number, len(lines)) for number in _NUMBERS},
-        texts={number: _texts(buffer, fields, number, len(lines)) for number in _TEXTS},
-        unknown=unknown_fields(buffer, fields.other_than(_KNOWN)),
+        texts={number: texts.column(fields.of(number, Wire.LEN), len(lines)) for number in _TEXTS},
+        unknown=unknown_fields(texts.buffer, fields.other_than(_KNOWN)),
     )
 
 
@@ -93,21 +96,11 @@ def _numbers(fields: Fields, number: XLine, lines: int) -> list[int]:
     return listed
 
 
-def _texts(buffer: memoryview, fields: Fields, number: XLine, lines: int) -> list[str]:
-    given = fields.of(number, Wire.LEN)
-    texts = [""] * lines
-    for line, begin, end in zip(
-        given.parent.tolist(), given.payload.tolist(), given.end.tolist(), strict=True
-    ):
-        texts[line] = read_text(buffer, begin, end)
-    return texts
-
-
 def set_origin(lines: list[RawLine], timestamp_ns: list[int]) -> int:
     """Choose the origin, set each line's ``shift_ps``, and return the origin in ns.
 
     It is the earliest origin of a line with events. Where clocks are mixed (some lines count
-    from 1970, some from boot), it is the earliest of the 100 days that hold most events; lines
+    from 1970, some from boot), it is the earliest of the 13 days that hold most events; lines
     outside them keep shift 0, so their events stand at the line's own offsets.
     """
     weighted = sorted(

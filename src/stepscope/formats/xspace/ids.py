@@ -50,8 +50,12 @@ def _signed(key: int) -> int:
 
 
 _SORTED_IDS: Final = 1 << 16
-# 4 MiB for each plane that has ids this large; most planes number theirs from 1.
-_TABLE_ROWS: Final = 1 << 20
+# Most planes number theirs from 1 with few gaps. A table as long as the largest id could be
+# 500,000 times the bytes that name it.
+_ROWS_PER_ID: Final = 16
+_LEAST_ROWS: Final = 64
+_NO_ROWS: Final[I32] = np.empty(0, np.int32)
+_NO_IDS: Final[U64] = np.empty(0, np.uint64)
 
 
 class IdRows:
@@ -64,14 +68,17 @@ class IdRows:
         missing: Where ids without entry get a row.
     """
 
+    __slots__ = ("known", "large", "missing", "plane", "table")
+
     def __init__(self, plane: int, ids: I64, rows: I32, missing: MissingIds) -> None:
         self.plane = plane
         self.missing = missing
-        self.table: I32 = np.empty(0, np.int32)
+        self.known = 0
+        self.table: I32 = _NO_ROWS
         # One attribute, so that a thread that reads it while another replaces it sees a pair.
-        self.large: tuple[U64, I32] = np.empty(0, np.uint64), np.empty(0, np.int32)
-        self.limit = np.uint64(max(4 * len(ids), _TABLE_ROWS))
-        self._learn(ids.view(np.uint64), rows)
+        self.large: tuple[U64, I32] = _NO_IDS, _NO_ROWS
+        if len(ids):
+            self._learn(ids.view(np.uint64), rows)
 
     def resolve(self, ids: U64) -> I32:
         """The rows of ``ids``; those without entry get one."""
@@ -96,7 +103,9 @@ class IdRows:
         return found
 
     def _learn(self, keys: U64, rows: I32) -> None:
-        small = keys < self.limit
+        self.known += len(keys)
+        limit = max(_ROWS_PER_ID * self.known, _LEAST_ROWS, len(self.table))
+        small = keys < np.uint64(limit)
         if small.any():
             places = keys[small].astype(np.int64)
             table = self.table

@@ -1,12 +1,10 @@
 """The hot part: events of all lines into columns, one thread per line.
 
 Two passes over each line: count, so that every column is allocated once; then fill in place.
-Both give the file's pages back to the system behind them.
 """
 
 from __future__ import annotations
 
-import mmap
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -25,7 +23,6 @@ Progress = Callable[[int, int], None]
 T = TypeVar("T")
 
 CHUNK_BYTES: Final = 4 << 20
-_AROUND_BYTES: Final = 64 << 10
 _NOTES: Final = 4096
 _EVENTS: Final = tag(XLine.EVENTS, Wire.LEN)
 _UNKNOWN_EVENT, _UNKNOWN_STAT, _NEW_EVENT_ID, _NEW_STAT_ID, _NEW_REF, _OCCURRENCES = range(6)
@@ -59,13 +56,13 @@ class Filled:
     """What filling one line left over for plain code.
 
     Attributes:
-        unknown: ``{(level, row): bytes}`` of fields to keep as they stand.
+        unknown: ``{(level, row): pieces}`` of fields to keep as they stand.
         occurrences: ``{event row: num_occurrences}``.
         error: (byte offset, path, code) where the line broke, and
         end, events, stats: what stands before that place.
     """
 
-    unknown: dict[tuple[str, int], bytes] = field(default_factory=dict)
+    unknown: dict[tuple[str, int], list[bytes]] = field(default_factory=dict)
     occurrences: dict[int, int] = field(default_factory=dict)
     error: tuple[int, str, int] | None = None
     end: int = 0
@@ -73,35 +70,17 @@ class Filled:
     stats: int = 0
 
 
-class Pages:
-    """Gives pages of a mapped file back once they are read, and tells the progress.
+class Reading:
+    """Tells how much of the lines is read, from any thread."""
 
-    Only read-only mappings are touched: dropping pages of any other could lose what is in them.
-    """
-
-    def __init__(self, buffer: memoryview, progress: Progress | None, total_bytes: int) -> None:
-        source = buffer.obj
-        whole = isinstance(source, mmap.mmap) and len(source) == buffer.nbytes
-        usable = whole and buffer.readonly and hasattr(mmap, "MADV_DONTNEED")
-        self.source: mmap.mmap | None = source if usable and isinstance(source, mmap.mmap) else None
+    def __init__(self, progress: Progress | None, total_bytes: int) -> None:
         self.progress = progress
         self.total_bytes = total_bytes
         self.done_bytes = 0
         self.lock = Lock()
 
-    def release(self) -> None:
-        """Nothing is needed any more, for now."""
-        if self.source is not None:
-            self.source.madvise(mmap.MADV_DONTNEED)
-
     def done(self, begin: int, end: int) -> None:
         """Bytes ``begin:end`` are read."""
-        if self.source is not None:
-            # Faults bring in pages around the one that was touched; take those along.
-            first = max(0, begin - _AROUND_BYTES)
-            first -= first % mmap.PAGESIZE
-            size = min(end + _AROUND_BYTES, len(self.source)) - first
-            self.source.madvise(mmap.MADV_DONTNEED, first, size)
         if self.progress is not None and end > begin:
             with self.lock:
                 self.done_bytes += end - begin
@@ -137,14 +116,14 @@ def _batches(order: list[int], lines: list[RawLine]) -> list[list[int]]:
     return batches
 
 
-def scan(buffer: memoryview, line: RawLine, pages: Pages) -> None:
+def scan(buffer: memoryview, line: RawLine, reading: Reading) -> None:
     """Count the events and stats of a line, and list its other fields."""
     before = line.begin
     listed = list_events_aside(buffer, line.begin, line.end, _EVENTS, CHUNK_BYTES)
     for at, header, line.events, line.stats in listed:
         if len(header):
             line.header.append(header)
-        pages.done(before, at)
+        reading.done(before, at)
         before = at
 
 
@@ -176,7 +155,7 @@ class Filler:
         buffer: The file.
         events, stats: The columns.
         event_ids, stat_ids: Rows of metadata ids, by plane.
-        pages: Told about what is read.
+        reading: Told about what is read.
     """
 
     buffer: memoryview
@@ -184,7 +163,7 @@ class Filler:
     stats: Stats
     event_ids: list[IdRows]
     stat_ids: list[IdRows]
-    pages: Pages
+    reading: Reading
 
     def fill(self, line: RawLine, first_event: int, first_stat: int) -> Filled:
         """Write one line: events from row ``first_event`` on, stats from ``first_stat`` on."""
@@ -214,7 +193,7 @@ class Filler:
             if reader.full and not reader.noted:
                 notes = np.empty(2 * len(notes), np.uint64)
             self._take_notes(notes[: 4 * reader.noted].reshape(-1, 4), line.plane, filled)
-            self.pages.done(before, reader.at)
+            self.reading.done(before, reader.at)
         filled.end = reader.at
         filled.events = reader.row - first_event
         filled.stats = reader.stat - first_stat
@@ -241,10 +220,7 @@ class Filler:
                 column[rows[mine]] = ids[plane].resolve(np.ascontiguousarray(notes[mine, 2]))
         for kind, level in ((_UNKNOWN_EVENT, "event"), (_UNKNOWN_STAT, "event_stat")):
             for row, begin, end in notes[what == kind, 1:].tolist():
-                place = level, row
-                filled.unknown[place] = filled.unknown.get(place, b"") + bytes(
-                    self.buffer[begin:end]
-                )
+                filled.unknown.setdefault((level, row), []).append(bytes(self.buffer[begin:end]))
         for row, count, _ in notes[what == _OCCURRENCES, 1:].tolist():
             filled.occurrences[row] = count - (1 << 64) if count >> 63 else count
 
@@ -280,9 +256,9 @@ def trim(lines: list[RawLine], filled: list[Filled], damage: Damage) -> bool:
 def leftovers(filled: list[Filled]) -> tuple[list[Unknown], dict[int, int]]:
     """Unknown fields and occurrences of all lines, in row order."""
     unknown = [
-        Unknown(level, row, data)
+        Unknown(level, row, b"".join(pieces))
         for result in filled
-        for (level, row), data in result.unknown.items()
+        for (level, row), pieces in result.unknown.items()
     ]
     occurrences = {row: count for result in filled for row, count in result.occurrences.items()}
     return unknown, occurrences

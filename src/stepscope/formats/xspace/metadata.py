@@ -24,6 +24,7 @@ from stepscope.columns.space import (
 )
 from stepscope.formats.xspace.cold_fields import Damage, Fields, index
 from stepscope.formats.xspace.ids import IdRows, MissingIds
+from stepscope.formats.xspace.texts import Texts
 from stepscope.schema.xspace import (
     MapEntry,
     Wire,
@@ -49,7 +50,10 @@ _STAT_VALUES: Final = (
 
 @dataclass(slots=True)
 class RawStats:
-    """Stats of cold messages with ids still as recorded; ``plane`` says whose ids they are."""
+    """Stats of cold messages with ids still as recorded.
+
+    ``plane`` says whose ids they are; it ascends.
+    """
 
     plane: I64
     key: U64
@@ -61,10 +65,11 @@ class RawStats:
         """Ids to rows, plane by plane."""
         key = np.empty(len(self.key), np.int32)
         value = self.value.copy()
-        for plane in np.unique(self.plane).tolist():
-            mine = np.flatnonzero(self.plane == plane)
-            key[mine] = rows_of[plane].resolve(self.key[mine])
-            refs = mine[self.kind[mine] == KIND_REF]
+        planes, first = np.unique(self.plane, return_index=True)
+        bounds = pairwise([*first.tolist(), len(self.plane)])
+        for plane, (begin, end) in zip(planes.tolist(), bounds, strict=True):
+            key[begin:end] = rows_of[plane].resolve(self.key[begin:end])
+            refs = begin + np.flatnonzero(self.kind[begin:end] == KIND_REF)
             if len(refs):
                 value[refs] = rows_of[plane].resolve(self.value[refs]).astype(np.uint64)
         return Stats(key, self.kind, value)
@@ -105,19 +110,14 @@ class Entries:
         ]
 
 
-def read_text(buffer: memoryview, begin: int, end: int) -> str:
-    """UTF-8 text; bytes that are not UTF-8 survive as lone surrogates."""
-    return str(buffer[begin:end], "utf-8", "surrogateescape")
-
-
 def unknown_fields(buffer: memoryview, fields: Fields) -> list[tuple[int, bytes]]:
     """``(parent, bytes)`` of fields to be kept as they stand, joined per parent."""
-    joined: dict[int, bytes] = {}
+    pieces: dict[int, list[memoryview]] = {}
     for parent, begin, end in zip(
         fields.parent.tolist(), fields.begin.tolist(), fields.end.tolist(), strict=True
     ):
-        joined[parent] = joined.get(parent, b"") + bytes(buffer[begin:end])
-    return list(joined.items())
+        pieces.setdefault(parent, []).append(buffer[begin:end])
+    return [(parent, b"".join(own)) for parent, own in pieces.items()]
 
 
 def as_unknown(level: str, fields: list[tuple[int, bytes]]) -> list[Unknown]:
@@ -126,17 +126,18 @@ def as_unknown(level: str, fields: list[tuple[int, bytes]]) -> list[Unknown]:
 
 
 def read_entries(
-    buffer: memoryview, planes: Fields, which: XPlane, damage: Damage, path: Path
+    texts: Texts, planes: Fields, which: XPlane, damage: Damage, path: Path
 ) -> Entries:
     """Read ``event_metadata`` or ``stat_metadata`` of all planes.
 
     Args:
-        buffer: The file.
+        texts: Reads the file's texts.
         planes: Fields of the planes.
         which: Which of the two maps.
         damage: Receives what is broken.
         path: Message path of a plane, for reports.
     """
+    buffer = texts.buffer
     schema: type[IntEnum] = XEventMetadata if which is XPlane.EVENT_METADATA else XStatMetadata
     text_field = (
         XEventMetadata.DISPLAY_NAME if which is XPlane.EVENT_METADATA else XStatMetadata.DESCRIPTION
@@ -182,8 +183,8 @@ def read_entries(
     return Entries(
         plane=entries.parent[kept].astype(np.int32),
         id=ids,
-        name=_texts(buffer, fields.of(XEventMetadata.NAME, Wire.LEN), len(kept)),
-        text=_texts(buffer, fields.of(text_field, Wire.LEN), len(kept)),
+        name=texts.column(fields.of(XEventMetadata.NAME, Wire.LEN), len(kept)),
+        text=texts.column(fields.of(text_field, Wire.LEN), len(kept)),
         own_id=dict(zip(differs.tolist(), own.view(np.int64)[differs].tolist(), strict=True)),
         fields=fields,
         unknown=unknown_fields(buffer, fields.other_than(_known_fields(which))),
@@ -217,15 +218,6 @@ def _last_of_each(plane: I64, key: U64) -> I64:
         return order.astype(np.int64)
     same = (plane[order[1:]] == plane[order[:-1]]) & (key[order[1:]] == key[order[:-1]])
     return np.sort(order[np.append(~same, True)]).astype(np.int64)
-
-
-def _texts(buffer: memoryview, fields: Fields, rows: int) -> list[str]:
-    texts = [""] * rows
-    for row, begin, end in zip(
-        fields.parent.tolist(), fields.payload.tolist(), fields.end.tolist(), strict=True
-    ):
-        texts[row] = str(buffer[begin:end], "utf-8", "surrogateescape")
-    return texts
 
 
 def read_stats(

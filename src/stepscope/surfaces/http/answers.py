@@ -17,15 +17,32 @@ _LEVEL = 1
 
 def json_answer(request: Request, body: Any, status: int = 200) -> Response:
     """A JSON answer."""
-    data = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    text = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    # Texts can be encoded; should one slip through, its escape in JSON is better than no answer.
+    data = text.encode("utf-8", "backslashreplace")
     response = Response(data, status, mimetype="application/json")
     response.headers["Cache-Control"] = "no-store"
     return compressed(request, response)
 
 
+# With this header a request takes foreseen errors as an answer: browsers log every other status.
+SOFT_ERRORS = "X-Stepscope-Errors"
+SOFT_STATUS = "X-Stepscope-Status"
+_FORESEEN = (409, 422)
+
+
 def error_answer(request: Request, error: StepscopeError, status: int | None = None) -> Response:
-    """An error as JSON, with the status its kind has."""
-    return json_answer(request, error.to_dict(), status or status_of(error))
+    """An error as JSON, with the status its kind has.
+
+    The pages ask for nothing to show and unreadable input (409, 422) to arrive with 200 and the
+    status in a header, because these are states of a page and not failures of it.
+    """
+    status = status or status_of(error)
+    if status in _FORESEEN and request.headers.get(SOFT_ERRORS) == "soft":
+        answer = json_answer(request, error.to_dict())
+        answer.headers[SOFT_STATUS] = str(status)
+        return answer
+    return json_answer(request, error.to_dict(), status)
 
 
 def status_of(error: StepscopeError) -> int:

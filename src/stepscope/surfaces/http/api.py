@@ -25,6 +25,7 @@ from stepscope.surfaces.envelope import (
 from stepscope.surfaces.http import comparison, timeline
 from stepscope.surfaces.http.answers import compressed, download, json_answer
 from stepscope.surfaces.http.capturing import CaptureDesk
+from stepscope.utf8 import shown
 
 _RESERVED = ("run", "host", "layout", "token", "top")
 # Before an option whose name is reserved: "host" chooses the session's hosts, "option.host" is
@@ -60,7 +61,7 @@ class Api:
         found = self.workspace.follow()
         body: SessionInfo = {
             "version": __version__,
-            "path": found.root,
+            "path": shown(found.root),
             "runs": [run_info(run) for run in found.runs],
             "default_run": found.runs[0].id if found.runs else "",
             "files": [file_info(report) for report in self.workspace.files],

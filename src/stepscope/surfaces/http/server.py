@@ -18,6 +18,7 @@ from waitress.wasyncore import close_all, loop
 from stepscope.errors import StepscopeError, UsageError
 from stepscope.session import Workspace
 from stepscope.store import Found, find, search
+from stepscope.surfaces.format import clean
 from stepscope.surfaces.http.app import Application
 from stepscope.surfaces.http.security import Guard
 from stepscope.surfaces.http.settings import DEFAULT_PORT, Settings
@@ -180,7 +181,8 @@ def _listen(address: str, port: int) -> socket.socket:
 def serve_forever(path: str, settings: Settings, *, browser: bool) -> None:
     """Serve until interrupted; prints the address, and opens it where there is a screen."""
     server = Server(path, settings)
-    print(f"Serving {server.workspace.found.root}: {len(server.workspace.runs)} run(s)")
+    root = clean(server.workspace.found.root)
+    print(f"Serving {root}: {len(server.workspace.runs)} run(s)")
     print(f"Open {server.url}", flush=True)
     print("Ctrl+C stops.", file=sys.stderr)
     if browser and _has_screen():

@@ -10,7 +10,7 @@ import numpy as np
 
 from stepscope.columns.space import I64
 from stepscope.errors import UsageError
-from stepscope.tables.steps.attribution import steps
+from stepscope.tables.steps.attribution import found_steps
 from stepscope.timeline import CATEGORIES, Timeline, Track
 from stepscope.timeline.details import Link, details
 from stepscope.timeline.flows import KINDS, flows
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from stepscope.surfaces.http.timeline import Query
 
 NAMES_PER_PAGE: Final = 1024
-LABEL_LENGTH: Final = 200
+# A kernel of Eigen or CUTLASS says what it computes after a few hundred characters.
+LABEL_LENGTH: Final = 600
 MAX_COLUMNS: Final = 16_384
 MAX_LISTED: Final = 1000
 MAX_NAMES: Final = 500
@@ -39,6 +40,7 @@ def meta(line: Timeline, query: Query) -> dict[str, Any]:
         "end_ps": end + 1,
         "origin_ns": str(line.axis.origin_ns),
         "aligned_by": line.axis.aligned_by,
+        "diagnostics": [asdict(one) for one in line.profile.diagnostics],
         "hosts": [
             {"name": host.name, "shift_ps": shift}
             for host, shift in zip(line.profile.hosts, line.axis.shift_ps, strict=True)
@@ -78,7 +80,7 @@ def _steps(line: Timeline) -> list[dict[str, Any]]:
     """The steps of each host that has any, as columns."""
     found = []
     for number, host in enumerate(line.profile.hosts):
-        one = steps(host)
+        one = found_steps(host)
         if one is not None:
             shift = line.axis.shift_ps[number]
             found.append(
@@ -237,7 +239,8 @@ def search_answer(line: Timeline, query: Query) -> dict[str, Any]:
     columns = min(max(query.number("columns", 1024), 1), MAX_COLUMNS)
     at, of = query.number("at_ps", begin), query.number("at_event", -1)
     ends = hits.before(at, max(of, 0)), hits.after(at, of)
-    first = hits.first(min(max(query.number("limit", 200), 0), MAX_LISTED))
+    start = query.number("from_ps") if "from_ps" in query.args else None
+    first = hits.first(min(max(query.number("limit", 200), 0), MAX_LISTED), start)
     return {
         "count": len(hits),
         "tracks": [{"track": one.track, "count": len(one.event)} for one in hits.tracks],

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from stepscope.schema.numbers import whole_number
+
 _NAMES: Final = (
     "",
     "float",
@@ -45,9 +47,9 @@ _REFERENCE: Final = 100
 
 def data_type_name(text: str) -> str:
     """The name of an element type given as a number; "" for none; other texts as they are."""
-    if not text.isdecimal():
+    number = whole_number(text)
+    if number is None or number < 0:
         return text
-    number = int(text)
     base = number - _REFERENCE if number > _REFERENCE else number
     if base >= len(_NAMES):
         return f"type {number}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from stepscope.columns import pivot
+from stepscope.schema.numbers import as_integer
 from stepscope.tables.core.planes import DEVICE_KINDS, PlaneKind, planes
 from stepscope.tables.core.profile import Host, derived
 
@@ -105,8 +106,8 @@ def device_type(kind: PlaneKind, capabilities: Mapping[str, object]) -> str:
 
 def _gpu_type(capabilities: Mapping[str, object]) -> str:
     capability = (
-        _int(capabilities.get("compute_cap_major")),
-        _int(capabilities.get("compute_cap_minor")),
+        as_integer(capabilities.get("compute_cap_major")),
+        as_integer(capabilities.get("compute_cap_minor")),
     )
     vendor = str(capabilities.get("device_vendor", "Nvidia")).upper()
     model = str(capabilities.get("gpu_device_name", "")) or _model(vendor, capability, capabilities)
@@ -122,7 +123,7 @@ def _gpu_type(capabilities: Mapping[str, object]) -> str:
 
 def _model(vendor: str, capability: tuple[int, int], found: Mapping[str, object]) -> str:
     """The model whose properties these are, "" where several have them."""
-    units, memory = _int(found.get("core_count")), _int(found.get("memory_size"))
+    units, memory = as_integer(found.get("core_count")), as_integer(found.get("memory_size"))
     fits = (
         one.name
         for one in _MODELS
@@ -130,7 +131,3 @@ def _model(vendor: str, capability: tuple[int, int], found: Mapping[str, object]
         and memory >= one.memory_bytes
     )
     return next(fits, "")
-
-
-def _int(value: object) -> int:
-    return int(value) if isinstance(value, (int, float)) else 0

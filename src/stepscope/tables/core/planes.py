@@ -85,7 +85,7 @@ def plane_kind(name: str) -> PlaneKind:
     if name.startswith(names.TPU_PLANE):
         is_sparse = names.SPARSE_CORE_MARK in name
         return PlaneKind.SPARSE_CORE if is_sparse else PlaneKind.TPU
-    if name in (names.PYTHON_SAMPLES_PLANE, names.PYTHON_CALLS_PLANE):
+    if name in names.PYTHON_PLANES:
         return PlaneKind.PYTHON
     if name == names.TELEMETRY_PLANE:
         return PlaneKind.TELEMETRY

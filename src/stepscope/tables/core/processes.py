@@ -1,4 +1,4 @@
-"""Which process of a recording a plane belongs to, and keys that hold within a process only.
+"""Which process of a recording a line belongs to, and launch numbers that hold across processes.
 
 A file may hold several processes: the planes of a child carry its number (``/host:CPU [42]``).
 Processes number their launches and name their allocators each for itself, so what is joined by
@@ -8,51 +8,61 @@ such a number or name must be of one process.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stepscope.columns.space import I32, I64
+from stepscope.schema import names
 from stepscope.tables.core.distinct_rows import packed
 from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.core.stats import Ints, event_stats
 
-_CHILD = re.compile(r" \[(\d+)\]$")
+_CHILD = re.compile(r" \[\d+\]$")
+
+
+@dataclass(frozen=True, slots=True)
+class Processes:
+    """The processes of a recording.
+
+    Attributes:
+        suffix: What each one's planes end in: "" for the parent, " [42]" for a child.
+        of_line: Index into ``suffix`` of each row of ``Space.lines``.
+    """
+
+    suffix: tuple[str, ...]
+    of_line: I32
+
+    def of_rows(self, host: Host, rows: I64) -> I32:
+        """Index into ``suffix`` of each event row."""
+        if len(self.suffix) == 1:
+            return np.zeros(len(rows), dtype=np.int32)
+        found: I32 = self.of_line[host.space.lines_of(rows)]
+        return found
 
 
 @derived
-def process_of_lines(host: Host) -> I32:
-    """The process of each row of ``Space.lines``: 0 for the parent, else one number per child."""
-    children: dict[str, int] = {}
+def processes(host: Host) -> Processes:
+    """The processes of a host; the parent is always the first."""
+    index = {"": 0}
     of_plane = []
     for plane in host.space.planes:
         child = _CHILD.search(plane.name)
-        of_plane.append(children.setdefault(child.group(1), len(children) + 1) if child else 0)
-    return np.asarray([of_plane[line.plane] for line in host.space.lines], dtype=np.int32)
+        of_plane.append(index.setdefault(child.group() if child else "", len(index)))
+    of_line = [of_plane[line.plane] for line in host.space.lines]
+    return Processes(tuple(index), np.asarray(of_line, dtype=np.int32))
 
 
-def process_of_rows(host: Host, rows: I64) -> I32:
-    """The process of each event row."""
-    of_lines = process_of_lines(host)
-    if not of_lines.any():
-        return np.zeros(len(rows), dtype=np.int32)
-    found: I32 = of_lines[host.space.lines_of(rows)]
-    return found
+@derived
+def correlation_ids(host: Host) -> Ints:
+    """The numbers that join launches with what they launched: equal only within a process.
 
-
-def keyed_by_process(
-    host: Host, *columns: tuple[I64, NDArray[np.integer]]
-) -> tuple[NDArray[np.integer], ...]:
-    """Numbers that are equal exactly where number and process are.
-
-    Args:
-        host: Whose.
-        columns: Event rows, and a number of each (such as its correlation id); all are made
-            comparable with each other. Numbers below 0 stay as they are: they join nothing.
+    In a file of one process they are those recorded; 0 and below join nothing and stay.
     """
-    if not process_of_lines(host).any():
-        return tuple(numbers for _rows, numbers in columns)
-    process = np.concatenate([process_of_rows(host, rows) for rows, _numbers in columns])
-    number = np.concatenate([numbers.astype(np.int64) for _rows, numbers in columns])
-    key = np.where(number >= 0, packed((process, number)), number)
-    cuts = np.cumsum([len(rows) for rows, _numbers in columns])[:-1]
-    return tuple(np.split(key, cuts))
+    recorded = event_stats(host).ints(names.CORRELATION_ID)
+    known = processes(host)
+    if len(known.suffix) == 1 or len(recorded.rows) == 0:
+        return recorded
+    number = recorded.values
+    key = packed((known.of_rows(host, recorded.rows), number)) + 1
+    return Ints(recorded.rows, np.where(number > 0, key, number))

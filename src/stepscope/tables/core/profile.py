@@ -7,7 +7,6 @@ then kept with its owner, so tools share the work.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from threading import RLock
 from typing import Any, TypeVar
 
 from stepscope.columns.space import Space
+from stepscope.kernels.cores import cores
 from stepscope.result import Diagnostic
 
 T = TypeVar("T")
@@ -81,6 +81,6 @@ def build_together(hosts: Sequence[Host], *tables: Callable[[Host], object]) -> 
     """
     if sum(len(host.space.events) for host in hosts) < _TOGETHER_FROM_EVENTS:
         return
-    with ThreadPoolExecutor(os.cpu_count(), "stepscope-tables") as pool:
+    with ThreadPoolExecutor(cores(), "stepscope-tables") as pool:
         for done in [pool.submit(table, host) for host in hosts for table in tables]:
             done.result()

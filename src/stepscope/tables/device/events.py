@@ -21,6 +21,7 @@ from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.op_name import OpCategory, OpName, parse_annotation, parse_op_name
 from stepscope.tables.core.planes import DEVICE_KINDS, OP_LINE_PLANES, LineKind, PlaneKind, planes
 from stepscope.tables.core.presence import any_stretch
+from stepscope.tables.core.processes import correlation_ids
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import event_stats, metadata_ints, metadata_texts
 from stepscope.tables.device import kernel_names
@@ -124,7 +125,7 @@ def device_events(host: Host) -> DeviceEvents:
     line_plane = np.asarray([line.plane for line in space.lines] or [0], dtype=np.int32)
     device = line_plane[space.lines_of(rows)]
     start, duration = _device_times(host, rows)
-    correlation = event_stats(host).ints(names.CORRELATION_ID).at(rows, -1)
+    correlation = correlation_ids(host).at(rows, -1)
     sources, source_of = _sources(host, rows, correlation)
     facts = [_describe(source, hlo_modules(host)) for source in sources]
     ops = list({fact.op.name: fact.op for fact in facts}.values())
@@ -292,7 +293,7 @@ def _sources(host: Host, rows: I64, correlation: I64) -> tuple[list[_Source], I6
 
 def _launches(host: Host, correlation: I64) -> tuple[list[str], I64]:
     """The name of the host call that launched each device event (index, -1 unknown)."""
-    space, stats = host.space, event_stats(host).ints(names.CORRELATION_ID)
+    space, stats = host.space, correlation_ids(host)
     is_host = np.asarray([kind is PlaneKind.HOST for kind in planes(host).plane_kind] or [False])
     line_is_host = np.asarray([is_host[line.plane] for line in space.lines] or [False], dtype=bool)
     of_host = line_is_host[space.lines_of(stats.rows)] if len(stats.rows) else stats.rows > 0

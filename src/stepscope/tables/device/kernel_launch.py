@@ -14,6 +14,8 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from stepscope.schema.numbers import whole_number
+
 # A word begins where none is under way; else a long name would be tried from each of its letters.
 _WORD = re.compile(r"(?<!\w)(\w+):([^\s;]+)")
 # No GPU gives a thread more: NVIDIA 255, AMD 512 vector and 106 scalar registers.
@@ -85,7 +87,7 @@ def parse_kernel_details(text: str) -> KernelLaunch:
 
 
 def _integer(word: str | None) -> int | None:
-    return int(word) if word is not None and word.isdigit() and word.isascii() else None
+    return whole_number(word) if word is not None else None
 
 
 def _dim(word: str | None) -> Dim | None:

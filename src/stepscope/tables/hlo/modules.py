@@ -6,6 +6,7 @@ for; a damaged one is treated as absent, since everything else in the profile st
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from stepscope.columns import pivot
@@ -14,6 +15,9 @@ from stepscope.schema import names
 from stepscope.tables.core.planes import PlaneKind, planes
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.hlo.module import HloModule, parse_module
+
+# A program's id is 64 bits, written with or without a sign.
+_PROGRAM_ID = re.compile(r"-?[0-9]{1,20}")
 
 
 class HloModules:
@@ -63,4 +67,5 @@ def hlo_modules(host: Host) -> HloModules:
 def _program_id(name: str, id_: int) -> int:
     """A module's program id: the number in "jit_f(64)"; the entry's own id when it has none."""
     inside = name.rpartition("(")[2].rstrip(")")
-    return (int(inside) if inside.lstrip("-").isdigit() else id_) & ((1 << 64) - 1)
+    number = int(inside) if _PROGRAM_ID.fullmatch(inside) else id_
+    return number & ((1 << 64) - 1)

@@ -19,9 +19,10 @@ from stepscope.schema import names
 from stepscope.tables.core.data_types import data_type_name
 from stepscope.tables.core.planes import PlaneKind, planes
 from stepscope.tables.core.presence import any_event
+from stepscope.tables.core.processes import processes
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.memory.allocation_context import enclosing_names
-from stepscope.tables.steps.attribution import steps
+from stepscope.tables.steps.attribution import found_steps
 
 F64 = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 I8 = np.ndarray[tuple[int, ...], np.dtype[np.int8]]
@@ -169,7 +170,7 @@ def allocations(host: Host) -> Allocations | None:
     order = np.argsort(space.events.start_ps[rows], kind="stable")
     rows, is_allocation = rows[order], is_allocation[order]
     values = _Values(stats_by_name(space, _STATS), rows)
-    memory = _memory_of(values)
+    memory = _of_process(host, rows, _memory_of(values))
     address = values.ints(names.ADDRESS)
     begun_by, next_here = _linked(memory.codes, address, is_allocation)
     requested, allocated = values.ints(names.REQUESTED_BYTES), values.ints(names.ALLOCATION_BYTES)
@@ -238,6 +239,19 @@ def _memory_of(values: _Values) -> Labels:
     return Labels(dense.astype(np.int32), [known[code] or "memory" for code in used.tolist()])
 
 
+def _of_process(host: Host, rows: I64, memory: Labels) -> Labels:
+    """The memories, of which each process has its own; a child's are named with its number."""
+    known = processes(host)
+    if len(known.suffix) == 1:
+        return memory
+    size = len(memory.texts)
+    used, dense = np.unique(
+        known.of_rows(host, rows).astype(np.int64) * size + memory.codes, return_inverse=True
+    )
+    texts = [f"{memory.texts[code % size]}{known.suffix[code // size]}" for code in used.tolist()]
+    return Labels(dense.astype(np.int32), texts)
+
+
 def _linked(memory: I32, address: I64, is_allocation: Bool) -> tuple[I64, I64]:
     """Per event, the allocation it ends and the next event at its address."""
     count = len(address)
@@ -271,7 +285,7 @@ def _context(host: Host, rows: I64, op: Labels) -> Labels:
 
 def _step_of(host: Host, time: I64) -> I64:
     found = np.full(len(time), UNKNOWN, dtype=np.int64)
-    known = steps(host)
+    known = found_steps(host)
     if known is None or len(known) == 0:
         return found
     place = np.searchsorted(known.start_ps, time, side="right") - 1

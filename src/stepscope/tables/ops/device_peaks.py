@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from stepscope.columns import pivot
+from stepscope.schema.numbers import as_integer
 from stepscope.tables.core.devices import Device, devices
 from stepscope.tables.core.planes import PlaneKind, planes
 from stepscope.tables.core.profile import Host, Profile, derived
@@ -211,12 +212,12 @@ def _is_amd(found: Mapping[str, object]) -> bool:
 
 
 def _capability(found: Mapping[str, object]) -> tuple[int, int]:
-    return _int(found.get("compute_cap_major")), _int(found.get("compute_cap_minor"))
+    return as_integer(found.get("compute_cap_major")), as_integer(found.get("compute_cap_minor"))
 
 
 def _gpu(found: Mapping[str, object]) -> Peaks:
     capability = _capability(found)
-    units, hertz = _int(found.get("core_count")), _int(found.get("clock_rate")) * 1e3
+    units, hertz = as_integer(found.get("core_count")), as_integer(found.get("clock_rate")) * 1e3
     cycles = units * hertz
     if not cycles:
         return Peaks()
@@ -248,7 +249,7 @@ def tpu_row(type_: str) -> TpuRow | None:
 
 def _cpu(found: Mapping[str, object]) -> Peaks:
     per_cycle = CPU.get(str(found.get("cpu_isa", "")), 0)
-    cycles = _int(found.get("core_count")) * _int(found.get("clock_rate")) * 1e3
+    cycles = as_integer(found.get("core_count")) * as_integer(found.get("clock_rate")) * 1e3
     known = Peaks(cycles * per_cycle, source="instruction set, cores and clock of the host")
     return _recorded(found, known if cycles and per_cycle else Peaks())
 
@@ -290,10 +291,6 @@ def _host_capabilities(host: Host) -> Mapping[str, object]:
     for row in rows:
         merged |= pivot.plane_stats(host.space, row)
     return merged
-
-
-def _int(value: object) -> int:
-    return int(value) if isinstance(value, (int, float)) else 0
 
 
 def _positive(value: object, scale: float) -> float:

@@ -15,7 +15,7 @@ from stepscope.tables.core.distinct_rows import distinct_rows
 
 
 def mark_runs(
-    op: I32, device: I32, line: I32, kernel: I32, start_ps: I64, is_straight: Bool
+    op: I32, device: I32, line: I64, kernel: I32, start_ps: I64, is_straight: Bool
 ) -> Bool:
     """Marks one event of each run.
 
@@ -56,7 +56,7 @@ def _by_name(which: I64, kernel: I32, size: int) -> tuple[I64, Bool]:
 
 
 def _by_row(
-    op: I32, which: I64, line: I32, start_ps: I64, is_straight: Bool, size: int
+    op: I32, which: I64, line: I64, start_ps: I64, is_straight: Bool, size: int
 ) -> tuple[I64, Bool]:
     """Per op and device the rows of kernels that no other op's interrupt, on its fullest stream.
 
@@ -83,7 +83,7 @@ def _by_row(
     return found, telling & is_best[stream]
 
 
-def _order(line: I32, start_ps: I64) -> I64:
+def _order(line: I64, start_ps: I64) -> I64:
     """Places by stream and start; recorders write them so nearly always."""
     same_line = np.diff(line) == 0
     if (np.diff(line) >= 0).all() and (np.diff(start_ps)[same_line] >= 0).all():

@@ -13,10 +13,11 @@ from stepscope.result import Diagnostic
 from stepscope.schema import names
 from stepscope.tables.core.devices import devices
 from stepscope.tables.core.planes import PlaneKind, planes
+from stepscope.tables.core.processes import correlation_ids
 from stepscope.tables.core.profile import Host, derived
-from stepscope.tables.core.stats import event_stats
 from stepscope.tables.device.events import device_events
 from stepscope.tables.host.events import timed_events
+from stepscope.tables.recording.damage import damage_of
 from stepscope.tables.recording.environment import recorded_at
 from stepscope.tables.steps.attribution import steps
 
@@ -27,6 +28,7 @@ _NONE = np.zeros(0, dtype=bool)
 _API = re.compile(r"(cu|cuda|hip)[A-Z]")
 _STARTS_WORK = re.compile(r"Launch|Memcpy|Memset")
 _DAY_PS = 86_400 * 10**12
+_FAR_DAYS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ class Completeness:
 def completeness(host: Host) -> Completeness:
     """Check one host. Every reason is a diagnostic; "info" ones do not spoil the verdict."""
     found = [
-        *_damage(host),
+        *damage_of(host),
         *_never_ended(host),
         *_recorder_messages(host),
         *_dropped(host),
@@ -54,17 +56,6 @@ def completeness(host: Host) -> Completeness:
         return Completeness("damaged", tuple(found))
     spoils = any(one.severity != "info" for one in found)
     return Completeness("partial" if spoils else "complete", tuple(found))
-
-
-def _damage(host: Host) -> list[Diagnostic]:
-    damage = host.space.damage
-    if damage is None:
-        return []
-    text = (
-        f"The file breaks at byte {damage.offset_bytes:,} ({damage.path}): {damage.reason}. "
-        f"Everything before the damage is shown; totals are lower bounds."
-    )
-    return [Diagnostic("damaged-file", "error", text, host.name)]
 
 
 def _never_ended(host: Host) -> list[Diagnostic]:
@@ -136,7 +127,7 @@ def _starts_work(host: Host) -> Bool:
 
 def _launches(host: Host) -> list[Diagnostic]:
     """Kernels without a launch and launches without a kernel."""
-    stats = event_stats(host).ints(names.CORRELATION_ID)
+    stats = correlation_ids(host)
     found = device_events(host)
     if len(stats.rows) == 0 or len(found) == 0:
         return []
@@ -172,12 +163,12 @@ def _clock(host: Host) -> list[Diagnostic]:
     if not timed.any():
         return []
     said = []
-    far_ps = 30 * _DAY_PS
+    far_ps = _FAR_DAYS * _DAY_PS
     if events.start_ps.max() > far_ps or events.start_ps.min() < -far_ps:
         far = timed & ((events.start_ps > far_ps) | (events.start_ps < -far_ps))
         if far.any():
             text = (
-                f"{int(far.sum()):,} events lie more than 30 days from the others: "
+                f"{int(far.sum()):,} events lie more than {_FAR_DAYS} days from the others: "
                 "their clock is wrong."
             )
             said.append(Diagnostic("clock-skew", "warning", text, host.name))
@@ -190,24 +181,31 @@ def _clock(host: Host) -> list[Diagnostic]:
 
 def _steps(host: Host) -> list[Diagnostic]:
     found = steps(host)
-    if found is None:
+    if found is None or found.markers.is_window:
         text = (
-            "No step was marked and none could be inferred, so per-step numbers are missing. Mark "
+            "No step was marked and none could be inferred, so numbers are of the recording as a "
+            "whole, not of a step. Mark "
             "steps with tf.profiler.experimental.Trace('train', step_num=i, _r=1), "
             "jax.profiler.StepTraceAnnotation('train', step_num=i) or profiler.step()."
         )
         return [Diagnostic("no-steps", "info", text, host.name)]
     said = []
     if found.markers.source in ("framework", "inferred"):
-        said.append(Diagnostic("steps-inferred", "info", found.markers.explanation, host.name))
+        text = (
+            f"{found.markers.explanation} That is {found.markers.certainty}: "
+            f"{found.markers.reason}."
+        )
+        said.append(Diagnostic("steps-inferred", "info", text, host.name))
+    elif found.markers.is_start_to_start:
+        text = found.markers.explanation
+        said.append(Diagnostic("time-between-marks", "info", text, host.name))
     if found.runs_behind:
         text = (
             "The devices run behind the host, so a step lasts from the end of the previous step's "
             "device work to the end of its own."
         )
         said.append(Diagnostic("asynchronous-steps", "info", text, host.name))
-    dropped = len(found) - int(found.kept.sum())
-    if dropped:
-        text = f"{dropped} steps at the edges of the recording are not counted."
-        said.append(Diagnostic("edge-steps", "info", text, host.name))
-    return said
+    return said + [
+        Diagnostic("edge-steps", "info", f"Not counted: {text}", host.name)
+        for text in found.left_out
+    ]

@@ -9,7 +9,7 @@ import numpy as np
 
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.ops.framework_totals import device_op_totals, host_op_totals
-from stepscope.tables.steps.attribution import PARTS, steps
+from stepscope.tables.steps.attribution import PARTS, found_steps
 
 if TYPE_CHECKING:
     import polars as pl
@@ -56,7 +56,7 @@ def steps_frame(profile: Profile) -> pl.DataFrame:
 
     frames = []
     for host in profile.hosts:
-        found = steps(host)
+        found = found_steps(host)
         if found is None:
             continue
         columns: dict[str, object] = {

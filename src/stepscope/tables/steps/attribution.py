@@ -103,7 +103,10 @@ def sum_parts(parts: Mapping[str, NDArray[Any]], members: Iterable[str]) -> NDAr
 
 @derived
 def steps(host: Host) -> Steps | None:
-    """The steps of a host with their attribution; None when it has none."""
+    """The steps of a host with their attribution; None when nothing was recorded.
+
+    Where no steps are found the recording as a whole stands in for one (``markers.is_window``).
+    """
     markers = step_markers(host)
     if markers is None or len(markers) == 0:
         return None
@@ -126,6 +129,12 @@ def steps(host: Host) -> Steps | None:
     )
 
 
+def found_steps(host: Host) -> Steps | None:
+    """The steps of a host; None where it has none but the recording as a whole."""
+    found = steps(host)
+    return None if found is None or found.markers.is_window else found
+
+
 def _kept(markers: Markers, when: Intervals, other_ps: I64) -> tuple[Bool, list[str]]:
     """Which steps count, and why the others do not."""
     count = len(markers)
@@ -139,17 +148,20 @@ def _kept(markers: Markers, when: Intervals, other_ps: I64) -> tuple[Bool, list[
     if markers.is_window:
         return np.ones(count, dtype=bool), said
     typical = float(np.median(length[:-1])) if count > 1 else 0.0
-    if markers.is_start_to_start and count > 1 and not when.runs_behind:
-        # Nothing tells where the last round ends but its own last call.
-        if kept[-1] and length[-1] < _SHORT_STEPS * typical:
-            kept[-1] = False
-            said.append("The last step: nothing recorded tells where it ends.")
+    if markers.is_first_open and kept[0]:
+        kept[0] = False
+        said.append("The first step: nothing recorded tells where it begins.")
+    is_short = length[-1] < _SHORT_STEPS * typical
+    if markers.is_last_open and kept[-1] and is_short and not when.runs_behind:
+        kept[-1] = False
+        said.append("The last step: nothing recorded tells where it ends.")
     if count > EDGE_LIMIT:
         if kept[0]:
             said.append("The first step, which may be cut off or warming up.")
         kept[0] = False
         is_wait = length[-1] > _LONG_STEPS * typical and 2 * other_ps[-1] < length[-1]
-        if kept[-1] and not when.runs_behind and not is_wait:
+        is_whole = is_wait or (markers.is_start_to_start and not markers.is_last_open)
+        if kept[-1] and (when.runs_behind or not is_whole):
             kept[-1] = False
             said.append("The last step, which may be cut off.")
     if not kept.any():

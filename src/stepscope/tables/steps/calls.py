@@ -29,7 +29,12 @@ from stepscope.tables.steps.program_runs import program_runs
 # Functions of arrays that JAX dispatches one by one are jit calls, too; these are NumPy's by name
 # (``add``, ``matmul``, ``_where`` …) or XLA's.
 _XLA_OPS = frozenset(
-    ["convert_element_type", "broadcast_in_dim", "dot_general", "iota", "copy", "concatenate", "dynamic_slice", "gather", "dynamic_update_slice", "scatter", "select_n", "reduce_sum", "reduce_max", "integer_pow", "threefry_2x32", "threefry_split", "threefry_random_bits", "unstack", "truediv", "fn", "shift_right_logical", "broadcast", "rem", "slice", "bitcast_convert_type", "argmax", "one_hot", "stack", "split", "_unstack"]
+    {
+        *("argmax", "bitcast_convert_type", "broadcast", "broadcast_in_dim", "concatenate"),
+        *("convert_element_type", "copy", "dot_general", "dynamic_slice", "dynamic_update_slice"),
+        *("fn", "gather", "integer_pow", "iota", "one_hot", "rem", "scatter", "select_n"),
+        *("shift_right_logical", "slice", "split", "stack", "truediv", "unstack"),
+    }
 )
 # Names of NumPy's that people give to functions of their own.
 _NO_OPS = frozenset({"test", "gradient", "trace", "info", "save", "load", "average"})
@@ -41,7 +46,8 @@ _EXECUTES = re.compile(r"Executable::Execute(Helper\w*)?$")
 def is_single_op(function: str) -> bool:
     """Whether a jit call of this name dispatches one op of an array library."""
     bare = function.strip("_")
-    if bare in _XLA_OPS or bare.startswith(("threefry", "reduce_")):
+    # What begins with an underscore is internal to the library that has it (``_normal``).
+    if bare in _XLA_OPS or bare.startswith(("threefry", "reduce_")) or function.startswith("_"):
         return True
     return callable(getattr(np, bare, None)) and bare not in _NO_OPS
 
@@ -87,7 +93,8 @@ def fetches(host: Host) -> list[Calls]:
     keep = [
         row
         for row in host_thread_rows(host).tolist()
-        if not is_tf_data_thread(space.lines[row].name) and not is_pool_thread(space.lines[row].name)
+        if not is_tf_data_thread(space.lines[row].name)
+        and not is_pool_thread(space.lines[row].name)
     ]
     rows = rows[np.isin(space.lines_of(rows), np.asarray(keep, dtype=np.int32))]
     if len(rows) == 0:
@@ -213,5 +220,3 @@ def _time_of_runs(host: Host) -> dict[str, int]:
     for code, name in enumerate(found.names):
         time[name] = int(length[found.name == code].sum())
     return time
-
-

@@ -17,6 +17,7 @@ import numpy as np
 
 from stepscope.columns.space import I64
 from stepscope.schema import names
+from stepscope.schema.numbers import whole_number
 from stepscope.tables.core.distinct_rows import packed
 from stepscope.tables.core.profile import Host, Profile, derived
 from stepscope.tables.core.stats import event_stats
@@ -75,7 +76,7 @@ def parse_memcpy_details(text: str) -> CopyDetails:
     return CopyDetails(
         host_memory=next((end for end in ends if end in _HOST_MEMORY), ""),
         # Nobody copies 0 bytes: that is what ROCm writes when it did not ask.
-        bytes=(int(size) or None) if size.isascii() and size.isdigit() else None,
+        bytes=whole_number(size) or None,
         asynchronous={"0": False, "1": True}.get(flag),
     )
 

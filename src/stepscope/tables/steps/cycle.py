@@ -137,9 +137,12 @@ def _cycle(anchor: Calls, calls: Sequence[Calls], shares: Sequence[float]) -> Cy
     members = [one for one, count in zip(calls, often, strict=True) if count == 1]
     first = _first_of_round(anchor, members)
     start = first.start_ps
-    # A round without the anchor is the fetch that found nothing more, or was cut.
-    has_anchor = np.diff(np.searchsorted(anchor.start_ps, [*start.tolist(), _FAR])) > 0
-    start = start[has_anchor]
+    # A round with few of its members is the fetch that found nothing more, or was cut.
+    edges = [*start.tolist(), _FAR]
+    present = sum(
+        (np.diff(np.searchsorted(one.start_ps, edges)) > 0).astype(int) for one in members
+    )
+    start = start[2 * np.asarray(present) > len(members)]
     limit = np.concatenate([start[1:], [_FAR]])
     end = start.copy()
     for one in members:

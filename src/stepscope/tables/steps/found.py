@@ -30,6 +30,8 @@ class Markers:
         certainty: The confidence in a word.
         reason: Why it is that sure, as a clause.
         is_start_to_start: Whether steps last to the start of the next.
+        is_first_open, is_last_open: Whether nothing recorded tells where the first step begins,
+            and where the last one ends.
         thread: Row of the line of the thread that runs the loop, -1 unknown; equal to ``line``
             where the markers are on it.
     """
@@ -46,6 +48,8 @@ class Markers:
     certainty: Certainty
     reason: str
     is_start_to_start: bool = False
+    is_first_open: bool = False
+    is_last_open: bool = False
     thread: int = -1
 
     def __len__(self) -> int:

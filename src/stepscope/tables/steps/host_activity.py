@@ -15,6 +15,7 @@ from stepscope.columns import nest, union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
 from stepscope.tables.core.interval_overlap import covered
+from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import event_stats
 from stepscope.tables.device.events import device_events
@@ -23,6 +24,7 @@ from stepscope.tables.host.events import (
     host_names,
     host_thread_rows,
     is_tf_data_thread,
+    on_host_threads,
     timed_rows,
 )
 from stepscope.tables.host.ops import host_ops
@@ -34,17 +36,24 @@ SIDE_WORK: dict[str, re.Pattern[str]] = {
         r"(?:^|[: ])(?:PrintV2|Print|StringFormat|AsString)$|debug_print|debug_callback"
     ),
     "summaries": re.compile(
-        r"(?:^|[: ])(?:Write\w*Summary|FlushSummaryWriter|ImportEvent|\w*Summary(?:V2)?)$"
+        # Ops that prepare a summary (a histogram's buckets) lie in its scope.
+        r"(?:^|[: ])(?:Write\w*Summary|FlushSummaryWriter|ImportEvent|\w*Summary(?:V2)?)$|"
+        r"(?:^|/)write_summary(?:_\d+)?/"
     ),
     "checkpoint": re.compile(
         r"(?:^|[: ])(?:SaveV2|SaveSlices|MergeV2Checkpoints|ShardedFilename|RestoreV2)$"
     ),
     "callback": re.compile(
-        r"(?:^|[: ])(?:PyFunc|EagerPyFunc|PyFuncStateless)$|pure_callback|io_callback"
+        r"(?:^|[: ])(?:PyFunc|EagerPyFunc|PyFuncStateless)$|pure_callback|io_callback|"
+        r"xla_(?:ffi_)?python_\w*callback"
     ),
 }
+_SUMMARY_SCOPE = re.compile(r".*?write_summary(?=(?:_\d+)?/)")
 _KERNEL_RUN = re.compile(re.escape(names.EAGER_KERNEL_RUN))
 _JIT_CALL = re.compile(rf"^{re.escape(names.PJIT_FUNCTION)}(.*)\)$")
+# Ops of PyTorch, and what runs a compiled graph of them.
+_TORCH_OPS = ("aten/", "aten::")
+_COMPILED_REGION = re.compile(r"Torch-Compiled Region|CompiledFxGraph|CompiledFunction|inductor")
 # Of a call of a tf.function; its value begins with "traced" where it was traced anew.
 _TRACED, _EAGERLY = "traced", "eager"
 
@@ -227,7 +236,27 @@ def eager_op_count(host: Host) -> int:
         return 0
     rows = _eager_calls(host, of_functions=False)
     rows = rows[~_of_tf_data(host)[host.space.lines_of(rows)]]
-    return int(_in_steps(time, host.space.events.start_ps[rows]).sum())
+    start = host.space.events.start_ps[rows]
+    dispatched = host.space.events.start_ps[torch_dispatches(host)]
+    return int(_in_steps(time, start).sum()) + int(_in_steps(time, dispatched).sum())
+
+
+@derived
+def torch_dispatches(host: Host) -> I64:
+    """Rows of ops that PyTorch dispatched from Python or from its backward pass, outermost only.
+
+    What a compiled graph runs was dispatched with it.
+    """
+    is_op = entries_named(host, lambda name: name.startswith(_TORCH_OPS))
+    if not is_op.any():
+        return np.zeros(0, dtype=np.int64)
+    space = host.space
+    compiled = entries_named(host, lambda name: bool(_COMPILED_REGION.search(name)))
+    mask = (is_op | compiled)[space.events.metadata]
+    mask &= on_host_threads(host)
+    depth = nest(space.events.start_ps, space.length_ps, space.line_begin, select=mask).depth
+    rows: I64 = np.flatnonzero(mask & (depth == 0) & is_op[space.events.metadata])
+    return rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,4 +313,5 @@ def _op_type(name: str) -> str:
     """Of "loss/Print:PrintV2", "EagerLocalExecute: PrintV2" and "debug_callback.40" the type."""
     if name.startswith(names.PYTHON_CALL_MARK):
         return name.rpartition(" ")[2]
-    return re.sub(r"\.\d+$", "", re.split(r": ?", name)[-1])
+    scope = _SUMMARY_SCOPE.match(name)
+    return scope.group() if scope else re.sub(r"\.\d+$", "", re.split(r": ?", name)[-1])

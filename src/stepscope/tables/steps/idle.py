@@ -30,7 +30,7 @@ from stepscope.tables.device.events import (
 from stepscope.tables.host.events import Work, host_thread_rows, is_pool_thread, timed_rows
 from stepscope.tables.steps.attribution import host_work
 from stepscope.tables.steps.found import Markers
-from stepscope.tables.steps.markers import has_steps, step_markers
+from stepscope.tables.steps.markers import has_account, step_markers
 from stepscope.tables.steps.session import AlignedSteps, aligned_steps, taking_part
 
 # Why a device has nothing to do, and the work of the host that says so. The order is that of
@@ -166,7 +166,7 @@ def has_idle(profile: Profile) -> bool:
     work has ended contains its marker, or an earlier step does.
     """
     hosts = [host for host in taking_part(profile) if has_device_events(host)]
-    if not any(has_steps(host) for host in hosts):
+    if not any(has_account(host) for host in hosts):
         return False
     return any(_runs_in_a_marker(host) for host in hosts) or idle(profile) is not None
 

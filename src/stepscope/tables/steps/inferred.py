@@ -19,6 +19,8 @@ from stepscope.tables.steps.found import Certainty, Markers
 
 # Names that people, and Keras, give to the function that is one step.
 _STEP_NAME = re.compile(r"(?<![a-z])(steps?|train|update|batch|fit|epoch)(?![a-z])|_step|step_")
+# Rounds that make a loop.
+_FEWEST = 3
 # Share of the calls that must recur in every round for the rounds to be likely.
 _MOST, _NEARLY_ALL = 0.6, 0.9
 _CONFIDENCE: dict[Certainty, float] = {"certain": 0.95, "likely": 0.7, "uncertain": 0.45}
@@ -101,6 +103,7 @@ def _markers(host: Host, cycle: Cycle | None, called: Sequence[Calls]) -> Marker
         certainty=certainty,
         reason=reason,
         is_start_to_start=True,
+        is_last_open=True,
     )
 
 
@@ -140,12 +143,11 @@ def _certainty(host: Host, cycle: Cycle, called: Sequence[Calls]) -> tuple[Certa
             f"only {cycle.explained:.0%} of what was called recurs in every round of "
             f"{_in_words(cycle)}",
         )
-    # What runs once for each call agrees with it however often a step makes that call.
-    if len(kinds) > 1 and count >= 3 and (kinds & {"fetch", "optimizer"} or len(cycle.members) > 1 or _STEP_NAME.search(cycle.anchor.name)):
+    # Runs and kernels are as many for each call, however often a step makes that call.
+    several = len(cycle.agreeing) > 1 or _STEP_NAME.search(cycle.anchor.name) is not None
+    if several and count >= _FEWEST and len(kinds) > 1:
         return "likely", f"{_listed(kinds)} recur together, {count} times"
-    is_named = _STEP_NAME.search(cycle.anchor.name) is not None
-    several = len(cycle.agreeing) > 1
-    if cycle.explained >= _NEARLY_ALL and count >= 3 and (is_named or several):
+    if several and count >= _FEWEST and cycle.explained >= _NEARLY_ALL:
         return "likely", f"everything called recurs with {_in_words(cycle)}, {count} times"
     return "uncertain", f"only {_in_words(cycle)} say so, {count} times"
 

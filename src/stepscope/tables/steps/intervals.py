@@ -12,12 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from stepscope.columns.space import I64, Bool
-from stepscope.schema import names
 from stepscope.tables.core.planes import PlaneKind, planes
-from stepscope.tables.core.processes import keyed_by_process
+from stepscope.tables.core.processes import correlation_ids
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.recording_gaps import crosses_gap
-from stepscope.tables.core.stats import event_stats
 from stepscope.tables.device.events import device_events
 from stepscope.tables.steps import calls
 from stepscope.tables.steps.found import Markers
@@ -83,7 +81,7 @@ def _launched_until(host: Host, markers: Markers) -> I64 | None:
     Steps that launched nothing keep their mark's end; None when no launch is recorded.
     """
     found = device_events(host)
-    stats = event_stats(host).ints(names.CORRELATION_ID)
+    stats = correlation_ids(host)
     if len(found) == 0 or len(stats.rows) == 0:
         return None
     is_host = np.asarray([kind is PlaneKind.HOST for kind in planes(host).plane_kind] or [False])
@@ -92,9 +90,7 @@ def _launched_until(host: Host, markers: Markers) -> I64 | None:
     rows = stats.rows[of_host]
     if len(rows) == 0:
         return None
-    ids, wanted = keyed_by_process(
-        host, (rows, stats.values[of_host]), (found.rows, found.correlation)
-    )
+    ids, wanted = stats.values[of_host], found.correlation
     at = host.space.events.start_ps[rows]
     order = np.argsort(ids, kind="stable")
     ids, at = ids[order], at[order]

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from stepscope.columns.space import I64
-from stepscope.schema import names
 from stepscope.tables.core.planes import PlaneKind, planes
+from stepscope.tables.core.processes import correlation_ids
 from stepscope.tables.core.profile import Host, Profile, derived
-from stepscope.tables.core.stats import event_stats
 from stepscope.tables.device.events import device_events
 from stepscope.tables.steps.session import aligned_steps
 
@@ -64,7 +63,7 @@ def session_launches(profile: Profile) -> Launches:
 
 def _kernel_calls(host: Host) -> I64:
     """Host events whose correlation id is that of a kernel."""
-    stats, found = event_stats(host).ints(names.CORRELATION_ID), device_events(host)
+    stats, found = correlation_ids(host), device_events(host)
     kernels = np.unique(found.correlation[found.is_kernel & (found.correlation >= 0)])
     if not len(kernels) or not len(stats.rows):
         return np.zeros(0, dtype=np.int64)

@@ -45,7 +45,8 @@ def loop_thread(host: Host, marked: int) -> int:
         counts = np.bincount(lines[np.isin(lines, own)], minlength=len(space.lines))
         if counts.max(initial=0) > 0:
             return int(counts.argmax())
-    return max(own, key=lambda row: _time(host, row))
+    longest: int = max(own, key=lambda row: _time(host, row))
+    return longest
 
 
 def _time(host: Host, row: int) -> int:

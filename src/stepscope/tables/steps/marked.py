@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 
 from stepscope.columns import rows_of
 from stepscope.columns.space import I64
 from stepscope.schema import names
+from stepscope.schema.numbers import whole_number
 from stepscope.tables.core.planes import LineKind, PlaneKind, lines_of, planes
 from stepscope.tables.core.presence import Stretch, any_event, any_stretch, entries_named, stat_rows
 from stepscope.tables.core.profile import Host
@@ -36,11 +38,45 @@ def annotated(host: Host) -> Markers | None:
     nums = number.at(rows, -1)
     labels = [space.event_metadata.name[m] for m in space.events.metadata[rows]]
     what = ", ".join(f"{label!r}" for label in dict.fromkeys(labels[:1000]))
-    return _markers(
+    found = _markers(
         host, rows, nums, "markers", 1.0,
         f"{counted(len(rows))} marked by the program ({what} with step_num).",
         [f"{label} {num}" for label, num in zip(labels, nums.tolist(), strict=True)],
     )  # fmt: skip
+    return _told_from_optimizer(host, found) or found
+
+
+def _told_from_optimizer(host: Host, found: Markers) -> Markers | None:
+    """The steps, if it was not the program that marked them, but whoever converted its trace.
+
+    PyTorch's traces are given steps that last from one end of the optimizer's step to the next.
+    The one that the recording began in is added: it has an end like the others.
+    """
+    rows = _rows_named(host, names.PYTORCH_OPTIMIZER[0])
+    ends = host.space.events.start_ps[rows] + host.space.length_ps[rows]
+    if not len(rows) or not np.isin(found.start_ps, ends).all():
+        return None
+    line = host.space.lines[found.line]
+    begin = int(host.space.events.start_ps[line.begin : line.end].min())
+    first = int(found.start_ps[0])
+    is_added = begin < first
+    start = np.concatenate([[begin], found.start_ps]) if is_added else found.start_ps
+    count = len(start)
+    return replace(
+        found,
+        source="framework",
+        confidence=0.9,
+        explanation=f"{counted(count)} told from the ends of the optimizer's steps; none was "
+        "marked by the program.",
+        num=np.arange(count, dtype=np.int64) + int(found.num[0]) - is_added,
+        name=[f"step {index}" for index in range(count)],
+        start_ps=start,
+        end_ps=np.concatenate([[first], found.end_ps]) if is_added else found.end_ps,
+        mark_end_ps=np.concatenate([[first], found.end_ps]) if is_added else found.end_ps,
+        certainty="likely",
+        reason=f"the optimizer stepped {count} times",
+        is_first_open=is_added,
+    )
 
 
 def pytorch(host: Host) -> Markers | None:
@@ -173,9 +209,10 @@ def _rows_named(host: Host, prefix: str) -> I64:
 
 def _number_in(label: str) -> int:
     found = re.search(r"\d+", label)
-    return int(found.group()) if found else -1
+    number = whole_number(found.group()) if found else None
+    return -1 if number is None else number
 
 
 def counted(steps: int) -> str:
-    """ "1 step", "1,000 steps"."""
+    """A number of steps in words, such as "1,000 steps"."""
     return "1 step" if steps == 1 else f"{steps:,} steps"

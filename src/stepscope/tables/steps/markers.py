@@ -25,8 +25,13 @@ from stepscope.tables.steps.recorder_work import recorder_spans, summary_spans
 
 # Share of a loop's time between marks from which a step lasts to the start of the next.
 BETWEEN_FRAC = 0.1
+# The stop of a profiler that comes within so many steps ends the last one.
+_SOON_STEPS = 2
 # A pause is a rare stretch between two marks that is longer than so many steps.
 _PAUSE_STEPS, _RARE = 10, 0.05
+
+# A window is what it says, but no step: shares of it hold, times of it are of no step.
+_WINDOW_CONFIDENCE = 0.3
 
 _FINDERS: tuple[Callable[[Host], Markers | None], ...] = (
     marked.annotated,
@@ -81,6 +86,7 @@ def _whole(host: Host, found: Markers) -> Markers:
     """The steps with the time that belongs to them: to the next start, less what a recorder did."""
     if not found.is_start_to_start:
         found = _to_next_start(host, found)
+    found = _to_the_stop(host, found)
     start, end = found.start_ps, found.end_ps
     end = np.minimum(end, np.maximum(next_gap(host, start), start))
     end = np.maximum(_before_recorder(host, found, end), start)
@@ -108,9 +114,26 @@ def _to_next_start(host: Host, found: Markers) -> Markers:
         found,
         end_ps=to_next,
         is_start_to_start=True,
+        is_last_open=True,
         explanation=f"{found.explanation} The marks leave out {share:.0%} of the loop, so each "
         "step lasts to the start of the next.",
     )
+
+
+def _to_the_stop(host: Host, found: Markers) -> Markers:
+    """Let an open last step last until the program stops its profiler, if it soon does."""
+    if not found.is_last_open or len(found) < 2:
+        return found
+    stops, _ends = recorder_spans(host)
+    after = stops[stops >= found.end_ps[-1]]
+    if len(after) == 0:
+        return found
+    end = found.end_ps.copy()
+    end[-1] = after[0]
+    usual = float(np.median(np.diff(found.start_ps)))
+    if end[-1] - found.start_ps[-1] > _SOON_STEPS * usual:
+        return found
+    return replace(found, end_ps=end, is_last_open=False)
 
 
 def pauses(between: I64, period: I64) -> Bool:
@@ -125,7 +148,11 @@ def _last_moment(host: Host, row: int) -> int:
     space = host.space
     rows = [row] if row >= 0 else host_thread_rows(host).tolist()
     ends = [
-        int((space.events.start_ps[one.begin : one.end] + space.length_ps[one.begin : one.end]).max())
+        int(
+            (
+                space.events.start_ps[one.begin : one.end] + space.length_ps[one.begin : one.end]
+            ).max()
+        )
         for one in (space.lines[row] for row in rows)
         if one.end > one.begin
     ]
@@ -175,11 +202,13 @@ def _window(host: Host) -> Markers | None:
     many = len(start) > 1
     found = Markers(
         source=WINDOW,
-        confidence=0.0,
+        confidence=_WINDOW_CONFIDENCE,
         explanation="No step was marked and none could be inferred, so the recording as a whole "
         "is accounted for.",
         num=np.arange(len(start), dtype=np.int64),
-        name=[f"the recording, part {i + 1}" if many else "the recording" for i in range(len(start))],
+        name=[
+            f"the recording, part {i + 1}" if many else "the recording" for i in range(len(start))
+        ],
         start_ps=start,
         end_ps=end,
         line=-1,
@@ -212,4 +241,3 @@ def _recorded_span(host: Host) -> tuple[int, int] | None:
     edge = start[(start > first) & (finish >= last)]
     last = min(last, int(edge[0])) if len(edge) else last
     return (first, last) if last > first else None
-

@@ -16,7 +16,7 @@ from stepscope.schema import names
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.planes import LineKind, lines_of
 from stepscope.tables.core.presence import entries_named, stat_rows
-from stepscope.tables.core.processes import process_of_rows
+from stepscope.tables.core.processes import processes
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import event_stats
 from stepscope.tables.host.events import host_thread_rows, timed_events, timed_rows
@@ -100,7 +100,7 @@ def _of_host_ops(host: Host) -> ProgramRuns:
     rows, ids = number.rows[of_host], number.values[of_host]
     if len(rows) == 0:
         return nothing
-    _first, run = distinct_rows((process_of_rows(host, rows), ids))
+    _first, run = distinct_rows((processes(host).of_rows(host, rows), ids))
     size = int(run.max()) + 1
     start = np.full(size, np.iinfo(np.int64).max)
     end = np.full(size, np.iinfo(np.int64).min)

@@ -16,8 +16,10 @@ from stepscope.columns import metadata_stats_by_name, nest, rows_of
 from stepscope.columns.nesting import Nesting
 from stepscope.columns.space import I64, U8, Bool
 from stepscope.schema import names
+from stepscope.schema.numbers import whole_number
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host
+from stepscope.tables.host.framework_frames import is_framework_function, waits_for_device
 from stepscope.tables.steps.host_activity import HostTime, host_time
 
 # Functions that wait for what runs elsewhere; to make them faster is to make that faster.
@@ -112,7 +114,9 @@ def python_functions(host: Host) -> tuple[PythonFunction, ...]:
 def _function(name: str, calls: int, self_ps: int, total_ps: int, is_wait: bool) -> PythonFunction:
     said = _CALL.match(name)
     file, line, function = said.groups() if said is not None else (name[1:], "0", "")
-    return PythonFunction(function or "", file, int(line), calls, self_ps, total_ps, is_wait)
+    return PythonFunction(
+        function or "", file, whole_number(line) or 0, calls, self_ps, total_ps, is_wait
+    )
 
 
 def _names(host: Host, meta: I64) -> _Names:
@@ -126,13 +130,19 @@ def _names(host: Host, meta: I64) -> _Names:
     for row in meta.tolist():
         said = _CALL.match(space.event_metadata.name[row])
         path = paths.get(row, "")
+        file, function = (said.group(1), said.group(3) or "") if said is not None else ("", "")
         installed = _INSTALLED.search(path) is not None
         framework = installed and _FRAMEWORKS.search(path) is not None
+        # Without the file's path only names tell whose function it is.
+        framework |= not path and is_framework_function(file, function)
         kind.append(_FRAMEWORK if framework else _LIBRARY if installed else _OWN)
         # A line without a name, or a comprehension, is a part of the function around it.
         named = said.group(3) if said is not None else ""
         is_function.append(bool(named) and _PART.search(named) is None)
-        is_wait.append(said is not None and _WAITS.search(said.group(3) or "") is not None)
+        is_wait.append(
+            _WAITS.search(function) is not None
+            or ((framework or not path) and waits_for_device(file, function))
+        )
     return _Names(
         np.asarray(kind, dtype=np.uint8),
         np.asarray(is_function, dtype=bool),

@@ -15,6 +15,7 @@ from stepscope.columns.space import I32, I64, Bool
 from stepscope.tables.core.devices import devices
 from stepscope.tables.core.profile import Host, Profile, derived
 from stepscope.tables.steps.attribution import PARTS, Steps, steps
+from stepscope.tables.steps.found import WINDOW, Certainty
 from stepscope.tables.steps.markers import has_steps
 
 
@@ -30,6 +31,10 @@ class SessionSteps:
         parts_ps: ``{part: int64[steps]}``, of the slowest host.
         kept: Whether the step counts.
         host: Index into ``Profile.hosts`` of the slowest host.
+        certainty: "certain", "likely" or "uncertain", of the weakest host.
+        reason: Why it is that sure, as a clause.
+        left_out: Which steps and times do not count, and why; sentences.
+        recorder_ps: Time of each step in which a recorder did its own work, on the slowest host.
         busy_frac: Mean over devices that ran in any step of their busy share of the kept steps;
             None without such devices.
     """
@@ -45,6 +50,15 @@ class SessionSteps:
     kept: Bool
     host: I32
     busy_frac: float | None
+    certainty: Certainty
+    reason: str
+    left_out: tuple[str, ...]
+    recorder_ps: I64
+
+    @property
+    def is_window(self) -> bool:
+        """Whether there are no steps, and the recording as a whole stands in for one."""
+        return self.source == WINDOW
 
     def __len__(self) -> int:
         return len(self.num)
@@ -67,10 +81,11 @@ class AlignedSteps:
 
 @derived
 def aligned_steps(profile: Profile) -> tuple[AlignedSteps, ...]:
-    """The steps that all hosts share, per host that takes part; empty when none has steps.
+    """The steps that all hosts share, per host that takes part; empty when none has events.
 
     Hosts without devices only coordinate where another host has devices, and a host without
-    steps cannot be aligned: these are left out.
+    steps cannot be aligned: these are left out. Where no host has steps, the recording of each
+    stands in for one.
     """
     found = _participants(profile)
     if not found:
@@ -82,7 +97,7 @@ def aligned_steps(profile: Profile) -> tuple[AlignedSteps, ...]:
 
 
 def has_aligned_steps(profile: Profile) -> bool:
-    """Whether ``aligned_steps`` (and with it ``session_steps``) has any."""
+    """Whether ``aligned_steps`` has any that are steps, and no window in place of them."""
     return any(has_steps(host) for host in taking_part(profile))
 
 
@@ -120,12 +135,32 @@ def session_steps(profile: Profile) -> SessionSteps | None:
         kept=kept,
         host=np.asarray([one.host for one in aligned], dtype=np.int32)[slowest],
         busy_frac=_busy_frac([one.steps for one in aligned]),
+        certainty=weakest.certainty,
+        reason=weakest.reason,
+        left_out=_left_out(profile, aligned, kept),
+        recorder_ps=np.stack([one.steps.recorder_ps[one.rows] for one in aligned])[
+            slowest, columns
+        ],
     )
+
+
+def _left_out(profile: Profile, aligned: tuple[AlignedSteps, ...], kept: Bool) -> tuple[str, ...]:
+    """What each host leaves out, and steps that not all hosts have."""
+    many = len(aligned) > 1
+    said = [
+        f"{profile.hosts[one.host].name}: {text}" if many else text
+        for one in aligned
+        for text in one.steps.left_out
+    ]
+    unshared = max(len(one.steps) for one in aligned) - len(kept)
+    if unshared > 0:
+        said.append(f"{unshared} of the steps were not recorded on every host.")
+    return tuple(said)
 
 
 def why_no_step(found: SessionSteps | None) -> str:
     """Why no step counts, where none does."""
-    if found is None or not len(found):
+    if found is None or not len(found) or found.is_window:
         return "No step was marked and none could be inferred."
     return (
         f"Of the steps found, all hosts share only {len(found)}, and each of these is the first "
@@ -136,8 +171,11 @@ def why_no_step(found: SessionSteps | None) -> str:
 def _participants(profile: Profile) -> list[tuple[int, Steps]]:
     """Hosts that take part, with their steps."""
     places = {id(host): index for index, host in enumerate(profile.hosts)}
-    found = ((places[id(host)], steps(host)) for host in taking_part(profile))
-    return [(index, one) for index, one in found if one is not None]
+    every = ((places[id(host)], steps(host)) for host in taking_part(profile))
+    found = [(index, one) for index, one in every if one is not None]
+    # The recording as a whole is no step that another host shares.
+    marked = [(index, one) for index, one in found if not one.markers.is_window]
+    return marked or found
 
 
 def _has_work(host: Host) -> bool:

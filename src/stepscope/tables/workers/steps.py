@@ -83,7 +83,7 @@ class WorkerSteps:
 def worker_steps(profile: Profile) -> WorkerSteps | None:
     """Attribute every step of every worker; None without steps."""
     aligned = aligned_steps(profile)
-    if not aligned:
+    if not aligned or aligned[0].steps.markers.is_window:
         return None
     workers: list[Worker] = []
     durations: list[I64] = []

@@ -15,8 +15,7 @@ LABEL = {
     "accept": ["gil-contention", "gil"],
     "rules": ["gil-contention", "gil"],
     "words": ["draw_progress", "GIL"],
-    "repeats": 3,
-    "part": "score",
+    "part": "score", "repeats": 30, "unsteady": True,
 }
 state = {"on": False, "step": 0, "text": ""}
 
@@ -35,18 +34,20 @@ def update(w, x):
 
 
 def main(clock):
-    clock.plan(3, 8)
+    clock.plan(2, 3)
     w = jnp.eye(32)
     rng = np.random.default_rng(0)
-    batches = [rng.normal(size=(16, 32)).astype(np.float32) for _ in range(3)]
+    batches = [rng.normal(size=(16, 32)).astype(np.float32) for _ in range(30)]
     thread = threading.Thread(target=draw_progress, name="progress", daemon=True)
+    history = open(clock.folder + "/history.txt", "w")
     state["on"] = not clock.fixed
     thread.start()
     for step in clock.loop(lambda: w):
         with clock.mark(step):
             for batch in batches:
                 w = update(w, batch)
-                w.block_until_ready()
+                history.write(f"{step} {float(w[0, 0])}\n")
+                history.flush()  # whoever writes gives the lock away, and waits to get it back
             state["step"] = step
     state["on"] = False
     thread.join()

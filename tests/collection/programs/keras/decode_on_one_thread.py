@@ -9,7 +9,7 @@ from clock import run
 LABEL = {
     "planted": "images are decoded and resized in a serial map before every batch",
     "cause": "input pipeline",
-    "accept": ["serial-map", "input-bound", "missing-prefetch"],
+    "accept": ["no-cache", "serial-map", "input-bound", "missing-prefetch"],
     "rules": ["serial-map", "input-bound", "missing-prefetch", "host-input-limit", "no-cache"],
     "words": ["Map", "load_image", "Decode"],
     "part": "score",

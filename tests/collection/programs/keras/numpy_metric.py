@@ -10,8 +10,8 @@ from clock import run
 LABEL = {
     "planted": "a metric in numpy through tf.py_function, called for each batch",
     "cause": "Python in the graph",
-    "accept": ["host-callbacks", "python-in-graph", "python-bound", "dominant-op"],
-    "rules": ["host-callbacks", "python-in-graph"],
+    "accept": ["host-callbacks", "python-in-graph", "print-every-step"],
+    "rules": ["host-callbacks", "python-in-graph", "print-every-step"],
     "words": ["kappa", "PyFunc", "py_function"],
     "part": "develop",
 }
@@ -34,12 +34,12 @@ def kappa(y_true, y_pred):
 
 def main(clock):
     clock.plan(3, 5)
-    x = np.random.rand(4096, 32).astype("float32")
-    y = np.random.randint(0, 10, (4096, 1)).astype("float32")
+    x = np.random.rand(16384, 32).astype("float32")
+    y = np.random.randint(0, 10, (16384, 1)).astype("float32")
     model = tf.keras.models.Sequential([tf.keras.layers.Dense(10, activation="softmax", input_shape=(32,))])
     metrics = [] if clock.fixed else [kappa]
     model.compile("sgd", "sparse_categorical_crossentropy", metrics=metrics)
-    model.fit(x, y, batch_size=512, epochs=2, verbose=0, callbacks=clock.keras())
+    model.fit(x, y, batch_size=2048, epochs=2, verbose=0, callbacks=clock.keras())
 
 
 if __name__ == "__main__":

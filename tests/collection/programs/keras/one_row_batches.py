@@ -13,8 +13,7 @@ LABEL = {
     "accept": ["small-batch", "python-bound", "eager-execution"],
     "rules": ["small-batch", "python-bound"],
     "words": ["train_on_batch", "batch"],
-    "repeats": 32,
-    "part": "score",
+    "part": "score", "repeats": 32,
 }
 
 

@@ -10,8 +10,8 @@ from clock import run
 LABEL = {
     "planted": "a tokeniser of regular expressions in py_function, mapped over the sentences",
     "cause": "Python in the input pipeline",
-    "accept": ["python-in-pipeline", "input-bound", "serial-map"],
-    "rules": ["python-in-pipeline", "input-bound", "missing-prefetch", "serial-map"],
+    "accept": ["no-cache", "python-in-pipeline", "input-bound", "serial-map"],
+    "rules": ["no-cache", "python-in-pipeline", "input-bound", "missing-prefetch", "serial-map"],
     "words": ["tokenise", "PyFunc", "Map"],
     "part": "develop",
 }

@@ -13,8 +13,7 @@ LABEL = {
     "accept": ["gil-contention", "gil"],
     "rules": ["gil-contention", "gil"],
     "words": ["watch_queue", "GIL"],
-    "repeats": 10,
-    "part": "develop",
+    "part": "develop", "repeats": 10, "unsteady": True,
 }
 
 

@@ -19,16 +19,12 @@ LABEL = {
 
 def main(clock):
     clock.plan(3, 5)
-    model = nn.ModuleList([nn.Linear(24, 24) for _ in range(100)])
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, foreach=clock.fixed)
-    x = torch.randn(8, 24)
+    tables = nn.ParameterList([nn.Parameter(torch.randn(64)) for _ in range(200)])
+    optimizer = torch.optim.Adam(tables.parameters(), lr=1e-3, foreach=clock.fixed)
     for step in clock.loop():
         with clock.mark(step):
             optimizer.zero_grad()
-            y = x
-            for layer in model:
-                y = torch.relu(layer(y)) + x
-            y.mean().backward()
+            torch.stack(list(tables)).square().mean().backward()
             optimizer.step()  # planted
 
 

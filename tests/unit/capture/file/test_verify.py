@@ -6,21 +6,23 @@ import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 
 from stepscope.capture.file import compact as compacting
 from stepscope.capture.file import verify as verifying
 from stepscope.capture.file.compact import child_environment, compact
-from stepscope.capture.file.recording_gaps import gaps_note, gaps_plane
-from stepscope.capture.file.verify import verify
+from stepscope.capture.file.recording_gaps import Gap, Gaps
+from stepscope.capture.file.verify import slowdown, verify
 from stepscope.capture.file.writer import Writer
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recorders.jax import JaxRecorder
 from stepscope.capture.recorders.tensorflow import TensorFlowRecorder
 from stepscope.columns.merge import merged
 from stepscope.formats.xspace import decode
-from tests.profiles import host, line, space
+from stepscope.schema import names
+from tests.profiles import host, line, parse, space
 
 CHUNK = space(host(line("python", ("op", 0, 1), id=1)))
 HOST, DEVICE = "/host:CPU", "/device:GPU:0"
@@ -113,15 +115,57 @@ def test_a_process_of_ours_records_nothing(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_gaps_are_events_of_a_track_and_their_share_decides_how_loud_they_are() -> None:
-    gaps = [("tensorflow", 1_000, 3_000), ("tensorflow", 9_000, 10_000), ("jax", 1_000, 1_500)]
-    found = merged(decode(gaps_plane(gaps)))
+    gaps = Gaps()
+    gaps.found = [
+        Gap("tensorflow", 1_000, 3_000), Gap("tensorflow", 9_000, 10_000), Gap("jax", 1_000, 1_500),
+    ]  # fmt: skip
+    found = merged(decode(gaps.plane()))
     assert [plane.name for plane in found.planes] == ["Stepscope recording"]
     assert sorted(found.events.duration_ps.tolist()) == [500_000, 1_000_000, 2_000_000]
-    slug, severity, text = gaps_note(gaps, 20_000)  # 3,000 of 20,000 ns
-    assert (slug, severity) == ("gaps", "warning")
-    assert "tensorflow" in text
-    assert "15%" in text
-    assert gaps_note(gaps, 100_000)[1] == "info"
+    assert [line.name for line in found.lines] == [names.GAPS_LINE]
+    (note,) = gaps.notes(20_000)  # 3,000 of 20,000 ns
+    assert (note.slug, note.severity) == ("gaps", "warning")
+    assert "tensorflow" in note.message
+    assert "15%" in note.message
+    assert gaps.notes(100_000)[0].severity == "info"
+
+
+def test_a_gap_says_which_recorder_saw_nothing_and_why() -> None:
+    gaps = Gaps()
+    gaps.pause()
+    gaps.resume(["torch"])
+    gaps.resume(["torch"])  # nothing was paused
+    gaps.found.append(Gap("jax", 5_000, 6_000))
+    plane = parse(gaps.plane()).planes[0]
+    stat_names = {key: value.name for key, value in plane.stat_metadata.items()}
+    said = [
+        {stat_names[stat.metadata_id]: stat_names[stat.ref_value] for stat in entry.stats}
+        for entry in plane.event_metadata.values()
+    ]
+    assert said == [
+        {names.GAP_RECORDER: "torch", names.GAP_REASON: names.GAP_PAUSE},
+        {names.GAP_RECORDER: "jax", names.GAP_REASON: names.GAP_CHUNK},
+    ]
+    assert len(plane.lines[0].events) == 2
+    assert [note.message.split()[0] for note in gaps.notes(1)] == ["jax"]
+
+
+@pytest.mark.parametrize(
+    ("events", "event_ns", "said"),
+    [
+        (500_000, 400, None),  # 200 of 1,000 ms
+        (1_000_000, 400, "up to 1.7 times"),
+        (1_000_000_000, 400, "up to 10.0 times"),
+        (1_000_000_000, 0, None),
+    ],
+)
+def test_recording_that_takes_much_of_the_time_is_told(
+    events: int, event_ns: int, said: str | None
+) -> None:
+    recorder: Any = SimpleNamespace(name="torch", event_ns=event_ns)
+    notes = slowdown(recorder, events, 1_000_000_000)
+    assert [said in note.message for note in notes if said] == ([] if said is None else [True])
+    assert bool(notes) is bool(said)
 
 
 def module(name: str, *, importing: bool = False) -> ModuleType:

@@ -112,8 +112,10 @@ def test_steps_are_taken_from_jit_calls_when_none_is_marked() -> None:
     others = [Event("PjitFunction(norm)", 100 * i + 30, 5) for i in range(5)]
     found = steps_of(space(host(line("python", *calls, *others))))
     assert found.markers.source == "framework"
-    assert "PjitFunction(step)" in found.markers.explanation
-    assert found.duration_ps.tolist() == [100 * US] * 4
+    assert "calls of step" in found.markers.explanation
+    assert found.duration_ps.tolist()[:4] == [100 * US] * 4
+    # Nothing tells where the fifth ends.
+    assert found.kept.tolist() == [True] * 4 + [False]
 
 
 def test_steps_are_inferred_from_kernels_that_repeat() -> None:
@@ -124,19 +126,25 @@ def test_steps_are_inferred_from_kernels_that_repeat() -> None:
     ]
     found = steps_of(space(host(line("python")), gpu(0, stream(7, *kernels))))
     assert found.markers.source == "inferred"
-    assert found.duration_ps.tolist() == [100 * US] * 7
+    assert found.duration_ps.tolist()[:7] == [100 * US] * 7
+    assert not found.kept[7]
     assert found.markers.confidence < 0.9
 
 
-def test_irregular_work_gives_no_steps() -> None:
+def test_irregular_work_is_accounted_for_as_a_whole() -> None:
     gaps = [0, 10, 400, 410, 2000, 2001, 9000, 9100]
     kernels = [Event("k", at, 1) for at in gaps]
-    assert steps(Host("h", decode(space(gpu(0, stream(7, *kernels)))))) is None
+    found = steps_of(space(gpu(0, stream(7, *kernels))))
+    assert found.markers.is_window
+    assert found.duration_ps.tolist() == [9101 * US]
+    assert mean_us(found)["device_compute_32"] == 8
 
 
 def test_an_unmarked_step_number_is_no_step() -> None:
     data = space(host(line("python", ("Checkpoint", 0, 10, {"step_num": 3}))))
-    assert steps(Host("h", decode(data))) is None
+    found = steps(Host("h", decode(data)))
+    assert found is not None
+    assert found.markers.is_window
 
 
 def test_hosts_align_by_step_number_and_the_slowest_counts() -> None:
@@ -144,7 +152,7 @@ def test_hosts_align_by_step_number_and_the_slowest_counts() -> None:
 
     def one(first: int, length: float) -> bytes:
         marks = [
-            Event("train", 100 * i, length, {"step_num": first + i, "_r": 1}) for i in range(4)
+            Event("train", length * i, length, {"step_num": first + i, "_r": 1}) for i in range(4)
         ]
         return space(host(line("python", *marks)))
 

@@ -55,6 +55,7 @@ def test_bytes_are_unknown_where_one_copy_does_not_say_them() -> None:
     assert (only.occurrences, only.bytes, only.kind.asynchronous) == (2, None, None)
 
 
-def test_a_profile_without_steps_has_no_copies_per_step() -> None:
+def test_without_steps_the_copies_are_those_of_the_recording() -> None:
     data = space(gpu(0, stream(7, Event("MemcpyH2D", 10, 20))))
-    assert session_copies(Profile("s", (Host("h", decode(data)),))) == ()
+    (copies,) = session_copies(Profile("s", (Host("h", decode(data)),)))
+    assert (copies.kind.direction, copies.occurrences) == ("host to device", 1)

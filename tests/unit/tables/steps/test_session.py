@@ -18,12 +18,13 @@ def profile(*hosts: bytes) -> Profile:
 
 def trained(numbers: list[int], lengths: list[float], clock: float = 0.0) -> bytes:
     events: list[EventLike] = []
-    for place, (number, length) in enumerate(zip(numbers, lengths, strict=True)):
-        base = clock + 1000.0 * place
+    base = clock
+    for number, length in zip(numbers, lengths, strict=True):
         events += [
             ("train", base, length, {"step_num": number, "_r": 1}),
             ("IteratorGetNext", base, length / 2),
         ]
+        base += length
     return space(host(line("python", *events)))
 
 

@@ -48,12 +48,12 @@ export function timelineShown(): void {
 }
 
 function asked<T>(run: string, host: string, answer: Promise<T>): Asked<T> {
-  // Whoever takes the answer sees its failure; if nobody does, there is nothing to report.
+  // The caller that takes the answer sees its failure; if nobody does, there is nothing to report.
   answer.catch(() => undefined);
   return { run, host, answer };
 }
 
-/** The early answer if it is to this question. It serves once: asking again means to ask anew. */
+/** The early answer if it is to this question. It serves once: asking again asks the server. */
 function taken<T>(early: Asked<T> | null, run: string, host: string): Promise<T> | null {
   if (early === null || early.host !== host) return null;
   const meant = early.run || session.value?.default_run;

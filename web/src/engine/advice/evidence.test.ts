@@ -35,7 +35,7 @@ test("a page without tables opens as it is", () => {
   assert.deepEqual(evidenceParams({ tool: "x", what: "", rows: [], ...NOWHEN }, {}), {});
 });
 
-test("fields are told in words", () => {
+test("fields have names for people", () => {
   const label = (field: string) =>
     ({ kernel_launch: "Kernel launch", category: "Category" })[field] ?? field;
   assert.equal(evidenceText("breakdown_ms.kernel_launch", label), "kernel launch");

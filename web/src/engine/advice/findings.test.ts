@@ -26,7 +26,7 @@ function drawn(findings: readonly FindingLike[]): string {
   return text(causeTree(findings));
 }
 
-test("a symptom stands below the first of its causes", () => {
+test("a symptom is below the first of its causes", () => {
   const launch = finding("launch", 3.6);
   const input = finding("input", 2.4);
   assert.equal(

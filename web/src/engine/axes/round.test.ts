@@ -19,7 +19,7 @@ test("texts have the decimals of their step", () => {
   assert.deepEqual(roundTicks(0, 3000, 3).texts, ["0", "1,000", "2,000", "3,000"]);
 });
 
-test("a single value is its own tick, and what is no span has none", () => {
+test("a single value is its own tick, and an empty span has none", () => {
   assert.deepEqual(roundTicks(5, 5, 4).values, [5]);
   assert.deepEqual(roundTicks(5, 4, 4).values, []);
   assert.deepEqual(roundTicks(0, Number.NaN, 4).values, []);

@@ -40,7 +40,7 @@ test("an area of levels reaches the end and returns along its base", () => {
   assert.equal(areaPath([0, 10], [5, 8], same, same, true, 20), "M0.0 5.0H10.0V8.0H20.0V0.0H0.0Z");
 });
 
-test("stacked series stand on each other, unknown values on nothing", () => {
+test("stacked series are on each other, unknown values on nothing", () => {
   const [first, second] = stacked([
     [1, 2],
     [10, Number.NaN],

@@ -21,7 +21,7 @@ test("a view that begins at the edge shows no empty half", () => {
   const start = begun({ ...layout, width: 3000, height: 1000 }, view, { x: 5, y: 995 });
   assert.equal(Math.round(start.x), Math.round(800 / 0.85 / 2 - 16));
   assert.equal(Math.round(start.y), Math.round(1000 - 400 / 0.85 / 2 + 16));
-  // What is lower than the view stands in its middle.
+  // What is lower than the view is in its middle.
   assert.equal(begun({ ...layout, width: 3000 }, view, { x: 5, y: 6 }).y, 100);
 });
 

@@ -4,7 +4,7 @@ import { isSummable } from "../../base/columns.ts";
 import { aligned, bytes, count, fixed, MISSING, percent } from "../../base/format.ts";
 import { type Column, type NumberColumn, sumOf, wordAt } from "./table.ts";
 
-/** The cell as shown in its column; the unit stands in the heading, except for bytes. */
+/** The cell as shown in its column; the unit is in the heading, except for bytes. */
 export function cellText(column: Column, row: number): string {
   if (column.type === "text") return column.shortWords[column.codes[row] as number] || MISSING;
   return numberText(column, column.values[row] as number);

@@ -43,7 +43,7 @@ export function isMoment({ name }: ColumnMeta): boolean {
 
 /**
  * A bound as typed, in the unit that is stored: with a unit of its own ("5 ms"), else in the one
- * shown. NaN where it is no number.
+ * shown. NaN where it is not a number.
  */
 export function storedValue(typed: string, meta: ColumnMeta, shown: ColumnUnit): number {
   const match = /^\s*([-+]?[\d.,]+(?:e[-+]?\d+)?)\s*(ps|ns|us|µs|ms|s|%)?\s*$/i.exec(typed);

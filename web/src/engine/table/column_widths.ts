@@ -1,4 +1,4 @@
-/** Widths of a table's columns, from what stands in them. */
+/** Widths of a table's columns, from what is in them. */
 
 import { isCumulative } from "../../base/columns.ts";
 import { cellText, headingText, sumText } from "./cell_text.ts";

@@ -172,24 +172,26 @@ test("copied rows are whole numbers' worth and no formulas", () => {
   ]);
 });
 
-/** Sorts and filters a table of so many rows; milliseconds, the best of three. */
+/** Sorts and filters a table of so many rows; milliseconds of this process, the best of three. */
 function sortedAndFilteredIn(rows: number): number {
   const names = Array.from({ length: rows }, (_, i) => `scope_${i % 997}/op_${i % 20_000}`);
   const times = Array.from({ length: rows }, (_, i) => (i * 7919) % 100_003);
   const run = (): number => {
     const columns = { op: names, self_time_us: times };
     const table = buildTable({ rows, columns }, METAS.slice(0, 3));
-    const started = performance.now();
+    const started = process.cpuUsage();
     sorted(table, "self_time_us", true);
     assert.ok(selectRows(table, "op_19", []).rows.length > 0);
-    return performance.now() - started;
+    const { user, system } = process.cpuUsage(started);
+    return (user + system) / 1000;
   };
   return Math.min(run(), run(), run());
 }
 
 test("ten times the rows do not take fifty times as long to sort and filter", () => {
   sortedAndFilteredIn(10_000);
-  const few = sortedAndFilteredIn(10_000);
+  // A turn of the clock is the least that can be told from nothing.
+  const few = Math.max(1, sortedAndFilteredIn(10_000));
   const many = sortedAndFilteredIn(100_000);
   assert.ok(many < few * 50, `${few} ms for 10,000 rows, ${many} ms for 100,000`);
 });

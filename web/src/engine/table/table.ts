@@ -87,7 +87,7 @@ function numberColumn(meta: ColumnMeta, cells: readonly Cell[]): NumberColumn {
   return { type: "number", meta, values, shown, decimals, max, available };
 }
 
-/** Moments are told apart by their last digits. */
+/** Moments differ in their last digits. */
 const MOMENT_DECIMALS = 3;
 
 function scaled(values: Float64Array, scale: number): Float64Array {

@@ -13,8 +13,8 @@ export interface Tree {
 }
 
 /**
- * @param ids the name of each row among `parentIds`; parents stand before their children
- * @param parentIds the parent's id; one that is no row's id makes the row a root
+ * @param ids the name of each row among `parentIds`; parents are before their children
+ * @param parentIds the parent's id; an unknown id makes the row a root
  */
 export function treeOf(ids: ArrayLike<number>, parentIds: ArrayLike<number>): Tree {
   const rows = ids.length;

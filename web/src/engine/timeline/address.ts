@@ -101,6 +101,7 @@ export function linkTexts(link: TimelineLink): Record<string, string> {
     moves: arranged.moves.map(pairText).join(","),
     heights: [...arranged.heights].map(pairText).join(","),
     filter: arranged.filter,
+    busy: arranged.busyOnly ? "only" : "",
   };
   return Object.fromEntries(Object.entries(all).filter(([, text]) => text !== ""));
 }
@@ -130,6 +131,7 @@ export function linkFrom(texts: Texts, meta: TimelineMeta): TimelineLink {
       moves: pairs(texts.moves),
       heights: new Map(pairs(texts.heights)),
       filter: texts.filter ?? "",
+      busyOnly: texts.busy === "only",
     },
   };
 }

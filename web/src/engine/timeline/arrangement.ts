@@ -1,6 +1,6 @@
 /** Which tracks are shown, in what order and how tall; kept in the address of the page. */
 
-import type { TimelineMeta, TimelineTrack } from "../../base/timeline.ts";
+import type { Span, TimelineMeta, TimelineTrack } from "../../base/timeline.ts";
 
 export interface Arrangement {
   /** Tracks that stay on top while the others scroll. */
@@ -17,6 +17,8 @@ export interface Arrangement {
   readonly heights: ReadonlyMap<number, number>;
   /** Only tracks or sections whose name has this text. */
   readonly filter: string;
+  /** Only tracks that may have events in view. */
+  readonly busyOnly: boolean;
 }
 
 export const AS_RECORDED: Arrangement = {
@@ -28,6 +30,7 @@ export const AS_RECORDED: Arrangement = {
   moves: [],
   heights: new Map(),
   filter: "",
+  busyOnly: false,
 };
 
 export const LANE_PX = 17;
@@ -95,8 +98,17 @@ export function orderedTracks(tracks: readonly number[], arranged: Arrangement):
   return order.filter((id) => !arranged.hidden.has(id) && !arranged.pinned.includes(id));
 }
 
-/** Where everything stands. */
-export function arrange(meta: TimelineMeta, arranged: Arrangement): Layout {
+/** Whether a track's events, from the first to the last, reach into a span. */
+function reaches(track: TimelineTrack | undefined, view: Span): boolean {
+  return track !== undefined && track.begin_ps < view.end && track.end_ps > view.begin;
+}
+
+/** Where everything is. `view` matters where only tracks with events in it are wanted. */
+export function arrange(
+  meta: TimelineMeta,
+  arranged: Arrangement,
+  view: Span | null = null,
+): Layout {
   const pinned: Band[] = [];
   let pinnedHeight = 0;
   for (const id of arranged.pinned) {
@@ -112,7 +124,9 @@ export function arrange(meta: TimelineMeta, arranged: Arrangement): Layout {
   for (const section of meta.sections) {
     const whole = section.name.toLowerCase().includes(wanted);
     const tracks = orderedTracks(section.tracks, arranged).filter(
-      (id) => whole || meta.tracks[id]?.name.toLowerCase().includes(wanted),
+      (id) =>
+        (whole || meta.tracks[id]?.name.toLowerCase().includes(wanted)) &&
+        (!arranged.busyOnly || view === null || reaches(meta.tracks[id], view)),
     );
     if (tracks.length === 0 && (wanted !== "" || section.tracks.length > 0)) continue;
     bands.push({ kind: "section", id: section.id, top, height: SECTION_PX, lanes: 0, lanePx: 0 });

@@ -7,9 +7,9 @@ import { exactPattern } from "../exact_pattern.ts";
 type Params = Readonly<Record<string, string>>;
 
 const PS_PER_MS = 1e9;
-// What stands around a stretch of time, as a share of it on either side.
+// What is around a stretch of time, as a share of it on either side.
 const AROUND = 0.25;
-// What stands around one event, in lengths of it on either side.
+// What is around one event, in lengths of it on either side.
 const AROUND_EVENT = 8;
 
 /** The timeline on a stretch of time, which is selected. `where` names a device or section. */

@@ -13,7 +13,7 @@ export interface Strip {
   readonly view: Span;
 }
 
-/** Colours by `colour * 16 + shade`, and likewise those of a slice's first pixel. */
+/** Colours by `colour * 16 + shade`, and as well those of a slice's first pixel. */
 export interface Shading {
   readonly colours: Uint32Array;
   readonly edges: Uint32Array;

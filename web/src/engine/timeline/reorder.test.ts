@@ -32,7 +32,7 @@ test("a track is put into the gap that is nearest", () => {
   assert.deepEqual(order(1, -500), [1, 0, 2]);
 });
 
-test("behind the last one of the section there is a gap too", () => {
+test("after the last one of the section there is a gap too", () => {
   assert.deepEqual(order(0, SECTION_PX + 64), [1, 2, 0]);
   assert.deepEqual(order(1, 5000), [0, 2, 1]);
   assert.equal(dropAt(LAYOUT, TRACKS, 0, 5000)?.y, SECTION_PX + 66);

@@ -14,7 +14,7 @@ function steps(...spans: readonly (readonly [number, number])[]): TimelineSteps 
   };
 }
 
-test("steps that can be told apart are blocks of their own, by turns", () => {
+test("steps wide enough to see are blocks of their own, by turns", () => {
   const found = stepBlocks(steps([0, 100], [100, 180]), { begin: 50, end: 250 }, 200);
   assert.deepEqual(found, [
     { x: 0, width: 50, text: "first", count: 1, odd: false },

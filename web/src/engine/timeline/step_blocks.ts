@@ -1,4 +1,4 @@
-/** Steps as blocks on the ruler; those too narrow to be told apart are one block together. */
+/** Steps as blocks on the ruler; those too narrow to see are one block together. */
 
 import type { Span, TimelineSteps } from "../../base/timeline.ts";
 

@@ -153,7 +153,7 @@ test("the slice under a point is found, or the nearest within reach", () => {
   assert.equal(sliceAt(tiles, 7, 1, 15, 2), null);
 });
 
-test("an event cut by a tile's edge is told whole", () => {
+test("an event cut by a tile's edge is reported whole", () => {
   const first = made(0, 1, [{ x0: 60_000, x1: 65_535, event: 4, kind: 3 | ENDS_BEHIND }]);
   const second = made(65_536, 1, [{ x0: 0, x1: 64, event: 4, kind: 3 | BEGINS_BEFORE }]);
   const tiles = [first, second].map((tile) => ({ tile, clip: everything, exact: true }));
@@ -164,7 +164,7 @@ test("an event cut by a tile's edge is told whole", () => {
 
 const at = (level: number, index: number): TileAddress => ({ group: 0, level, index });
 
-test("a missing tile is stood in for by a coarser one, else by finer ones", () => {
+test("a missing tile is was in for by a coarser one, else by finer ones", () => {
   const store = new TileStore();
   const tile = made(0, 1, []);
   store.put(at(8, 0), tile);

@@ -115,7 +115,7 @@ export function decodeTile(buffer: ArrayBuffer): Tile {
   };
 }
 
-/** First slice of `[low, high)` whose x1 lies at or behind `x`; slices stand in order of x. */
+/** First slice of `[low, high)` whose x1 lies at or behind `x`; slices are in order of x. */
 export function firstEndingAt(tile: Tile, low: number, high: number, x: number): number {
   let from = low;
   let to = high;

@@ -1,4 +1,4 @@
-/** Tiles that were loaded, the least recently used dropped first; coarser ones stand in. */
+/** Tiles that were loaded, the least recently used dropped first; coarser ones are in. */
 
 import type { Span } from "../../base/timeline.ts";
 import type { Tile } from "./tile.ts";

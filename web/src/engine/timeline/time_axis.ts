@@ -33,7 +33,7 @@ export function tickTime(ps: number, step: number): string {
   return `${fixed(ps / scale, Math.min(decimals, 12))} ${unit}`;
 }
 
-/** From here on the part that all ticks have in common is told once. */
+/** From here on the part that all ticks have in common is shown once. */
 const LONG_CHARACTERS = 9;
 
 /**

@@ -168,6 +168,22 @@ test("hidden, pinned, closed and filtered tracks", () => {
   assert.equal(closed.bands.filter((band) => band.kind === "track").length, 2);
 });
 
+test("on wish only tracks whose events reach into the view are shown", () => {
+  const tracks = META.tracks.map((each, place) => ({
+    ...each,
+    begin_ps: place * 10,
+    end_ps: place * 10 + 5,
+  }));
+  const meta = { ...META, tracks };
+  const shown = (view: { begin: number; end: number } | null, busyOnly: boolean) =>
+    arrange(meta, { ...AS_RECORDED, busyOnly }, view)
+      .bands.filter((band) => band.kind === "track")
+      .map((band) => band.id);
+  assert.deepEqual(shown({ begin: 6, end: 12 }, true), [1]);
+  assert.equal(shown({ begin: 6, end: 12 }, false).length, tracks.length);
+  assert.deepEqual(shown({ begin: 16, end: 18 }, true), []);
+});
+
 test("tracks are moved one before another", () => {
   const moved = { ...AS_RECORDED, moves: [[3, 2]] as const };
   assert.deepEqual(orderedTracks([2, 3], moved), [3, 2]);
@@ -210,6 +226,7 @@ test("a view survives its address", () => {
       closedSections: new Set([1]),
       moves: [[3, 2]],
       heights: new Map([[2, 30]]),
+      busyOnly: true,
       filter: "x",
     },
   };

@@ -4,15 +4,17 @@ import { useMemo } from "preact/hooks";
 import { numbersOf, rowsWhere, textsOf } from "../../api/columns.ts";
 import type { Comparison, PartRow, TableOf } from "../../api/types.gen.ts";
 import { bytes, count, duration, MISSING, percent, signedDuration } from "../../base/format.ts";
+import { shortName } from "../../base/short_name.ts";
 import { visible } from "../../base/text.ts";
+import { cancelling } from "../../engine/cancelling.ts";
 import { waterfall } from "../../engine/charts/waterfall.ts";
 import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
 import { WaterfallChart } from "../../widgets/charts/waterfall_chart.tsx";
 import { type Fact, Figures } from "../../widgets/facts.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
-import { Picker } from "../../widgets/overlay/picker.tsx";
 import { Diagnostics } from "../sections/diagnostics.tsx";
-import { optionOf, useTable } from "../sections/tool_page.tsx";
+import { useTable } from "../sections/tool_page.tsx";
+import { AskForBaseline, Baseline, otherHardware } from "./baseline.tsx";
 import type { CompareProps } from "./props.ts";
 import { RunSeries } from "./run_series.tsx";
 
@@ -21,11 +23,14 @@ type Parts = TableOf<PartRow>;
 const MOST_BARS = 9;
 
 export function Compare(props: CompareProps) {
-  const { result } = props;
+  const { result, params } = props;
+  const hardware = otherHardware(result);
+  if (hardware && !params.baseline) return <AskForBaseline {...props} hardware={hardware} />;
   return (
     <div class="tool-page compare">
       <header class={`verdict change-${direction(result)}`}>
         <h2>{visible(result.headline)}</h2>
+        <Cancelled result={result} />
         <Baseline {...props} />
       </header>
       <Figures figures={figures(result)} />
@@ -41,23 +46,23 @@ export function Compare(props: CompareProps) {
   );
 }
 
+/** Two changes that the sum hides are the story of this comparison. */
+function Cancelled({ result }: { result: Comparison }) {
+  const found = cancelling(changes(result.parts), result.baseline.step_time_ms ?? 0);
+  if (!found) return null;
+  const [shrunk, grown] = found.map(
+    ({ name, delta }) => `${visible(shortName(name))} ${signed(delta)}`,
+  );
+  return (
+    <p>
+      Large changes cancel: {shrunk}, {grown}.
+    </p>
+  );
+}
+
 function direction({ significant, delta_ms: delta }: Comparison): string {
   if (!significant || delta === null) return "none";
   return delta > 0 ? "slower" : "faster";
-}
-
-function Baseline(props: CompareProps) {
-  const option = optionOf(props, "baseline");
-  return (
-    <Picker
-      what="Compared with"
-      name="Baselines"
-      placeholder="Find a run"
-      current={option.value}
-      onChoose={option.onValue}
-      choices={option.choices.map((id) => ({ id, label: visible(id) }))}
-    />
-  );
 }
 
 const ms = (value: number | null) => (value === null ? MISSING : duration(value, "ms"));

@@ -5,7 +5,7 @@ import type { FrameworkOpStats } from "../../api/types.gen.ts";
 import { count, duration, percent } from "../../base/format.ts";
 import { largestSectors, type Share } from "../../engine/charts/largest_shares.ts";
 import { columnOf, type Table, wordAt } from "../../engine/table/table.ts";
-import { Ring } from "../../widgets/charts/ring.tsx";
+import { ShareBars } from "../../widgets/charts/share_bars.tsx";
 import { type Fact, Facts } from "../../widgets/facts.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
 import { Diagnostics } from "../sections/diagnostics.tsx";
@@ -44,9 +44,9 @@ export function OpStats(props: OpStatsProps) {
   const byType = props.query.group_by === "type";
   return (
     <div class="op-stats">
-      <div class="rings">
+      <div class="sides">
         {(["device", "host"] as const).map((side) => (
-          <SideRings key={side} side={side} table={ops.table} byType={byType} {...props} />
+          <SideBars key={side} side={side} table={ops.table} byType={byType} {...props} />
         ))}
       </div>
       <section>
@@ -77,13 +77,13 @@ function sideWords(where: string | undefined): string {
   return where === "device" ? "a device" : "host or device";
 }
 
-interface SideRingsProps extends OpStatsProps {
+interface SideBarsProps extends OpStatsProps {
   readonly side: Side;
   readonly table: Table;
   readonly byType: boolean;
 }
 
-function SideRings({ side, table, byType, result, query }: SideRingsProps) {
+function SideBars({ side, table, byType, result, query }: SideBarsProps) {
   const name =
     side === "host" ? "Host" : `Device${result.device_type ? ` (${result.device_type})` : ""}`;
   const byOp = useMemo(
@@ -120,8 +120,8 @@ function SideRings({ side, table, byType, result, query }: SideRingsProps) {
         <h2>{name}</h2>
         <Facts facts={facts} />
       </header>
-      <div class="ring-pair">
-        <Ring
+      <div class="share-pair">
+        <ShareBars
           title="By op type"
           sectors={types}
           show={show}
@@ -129,7 +129,7 @@ function SideRings({ side, table, byType, result, query }: SideRingsProps) {
           file={`${result.session} ${side} time by op type`}
         />
         {!byType && (
-          <Ring
+          <ShareBars
             title="By op"
             sectors={byOp}
             show={show}

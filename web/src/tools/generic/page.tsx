@@ -25,7 +25,7 @@ export function Generic(props: ToolPageProps) {
   const fields = Object.entries(result).filter(([name]) => !ENVELOPE.has(name));
   const scalars = fields.filter(([, value]) => isScalar(value));
   const nested = fields.filter(([, value]) => !isScalar(value));
-  // Short values first: a table of a thousand rows would hide what stands below it.
+  // Short values first: a table of a thousand rows would hide what is below it.
   const rest = [
     ...nested.filter(([, value]) => !isColumnarTable(value)),
     ...nested.filter(([, value]) => isColumnarTable(value)),

@@ -6,7 +6,7 @@ import type { HloStats as HloResult } from "../../api/types.gen.ts";
 import { count, duration, MISSING, percent, plural } from "../../base/format.ts";
 import { largestSectors } from "../../engine/charts/largest_shares.ts";
 import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
-import { Ring } from "../../widgets/charts/ring.tsx";
+import { ShareBars } from "../../widgets/charts/share_bars.tsx";
 import { type Fact, Figures } from "../../widgets/facts.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
 import { Diagnostics } from "../sections/diagnostics.tsx";
@@ -148,7 +148,7 @@ function TimeRing(props: TimeRingProps) {
       file={`${result.session} HLO ${title}`}
       table={() => <Grid {...binding} label={title} noun={noun} maxRows={10} plain />}
     >
-      <Ring
+      <ShareBars
         title={title}
         headless
         sectors={sectors}

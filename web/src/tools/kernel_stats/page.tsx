@@ -8,7 +8,7 @@ import { count, duration, MISSING, percent, plural } from "../../base/format.ts"
 import { shortNames } from "../../base/short_name.ts";
 import { largestSectors, type Sectors } from "../../engine/charts/largest_shares.ts";
 import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
-import { Ring } from "../../widgets/charts/ring.tsx";
+import { ShareBars } from "../../widgets/charts/share_bars.tsx";
 import { type Fact, Figures } from "../../widgets/facts.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
 import { Picker } from "../../widgets/overlay/picker.tsx";
@@ -69,7 +69,7 @@ export function KernelStats(props: KernelProps) {
       </header>
       <Figures figures={figures(result)} />
       <div class="chart-pair">
-        <ShareRing
+        <ShareChart
           {...props}
           title="Longest kernels"
           field="longest"
@@ -79,7 +79,7 @@ export function KernelStats(props: KernelProps) {
           noun={["kernel", "kernels"]}
           distinct={totals.distinct_kernels}
         />
-        <ShareRing
+        <ShareChart
           {...props}
           title="By class of work"
           field="by_class"
@@ -167,7 +167,7 @@ function DevicePicker({ result, query, params, onParams }: KernelProps) {
   );
 }
 
-interface ShareRingProps extends KernelProps {
+interface ShareChartProps extends KernelProps {
   readonly title: string;
   readonly field: string;
   readonly source: AnyTable;
@@ -182,7 +182,7 @@ interface ShareRingProps extends KernelProps {
 const REST = "all other kernels";
 const MOST_SECTORS = 8;
 
-function sectorsOf({ names, values, distinct }: ShareRingProps): Sectors {
+function sectorsOf({ names, values, distinct }: ShareChartProps): Sectors {
   const shares = names.map((label, row) => ({ label, value: values[row] ?? 0 }));
   const rest = shares.at(-1)?.label === REST ? (shares.pop()?.value ?? 0) : 0;
   const found = largestSectors(shares, MOST_SECTORS);
@@ -193,7 +193,7 @@ function sectorsOf({ names, values, distinct }: ShareRingProps): Sectors {
   };
 }
 
-function ShareRing(props: ShareRingProps) {
+function ShareChart(props: ShareChartProps) {
   const { title, field, source, noun, result } = props;
   const binding = useTable(props, field, source);
   const sectors = useMemo(() => sectorsOf(props), [source]);
@@ -205,7 +205,7 @@ function ShareRing(props: ShareRingProps) {
       file={`${result.session} kernels ${title}`}
       table={() => <Grid {...binding} label={title} noun={noun} plain />}
     >
-      <Ring
+      <ShareBars
         title={title}
         headless
         sectors={sectors}

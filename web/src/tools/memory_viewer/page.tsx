@@ -68,7 +68,7 @@ export function MemoryViewer(props: HeapProps) {
   );
 }
 
-/** Row of a step in the course of the heap. */
+/** Row of a step in the heap over time. */
 function placeOf({ timeline }: HeapResult, step: number): number {
   return Math.max(0, timeline.columns.step.indexOf(step));
 }
@@ -147,7 +147,7 @@ function figures(result: HeapResult): Fact[] {
 }
 
 interface PointProps extends HeapProps {
-  /** Row of the chosen point in the course of the heap. */
+  /** Row of the chosen point in the heap over time. */
   readonly point: number;
 }
 

@@ -14,6 +14,7 @@ export function OverviewFigures({ result }: { result: OverviewPage }) {
   const { median, p95, max, mean, std } = steps.time_ms;
   const some = steps.count > 0;
   const figures: Fact[] = [
+    ...(some ? [] : recordingFigures(result)),
     {
       label: "Median step",
       value: some ? time(median) : MISSING,
@@ -47,7 +48,14 @@ export function OverviewFigures({ result }: { result: OverviewPage }) {
     },
     boundFigure(result),
   ];
-  return <Figures figures={figures} />;
+  // Without steps, three dashes would say so three times.
+  const known = figures.filter(({ value }) => some || value !== MISSING);
+  return <Figures figures={known} />;
+}
+
+function recordingFigures({ environment }: OverviewPage): Fact[] {
+  const length = environment.profile_duration_ms;
+  return length === null ? [] : [{ label: "Recording", value: time(length), note: "in all" }];
 }
 
 function boundFigure(result: OverviewPage): Fact {

@@ -1,7 +1,7 @@
 /** Overview: the verdict, five figures, the average step, the steps, what to do, the top ops. */
 
 import type { OverviewPage } from "../../api/types.gen.ts";
-import { plural } from "../../base/format.ts";
+import { duration, plural, wholePercent } from "../../base/format.ts";
 import { BOUNDS, partsFor } from "../../base/parts.ts";
 import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
 import { StackBar, type StackItem } from "../../widgets/charts/stack_bar.tsx";
@@ -16,6 +16,7 @@ import { FixFirst } from "./fix_first.tsx";
 import type { OverviewProps } from "./props.ts";
 import type { Whole } from "./saving.ts";
 import { OverviewRun } from "./this_run.tsx";
+import { accountOf, type WindowAccount, WindowBar } from "./window.tsx";
 
 export function Overview(props: OverviewProps) {
   const { result } = props;
@@ -67,13 +68,21 @@ function wholeOf({ steps, environment }: OverviewPage): Whole {
   return { ms: environment.profile_duration_ms, noun: "recording" };
 }
 
+/** What is known without steps: how long the devices had nothing to do. */
+function windowHeadline({ devices, spanMs, busyMs }: WindowAccount): string {
+  const idle = wholePercent(1 - busyMs / spanMs);
+  const who = devices === 1 ? "The device is" : "Devices are";
+  return `${who} idle ${idle} of the ${duration(spanMs, "ms")} between first and last event.`;
+}
+
 function Verdict({ result }: { result: OverviewPage }) {
   const { steps, completeness } = result;
+  const account = accountOf(result);
   const colour = (BOUNDS[result.bound_by] ?? BOUNDS.unknown)?.colour;
   const partial = completeness.verdict !== "complete";
   return (
     <header class={`verdict bound-${colour}`}>
-      <h1>{result.headline}</h1>
+      <h1>{account && steps.count === 0 ? windowHeadline(account) : result.headline}</h1>
       <p class="quiet">{steps.explanation}</p>
       {partial && (
         <p class="completeness">
@@ -100,6 +109,8 @@ function AverageStep({ result }: { result: OverviewPage }) {
     stdMs: deviations[part.id] ?? null,
   }));
   const sum = items.reduce((total, item) => total + (item.ms ?? 0), 0);
+  const account = accountOf(result);
+  if (steps.count === 0 && account) return <WindowBar result={result} account={account} />;
   if (steps.count === 0 || !mean || sum <= 0) {
     return (
       <section>

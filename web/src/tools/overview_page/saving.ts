@@ -10,6 +10,9 @@ export interface Whole {
   readonly noun: "step" | "recording";
 }
 
+/** From this ratio on, the least and the most are worth telling. */
+const MORE = 1.1;
+
 /** "Save up to 3.6 ms per step (17%) · likely". */
 export function savingText(finding: Finding, whole: Whole): string {
   const sure = likelihood(finding.confidence);
@@ -17,10 +20,14 @@ export function savingText(finding: Finding, whole: Whole): string {
 }
 
 function amountText({ saving_ms: saving, saving_high_ms: most }: Finding, whole: Whole): string {
-  const upTo = Math.max(saving ?? 0, most ?? 0);
-  if (saving === null || upTo <= 0) return "Saving unknown";
-  const capped = whole.ms === null ? upTo : Math.min(upTo, whole.ms);
-  const share = whole.ms ? ` (${wholePercent(capped / whole.ms)})` : "";
+  if (saving === null || saving <= 0) return "Saving unknown";
+  const cap = whole.ms ?? Number.POSITIVE_INFINITY;
+  const [low, high] = [Math.min(saving, cap), Math.min(Math.max(saving, most ?? 0), cap)];
+  const isRange = high > MORE * low;
   const per = whole.noun === "step" ? "per step" : "of the recording";
-  return `Save up to ${roughly(capped, "ms")} ${per}${share}`;
+  const time = isRange ? `${roughly(low, "ms")} to ${roughly(high, "ms")}` : roughly(high, "ms");
+  if (!whole.ms) return `Save ${isRange ? "" : "up to "}${time} ${per}`;
+  const [least, greatest] = [wholePercent(low / whole.ms), wholePercent(high / whole.ms)];
+  const share = isRange && least !== greatest ? `${least} to ${greatest}` : greatest;
+  return `Save ${isRange ? "" : "up to "}${time} ${per} (${share})`;
 }

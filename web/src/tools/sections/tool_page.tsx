@@ -32,6 +32,9 @@ export interface ToolPageProps<R extends ResultBody = ResultBody> {
 // biome-ignore lint/suspicious/noExplicitAny: each page narrows the result to its own tool's type
 export type ToolPage = ComponentType<ToolPageProps<any>>;
 
+/** What is given to the part of a page that stays when there is no result. */
+export type RecoverProps = Pick<ToolPageProps, "tool" | "params" | "onParams" | "query">;
+
 export interface TableBinding {
   readonly table: Table;
   readonly view: GridView;
@@ -112,7 +115,7 @@ export function useFirst(
 }
 
 /** An option of the tool that its page asks for itself: its choices and how to set it. */
-export function optionOf(props: ToolPageProps, name: string) {
+export function optionOf(props: RecoverProps, name: string) {
   const option = props.tool.options.find((each) => each.name === name);
   const fallback = String(option?.default ?? "");
   return {

@@ -1,4 +1,4 @@
-/** tf.data: whether a pipeline holds the program up, by which stage, and what to change about it. */
+/** tf.data: whether a pipeline is the bottleneck, at which stage, and what to change. */
 
 import { textsOf } from "../../api/columns.ts";
 import type { Knob, TfDataBottleneckAnalysis } from "../../api/types.gen.ts";

@@ -192,11 +192,12 @@ function ViewMenu({ state }: { state: TimelineState }) {
 function TracksMenu({ state }: { state: TimelineState }) {
   const arranged = state.arranged.value;
   const hidden = [...arranged.hidden];
-  const label = arranged.filter
-    ? "Tracks (filtered)"
-    : hidden.length > 0
-      ? `Tracks (${count(hidden.length)} hidden)`
-      : "Tracks";
+  const label =
+    arranged.filter || arranged.busyOnly
+      ? "Tracks (filtered)"
+      : hidden.length > 0
+        ? `Tracks (${count(hidden.length)} hidden)`
+        : "Tracks";
   return (
     <Popover label={label} align="right">
       {() => (
@@ -208,6 +209,14 @@ function TracksMenu({ state }: { state: TimelineState }) {
             value={arranged.filter}
             onInput={(event) => state.change({ filter: event.currentTarget.value })}
           />
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={arranged.busyOnly}
+              onChange={() => state.change({ busyOnly: !arranged.busyOnly })}
+            />
+            Only tracks with events in view
+          </label>
           <button
             type="button"
             class="menu-item"

@@ -126,7 +126,11 @@ export class TimelineState {
     this.event = signal<number | null>(link.event);
     this.sought = signal<Sought>(link.sought);
     this.allArrows = signal(link.arrows);
-    this.layout = computed(() => arrange(meta, this.arranged.value));
+    this.layout = computed(() => {
+      const arranged = this.arranged.value;
+      // Without the wish for it the layout does not depend on the view, and is not made again.
+      return arrange(meta, arranged, arranged.busyOnly ? this.view.value : null);
+    });
     this.screen = computed(() => {
       const { width, height } = this.size.value;
       const scroll = this.scroll.value;
@@ -262,7 +266,7 @@ export class TimelineState {
     });
     const band = () =>
       this.layout.value.bands.find((each) => each.kind === "track" && each.id === track);
-    if (!band() && !now.pinned.includes(track)) this.change({ filter: "" });
+    if (!band() && !now.pinned.includes(track)) this.change({ filter: "", busyOnly: false });
     if (lane >= (band()?.lanes ?? Number.POSITIVE_INFINITY)) {
       this.change({ full: new Set([...this.arranged.value.full, track]) });
     }
@@ -362,11 +366,14 @@ export class TimelineState {
     }
     const view = { begin: Math.floor(this.view.value.begin), end: Math.ceil(this.view.value.end) };
     const side: { value: Asked<SearchAnswer> } = { value: NOT_ASKED };
-    const question = { limit: MOST_HITS, columns: 1 };
+    // Hits that began before the view may reach into it.
+    const from_ps = view.begin - 2 * (view.end - view.begin);
+    const question = { limit: MOST_HITS, columns: 1, from_ps };
     const answer = await this.ask("hits", side, (signal) => this.askSearch(question, signal, view));
     if (!answer) return;
-    const { first: places, count } = answer;
-    this.viewHits.value = { places, all: count <= places.length };
+    const { first: places } = answer;
+    const last = places.at(-1)?.begin_ps ?? 0;
+    this.viewHits.value = { places, all: places.length < MOST_HITS || last >= view.end };
   }
 
   private askSearch(

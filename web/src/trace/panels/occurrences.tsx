@@ -52,7 +52,7 @@ export function Occurrences({ state, occurrences, name }: OccurrencesProps) {
   );
 }
 
-/** How long they are, as bars; the numbers stand beside them. */
+/** How long they are, as bars; the numbers are beside them. */
 function Durations({ occurrences }: { occurrences: Answer }) {
   const { bin_count: bins, bin_edge_ps: edges } = occurrences;
   const edge = (place: number) => duration(edges[place] ?? 0, "ps");

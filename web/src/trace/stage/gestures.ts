@@ -225,7 +225,7 @@ export class Gestures {
     if (!hit) state.chooseRange(null);
   }
 
-  /** Whether a click follows another one at the same place at once; fingers tap likewise. */
+  /** Whether a click follows another one at the same place at once; fingers tap as well. */
   private isSecond({ x, y }: Point): boolean {
     const { clicked } = this;
     if (!clicked || performance.now() - clicked.at > DOUBLE_MS) return false;

@@ -12,7 +12,7 @@ const SCROLL_PX = 12;
 /**
  * Follows the pointer until it is let go, or given up by Escape.
  *
- * @param area what the names stand in
+ * @param area what the names are in
  */
 export function dragTrack(
   state: TimelineState,

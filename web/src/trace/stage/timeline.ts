@@ -202,7 +202,7 @@ export class Timeline {
     try {
       this.viewDensity.value = await getDensity(this.scope, columns, signal, span);
     } catch {
-      // The columns of the whole trace stand in; tiles tell what is wrong.
+      // The columns of the whole trace are in; tiles tell what is wrong.
     }
   }
 

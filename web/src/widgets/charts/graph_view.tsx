@@ -39,7 +39,7 @@ export interface GraphViewProps {
   readonly edges: readonly GraphEdge[];
   /** The box the view begins at. */
   readonly centre: number;
-  /** What stands in a box, in its own px from its upper left corner. */
+  /** What is in a box, in its own px from its upper left corner. */
   readonly box: (index: number) => ComponentChildren;
   /** Class of a box: how it is outlined and filled. */
   readonly boxClass: (index: number) => string;

@@ -1,4 +1,4 @@
-/** A distribution as bars; the numbers stand beside it. */
+/** A distribution as bars; the numbers are beside it. */
 
 export interface HistogramProps {
   readonly label: string;

@@ -42,7 +42,7 @@ export function Icicle(props: IcicleProps) {
     () => slicesOf(tree, values, root, LEVELS, LEAST_PX / width).sort(byPlace),
     [tree, values, root, width],
   );
-  // As tall as it ever was: what stands below must not jump as one looks closer.
+  // As tall as it ever was: what is below must not jump as one looks closer.
   const tallest = useRef(0);
   tallest.current = Math.max(tallest.current, 1 + deepest(slices));
   const levels = tallest.current;

@@ -106,7 +106,7 @@ export function LineChart(props: LineChartProps) {
   const width = useWidth(box, 960);
   const frame = useMemo(() => frameOf(props, width), [props, width]);
   const [marked, setMarked] = useState(-1);
-  // Moves may arrive before the press has been drawn, so where it began is no drawn state.
+  // Moves may arrive before the press has been drawn, so where it began is not in the drawn state.
   const dragFrom = useRef(Number.NaN);
   const [drag, setDrag] = useState<readonly [number, number] | null>(null);
 

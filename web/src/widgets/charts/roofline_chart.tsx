@@ -143,7 +143,7 @@ function useRectangle(
   onRectangle: (from: Corner, to: Corner) => void,
   onPress: (at: Corner) => void,
 ) {
-  // Moves may arrive before the press has been drawn, so where it began is no drawn state.
+  // Moves may arrive before the press has been drawn, so where it began is not in the drawn state.
   const from = useRef<Corner | null>(null);
   const [drag, setDrag] = useState<Rectangle | null>(null);
   const cornerAt = (event: PointerEvent): Corner => {
@@ -247,7 +247,7 @@ function Dot({ dot, frame, marked }: DotProps) {
 
 interface CeilingLineProps {
   readonly ceiling: Ceiling & { readonly label: string };
-  /** Names of neighbours stand at different places of their slopes. */
+  /** Names of neighbours are at different places of their slopes. */
   readonly place: number;
   readonly frame: Frame;
   /** Room up to the next higher slope, px. */

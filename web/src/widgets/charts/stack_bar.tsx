@@ -18,11 +18,13 @@ export interface StackItem {
 export interface StackBarProps {
   readonly items: readonly StackItem[];
   readonly totalMs: number;
+  /** What is divided, "Average step" where it is not given. */
+  readonly label?: string;
 }
 
 const HEIGHT = 36;
 
-export function StackBar({ items, totalMs }: StackBarProps) {
+export function StackBar({ items, totalMs, label = "Average step" }: StackBarProps) {
   const scope = useId();
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box, 960);
@@ -38,7 +40,7 @@ export function StackBar({ items, totalMs }: StackBarProps) {
         height={HEIGHT}
         viewBox={`0 0 ${width} ${HEIGHT}`}
         role="img"
-        aria-label={`Average step: ${summary}`}
+        aria-label={`${label}: ${summary}`}
       >
         <Textures parts={shown.map((item) => item.part)} scope={scope} />
         {shown.map(({ part, ms }) => {

@@ -67,7 +67,7 @@ export function StepChart(props: StepChartProps) {
   const width = useWidth(box, 960);
   const scope = useId();
   const [marked, setMarked] = useState(-1);
-  // Moves may arrive before the press has been drawn, so where it began is no drawn state.
+  // Moves may arrive before the press has been drawn, so where it began is not in the drawn state.
   const dragFrom = useRef(-1);
   const [drag, setDrag] = useState<readonly [number, number] | null>(null);
 

@@ -1,4 +1,4 @@
-/** What stands beside the pointer in the step chart, and is read out as the arrow keys move. */
+/** What is beside the pointer in the step chart, and is read out as the arrow keys move. */
 
 import { duration, percent } from "../../base/format.ts";
 import type { Bin } from "../../engine/charts/bins.ts";

@@ -19,7 +19,7 @@ const NAMESPACE = "http://www.w3.org/2000/svg";
 const PNG_SCALE = 2;
 
 /**
- * The size of the file. A drawing whose key stands beside it on the page holds the key for files
+ * The size of the file. A drawing whose key is beside it on the page holds the key for files
  * only, marked `data-file-only`, and says how large it is with it.
  */
 function fileSize(svg: SVGSVGElement): { width: number; height: number } {
@@ -66,7 +66,7 @@ function standalone(svg: SVGSVGElement): SVGSVGElement {
 
 const KEY_MARGIN = 8;
 
-/** The lists of colours beside a drawing, as they stand on the page, in the drawing's px. */
+/** The lists of colours beside a drawing, as they are on the page, in the drawing's px. */
 function keyOf(svg: SVGSVGElement): { parts: SVGElement[]; bottom: number } {
   const origin = svg.getBoundingClientRect();
   const parts: SVGElement[] = [];

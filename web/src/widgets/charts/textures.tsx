@@ -48,7 +48,7 @@ export function PartKey({ parts }: { parts: readonly Part[] }) {
   );
 }
 
-/** The small square that stands before a part's name in legends. */
+/** The small square that is before a part's name in legends. */
 export function Swatch({ part, scope }: { part: Part; scope: string }) {
   return (
     <svg class="swatch" width="12" height="12" aria-hidden="true">

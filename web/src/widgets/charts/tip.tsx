@@ -1,4 +1,4 @@
-/** What stands beside the pointer in a chart, and is read out as keys move. */
+/** What is beside the pointer in a chart, and is read out as keys move. */
 
 import type { ComponentChildren } from "preact";
 import { tipLeft } from "../../engine/key_step.ts";

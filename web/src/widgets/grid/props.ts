@@ -19,7 +19,7 @@ export interface GridProps {
   readonly details?: ((row: number) => ComponentChildren) | undefined;
   /** Rows in view at most before the table scrolls. */
   readonly maxRows?: number;
-  /** Whether sums stand below; they do where rows are not contained in each other. */
+  /** Whether sums are below; they do where rows are not contained in each other. */
   readonly sums?: boolean;
   /** Without the bar above and the sums below, for a handful of rows. */
   readonly plain?: boolean;

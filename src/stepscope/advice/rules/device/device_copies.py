@@ -78,6 +78,7 @@ RULE = Rule(
     check=device_copies,
     needs=("overview_page",),
     optional=("hlo_stats",),
+    evidence=("device",),
     parts=("copy",),
     doc=__doc__ or "",
     title="Devices copy instead of compute",

@@ -28,14 +28,16 @@ from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
 
 if TYPE_CHECKING:
-    from stepscope.analysis.kernel_stats import KernelStats
-    from stepscope.analysis.overview_page import OverviewPage
+    from stepscope.analysis.kernel_stats import KernelRow, KernelStats
+    from stepscope.analysis.overview_page import OverviewPage, Precision
 
 # Reference §3.5: below this share of 16-bit compute the incumbent speaks, too.
 LOW_FRAC = 0.10
 # Matrix products in 32 bits from this share of the step on speak even if others are in 16.
 _MATRIX_FRAC = 0.20
 _COMPUTE_FRAC = 0.10
+# With more than this unknown, the rest says little of the whole.
+_UNTOLD_FRAC = 0.5
 # Expected and largest share that 16 bits save: of 32-bit products (peak 8 times higher, of which
 # kernels of ordinary size reach a good third), of TF32 products (peak 2 times higher), and of
 # everything else (half the bytes).
@@ -77,12 +79,19 @@ def full_precision(results: Results) -> Iterator[Answer]:
     """Fires when nearly no compute is 16-bit, or 32-bit products take a fifth of the step."""
     overview = results.overview_page
     low, device = overview.precision.bits_16_frac, overview.environment.device_type
+    untold = overview.precision.unknown_frac or 0.0
     step = overview.steps.time_ms.mean
     if low is None:
         yield Unknown("No device compute was recorded.")
         return
     if not has_matrix_units(device):
         yield Silence(f"{device} has no matrix units: 16 bits would not compute faster.")
+        return
+    if untold > _UNTOLD_FRAC:
+        yield Unknown(
+            f"Of {untold:.0%} of device compute nothing tells the precision: neither shapes nor "
+            "names; record with the programs (enable_hlo_proto, record_shapes)."
+        )
         return
     wide = _wide(overview, results.optional.kernel_stats)
     products = wide.products + wide.tf32_products
@@ -97,7 +106,7 @@ def full_precision(results: Results) -> Iterator[Answer]:
 
 def _wide(overview: OverviewPage, kernels: KernelStats | None) -> _Wide:
     """The 32-bit work; without kernels nobody knows what is a product."""
-    wide = overview.breakdown_ms["device_compute_32"]
+    wide = overview.breakdown_ms["device_compute_32"] * _told_frac(overview.precision)
     if kernels is None:
         on_tpu = "TPU" in overview.environment.device_type
         # A TPU multiplies float32 in bfloat16 passes by default: only the bytes are saved.
@@ -105,21 +114,29 @@ def _wide(overview: OverviewPage, kernels: KernelStats | None) -> _Wide:
     matrix = kernel_time(
         kernels,
         overview,
-        lambda row: row.kernel_class in MATRIX_CLASSES and not row.is_16_bit,
+        lambda row: row.kernel_class in MATRIX_CLASSES and _is_wide(row),
     )
     tf32 = kernel_time(
         kernels,
         overview,
         lambda row: (
-            row.kernel_class in MATRIX_CLASSES
-            and not row.is_16_bit
-            and row.is_kernel_using_tensor_core
+            row.kernel_class in MATRIX_CLASSES and _is_wide(row) and row.is_kernel_using_tensor_core
         ),
     )
     # Which kernels compute in 16 bits the step's parts know better, where programs say it.
     products = min(matrix.step_ms, wide)
     tf32_ms = min(tf32.step_ms, products)
     return _Wide(products - tf32_ms, tf32_ms, wide - products, matrix.names[:3])
+
+
+def _is_wide(row: KernelRow) -> bool:
+    return row.is_precision_known and not row.is_16_bit
+
+
+def _told_frac(precision: Precision) -> float:
+    """The share of what the step's parts count as 32-bit that something says is."""
+    wide, untold = precision.bits_32_frac or 0.0, precision.unknown_frac or 0.0
+    return wide / (wide + untold) if wide + untold else 0.0
 
 
 def _finding(overview: OverviewPage, wide: _Wide, low: float, device: str) -> Finding:
@@ -133,7 +150,8 @@ def _finding(overview: OverviewPage, wide: _Wide, low: float, device: str) -> Fi
         saving_ms=wide.saving(0) if has_steps else None,
         saving_high_ms=wide.saving(1) if has_steps else None,
         confidence=0.6 if wide.names else 0.4,
-        message=f"{1 - low:.0%} of device compute on {device} is in 32 bits"
+        message=f"{overview.precision.bits_32_frac or 0.0:.0%} of device compute on {device} is in "
+        "32 bits"
         + (
             f"; 32-bit products take {products:.3g} ms of each {step:.3g} ms step"
             if products

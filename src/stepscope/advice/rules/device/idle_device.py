@@ -72,6 +72,7 @@ def idle_device(results: Results) -> Iterator[Answer]:
             Ref(
                 "trace_viewer",
                 "the longest gap",
+                rows=() if gap is None else (gap.device,),
                 from_ms=begin,
                 to_ms=None if gap is None or begin is None else begin + gap.duration_us / 1000,
             ),
@@ -95,6 +96,7 @@ RULE = Rule(
     id="idle-device",
     check=idle_device,
     needs=("overview_page", "device_idle"),
+    evidence=("device",),
     doc=__doc__ or "",
     title="The device idles",
     threshold="a device runs nothing ≥ 10 % of the step",

@@ -38,7 +38,7 @@ def layout_transposes(results: Results) -> Iterator[Answer]:
         return
     convolving = kernel_time(kernels, overview, _convolves)
     if not convolving.occurrences:
-        yield Silence("Nothing convolves.")
+        yield Silence("No kernel is named after a convolution.")
         return
     turning = kernel_time(kernels, overview, _rearranges)
     if turning.step_ms < NEGLIGIBLE_FRAC * step:

@@ -11,11 +11,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
+
+if TYPE_CHECKING:
+    from stepscope.analysis.framework_op_stats import OpRow
 
 # Types of ops that XLA fuses into their neighbours without doubt.
 _ELEMENTWISE = re.compile(
@@ -24,6 +28,14 @@ _ELEMENTWISE = re.compile(
     r"LeakyRelu|LeakyReluGrad|Elu|EluGrad|Selu|SeluGrad|Softplus|SoftplusGrad|Maximum|Minimum|"
     r"Select|SelectV2|Greater|GreaterEqual|Less|LessEqual|Equal|NotEqual|LogicalAnd|LogicalOr|"
     r"LogicalNot|Cast|BiasAdd|SquaredDifference|Reciprocal|Erf|Erfc|Floor|FloorMod|Round|ClipByValue)"
+)
+# The same of PyTorch, whose ops have a name space of their own.
+_ELEMENTWISE_OF_TORCH = re.compile(
+    r"aten/(?:add|sub|rsub|mul|div|neg|abs|sign|square|sqrt|rsqrt|pow|exp|expm1|log|log1p|tanh|"
+    r"sigmoid|relu|relu6|gelu|silu|mish|elu|selu|celu|softplus|leaky_relu|hardtanh|hardswish|"
+    r"hardsigmoid|threshold|clamp|clamp_min|clamp_max|maximum|minimum|where|masked_fill|eq|ne|gt|ge|"
+    r"lt|le|logical_\w+|bitwise_\w+|reciprocal|erf|erfc|floor|round|sin|cos|lerp|addcmul|addcdiv|"
+    r"dropout|native_dropout)(?:_backward)?_?"
 )
 _SHARE_FRAC = 0.40
 _FEWEST = 4
@@ -50,7 +62,7 @@ def no_xla(results: Results) -> Iterator[Answer]:
         if one.host_or_device == side and one.operation not in beside
     ]
     whole = sum(one.self_time_us for one in rows)
-    alone = [one for one in rows if _ELEMENTWISE.fullmatch(one.type)]
+    alone = [one for one in rows if _is_elementwise(one)]
     if not whole:
         yield Unknown("No framework op was recorded.")
         return
@@ -72,7 +84,8 @@ def no_xla(results: Results) -> Iterator[Answer]:
         saving_high_ms=cost,
         confidence=0.6,
         message=f"{len(alone)} elementwise ops run by themselves and take {share:.0%} of the "
-        f"{side.lower()}'s op time, {cost:.3g} ms of each {step:.3g} ms step; XLA fuses them.",
+        f"{side.lower()}'s op time, {cost:.3g} ms of each {step:.3g} ms step; compilers "
+        "fuse them.",
         measured={
             "elementwise_frac": share,
             "elementwise_ms": cost,
@@ -84,7 +97,7 @@ def no_xla(results: Results) -> Iterator[Answer]:
             Ref("framework_op_stats", "type", rows=tuple(one.operation for one in alone[:5])),
         ),
         actions=(
-            "Compile the step with XLA: tf.function(jit_compile=True).",
+            "Compile the step: tf.function(jit_compile=True), torch.compile, jax.jit.",
             "Keep shapes the same from step to step, so that it compiles once.",
         ),
         code={
@@ -93,6 +106,11 @@ def no_xla(results: Results) -> Iterator[Answer]:
             "pytorch": "model = torch.compile(model)",
         },
     )
+
+
+def _is_elementwise(row: OpRow) -> bool:
+    by_torch = _ELEMENTWISE_OF_TORCH.fullmatch(row.operation)
+    return by_torch is not None or _ELEMENTWISE.fullmatch(row.type) is not None
 
 
 RULE = Rule(

@@ -29,6 +29,8 @@ LOW_FRAC = 0.30
 _GOOD_FRAC = 0.60
 # Ops that wait or talk: their rate says nothing about a kernel.
 _WAITING = ("async", "copy", "send", "recv", "infeed", "outfeed", "all-", "collective", "reduce-sc")
+# Of less of the time than this, what is known says nothing of the whole.
+_JUDGED_FRAC = 0.5
 _UNBOUND = ("", "Unknown")
 
 
@@ -54,6 +56,13 @@ def roofline_gap(results: Results) -> Iterator[Answer]:
         scale * row.self_time_us * (1 - row.roofline_efficiency_frac / _GOOD_FRAC) for row in low
     )
     if expected < NEGLIGIBLE_FRAC * step:
+        judged = sum(row.self_time_us for row in known)
+        if judged < _JUDGED_FRAC * whole_us:
+            yield Unknown(
+                f"Of ops that take {1 - judged / whole_us:.0%} of the time nobody knows the FLOPs "
+                "or the peak."
+            )
+            return
         yield Silence(
             f"Ops below {LOW_FRAC:.0%} of their roofline could save {expected / step:.1%} of the "
             "step."

@@ -107,6 +107,7 @@ RULE = Rule(
     check=tiny_kernels,
     needs=("overview_page", "kernel_stats"),
     optional=("device_idle",),
+    evidence=("driver",),
     parts=("launch", "framework"),
     doc=__doc__ or "",
     title="Kernels shorter than their launch",

@@ -75,6 +75,7 @@ RULE = Rule(
     id="allocation-stalls",
     check=allocation_stalls,
     needs=("overview_page", "device_idle"),
+    evidence=("driver",),
     parts=("allocation",),
     doc=__doc__ or "",
     title="Memory is allocated within the step",

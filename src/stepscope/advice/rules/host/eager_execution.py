@@ -119,6 +119,7 @@ RULE = Rule(
     check=eager_execution,
     needs=("overview_page",),
     optional=("host_activity",),
+    evidence=("dispatch",),
     parts=("framework", "unrecorded", "python"),
     doc=__doc__ or "",
     title="Ops run one by one",

@@ -35,7 +35,7 @@ def host_waits(results: Results) -> Iterator[Answer]:
     # A step cannot get shorter than what the host has to do in it: it loses its waiting at most.
     saving = min(late, idle.blocked_ms)
     if not len(idle.waits):
-        yield Silence("No call that waits for a device was recorded in a step.")
+        yield Silence("No call on the step's threads waits for a device.")
         return
     if saving < NEGLIGIBLE_FRAC * step:
         yield Silence(
@@ -89,6 +89,7 @@ RULE = Rule(
     id="host-waits",
     check=host_waits,
     needs=("overview_page", "device_idle"),
+    evidence=("driver",),
     parts=("wait", "copy"),
     doc=__doc__ or "",
     title="Host and device take turns",

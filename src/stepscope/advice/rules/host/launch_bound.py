@@ -53,6 +53,7 @@ RULE = Rule(
     id="launch-bound",
     check=launch_bound,
     needs=("overview_page",),
+    evidence=("device", "driver"),
     parts=("launch",),
     doc=__doc__ or "",
     title="The device waits for launches",

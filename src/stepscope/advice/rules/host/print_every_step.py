@@ -73,6 +73,7 @@ RULE = Rule(
     id="print-every-step",
     check=print_every_step,
     needs=("host_activity",),
+    evidence=("host",),
     parts=("op", "python", "library", "framework"),
     doc=__doc__ or "",
     title="Printing or logging in every step",

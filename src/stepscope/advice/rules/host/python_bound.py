@@ -99,6 +99,7 @@ RULE = Rule(
     id="python-bound",
     check=python_bound,
     needs=("overview_page", "host_activity"),
+    evidence=("host",),
     parts=("python", "library", "unrecorded"),
     doc=__doc__ or "",
     title="Python holds the step up",

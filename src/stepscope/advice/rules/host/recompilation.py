@@ -30,7 +30,7 @@ def recompilation(results: Results) -> Iterator[Answer]:
     saving = max(sum(one.build_ms for one in compiled), part)
     times = sum(one.built for one in compiled) * host.step_count
     if part < NEGLIGIBLE_FRAC * step or (compiled and round(times) < _TWICE):
-        yield Silence(f"Compiling costs {part / step:.1%} of the step.")
+        yield Silence(f"Calls that compile cost {part / step:.1%} of the step.")
         return
     worst = max(compiled, key=lambda one: one.build_ms, default=None)
     named = "" if worst is None else f" {worst.function!r}"
@@ -70,6 +70,7 @@ RULE = Rule(
     id="recompilation",
     check=recompilation,
     needs=("overview_page", "host_activity"),
+    evidence=("host",),
     parts=("compile", "framework", "python", "library", "unrecorded"),
     doc=__doc__ or "",
     title="Programs are compiled again",

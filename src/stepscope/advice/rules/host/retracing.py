@@ -27,7 +27,7 @@ def retracing(results: Results) -> Iterator[Answer]:
     step, functions = host.step_time_ms, list(host.calls.records())
     traced = [one for one in functions if one.traces and one.built > 0]
     if not any(one.traces for one in functions):
-        yield Unknown("No call of a tf.function was recorded.")
+        yield Unknown("No call of a tf.function was recorded within a step.")
         return
     saving = sum(one.build_ms for one in traced)
     times = sum(one.built for one in traced) * host.step_count
@@ -71,6 +71,7 @@ RULE = Rule(
     id="retracing",
     check=retracing,
     needs=("host_activity",),
+    evidence=("host",),
     parts=("compile", "framework", "python", "library", "unrecorded"),
     doc=__doc__ or "",
     title="Functions are traced again",

@@ -96,6 +96,7 @@ RULE = Rule(
     check=slow_launches,
     needs=("overview_page", "device_idle"),
     optional=("input_pipeline_analyzer",),
+    evidence=("driver",),
     parts=("launch",),
     doc=__doc__ or "",
     title="Launches take long",

@@ -91,6 +91,7 @@ RULE = Rule(
     id="slow-steps",
     check=slow_steps,
     needs=("overview_page", "host_activity"),
+    evidence=("host",),
     doc=__doc__ or "",
     title="Checkpoints or logging make some steps slow",
     threshold="steps beyond twice the median cost ≥ 3 % of all step time",

@@ -10,12 +10,16 @@ When it is wrong: the recording covers only the start of training, while a shuff
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from stepscope.advice.evidence.recorded import not_recorded
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
-from stepscope.registry import Answer, Rule, Silence
+from stepscope.registry import Answer, Rule, Silence, Unknown
 from stepscope.result import Finding, Ref
+
+if TYPE_CHECKING:
+    from stepscope.analysis.overview_page import OverviewPage
 
 # The incumbent's thresholds (reference §3.4): moderately and highly input-bound.
 SOME_FRAC = 0.05
@@ -41,7 +45,9 @@ def input_bound(results: Results) -> Iterator[Answer]:
         yield NO_STEPS
         return
     if waiting / step < SOME_FRAC:
-        yield Silence(f"Input costs {waiting / step:.1%} of the step, below {SOME_FRAC:.0%}.")
+        yield _unseen(overview) or Silence(
+            f"Input costs {waiting / step:.1%} of the step, below {SOME_FRAC:.0%}."
+        )
         return
     alone = overview.breakdown_ms["input"]
     if alone < SOME_FRAC * step:
@@ -67,6 +73,12 @@ def input_bound(results: Results) -> Iterator[Answer]:
         ),
         code=_CODE,
     )
+
+
+def _unseen(overview: OverviewPage) -> Unknown | None:
+    """Why a wait may have gone unseen: time is left in the step that nothing recorded explains."""
+    is_open = overview.breakdown_ms["other"] >= SOME_FRAC * overview.steps.time_ms.mean
+    return not_recorded(overview, "input") if is_open else None
 
 
 RULE = Rule(

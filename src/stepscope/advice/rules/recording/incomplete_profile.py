@@ -20,7 +20,7 @@ def incomplete_profile(results: Results) -> Iterator[Answer]:
     """Fires when the profile is not complete; above "info" only when it is damaged."""
     found = results.overview_page.completeness
     if found.verdict == "complete":
-        yield Silence("Nothing is missing from this recording.")
+        yield Silence("The recorder reports no loss, and no plane or line is cut or empty.")
         return
     notes = " ".join(found.notes[:3])
     more = f" And {len(found.notes) - 3} more." if len(found.notes) > 3 else ""

@@ -34,6 +34,9 @@ def collective_bound(results: Results) -> Iterator[Answer]:
         yield NO_STEPS
         return
     time = collective_time(pod)
+    if time.transfer_ms == 0:
+        yield Silence("No collective ran in a step that was counted.")
+        return
     if time.exposed_ms < NEGLIGIBLE_FRAC * step:
         yield Silence(f"Transfers that the step waits for cost {time.exposed_ms / step:.1%} of it.")
         return
@@ -102,6 +105,7 @@ RULE = Rule(
     id="collective-bound",
     check=collective_bound,
     needs=("overview_page", "pod_viewer"),
+    evidence=("ops",),
     parts=("collective",),
     doc=__doc__ or "",
     title="The network limits the step",

@@ -31,7 +31,7 @@ def exposed_collectives(results: Results) -> Iterator[Answer]:
         return
     time = collective_time(pod)
     if time.transfer_ms == 0:
-        yield Silence("Nothing was communicated between devices.")
+        yield Silence("No collective ran in a step that was counted.")
         return
     if time.exposed_ms < NEGLIGIBLE_FRAC * step:
         share = time.hidden_ms / time.transfer_ms
@@ -80,6 +80,7 @@ RULE = Rule(
     id="exposed-collectives",
     check=exposed_collectives,
     needs=("overview_page", "pod_viewer"),
+    evidence=("ops",),
     parts=("collective",),
     doc=__doc__ or "",
     title="Communication does not overlap with compute",

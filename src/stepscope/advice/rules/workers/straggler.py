@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.advice.evidence.collective_time import CollectiveTime, collective_time
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
-from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
+from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
 
 _ADVICE = {
@@ -38,7 +39,7 @@ def straggler(results: Results) -> Iterator[Answer]:
         yield NO_STEPS
         return
     if len(pod.workers) < 2:
-        yield Silence("There is one worker.")
+        yield _alone(collective_time(pod))
         return
     found = pod.straggler
     if found is None or found.caused_wait_ms < NEGLIGIBLE_FRAC * step:
@@ -69,10 +70,18 @@ def straggler(results: Results) -> Iterator[Answer]:
     )
 
 
+def _alone(time: CollectiveTime) -> Silence | Unknown:
+    """What one worker's recording says of others."""
+    if time.transfer_ms == 0:
+        return Silence("One worker was recorded, and it runs no collective in its steps.")
+    return Unknown("One worker was recorded; who waits for whom takes the recordings of all.")
+
+
 RULE = Rule(
     id="straggler",
     check=straggler,
     needs=("pod_viewer",),
+    evidence=("ops",),
     parts=("collective",),
     doc=__doc__ or "",
     title="One worker makes all others wait",

@@ -41,7 +41,7 @@ def unbalanced_devices(results: Results) -> Iterator[Answer]:
         return
     work = np.asarray(pod.workers["device_work_ms"], dtype=np.float64)
     if len(work) < 2 or not work.max(initial=0.0) > 0:
-        yield Silence("Only one device works.")
+        yield Silence("Only one of the devices recorded works in the steps.")
         return
     excess = float(work.max() - work.mean())
     if excess < SOME_FRAC * step:
@@ -141,6 +141,7 @@ RULE = Rule(
     check=unbalanced_devices,
     needs=("overview_page", "pod_viewer"),
     optional=("kernel_stats",),
+    evidence=("device",),
     parts=("collective",),
     doc=__doc__ or "",
     title="Devices do unequal work",

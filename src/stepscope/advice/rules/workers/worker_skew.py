@@ -32,7 +32,7 @@ def worker_skew(results: Results) -> Iterator[Answer]:
         return
     time = collective_time(pod)
     if not time.is_matched:
-        yield Silence("No collective of several workers was recorded.")
+        yield Silence("No collective of several workers is in the steps recorded.")
         return
     if time.waited_ms < NEGLIGIBLE_FRAC * step:
         yield Silence(f"The mean worker waits {time.waited_ms / step:.1%} of the step for others.")
@@ -69,6 +69,7 @@ RULE = Rule(
     id="worker-skew",
     check=worker_skew,
     needs=("pod_viewer",),
+    evidence=("ops",),
     parts=("collective",),
     doc=__doc__ or "",
     title="Workers wait for each other",

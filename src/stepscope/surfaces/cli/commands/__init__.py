@@ -14,6 +14,7 @@ COMMANDS: tuple[str, ...] = (
     "capture",
     "monitor",
     "doctor",
+    "loader",
     "export",
     "repair",
     "demo",

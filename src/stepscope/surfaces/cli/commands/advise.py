@@ -8,6 +8,7 @@ import sys
 import click
 
 from stepscope.surfaces.cli import arguments
+from stepscope.surfaces.cli.damage import tell_damage
 
 
 @click.command()
@@ -25,6 +26,7 @@ def advise(path: str, run: str | None, host: str | None, format: str) -> None:
     with Waiting() as waiting, open(path, run=run, host=host, progress=waiting.update) as session:
         advice = session.advice()
         waiting.stop()
+        tell_damage(session)
         if format == "json":
             body = advice_json(session.name, session.hosts, advice)
             print(json.dumps(body, indent=2, ensure_ascii=False))

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from stepscope.surfaces.cli import arguments
+from stepscope.surfaces.cli.damage import tell_damage
 
 
 @click.command()
@@ -51,6 +52,7 @@ def export(
         name = session.name.rsplit("/", 1)[-1] if host is None else host
         target = Path(output).expanduser() if output else Path(name + chosen.suffix)
         waiting.stop()
+        tell_damage(session)
         write_atomic(target, chosen.write(line, *view))
     print(f"wrote {target}", file=sys.stderr)
 

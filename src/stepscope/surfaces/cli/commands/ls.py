@@ -17,6 +17,7 @@ from stepscope.surfaces.cli import arguments
 from stepscope.surfaces.cli.pages.page import Page, terminal_width
 from stepscope.surfaces.envelope import file_info, run_info
 from stepscope.surfaces.format import clean, pad, size, width
+from stepscope.utf8 import shown
 
 
 @click.command("ls")
@@ -49,7 +50,7 @@ def _checked(workspace: Workspace) -> tuple[FileReport, ...]:
 def listing(found: Found, reports: tuple[FileReport, ...]) -> dict[str, Any]:
     """The listing as JSON-ready values."""
     return {
-        "root": found.root,
+        "root": shown(found.root),
         "folders": found.folders,
         "files_looked_at": found.files,
         "notes": list(found.notes),
@@ -77,7 +78,7 @@ def _page(found: Found, reports: tuple[FileReport, ...]) -> Page:
         page.blank()
         page.line((clean(run.id), "bold"), (f"  {when}", "dim"))
         for source in run.sources:
-            report = by_path[source.path]
+            report = by_path[shown(source.path)]
             state = {"waiting": "", "opened": "whole"}.get(report.state, report.state)
             page.line(
                 f"  {pad(clean(source.host), longest)}  "
@@ -91,7 +92,7 @@ def _page(found: Found, reports: tuple[FileReport, ...]) -> Page:
         for group in by_reason(found.misses):
             page.blank()
             for miss in group:
-                page.line("  ", clean(miss.path.removeprefix(found.root).lstrip("/")))
+                page.line("  ", clean(miss.path.removeprefix(shown(found.root)).lstrip("/")))
             _reason(page, group[0].reason, group[0].hint)
     return page
 

@@ -13,6 +13,7 @@ from stepscope.errors import UsageError
 from stepscope.registry import Option, Tool
 from stepscope.result import Result
 from stepscope.surfaces.cli import arguments
+from stepscope.surfaces.cli.damage import tell_damage
 
 FORMATS: Final = ("table", "json", "csv", "md", "parquet")
 _ROWS: Final = 20
@@ -112,6 +113,8 @@ def print_tool(
     with Waiting() as waiting, open(path, run=run, host=host, progress=waiting.update) as session:
         result = session.run(tool.id, **options)
         waiting.stop()
+        if chosen != "table" or output:
+            tell_damage(session)  # the page on the terminal says it itself
         rows = arguments.shown_rows(top, chosen, _ROWS)
         _write(_rendered(tool, result, chosen, rows, table, to_file=target is not None), target)
 

@@ -1,0 +1,140 @@
+"""What kind of work an op is: a family of layers, or work that is no layer at all.
+
+Types come as frameworks write them ("_MklNativeConv2DBackpropFilterWithBias",
+"conv_general_dilated", "convolution_backward"); forward and backward ops are one family, since a
+change of the layer changes both.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Ops that one kind of change makes cheaper.
+
+    Attributes:
+        name: In the plural, for a sentence.
+        pattern: Found in the type of the op.
+        actions: What makes them cheaper.
+        is_news: Whether it is worth a word that most of the time is theirs. Of optimizer updates
+            another rule speaks, and products of matrices are what most models are made of.
+    """
+
+    name: str
+    pattern: re.Pattern[str]
+    actions: tuple[str, ...]
+    is_news: bool = True
+
+
+def _family(name: str, pattern: str, *actions: str, is_news: bool = True) -> Family:
+    return Family(name, re.compile(pattern, re.IGNORECASE), actions, is_news)
+
+
+FUSE: Final = "A fused implementation: tf.function(jit_compile=True), jax.jit, torch.compile."
+FAMILIES: Final = (
+    _family(
+        "optimizer updates",
+        r"Apply(Adam|Momentum|Gradient|RMS|Ada|Ftrl|Lion)|_fused_(adam|sgd)|_foreach_|adamw?_?$",
+        "One update for all variables: optimizer = torch.optim.AdamW(..., fused=True), "
+        "tf.keras.optimizers.Adam(jit_compile=True), one jax.jit around optax's update.",
+        is_news=False,
+    ),
+    _family(
+        "convolutions",
+        r"conv(?!er)|winograd",
+        "Fewer filters, a lower resolution, or separable or grouped convolutions where most of the "
+        "time is.",
+        "Smaller kernels (two of 3 × 3 for one of 5 × 5), a larger stride earlier.",
+    ),
+    _family(
+        "attention",
+        r"attention|flash|(?<![a-z])mha|sdpa",
+        "A fused attention: torch's scaled_dot_product_attention, jax.nn.dot_product_attention, "
+        "keras.layers.MultiHeadAttention(flash_attention=True).",
+        "Shorter or packed sequences; fewer heads for keys and values.",
+    ),
+    _family(
+        "recurrent layers",
+        r"lstm|(?<![a-z])gru(?![a-z])|rnn",
+        "Longer batches of shorter sequences, and the library's own kernel: no recurrent dropout, "
+        "the default activations.",
+    ),
+    _family(
+        "matrix products",
+        r"matmul|dot_general|einsum|addmm|(?<![a-z])b?mm(?![a-z])|baddbmm|gemm|xladot|linear|"
+        r"(?<![a-z])dot(?![a-z])",
+        "Fewer units or heads, a lower rank; dimensions that are multiples of 64.",
+        is_news=False,
+    ),
+    _family(
+        "normalisation",
+        r"(batch|layer|group|instance|rms|l2)_?norm",
+        FUSE,
+        "No bias before a batch normalisation, which takes it out again; fold it into the layer "
+        "before it for inference.",
+    ),
+    _family("pooling", r"pool", "A stride in the convolution before it instead."),
+    _family("softmax and loss", r"soft_?max|cross_?entropy|nll_loss|logsumexp", FUSE),
+    _family(
+        "embeddings and gathers",
+        r"gather|embedding|index_select|scatter|segment_?sum|(?<![a-z])index(?![a-z])",
+        "Smaller or shared tables; look up unique ids once per batch.",
+    ),
+    _family(
+        "random numbers",
+        r"random|philox|threefry|bernoulli|dropout|(?<![a-z])(normal|uniform)_?$",
+        "Draw fewer of them, or once for several steps.",
+    ),
+)
+
+# Work that is no compute of a model, whose time rules of their own explain.
+_NO_LAYER: Final = (
+    ("input", re.compile(r"^Iterator(::|:)|(^|[:/ ])Dataset$|Iterator(GetNext|BaseGetNext)")),
+    ("Python called from the graph", re.compile(r"PyFunc|python_\w*callback|(pure|io)_callback")),
+    (
+        "summaries and printing",
+        re.compile(
+            r"(^|/)write_summary|Write\w*Summary|PrintV2|StringFormat|debug_(print|callback)"
+        ),
+    ),
+    ("checkpoints", re.compile(r"SaveV2|RestoreV2|MergeV2Checkpoints")),
+    ("waiting", re.compile(r"_local_scalar_dense|(^|[/ ])item$|block_until_ready|Await")),
+)
+_DECORATED: Final = re.compile(r"^_(MklNative|Mkl|Fused|XlaRun|COPY_)?")
+
+
+def family_of(op_type: str) -> Family | None:
+    """The family of an op of this type; None for elementwise ops, copies and what is unknown."""
+    plain = _DECORATED.sub("", op_type)
+    return next((one for one in FAMILIES if one.pattern.search(plain)), None)
+
+
+def no_layer(operation: str, op_type: str) -> str:
+    """What an op is that belongs to no layer of a model; "" where it may."""
+    text = f"{operation} {op_type}"
+    return next((what for what, pattern in _NO_LAYER if pattern.search(text)), "")
+
+
+# Scopes that a framework adds, not a person: control flow, transformations, name spaces of ops.
+_NO_SCOPE: Final = re.compile(
+    r"(gradient_tape|gradients\w*|Stateful\w*Call|PartitionedCall|aten|autograd|torch|prims|c10d|"
+    r"cond|while|body|then|else|branch|case|scan|loop|main|pjit|closed_call|checkpoint|remat|"
+    r"rematted_computation|core_call|shard_map|custom_[jv]{2}p_call|adam\w*|sgd|rmsprop|nadam|"
+    r"adagrad|adadelta|ftrl|lion|lamb|adafactor|momentum)?(_?\d+)?|"
+    r"(jit|pjit|vmap|xmap|shard_map|checkpoint|remat|custom_\w+)\(.*\)",
+    re.IGNORECASE | re.DOTALL,
+)
+_GRADIENT: Final = re.compile(r"^(?:transpose\()?(?:jvp\()?([^()]*)\)*$")
+
+
+def scopes_of(operation: str) -> tuple[str, ...]:
+    """The modules an op lies in, as a person named them; its gradient lies in the same ones.
+
+    TensorFlow puts "gradient_tape" before the module's name, JAX writes transpose(jvp(module)).
+    """
+    parts = (_GRADIENT.sub(r"\1", part) for part in operation.split("/")[:-1])
+    return tuple(part for part in parts if not _NO_SCOPE.fullmatch(part))

@@ -1,0 +1,31 @@
+"""What a rule says where the recording lacks the kind of evidence that its silence rests on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from stepscope.registry import Unknown
+from stepscope.tables.recording.evidence import Evidence
+
+if TYPE_CHECKING:
+    from stepscope.analysis.overview_page import OverviewPage
+
+# What is missing, and what to record.
+_LACKS: Final[dict[Evidence, str]] = {
+    "host": "No thread of the host was recorded; record with host_tracer_level 1 or more.",
+    "driver": "No call of a device's driver or runtime was recorded on the host; record with "
+    "host_tracer_level 2 and the device's tracer on.",
+    "device": "Nothing was recorded on a device.",
+    "ops": "No op was recorded, on the host or on a device; record with host_tracer_level 2.",
+    "input": "No call that fetches input was recorded (tf.data, a DataLoader, an infeed); mark "
+    "where the program takes its batch: with stepscope.annotate('next batch').",
+    "python": "No Python function was recorded; stepscope record samples them.",
+    "dispatch": "No call that dispatches an op or a compiled function was recorded; record with "
+    "host_tracer_level 2.",
+}
+
+
+def not_recorded(overview: OverviewPage, *kinds: Evidence) -> Unknown | None:
+    """Why the recording cannot tell: the first of these kinds that it lacks; None if it has all."""
+    missing = next((kind for kind in kinds if kind not in overview.recorded), None)
+    return None if missing is None else Unknown(_LACKS[missing])

@@ -1,0 +1,88 @@
+"""The optimizer updates each variable by itself: hundreds of small ops a step.
+
+What it checks: how many ops the optimizer dispatches in a step, and how long they take on the
+host, where its calls or its ops bear its name.
+Why it matters: an update of a small variable is all overhead, and a model has hundreds.
+What to do: update all variables at once: fused or foreach updates, or a compiled update.
+When it is wrong: the variables are so large that their updates are limited by memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from stepscope.advice.results import Results
+from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
+from stepscope.result import Finding, Ref
+
+# So many ops a step are updates of single variables; up to so long each is mostly overhead.
+_MANY: Final = 100
+_SHORT_US: Final = 100.0
+# Expected and largest share that goes where variables are updated together.
+_EXPECTED, _MOST = 0.6, 0.95
+
+
+def optimizer_per_variable(results: Results) -> Iterator[Answer]:
+    """Fires when an optimizer dispatches 100 short ops and takes 3 % of the step."""
+    host = results.host_activity
+    step, optimizers = host.step_time_ms, list(host.optimizers.records())
+    if not step > 0:
+        yield Unknown("The steps found have no length.")
+        return
+    if not optimizers:
+        yield Unknown("No call of an optimizer, and no op named after one, was recorded in a step.")
+        return
+    worst = max(optimizers, key=lambda one: one.time_ms)
+    each_us = 1000 * worst.time_ms / worst.ops if worst.ops else 0.0
+    saving = _EXPECTED * worst.time_ms
+    if worst.is_together or worst.ops < _MANY or each_us > _SHORT_US:
+        how = ", together" if worst.is_together else ""
+        yield Silence(
+            f"{worst.optimizer} updates the variables in {worst.ops:.0f} ops{how}, of "
+            f"{each_us:.3g} µs on average."
+        )
+        return
+    if saving < NEGLIGIBLE_FRAC * step:
+        yield Silence(f"{worst.optimizer} takes {worst.time_ms / step:.1%} of the step.")
+        return
+    yield Finding(
+        rule=RULE.id,
+        severity=severity_of(saving, step),
+        saving_ms=saving,
+        saving_high_ms=_MOST * worst.time_ms,
+        confidence=0.7,
+        message=f"{worst.optimizer} updates variable by variable: {worst.ops:.0f} ops of "
+        f"{each_us:.3g} µs take {worst.time_ms:.3g} ms of each {step:.3g} ms step.",
+        measured={
+            "optimizer": worst.optimizer,
+            "ops_per_step": worst.ops,
+            "optimizer_ms": worst.time_ms,
+            "op_us": each_us,
+            "step_time_ms": step,
+            "step_after_ms": step - saving,
+        },
+        evidence=(Ref("host_activity", "optimizers", rows=(worst.optimizer,)),),
+        actions=(
+            "Let the optimizer update all variables at once (foreach or fused).",
+            "Compile the update together with the step.",
+        ),
+        code={
+            "pytorch": "optimizer = torch.optim.AdamW(model.parameters(), fused=True)",
+            "tensorflow": "model.compile(optimizer, loss, jit_compile=True)",
+            "jax": "update = jax.jit(optimizer.update)  # with the step, not leaf by leaf",
+        },
+    )
+
+
+RULE = Rule(
+    id="optimizer-per-variable",
+    check=optimizer_per_variable,
+    needs=("host_activity",),
+    optional=("overview_page",),
+    evidence=("host",),
+    doc=__doc__ or "",
+    title="Variables are updated one by one",
+    threshold="≥ 100 ops of ≤ 100 µs in the optimizer, and ≥ 5 % of the step",
+    cause_of=("eager-execution", "dominant-op", "launch-bound", "tiny-kernels"),
+)

@@ -1,0 +1,136 @@
+"""PyTorch's trace as planes, made in a process of its own.
+
+Reading the JSON of a million events takes seconds. In the program's process that would hold the
+GIL, and its memory, while the program trains; here it costs the program a process started.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import gc
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from stepscope.capture.file.compact import child_environment
+from stepscope.formats.kineto.planes import to_xspace
+from stepscope.formats.kineto.read import read
+from stepscope.formats.kineto.steps import StepCount, StepMark
+
+_SETTINGS: Final = "settings.json"
+_PLANES: Final = "planes"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a trace is to be converted.
+
+    Attributes:
+        ops: Whether ops are kept.
+        count: Steps of the chunks before this one.
+        marks: Steps that the program's loop told of.
+        clock_rate_khz: Highest clock of each GPU.
+    """
+
+    ops: bool
+    count: StepCount
+    marks: Sequence[StepMark] = ()
+    clock_rate_khz: Mapping[int, int] = dataclasses.field(default_factory=dict)
+
+    def to_text(self) -> str:
+        """As JSON."""
+        return json.dumps(dataclasses.asdict(self))
+
+    @classmethod
+    def from_text(cls, text: str) -> Settings:
+        """From JSON."""
+        said: dict[str, Any] = json.loads(text)
+        return cls(
+            said["ops"],
+            StepCount(**said["count"]),
+            [StepMark(**mark) for mark in said["marks"]],
+            {int(gpu): rate for gpu, rate in said["clock_rate_khz"].items()},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """A trace as planes.
+
+    Attributes:
+        xspace: The planes.
+        events: Events in them.
+        lost: Events of the trace that could not be read.
+        count: Steps so far.
+    """
+
+    xspace: bytes
+    events: int
+    lost: int
+    count: StepCount
+
+
+def convert(trace: Path, settings: Settings, seconds: float) -> Converted:
+    """Convert a trace in a process of its own; here, where none can be had or it fails.
+
+    Args:
+        trace: The file; others are written beside it.
+        settings: See there.
+        seconds: How long the process may take.
+
+    Raises:
+        ValueError: It is not a trace.
+    """
+    try:
+        return _elsewhere(trace, settings, seconds)
+    except (OSError, ValueError, TypeError, KeyError, subprocess.SubprocessError):
+        return _here(trace, settings)
+
+
+def _elsewhere(trace: Path, settings: Settings, seconds: float) -> Converted:
+    if not sys.executable:
+        raise OSError("this program has no Python interpreter")
+    folder = trace.parent
+    (folder / _SETTINGS).write_text(settings.to_text(), "utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", __name__, str(trace)],
+        capture_output=True,
+        env=child_environment(),
+        timeout=seconds,
+        check=True,
+    )
+    said = json.loads(done.stdout)
+    planes = (folder / _PLANES).read_bytes()
+    return Converted(planes, said["events"], said["lost"], StepCount(**said["count"]))
+
+
+def _here(trace: Path, settings: Settings) -> Converted:
+    found = read(trace)
+    count = dataclasses.replace(settings.count)
+    xspace, events = to_xspace(
+        found,
+        ops=settings.ops,
+        count=count,
+        marks=settings.marks,
+        clock_rate_khz=settings.clock_rate_khz,
+    )
+    return Converted(xspace, events, found.lost, count)
+
+
+def main() -> None:
+    """The process: its argument is the trace; it prints what ``Converted`` says but the planes."""
+    gc.disable()  # nothing made here is garbage before the end
+    trace = Path(sys.argv[1])
+    settings = Settings.from_text((trace.parent / _SETTINGS).read_text("utf-8"))
+    done = _here(trace, settings)
+    (trace.parent / _PLANES).write_bytes(done.xspace)
+    said = {"events": done.events, "lost": done.lost, "count": dataclasses.asdict(done.count)}
+    print(json.dumps(said))
+
+
+if __name__ == "__main__":
+    main()

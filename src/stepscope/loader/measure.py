@@ -1,0 +1,203 @@
+"""How fast a pipeline delivers, how long a step takes without it, and both together."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from stepscope.errors import UsageError
+from stepscope.loader.batch import arrays, bytes_of, elements_of
+
+#: Calls of the step that are not counted: they compile.
+_WARM_UP_STEPS: Final = 3
+Step = Callable[[Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """What a pipeline delivered.
+
+    Attributes:
+        batches: Batches that were counted.
+        seconds: How long they took in all.
+        first_seconds: How long the first batch took, which is not counted.
+        waits_ms: How long each took, in order of length.
+        elements: Examples in them; None where batches do not tell.
+        bytes: Bytes of their arrays; None where one does not tell.
+        starts: How often the pipeline began anew, having come to its end.
+        start_seconds: How long these beginnings took; they are in ``seconds``.
+    """
+
+    batches: int
+    seconds: float
+    first_seconds: float
+    waits_ms: tuple[float, ...]
+    elements: int | None
+    bytes: int | None
+    starts: int
+    start_seconds: float
+
+    @property
+    def batch_ms(self) -> float:
+        """Mean time per batch."""
+        return 1e3 * self.seconds / self.batches
+
+    def wait_ms(self, share: float) -> float:
+        """The wait that this share of batches did not exceed."""
+        return self.waits_ms[min(int(share * len(self.waits_ms)), len(self.waits_ms) - 1)]
+
+
+def deliver(open_: Callable[[], Iterable[Any]], seconds: float) -> tuple[Delivery, Any]:
+    """Take batches for some seconds, from the beginning again where they end.
+
+    Args:
+        open_: Gives the pipeline from its beginning.
+        seconds: How long; one batch at least.
+
+    Returns:
+        What it delivered, and its first batch.
+
+    Raises:
+        UsageError: It delivers nothing, or only one batch.
+    """
+    clock = time.perf_counter
+    source = _Source(open_)
+    begin = clock()
+    first = source.take()
+    if first is _END:
+        raise _empty("It ended before its first batch.")
+    first_seconds = clock() - begin
+    waits: list[float] = []
+    sizes: list[int | None] = []
+    counts: list[int | None] = []
+    took = 0.0
+    while took < seconds:
+        before = clock()
+        batch = source.take()
+        wait = clock() - before
+        if batch is _END:
+            break
+        took += wait  # what counting costs is not the pipeline's
+        waits.append(wait)
+        counts.append(elements_of(batch))
+        sizes.append(bytes_of(batch))
+    if not waits:
+        raise _empty("It ended after its first batch, and cannot begin anew.")
+    delivery = Delivery(
+        len(waits),
+        took,
+        first_seconds,
+        tuple(sorted(1e3 * wait for wait in waits)),
+        _sum(counts),
+        _sum(sizes),
+        source.starts,
+        source.start_seconds,
+    )
+    return delivery, first
+
+
+def synthetic_step_ms(step: Step, batch: Any, seconds: float) -> float:
+    """Mean time of a step that is given one batch again and again: what it takes without input."""
+    return _loop_ms(step, _again(batch), seconds)
+
+
+def fed_step_ms(step: Step, open_: Callable[[], Iterable[Any]], seconds: float) -> float:
+    """Mean time of a turn of the loop: the pipeline's batch and the step on it."""
+    return _loop_ms(step, _Source(open_).all(), seconds)
+
+
+def _loop_ms(step: Step, batches: Iterator[Any], seconds: float) -> float:
+    """Mean time of a turn, to when the last result is there."""
+    clock = time.perf_counter
+    turns, began = -_WARM_UP_STEPS, clock()
+    result: Any = None
+    for batch in batches:
+        result = step(batch)
+        turns += 1
+        if turns <= 0:
+            wait_for(result)
+            began = clock()
+        elif clock() - began >= seconds:
+            break
+    wait_for(result)
+    if turns <= 0:
+        raise _empty("It ended before the step was warm.")
+    return 1e3 * (clock() - began) / turns
+
+
+def wait_for(result: Any) -> None:
+    """Until a result is there: devices run behind the program."""
+    cuda = getattr(sys.modules.get("torch"), "cuda", None)
+    if cuda is not None and cuda.is_initialized():
+        cuda.synchronize()
+    for array in arrays(result):
+        for name in ("block_until_ready", "numpy", "item"):
+            wait = getattr(array, name, None)
+            if wait is None or (name == "item" and not _is_single(array)):
+                continue
+            try:
+                wait()
+                break
+            except (RuntimeError, TypeError, ValueError):  # it has gradients, or is on a device
+                continue
+
+
+def _is_single(array: Any) -> bool:
+    return all(int(length) == 1 for length in tuple(array.shape))
+
+
+_END: Final = object()
+
+
+class _Source:
+    """Batch after batch, from the beginning again where they end.
+
+    Attributes:
+        starts: How often it began anew.
+        start_seconds: How long that took, to the first batch each.
+    """
+
+    def __init__(self, open_: Callable[[], Iterable[Any]]) -> None:
+        self._open = open_
+        self._iterator = iter(open_())
+        self.starts = 0
+        self.start_seconds = 0.0
+
+    def all(self) -> Iterator[Any]:
+        """Every batch there is, again and again."""
+        while (batch := self.take()) is not _END:
+            yield batch
+
+    def take(self) -> Any:
+        """The next batch; ``_END`` where there is none, from the beginning neither."""
+        batch = next(self._iterator, _END)
+        if batch is not _END:
+            return batch
+        before = time.perf_counter()
+        self._iterator = iter(self._open())
+        batch = next(self._iterator, _END)
+        if batch is not _END:
+            self.starts += 1
+            self.start_seconds += time.perf_counter() - before
+        return batch
+
+
+def _again(batch: Any) -> Iterator[Any]:
+    while True:
+        yield batch
+
+
+def _sum(values: list[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
+
+
+def _empty(why: str) -> UsageError:
+    return UsageError(
+        "The pipeline delivers too little to be measured.",
+        why=why,
+        hint="Name a pipeline with several batches, or a function that makes it anew.",
+    )

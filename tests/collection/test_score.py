@@ -1,0 +1,58 @@
+"""The scorer itself: what counts as right."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import nan
+from pathlib import Path
+
+from stepscope.result import Finding
+from tests.collection.labels import Label, Recorded
+from tests.collection.score import Judged, report, saving_of
+
+LABEL = Label(
+    "tf/x", "develop", "slow", "slow", ("serial-map",), (), ("Map",), ("augment",), (9,), 3, False
+)
+RECORDED = Recorded(Path("x.gz"), LABEL, "profile", "tf2.21", False, 8, 10.0, 0.5)
+JUDGED = Judged(RECORDED, None, True, True, True, (), (0.4, 0.6), (8, 10.5), True, ())
+
+
+def test_a_count_may_miss_edges_where_the_period_is_right() -> None:
+    assert JUDGED.are_steps_right
+    assert replace(JUDGED, steps=(6, 10.5)).are_steps_right
+    assert not replace(JUDGED, steps=(5, 10.5)).are_steps_right
+    assert not replace(JUDGED, steps=(7, 12.0)).are_steps_right
+
+
+def test_a_count_that_is_said_to_be_uncertain_is_not_wrong() -> None:
+    assert replace(JUDGED, steps=(3, 99.0), are_steps_sure=False).are_steps_right
+    assert not replace(JUDGED, steps=(3, 99.0)).are_steps_right
+
+
+def test_parts_of_a_step_that_repeat_may_be_taken_for_steps() -> None:
+    assert replace(JUDGED, steps=(24, 10.0 / 3)).are_steps_right
+    assert replace(JUDGED, steps=(24, 10.0 / 3)).is_period_right
+
+
+def test_a_range_covers_what_was_measured_within_noise() -> None:
+    assert JUDGED.does_range_cover
+    assert replace(JUDGED, saving=(0.52, 0.9)).does_range_cover
+    assert not replace(JUDGED, saving=(0.6, 0.9)).does_range_cover
+    assert replace(JUDGED, saving=None).does_range_cover is None
+    unsteady = replace(RECORDED, saving_frac=nan)
+    assert replace(JUDGED, recorded=unsteady).does_range_cover is None
+
+
+def test_a_promise_is_a_share_of_the_step() -> None:
+    finding = Finding("serial-map", "high", 2.0, 0.9, "", saving_high_ms=5.0)
+    assert saving_of(finding, 10.0) == (0.2, 0.5)
+    assert saving_of(None, 10.0) is None
+    assert saving_of(Finding("serial-map", "high", None, 0.9, ""), 10.0) is None
+
+
+def test_the_parts_are_told_apart() -> None:
+    other = replace(RECORDED, label=replace(LABEL, part="score"))
+    text = report([JUDGED, replace(JUDGED, recorded=other, is_right=False)])
+    develop, score = text.split("== score")
+    assert "first finding right: 1 of 1 (100 %)" in develop
+    assert "first finding right: 0 of 1 (0 %)" in score

@@ -1,0 +1,203 @@
+"""No rule says that a thing is absent where the recording lacks the evidence that would show it.
+
+Every rule is asked of recordings from which one kind of evidence was taken. What each rule's
+silence rests on is written here again, apart from the rules: who adds a rule says it twice.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from stepscope.advice import RULES, advise
+from stepscope.formats.xspace import decode
+from stepscope.result import Advice
+from stepscope.tables.core.profile import Host, Profile
+from tests.labelled.synthetic import GOOD, GOOD_TPU, POD, WAIT
+from tests.profiles import gpu, pytorch_like, space, stream, worked_example
+from tests.profiles.loops import record
+from tests.profiles.messages import XSpace
+from tests.profiles.model import line
+from tests.unit.advice.asking import Asked
+
+DRIVER = re.compile(r"^(cu|cuda|hip)[A-Z]|Execute$|ExecutorState|Synchron|Block|Await", re.I)
+INPUT = re.compile(r"Iterator|DataLoader|next\(", re.I)
+DISPATCH = re.compile(r"EagerExecute|PjitFunction|aten(::|/)|FunctionRun", re.I)
+
+
+def _edited(data: bytes, edit: Callable[[XSpace], None]) -> bytes:
+    message = XSpace.FromString(data)
+    edit(message)
+    return bytes(message.SerializeToString())
+
+
+def _without_planes(start: str) -> Callable[[bytes], bytes]:
+    def edit(message: XSpace) -> None:
+        kept = [one for one in message.planes if not one.name.startswith(start)]
+        del message.planes[:]
+        message.planes.extend(kept)
+
+    return lambda data: _edited(data, edit)
+
+
+def _without_events(names: re.Pattern[str]) -> Callable[[bytes], bytes]:
+    """Without the host's events of such names, and without their numbers of launches."""
+
+    def edit(message: XSpace) -> None:
+        for plane in message.planes:
+            if not plane.name.startswith("/host:CPU"):
+                continue
+            for one in plane.lines:
+                kept = [
+                    event
+                    for event in one.events
+                    if not names.search(plane.event_metadata[event.metadata_id].name)
+                ]
+                del one.events[:]
+                one.events.extend(kept)
+
+    return lambda data: _edited(data, edit)
+
+
+def _without_stats(data: bytes) -> bytes:
+    """Without any stat of an event but those that mark steps."""
+
+    def edit(message: XSpace) -> None:
+        for plane in message.planes:
+            marks = {
+                id_ for id_, one in plane.stat_metadata.items() if one.name in ("step_num", "_r")
+            }
+            for one in plane.lines:
+                for event in one.events:
+                    kept = [stat for stat in event.stats if stat.metadata_id in marks]
+                    del event.stats[:]
+                    event.stats.extend(kept)
+
+    return _edited(data, edit)
+
+
+def _on_device_only() -> bytes:
+    """Steps that the device's own line marks, and nothing of the host."""
+    steps = [(str(number), 100.0 * number, 90.0) for number in range(12)]
+    kernels = [("sgemm", 100.0 * number + 10, 60.0) for number in range(12)]
+    return space(gpu(0, line("Steps", *steps), stream(7, *kernels)))
+
+
+def _loop(**fields: object) -> bytes:
+    return next(iter(record(replace(GOOD, **fields)).values()))  # type: ignore[arg-type]
+
+
+WHOLE = {
+    "waiting loop": _loop(wait=WAIT, input_us=50, python_us=100),
+    "pod": next(iter(record(POD).values())),
+    "TPU": next(iter(record(GOOD_TPU).values())),
+    "worked example": worked_example(gpu=True),
+    "one step": worked_example(gpu=True, steps=1),
+    "CPU": worked_example(),
+    "PyTorch": pytorch_like(),
+}
+HOST = {"host", "driver", "input", "python", "dispatch"}
+TAKEN: dict[str, tuple[set[str], Callable[[bytes], bytes]]] = {
+    "nothing taken": (set(), lambda data: data),
+    "no host": (HOST, _without_planes("/host:CPU")),
+    "no device": ({"device", "driver"}, _without_planes("/device")),
+    "no driver": ({"driver"}, lambda data: _without_stats(_without_events(DRIVER)(data))),
+    "no input": ({"input"}, _without_events(INPUT)),
+    "no dispatch": ({"dispatch"}, lambda data: _without_stats(_without_events(DISPATCH)(data))),
+    "no programs": (set(), _without_planes("/host:metadata")),
+    "no stats": (set(), _without_stats),
+    "device steps only": ({*HOST}, lambda _data: _on_device_only()),
+    "no ops": ({"ops", "device", "driver", *HOST}, _without_planes("/")),
+}
+# What the silence of each rule rests on. Rules about tf.data, kernels, HLO, memory and the idle
+# time of devices also need the tool that shows it: without that they are not asked.
+RESTS_ON: dict[str, set[str]] = {
+    "input-bound": set(),  # tested below: it may be silent where nothing is left unexplained
+    "serial-map": {"host"},
+    "missing-prefetch": {"host"},
+    "no-cache": {"host"},
+    "no-interleave": {"host"},
+    "python-in-pipeline": {"host"},
+    "batch-after-map": {"host"},
+    "file-reads": {"host"},
+    "late-shard": {"host"},
+    "few-input-threads": {"host"},
+    "host-input-limit": {"host"},
+    "launch-bound": {"device", "driver"},
+    "tiny-kernels": {"device", "driver"},
+    "slow-launches": {"device", "driver"},
+    "host-waits": {"device", "driver"},
+    "allocation-stalls": {"device", "driver"},
+    "host-copies": {"device"},
+    "device-copies": {"device"},
+    "idle-device": {"device"},
+    "full-precision": {"device"},
+    "tensor-cores-unused": {"device"},
+    "layout-transposes": {"device"},
+    "roofline-gap": {"ops"},
+    "dominant-op": {"ops"},
+    "small-batch": {"device"},
+    "memory-near-limit": set(),
+    "memory-fragmentation": set(),
+    "collective-bound": {"ops"},
+    "exposed-collectives": {"ops"},
+    "unbalanced-devices": {"device"},
+    "straggler": {"ops"},
+    "worker-skew": {"ops"},
+    "eager-execution": {"dispatch"},
+    "optimizer-per-variable": {"host"},
+    "retracing": {"host"},
+    "recompilation": {"host"},
+    "python-bound": {"host"},
+    "print-every-step": {"host"},
+    "no-xla": {"ops"},
+    "slow-steps": {"host"},
+    "uneven-steps": set(),
+    "incomplete-profile": set(),
+}
+
+
+@cache
+def _advice(whole: str, taken: str) -> Advice:
+    data = TAKEN[taken][1](WHOLE[whole])
+    asked = Asked(Profile("s", (Host("h", decode(data)),)))
+    wanted = {tool for rule in RULES for tool in rule.reads}
+    return advise(asked.results(*wanted), RULES)
+
+
+def test_every_rule_says_what_its_silence_rests_on() -> None:
+    assert set(RESTS_ON) == set(RULES.ids)
+
+
+@pytest.mark.parametrize("taken", TAKEN)
+@pytest.mark.parametrize("whole", WHOLE)
+def test_no_silence_claims_what_was_not_recorded(whole: str, taken: str) -> None:
+    lacking = TAKEN[taken][0]
+    advice = _advice(whole, taken)
+    silent = {one.rule: one.reason for one in advice.checked if one.outcome == "silent"}
+    wrong = {rule: reason for rule, reason in silent.items() if RESTS_ON[rule] & lacking}
+    assert wrong == {}
+    assert [one for one in advice.checked if one.outcome == "failed"] == []
+
+
+def test_there_is_silence_where_the_evidence_is_there() -> None:
+    """Else the test above would pass because no rule is ever silent."""
+    found = _advice("waiting loop", "nothing taken")
+    silent = {one.rule for one in found.checked if one.outcome == "silent"}
+    assert {"launch-bound", "device-copies", "collective-bound", "recompilation"} <= silent
+
+
+def test_input_is_not_called_fast_where_nothing_shows_it_and_time_is_left() -> None:
+    """A Python loop that sleeps in its own batch() leaves no event."""
+    slow = _loop(python_us=4000)
+    asked = Asked(Profile("s", (Host("h", decode(slow)),)))
+    reason = {
+        one.rule: (one.outcome, one.reason)
+        for one in advise(asked.results("overview_page"), RULES).checked
+    }["input-bound"]
+    assert reason[0] == "unknown"
+    assert "fetches input" in reason[1]

@@ -1,0 +1,76 @@
+"""PyTorch's traces become planes in a process of their own, and the program's goes on as it was."""
+
+from __future__ import annotations
+
+import dataclasses
+import gc
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stepscope.capture.torch import conversion
+from stepscope.capture.torch.conversion import Settings, convert
+from stepscope.formats.kineto.steps import StepCount, StepMark
+from tests.profiles import parse
+from tests.unit.formats.kineto.layout import PID, text, x
+
+SETTINGS = Settings(
+    True, StepCount(3, 4_000), [StepMark(PID, "train", 7, 1_000, 2_000)], {0: 1_500_000}
+)
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    path = tmp_path / "trace.json"
+    ops = [x("cpu_op", "aten::mm", 10.0 * number, 5.0) for number in range(50)]
+    path.write_text(text(ops), "utf-8")
+    return path
+
+
+def test_another_process_makes_what_this_one_would(
+    trace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(gc, "disable", lambda: asked.append("off"))
+    monkeypatch.setattr(conversion, "_here", lambda *_: asked.append("here"))
+    elsewhere = convert(trace, SETTINGS, 60)
+    assert asked == []
+    monkeypatch.undo()
+    here = conversion._here(trace, SETTINGS)
+    assert elsewhere == here
+    assert elsewhere.events == 51  # and the step that the loop told of
+    assert {plane.name for plane in parse(elsewhere.xspace).planes} >= {"/host:CPU"}
+
+
+@pytest.mark.parametrize("failing", ["no interpreter", "exit", "output"])
+def test_where_no_process_can_be_had_it_is_done_here(
+    trace: Path, monkeypatch: pytest.MonkeyPatch, failing: str
+) -> None:
+    def run(*_: Any, **__: Any) -> subprocess.CompletedProcess[bytes]:
+        if failing == "exit":
+            raise subprocess.CalledProcessError(1, "python")
+        return subprocess.CompletedProcess([], 0, b"Traceback")
+
+    if failing == "no interpreter":
+        monkeypatch.setattr(sys, "executable", "")
+    else:
+        monkeypatch.setattr(subprocess, "run", run)
+    assert convert(trace, SETTINGS, 60).events == 51
+
+
+def test_settings_arrive_as_they_were_sent() -> None:
+    assert Settings.from_text(SETTINGS.to_text()) == SETTINGS
+    empty = Settings(False, StepCount())
+    assert dataclasses.asdict(Settings.from_text(empty.to_text())) == dataclasses.asdict(empty) | {
+        "marks": []
+    }
+
+
+def test_what_is_not_a_trace_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    path.write_text("not a trace", "utf-8")
+    with pytest.raises(ValueError, match="traceEvents"):
+        convert(path, SETTINGS, 60)
