@@ -2252,6 +2252,7 @@ export interface StepAccount extends ResultBody {
   readonly step_count: number;
   readonly is_window: boolean;
   readonly busy_ms: number | null;
+  readonly has_device: boolean;
   readonly has_python: boolean;
   readonly has_events: boolean;
   readonly recorder_ms: number | null;
