@@ -184,7 +184,7 @@ class _Streams:
     def _copy_label(self, number: int) -> str:
         """What a copy is called; some writers say what it copies in its arguments alone."""
         name, _, chain, kind = self._copies[number]
-        text = self._slices.names[name]
+        text: str = self._slices.names[name]
         if kind == KIND["set"]:
             return text if "emset" in text else f"Memset {text}"
         if not has_direction(text):
@@ -254,6 +254,7 @@ class _Streams:
                 stats=[
                     *stat_of(names.CORRELATION_ID, launched.astype(np.uint64), launched > 0),
                     *stat_of(names.ARGUMENTS, said[mine], said[mine] > 0, is_text=True),
+                    *slices.other_numbers(mine),
                 ],
             )
 
@@ -297,4 +298,5 @@ class _DeviceStats:
             (names.ARGUMENTS, self._said),
         ):
             found += stat_of(name, column[work], column[work] > 0, is_text=True)
-        return found + stat_of(names.GRAPH_NODE, self._node[work], self._node[work] >= 0)
+        found += stat_of(names.GRAPH_NODE, self._node[work], self._node[work] >= 0)
+        return found + self._slices.other_numbers(work)

@@ -503,7 +503,7 @@ def test_what_an_event_says_of_itself_is_kept(tmp_path: Path) -> None:
         x("kernel", "ncclDevKernel_AllReduce", 20, 5, 0, 7, device=0, stream=7, correlation=1,
           Collective_name="allreduce", Process_Group_Name="0", In_msg_nelems=1024),
         x("cuda_sync", "Stream Wait Event", 30, 5, 0, 7, stream=7, wait_on_stream=13),
-        x("mystery", "new", 40, 5),
+        x("mystery", "new", 40, 5, cores=7, load=0.5, why="who knows"),
     ]  # fmt: skip
     found = lines(xspace(tmp_path, events))
     (op,) = found[MAIN]
@@ -514,6 +514,7 @@ def test_what_an_event_says_of_itself_is_kept(tmp_path: Path) -> None:
     (kernel,) = found["/device:GPU:0", "Stream #7(Communication)"]
     assert json.loads(kernel["args"])["Collective name"] == "allreduce"
     (wait,) = found["/device:GPU:0", "Synchronization #7"]
-    assert json.loads(wait["args"])["wait on stream"] == 13
+    assert wait["wait on stream"] == 13
     (other,) = found["/device:CUSTOM:Other events", f"mystery {PID}"]
-    assert other["name"] == "new"
+    assert (other["name"], other["cores"], other["load"]) == ("new", 7, 0.5)
+    assert json.loads(other["args"]) == {"why": "who knows"}
