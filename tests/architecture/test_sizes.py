@@ -21,7 +21,13 @@ def sources() -> list[Path]:
     folders = ["src", "bench", "build_backend", "examples", "fuzz", "tests"]
     found = [path for name in folders for path in (ROOT / name).rglob("*.py")]
     found += [*ROOT.glob("*.py"), *(ROOT / "web" / "src").rglob("*.ts*")]
-    return sorted(path for path in found if "static" not in path.parts and ".gen." not in path.name)
+    return sorted(path for path in found if not is_generated(path))
+
+
+def is_generated(path: Path) -> bool:
+    """Whether no person writes it: what is built, or written from the lists, may be long."""
+    first = path.open("rb").readline() if path.suffix == ".py" else b""
+    return "static" in path.parts or ".gen." in path.name or b"Generated: python" in first
 
 
 def name_of(path: Path) -> str:

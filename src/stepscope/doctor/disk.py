@@ -35,7 +35,7 @@ def disk(system: System, logdir: str) -> Iterator[Check]:
             f"{_SHARED_MEMORY} has {_size(free)} free.",
             "PyTorch's events and the batches of loader workers pass through it; with too "
             "little, recordings use the disk, which is slower.",
-            "docker run --shm-size=2g …; in Kubernetes, mount an emptyDir with medium Memory there.",
+            "docker run --shm-size=2g …; in Kubernetes mount an emptyDir with medium Memory there.",
         )
 
 

@@ -46,7 +46,8 @@ def test_the_highest_use_ever_counts_where_the_allocator_remembers_it() -> None:
     (found,) = device_memories(
         replace(RESULT, memories=(replace(first, lifetime_peak_bytes=15 * GIB),))
     )
-    assert (found.peak_bytes, found.used_frac) == (15 * GIB, pytest.approx(15 / 16))
+    assert found.peak_bytes == 15 * GIB
+    assert found.used_frac == pytest.approx(15 / 16)
     assert found.holders == ()
 
 
