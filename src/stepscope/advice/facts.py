@@ -287,25 +287,13 @@ FACTS = (
         title="Python collects garbage",
         needs=("host_activity",),
         optional=("overview_page",),
-        cause_of=(
-            "python-bound",
-            "uneven-steps",
-            "slow-steps",
-            "eager-execution",
-        ),
+        cause_of=("python-bound", "uneven-steps", "slow-steps", "eager-execution"),
     ),
     RuleFacts(
         "gil-contention",
         title="Another thread holds Python's lock",
         needs=("step_account",),
-        optional=("overview_page",),
-        cause_of=(
-            "python-bound",
-            "eager-execution",
-            "uneven-steps",
-            "launch-bound",
-            "input-bound",
-        ),
+        cause_of=("largest-part", "eager-execution", "python-bound", "uneven-steps"),
     ),
     RuleFacts(
         "retracing",
@@ -326,12 +314,6 @@ FACTS = (
         needs=("overview_page", "host_activity"),
         symptom_of=("retracing", "recompilation", "print-every-step", "python-in-pipeline"),
         parts=("python", "library", "unrecorded"),
-    ),
-    RuleFacts(
-        "gil-contention",
-        title="Another thread holds Python's lock",
-        needs=("step_account",),
-        cause_of=("largest-part", "eager-execution", "python-bound", "uneven-steps"),
     ),
     RuleFacts(
         "print-every-step",
