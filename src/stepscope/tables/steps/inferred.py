@@ -20,13 +20,13 @@ from stepscope.tables.steps.program_runs import program_runs
 
 # Names that people, and Keras, give to the function that is one step.
 _STEP_NAME = re.compile(r"(?<![a-z])(steps?|train|update|batch|fit|epoch)(?![a-z])|_step|step_")
-# Rounds that make a loop.
-_FEWEST = 3
+# Rounds that make a loop, and that do so by themselves if nothing else is called.
+_FEWEST, _ENOUGH = 3, 5
 # Share of the calls that must recur in every round for the rounds to be likely.
 _MOST, _NEARLY_ALL = 0.6, 0.9
 _CONFIDENCE: dict[Certainty, float] = {"certain": 0.95, "likely": 0.7, "uncertain": 0.45}
 # Rounds so evenly spaced, and so many, are a loop's.
-_EVEN, _EVEN_FROM = 0.1, 10
+_EVEN, _EVEN_FROM = 0.15, 10
 # Spacing of rounds of kernels, deviation over mean: above, they are no loop by themselves.
 _UNEVEN = 0.5
 
@@ -163,6 +163,8 @@ def _certainty(host: Host, cycle: Cycle, called: Sequence[Calls]) -> tuple[Certa
         return "likely", f"{_listed(kinds)} recur together, {count} times"
     if several and count >= _FEWEST and cycle.explained >= _NEARLY_ALL:
         return "likely", f"everything called recurs with {_in_words(cycle)}, {count} times"
+    if count >= _ENOUGH and cycle.explained >= _NEARLY_ALL and cycle.anchor.kind == "call":
+        return "likely", f"nothing but {cycle.anchor.name} is called, {count} times"
     return "uncertain", f"only {_in_words(cycle)} say so, {count} times"
 
 

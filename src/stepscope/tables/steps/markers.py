@@ -90,7 +90,18 @@ def _whole(host: Host, found: Markers) -> Markers:
     start, end = found.start_ps, found.end_ps
     end = np.minimum(end, np.maximum(next_gap(host, start), start))
     end = np.maximum(_before_recorder(host, found, end), start)
-    return replace(found, end_ps=end, mark_end_ps=np.minimum(found.mark_end_ps, end))
+    found = replace(found, end_ps=end, mark_end_ps=np.minimum(found.mark_end_ps, end))
+    return _alone(found) if len(found) == 1 and found.certainty == "certain" else found
+
+
+def _alone(found: Markers) -> Markers:
+    """One step: it is what it is, but not what others are."""
+    return replace(
+        found,
+        explanation=f"{found.explanation} One step does not tell how much steps differ.",
+        certainty="likely",
+        reason="only one step was recorded",
+    )
 
 
 def _to_next_start(host: Host, found: Markers) -> Markers:
