@@ -348,6 +348,12 @@ FACTS = (
         needs=("memory_profile",),
     ),
     RuleFacts(
+        "memory-growth",
+        title="Memory grows with every step",
+        needs=("memory_profile",),
+        cause_of=("memory-near-limit",),
+    ),
+    RuleFacts(
         "collective-bound",
         title="The network limits the step",
         needs=(

@@ -63,6 +63,8 @@ def memory_near_limit(results: Results) -> Iterator[Answer]:
             "Recompute activations in the backward pass instead of keeping them.",
             "Compute in 16 bits: activations take half the memory.",
             "Split the batch and add up gradients; shard optimizer states over the devices.",
+            "Where several programs share the device, let each take what it needs "
+            "(set_memory_growth); report_tensor_allocations_upon_oom names what lives at the end.",
         ),
         code={
             "tensorflow": "block = tf.recompute_grad(block)",
