@@ -385,6 +385,7 @@ FACTS = (
         "straggler",
         title="One worker makes all others wait",
         needs=("pod_viewer",),
+        optional=("overview_page",),
         symptom_of=("unbalanced-devices",),
         parts=("collective",),
     ),

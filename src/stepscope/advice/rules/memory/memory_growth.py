@@ -45,7 +45,7 @@ def memory_growth(results: Results) -> Iterator[Answer]:
     rate, use = rates[memory], long[memory]
     grown = rate * (len(use) - 1)
     if grown < max(_SOME_BYTES, _SOME_FRAC * float(use[-1])):
-        yield Silence(f"The least use of {memory} in a step does not grow over {len(use)} steps.")
+        yield Silence(f"The least use of a memory in a step does not grow over {len(use)} steps.")
         return
     free = next((one.free_bytes for one in profile.memories if one.id == memory), None)
     left = free / rate if free else None
