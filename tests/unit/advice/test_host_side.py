@@ -348,7 +348,11 @@ def sharing(other_us: float, late_ms: float) -> Asked:
     """Ten steps of 10 ms; beside the loop a thread runs Python, and samples are so late."""
     steps = [Event("train", 10_000.0 * n, 10_000, {"step_num": n, "_r": 1}) for n in range(10)]
     loop = [Event("$train.py:9 step", 10_000.0 * n, 9_900) for n in range(10)]
-    other = [Event("$watch.py:4 monitor", 10_000.0 * n, other_us) for n in range(10)]
+    other = [Event("$watch.py:4 monitor", 0, 100_000)]
+    other += [
+        Event("$threading.py:320 Condition.wait", 10_000.0 * n + other_us, 10_000 - other_us)
+        for n in range(10)
+    ]
     late = [
         Event("Python sampling lateness", 5_000.0 * n, 0, {"counter_value": late_ms})
         for n in range(20)
