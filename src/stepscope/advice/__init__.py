@@ -106,7 +106,7 @@ def advise(
             continue
         findings += found
         checked.append(_outcome(rule, found, quiet))
-    return Advice(ordered(refined(findings, facts), ran), tuple(checked))
+    return Advice(ordered(refined(findings, facts), ran, time), tuple(checked))
 
 
 def _answers(
