@@ -158,6 +158,8 @@ RESTS_ON: dict[str, set[str]] = {
     "slow-steps": {"host"},
     "uneven-steps": set(),
     "incomplete-profile": set(),
+    "gil-contention": {"python", "host"},
+    "largest-part": {"ops"},
 }
 
 
