@@ -273,7 +273,7 @@ FACTS = (
         needs=("overview_page",),
         optional=("host_activity",),
         symptom_of=("retracing", "recompilation", "print-every-step", "python-in-pipeline"),
-        parts=("framework", "unrecorded", "python"),
+        parts=("framework", "unrecorded", "op"),
     ),
     RuleFacts(
         "optimizer-per-variable",
@@ -281,6 +281,27 @@ FACTS = (
         needs=("host_activity",),
         optional=("overview_page",),
         cause_of=("eager-execution", "dominant-op", "launch-bound", "tiny-kernels"),
+    ),
+    RuleFacts(
+        "garbage-collection",
+        title="Python collects garbage",
+        needs=("host_activity",),
+        optional=("overview_page",),
+        cause_of=("python-bound", "uneven-steps", "slow-steps", "eager-execution"),
+    ),
+    RuleFacts(
+        "gil-contention",
+        title="Another thread holds Python's lock",
+        needs=("step_account",),
+        optional=("overview_page",),
+        cause_of=(
+            "largest-part",
+            "python-bound",
+            "eager-execution",
+            "uneven-steps",
+            "launch-bound",
+            "input-bound",
+        ),
     ),
     RuleFacts(
         "retracing",
@@ -301,12 +322,6 @@ FACTS = (
         needs=("overview_page", "host_activity"),
         symptom_of=("retracing", "recompilation", "print-every-step", "python-in-pipeline"),
         parts=("python", "library", "unrecorded"),
-    ),
-    RuleFacts(
-        "gil-contention",
-        title="Another thread holds Python's lock",
-        needs=("step_account",),
-        cause_of=("largest-part", "eager-execution", "python-bound", "uneven-steps"),
     ),
     RuleFacts(
         "print-every-step",

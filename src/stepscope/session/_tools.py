@@ -38,9 +38,23 @@ class ToolMethods(ABC):
     def run(self, tool: str, **options: Any) -> Result:
         """Run a tool by id."""
 
-    def overview_page(self) -> OverviewPage:
-        """What limits this run, where an average step goes, and the ops that take the time."""
-        return cast("OverviewPage", self.run("overview_page"))
+    def overview_page(
+        self,
+        *,
+        batch_size: int | None = None,
+    ) -> OverviewPage:
+        """What limits this run, where an average step goes, and the ops that take the time.
+
+        Args:
+            batch_size: Examples per step, where neither input nor shapes tell them.
+        """
+        return cast(
+            "OverviewPage",
+            self.run(
+                "overview_page",
+                batch_size=batch_size,
+            ),
+        )
 
     def input_pipeline_analyzer(
         self,

@@ -178,6 +178,13 @@ export interface TimeStats {
   readonly p95: number | null;
 }
 
+/** Examples per step and per second; None where nothing recorded tells them. */
+export interface Throughput {
+  readonly examples_per_step: number | null;
+  readonly source: string;
+  readonly examples_per_s: number | null;
+}
+
 /** Busy and idle share of the device(s) over the kept steps; None without a device. */
 export interface DeviceShare {
   readonly busy_frac: number | null;
@@ -1112,6 +1119,8 @@ export interface OptimizerRow {
   readonly ops: readonly (number | null)[];
   /** Time (ms). Per step, on the host. */
   readonly time_ms: readonly (number | null)[];
+  /** Median op (µs). */
+  readonly op_us: readonly (number | null)[];
   /** In groups. Variables are updated together (foreach). */
   readonly is_together: readonly (boolean | null)[];
 }
@@ -2110,6 +2119,8 @@ export interface RunRow {
   readonly median_ms: readonly (number | null)[];
   /** Std (ms). */
   readonly std_ms: readonly (number | null)[];
+  /** Throughput (examples/s). With a known batch. */
+  readonly examples_per_s: readonly (number | null)[];
   /** Change (ms). To the first run. */
   readonly delta_ms: readonly (number | null)[];
   /** Change (%). To the first run. */
@@ -2141,6 +2152,7 @@ export interface OverviewPage extends ResultBody {
   readonly steps: Steps;
   readonly breakdown_ms: Readonly<Record<string, number | null>>;
   readonly breakdown_std_ms: Readonly<Record<string, number | null>>;
+  readonly throughput: Throughput;
   readonly device: DeviceShare;
   readonly precision: Precision;
   readonly op_shares: OpShares;

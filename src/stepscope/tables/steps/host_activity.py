@@ -51,6 +51,11 @@ SIDE_WORK: dict[str, re.Pattern[str]] = {
 _SUMMARY_SCOPE = re.compile(r".*?write_summary(?=(?:_\d+)?/)")
 _KERNEL_RUN = re.compile(re.escape(names.EAGER_KERNEL_RUN))
 _JIT_CALL = re.compile(rf"^{re.escape(names.PJIT_FUNCTION)}(.*)\)$")
+# Kind of side work that is Python's own; events of the recorder of it, whose threads are not the
+# program's.
+GARBAGE = "garbage collection"
+_COLLECTION = "garbage collection, generation"
+_OUR_THREADS = "stepscope-"
 # Ops of PyTorch, and what runs a compiled graph of them.
 _TORCH_OPS = ("aten/", "aten::")
 _COMPILED_REGION = re.compile(r"Torch-Compiled Region|CompiledFxGraph|CompiledFunction|inductor")
@@ -264,7 +269,7 @@ class SideWork:
     """Work of one kind that serves the operator: printing, summaries, checkpoints, callbacks.
 
     Attributes:
-        kind: A key of ``SIDE_WORK``.
+        kind: A key of ``SIDE_WORK``, or ``GARBAGE``.
         calls: The names of its ops, most frequent first.
         count: How often they ran.
         step_ps: Per kept step, the time in which it ran and no other op did.
@@ -306,7 +311,26 @@ def side_work(host: Host) -> tuple[SideWork, ...]:
         order = np.argsort(-counts, kind="stable")
         calls = dict.fromkeys(_op_type(text[name]) for name in names_in[order].tolist())
         found.append(SideWork(kind, tuple(calls), int(touches.sum()), alone))
-    return tuple(found)
+    return (*found, *_garbage(host, time))
+
+
+def _garbage(host: Host, time: HostTime) -> tuple[SideWork, ...]:
+    """Python's collections of garbage, on any thread of the program: all of them wait."""
+    space = host.space
+    wanted = entries_named(host, lambda name: name.startswith(_COLLECTION))
+    rows = timed_rows(host, wanted)
+    ours = np.asarray([line.name.startswith(_OUR_THREADS) for line in space.lines] or [False])
+    rows = rows[~ours[space.lines_of(rows)]]
+    start = space.events.start_ps[rows]
+    inside = _in_steps(time, start)
+    if not inside.any():
+        return ()
+    spans = union_spans(start, start + space.length_ps[rows])
+    names_in = np.unique(space.events.metadata[rows[inside]]).tolist()
+    calls = tuple(space.event_metadata.name[name].removeprefix(_COLLECTION) for name in names_in)
+    step_ps = covered(*spans, time.start_ps, time.end_ps)
+    said = "generation " + " and ".join(sorted(one.strip() for one in calls))
+    return (SideWork(GARBAGE, (said,), int(inside.sum()), step_ps),)
 
 
 def _op_type(name: str) -> str:
