@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 if TYPE_CHECKING:
     from typing import Literal
 
+    from stepscope.analysis.collectives import Collectives
     from stepscope.analysis.device_idle import DeviceIdle
     from stepscope.analysis.framework_op_stats import FrameworkOpStats
     from stepscope.analysis.graph_viewer import GraphViewer
@@ -364,6 +365,10 @@ class ToolMethods(ABC):
                 step=step,
             ),
         )
+
+    def collectives(self) -> Collectives:
+        """What devices exchange with each other: waiting, transfer, bandwidth, and who comes last."""
+        return cast("Collectives", self.run("collectives"))
 
     def megascale_stats(
         self,

@@ -157,6 +157,21 @@ def _rows_matching(host: Host, pattern: re.Pattern[str]) -> I64:
     return own
 
 
+def _called_for_steps(time: HostTime, at: I64) -> Bool:
+    """Whether what is called at each moment is work of a kept step.
+
+    Steps that a device tells of begin with its work, which the host called for before: since the
+    end of the step before.
+    """
+    found = time.found
+    if found.markers.line >= 0 or found.markers.is_window:
+        return _in_steps(time, at)
+    step = np.searchsorted(found.end_ps, at, side="right")
+    kept = np.concatenate([found.kept, [False]])
+    called: Bool = kept[step]
+    return called
+
+
 def _in_steps(time: HostTime, at: I64) -> Bool:
     """Whether each moment is in a kept step."""
     place = np.searchsorted(time.start_ps, at, side="right") - 1
@@ -202,7 +217,7 @@ def function_calls(host: Host) -> tuple[FunctionCalls, ...]:
     mask[_rows_matching(host, _JIT_CALL)] = True
     depth = nest(events.start_ps, events.duration_ps, host.space.line_begin, select=mask).depth
     rows = np.flatnonzero(mask & (depth == 0))
-    rows = rows[_in_steps(time, events.start_ps[rows])]
+    rows = rows[_called_for_steps(time, events.start_ps[rows])]
     start, length = events.start_ps[rows], host.space.length_ps[rows]
     compiling = _compiling(host)
     built = (kind[rows] == 1) | (covered(*compiling, start, start + length) > 0)

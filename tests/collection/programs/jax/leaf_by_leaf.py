@@ -10,8 +10,8 @@ from clock import run
 LABEL = {
     "planted": "momentum is applied leaf by leaf, outside of jit",
     "cause": "optimizer per parameter",
-    "accept": ["eager-execution", "optimizer-per-parameter", "python-optimizer"],
-    "rules": ["eager-execution", "optimizer-per-parameter", "python-optimizer"],
+    "accept": ["eager-execution", "optimizer-per-variable", "python-optimizer"],
+    "rules": ["eager-execution", "optimizer-per-variable", "python-optimizer"],
     "words": ["apply_momentum", "eager", "jit"],
     "part": "develop",
 }

@@ -9,8 +9,8 @@ from clock import run
 LABEL = {
     "planted": "Adam written by hand, parameter by parameter, outside of the compiled function",
     "cause": "optimizer per parameter",
-    "accept": ["eager-execution", "optimizer-per-parameter", "python-optimizer"],
-    "rules": ["eager-execution", "optimizer-per-parameter", "python-optimizer"],
+    "accept": ["eager-execution", "optimizer-per-variable", "python-optimizer"],
+    "rules": ["eager-execution", "optimizer-per-variable", "python-optimizer"],
     "words": ["adam_update", "eager", "Eager"],
     "part": "develop",
 }

@@ -10,8 +10,8 @@ from clock import run
 LABEL = {
     "planted": "Adam with foreach=False over two hundred small tensors",
     "cause": "optimizer per parameter",
-    "accept": ["optimizer-per-parameter", "python-optimizer", "eager-execution", "tiny-ops"],
-    "rules": ["optimizer-per-parameter", "python-optimizer"],
+    "accept": ["optimizer-per-variable", "python-optimizer", "eager-execution", "tiny-ops"],
+    "rules": ["optimizer-per-variable", "python-optimizer"],
     "words": ["Optimizer.step", "adam", "optimizer.step", "Adam", "foreach"],
     "part": "score",
 }
