@@ -33,6 +33,7 @@ PART: dict[str, Any] = {
     "burst_ms": 5.0,
     "data_type": "",
     "on_device": False,
+    "is_source": False,
 }
 
 
