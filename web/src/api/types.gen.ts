@@ -1029,6 +1029,8 @@ export interface StepAccountPartRow {
   readonly data_type: readonly (string | null)[];
   /** On a device. */
   readonly on_device: readonly (boolean | null)[];
+  /** Source of the op. The line made the op. */
+  readonly is_source: readonly (boolean | null)[];
 }
 
 /** Columns: One owner of time: what runs, and the line of the program it is called from. */
