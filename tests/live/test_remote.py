@@ -149,7 +149,7 @@ def test_a_framework_that_records_already_is_said_to_be_busy(tmp_path: Path) -> 
         with pytest.raises(CaptureError) as caught:
             stepscope.client.trace(program.address, str(tmp_path / "b"), 10, num_tracing_attempts=1)
         assert first.result(60).recorded
-    assert "recorded already" in caught.value.why
+    assert "already being recorded" in caught.value.why
     assert list((tmp_path / "b").rglob("*.pb")) == []
 
 
