@@ -25,6 +25,8 @@ from stepscope.surfaces.remote import step_time_ms
 pytest.importorskip("grpc", reason="grpcio is not installed")
 
 ROOT = Path(__file__).parents[2]
+# This tree, whatever is installed.
+PATHS = os.pathsep.join([str(ROOT), str(ROOT / "src")])
 LONGEST_S = 240.0
 QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "JAX_PLATFORMS": "cpu", "CUDA_VISIBLE_DEVICES": ""}
 
@@ -49,7 +51,7 @@ class Program:
 
 @contextmanager
 def running(kind: str) -> Iterator[Program]:
-    environment = os.environ | QUIET | {"PYTHONPATH": str(ROOT)}
+    environment = os.environ | QUIET | {"PYTHONPATH": PATHS}
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.live.remote_programs", kind, str(LONGEST_S)],
         stdin=subprocess.PIPE,
