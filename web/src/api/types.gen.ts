@@ -228,11 +228,11 @@ export interface Completeness {
 
 /** The whole recording, whether or not it has steps: one entry for each device that ran. */
 export interface Window {
-  readonly devices: readonly DeviceWindow[];
+  readonly devices: readonly DeviceUsage[];
 }
 
-/** One device over the whole recording, whatever the steps: counts, and unions in whole ns. */
-export interface DeviceWindow {
+/** One device over the whole recording. */
+export interface DeviceUsage {
   readonly host: string;
   readonly device: string;
   readonly events: number;
