@@ -99,6 +99,7 @@ def warnings(trace: Trace) -> Iterator[str]:
         (repairs["values"], "{} distinct values cannot be read."),
         (trace.untimed, "{} events have the time 0: the recorder did not take it; they are left "
          "out."),
+        (trace.unpaired, "{} begins or ends of ranges lack the other; they are left out."),
         (trace.negative, "{} events end before they begin; they are shown as instants."),
     ):  # fmt: skip
         if count > 0:

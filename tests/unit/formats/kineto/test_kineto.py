@@ -443,3 +443,19 @@ def test_what_has_not_ended_is_named_without_reading_the_trace(
         if event["ph"] == "X" and event.get("args", {}).get("finished", True) is False
     )
     assert unfinished(path) == tuple(wanted)[:5]
+
+
+def test_begins_and_ends_become_ranges(tmp_path: Path) -> None:
+    def mark(phase: str, name: str, ts: float, tid: int = PID) -> dict[str, Any]:
+        return {"ph": phase, "cat": "cpu_op", "name": name, "pid": PID, "tid": tid, "ts": ts}
+
+    events = [
+        mark("B", "aten::outer", 0), mark("B", "aten::inner", 2), mark("B", "aten::other", 3, 7),
+        mark("E", "aten::inner", 5), mark("E", "aten::outer", 9), mark("E", "aten::other", 4, 7),
+        mark("B", "aten::again", 9), mark("E", "aten::again", 10), mark("B", "aten::open", 11),
+    ]  # fmt: skip
+    made = trace(tmp_path, events)
+    assert made.unpaired == 1
+    names = [made.names[code] for code in made.slices["name"].tolist()]
+    found = zip(names, (made.slices["duration_ns"] / 1000).tolist(), strict=True)
+    assert dict(found) == {"aten::outer": 9, "aten::inner": 3, "aten::other": 1, "aten::again": 1}
