@@ -89,7 +89,7 @@ def check_sound(found: Scanned) -> None:
     columns, texts = found.columns, len(found.texts)
     assert len({len(column) for column in columns.values()}) == 1
     assert int(columns["values"].sum()) == len(found.key) == len(found.kind) == len(found.number)
-    for name in ("category", "name", "pid", "tid", "ident"):
+    for name in ("category", "name", "pid", "tid"):
         assert _within(columns[name], texts), name
     assert _within(columns["chain"], len(found.before))
     assert _within(found.key, texts) and _within(found.number[found.kind == 7], texts)

@@ -49,7 +49,12 @@ def test_there_are_sources() -> None:
 
 
 def test_files_are_short() -> None:
-    lengths = {name_of(path): path.read_text("utf-8").count("\n") for path in sources()}
+    texts = {name_of(path): path.read_text("utf-8") for path in sources()}
+    lengths = {
+        name: text.count("\n")
+        for name, text in texts.items()
+        if "Generated: python -m" not in text.partition("\n")[0]
+    }
     long = {name: lines for name, lines in lengths.items() if lines > FILE_LINES}
     assert {name: lines for name, lines in long.items() if name not in DEBTS} == {}
 

@@ -20,6 +20,7 @@ from stepscope.analysis import TOOLS
 from stepscope.columns.space import DATA_OCCURRENCES, Space
 from stepscope.formats.xspace import decode
 from stepscope.tables.collectives.dcn_runs import dcn_runs
+from stepscope.tables.collectives.exchanges import exchanges
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.device.kernels import session_kernels
 from stepscope.tables.device.perf_counters import counter_samples
@@ -90,6 +91,7 @@ IN_FULL: dict[str, Callable[[Profile], bool]] = {
     ),
     "memory_viewer": lambda p: bool(planned_programs(p)),
     "pod_viewer": lambda p: any(found_steps(one) is not None for one in taking_part(p)),
+    "collectives": lambda p: len(exchanges(p)) > 0,
     "megascale_stats": lambda p: len(dcn_runs(p)) + len(dcn_runs(p).lone_collective) > 0,
     "inference_profile": lambda p: any(serving(one) is not None for one in p.hosts),
     "graph_viewer": lambda p: any(_has_proto(one.space) for one in p.hosts),

@@ -56,6 +56,8 @@ RULES = Rules(
         "workers.worker_skew",
         "host.eager_execution",
         "host.optimizer_per_variable",
+        "host.garbage_collection",
+        "host.gil_contention",
         "host.retracing",
         "host.recompilation",
         "host.python_bound",
@@ -103,7 +105,7 @@ def advise(
             continue
         findings += found
         checked.append(_outcome(rule, found, quiet))
-    return Advice(ordered(refined(findings, facts), ran), tuple(checked))
+    return Advice(ordered(refined(findings, facts), ran, time), tuple(checked))
 
 
 def _answers(

@@ -15,132 +15,72 @@ FACTS = (
     RuleFacts(
         "serial-map",
         title="A map on one thread",
-        needs=(
-            "overview_page",
-            "tf_data_bottleneck_analysis",
-        ),
-        cause_of=(
-            "input-bound",
-            "uneven-steps",
-        ),
+        needs=("overview_page", "tf_data_bottleneck_analysis"),
+        cause_of=("input-bound", "uneven-steps"),
         parts=("input",),
     ),
     RuleFacts(
         "missing-prefetch",
         title="Nothing is prefetched",
-        needs=(
-            "overview_page",
-            "tf_data_bottleneck_analysis",
-        ),
-        cause_of=(
-            "input-bound",
-            "uneven-steps",
-        ),
+        needs=("overview_page", "tf_data_bottleneck_analysis"),
+        cause_of=("input-bound", "uneven-steps"),
         parts=("input",),
     ),
     RuleFacts(
         "no-cache",
         title="The same elements made again",
-        needs=(
-            "overview_page",
-            "tf_data_bottleneck_analysis",
-        ),
-        cause_of=(
-            "input-bound",
-            "uneven-steps",
-        ),
+        needs=("overview_page", "tf_data_bottleneck_analysis"),
+        cause_of=("input-bound", "uneven-steps"),
         parts=("input",),
     ),
     RuleFacts(
         "no-interleave",
         title="Files read one by one",
-        needs=(
-            "overview_page",
-            "tf_data_bottleneck_analysis",
-        ),
-        cause_of=(
-            "input-bound",
-            "uneven-steps",
-        ),
+        needs=("overview_page", "tf_data_bottleneck_analysis"),
+        cause_of=("input-bound", "uneven-steps"),
         parts=("input",),
     ),
     RuleFacts(
         "python-in-pipeline",
         title="Python makes the elements",
-        needs=(
-            "overview_page",
-            "tf_data_bottleneck_analysis",
-        ),
+        needs=("overview_page", "tf_data_bottleneck_analysis"),
         optional=("host_activity",),
-        cause_of=(
-            "input-bound",
-            "uneven-steps",
-        ),
+        cause_of=("input-bound", "uneven-steps"),
         parts=("input",),
     ),
     RuleFacts(
         "batch-after-map",
         title="Cheap calls for single elements",
-        needs=(
-            "overview_page",
-            "tf_data_bottleneck_analysis",
-        ),
-        cause_of=(
-            "input-bound",
-            "uneven-steps",
-        ),
+        needs=("overview_page", "tf_data_bottleneck_analysis"),
+        cause_of=("input-bound", "uneven-steps"),
         parts=("input",),
     ),
     RuleFacts(
         "file-reads",
         title="A file opened per element",
-        needs=(
-            "overview_page",
-            "tf_data_bottleneck_analysis",
-        ),
-        cause_of=(
-            "input-bound",
-            "uneven-steps",
-        ),
+        needs=("overview_page", "tf_data_bottleneck_analysis"),
+        cause_of=("input-bound", "uneven-steps"),
         parts=("input",),
     ),
     RuleFacts(
         "late-shard",
         title="Sharded after the work",
-        needs=(
-            "overview_page",
-            "tf_data_bottleneck_analysis",
-        ),
-        cause_of=(
-            "input-bound",
-            "uneven-steps",
-        ),
+        needs=("overview_page", "tf_data_bottleneck_analysis"),
+        cause_of=("input-bound", "uneven-steps"),
         parts=("input",),
     ),
     RuleFacts(
         "few-input-threads",
         title="Too few input threads",
-        needs=(
-            "overview_page",
-            "tf_data_bottleneck_analysis",
-        ),
-        cause_of=(
-            "input-bound",
-            "uneven-steps",
-        ),
+        needs=("overview_page", "tf_data_bottleneck_analysis"),
+        cause_of=("input-bound", "uneven-steps"),
         parts=("input",),
     ),
     RuleFacts(
         "host-input-limit",
         title="The host is the limit of input",
-        needs=(
-            "overview_page",
-            "tf_data_bottleneck_analysis",
-        ),
-        cause_of=(
-            "input-bound",
-            "uneven-steps",
-        ),
+        needs=("overview_page", "tf_data_bottleneck_analysis"),
+        cause_of=("input-bound", "uneven-steps"),
         parts=("input",),
     ),
     RuleFacts(
@@ -160,27 +100,15 @@ FACTS = (
     RuleFacts(
         "tiny-kernels",
         title="Kernels shorter than their launch",
-        needs=(
-            "overview_page",
-            "kernel_stats",
-        ),
+        needs=("overview_page", "kernel_stats"),
         optional=("device_idle",),
-        symptom_of=(
-            "small-batch",
-            "eager-execution",
-        ),
-        parts=(
-            "launch",
-            "framework",
-        ),
+        symptom_of=("small-batch", "eager-execution"),
+        parts=("launch", "framework"),
     ),
     RuleFacts(
         "slow-launches",
         title="Launches take long",
-        needs=(
-            "overview_page",
-            "device_idle",
-        ),
+        needs=("overview_page", "device_idle"),
         optional=("input_pipeline_analyzer",),
         symptom_of=("eager-execution",),
         parts=("launch",),
@@ -188,39 +116,21 @@ FACTS = (
     RuleFacts(
         "host-waits",
         title="Host and device take turns",
-        needs=(
-            "overview_page",
-            "device_idle",
-        ),
-        parts=(
-            "wait",
-            "copy",
-        ),
+        needs=("overview_page", "device_idle"),
+        parts=("wait", "copy"),
     ),
     RuleFacts(
         "allocation-stalls",
         title="Memory is allocated within the step",
-        needs=(
-            "overview_page",
-            "device_idle",
-        ),
-        symptom_of=(
-            "memory-fragmentation",
-            "memory-near-limit",
-        ),
+        needs=("overview_page", "device_idle"),
+        symptom_of=("memory-fragmentation", "memory-near-limit"),
         parts=("allocation",),
     ),
     RuleFacts(
         "host-copies",
         title="The step waits for copies",
-        needs=(
-            "overview_page",
-            "device_idle",
-        ),
-        optional=(
-            "hlo_stats",
-            "memory_profile",
-        ),
+        needs=("overview_page", "device_idle"),
+        optional=("hlo_stats", "memory_profile"),
         parts=("copy",),
     ),
     RuleFacts(
@@ -233,10 +143,7 @@ FACTS = (
     RuleFacts(
         "idle-device",
         title="The device idles",
-        needs=(
-            "overview_page",
-            "device_idle",
-        ),
+        needs=("overview_page", "device_idle"),
         symptom_of=(
             "input-bound",
             "launch-bound",
@@ -265,28 +172,19 @@ FACTS = (
     RuleFacts(
         "tensor-cores-unused",
         title="Tensor cores could be used and are not",
-        needs=(
-            "overview_page",
-            "kernel_stats",
-        ),
+        needs=("overview_page", "kernel_stats"),
         parts=("op",),
     ),
     RuleFacts(
         "layout-transposes",
         title="Layouts change around convolutions",
-        needs=(
-            "overview_page",
-            "kernel_stats",
-        ),
+        needs=("overview_page", "kernel_stats"),
         parts=("op",),
     ),
     RuleFacts(
         "roofline-gap",
         title="Ops far below their roofline",
-        needs=(
-            "overview_page",
-            "roofline_model",
-        ),
+        needs=("overview_page", "roofline_model"),
         symptom_of=(
             "full-precision",
             "tensor-cores-unused",
@@ -299,10 +197,7 @@ FACTS = (
     RuleFacts(
         "dominant-op",
         title="One op dominates",
-        needs=(
-            "overview_page",
-            "framework_op_stats",
-        ),
+        needs=("overview_page", "framework_op_stats"),
         optional=("tf_data_bottleneck_analysis",),
         symptom_of=(
             "full-precision",
@@ -325,16 +220,8 @@ FACTS = (
     RuleFacts(
         "small-batch",
         title="A small batch on a free device",
-        needs=(
-            "overview_page",
-            "device_idle",
-            "memory_profile",
-        ),
-        symptom_of=(
-            "slow-launches",
-            "host-waits",
-            "eager-execution",
-        ),
+        needs=("overview_page", "device_idle", "memory_profile"),
+        symptom_of=("slow-launches", "host-waits", "eager-execution"),
     ),
     RuleFacts(
         "memory-near-limit",
@@ -350,28 +237,19 @@ FACTS = (
     RuleFacts(
         "collective-bound",
         title="The network limits the step",
-        needs=(
-            "overview_page",
-            "pod_viewer",
-        ),
+        needs=("overview_page", "pod_viewer"),
         parts=("collective",),
     ),
     RuleFacts(
         "exposed-collectives",
         title="Communication does not overlap with compute",
-        needs=(
-            "overview_page",
-            "pod_viewer",
-        ),
+        needs=("overview_page", "pod_viewer"),
         parts=("collective",),
     ),
     RuleFacts(
         "unbalanced-devices",
         title="Devices do unequal work",
-        needs=(
-            "overview_page",
-            "pod_viewer",
-        ),
+        needs=("overview_page", "pod_viewer"),
         optional=("kernel_stats",),
         parts=("collective",),
     ),
@@ -386,12 +264,7 @@ FACTS = (
         "worker-skew",
         title="Workers wait for each other",
         needs=("pod_viewer",),
-        symptom_of=(
-            "straggler",
-            "unbalanced-devices",
-            "tiny-kernels",
-            "launch-bound",
-        ),
+        symptom_of=("straggler", "unbalanced-devices", "tiny-kernels", "launch-bound"),
         parts=("collective",),
     ),
     RuleFacts(
@@ -399,105 +272,66 @@ FACTS = (
         title="Ops run one by one",
         needs=("overview_page",),
         optional=("host_activity",),
-        symptom_of=(
-            "retracing",
-            "recompilation",
-            "print-every-step",
-            "python-in-pipeline",
-        ),
-        parts=(
-            "framework",
-            "unrecorded",
-            "python",
-        ),
+        symptom_of=("retracing", "recompilation", "print-every-step", "python-in-pipeline"),
+        parts=("framework", "unrecorded", "python"),
     ),
     RuleFacts(
         "optimizer-per-variable",
         title="Variables are updated one by one",
         needs=("host_activity",),
         optional=("overview_page",),
-        cause_of=(
-            "eager-execution",
-            "dominant-op",
-            "launch-bound",
-            "tiny-kernels",
-        ),
+        cause_of=("eager-execution", "dominant-op", "launch-bound", "tiny-kernels"),
+    ),
+    RuleFacts(
+        "garbage-collection",
+        title="Python collects garbage",
+        needs=("host_activity",),
+        optional=("overview_page",),
+        cause_of=("python-bound", "uneven-steps", "slow-steps", "eager-execution"),
+    ),
+    RuleFacts(
+        "gil-contention",
+        title="Another thread holds Python's lock",
+        needs=("step_account",),
+        cause_of=("largest-part", "eager-execution", "python-bound", "uneven-steps"),
     ),
     RuleFacts(
         "retracing",
         title="Functions are traced again",
         needs=("host_activity",),
-        parts=(
-            "compile",
-            "framework",
-            "python",
-            "library",
-            "unrecorded",
-        ),
+        parts=("compile", "framework", "python", "library", "unrecorded"),
     ),
     RuleFacts(
         "recompilation",
         title="Programs are compiled again",
-        needs=(
-            "overview_page",
-            "host_activity",
-        ),
+        needs=("overview_page", "host_activity"),
         symptom_of=("retracing",),
-        parts=(
-            "compile",
-            "framework",
-            "python",
-            "library",
-            "unrecorded",
-        ),
+        parts=("compile", "framework", "python", "library", "unrecorded"),
     ),
     RuleFacts(
         "python-bound",
         title="Python holds the step up",
-        needs=(
-            "overview_page",
-            "host_activity",
-        ),
-        symptom_of=(
-            "retracing",
-            "recompilation",
-            "print-every-step",
-            "python-in-pipeline",
-        ),
-        parts=(
-            "python",
-            "library",
-            "unrecorded",
-        ),
+        needs=("overview_page", "host_activity"),
+        symptom_of=("retracing", "recompilation", "print-every-step", "python-in-pipeline"),
+        parts=("python", "library", "unrecorded"),
     ),
     RuleFacts(
         "print-every-step",
         title="Printing or logging in every step",
         needs=("host_activity",),
-        parts=(
-            "op",
-            "python",
-            "library",
-            "framework",
-        ),
+        parts=("op", "python", "library", "framework"),
     ),
     RuleFacts(
         "no-xla",
         title="Elementwise ops are not fused",
-        needs=(
-            "overview_page",
-            "framework_op_stats",
-        ),
+        needs=("overview_page", "framework_op_stats"),
         optional=("tf_data_bottleneck_analysis",),
         parts=("op",),
     ),
     RuleFacts(
         "slow-steps",
         title="Checkpoints or logging make some steps slow",
-        needs=(
-            "overview_page",
-            "host_activity",
-        ),
+        needs=("overview_page", "host_activity"),
     ),
     RuleFacts(
         "uneven-steps",

@@ -12,24 +12,35 @@ from dataclasses import dataclass, replace
 
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, RuleFacts
-from stepscope.result import Finding, Likelihood, Result
+from stepscope.result import Finding, Likelihood, Result, Severity
 
 LOCATED = "largest-part"
 # Rules that tell where time goes by one table alone: what the account says of it is more exact.
-_LOCATORS = ("python-bound", "dominant-op")
+_LOCATORS = {
+    "python-bound": ("python", "library", "unrecorded"),
+    "dominant-op": ("op",),
+    "eager-execution": ("framework",),
+}
+_ONLY_LOCATE = ("python-bound", "dominant-op")
 # Of an incomplete recording, what voids other findings.
 _VOIDING = "incomplete-profile"
 
-_SEVERITY = ("info", "low", "medium", "high")
+_SEVERITY: tuple[Severity, ...] = ("info", "low", "medium", "high")
+# Shares of the step that a finding without a saving is ranked by.
+_WORTH = {"info": 0.0, "low": 0.05, "medium": 0.5, "high": 1.0}
 # A cause goes before a symptom if it can save this share of what the symptom costs: a wait of
 # 0.2 ms does not explain launches of 2 ms, although it may be one of their causes.
 _EXPLAINS_FRAC = 0.25
+# A cause that is hardly believed explains nothing.
+_SURE_CAUSE = 0.4
 # A rule explains a part if it accounts for this share of it.
 _SAME_FRAC = 0.4
 # What a rule itself hardly believes is no alarm.
 _DOUBTFUL = 0.25
 # What a change saves at least, where a rule does not say: as a share of what it expects.
 _LOW_FRAC = 0.5
+# How sure a saving can be of which one step was recorded.
+_OF_ONE = 0.6
 # From these on a confidence is called likely, or possible.
 _LIKELY, _POSSIBLE = 0.8, 0.5
 
@@ -40,13 +51,15 @@ class StepTime:
 
     Attributes:
         step_ms: Its length; None where there are no steps.
-        kinds_ms: Its parts by kind; None where there is no account of it.
-        is_one: Whether only one was recorded.
+        kinds_ms: Its parts by kind; None where the account does not bound what rules say.
+        is_one: Whether only one was recorded, which need not be like the others.
+        is_window: Whether there is none, and the recording as a whole stands in for it.
     """
 
     step_ms: float | None
     kinds_ms: Mapping[str, float] | None
     is_one: bool
+    is_window: bool
 
 
 def step_time(results: Mapping[str, Result]) -> StepTime:
@@ -55,12 +68,16 @@ def step_time(results: Mapping[str, Result]) -> StepTime:
     mean = float("nan") if overview is None else overview.steps.time_ms.mean
     account = Results(results).optional.step_account
     kinds: dict[str, float] | None = None
-    if account is not None and account.step_count:
+    # Beside a device several threads launch and wait: the tables of devices tell it better.
+    if account is not None and account.step_count and not account.has_device:
         kinds = {}
         for part in account.parts.records():
             kinds[part.kind] = kinds.get(part.kind, 0.0) + part.time_ms
     return StepTime(
-        mean if mean > 0 else None, kinds, account is not None and account.step_count == 1
+        mean if mean > 0 else None,
+        kinds,
+        is_one=account is not None and account.step_count == 1,
+        is_window=account is not None and account.is_window,
     )
 
 
@@ -77,6 +94,11 @@ def bounded(finding: Finding, rule: RuleFacts, time: StepTime) -> Finding:
         low = _LOW_FRAC * saving
     if finding.confidence < _DOUBTFUL and severity in ("medium", "high"):
         severity = "low"
+    confidence = finding.confidence
+    if time.is_one and saving is not None:
+        # A single step may be warming up, or hold what a recorder does around it.
+        confidence = min(confidence, _OF_ONE)
+        severity = _SEVERITY[min(_SEVERITY.index(severity), 0 if time.is_window else 2)]
     step = time.step_ms
     if saving is not None and step is not None and saving < NEGLIGIBLE_FRAC * step:
         severity = "info"
@@ -86,7 +108,8 @@ def bounded(finding: Finding, rule: RuleFacts, time: StepTime) -> Finding:
         saving_ms=saving,
         saving_low_ms=low,
         saving_high_ms=high,
-        likelihood=likelihood(finding.confidence),
+        confidence=confidence,
+        likelihood=likelihood(confidence),
     )
 
 
@@ -108,9 +131,8 @@ def refined(findings: Sequence[Finding], rules: Mapping[str, RuleFacts]) -> list
             others[at] = _with_place(others[at], part)
         if not same:
             kept.append(part)
-    said = {one.rule for one in others if one.place is not None}
     # What only locates, and locates something else than the account does, adds nothing.
-    others = [one for one in others if one.rule not in _LOCATORS or one.rule in said or not located]
+    others = [one for one in others if one.rule not in _ONLY_LOCATE or one.place or not located]
     return [*kept, *others]
 
 
@@ -119,7 +141,9 @@ def _explains_part(one: Finding, part: Finding, rules: Mapping[str, RuleFacts]) 
     facts = rules.get(one.rule)
     if facts is None or kind not in facts.parts or one.place is not None:
         return False
-    return one.rule in _LOCATORS or (one.saving_high_ms or 0.0) >= _SAME_FRAC * time
+    if one.rule in _LOCATORS:
+        return kind in _LOCATORS[one.rule]
+    return (one.saving_high_ms or 0.0) >= _SAME_FRAC * time
 
 
 def _with_place(one: Finding, part: Finding) -> Finding:
@@ -136,17 +160,32 @@ def _with_place(one: Finding, part: Finding) -> Finding:
     return replace(one, place=part.place, evidence=(*one.evidence, *part.evidence[:1]))
 
 
-def ordered(findings: Sequence[Finding], rules: Sequence[RuleFacts]) -> tuple[Finding, ...]:
-    """By saving; a cause directly before the strongest of its symptoms that would outrank it."""
-    ranked = sorted(
-        findings,
-        key=lambda one: (
-            not (one.rule == _VOIDING and one.severity != "info"),
-            -(one.saving_ms or 0.0),
-            -_SEVERITY.index(one.severity),
-            one.rule,
-        ),
+def _rank(one: Finding, time: StepTime) -> tuple[bool, bool, float, int, str]:
+    """What comes first: what voids the rest, then by saving; what only informs comes last.
+
+    A part of the step is told by its size, whether or not it is an alarm: nothing about a small
+    part stands before it. What saves no time, such as memory, ranks by its severity.
+    """
+    is_part = "worth_ms" in one.measured
+    saving = float(one.measured["worth_ms"]) if is_part else one.saving_ms
+    if saving is None:
+        saving = _WORTH[one.severity] * (time.step_ms or 0.0)
+    elif not is_part:
+        saving *= (1 + one.confidence) / 2
+    return (
+        not (one.rule == _VOIDING and one.severity != "info"),
+        one.severity == "info" and not is_part,
+        -saving,
+        -_SEVERITY.index(one.severity),
+        one.rule,
     )
+
+
+def ordered(
+    findings: Sequence[Finding], rules: Sequence[RuleFacts], time: StepTime
+) -> tuple[Finding, ...]:
+    """By saving; a cause directly before the strongest of its symptoms that would outrank it."""
+    ranked = sorted(findings, key=lambda one: _rank(one, time))
     causes = _causes(rules)
     placed: list[Finding] = []
     visited: set[int] = set()
@@ -175,7 +214,7 @@ def ordered(findings: Sequence[Finding], rules: Sequence[RuleFacts]) -> tuple[Fi
 
 def _explains(cause: Finding, symptom: Finding) -> bool:
     """Whether a finding of a cause is large enough to account for a symptom."""
-    if cause.severity == "info":
+    if cause.severity == "info" or cause.confidence < _SURE_CAUSE:
         return False
     most, cost = cause.saving_high_ms, symptom.saving_ms
     return most is None or cost is None or most >= _EXPLAINS_FRAC * cost

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
+    from stepscope.analysis.collectives import Collectives
     from stepscope.analysis.device_idle import DeviceIdle
     from stepscope.analysis.framework_op_stats import FrameworkOpStats
     from stepscope.analysis.graph_viewer import GraphViewer
@@ -124,6 +125,11 @@ class Results:
         return cast("PodViewer", self._found["pod_viewer"])
 
     @property
+    def collectives(self) -> Collectives:
+        """Of collectives."""
+        return cast("Collectives", self._found["collectives"])
+
+    @property
     def megascale_stats(self) -> MegascaleStats:
         """Of megascale_stats."""
         return cast("MegascaleStats", self._found["megascale_stats"])
@@ -233,6 +239,11 @@ class OptionalResults:
     def pod_viewer(self) -> PodViewer | None:
         """Of pod_viewer."""
         return cast("PodViewer | None", self._found.get("pod_viewer"))
+
+    @property
+    def collectives(self) -> Collectives | None:
+        """Of collectives."""
+        return cast("Collectives | None", self._found.get("collectives"))
 
     @property
     def megascale_stats(self) -> MegascaleStats | None:

@@ -26,6 +26,7 @@ TOOLS = Tools(
         "memory_profile",
         "memory_viewer",
         "pod_viewer",
+        "collectives",
         "megascale_stats",
         "inference_profile",
         "graph_viewer",

@@ -86,6 +86,7 @@ class OptimizerRow(Row):
     time_ms: Annotated[
         float, Column("Time", unit="ms", kind="time", sort="desc", help="Per step, on the host.")
     ]
+    op_us: Annotated[float, Column("Median op", unit="µs", kind="time")]
     is_together: Annotated[
         bool, Column("In groups", kind="flag", help="Variables are updated together (foreach).")
     ]
@@ -251,7 +252,10 @@ def _few(calls: tuple[str, ...]) -> str:
 
 def _update(host: Host, time: HostTime, one: OptimizerUpdates) -> tuple[Any, ...]:
     count = len(time.start_ps)
-    return host.name, one.optimizer, one.ops / count, ms(one.time_ps) / count, one.is_together
+    return (
+        host.name, one.optimizer, one.ops / count, ms(one.time_ps) / count, one.op_ps / 1e6,
+        one.is_together,
+    )  # fmt: skip
 
 
 def _python(host: Host, time: HostTime, one: PythonFunction) -> tuple[Any, ...]:

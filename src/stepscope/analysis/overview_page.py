@@ -3,35 +3,36 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from datetime import datetime, timezone
 from math import nan
 from typing import Annotated
 
 import numpy as np
 
-from stepscope.registry import Tool
+from stepscope.errors import UsageError
+from stepscope.registry import Help, Tool
 from stepscope.result import Column, Finding, Result, Row, Table, ms
 from stepscope.tables.core.devices import Device, devices
 from stepscope.tables.core.profile import Host, Profile, build_together
-from stepscope.tables.device.events import device_events
 from stepscope.tables.device.kernel_names import is_tensor_core_eligible
 from stepscope.tables.device.usage import device_usage
-from stepscope.tables.host.events import Work
 from stepscope.tables.ops.framework_totals import (
-    OpTotals,
     device_busy,
     device_op_totals,
     host_op_totals,
     merge_totals,
 )
+from stepscope.tables.ops.op_shares import op_shares
 from stepscope.tables.recording.completeness import completeness
-from stepscope.tables.recording.environment import environment
+from stepscope.tables.recording.environment import environment, session_environment
 from stepscope.tables.recording.evidence import recorded
 from stepscope.tables.steps import bottleneck
 from stepscope.tables.steps.attribution import PARTS, steps
+from stepscope.tables.steps.batch_sizes import examples_per_step
 from stepscope.tables.steps.bottleneck import BoundBy
 from stepscope.tables.steps.found import WINDOW
-from stepscope.tables.steps.session import SessionSteps, session_steps, why_no_step
+from stepscope.tables.steps.precision import precision_shares
+from stepscope.tables.steps.session import SessionSteps, session_steps
+from stepscope.verdicts.account import Steps, steps_account
 from stepscope.verdicts.step import Verdict, headline, next_steps
 
 
@@ -73,49 +74,6 @@ class TopOpRow(Row):
 
 
 @dataclass(frozen=True, slots=True)
-class TimeStats:
-    """Mean, sample standard deviation, range and median of the kept steps' times, in ms."""
-
-    mean: float
-    std: float
-    min: float
-    max: float
-    median: float
-    p95: float
-
-
-@dataclass(frozen=True, slots=True)
-class Steps:
-    """The steps the numbers are over.
-
-    Attributes:
-        count: Steps kept.
-        source: How steps were found: "markers", "framework", "device_steps", "inferred"; "window"
-            where there are none and the recording as a whole stands in for one; "none".
-        confidence: 0–1, how sure the source is.
-        dropped: Steps found but not kept (cut at an edge, incomplete).
-        time_ms: Statistics of the kept steps' times.
-        explanation: One sentence: what the steps are and how they were found.
-        certainty: The confidence in a word: "certain", "likely" or "uncertain".
-        reason: Why it is that sure, as a clause.
-        left_out: Which steps and times the numbers are not over, and why; sentences.
-        recorder_ms: Mean time per counted step of the recorder's own work on the program's
-            thread, which is no work of the step.
-    """
-
-    count: int
-    source: str
-    confidence: float
-    dropped: int
-    time_ms: TimeStats
-    explanation: str
-    certainty: str = "uncertain"
-    reason: str = ""
-    left_out: tuple[str, ...] = ()
-    recorder_ms: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
 class DeviceShare:
     """Busy and idle share of the device(s) over the kept steps; None without a device."""
 
@@ -136,6 +94,21 @@ class Precision:
     bits_16_frac: float | None
     bits_32_frac: float | None
     unknown_frac: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Throughput:
+    """Examples per step and per second; None where nothing recorded tells them.
+
+    Attributes:
+        examples_per_step: Over all hosts.
+        source: "tf.data", "shapes of ops", "given" or "".
+        examples_per_s: At the mean step.
+    """
+
+    examples_per_step: int | None
+    source: str
+    examples_per_s: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +196,7 @@ class OverviewPage(Result):
         breakdown_ms: Mean of each part per kept step; the values sum to ``steps.time_ms.mean``.
         next_steps: What to look at next.
         recorded: Kinds of evidence that the profile holds: host, driver, device, ops, input,
-            python, dispatch. That a thing is absent says nothing where its kind is.
+            python, dispatch, garbage. That a thing is absent says nothing where its kind is.
         window: The devices over the whole recording.
         findings: What the rules of advice found (filled in by the session).
     """
@@ -235,6 +208,7 @@ class OverviewPage(Result):
     steps: Steps
     breakdown_ms: dict[str, float]
     breakdown_std_ms: dict[str, float]
+    throughput: Throughput
     device: DeviceShare
     precision: Precision
     op_shares: OpShares
@@ -250,7 +224,11 @@ class OverviewPage(Result):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The overview has no options."""
+    """Options of overview_page."""
+
+    batch_size: Annotated[
+        int | None, Help("Examples per step, where neither input nor shapes tell them.")
+    ] = None
 
 
 def overview_page(profile: Profile, options: Options = Options()) -> OverviewPage:
@@ -259,7 +237,7 @@ def overview_page(profile: Profile, options: Options = Options()) -> OverviewPag
     found = session_steps(profile)
     breakdown, spread = _breakdown(found)
     device = DeviceShare(*_device_share(profile, found))
-    stats = _step_stats(found)
+    stats = steps_account(found)
     has_device = any(_active_devices(host) for host in profile.hosts)
     bound, bound_frac = bottleneck.bound_by(breakdown, stats.time_ms.mean, has_device=has_device)
     precision = _precision(profile, found)
@@ -281,9 +259,10 @@ def overview_page(profile: Profile, options: Options = Options()) -> OverviewPag
         steps=stats,
         breakdown_ms=breakdown,
         breakdown_std_ms=spread,
+        throughput=_throughput(profile, stats, options),
         device=device,
         precision=precision,
-        op_shares=_op_shares(profile),
+        op_shares=OpShares(*op_shares(profile)),
         environment=_environment(profile),
         completeness=_completeness(profile),
         next_steps=next_steps(verdict),
@@ -306,31 +285,14 @@ def _breakdown(found: SessionSteps | None) -> tuple[dict[str, float], dict[str, 
     )
 
 
-def _step_stats(found: SessionSteps | None) -> Steps:
-    if found is None or not found.kept.any():
-        nothing = TimeStats(nan, nan, nan, nan, nan, nan)
-        dropped = 0 if found is None else len(found)
-        return Steps(0, "none", 0.0, dropped, nothing, why_no_step(found))
-    time = found.duration_ps[found.kept] / 1e9
-    return Steps(
-        count=int(found.kept.sum()),
-        source=found.source,
-        confidence=found.confidence,
-        dropped=int((~found.kept).sum()),
-        time_ms=TimeStats(
-            mean=float(time.mean()),
-            std=float(time.std(ddof=1)) if len(time) > 1 else 0.0,
-            min=float(time.min()),
-            max=float(time.max()),
-            median=float(np.median(time)),
-            p95=float(np.percentile(time, 95)),
-        ),
-        explanation=found.explanation,
-        certainty=found.certainty,
-        reason=found.reason,
-        left_out=found.left_out,
-        recorder_ms=float(found.recorder_ps[found.kept].mean()) / 1e9,
-    )
+def _throughput(profile: Profile, stats: Steps, options: Options) -> Throughput:
+    given, found = options.batch_size, examples_per_step(profile)
+    if given is not None and given <= 0:
+        raise UsageError(f"overview_page: batch_size cannot be {given}.", hint="Give more than 0.")
+    size = given or (found.examples if found is not None else None)
+    source = "given" if given else found.source if found is not None else ""
+    step_ms = stats.time_ms.mean
+    return Throughput(size, source, size / step_ms * 1e3 if size and step_ms > 0 else None)
 
 
 def _active_devices(host: Host) -> list[Device]:
@@ -350,24 +312,8 @@ def _device_share(
 
 def _precision(profile: Profile, found: SessionSteps | None) -> Precision:
     """Device compute by precision: in the kept steps, else in the whole profile."""
-    events = [device_events(host) for host in profile.hosts]
-    wide = [one.work == Work.COMPUTE_32 for one in events]
-    high = sum(int(one.self_ps[is_wide].sum()) for one, is_wide in zip(events, wide, strict=True))
-    untold = sum(
-        int(one.self_ps[is_wide & ~one.bits_known].sum())
-        for one, is_wide in zip(events, wide, strict=True)
-    )
-    unknown_of_high = untold / high if high else 0.0
-    if found is not None and found.kept.any():
-        low = int(found.parts_ps["device_compute_16"][found.kept].sum())
-        high = int(found.parts_ps["device_compute_32"][found.kept].sum())
-    else:
-        low = sum(int(one.self_ps[one.work == Work.COMPUTE_16].sum()) for one in events)
-    total = low + high
-    if not total:
-        return Precision(None, None, None)
-    unknown = unknown_of_high * high / total
-    return Precision(low / total, high / total - unknown, unknown)
+    shares = precision_shares(profile, found)
+    return Precision(*shares) if shares is not None else Precision(None, None, None)
 
 
 def _low_precision_frac(precision: Precision) -> float:
@@ -376,52 +322,20 @@ def _low_precision_frac(precision: Precision) -> float:
     return nan if low is None or unknown is None or unknown > low else low
 
 
-def _op_shares(profile: Profile) -> OpShares:
-    """How much runs on the device, and how much eagerly."""
-    host = merge_totals([host_op_totals(one) for one in profile.hosts])
-    device = merge_totals([device_op_totals(one) for one in profile.hosts])
-    counts = int(host.executions.sum()), int(device.executions.sum())
-    total = sum(counts)
-
-    def eager(totals: OpTotals) -> float | None:
-        whole = totals.op_time_ps
-        return int(totals.self_ps[totals.eager].sum()) / whole if whole else None
-
-    return OpShares(
-        host_tf_op_frac=counts[0] / total if total else None,
-        device_tf_op_frac=counts[1] / total if total else None,
-        host_eager_frac=eager(host),
-        device_eager_frac=eager(device),
-    )
-
-
 def _environment(profile: Profile) -> Environment:
-    found = [environment(host) for host in profile.hosts]
-    active = [(host, device) for host in profile.hosts for device in _active_devices(host)]
-    types = dict.fromkeys(device.type for _host, device in active)
-    many = len(profile.hosts) > 1
-    started = min((one.start_unix_ns for one in found if one.start_unix_ns), default=0)
-    training = [one.is_training for one in found]
+    found = session_environment(profile)
     return Environment(
         host_count=len(profile.hosts),
         task_count=len(profile.hosts),
-        framework=next((one.framework for one in found if one.framework != "Unknown"), "Unknown"),
-        device_type=", ".join(types) or "CPU",
-        device_count=len(active),
-        devices=tuple(
-            f"{host.name} {device.name}" if many else device.name for host, device in active
-        ),
-        profile_duration_ms=max((ms(one.duration_ps) for one in found), default=0.0),
-        profile_start=_utc(started),
-        task_type="Training" if any(training) else "Inference" if False in training else "Unknown",
-        versions={key: value for one in found for key, value in one.versions.items()},
+        framework=found.framework,
+        device_type=found.device_type,
+        device_count=len(found.devices),
+        devices=found.devices,
+        profile_duration_ms=ms(found.duration_ps),
+        profile_start=found.start_utc,
+        task_type=found.task_type,
+        versions=found.versions,
     )
-
-
-def _utc(unix_ns: int) -> str:
-    if not unix_ns:
-        return ""
-    return datetime.fromtimestamp(unix_ns / 1e9, tz=timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def _completeness(profile: Profile) -> Completeness:

@@ -103,6 +103,7 @@ class StepAccount(Result):
         step_count: Kept steps.
         is_window: Whether there are no steps, and the whole recording stands in for one.
         busy_ms: Per step, when anything computes beside the loop's thread.
+        has_device: Whether any of that ran on a device.
         has_python: Whether what Python did was recorded.
         has_events: Whether the frameworks' own events of the loop's thread were.
         recorder_ms: Per step, the recorder's own work; no part of the program.
@@ -117,6 +118,7 @@ class StepAccount(Result):
     step_count: int
     is_window: bool
     busy_ms: float
+    has_device: bool
     has_python: bool
     has_events: bool
     recorder_ms: float
@@ -142,6 +144,7 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
         step_count=len(start),
         is_window=steps.markers.is_window,
         busy_ms=ms(longest.busy_ps(start, end)) / len(start),
+        has_device=longest.compute.has_device,
         has_python=longest.frames is not None,
         has_events=longest.native is not None,
         recorder_ms=ms(recorder) / len(start),
@@ -158,6 +161,7 @@ def _nothing() -> StepAccount:
         step_count=0,
         is_window=True,
         busy_ms=0.0,
+        has_device=False,
         has_python=False,
         has_events=False,
         recorder_ms=0.0,
@@ -177,7 +181,9 @@ def _headline(made: list[Part], step_ps: float, count: int) -> str:
         return "The steps have no length."
     first = shown[0]
     share = first.total_ps / count / step_ps
-    return f"{described(first.kind, first.name)} takes {share:.0%} of each {ms(step_ps):.3g} ms."
+    return (
+        f"{described(first.kind, first.name)} takes {share:.0%} of each {ms(step_ps):.3g} ms step."
+    )
 
 
 _WORDS = {

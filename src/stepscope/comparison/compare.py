@@ -28,6 +28,7 @@ from stepscope.comparison.workers import worker_times
 from stepscope.errors import NothingToShow, UsageError
 from stepscope.result import Diagnostic, Table
 from stepscope.tables.core.profile import Profile
+from stepscope.tables.steps.batch_sizes import examples_per_step
 from stepscope.tables.steps.session import session_steps, why_no_step
 
 # Below this the steps are a guess, and so is every statement about them.
@@ -195,6 +196,7 @@ def _run_rows(runs: Sequence[Side]) -> Table[RunRow]:
             "high_ms": high,
             "median_ms": float(np.median(times)),
             "std_ms": float(times.std(ddof=1)) if len(times) > 1 else nan,
+            "examples_per_s": _per_second(run),
             "delta_ms": noise.delta if noise else nan,
             "delta_frac": noise.delta / base_ms if noise and base_ms > 0 else nan,
             "significant": told[noise.significant] if noise else "",
@@ -204,6 +206,12 @@ def _run_rows(runs: Sequence[Side]) -> Table[RunRow]:
         for name, value in row.items():
             columns[name].append(value)
     return Table(RunRow, columns)
+
+
+def _per_second(run: Side) -> float:
+    """Examples a second at the mean step; NaN where the recording does not tell the batch."""
+    found, step_ms = examples_per_step(run.profile), float(run.parts.step_ms.mean())
+    return found.examples / step_ms * 1e3 if found is not None and step_ms > 0 else nan
 
 
 def _main_change(before: Side, after: Side) -> str:

@@ -88,6 +88,10 @@ class RunRow(Row):
     high_ms: Annotated[float, Column("to", unit="ms", kind="time", help="99 % interval.")]
     median_ms: Annotated[float, Column("Median", unit="ms", kind="time")]
     std_ms: Annotated[float, Column("Std", unit="ms", kind="time")]
+    examples_per_s: Annotated[
+        float,
+        Column("Throughput", unit="examples/s", kind="rate", help="With a known batch."),
+    ]
     delta_ms: Annotated[float, Column("Change", unit="ms", kind="time", help="To the first run.")]
     delta_frac: Annotated[float, Column("Change", unit="%", kind="ratio", help="To the first run.")]
     significant: Annotated[

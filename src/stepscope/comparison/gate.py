@@ -18,6 +18,7 @@ from stepscope.comparison.comparison import Comparison, PartRow
 from stepscope.comparison.limit import Limit, Quantity
 from stepscope.comparison.noise import block_noise, difference
 from stepscope.result import Column, Result, Row, Table
+from stepscope.tables.steps.batch_sizes import examples_per_step
 from stepscope.tables.steps.bottleneck import LIMITS
 from stepscope.tables.steps.session import session_steps
 
@@ -26,10 +27,13 @@ Status = Literal["kept", "exceeded", "unknown"]
 # What a limit may be on, and in which quantity.
 METRICS: Final[dict[str, Quantity]] = {
     "step_time": "time",
+    "example_time": "time",
     "peak_memory": "bytes",
     "idle": "share",
     **dict.fromkeys(LIMITS, "part"),
 }
+# Those whose noise is that of the single steps.
+_PER_STEP: Final = ("step_time", "example_time")
 _GUILTY: Final = 10
 # Of all that grew, parts below this share are to blame for nothing.
 _TRIFLE_FRAC: Final = 0.02
@@ -146,8 +150,11 @@ def _judge(metric: str, limit: Limit, run: Side, baseline: Side | None) -> dict[
     grown = new.value - old.value
     if grown <= allowed:
         return row | _told(over=False)
-    if metric == "step_time" and baseline is not None:
-        noise = difference(baseline.parts.step_ms, run.parts.step_ms)
+    if metric in _PER_STEP and baseline is not None:
+        noise = difference(
+            baseline.parts.step_ms / _divisor(metric, baseline),
+            run.parts.step_ms / _divisor(metric, run),
+        )
         chance = noise.low <= 0  # NaN, too few steps to tell, does not excuse
     else:
         chance = grown <= float((new.noise**2 + old.noise**2) ** 0.5)
@@ -162,15 +169,23 @@ def _told(over: bool, why: str = "") -> dict[str, Any]:
     return {"status": "exceeded" if over else "kept", "message": why}
 
 
+def _divisor(metric: str, run: Side) -> float:
+    """What the time of a step is divided by: 1, or its examples (NaN where nothing tells them)."""
+    if metric == "step_time":
+        return 1.0
+    found = examples_per_step(run.profile)
+    return float(found.examples) if found is not None else nan
+
+
 def _measure(metric: str, run: Side) -> _Value:
     step_ms = float(run.parts.step_ms.mean())
-    if metric == "step_time":
-        return _Value(step_ms)
+    if metric in _PER_STEP:
+        return _Value(step_ms / _divisor(metric, run))
     if metric == "peak_memory":
         return _Value(run.peak_memory_bytes, 0.0)
     if metric == "idle":
-        found = session_steps(run.profile)
-        busy = found.busy_frac if found is not None else None
+        session = session_steps(run.profile)
+        busy = session.busy_frac if session is not None else None
         return _Value(nan if busy is None else 1.0 - busy, 0.0, 1.0)
     mean, noise = _part(run.parts, LIMITS[metric])
     return _Value(mean, noise, step_ms)

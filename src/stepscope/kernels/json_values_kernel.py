@@ -40,7 +40,7 @@ class ValueReader:
     name: cython.int[::1]
     pid: cython.int[::1]
     tid: cython.int[::1]
-    ident: cython.int[::1]
+    ident: cython.longlong[::1]
     chain: cython.int[::1]
     values: cython.int[::1]
     start_ns: cython.longlong[::1]
@@ -427,18 +427,18 @@ class ValueReader:
         """Keep one value of an event; -2 without room, else 0."""
         text: cython.int
         if code == 1:
-            if end - at >= 3 and self.buf[at] == 34:
-                self.phase[self.row] = self.buf[at + 1]
+            self.phase[self.row] = self.buf[at + 1] if end - at >= 3 else 0
             return 0
         if code == 2 or code == 7:
             self.put_time(at, end, code == 2)
             return 0
+        if code == 3:
+            self.ident[self.row] = self.number_found if self.read_number(at, end, 0) == 1 else -1
+            return 0
         text = self.intern(at, end)
         if text < 0:
             return -2
-        if code == 3:
-            self.ident[self.row] = text
-        elif code == 4:
+        if code == 4:
             self.category[self.row] = text
         elif code == 5:
             self.pid[self.row] = text

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 if TYPE_CHECKING:
     from typing import Literal
 
+    from stepscope.analysis.collectives import Collectives
     from stepscope.analysis.device_idle import DeviceIdle
     from stepscope.analysis.framework_op_stats import FrameworkOpStats
     from stepscope.analysis.graph_viewer import GraphViewer
@@ -38,9 +39,23 @@ class ToolMethods(ABC):
     def run(self, tool: str, **options: Any) -> Result:
         """Run a tool by id."""
 
-    def overview_page(self) -> OverviewPage:
-        """What limits this run, where an average step goes, and the ops that take the time."""
-        return cast("OverviewPage", self.run("overview_page"))
+    def overview_page(
+        self,
+        *,
+        batch_size: int | None = None,
+    ) -> OverviewPage:
+        """What limits this run, where an average step goes, and the ops that take the time.
+
+        Args:
+            batch_size: Examples per step, where neither input nor shapes tell them.
+        """
+        return cast(
+            "OverviewPage",
+            self.run(
+                "overview_page",
+                batch_size=batch_size,
+            ),
+        )
 
     def input_pipeline_analyzer(
         self,
@@ -350,6 +365,10 @@ class ToolMethods(ABC):
                 step=step,
             ),
         )
+
+    def collectives(self) -> Collectives:
+        """What devices exchange with each other: waiting, transfer, bandwidth, and who comes last."""
+        return cast("Collectives", self.run("collectives"))
 
     def megascale_stats(
         self,

@@ -8,13 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from stepscope.surfaces.http import Server, Settings
 from stepscope.surfaces.http.app import STATIC_FOLDER
 from tests.e2e.browser.axe import violations
 from tests.e2e.browser.conftest import Opener
-from tests.profiles import HOSTILE_NAMES
+from tests.profiles import HOSTILE_NAMES, no_events, worked_example
 from tests.profiles.loops import Collective, Kernel, Loop, record
 
 KERNELS = (
@@ -168,3 +168,47 @@ def test_the_page_fits_a_narrow_window(open_page: Opener) -> None:
     page.locator(".waterfall").first.wait_for()
     # Drawings take their new width a frame after the window has it.
     page.wait_for_function("() => document.documentElement.scrollWidth <= window.innerWidth")
+
+
+@pytest.fixture
+def two_kinds(tmp_path: Path) -> Iterator[Server]:
+    """Runs of other hardware, and one without steps."""
+    files = {
+        "2026_02_01_00_00_00": worked_example(gpu=False),
+        "2026_02_02_00_00_00": worked_example(gpu=True),
+        "2026_02_03_00_00_00": no_events(),
+    }
+    for day, (name, data) in enumerate(files.items()):
+        path = tmp_path / "plugins" / "profile" / name / "host.xplane.pb"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(data)
+        os.utime(path, (1_700_000_000 + day * 86_400,) * 2)
+    with Server(str(tmp_path), Settings(port=0)) as running:
+        yield running
+
+
+def test_other_hardware_is_asked_about(page: Page, two_kinds: Server) -> None:
+    page.goto(two_kinds.url)
+    root = f"http://127.0.0.1:{two_kinds.port}/"
+    page.goto(f"{root}#/compare?run=2026_02_02_00_00_00")
+    expect(page.locator(".notice")).to_contain_text("other hardware")
+    expect(page.locator("main")).not_to_contain_text("slower")
+    page.get_by_role("button", name="Compare anyway").click()
+    expect(page.locator(".verdict h2")).to_be_visible()
+    assert "baseline=2026_02_01_00_00_00" in page.url
+
+
+def test_the_picker_stays_where_a_comparison_fails(page: Page, two_kinds: Server) -> None:
+    errors: list[str] = []
+    page.on(
+        "console", lambda message: errors.append(message.text) if message.type == "error" else None
+    )
+    page.goto(two_kinds.url)
+    root = f"http://127.0.0.1:{two_kinds.port}/"
+    page.goto(f"{root}#/compare?run=2026_02_02_00_00_00&baseline=2026_02_03_00_00_00")
+    picker = page.get_by_role("button", name="Compared with: 2026_02_03_00_00_00. Choose another")
+    expect(picker).to_be_visible(timeout=20_000)
+    picker.click()
+    page.get_by_role("option", name="2026_02_01_00_00_00").click()
+    expect(page.locator(".verdict h2")).to_be_visible()
+    assert errors == [], "a state that the page foresees is no error of it"

@@ -48,6 +48,77 @@ def test_search_counts_the_whole_trace_and_steps_through_it(stage: Stage) -> Non
     assert stage.param("q") == KERNEL
 
 
+def test_an_open_menu_has_the_keys_for_itself(stage: Stage) -> None:
+    page = stage.page
+    page.get_by_role("button", name="Tracks", exact=True).click()
+    field = page.get_by_label("Filter tracks")
+    expect(field).to_be_focused()
+    page.get_by_text("Only tracks with events in view").focus()
+    page.locator(".popover-panel button").first.focus()
+    page.keyboard.press("t")
+    page.keyboard.press("e")
+    page.wait_for_timeout(500)
+    assert stage.param("marks") == ""
+    assert stage.param("arrows") == ""
+    page.keyboard.press("Escape")
+    expect(page.locator(".popover-panel")).to_have_count(0)
+
+
+def test_the_tracks_of_a_range_stay_in_sight(stage: Stage) -> None:
+    page = stage.page
+    page.set_viewport_size({"width": 1280, "height": 620})
+    meta = stage.ask("meta")
+    last = meta["sections"][-1]["tracks"][-1]
+    begin, end = meta["begin_ps"], meta["end_ps"]
+    stage.open(range=f"{begin}~{end}", **{"in": str(last)})
+    name = meta["tracks"][last]["name"]
+    label = page.locator(f'.tl-track[title^="{name}"]')
+    expect(label).to_be_visible()
+    panel = page.locator(".tl-panel").bounding_box()
+    box = label.bounding_box()
+    assert panel is not None and box is not None
+    assert box["y"] + box["height"] <= panel["y"] + 1, "the panel must not cover it"
+
+
+def test_hits_of_the_view_are_lit_however_many_come_before(stage: Stage) -> None:
+    hits = stage.ask("search", q=KERNEL, limit=1000)["first"]
+    last = hits[-1]
+    length = last["end_ps"] - last["begin_ps"]
+    asked: list[str] = []
+    stage.page.on("request", lambda request: asked.append(request.url))
+    stage.open(view=f"{last['begin_ps'] - length}~{last['end_ps'] + length}", q=KERNEL)
+    stage.page.wait_for_timeout(800)
+    assert any("from_ps=" in url for url in asked)
+    x, y = stage.point(last, at=0.0)
+    edges = {tuple(stage.pixel(x + offset, y)) for offset in (-1, 0, 1)}
+    middle = tuple(stage.pixel(*stage.point(last, at=0.5)))
+    assert any(edge != middle and edge != tuple(BACKGROUND) for edge in edges), "no outline"
+
+
+def test_a_folded_section_is_as_fine_as_the_view(stage: Stage) -> None:
+    page = stage.page
+    place = stage.place(KERNEL)
+    section = stage.ask("meta")["tracks"][place["track"]]["section"]
+    length = place["end_ps"] - place["begin_ps"]
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    view = f"{place['begin_ps'] - length}~{place['end_ps'] + length}"
+    stage.open(view=view, sections=str(section))
+    page.wait_for_timeout(800)
+    fine = [url for url in asked if "/density" in url and "start_ps=" in url]
+    assert fine, "the columns of the whole trace are too coarse for a view"
+
+
+def test_one_clock_with_the_other_pages(stage: Stage) -> None:
+    place = stage.place(KERNEL)
+    stage.around(place)
+    stage.page.mouse.click(*stage.point(place))
+    start = stage.page.locator(".tl-event dd").nth(2)
+    shown = float((start.inner_text().split()[0]).replace(",", ""))
+    unit = {"s": 1e12, "ms": 1e9, "µs": 1e6}[start.inner_text().split()[1]]
+    assert shown * unit == pytest.approx(place["begin_ps"], abs=1e4)
+
+
 def test_search_by_regular_expression_and_by_stat(stage: Stage) -> None:
     page = stage.page
     page.locator("#tl-search").fill("^(cuLaunch|cuMemcpy)")

@@ -47,8 +47,10 @@ def order(*rules: Rule) -> list[str]:
     return [one.rule for one in advise(STEP, rules).findings]
 
 
-def test_findings_come_by_what_they_save_and_unknown_savings_last() -> None:
-    assert order(rule("a", 5), rule("b"), rule("c", 50)) == ["c", "a", "b"]
+def test_findings_come_by_what_they_save_and_by_their_severity_where_that_is_unknown() -> None:
+    tight = rule("memory", severity="high")
+    told = rule("told", severity="low")
+    assert order(rule("a", 9), told, rule("c", 50), tight) == ["memory", "c", "a", "told"]
 
 
 def test_what_only_informs_stands_below_what_asks_for_a_change() -> None:

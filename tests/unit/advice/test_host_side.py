@@ -9,8 +9,85 @@ from stepscope.registry import Silence, Unknown
 from stepscope.tables.core.profile import Host, Profile
 from tests.profiles import draw, event, nth, space, worked_example
 from tests.profiles.drawing import Drawn
-from tests.profiles.model import EventLike, host, line
+from tests.profiles.model import Event, EventLike, host, line, plane
 from tests.unit.advice.asking import Asked
+
+
+def loop_of(*work: tuple[str, float, float], steps: int = 10, step_us: float = 1000.0) -> Asked:
+    """Marked steps, each with the same work on the loop's thread (µs from the step's begin)."""
+    events: list[Event] = []
+    for step in range(steps):
+        begin = step * step_us
+        events.append(Event("train", begin, step_us, {"step_num": step, "_r": 1}))
+        events += [Event(name, begin + start, length) for name, start, length in work]
+    return asked(space(host(line("python", *events))))
+
+
+def updates(
+    count: int, length_us: float, kind: str = "aten/mul_:mul_"
+) -> list[tuple[str, float, float]]:
+    """An optimizer's call of 800 µs, and the ops in it."""
+    each = 800.0 / count
+    return [
+        ("Optimizer.step#AdamW.step", 100.0, 800.0),
+        *((kind, 100.0 + at * each, length_us) for at in range(count)),
+    ]
+
+
+def test_an_optimizer_that_updates_each_variable_by_itself_is_the_cause() -> None:
+    found = loop_of(*updates(200, 3.0)).finding("optimizer-per-variable")
+    assert found.saving_ms == pytest.approx(0.6 * 0.8)
+    assert "AdamW updates variable by variable: 200 ops of 3 µs" in found.message
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        updates(200, 2.0, "aten/_foreach_mul_:_foreach_mul_"),
+        updates(6, 120.0),
+        [
+            ("Optimizer.step#SGD.step", 100.0, 20.0),
+            *[("aten/add_:add_", 100.0 + at / 10, 0.05) for at in range(150)],
+        ],
+    ],
+    ids=["together", "few and large", "short"],
+)
+def test_an_optimizer_that_is_no_matter_is_left_in_peace(
+    work: list[tuple[str, float, float]],
+) -> None:
+    assert loop_of(*work).reason("optimizer-per-variable", Silence)
+
+
+def test_without_a_name_nobody_knows_the_optimizer() -> None:
+    assert "No call of an optimizer" in loop_of(("aten/mul:mul", 0, 5)).reason(
+        "optimizer-per-variable", Unknown
+    )
+
+
+def collecting(length_us: float, every: int) -> Asked:
+    """Ten steps of 1 ms; every so many of them Python collects garbage."""
+    steps = [Event("train", 1000.0 * n, 1000, {"step_num": n, "_r": 1}) for n in range(10)]
+    found = [
+        Event("garbage collection, generation 2", 1000.0 * n + 100, length_us)
+        for n in range(every // 2, 10, every)
+    ]
+    garbage = plane("/device:CUSTOM:Garbage collection", line("MainThread", *found))
+    return asked(space(host(line("python", *steps)), garbage))
+
+
+def test_collections_of_garbage_are_named() -> None:
+    found = collecting(500, every=1).finding("garbage-collection")
+    assert found.saving_ms == pytest.approx(0.8 * 0.5)
+    assert "generation 2" in found.message
+    rare = collecting(800, every=5).finding("garbage-collection")
+    # In two of the eight steps that the recording does not cut.
+    assert rare.saving_high_ms == pytest.approx(0.2)
+    assert "25% of the steps" in rare.message
+
+
+def test_short_collections_are_left_in_peace() -> None:
+    assert "1.0% of the step" in collecting(10, every=1).reason("garbage-collection", Silence)
+
 
 STEP = event("train", step_num=nth, _r=1)
 OP = event("a/MatMul:MatMul")

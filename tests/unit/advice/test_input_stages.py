@@ -52,7 +52,9 @@ def answer(rule_id: str, found: dict[str, Any]) -> Answer:
 
 def test_the_rules_that_explain_a_wait_for_input_are_these() -> None:
     for symptom in ("input-bound", "uneven-steps"):
-        assert {rule.id for rule in RULES if symptom in rule.cause_of} == {*CASES}
+        named = {rule.id for rule in RULES if symptom in rule.cause_of}
+        # They stop Python, whatever it does.
+        assert named - {"gil-contention", "garbage-collection"} == {*CASES}
 
 
 @pytest.mark.parametrize("rule_id", CASES)

@@ -107,7 +107,7 @@ def test_a_wait_that_costs_little_is_left_in_peace() -> None:
 
 
 def test_a_host_that_does_not_wait_is_left_in_peace() -> None:
-    assert "No call that waits" in ask(GOOD).reason("host-waits", Silence)
+    assert "No call on the step's threads waits" in ask(GOOD).reason("host-waits", Silence)
 
 
 def test_input_after_a_wait_is_not_the_waits_fault() -> None:

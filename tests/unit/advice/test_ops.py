@@ -152,6 +152,12 @@ def test_where_there_are_no_steps_rules_speak_of_the_recording() -> None:
     wanted = {tool for rule in RULES for tool in rule.reads}
     advice = advise(asked.results(*wanted), RULES)
     assert [one for one in advice.checked if one.outcome == "failed"] == []
+    parts = [one for one in advice.findings if one.rule == "largest-part"]
+    assert parts, "the recording as a whole is accounted for"
+    assert all("of the recording" in one.message for one in parts)
+    assert {one.severity for one in advice.findings} <= {"info", "low"}, (
+        "nothing of a loop is known"
+    )
     savings = [one.saving_ms for one in advice.findings if one.saving_ms is not None]
     assert all(0 <= saving <= 0.01 for saving in savings), "no more than the 10 µs recorded"
 

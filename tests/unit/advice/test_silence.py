@@ -100,7 +100,7 @@ WHOLE = {
     "CPU": worked_example(),
     "PyTorch": pytorch_like(),
 }
-HOST = {"host", "driver", "input", "python", "dispatch"}
+HOST = {"host", "driver", "input", "python", "dispatch", "garbage"}
 TAKEN: dict[str, tuple[set[str], Callable[[bytes], bytes]]] = {
     "nothing taken": (set(), lambda data: data),
     "no host": (HOST, _without_planes("/host:CPU")),
@@ -150,6 +150,8 @@ RESTS_ON: dict[str, set[str]] = {
     "worker-skew": {"ops"},
     "eager-execution": {"dispatch"},
     "optimizer-per-variable": {"host"},
+    "garbage-collection": {"garbage"},
+    "gil-contention": {"python"},
     "retracing": {"host"},
     "recompilation": {"host"},
     "python-bound": {"host"},
@@ -157,6 +159,7 @@ RESTS_ON: dict[str, set[str]] = {
     "no-xla": {"ops"},
     "slow-steps": {"host"},
     "uneven-steps": set(),
+    "largest-part": set(),
     "incomplete-profile": set(),
 }
 

@@ -11,7 +11,7 @@ from stepscope.formats.xspace import decode
 from stepscope.tables.core.profile import Host, Profile
 from tests.profiles import draw, event, nth, space
 from tests.profiles.drawing import Drawn
-from tests.profiles.model import Kind, host, line
+from tests.profiles.model import Event, Kind, host, line
 
 
 def profile(data: bytes) -> Profile:
@@ -178,13 +178,129 @@ def test_a_function_that_waits_is_marked() -> None:
           python   S---------S---------
           "        A--------.B---......
         """,
-        A=event("$api.py:2479 block_until_ready"),
+        A=event("$train.py:31 wait_for_workers.wait"),
         B=event("$train.py:7 get_batch_size"),
     )
     assert dict(zip(found.python["function"], found.python["is_wait"], strict=True)) == {
-        "block_until_ready": True,
+        "wait_for_workers.wait": True,
         "get_batch_size": False,
     }
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        "$array.py:615 _value",
+        "$array.py:420 __float__",
+        "$api.py:3165 try_to_block",
+        "$compiler.py:292 backend_compile",
+        "$pxla.py:230 batched_device_put",
+        "$dispatch.py:87 apply_primitive",
+    ],
+)
+def test_functions_of_a_framework_are_none_of_the_program_though_no_path_says_so(
+    frame: str,
+) -> None:
+    """JAX's tracer names files alone; a program may have an api.py or compiler.py of its own."""
+    found = drawn(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        A-----....B---......
+          "        .F---.....
+        """,
+        A=event("$api.py:9 main"),
+        B=event("$compiler.py:7 tokenise"),
+        F=event(frame),
+    )
+    own = dict(zip(found.python["function"], found.python["self_ms"], strict=True))
+    # Of the 0.6 ms in main, 0.4 are the framework's; over two steps of 1 ms.
+    assert own == pytest.approx({"main": 0.1, "tokenise": 0.2})
+
+
+def test_ops_that_prepare_a_summary_are_its_cost() -> None:
+    found = drawn(
+        """
+        /host:CPU
+          python   S---------S---------
+          tf_pool  MM.BBBB.W.MM.BBBB.W.
+        """,
+        M=event("net/MatMul:MatMul"),
+        B=event("grad/write_summary/buckets/cond/else/_1/grad/write_summary/Sum:Sum"),
+        W=event("grad/write_summary/WriteHistogramSummary:WriteHistogramSummary"),
+    )
+    (row,) = found.side_work.rows()
+    assert (row["kind"], row["calls"], row["steps_frac"]) == ("summaries", "grad/write_summary", 1)
+    assert row["time_ms"] == pytest.approx(0.5)
+
+
+def test_ops_that_pytorch_dispatches_are_dispatched_one_by_one() -> None:
+    found = drawn(
+        """
+        /host:CPU
+          python       S---------S---------
+          "            A--.B.C---A--.B.C---
+          "            .D-.......D-........
+          "            ......E-........E-..
+        """,
+        A=event("aten/linear:linear"),
+        B=event("aten/relu:relu"),
+        C=event("Torch-Compiled Region: 0/0"),
+        D=event("aten/addmm:addmm"),
+        E=event("aten/mul:mul"),
+    )
+    # linear and relu; addmm is linear's own, mul was compiled.
+    assert found.eager_ops == 2
+
+
+def _optimizer(ops: int, kind: str = "aten/mul_:mul_") -> HostActivity:
+    """Two steps of 1 ms, in each an optimizer of 600 µs."""
+    steps, calls, work = [], [], []
+    for step in range(2):
+        begin = 1000.0 * step
+        steps.append(Event("train", begin, 1000, {"step_num": step, "_r": 1}))
+        calls.append(Event("Optimizer.step#Adam.step", begin + 300, 600))
+        work += [Event(kind, begin + 300 + at * 600 / ops, 500 / ops) for at in range(ops)]
+    return host_activity(profile(space(host(line("python", *steps, *calls, *work)))))
+
+
+def test_what_an_optimizer_dispatches_is_counted_and_timed() -> None:
+    (row,) = _optimizer(200).optimizers.rows()
+    assert (row["optimizer"], row["ops"], row["is_together"]) == ("Adam", 200, False)
+    assert row["time_ms"] == pytest.approx(0.6)
+    assert row["op_us"] == pytest.approx(2.5)
+    (together,) = _optimizer(4, "aten/_foreach_mul_:_foreach_mul_").optimizers.rows()
+    assert together["is_together"]
+
+
+def test_an_optimizer_in_a_graph_is_told_by_its_scope() -> None:
+    found = drawn(
+        """
+        /host:CPU
+          python   S---------S---------
+          tf_pool  .M-AAA....MM-AAA....
+        """,
+        M=event("net/MatMul:MatMul"),
+        A=event("StatefulPartitionedCall/adam/mul_3:Mul"),
+    )
+    (row,) = found.optimizers.rows()
+    assert (row["optimizer"], row["ops"]) == ("adam", 3)
+
+
+def test_collections_of_garbage_stop_the_step_on_whatever_thread() -> None:
+    found = drawn(
+        """
+        /host:CPU
+          python   S---------S---------
+        /device:CUSTOM:Garbage collection
+          loader   .G---.....G---......
+          stepscope-sampler .....G---.........G--
+        """,
+        G=event("garbage collection, generation 2"),
+    )
+    (row,) = found.side_work.rows()
+    assert (row["kind"], row["calls"], row["per_step"]) == ("garbage collection", "generation 2", 1)
+    assert row["time_ms"] == pytest.approx(0.4)
 
 
 def test_stacks_of_a_sampler_count_where_the_thread_itself_recorded_none() -> None:

@@ -178,6 +178,13 @@ export interface TimeStats {
   readonly p95: number | null;
 }
 
+/** Examples per step and per second; None where nothing recorded tells them. */
+export interface Throughput {
+  readonly examples_per_step: number | null;
+  readonly source: string;
+  readonly examples_per_s: number | null;
+}
+
 /** Busy and idle share of the device(s) over the kept steps; None without a device. */
 export interface DeviceShare {
   readonly busy_frac: number | null;
@@ -1112,6 +1119,8 @@ export interface OptimizerRow {
   readonly ops: readonly (number | null)[];
   /** Time (ms). Per step, on the host. */
   readonly time_ms: readonly (number | null)[];
+  /** Median op (µs). */
+  readonly op_us: readonly (number | null)[];
   /** In groups. Variables are updated together (foreach). */
   readonly is_together: readonly (boolean | null)[];
 }
@@ -1641,7 +1650,7 @@ export interface BufferRow {
 }
 
 /** Columns: Memory at the peak by kind of buffer. */
-export interface GroupRow {
+export interface MemoryViewerGroupRow {
   /** Kind. */
   readonly group: readonly (string | null)[];
   /** Buffers. */
@@ -1653,7 +1662,7 @@ export interface GroupRow {
 }
 
 /** Columns: One worker in the mean kept step. */
-export interface WorkerRow {
+export interface PodViewerWorkerRow {
   /** Worker. */
   readonly worker: readonly (number | null)[];
   /** Host. */
@@ -1744,6 +1753,52 @@ export interface CollectiveRow {
   readonly last_worker: readonly (number | null)[];
   /** Last in (%). */
   readonly last_frac: readonly (number | null)[];
+}
+
+/** Columns: One collective of one process group, with messages of one size. */
+export interface CollectivesGroupRow {
+  /** Process group. */
+  readonly group: readonly (string | null)[];
+  /** For. */
+  readonly description: readonly (string | null)[];
+  /** Collective. */
+  readonly collective: readonly (string | null)[];
+  /** Ranks. Of the group; 0 if not recorded. */
+  readonly ranks: readonly (number | null)[];
+  /** Message (B). Of one exchange; 0 if not recorded. */
+  readonly message_bytes: readonly (number | null)[];
+  /** Count. Exchanges, a mean over the devices. */
+  readonly count: readonly (number | null)[];
+  /** Time (ms). A mean over the devices. */
+  readonly time_ms: readonly (number | null)[];
+  /** Exposed (ms). With nothing computing meanwhile. */
+  readonly exposed_ms: readonly (number | null)[];
+  /** Waiting (ms). Until the last device came; unknown where partners are not in the recording. */
+  readonly wait_ms: readonly (number | null)[];
+  /** Transfer (ms). The rest: all were there. */
+  readonly transfer_ms: readonly (number | null)[];
+  /** Algorithm bandwidth (GB/s). Message by transfer time. */
+  readonly algorithm_gbps: readonly (number | null)[];
+  /** Bus bandwidth (GB/s). What the links carried: 2(n-1)/n of it for all-reduce, (n-1)/n for gather, scatter and all-to-all. */
+  readonly bus_gbps: readonly (number | null)[];
+}
+
+/** Columns: One device: what it spent in collectives, and what others waited for it. */
+export interface CollectivesWorkerRow {
+  /** Host. */
+  readonly host: readonly (string | null)[];
+  /** Device. */
+  readonly device: readonly (string | null)[];
+  /** Time (ms). */
+  readonly time_ms: readonly (number | null)[];
+  /** Exposed (ms). */
+  readonly exposed_ms: readonly (number | null)[];
+  /** Waiting for others (ms). */
+  readonly wait_ms: readonly (number | null)[];
+  /** Came last. */
+  readonly last: readonly (number | null)[];
+  /** Others waited (ms). Sum over the other devices of what they waited for this one. */
+  readonly caused_wait_ms: readonly (number | null)[];
 }
 
 /** Columns: One collective, over all its runs on all TPUs; times are means of one run. */
@@ -2110,6 +2165,8 @@ export interface RunRow {
   readonly median_ms: readonly (number | null)[];
   /** Std (ms). */
   readonly std_ms: readonly (number | null)[];
+  /** Throughput (examples/s). With a known batch. */
+  readonly examples_per_s: readonly (number | null)[];
   /** Change (ms). To the first run. */
   readonly delta_ms: readonly (number | null)[];
   /** Change (%). To the first run. */
@@ -2141,6 +2198,7 @@ export interface OverviewPage extends ResultBody {
   readonly steps: Steps;
   readonly breakdown_ms: Readonly<Record<string, number | null>>;
   readonly breakdown_std_ms: Readonly<Record<string, number | null>>;
+  readonly throughput: Throughput;
   readonly device: DeviceShare;
   readonly precision: Precision;
   readonly op_shares: OpShares;
@@ -2240,6 +2298,7 @@ export interface StepAccount extends ResultBody {
   readonly step_count: number;
   readonly is_window: boolean;
   readonly busy_ms: number | null;
+  readonly has_device: boolean;
   readonly has_python: boolean;
   readonly has_events: boolean;
   readonly recorder_ms: number | null;
@@ -2346,7 +2405,7 @@ export interface MemoryViewer extends ResultBody {
   readonly allocated_bytes: number;
   readonly timeline: TableOf<MemoryViewerStepRow>;
   readonly buffers: TableOf<BufferRow>;
-  readonly peak_groups: TableOf<GroupRow>;
+  readonly peak_groups: TableOf<MemoryViewerGroupRow>;
 }
 
 /** Where each step goes on every worker, and which worker the others wait for. */
@@ -2359,9 +2418,20 @@ export interface PodViewer extends ResultBody {
   readonly bottleneck: string;
   readonly straggler: Straggler | null;
   readonly mismatched_collectives: number;
-  readonly workers: TableOf<WorkerRow>;
+  readonly workers: TableOf<PodViewerWorkerRow>;
   readonly pod: TableOf<PodRow>;
   readonly collective_table: TableOf<CollectiveRow>;
+}
+
+/** What devices exchange with each other: waiting, transfer, bandwidth, and who comes last. */
+export interface Collectives extends ResultBody {
+  readonly tool: "collectives";
+  readonly headline: string;
+  readonly time_ms: number | null;
+  readonly exposed_ms: number | null;
+  readonly wait_ms: number | null;
+  readonly groups: TableOf<CollectivesGroupRow>;
+  readonly workers: TableOf<CollectivesWorkerRow>;
 }
 
 /** What exchanging data with other TPU slices costs, collective by collective. */
@@ -2447,6 +2517,7 @@ export interface Results {
   readonly memory_profile: MemoryProfile;
   readonly memory_viewer: MemoryViewer;
   readonly pod_viewer: PodViewer;
+  readonly collectives: Collectives;
   readonly megascale_stats: MegascaleStats;
   readonly inference_profile: InferenceProfile;
   readonly graph_viewer: GraphViewer;

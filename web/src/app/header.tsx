@@ -97,7 +97,7 @@ function CopyLink() {
   return (
     <button
       type="button"
-      class="button"
+      class="button copy-link"
       title="Copy the address of this view"
       onClick={() =>
         void copyToClipboard(window.location.href).then((done) => done && setCopied(key))

@@ -21,6 +21,8 @@ function grouped(tools: readonly ToolInfo[]): Map<string, ToolInfo[]> {
 
 export function Nav({ tools, page }: NavProps) {
   const empty = tools.filter((tool) => !tool.available);
+  // With its other groups: alone, the last one would jump down as they arrive.
+  const known = tools.length > 0;
   if (!navShown.value) return null;
   return (
     <nav
@@ -28,7 +30,6 @@ export function Nav({ tools, page }: NavProps) {
       class={isNarrow.value ? "nav over" : "nav"}
       aria-label="Tools"
       onClick={(event) => (event.target as Element).closest("a") && closeNav()}
-      onKeyDown={(event) => event.key === "Escape" && closeNav()}
     >
       {[...grouped(tools.filter((tool) => tool.available))].map(([group, members]) => (
         <section key={group}>
@@ -36,7 +37,7 @@ export function Nav({ tools, page }: NavProps) {
           <ToolLinks tools={members} page={page} />
         </section>
       ))}
-      <section>
+      <section hidden={!known}>
         <h2>Profile</h2>
         <ul>
           <li>

@@ -20,6 +20,8 @@ _LACKS: Final[dict[Evidence, str]] = {
     "input": "No call that fetches input was recorded (tf.data, a DataLoader, an infeed); mark "
     "where the program takes its batch: with stepscope.annotate('next batch').",
     "python": "No Python function was recorded; stepscope record samples them.",
+    "garbage": "Python's collections of garbage were not recorded, or there was none; stepscope "
+    "record listens for them.",
     "dispatch": "No call that dispatches an op or a compiled function was recorded; record with "
     "host_tracer_level 2.",
 }

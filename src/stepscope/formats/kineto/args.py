@@ -88,6 +88,20 @@ class Arguments:
             real = np.int64(value).view(np.float64) if kind == REAL else value
             yield row, self._texts.string(key), float(real)
 
+    def others(self, without: Collection[str]) -> Iterator[tuple[str, I64, NDArray[Any]]]:
+        """Numbers in rows of their own under other keys: the key, the events, the numbers."""
+        scanned = self._scanned
+        at = np.flatnonzero((self._owner >= 0) & (scanned.kind != TEXT))
+        for number in np.unique(scanned.key[at]).tolist():
+            key = self._texts.string(number)
+            if key not in without:
+                mine = at[scanned.key[at] == number]
+                kind, values = scanned.kind[mine], scanned.number[mine]
+                if (kind == REAL).any():
+                    whole = values.astype(np.float64)
+                    values = np.where(kind == REAL, values.view(np.float64), whole)
+                yield key, self._owner[mine].astype(np.int64), values
+
     def in_chains(self, key: str) -> bool:
         """Whether any chain has this key."""
         number = self._texts.find(key)

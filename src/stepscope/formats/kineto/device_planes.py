@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from stepscope.formats.kineto.args import NONE
+from stepscope.formats.kineto.categories import KIND
 from stepscope.formats.kineto.launches import (
     LAUNCH_KEYS,
     kernel_details,
@@ -16,7 +17,7 @@ from stepscope.formats.kineto.launches import (
     memcpy_details,
 )
 from stepscope.formats.kineto.links import LABELS, Links, Origin
-from stepscope.formats.kineto.names import copy_name, op_name
+from stepscope.formats.kineto.names import copy_name, has_direction, op_name
 from stepscope.formats.kineto.read import Trace
 from stepscope.formats.kineto.slices import Slices, by_place, stat_of, whole
 from stepscope.formats.xspace.event_bytes import I64
@@ -136,9 +137,9 @@ class _Streams:
         rows, values = slices.args.rows("bytes")
         size[rows] = values
         copies = slices.rows("copy", "set")
-        pairs, inverse = np.unique(
-            np.stack([slices.name[copies], size[copies]]), axis=1, return_inverse=True
-        )
+        said = slices.args.chain[copies].astype(np.int64)
+        columns = np.stack([slices.name[copies], size[copies], said, slices.kind[copies]])
+        pairs, inverse = np.unique(columns, axis=1, return_inverse=True)
         self._copies = pairs.T.tolist()
         self._copy = np.full(len(slices), NONE, np.int64)
         self._copy[copies] = inverse.ravel()
@@ -177,15 +178,28 @@ class _Streams:
         return "" if key is None else kernel_details(key)
 
     def _copy_text(self, number: int) -> str:
-        name, size = self._copies[number]
-        return memcpy_details(self._slices.names[name], size if size >= 0 else None, 0)
+        size = self._copies[number][1]
+        return memcpy_details(self._copy_label(number), size if size >= 0 else None, 0)
+
+    def _copy_label(self, number: int) -> str:
+        """What a copy is called; some writers say what it copies in its arguments alone."""
+        name, _, chain, kind = self._copies[number]
+        text: str = self._slices.names[name]
+        if kind == KIND["set"]:
+            return text if "emset" in text else f"Memset {text}"
+        if not has_direction(text):
+            said = self._slices.args.said(chain)
+            ends = " -> ".join(str(said[key]) for key in ("src kind", "dst kind") if key in said)
+            words = [str(said[key]) for key in ("copy kind", "kind") if key in said]
+            text = " ".join([text, *words, f"({ends})" if "->" in ends else ""])
+        return text
 
     def write(self, plane: PlaneWriter, rows: I64) -> None:
         """A line per stream; annotations get one of their own, they are no work of the device."""
         slices = self._slices
         metadata = np.zeros(len(slices), np.int64)
         is_scope, is_copy = slices.is_kind("scope"), slices.is_kind("copy", "set")
-        slices.renamed(plane, rows[is_copy[rows]], copy_name, metadata)
+        self._name_copies(plane, rows[is_copy[rows]], metadata)
         slices.renamed(plane, rows[~is_copy[rows]], str, metadata)
         work_rows = rows[~is_scope[rows]]
         stats = _DeviceStats(self, plane, work_rows)
@@ -210,6 +224,17 @@ class _Streams:
                     duration_ns=slices.duration_ns[scopes],
                 )
 
+    def _name_copies(self, plane: PlaneWriter, rows: I64, into: I64) -> None:
+        """Put the ids of the copies' names on a plane into ``into``."""
+        used, inverse = np.unique(self._copy[rows], return_inverse=True)
+        ids = []
+        for number in used.tolist():
+            label = self._copy_label(number)
+            name, recorded = copy_name(label), self._slices.names[self._copies[number][0]]
+            ids.append(plane.name(name, display=recorded if recorded != name else ""))
+        if ids:
+            into[rows] = np.asarray(ids, np.int64)[inverse]
+
     def write_waits(self, plane: PlaneWriter, rows: I64) -> None:
         """What streams waited for, and the events they recorded: a line of its own for each."""
         slices = self._slices
@@ -229,6 +254,7 @@ class _Streams:
                 stats=[
                     *stat_of(names.CORRELATION_ID, launched.astype(np.uint64), launched > 0),
                     *stat_of(names.ARGUMENTS, said[mine], said[mine] > 0, is_text=True),
+                    *slices.other_numbers(mine),
                 ],
             )
 
@@ -272,4 +298,5 @@ class _DeviceStats:
             (names.ARGUMENTS, self._said),
         ):
             found += stat_of(name, column[work], column[work] > 0, is_text=True)
-        return found + stat_of(names.GRAPH_NODE, self._node[work], self._node[work] >= 0)
+        found += stat_of(names.GRAPH_NODE, self._node[work], self._node[work] >= 0)
+        return found + self._slices.other_numbers(work)

@@ -187,7 +187,7 @@ class _HostStats:
         name = self._slices.name[mine]
         for stat in self._annotated:
             found += stat_of(stat.name, stat.values[name], stat.has[name], is_text=stat.is_text)
-        return found + self._arrows.stats(mine)
+        return found + self._arrows.stats(mine) + self._slices.other_numbers(mine)
 
 
 def _step_number(name: str) -> int:

@@ -20,10 +20,11 @@ _FRAME: Final = re.compile(r"(.*)\((\d+)\): (.*)", re.DOTALL)
 # Directions of copies as Kineto writes them: "Memcpy HtoD (Pageable -> Device)" for CUDA,
 # "CopyHostToDevice" for ROCm.
 _COPIES: Final = (
-    (re.compile(r"HtoD|HostToDevice"), "MemcpyH2D"),
-    (re.compile(r"DtoH|DeviceToHost"), "MemcpyD2H"),
-    (re.compile(r"PtoP"), "MemcpyP2P"),
-    (re.compile(r"HtoH|HostToHost"), "MemcpyH2H"),
+    (re.compile(r"HtoD|HostToDevice|H2D|M2D"), "MemcpyH2D"),
+    (re.compile(r"DtoH|DeviceToHost|D2H|D2M"), "MemcpyD2H"),
+    (re.compile(r"PtoP|P2P|PeerToPeer"), "MemcpyP2P"),
+    (re.compile(r"HtoH|HostToHost|H2H|M2M"), "MemcpyH2H"),
+    (re.compile(r"DtoD|DeviceToDevice|D2D"), "MemcpyD2D"),
 )
 _ENDS: Final = re.compile(r"\((\w+) -> (\w+)\)")
 
@@ -52,6 +53,11 @@ def frame_name(text: str) -> str:
         file, line, function = found.groups()
         return f"{names.PYTHON_CALL_MARK}{file}:{line} {function}"
     return names.PYTHON_CALL_MARK + text
+
+
+def has_direction(text: str) -> bool:
+    """Whether a copy's name says from where to where it copies."""
+    return any(pattern.search(text) for pattern, _ in _COPIES)
 
 
 def copy_name(text: str) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from stepscope.formats.kineto.device_planes import device_of_place
 from stepscope.formats.kineto.read import Trace
 from stepscope.formats.kineto.slices import Slices, stat_of
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
@@ -50,7 +49,8 @@ def _events(
             metadata=metadata[mine],
             start_ns=slices.start_ns[mine],
             duration_ns=slices.duration_ns[mine],
-            stats=stat_of(names.ARGUMENTS, said[mine], said[mine] > 0, is_text=True),
+            stats=stat_of(names.ARGUMENTS, said[mine], said[mine] > 0, is_text=True)
+            + slices.other_numbers(mine),
         )
     return plane
 
@@ -58,7 +58,7 @@ def _events(
 def _where(trace: Trace, slices: Slices, place: int) -> str:
     """A thread or stream in words."""
     pid, tid = slices.places[place]
-    if device_of_place(slices)[place] == pid and not trace.thread_names.get((pid, tid)):
+    if place in slices.place[slices.rows("kernel", "copy", "set", "scope")]:
         return f"GPU {pid} stream {tid}"
     return trace.thread_names.get((pid, tid), str(tid)).strip()
 

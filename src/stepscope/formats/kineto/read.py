@@ -311,12 +311,10 @@ class _Reader:
             if self._texts.string(number) in categories.ARROWS_TO_BACKWARD
         ]
         rows = rows[np.isin(columns["category"][rows], wanted)]
-        used, inverse = np.unique(columns["ident"][rows], return_inverse=True)
-        ids = np.asarray([self._texts.whole(number, NONE) for number in used.tolist()] or [0])
         self._trace.flows = {
             "place": self._place_of[rows],
             "start_ns": self._start[rows],
-            "id": ids[inverse],
+            "id": columns["ident"][rows],
             "is_end": (columns["phase"][rows] == _FLOW_END).astype(np.int64),
         }
 

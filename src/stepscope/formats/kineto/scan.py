@@ -56,7 +56,7 @@ _VALUE_ROWS: Final = 1 << 18
 _TOKENS: Final = 1 << 19
 _COLUMNS: Final = (
     ("phase", np.uint8), ("flags", np.uint8), ("category", np.int32), ("name", np.int32),
-    ("pid", np.int32), ("tid", np.int32), ("ident", np.int32), ("chain", np.int32),
+    ("pid", np.int32), ("tid", np.int32), ("ident", np.int64), ("chain", np.int32),
     ("values", np.int32), ("start_ns", np.int64), ("duration_ns", np.int64),
 )  # fmt: skip
 _VALUES: Final = (("key", np.int32), ("kind", np.uint8), ("number", np.int64))
@@ -95,7 +95,8 @@ class Scanned:
 
     Attributes:
         head: What stands beside the events.
-        texts: Every distinct text; columns hold their numbers, -1 for none.
+        texts: Every distinct text; columns hold their numbers, -1 for none;
+            ``ident`` is the number of an arrow itself.
         columns: phase, flags, category, name, pid, tid, ident, chain, values (how many rows of
             values an event has), start_ns, duration_ns.
         key, kind, number: Values with rows of their own, those of one event after the other's.

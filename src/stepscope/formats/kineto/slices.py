@@ -17,6 +17,14 @@ from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 
 Bool = NDArray[np.bool_]
 _OF_THE_PROCESS: Final = ("op", "annotation", "runtime")
+#: Numbers that planes tell in stats of their own, in names or by order.
+_READ_ELSEWHERE: Final = frozenset(
+    {
+        "External id", "external id", "correlation", "Record function id", "Sequence number",
+        "Python id", "Python parent id", "bytes", "graph node id", "memory bandwidth (GB/s)",
+    }
+)  # fmt: skip
+_MOST_OTHERS: Final = 40
 _THREAD_NAME: Final = re.compile(r"thread -?\d+ \((.*)\)", re.DOTALL)
 
 
@@ -38,6 +46,7 @@ class Slices:
         self.start_ns, self.duration_ns = columns["start_ns"], columns["duration_ns"]
         self.external, self.correlation = columns["external"], columns["correlation"]
         self._thread_names = trace.thread_names
+        self._others: list[tuple[str, NDArray[Any], Bool]] | None = None
         self.process = self._main_process()
 
     def __len__(self) -> int:
@@ -109,6 +118,25 @@ class Slices:
         if ids:
             found[rows] = np.asarray(ids, np.int64)[inverse]
         return found
+
+    def other_numbers(self, rows: I64) -> list[Stat]:
+        """Stats of what some slices say in numbers that nothing else has read."""
+        if self._others is None:
+            found = []
+            for key, owners, values in self.args.others(_READ_ELSEWHERE):
+                has = np.zeros(len(self), bool)
+                has[owners] = True
+                column = np.zeros(len(self), values.dtype)
+                column[owners] = values
+                found.append((key, column, has))
+                if len(found) == _MOST_OTHERS:
+                    break
+            self._others = found
+        return [
+            stat
+            for key, column, has in self._others
+            for stat in stat_of(key, column[rows], has[rows])
+        ]
 
     def _main_process(self) -> int:
         for place in np.unique(self.place[self.rows(*_OF_THE_PROCESS)]).tolist():

@@ -8,6 +8,7 @@ from stepscope.registry import RuleFacts, Tool
 
 # What fits in a line with "        return cast(" and ")" around it.
 _WIDEST = 79
+_LINE = 100
 _RESULTS_HEAD = '''\
 """The results that rules read. Generated: python -m stepscope.surfaces.generate."""
 
@@ -89,8 +90,10 @@ def _facts(one: RuleFacts) -> str:
     lines = [f'        "{one.id}",', f'        title="{one.title}",']
     for name in ("needs", "optional", "symptom_of", "cause_of", "parts"):
         values = getattr(one, name)
-        if len(values) == 1:
-            lines.append(f'        {name}=("{values[0]}",),')
+        listed = ", ".join(f'"{value}"' for value in values)
+        short = f"        {name}=({listed}{',' * (len(values) == 1)}),"
+        if values and len(short) <= _LINE:
+            lines.append(short)
         elif values:
             lines.append(f"        {name}=(")
             lines += [f'            "{value}",' for value in values]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from stepscope.columns import union_spans
 from stepscope.columns.nesting import CLASSES
 from stepscope.columns.space import I64, U8
 from stepscope.tables.account.moments import innermost
+from stepscope.tables.account.op_families import family_of
 from stepscope.tables.core.op_name import OpCategory, OpName
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host
@@ -24,9 +26,9 @@ from stepscope.tables.host.events import (
 )
 from stepscope.tables.host.ops import host_ops
 
-# What is too little to be told apart, and what a runtime does around its ops.
+# What is too little to be told apart.
 _REST = OpName(OpCategory.UNKNOWN, "other ops", "")
-_RUNTIME = OpName(OpCategory.UNKNOWN, "the runtime's own work", "")
+_RANK = {"runtime": 0, "compile": 1, "input": 2, "copy": 2, "collective": 2, "op": 3}
 # A program of XLA's runs although none of its ops does: its runtime waits for them.
 _PROGRAM = re.compile(r"^ThunkExecutor::Execute")
 _KINDS = {
@@ -38,12 +40,21 @@ _KINDS = {
 }
 
 
+class _Fact(NamedTuple):
+    """What a code stands for."""
+
+    kind: str
+    op: OpName
+    on_device: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Computed:
     """One thing that computes: an op, a kind of copy.
 
     Attributes:
-        kind: "op", "runtime" (around ops, on its own threads), "copy", "collective" or "input".
+        kind: "op", "runtime" (around ops, on its own threads), "compile", "copy", "collective" or
+            "input".
         op: Which op.
         row: Event row of its longest run.
         on_device: Whether a device ran it.
@@ -81,26 +92,54 @@ def compute(host: Host, line: int, begin_ps: int, end_ps: int) -> Compute:
     start, end, code, row, facts = _spans(host, line)
     touches = (end > begin_ps) & (start < end_ps)
     start, end, code, row = start[touches], end[touches], code[touches], row[touches]
+    label, things = _labelled(start, end, code, row, facts)
+    busy = union_spans(start, end)
+    has_device = any(one.on_device for one in things)
+    return Compute(start, end, label, things, *busy, has_device)
+
+
+def _labelled(
+    start: I64, end: I64, code: I64, row: I64, facts: list[_Fact]
+) -> tuple[U8, tuple[Computed, ...]]:
+    """Labels of the spans: of ops, or of families of ops where there are more than labels."""
+    used = np.unique(code)
+    if len(used) > CLASSES - 2:
+        code, facts = _by_family(code, facts)
     total = np.zeros(len(facts), dtype=np.int64)
     np.add.at(total, code, end - start)
     used = np.flatnonzero(total > 0)
-    is_runtime = np.asarray([one[0] == "runtime" for one in facts] or [False])
-    used = used[np.lexsort((total[used], ~is_runtime[used]))]
-    # What has the least time shares a label; where ops overlap, the one with the most has the time.
-    rest = max(len(used) - (CLASSES - 2), 0)
+    # Where spans overlap, devices come before hosts, ops before the runtime around them, and the
+    # op that has the most time in all before the others.
+    rank = np.asarray([_RANK[one.kind] + 4 * one.on_device for one in facts] or [0])
+    least = used[np.argsort(total[used], kind="stable")]
+    rest = least[: max(len(used) - (CLASSES - 2), 0)]
+    kept = np.setdiff1d(used, rest)
+    kept = kept[np.lexsort((total[kept], rank[kept]))]
     label = np.zeros(len(facts), dtype=np.uint8)
-    label[used[:rest]] = 1
-    first = 2 if rest else 1
-    label[used[rest:]] = np.arange(first, first + len(used) - rest)
+    label[rest] = 1
+    first = 2 if len(rest) else 1
+    label[kept] = np.arange(first, first + len(kept))
     longest = _longest(code, end - start, row, len(facts))
-    things = [Computed("op", _REST, -1, False)] if rest else []
+    things = [Computed("op", _REST, -1, False)] if len(rest) else []
     things += [
-        Computed(facts[one][0], facts[one][1], int(longest[one]), facts[one][2])
-        for one in used[rest:].tolist()
+        Computed(facts[at].kind, facts[at].op, int(longest[at]), facts[at].on_device)
+        for at in kept.tolist()
     ]
-    busy = union_spans(start, end)
-    has_device = any(one.on_device for one in things)
-    return Compute(start, end, label[code], tuple(things), *busy, has_device)
+    return label[code], tuple(things)
+
+
+def _by_family(code: I64, facts: list[_Fact]) -> tuple[I64, list[_Fact]]:
+    """The same with one code for each family of ops."""
+    index: dict[tuple[str, str, bool], int] = {}
+    merged: list[_Fact] = []
+    place = []
+    for one in facts:
+        key = (one.kind, family_of(one.op.type or one.op.name), one.on_device)
+        if key not in index:
+            index[key] = len(merged)
+            merged.append(one)
+        place.append(index[key])
+    return np.asarray(place, dtype=np.int64)[code], merged
 
 
 def _longest(code: I64, length: I64, row: I64, count: int) -> I64:
@@ -110,13 +149,13 @@ def _longest(code: I64, length: I64, row: I64, count: int) -> I64:
     return found
 
 
-def _spans(host: Host, line: int) -> tuple[I64, I64, I64, I64, list[tuple[str, OpName, bool]]]:
+def _spans(host: Host, line: int) -> tuple[I64, I64, I64, I64, list[_Fact]]:
     """Start, end, code and event row of each span; kind, op and side of each code."""
-    facts: list[tuple[str, OpName, bool]] = []
+    facts: list[_Fact] = []
     parts: list[tuple[I64, I64, I64, I64]] = []
     ops, space = host_ops(host), host.space
     lines = space.lines_of(ops.rows)
-    facts += [("op", op, False) for op in ops.ops]
+    facts += [_Fact("op", op, False) for op in ops.ops]
     for row in np.unique(lines[ops.is_execution]).tolist():
         if row == line or is_tf_data_thread(space.lines[row].name):
             continue
@@ -127,9 +166,9 @@ def _spans(host: Host, line: int) -> tuple[I64, I64, I64, I64, list[tuple[str, O
         parts.append(
             (moments.start_ps, moments.end_ps, ops.op[chosen].astype(np.int64), ops.rows[chosen])
         )
-    parts += _runtime_spans(host, line, len(facts))
-    facts.append(("runtime", _RUNTIME, False))
     found = device_events(host)
+    if len(found) == 0:  # beside a device, what pools do around its ops is no compute
+        parts += _runtime_spans(host, line, facts)
     if len(found):
         own = np.flatnonzero(~found.is_container)
         work, op = found.work[own].astype(np.int64), found.op[own].astype(np.int64)
@@ -137,7 +176,7 @@ def _spans(host: Host, line: int) -> tuple[I64, I64, I64, I64, list[tuple[str, O
         base = len(facts)
         for one in pair.tolist():
             kind, at = divmod(one, max(len(found.ops), 1))
-            facts.append((_KINDS.get(Work(kind), "op"), found.ops[at], True))
+            facts.append(_Fact(_KINDS.get(Work(kind), "op"), found.ops[at], True))
         parts.append((found.start_ps[own], found.end_ps[own], base + code, found.rows[own]))
     if not parts:
         nothing = np.empty(0, dtype=np.int64)
@@ -146,17 +185,31 @@ def _spans(host: Host, line: int) -> tuple[I64, I64, I64, I64, list[tuple[str, O
     return start, end, code, row, facts
 
 
-def _runtime_spans(host: Host, line: int, code: int) -> list[tuple[I64, I64, I64, I64]]:
-    """What threads of the runtimes' pools do around and between ops."""
+def _runtime_spans(host: Host, line: int, facts: list[_Fact]) -> list[tuple[I64, I64, I64, I64]]:
+    """What threads of the runtimes' pools do around and between ops, and what they compile."""
     space, by_name = host.space, host_names(host)
     runs = entries_named(host, lambda name: _PROGRAM.search(name) is not None)
-    is_work = ((by_name.work == Work.HOST_COMPUTE) | runs) & (by_name.op < 0)
+    compiles = by_name.work == Work.COMPILE
+    is_work = ((by_name.work == Work.HOST_COMPUTE) | runs | compiles) & (by_name.op < 0)
     found = []
+    codes: dict[str, int] = {}
     for row in host_thread_rows(host).tolist():
         one = space.lines[row]
         if row == line or not is_pool_thread(one.name):
             continue
         own = one.begin + np.flatnonzero(is_work[space.events.metadata[one.begin : one.end]])
+        if len(own) == 0:
+            continue
+        meta, place = np.unique(space.events.metadata[own], return_inverse=True)
+        listed = []
+        for at in meta.tolist():
+            name = space.event_metadata.name[at]
+            if name not in codes:
+                codes[name] = len(facts)
+                kind = "compile" if compiles[at] else "runtime"
+                facts.append(_Fact(kind, OpName(OpCategory.UNKNOWN, name, ""), False))
+            listed.append(codes[name])
         start = space.events.start_ps[own]
-        found.append((start, start + space.length_ps[own], np.full(len(own), code), own))
+        code = np.asarray(listed, dtype=np.int64)[place]
+        found.append((start, start + space.length_ps[own], code, own))
     return found

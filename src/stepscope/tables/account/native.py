@@ -10,6 +10,8 @@ import numpy as np
 from stepscope.columns.space import I64, U8
 from stepscope.schema import names
 from stepscope.tables.account.moments import Moments, innermost, one_line
+from stepscope.tables.core.op_name import OpCategory
+from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.stats import event_stats
 from stepscope.tables.device.driver_calls import is_device_allocation, is_wait_for_device
@@ -31,6 +33,9 @@ _FRAME = re.compile(
     r"EagerLocalExecute: __(?:inference|forward)|ExecutorState::Process|SessionRun|"
     r"ThunkExecutor::Execute|\w*(?:PjRt|Executable)\w*::Execute)"
 )
+# PjRt hands a program over in less time; a call that takes longer runs it on the spot.
+_PROGRAM = re.compile(r"(?:PjRt|Executable)\w*::Execute")
+_INLINE_PS = 500_000_000
 _DISPATCH = re.compile(
     r"^(?:EagerLocalExecute|EagerExecute|TFE_Py_FastPathExecute|PjitFunction|Pjit|"
     r"\w*PjRt\w*::|\w*Executable::|ParseArguments|DevicePut|ValidateInput|EagerCopyToDevice|"
@@ -84,16 +89,24 @@ def native(host: Host, line: int, markers: Markers) -> Native | None:
         return None
     start, length = space.events.start_ps[rows], space.length_ps[rows]
     kind, label, labels = _classified(host, rows, markers)
+    programs = entries_named(host, lambda name: _PROGRAM.search(name) is not None)
+    starts_program = programs[space.events.metadata[rows]]
     nesting = one_line(start, length)
     parent = nesting.parent.astype(np.int64)
-    # A wrapper is named by the call around it.
+    # A wrapper is named by the call around it; what is done to compile is compiling.
     unnamed = (label < 0) & (kind != NOTHING)
+    is_short = length < _INLINE_PS
     for level in range(1, int(nesting.depth.max(initial=0)) + 1):
-        here = np.flatnonzero(unnamed & (nesting.depth == level))
+        inner = np.flatnonzero(nesting.depth == level)
+        compiles = (kind[parent[inner]] == COMPILE) & (kind[inner] != NOTHING)
+        label[inner] = np.where(compiles, label[parent[inner]], label[inner])
+        kind[inner] = np.where(compiles, COMPILE, kind[inner])
+        here = inner[unnamed[inner]]
         label[here] = label[parent[here]]
         outer = kind[parent[here]]
         # Inside of the dispatch of an op its kernel runs; inside of that of a function, ops do.
         runs = (kind[here] == FRAME) & ((outer == DISPATCH) | (outer == OP)) & (label[here] >= 0)
+        runs &= ~(is_short[here] & starts_program[here])
         kind[here] = np.where(runs, OP, kind[here])
     return Native(rows, start, innermost(start, length), kind, label, tuple(labels))
 
@@ -127,10 +140,13 @@ def _classified(host: Host, rows: I64, markers: Markers) -> tuple[U8, I64, list[
     if len(ops.rows):
         is_op = (ops.rows[at] == rows) & ops.is_execution[at]
         codes_of_ops = np.asarray([code(op.name, op.type) for op in ops.ops] or [0])
-        waits = kind == INPUT
-        kind = np.where(is_op & ~waits, OP, kind).astype(np.uint8)
+        # On the loop's thread an iterator of tf.data is what the loop waits for.
+        fetches = np.asarray([op.category is OpCategory.TF_DATA for op in ops.ops] or [False])
+        waits = (kind == INPUT) | (is_op & fetches[ops.op[at]])
+        kind = np.where(waits, INPUT, np.where(is_op, OP, kind)).astype(np.uint8)
         label = np.where(is_op, codes_of_ops[ops.op[at]], label)
     _by_stats(host, rows, kind, markers)
+    label = np.where(kind == NOTHING, -1, label)
     return kind, label, labels
 
 
@@ -169,7 +185,7 @@ def _of_name(name: str, work: Work) -> tuple[int, str]:
     if work == Work.COMPILE or _COMPILE.search(name):
         return COMPILE, name
     if _FRAME.search(name):
-        return FRAME, name if "::Execute" in name and "PjRt" in name else ""
+        return FRAME, ""
     if _DISPATCH.search(name):
         return DISPATCH, "" if work == Work.NOTHING else name
     by_work = {

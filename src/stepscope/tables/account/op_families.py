@@ -24,6 +24,23 @@ _ALIASES: Final = {
     "bmm": "matmul",
     "linear": "matmul",
 }
+# Products of matrices: what most models are made of.
+PRODUCTS: Final = frozenset(
+    (
+        "MatMul",
+        "Einsum",
+        "matmul",
+        "dot_general",
+        "Conv2D",
+        "Conv3D",
+        "Conv1D",
+        "DepthwiseConv2dNative",
+        "convolution",
+        "conv_general_dilated",
+        "custom-call",
+        "scaled_dot_product_attention",
+    )
+)
 # Ops that seldom are what a model is for, and what they usually do.
 UNUSUAL: Final = {
     "Sort": "sorting",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import datetime, timezone
 
 from stepscope.columns import pivot
 from stepscope.schema import names
+from stepscope.tables.core.devices import devices
 from stepscope.tables.core.op_name import OpCategory
 from stepscope.tables.core.planes import PlaneKind, planes
-from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.core.profile import Host, Profile, derived
 from stepscope.tables.device.events import device_events
 from stepscope.tables.hlo import hlo_modules
 from stepscope.tables.host.events import timed_events
@@ -54,6 +56,54 @@ def environment(host: Host) -> Environment:
     noted = (end - begin) * 1000 if end > begin > 0 else 0
     duration = noted or _span_ps(host)
     return Environment(_framework(host), versions, begin, duration, _is_training(host))
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEnvironment:
+    """Facts of the run over all hosts.
+
+    Attributes:
+        framework: Of the first host that tells it, else "Unknown".
+        device_type: Types of the devices that ran anything; "CPU" where none did.
+        devices: Their names, with that of the host where there are several.
+        duration_ps: Of the longest recording.
+        start_utc: When the first began; "" where none notes it.
+        task_type: "Training", "Inference" or "Unknown".
+        versions: Versions by name.
+    """
+
+    framework: str
+    device_type: str
+    devices: tuple[str, ...]
+    duration_ps: int
+    start_utc: str
+    task_type: str
+    versions: dict[str, str]
+
+
+@derived
+def session_environment(profile: Profile) -> SessionEnvironment:
+    """What ran where, over all hosts."""
+    found = [environment(host) for host in profile.hosts]
+    active = [(host, one) for host in profile.hosts for one in devices(host) if one.has_events]
+    many = len(profile.hosts) > 1
+    training = [one.is_training for one in found]
+    started = min((one.start_unix_ns for one in found if one.start_unix_ns), default=0)
+    return SessionEnvironment(
+        framework=next((one.framework for one in found if one.framework != "Unknown"), "Unknown"),
+        device_type=", ".join(dict.fromkeys(one.type for _host, one in active)) or "CPU",
+        devices=tuple(f"{host.name} {one.name}" if many else one.name for host, one in active),
+        duration_ps=max((one.duration_ps for one in found), default=0),
+        start_utc=_utc(started),
+        task_type="Training" if any(training) else "Inference" if False in training else "Unknown",
+        versions={key: value for one in found for key, value in one.versions.items()},
+    )
+
+
+def _utc(unix_ns: int) -> str:
+    if not unix_ns:
+        return ""
+    return datetime.fromtimestamp(unix_ns / 1e9, tz=timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 @dataclass(frozen=True, slots=True)

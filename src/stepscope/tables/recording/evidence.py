@@ -20,10 +20,10 @@ from stepscope.tables.device.events import has_device_events
 from stepscope.tables.host.events import Work, host_names, host_thread_rows
 from stepscope.tables.host.ops import has_host_ops
 
-Evidence = Literal["host", "driver", "device", "ops", "input", "python", "dispatch"]
+Evidence = Literal["host", "driver", "device", "ops", "input", "python", "dispatch", "garbage"]
 """Kinds of evidence: threads of the host; calls of the devices' driver or runtime; work on a
 device; framework ops, of the host or a device; calls that fetch input; Python functions; ops that
-a framework dispatches one by one."""
+a framework dispatches one by one; Python's collections of garbage."""
 
 KINDS: Final = get_args(Evidence)
 _DRIVER: Final = re.compile(
@@ -34,6 +34,7 @@ _DISPATCH: Final = re.compile(
     rf"{re.escape(names.PJIT_FUNCTION)}|aten(::|/)|{names.EAGER_EXECUTE}|EagerLocalExecute|"
     r"EagerKernelExecute|TFE_Py_"
 )
+_COLLECTION: Final = "garbage collection, generation"
 _INPUT: Final = re.compile(r"Iterator(::|GetNext|BaseGetNext)|infeed|InfeedEnqueue", re.I)
 
 
@@ -96,6 +97,11 @@ def _has_dispatch(host: Host) -> bool:
     )
 
 
+def _has_garbage(host: Host) -> bool:
+    entries = entries_named(host, lambda name: name.startswith(_COLLECTION))
+    return any_event(host, range(len(host.space.lines)), entries=entries)
+
+
 _HOLDS: Final[dict[Evidence, Callable[[Host], bool]]] = {
     "host": _has_host,
     "driver": _has_driver,
@@ -104,4 +110,5 @@ _HOLDS: Final[dict[Evidence, Callable[[Host], bool]]] = {
     "input": _has_input,
     "python": _has_python,
     "dispatch": _has_dispatch,
+    "garbage": _has_garbage,
 }

@@ -1,18 +1,101 @@
-"""How many examples a step takes, as far as the input pipeline says it."""
+"""How many examples a step takes, as far as the input pipeline or the shapes of ops say it."""
 
 from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
 
 import numpy as np
 
 from stepscope.columns import stats_by_name
+from stepscope.columns.space import I64
 from stepscope.schema import names
-from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.core.profile import Host, Profile, derived
+from stepscope.tables.core.stats import event_stats
+from stepscope.tables.steps.attribution import steps
+
+# Ops whose first operand has the examples of a batch in its first extent.
+_OF_BATCH = re.compile(
+    r"aten(?:::|/)(?:conv\dd|_?convolution|(?:native_|cudnn_)?batch_norm|cross_entropy_loss|"
+    r"nll_loss\w*|mse_loss|binary_cross_entropy\w*|l1_loss|max_pool2d\w*|adaptive_avg_pool2d)\b"
+)
+_FIRST_EXTENT = re.compile(r"\s*\[+\s*(\d{1,9})\b")
+# One size is the batch's when so many of the ops have it, and a whole number of batches is a step's
+# when the count is so near to it.
+_MOST = 0.8
+_NEAR = 0.15
+
+
+@dataclass(frozen=True, slots=True)
+class BatchSize:
+    """Examples per step.
+
+    Attributes:
+        examples: How many.
+        source: What says so: "tf.data" or "shapes of ops".
+    """
+
+    examples: int
+    source: str
 
 
 @derived
 def batch_sizes(host: Host) -> tuple[int, ...]:
     """The distinct batch sizes that tf.data's batching stages note; empty where none is noted."""
+    rows, sizes = _noted(host)
+    del rows
+    return tuple(size for size in np.unique(sizes).tolist() if size > 0)
+
+
+@derived
+def examples_per_step(profile: Profile) -> BatchSize | None:
+    """Over all hosts, each of which has its own part; None where one does not say it."""
+    found = [_of_pipeline(host) or _of_shapes(host) for host in profile.hosts]
+    known = [one for one in found if one is not None]
+    if not known or len(known) < len(found):
+        return None
+    return BatchSize(sum(one.examples for one in known), known[0].source)
+
+
+def _noted(host: Host) -> tuple[I64, I64]:
+    """Events of stages that note their batch size, and the sizes."""
     if names.BATCH_SIZE not in host.space.stat_metadata.name:
-        return ()
-    found = stats_by_name(host.space, (names.BATCH_SIZE,))[names.BATCH_SIZE].ints
-    return tuple(size for size in np.unique(found).tolist() if size > 0)
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    found = stats_by_name(host.space, (names.BATCH_SIZE,))[names.BATCH_SIZE]
+    return found.rows, found.ints
+
+
+def _of_pipeline(host: Host) -> BatchSize | None:
+    """The one size that tf.data batches by, times the batches that a step takes."""
+    sizes, found = batch_sizes(host), steps(host)
+    if len(sizes) != 1 or found is None or not found.kept.any():
+        return None
+    rows, _sizes = _noted(host)
+    at = host.space.events.start_ps[rows]
+    begin, end = int(found.start_ps[found.kept][0]), int(found.end_ps[found.kept][-1])
+    whole = int(((found.start_ps >= begin) & (found.end_ps <= end)).sum())
+    each = int(((at >= begin) & (at < end)).sum()) / max(whole, 1)
+    # Batches are made ahead of the steps, so a few more or less fall into the recording.
+    batches = max(round(each), 1)
+    if each > 1 + _NEAR and abs(each - batches) > _NEAR * batches:
+        return None
+    return BatchSize(sizes[0] * batches, "tf.data")
+
+
+def _of_shapes(host: Host) -> BatchSize | None:
+    """The first extent that most ops on batches have in common."""
+    shapes = event_stats(host).texts(names.SHAPE)
+    named = np.asarray(
+        [_OF_BATCH.match(name) is not None for name in host.space.event_metadata.name] or [False]
+    )
+    own = named[host.space.events.metadata[shapes.rows]]
+    counts: Counter[int] = Counter()
+    for code, count in zip(*np.unique(shapes.codes[own], return_counts=True), strict=True):
+        first = _FIRST_EXTENT.match(shapes.texts[int(code)])
+        if first is not None:
+            counts[int(first.group(1))] += int(count)
+    if not counts:
+        return None
+    size, often = counts.most_common(1)[0]
+    return BatchSize(size, "shapes of ops") if size and often >= _MOST * counts.total() else None

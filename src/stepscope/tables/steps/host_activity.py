@@ -51,6 +51,11 @@ SIDE_WORK: dict[str, re.Pattern[str]] = {
 _SUMMARY_SCOPE = re.compile(r".*?write_summary(?=(?:_\d+)?/)")
 _KERNEL_RUN = re.compile(re.escape(names.EAGER_KERNEL_RUN))
 _JIT_CALL = re.compile(rf"^{re.escape(names.PJIT_FUNCTION)}(.*)\)$")
+# Kind of side work that is Python's own; events of the recorder of it, whose threads are not the
+# program's.
+GARBAGE = "garbage collection"
+_COLLECTION = "garbage collection, generation"
+_OUR_THREADS = "stepscope-"
 # Ops of PyTorch, and what runs a compiled graph of them.
 _TORCH_OPS = ("aten/", "aten::")
 _COMPILED_REGION = re.compile(r"Torch-Compiled Region|CompiledFxGraph|CompiledFunction|inductor")
@@ -152,6 +157,21 @@ def _rows_matching(host: Host, pattern: re.Pattern[str]) -> I64:
     return own
 
 
+def _called_for_steps(time: HostTime, at: I64) -> Bool:
+    """Whether what is called at each moment is work of a kept step.
+
+    Steps that a device tells of begin with its work, which the host called for before: since the
+    end of the step before.
+    """
+    found = time.found
+    if found.markers.line >= 0 or found.markers.is_window:
+        return _in_steps(time, at)
+    step = np.searchsorted(found.end_ps, at, side="right")
+    kept = np.concatenate([found.kept, [False]])
+    called: Bool = kept[step]
+    return called
+
+
 def _in_steps(time: HostTime, at: I64) -> Bool:
     """Whether each moment is in a kept step."""
     place = np.searchsorted(time.start_ps, at, side="right") - 1
@@ -197,7 +217,7 @@ def function_calls(host: Host) -> tuple[FunctionCalls, ...]:
     mask[_rows_matching(host, _JIT_CALL)] = True
     depth = nest(events.start_ps, events.duration_ps, host.space.line_begin, select=mask).depth
     rows = np.flatnonzero(mask & (depth == 0))
-    rows = rows[_in_steps(time, events.start_ps[rows])]
+    rows = rows[_called_for_steps(time, events.start_ps[rows])]
     start, length = events.start_ps[rows], host.space.length_ps[rows]
     compiling = _compiling(host)
     built = (kind[rows] == 1) | (covered(*compiling, start, start + length) > 0)
@@ -264,7 +284,7 @@ class SideWork:
     """Work of one kind that serves the operator: printing, summaries, checkpoints, callbacks.
 
     Attributes:
-        kind: A key of ``SIDE_WORK``.
+        kind: A key of ``SIDE_WORK``, or ``GARBAGE``.
         calls: The names of its ops, most frequent first.
         count: How often they ran.
         step_ps: Per kept step, the time in which it ran and no other op did.
@@ -306,7 +326,26 @@ def side_work(host: Host) -> tuple[SideWork, ...]:
         order = np.argsort(-counts, kind="stable")
         calls = dict.fromkeys(_op_type(text[name]) for name in names_in[order].tolist())
         found.append(SideWork(kind, tuple(calls), int(touches.sum()), alone))
-    return tuple(found)
+    return (*found, *_garbage(host, time))
+
+
+def _garbage(host: Host, time: HostTime) -> tuple[SideWork, ...]:
+    """Python's collections of garbage, on any thread of the program: all of them wait."""
+    space = host.space
+    wanted = entries_named(host, lambda name: name.startswith(_COLLECTION))
+    rows = timed_rows(host, wanted)
+    ours = np.asarray([line.name.startswith(_OUR_THREADS) for line in space.lines] or [False])
+    rows = rows[~ours[space.lines_of(rows)]]
+    start = space.events.start_ps[rows]
+    inside = _in_steps(time, start)
+    if not inside.any():
+        return ()
+    spans = union_spans(start, start + space.length_ps[rows])
+    names_in = np.unique(space.events.metadata[rows[inside]]).tolist()
+    calls = tuple(space.event_metadata.name[name].removeprefix(_COLLECTION) for name in names_in)
+    step_ps = covered(*spans, time.start_ps, time.end_ps)
+    said = "generation " + " and ".join(sorted(one.strip() for one in calls))
+    return (SideWork(GARBAGE, (said,), int(inside.sum()), step_ps),)
 
 
 def _op_type(name: str) -> str:

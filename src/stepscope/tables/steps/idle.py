@@ -30,7 +30,7 @@ from stepscope.tables.device.events import (
 from stepscope.tables.host.events import Work, host_thread_rows, is_pool_thread, timed_rows
 from stepscope.tables.steps.attribution import host_work
 from stepscope.tables.steps.found import Markers
-from stepscope.tables.steps.markers import has_account, step_markers
+from stepscope.tables.steps.markers import has_account, has_steps, step_markers
 from stepscope.tables.steps.session import AlignedSteps, aligned_steps, taking_part
 
 # Why a device has nothing to do, and the work of the host that says so. The order is that of
@@ -165,7 +165,9 @@ def has_idle(profile: Profile) -> bool:
     Whether devices run behind the host need not be known: a step that lasts until its device
     work has ended contains its marker, or an earlier step does.
     """
-    hosts = [host for host in taking_part(profile) if has_device_events(host)]
+    # The recording as a whole stands in for steps only where no host has any.
+    stepping = [host for host in taking_part(profile) if has_steps(host)]
+    hosts = [host for host in stepping or taking_part(profile) if has_device_events(host)]
     if not any(has_account(host) for host in hosts):
         return False
     return any(_runs_in_a_marker(host) for host in hosts) or idle(profile) is not None
@@ -289,7 +291,7 @@ def _wait_rows(host: Host, markers: Markers) -> I64:
     own = space.on_lines(
         row
         for row, line in enumerate(space.lines)
-        if row in threads and (row == markers.line or is_pool_thread(line.name))
+        if row in threads and (row in (markers.line, markers.thread) or is_pool_thread(line.name))
     )
     rows = timed_rows(host, waits)
     of_step: I64 = rows[own[rows]]

@@ -8,11 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from stepscope.columns import rows_of
-from stepscope.columns.space import I64
+from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
 from stepscope.schema.numbers import whole_number
 from stepscope.tables.core.planes import LineKind, PlaneKind, lines_of, planes
 from stepscope.tables.core.presence import Stretch, any_event, any_stretch, entries_named, stat_rows
+from stepscope.tables.core.processes import processes
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.stats import event_stats
 from stepscope.tables.host.events import host_thread_rows
@@ -172,6 +173,9 @@ def _markers(
     host: Host, rows: I64, nums: I64, source: str, confidence: float, why: str, labels: list[str]
 ) -> Markers:
     events = host.space.events
+    own = _of_one_process(host, rows)
+    rows, nums = rows[own], nums[own]
+    labels = [labels[index] for index in np.flatnonzero(own).tolist()]
     order = np.argsort(events.start_ps[rows], kind="stable")
     rows = rows[order]
     start = events.start_ps[rows]
@@ -191,6 +195,17 @@ def _markers(
         certainty="certain",
         reason="each step is marked in the recording",
     )
+
+
+def _of_one_process(host: Host, rows: I64) -> Bool:
+    """Which rows are of one process: the recorded one, else the child that marks most.
+
+    Processes run side by side, so steps of several are no steps one after the other.
+    """
+    process = processes(host).of_rows(host, rows)
+    counts = np.bincount(process)
+    own: Bool = process == (0 if counts[0] else counts.argmax())
+    return own
 
 
 def _rows_named(host: Host, prefix: str) -> I64:

@@ -35,12 +35,14 @@ class OptimizerUpdates:
         optimizer: Its name.
         ops: Ops it dispatched.
         time_ps: Σ time of its calls; of a graph's ops, the time in which one of them ran.
+        op_ps: Median length of an op: what other programs on the machine do does not move it.
         is_together: Whether it updates variables in groups (foreach, fused).
     """
 
     optimizer: str
     ops: int
     time_ps: int
+    op_ps: int
     is_together: bool
 
 
@@ -97,6 +99,7 @@ def _updates(
         optimizer=name,
         ops=int(inside.sum()),
         time_ps=int(covered(*spans, time.start_ps, time.end_ps).sum()),
+        op_ps=int(np.median(host.space.length_ps[ops[inside]])) if inside.any() else 0,
         is_together=any(_TOGETHER.search(text) for text in texts),
     )
 

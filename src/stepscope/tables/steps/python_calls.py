@@ -175,7 +175,7 @@ def _owners(nesting: Nesting, place: I64, named: _Names) -> tuple[I64, I64]:
 def _rows(host: Host, time: HostTime) -> I64 | None:
     """The Python calls of the one line that is the step's thread; None where there are none.
 
-    That is the markers' line where it has any, else the line with the most time in them.
+    That is the loop's thread where it has any, else the line with the most time in them.
     """
     space = host.space
     is_call = np.asarray(
@@ -188,7 +188,7 @@ def _rows(host: Host, time: HostTime) -> I64 | None:
     if len(rows) == 0:
         return None
     lines = space.lines_of(rows)
-    marked = time.found.markers.line
+    marked = time.found.markers.thread
     if marked < 0 or not (lines == marked).any():
         spent = np.bincount(lines, weights=space.length_ps[rows])
         marked = int(spent.argmax())

@@ -2,6 +2,7 @@
 
 import { signal } from "@preact/signals";
 import type { ToolInfo } from "../../api/types.gen.ts";
+import { closeNav } from "./navigation.ts";
 
 export const helpOpen = signal(false);
 export const paletteOpen = signal(false);
@@ -34,6 +35,7 @@ export function listenForKeys(
       paletteOpen.value = true;
       return;
     }
+    if (event.key === "Escape") closeNav();
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
     if (helpOpen.value || paletteOpen.value || document.querySelector(".popover-panel")) return;
     if (performance.now() < afterG) {

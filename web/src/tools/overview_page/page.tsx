@@ -13,6 +13,7 @@ import { useAdvice } from "./advice.ts";
 import { OverviewFigures } from "./figures.tsx";
 import { Findings } from "./findings.tsx";
 import { FixFirst } from "./fix_first.tsx";
+import { partLink } from "./part_links.ts";
 import type { OverviewProps } from "./props.ts";
 import type { Whole } from "./saving.ts";
 import { OverviewRun } from "./this_run.tsx";
@@ -30,7 +31,7 @@ export function Overview(props: OverviewProps) {
     <div class="overview">
       <Verdict result={result} />
       <FixFirst {...props} {...{ advice, whole }} finding={findings[0]} />
-      <AverageStep result={result} />
+      <AverageStep {...props} />
       <OverviewFigures result={result} />
       <StepSection
         {...props}
@@ -100,7 +101,8 @@ function Verdict({ result }: { result: OverviewPage }) {
   );
 }
 
-function AverageStep({ result }: { result: OverviewPage }) {
+function AverageStep({ result, pageFor }: OverviewProps) {
+  const linkOf = (part: string) => partLink(part, pageFor);
   const { steps, breakdown_ms: means, breakdown_std_ms: deviations } = result;
   const mean = steps.time_ms.mean;
   const items: StackItem[] = partsFor(Object.keys(means)).map((part) => ({
@@ -110,7 +112,7 @@ function AverageStep({ result }: { result: OverviewPage }) {
   }));
   const sum = items.reduce((total, item) => total + (item.ms ?? 0), 0);
   const account = accountOf(result);
-  if (steps.count === 0 && account) return <WindowBar result={result} account={account} />;
+  if (steps.count === 0 && account) return <WindowBar {...{ result, account, linkOf }} />;
   if (steps.count === 0 || !mean || sum <= 0) {
     return (
       <section>
@@ -125,7 +127,7 @@ function AverageStep({ result }: { result: OverviewPage }) {
       note={`mean of ${plural(steps.count, "step")}; the parts sum to the step`}
       file={`${result.session} average step`}
     >
-      <StackBar items={items} totalMs={sum} />
+      <StackBar items={items} totalMs={sum} linkOf={linkOf} />
     </ChartFrame>
   );
 }

@@ -4,7 +4,7 @@ import type { OverviewPage } from "../../api/types.gen.ts";
 import { plural } from "../../base/format.ts";
 import type { Part } from "../../base/parts.ts";
 import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
-import { StackBar, type StackItem } from "../../widgets/charts/stack_bar.tsx";
+import { StackBar, type StackBarProps, type StackItem } from "../../widgets/charts/stack_bar.tsx";
 
 const NS_PER_MS = 1e6;
 
@@ -42,7 +42,12 @@ export function accountOf({ window }: OverviewPage): WindowAccount | null {
   return devices.length > 0 && account.spanMs > 0 ? account : null;
 }
 
-export function WindowBar({ result, account }: { result: OverviewPage; account: WindowAccount }) {
+interface WindowBarProps extends Pick<StackBarProps, "linkOf"> {
+  readonly result: OverviewPage;
+  readonly account: WindowAccount;
+}
+
+export function WindowBar({ result, account, linkOf }: WindowBarProps) {
   const { spanMs, busyMs, communicationMs, copyMs } = account;
   const parts: readonly (readonly [Part, number])[] = [
     [COMPUTE, Math.max(0, busyMs - communicationMs - copyMs)],
@@ -57,7 +62,12 @@ export function WindowBar({ result, account }: { result: OverviewPage; account: 
       note={`from the first to the last event of a device, mean of ${plural(account.devices, "device")}`}
       file={`${result.session} device time`}
     >
-      <StackBar items={items} totalMs={spanMs} label="Device time" />
+      <StackBar
+        items={items}
+        totalMs={spanMs}
+        label="Device time"
+        {...(linkOf ? { linkOf } : {})}
+      />
     </ChartFrame>
   );
 }

@@ -11,6 +11,7 @@ import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
 import { StepChart, type StepRange } from "../../widgets/charts/step_chart.tsx";
 import { PartKey } from "../../widgets/charts/textures.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
+import { RowDetails } from "../../widgets/grid/row_details.tsx";
 import { type ToolPageProps, useTable } from "./tool_page.tsx";
 
 const NOT_PARTS: ReadonlySet<string> = new Set(["start_ms", "step_time_ms"]);
@@ -80,6 +81,7 @@ export function StepSection(props: StepSectionProps) {
   const series = useMemo(() => stepSeries(byName(source)), [source]);
   const binding = useTable(props, field, source);
   const [whole, setWhole] = useState(false);
+  const [chosen, setChosen] = useState(-1);
   const range = readRange(params.steps, source.rows);
   const zoomed = range[1] - range[0] + 1 < source.rows;
   const onRange = (next: StepRange | null) =>
@@ -108,7 +110,7 @@ export function StepSection(props: StepSectionProps) {
     zoomed ? `${plural(range[1] - range[0] + 1, "step")} of ${source.rows}` : "",
     cut > 0 && !whole ? `${plural(cut, "step is", "steps are")} taller than the axis (▲)` : "",
     series.kept.includes(false) ? "pale steps are not counted" : "",
-    "drag to zoom",
+    "click a step for details, drag to zoom",
   ];
   return (
     <ChartFrame
@@ -124,7 +126,13 @@ export function StepSection(props: StepSectionProps) {
         onRange={onRange}
         medianMs={props.medianMs}
         whole={whole}
+        onChoose={setChosen}
       />
+      {chosen >= 0 && (
+        <RowDetails table={binding.table} row={chosen} onClose={() => setChosen(-1)}>
+          {binding.details(chosen)}
+        </RowDetails>
+      )}
       {series.layers.length > 0 ? (
         <PartKey parts={series.layers.map(({ part }) => part)} />
       ) : (

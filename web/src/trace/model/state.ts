@@ -90,6 +90,8 @@ export class TimelineState {
   readonly pointer = signal<{ readonly x: number; readonly y: number } | null>(null);
   /** What was under it when the stage was last painted. */
   readonly hover = signal<Hover | null>(null);
+  /** Exact times of events that reach beyond the view, by id, as far as they were pointed at. */
+  readonly exact = signal<ReadonlyMap<number, Span>>(new Map());
   /** A box or interval that is being drawn by hand. */
   readonly drawing = signal<Span | null>(null);
   /** Where a track that is being dragged would go. */
@@ -324,6 +326,16 @@ export class TimelineState {
       this.flows.value = flows.arrows;
       return details;
     });
+  }
+
+  /** Asks how long an event is of which only a part is in view. */
+  async loadExact(id: number): Promise<void> {
+    if (this.exact.value.has(id)) return;
+    const side: { value: Asked<EventDetails> } = { value: NOT_ASKED };
+    const found = await this.ask("exact", side, (signal) => getEvent(this.scope, id, signal));
+    if (!found) return;
+    const span = { begin: found.begin_ps, end: found.end_ps };
+    this.exact.value = new Map([...this.exact.value, [id, span]]);
   }
 
   async loadStatistics(): Promise<void> {

@@ -34,7 +34,9 @@ export function HoverCard({ timeline }: { timeline: Timeline }) {
   }
   if (!hit) return null;
   const name = shortened(shortName(hover.name ?? "…"), LONGEST_NAME);
-  const length = hit.span.end - hit.span.begin;
+  const exact = state.exact.value.get(hit.event);
+  const { begin, end } = exact ?? hit.span;
+  const length = end - begin;
   return (
     <div class="tl-card" style={place}>
       <strong>{hit.count > 1 ? `${count(hit.count)} events` : name}</strong>
@@ -47,9 +49,9 @@ export function HoverCard({ timeline }: { timeline: Timeline }) {
         </>
       ) : (
         <span>
-          {hit.cut
-            ? `more than ${duration(length, "ps")}; click for exact times`
-            : `${duration(length, "ps")} at ${axisTime(hit.span.begin)}`}
+          {hit.cut && !exact
+            ? `more than ${duration(length, "ps")}`
+            : `${duration(length, "ps")} at ${axisTime(begin)}`}
         </span>
       )}
       <span class="quiet">

@@ -111,6 +111,7 @@ export class Timeline {
       this.keepInSight(),
       this.keepRangeInSight(),
       this.followHits(),
+      this.measureHovered(),
       this.followDensity(),
       this.followArrows(),
     );
@@ -166,6 +167,20 @@ export class Timeline {
       void this.state.allArrows.value;
       window.clearTimeout(timer);
       timer = window.setTimeout(() => void this.state.loadViewFlows(), SETTLED_MS);
+    });
+  }
+
+  /** The length of an event that the view cuts, once the pointer rests on it. */
+  private measureHovered(): () => void {
+    let timer = 0;
+    let last = -1;
+    return effect(() => {
+      const hit = this.state.hover.value?.hit;
+      const id = hit?.cut && hit.count === 1 ? hit.event : -1;
+      if (id === last) return;
+      last = id;
+      window.clearTimeout(timer);
+      if (id >= 0) timer = window.setTimeout(() => void this.state.loadExact(id), SETTLED_MS);
     });
   }
 

@@ -18,13 +18,15 @@ export interface StackItem {
 export interface StackBarProps {
   readonly items: readonly StackItem[];
   readonly totalMs: number;
+  /** Where more is said about a part; null where nowhere. */
+  readonly linkOf?: (part: string) => { readonly href: string; readonly title: string } | null;
   /** What is divided, "Average step" where it is not given. */
   readonly label?: string;
 }
 
 const HEIGHT = 36;
 
-export function StackBar({ items, totalMs, label = "Average step" }: StackBarProps) {
+export function StackBar({ items, totalMs, label = "Average step", linkOf }: StackBarProps) {
   const scope = useId();
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box, 960);
@@ -63,7 +65,7 @@ export function StackBar({ items, totalMs, label = "Average step" }: StackBarPro
           );
         })}
       </svg>
-      <Legend items={items} totalMs={totalMs} scope={scope} />
+      <Legend items={items} totalMs={totalMs} scope={scope} {...(linkOf ? { linkOf } : {})} />
     </div>
   );
 }
@@ -102,11 +104,25 @@ function BarLabel({
   );
 }
 
+interface PartNameProps {
+  readonly part: Part;
+  readonly link: { readonly href: string; readonly title: string } | null;
+}
+
+function PartName({ part, link }: PartNameProps) {
+  if (!link) return <span class="legend-name">{part.label}</span>;
+  return (
+    <a class="legend-name" href={link.href} title={`Opens ${link.title}`}>
+      {part.label}
+    </a>
+  );
+}
+
 interface LegendProps extends StackBarProps {
   readonly scope: string;
 }
 
-function Legend({ items, totalMs, scope }: LegendProps) {
+function Legend({ items, totalMs, scope, linkOf }: LegendProps) {
   const shown = items.filter((item) => (item.ms ?? 0) > 0);
   const none = items.filter((item) => item.ms === 0).map((item) => item.part.label);
   const unknown = items.filter((item) => item.ms === null).map((item) => item.part.label);
@@ -116,7 +132,7 @@ function Legend({ items, totalMs, scope }: LegendProps) {
         {shown.map(({ part, ms, stdMs }) => (
           <li key={part.id}>
             <Swatch part={part} scope={scope} />
-            <span class="legend-name">{part.label}</span>
+            <PartName part={part} link={linkOf?.(part.id) ?? null} />
             <span
               class="legend-value"
               title={stdMs === null ? undefined : `± ${duration(stdMs, "ms")}`}

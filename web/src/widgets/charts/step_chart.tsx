@@ -23,6 +23,8 @@ export interface StepChartProps {
   readonly range: StepRange;
   /** Called with the range of a zoom, null for all; null where there is nothing to zoom into. */
   readonly onRange: ((range: StepRange | null) => void) | null;
+  /** Called with the index of a step that is pressed. */
+  readonly onChoose?: (step: number) => void;
   readonly medianMs: number | null;
   /** Show the tallest columns whole, however small the others get. */
   readonly whole: boolean;
@@ -88,16 +90,22 @@ export function StepChart(props: StepChartProps) {
     const last = shape.bins[Math.max(a, b)];
     if (first && last && last.last > first.first) onRange?.([first.first, last.last]);
   };
+  const choose = (place: number) => {
+    const chosen = shape.bins[place];
+    if (chosen) props.onChoose?.(chosen.shown);
+  };
   const endDrag = (clientX: number | null) => {
     const from = dragFrom.current;
     const to = clientX === null ? from : placeAt(clientX);
     dragFrom.current = -1;
     setDrag(null);
     if (from >= 0 && to !== from) zoomTo(from, to);
+    else if (from >= 0 && clientX !== null) choose(from);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const goal = placeByKey(event.key, marked, shape.bins.length - 1);
     if (goal !== null) setMarked(goal);
+    else if (event.key === " " && marked >= 0) choose(marked);
     else if (event.key === "Enter" && marked >= 0) zoomTo(marked - 5, marked + 5);
     else if (event.key === "Escape") onRange?.(null);
     else return;
@@ -111,7 +119,7 @@ export function StepChart(props: StepChartProps) {
       class="step-chart"
       role="group"
       tabIndex={0}
-      aria-label={`Step times of ${plural(range[1] - range[0] + 1, series.noun ?? "step")}. Arrow keys read the values${onRange ? ", Enter zooms in, Escape shows all" : ""}.`}
+      aria-label={`Step times of ${plural(range[1] - range[0] + 1, series.noun ?? "step")}. Arrow keys read the values${props.onChoose ? ", Space shows details" : ""}${onRange ? ", Enter zooms in, Escape shows all" : ""}.`}
       onKeyDown={onKeyDown}
       onPointerDown={(event) => {
         if (event.button !== 0) return;

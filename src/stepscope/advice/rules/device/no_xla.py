@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from stepscope.advice.evidence.device_time import compute_ms
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
@@ -70,12 +71,7 @@ def no_xla(results: Results) -> Iterator[Answer]:
     if share < _SHARE_FRAC or len(alone) < _FEWEST:
         yield Silence(f"Elementwise ops that run by themselves take {share:.0%} of op time.")
         return
-    parts = overview.breakdown_ms
-    compute = (
-        parts["device_compute_16"] + parts["device_compute_32"]
-        if on_device
-        else parts["host_compute"]
-    )
+    compute = compute_ms(overview) if on_device else overview.breakdown_ms["host_compute"]
     cost = share * compute
     yield Finding(
         rule=RULE.id,

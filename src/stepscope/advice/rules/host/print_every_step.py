@@ -33,7 +33,11 @@ def print_every_step(results: Results) -> Iterator[Answer]:
     if not step > 0:
         yield Unknown("The steps found have no length.")
         return
-    kinds = [one for one in host.side_work.records() if one.steps_frac >= _MOST_STEPS_FRAC]
+    kinds = [
+        one
+        for one in host.side_work.records()
+        if one.kind in _WORDS and one.steps_frac >= _MOST_STEPS_FRAC
+    ]
     saving = sum(one.time_ms for one in kinds)
     if saving < NEGLIGIBLE_FRAC * step:
         yield Silence(f"Printing, summaries and callbacks cost {saving / step:.1%} of the step.")

@@ -19,15 +19,19 @@ from stepscope.advice.evidence.part_words import Words
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref, Severity
+from stepscope.tables.account.op_families import PRODUCTS
 
 if TYPE_CHECKING:
     from stepscope.analysis.step_account import PartRow, StepAccount
 
-# Parts of a smaller share are told only by rules that know them; so many are told at most.
-_SOME_FRAC = 0.10
+# Parts of a smaller share are told only by rules that know them; so many of a kind are told.
+_SOME_FRAC, _CODE_FRAC = 0.10, 0.05
 _MOST = 3
 # The recorder's own work is no part of the program; what a runtime does around ops goes with them.
 _OURS = ("recorder", "runtime")
+_AROUND_FRAC = 0.5
+# A line of the program is easier to change than what a framework does.
+_CODE = ("python", "library")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,7 @@ class _Hope:
     """Which shares of a part a change takes away at least, as expected and at most.
 
     Attributes:
+        worth: The share it is ranked by: small where a part is likely to be needed.
         confidence: How sure it is that the part is worth a change.
         is_alarm: Whether the part alone is reason enough to change the program.
     """
@@ -42,28 +47,33 @@ class _Hope:
     low: float
     expected: float
     high: float
+    worth: float
     confidence: float
     is_alarm: bool
     assumption: str
 
 
 _HOPES = {
-    "python": _Hope(0.6, 0.9, 1.0, 0.85, True, "its work moves out of the loop, or goes"),
-    "library": _Hope(0.6, 0.9, 1.0, 0.85, True, "the call moves out of the loop, or goes"),
-    "compile": _Hope(0.7, 0.95, 1.0, 0.85, True, "everything is compiled once"),
-    "input": _Hope(0.3, 0.8, 1.0, 0.7, True, "batches are ready when the step asks for them"),
-    "copy": _Hope(0.2, 0.6, 1.0, 0.6, True, "copies run beside the compute"),
-    "launch": _Hope(0.2, 0.5, 1.0, 0.6, True, "the step is compiled into fewer launches"),
-    "allocation": _Hope(0.3, 0.8, 1.0, 0.6, True, "memory is allocated once"),
-    "wait": _Hope(0.1, 0.5, 1.0, 0.5, False, "the host need not wait in every step"),
-    "collective": _Hope(0.1, 0.5, 1.0, 0.5, False, "transfers run beside the compute"),
-    "framework": _Hope(0.2, 0.5, 0.9, 0.6, False, "the step is compiled, or makes fewer calls"),
-    "unrecorded": _Hope(0.2, 0.6, 1.0, 0.5, False, "what runs there is not needed"),
-    "op": _Hope(0.1, 0.3, 0.6, 0.5, False, "there is less of it, or a cheaper variant"),
+    "python": _Hope(0.7, 0.95, 1.0, 0.9, 0.85, True, "its work moves out of the loop, or goes"),
+    "library": _Hope(0.7, 0.95, 1.0, 0.9, 0.85, True, "the call moves out of the loop, or goes"),
+    "compile": _Hope(0.7, 0.95, 1.0, 0.95, 0.85, True, "everything is compiled once"),
+    "input": _Hope(0.5, 0.8, 1.0, 0.8, 0.7, True, "batches are ready when the step asks for them"),
+    "copy": _Hope(0.4, 0.7, 1.0, 0.6, 0.6, True, "copies run beside the compute"),
+    "launch": _Hope(0.4, 0.7, 1.0, 0.5, 0.6, True, "the step is compiled into fewer launches"),
+    "allocation": _Hope(0.5, 0.8, 1.0, 0.8, 0.6, True, "memory is allocated once"),
+    "wait": _Hope(0.3, 0.6, 1.0, 0.5, 0.5, False, "the host need not wait in every step"),
+    "collective": _Hope(0.3, 0.6, 1.0, 0.5, 0.5, False, "transfers run beside the compute"),
+    "framework": _Hope(
+        0.5, 0.8, 1.0, 0.5, 0.6, False, "the step is compiled, or makes fewer calls"
+    ),
+    "unrecorded": _Hope(0.5, 0.8, 1.0, 0.6, 0.5, False, "what runs there is not needed"),
+    "op": _Hope(0.5, 0.7, 1.0, 0.2, 0.5, False, "half of it, or all, is not needed"),
 }
 # Ops that seldom are what a model is for can go for the most part.
-_UNUSUAL = _Hope(0.4, 0.75, 0.98, 0.7, False, "it can be done once, elsewhere, or otherwise")
-_DOUBLE = _Hope(0.2, 0.4, 0.85, 0.85, True, "32 bits suffice")
+_UNUSUAL = _Hope(0.6, 0.85, 1.0, 0.75, 0.7, False, "it can be done once, elsewhere, or otherwise")
+# What a model is made of is told, but after what else can be changed.
+_PRODUCT = _Hope(0.5, 0.7, 1.0, 0.15, 0.5, False, "half of it, or all, is not needed")
+_DOUBLE = _Hope(0.3, 0.5, 0.85, 0.5, 0.85, True, "32 bits suffice")
 
 
 def largest_part(results: Results) -> Iterator[Answer]:
@@ -74,12 +84,17 @@ def largest_part(results: Results) -> Iterator[Answer]:
         return
     listed = list(account.parts.records())
     _with_runtime(listed, account.step_time_ms)
-    shown = [part for part in listed if part.kind not in _OURS and part.step_frac >= _SOME_FRAC]
-    shown.sort(key=lambda part: -part.time_ms)
+    shown = [
+        part
+        for part in listed
+        if part.kind not in _OURS
+        and part.step_frac >= (_CODE_FRAC if part.kind in _CODE else _SOME_FRAC)
+    ]
     if not shown:
         yield Silence(f"No part of the step has {_SOME_FRAC:.0%} of it.")
         return
-    for part in shown[:_MOST]:
+    ranked = sorted(shown, key=lambda part: -_hope(part).expected * part.time_ms)
+    for part in ranked[:_MOST]:
         yield _finding(part, account)
 
 
@@ -102,12 +117,15 @@ def _finding(part: PartRow, account: StepAccount) -> Finding:
     if part.kind not in ("op", "collective", "copy"):
         most = max(min(most, step - account.busy_ms), 0.0)
     expected = min(hope.expected * part.time_ms, most)
+    # What surrounds a part, such as caches it empties, goes with some of it.
+    around = _AROUND_FRAC * max(step - account.busy_ms - part.time_ms, 0.0)
+    is_code = part.kind in (*_CODE, "framework", "unrecorded", "compile")
     return Finding(
         rule=RULE.id,
         severity=_severity(part, hope, expected, account),
         saving_ms=expected,
         saving_low_ms=min(hope.low * part.time_ms, expected),
-        saving_high_ms=min(hope.high * part.time_ms, most),
+        saving_high_ms=min(hope.high * part.time_ms, most) + (around if is_code else 0.0),
         assumption=hope.assumption,
         confidence=hope.confidence if account.step_count > 1 else min(hope.confidence, 0.6),
         title=words.title,
@@ -116,6 +134,7 @@ def _finding(part: PartRow, account: StepAccount) -> Finding:
         measured={
             "part_ms": part.time_ms,
             "step_frac": part.step_frac,
+            "worth_ms": min(hope.worth * part.time_ms, most),
             "step_time_ms": step,
             "kind": part.kind,
             "step_after_ms": step - expected,
@@ -130,6 +149,8 @@ def _hope(part: PartRow) -> _Hope:
         return _DOUBLE
     if part.kind == "op" and part_words.is_unusual(part):
         return _UNUSUAL
+    if part.kind == "op" and part.name in PRODUCTS:
+        return _PRODUCT
     return _HOPES.get(part.kind, _HOPES["op"])
 
 

@@ -62,6 +62,12 @@ def _figures(page: Page, result: OverviewPage) -> None:
             (milliseconds(times.median), "bold"),
             f" median · {milliseconds(times.p95)} p95 · {milliseconds(times.mean)} mean{spread}",
         )
+    throughput = result.throughput
+    if throughput.examples_per_s is not None:
+        page.line(
+            f"  Throughput  {throughput.examples_per_s:,.4g} examples/s "
+            f"({throughput.examples_per_step:,} a step, {clean(throughput.source)})"
+        )
     dropped = f", {steps.dropped} dropped" if steps.dropped else ""
     page.text(
         f"{steps.count:,} from {steps.source} (confidence {percent(steps.confidence)}{dropped}). "

@@ -1,0 +1,259 @@
+"""Collectives: what devices exchange, how long they wait for each other, and how fast it goes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import nan
+from typing import Annotated, Any, Final
+
+from stepscope import how_to_record
+from stepscope.columns.space import Bool
+from stepscope.registry import Need, Tool
+from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, ms
+from stepscope.tables.collectives.exchanges import Exchanges, Kind, exchanges
+from stepscope.tables.core.presence import any_stretch
+from stepscope.tables.core.profile import Profile
+from stepscope.tables.device.events import device_entries, device_lines
+from stepscope.tables.host.events import Work
+
+_BOTH_WAYS: Final = re.compile(r"all_?reduce")
+_ONE_WAY: Final = re.compile(r"gather|reduce_?scatter|all_?to_?all")
+
+
+class GroupRow(Row):
+    """One collective of one process group, with messages of one size."""
+
+    group: Annotated[str, Column("Process group", kind="category")]
+    description: Annotated[str, Column("For", kind="name")]
+    collective: Annotated[str, Column("Collective", kind="category")]
+    ranks: Annotated[int, Column("Ranks", kind="count", help="Of the group; 0 if not recorded.")]
+    message_bytes: Annotated[
+        int, Column("Message", unit="B", kind="bytes", help="Of one exchange; 0 if not recorded.")
+    ]
+    count: Annotated[
+        float, Column("Count", kind="number", help="Exchanges, a mean over the devices.")
+    ]
+    time_ms: Annotated[
+        float, Column("Time", unit="ms", kind="time", sort="desc", help="A mean over the devices.")
+    ]
+    exposed_ms: Annotated[
+        float, Column("Exposed", unit="ms", kind="time", help="With nothing computing meanwhile.")
+    ]
+    wait_ms: Annotated[
+        float,
+        Column(
+            "Waiting",
+            unit="ms",
+            kind="time",
+            help="Until the last device came; unknown where partners are not in the recording.",
+        ),
+    ]
+    transfer_ms: Annotated[
+        float, Column("Transfer", unit="ms", kind="time", help="The rest: all were there.")
+    ]
+    algorithm_gbps: Annotated[
+        float,
+        Column("Algorithm bandwidth", unit="GB/s", kind="rate", help="Message by transfer time."),
+    ]
+    bus_gbps: Annotated[
+        float,
+        Column(
+            "Bus bandwidth",
+            unit="GB/s",
+            kind="rate",
+            help="What the links carried: 2(n-1)/n of it for all-reduce, (n-1)/n for gather, "
+            "scatter and all-to-all.",
+        ),
+    ]
+
+
+class WorkerRow(Row):
+    """One device: what it spent in collectives, and what others waited for it."""
+
+    host: Annotated[str, Column("Host", kind="name")]
+    device: Annotated[str, Column("Device", kind="name")]
+    time_ms: Annotated[float, Column("Time", unit="ms", kind="time")]
+    exposed_ms: Annotated[float, Column("Exposed", unit="ms", kind="time")]
+    wait_ms: Annotated[float, Column("Waiting for others", unit="ms", kind="time")]
+    last: Annotated[int, Column("Came last", kind="count")]
+    caused_wait_ms: Annotated[
+        float,
+        Column(
+            "Others waited",
+            unit="ms",
+            kind="time",
+            sort="desc",
+            help="Sum over the other devices of what they waited for this one.",
+        ),
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Collectives(Result):
+    """What devices exchange with each other: waiting, transfer, bandwidth, and who comes last.
+
+    Attributes:
+        headline: The answer in one sentence.
+        time_ms: Time in collectives, a mean over the devices.
+        exposed_ms: Of that, with nothing computing meanwhile.
+        wait_ms: Of the time, until the last device came; None if unknown.
+        groups: Each collective of each process group.
+        workers: Each device.
+    """
+
+    tool = "collectives"
+    headline: str
+    time_ms: float
+    exposed_ms: float
+    wait_ms: float | None
+    groups: Table[GroupRow]
+    workers: Table[WorkerRow]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The page has no options."""
+
+
+def collectives(profile: Profile, options: Options = Options()) -> Collectives:
+    """Every exchange between devices, by process group and by device."""
+    found = exchanges(profile)
+    devices = max(len(found.workers), 1)
+    known = found.transfer_ps >= 0
+    wait = ms(int((found.duration_ps - found.transfer_ps)[known].sum())) / devices
+    time, exposed = (ms(int(one.sum())) / devices for one in (found.duration_ps, found.exposed_ps))
+    workers = _workers(found)
+    return Collectives(
+        headline=_headline(found, time, exposed, wait, workers),
+        time_ms=time,
+        exposed_ms=exposed,
+        wait_ms=wait if known.any() else None,
+        groups=_groups(found),
+        workers=workers,
+        diagnostics=_diagnostics(known),
+    )
+
+
+def _headline(
+    found: Exchanges, time: float, exposed: float, wait: float, workers: Table[WorkerRow]
+) -> str:
+    share = exposed / time if time else 0.0
+    text = (
+        f"Each device spends {time:.2f} ms in collectives, {share:.0%} of it with nothing computing"
+    )
+    caused = [row["caused_wait_ms"] or 0.0 for row in workers.rows()]
+    if not sum(caused):
+        return f"{text}."
+    host, device = found.workers[caused.index(max(caused))]
+    return (
+        f"{text}; {wait:.2f} ms is waiting, and {max(caused) / sum(caused):.0%} of all waiting is "
+        f"for {host} {device}."
+    )
+
+
+def _groups(found: Exchanges) -> Table[GroupRow]:
+    return _table(GroupRow, list(_group_rows(found)))
+
+
+def _group_rows(found: Exchanges) -> Iterator[dict[str, Any]]:
+    devices = len(found.workers)
+    for code, kind in enumerate(found.kinds):
+        mine = found.kind == code
+        known = mine & (found.transfer_ps >= 0)
+        transfer = ms(int(found.transfer_ps[known].sum())) / devices if known.any() else nan
+        time = ms(int(found.duration_ps[mine].sum())) / devices
+        count = int(mine.sum()) / devices
+        # Where partners are known the transfer counts, else all of it, waiting included.
+        moved, taken = (int(known.sum()) / devices, transfer) if known.any() else (count, time)
+        rate = kind.message_bytes * moved / taken / 1e6 if kind.message_bytes and taken else nan
+        yield {
+            "group": kind.group,
+            "description": kind.description,
+            "collective": kind.collective,
+            "ranks": kind.ranks,
+            "message_bytes": kind.message_bytes,
+            "count": count,
+            "time_ms": time,
+            "exposed_ms": ms(int(found.exposed_ps[mine].sum())) / devices,
+            "wait_ms": ms(int(found.duration_ps[known].sum())) / devices - transfer,
+            "transfer_ms": transfer,
+            "algorithm_gbps": rate,
+            "bus_gbps": rate * _bus_factor(kind),
+        }
+
+
+def _bus_factor(kind: Kind) -> float:
+    """What share of the message each link carries; unknown without the number of ranks."""
+    if not kind.ranks:
+        return nan
+    share = (kind.ranks - 1) / kind.ranks
+    if _BOTH_WAYS.search(kind.collective):
+        return 2 * share
+    return share if _ONE_WAY.search(kind.collective) else 1.0
+
+
+def _workers(found: Exchanges) -> Table[WorkerRow]:
+    rows = []
+    for number, (host, device) in enumerate(found.workers):
+        mine = found.worker == number
+        known: Bool = mine & (found.transfer_ps >= 0)
+        waited = int((found.duration_ps - found.transfer_ps)[known].sum())
+        rows.append(
+            {
+                "host": host,
+                "device": device,
+                "time_ms": ms(int(found.duration_ps[mine].sum())),
+                "exposed_ms": ms(int(found.exposed_ps[mine].sum())),
+                "wait_ms": ms(waited) if known.any() else nan,
+                "last": int(found.is_last[mine].sum()),
+                "caused_wait_ms": ms(int(found.caused_ps[mine].sum())) if known.any() else nan,
+            }
+        )
+    return _table(WorkerRow, rows)
+
+
+def _table(schema: Any, rows: list[dict[str, Any]]) -> Table[Any]:
+    return Table(schema, {name: [row[name] for row in rows] for name in columns_of(schema)})
+
+
+def _diagnostics(known: Bool) -> tuple[Diagnostic, ...]:
+    if known.all():
+        return ()
+    text = (
+        f"Of {int((~known).sum()):,} of {len(known):,} exchanges the partners are not in this "
+        "recording, or did not do the same in the same order: how much of them is waiting is "
+        "unknown, and bandwidths that include waiting are lower bounds."
+    )
+    return (Diagnostic("unmatched-collectives", "info", text),)
+
+
+def _has_collectives(profile: Profile) -> bool:
+    for host in profile.hosts:
+        wanted = device_entries(host, lambda work: work is Work.COLLECTIVE)
+        if wanted.any() and any_stretch(
+            host,
+            device_lines(host),
+            lambda stretch, wanted=wanted: bool((wanted[stretch.entry] & stretch.timed).any()),  # type: ignore[misc]  # mypy infers no type for the default
+        ):
+            return True
+    return False
+
+
+TOOL = Tool(
+    id="collectives",
+    short="comm",
+    title="Collectives",
+    group="Distributed",
+    run=collectives,
+    options=Options,
+    result=Collectives,
+    needs=(
+        Need(
+            _has_collectives,
+            "No exchange between devices was recorded: no kernel or op of a collective ran.",
+            how_to_record.DEVICE,
+        ),
+    ),
+)

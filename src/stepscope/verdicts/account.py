@@ -1,0 +1,81 @@
+"""The steps that numbers are over, as results say it: how many, how long, how sure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import nan
+
+import numpy as np
+
+from stepscope.tables.steps.session import SessionSteps, why_no_step
+
+
+@dataclass(frozen=True, slots=True)
+class TimeStats:
+    """Mean, sample standard deviation, range and median of the kept steps' times, in ms."""
+
+    mean: float
+    std: float
+    min: float
+    max: float
+    median: float
+    p95: float
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """The steps the numbers are over.
+
+    Attributes:
+        count: Steps kept.
+        source: How steps were found: "markers", "framework", "device_steps", "inferred"; "window"
+            where there are none and the recording as a whole stands in for one; "none".
+        confidence: 0–1, how sure the source is.
+        dropped: Steps found but not kept (cut at an edge, incomplete).
+        time_ms: Statistics of the kept steps' times.
+        explanation: One sentence: what the steps are and how they were found.
+        certainty: The confidence in a word: "certain", "likely" or "uncertain".
+        reason: Why it is that sure, as a clause.
+        left_out: Which steps and times the numbers are not over, and why; sentences.
+        recorder_ms: Mean time per counted step of the recorder's own work on the program's
+            thread, which is no work of the step.
+    """
+
+    count: int
+    source: str
+    confidence: float
+    dropped: int
+    time_ms: TimeStats
+    explanation: str
+    certainty: str = "uncertain"
+    reason: str = ""
+    left_out: tuple[str, ...] = ()
+    recorder_ms: float = 0.0
+
+
+def steps_account(found: SessionSteps | None) -> Steps:
+    """What a session's steps are, as results publish it."""
+    if found is None or not found.kept.any():
+        nothing = TimeStats(nan, nan, nan, nan, nan, nan)
+        dropped = 0 if found is None else len(found)
+        return Steps(0, "none", 0.0, dropped, nothing, why_no_step(found))
+    time = found.duration_ps[found.kept] / 1e9
+    return Steps(
+        count=int(found.kept.sum()),
+        source=found.source,
+        confidence=found.confidence,
+        dropped=int((~found.kept).sum()),
+        time_ms=TimeStats(
+            mean=float(time.mean()),
+            std=float(time.std(ddof=1)) if len(time) > 1 else 0.0,
+            min=float(time.min()),
+            max=float(time.max()),
+            median=float(np.median(time)),
+            p95=float(np.percentile(time, 95)),
+        ),
+        explanation=found.explanation,
+        certainty=found.certainty,
+        reason=found.reason,
+        left_out=found.left_out,
+        recorder_ms=float(found.recorder_ps[found.kept].mean()) / 1e9,
+    )

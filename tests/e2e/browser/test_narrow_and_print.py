@@ -1,0 +1,80 @@
+"""Pages in a narrow window, at 200 % zoom and on paper; nothing moves while they load."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.e2e.browser.conftest import Opener
+
+PAGES = ("overview", "kernel_stats", "trace_viewer", "about")
+MOST_SHIFT = 0.02
+_WATCH_SHIFTS = """
+window.shifted = 0;
+new PerformanceObserver((list) => {
+  for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shifted += entry.value;
+}).observe({ type: "layout-shift", buffered: true });
+"""
+
+
+@pytest.mark.parametrize("address", PAGES)
+@pytest.mark.parametrize(("width", "height"), [(390, 800), (720, 450)], ids=["phone", "zoom"])
+def test_nothing_is_wider_than_the_window(
+    page: Page, open_page: Opener, address: str, width: int, height: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": height})
+    open_page(f"#/{address}?run=gpu")
+    page.wait_for_load_state("networkidle")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_in_a_narrow_window_the_pages_are_a_drawer(page: Page, open_page: Opener) -> None:
+    page.set_viewport_size({"width": 720, "height": 450})
+    open_page("#/overview?run=gpu")
+    nav = page.get_by_role("navigation", name="Tools")
+    expect(nav).to_have_count(0)
+    page.get_by_role("button", name="Pages").click()
+    nav.get_by_role("link", name="Kernels").click()
+    expect(page.locator("main h1")).to_have_text("Kernels")
+    expect(nav).to_have_count(0)
+    page.get_by_role("button", name="Pages").click()
+    page.keyboard.press("Escape")
+    expect(nav).to_have_count(0)
+
+
+def test_at_200_percent_the_timeline_still_shows_tracks(page: Page, open_page: Opener) -> None:
+    page.set_viewport_size({"width": 720, "height": 450})
+    open_page("#/trace_viewer?run=gpu")
+    box = page.locator(".tl-stage canvas").bounding_box()
+    assert box is not None
+    assert box["height"] >= 150
+
+
+def test_charts_fit_the_paper(page: Page, open_page: Opener) -> None:
+    open_page("#/overview?run=gpu")
+    page.wait_for_load_state("networkidle")
+    page.emulate_media(media="print", color_scheme="dark")
+    page.set_viewport_size({"width": 700, "height": 900})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 700
+    background = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+    assert background == "rgb(255, 255, 255)"
+
+
+@pytest.mark.parametrize("address", PAGES)
+def test_nothing_moves_while_a_page_loads(page: Page, open_page: Opener, address: str) -> None:
+    page.add_init_script(_WATCH_SHIFTS)
+    open_page(f"#/{address}?run=gpu")
+    page.reload()
+    page.wait_for_load_state("networkidle")
+    assert page.evaluate("window.shifted") <= MOST_SHIFT
+
+
+def test_tools_without_data_are_folded(open_page: Opener) -> None:
+    page = open_page("#/overview?run=cpu")
+    nav = page.get_by_role("navigation", name="Tools")
+    folded = nav.locator("details.nav-empty")
+    count = folded.locator("a").count()
+    assert count > 0
+    expect(folded.locator("summary")).to_have_text(f"Not in this recording ({count})")
+    expect(folded.locator("a").first).not_to_be_visible()
+    expect(nav.locator("section a.unavailable")).to_have_count(0)

@@ -1,0 +1,208 @@
+"""What is said of faults that no rule knows: largest-part, gil-contention, their order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from stepscope.advice import RULES, advise
+from stepscope.analysis.step_account import OwnerRow, PartRow, RivalRow, StepAccount
+from stepscope.registry import Answer, Rule, Silence, Unknown
+from stepscope.result import Advice, Finding, Table
+
+STEP_MS = 10.0
+PART: dict[str, Any] = {
+    "kind": "python",
+    "name": "prepare",
+    "function": "prepare",
+    "file": "train.py",
+    "line": 12,
+    "caller": "train.py:40 main",
+    "made_of": "prepare 100%",
+    "op": "",
+    "first": "prepare",
+    "first_kind": "python",
+    "first_frac": 1.0,
+    "time_ms": 5.0,
+    "step_frac": 0.5,
+    "runs": 1.0,
+    "steps_frac": 1.0,
+    "growth": float("nan"),
+    "every": float("nan"),
+    "burst_ms": 5.0,
+    "data_type": "",
+    "on_device": False,
+}
+
+
+def part(**changes: Any) -> dict[str, Any]:
+    found = PART | changes
+    if "time_ms" in changes:
+        found["step_frac"] = changes["time_ms"] / STEP_MS
+    return found
+
+
+def op(family: str, time_ms: float, **changes: Any) -> dict[str, Any]:
+    return part(
+        kind="op", name=family, op=f"model/{family}", first=f"model/{family}", first_kind="op",
+        function="", file="", line=0, caller="", time_ms=time_ms, **changes,
+    )  # fmt: skip
+
+
+def account(*parts: dict[str, Any], rivals: list[dict[str, Any]] | None = None) -> StepAccount:
+    rows = list(parts)
+    return StepAccount(
+        headline="",
+        step_time_ms=STEP_MS,
+        step_count=8,
+        is_window=False,
+        busy_ms=sum(row["time_ms"] for row in rows if row["kind"] == "op"),
+        has_device=False,
+        has_python=True,
+        has_events=True,
+        recorder_ms=0.0,
+        parts=Table(PartRow, {name: [row[name] for row in rows] for name in PART}),
+        owners=Table.empty(OwnerRow),
+        rivals=Table(
+            RivalRow,
+            {
+                name: [row[name] for row in rivals or []]
+                for name in ("thread", "function", "file", "line", "busy_frac", "loop_waits")
+            },
+        ),
+    )
+
+
+def told(found: StepAccount, *more: Rule) -> Advice:
+    wanted = ("largest-part", "gil-contention")
+    rules = [rule for rule in RULES if rule.id in wanted]
+    return advise({"step_account": found}, [*rules, *more])
+
+
+def first(found: StepAccount, *more: Rule) -> Finding:
+    return told(found, *more).findings[0]
+
+
+def saying(id_: str, saving_ms: float, *parts: str) -> Rule:
+    def check(_results: Any) -> Any:
+        yield Finding(id_, "medium", saving_ms, 0.9, f"{id_} costs {saving_ms}")
+
+    return Rule(id_, check, parts=parts)
+
+
+def test_a_function_of_the_program_is_named_with_its_line_and_its_caller() -> None:
+    found = first(account(part(), op("MatMul", 4.0)))
+    assert found.rule == "largest-part"
+    assert "prepare (train.py:12), called from train.py:40 main takes 5 of each 10 ms" in (
+        found.message
+    )
+    assert found.place is not None
+    assert (found.place.function, found.place.file, found.place.line) == ("prepare", "train.py", 12)
+    assert found.severity == "high"
+    assert found.saving_low_ms is not None
+    assert found.saving_high_ms is not None
+    # At least 70 % of the part, at most all of it and half of the 1 ms that is neither it nor ops.
+    assert (found.saving_low_ms, found.saving_ms) == (pytest.approx(3.5), pytest.approx(4.75))
+    assert found.saving_high_ms == pytest.approx(5.5)
+    assert found.likelihood == "likely"
+    assert "a step should then take about 5 ms" in found.actions[0]
+
+
+def test_a_librarys_call_is_named_by_what_a_program_calls_it() -> None:
+    row = part(kind="library", first="json.dumps", first_kind="library", first_frac=0.9)
+    found = first(account(row))
+    assert "90% of it in json.dumps" in found.message
+    assert found.place is not None
+    assert found.place.call == "json.dumps"
+
+
+def test_bursts_and_growth_are_told() -> None:
+    assert "every 5 steps, 25 ms each" in first(account(part(every=5.0, burst_ms=25.0))).message
+    assert "3.0 times as long" in first(account(part(growth=3.0))).message
+
+
+@pytest.mark.parametrize("family", ["Conv2D", "MatMul"])
+def test_what_a_model_is_made_of_is_told_but_is_no_alarm(family: str) -> None:
+    found = first(account(op(family, 8.0)))
+    assert found.severity == "info"
+    assert f"{family} takes 80% of the step" in found.title
+
+
+def test_an_unusual_op_is_said_to_be_one() -> None:
+    found = first(account(op("Sort", 6.0), op("MatMul", 3.0)))
+    assert "Sort ops (sorting) take 6 of each 10 ms step" in found.message
+
+
+def test_compute_in_64_bits_is_an_alarm() -> None:
+    found = first(account(op("dot_general", 8.0, data_type="f64")))
+    assert found.severity == "high"
+    assert "float32" in found.actions[0]
+
+
+def test_a_small_fault_does_not_stand_before_the_part_that_has_most_of_the_step() -> None:
+    small = saying("small-fault", 0.6, "copy")
+    found = told(account(op("Conv2D", 9.0), part(kind="copy", name="copy", time_ms=1.0)), small)
+    assert [one.rule for one in found.findings] == ["largest-part", "small-fault"]
+
+
+def test_a_rule_that_explains_the_part_takes_its_place() -> None:
+    knows = saying("knows-why", 4.0, "python")
+    found = told(account(part()), knows)
+    assert [one.rule for one in found.findings] == ["knows-why"]
+    assert found.findings[0].place is not None
+    assert found.findings[0].place.function == "prepare"
+
+
+def test_a_rule_that_explains_little_of_it_does_not() -> None:
+    found = told(account(part()), saying("knows-little", 1.0, "python"))
+    assert [one.rule for one in found.findings] == ["largest-part", "knows-little"]
+
+
+def test_no_rule_saves_more_than_the_parts_it_explains_have() -> None:
+    (found,) = told(account(part()), saying("boasts", 9.0, "python")).findings
+    assert (found.saving_ms, found.saving_high_ms) == (5.0, 5.0)
+
+
+def test_python_beside_compute_saves_what_compute_leaves() -> None:
+    """9 of 10 ms something computes: without Python's 5 the step still takes 9."""
+    found = first(account(part(), op("Conv2D", 5.0)))
+    assert found.saving_high_ms == 5.0
+    busy = account(part(), op("Conv2D", 5.0))
+    object.__setattr__(busy, "busy_ms", 9.0)
+    shown = [one for one in told(busy).findings if one.measured["kind"] == "python"]
+    assert shown[0].saving_high_ms == pytest.approx(1.0)
+
+
+def test_the_recorders_own_work_is_no_fault() -> None:
+    answers = told(account(part(kind="recorder", name="recorder", time_ms=9.0)))
+    assert answers.findings == ()
+
+
+def test_another_thread_that_holds_the_lock_is_named() -> None:
+    rival = {
+        "thread": "monitor",
+        "function": "watch",
+        "file": "train.py",
+        "line": 7,
+        "busy_frac": 0.9,
+        "loop_waits": True,
+    }
+    found = first(account(part(kind="framework", time_ms=8.0), rivals=[rival]))
+    assert found.rule == "gil-contention"
+    assert "'monitor' runs Python in watch (train.py:7) for 90% of the time" in found.message
+    quiet = told(account(part(), rivals=[{**rival, "loop_waits": False}]))
+    assert {one.rule: one.outcome for one in quiet.checked}["gil-contention"] == "silent"
+
+
+def test_without_python_nothing_is_known_of_the_lock() -> None:
+    blind = account(part())
+    object.__setattr__(blind, "has_python", False)
+    checked = {one.rule: one for one in told(blind).checked}
+    assert checked["gil-contention"].outcome == "unknown"
+    assert "not recorded" in checked["gil-contention"].reason
+
+
+def test_answers_are_of_the_kinds_a_rule_may_give() -> None:
+    kinds = (Finding, Silence, Unknown)
+    assert set(kinds) == set(Answer.__args__)

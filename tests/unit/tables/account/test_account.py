@@ -1,0 +1,138 @@
+"""Every moment of a step has one owner: each number worked out by hand from the picture."""
+
+from __future__ import annotations
+
+from stepscope.formats.xspace import decode
+from stepscope.tables.account.account import account
+from stepscope.tables.account.parts import Owner, owners, parts
+from stepscope.tables.core.profile import Host
+from tests.profiles import draw, event, nth, space
+from tests.profiles.drawing import Drawn
+
+STEP = event("train", step_num=nth, _r=1)
+
+
+def host(picture: str, **events: Drawn) -> Host:
+    """Steps of 1 ms, 100 µs a character."""
+    return Host("h", decode(space(*draw(picture, unit_us=100, S=STEP, **events))))
+
+
+def told(one: Host) -> dict[tuple[str, str], float]:
+    """Milliseconds in all steps, by kind and name."""
+    found = account(one)
+    assert found is not None
+    total: dict[tuple[str, str], float] = {}
+    for owner in owners(found):
+        key = (owner.kind, owner.name)
+        total[key] = round(total.get(key, 0.0) + owner.total_ps / 1e9, 6)
+    assert sum(total.values()) * 1e9 == int(found.found.duration_ps[found.found.kept].sum())
+    return total
+
+
+def owner_named(one: Host, name: str) -> Owner:
+    found = account(one)
+    assert found is not None
+    return next(owner for owner in owners(found) if owner.name == name)
+
+
+def test_what_the_thread_waits_for_has_the_time_it_waits() -> None:
+    one = host(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        .F------...F-----...
+          tf_pool  ..OOOO......OO......
+        """,
+        F=event("FunctionRun"),
+        O=event("a/MatMul:MatMul"),
+    )
+    # 700 + 600 µs of calls, 400 + 200 of which an op runs; 300 + 400 are outside of them.
+    assert told(one) == {
+        ("op", "a/MatMul"): 0.6,
+        ("framework", ""): 0.7,
+        ("unrecorded", ""): 0.7,
+    }
+
+
+def test_python_has_what_the_thread_does_itself_though_something_computes_beside_it() -> None:
+    one = host(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        PPPPPPPP..PPPPPPPP..
+          tf_pool  OO........OO........
+        """,
+        P=event("$train.py:12 prepare"),
+        O=event("a/MatMul:MatMul"),
+    )
+    assert told(one)["python", "prepare"] == 1.6
+
+
+def test_what_is_waited_for_later_is_not_hidden_by_what_python_does_meanwhile() -> None:
+    """Without the function the thread would only wait longer: 800 µs are the op's."""
+    one = host(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        PPPPWWWW..PPPPWWWW..
+          tf_pool  OOOOOOOO..OOOOOOOO..
+        """,
+        P=event("$train.py:12 prepare"),
+        W=event("BlockHostUntilReady"),
+        O=event("a/MatMul:MatMul"),
+    )
+    assert told(one)["op", "a/MatMul"] == 1.6
+
+
+def test_a_library_is_told_by_its_public_name_and_from_where_it_is_called() -> None:
+    one = host(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        A---------A---------
+          "        .D----.....D----....
+          "        ..E--.......E--.....
+        """,
+        A=event("$train.py:12 log_step"),
+        D=event("$encoder.py:183 dumps"),
+        E=event("$encoder.py:205 iterencode"),
+    )
+    assert told(one) == {("library", "encoder.dumps"): 1.0, ("python", "log_step"): 1.0}
+    place = owner_named(one, "encoder.dumps")
+    assert (place.function, place.file, place.line) == ("log_step", "train.py", 12)
+
+
+def test_the_steps_parts_are_functions_with_all_they_call() -> None:
+    one = host(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        .A------...A------..
+          "        ..D----.....D----...
+          tf_pool  ................O-..
+        """,
+        A=event("$train.py:12 log_step"),
+        D=event("$encoder.py:183 dumps"),
+        O=event("a/Sort:TopKV2"),
+    )
+    found = account(one)
+    assert found is not None
+    first = parts(found)[0]
+    assert (first.kind, first.name, first.total_ps) == ("library", "log_step", 1_400_000_000)
+    assert [owner.name for owner in first.owners] == ["encoder.dumps", "log_step"]
+
+
+def test_the_recorders_own_work_is_told_apart() -> None:
+    one = host(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        .........R..........
+        """,
+        R=event("$profiler.py:271 stop_trace"),
+    )
+    assert told(one)["recorder", ""] == 0.1
+
+
+def test_a_host_without_events_has_no_account() -> None:
+    assert account(Host("h", decode(space()))) is None

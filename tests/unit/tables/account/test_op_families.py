@@ -1,0 +1,33 @@
+"""An op, its gradients and its fused variants are one family."""
+
+from __future__ import annotations
+
+import pytest
+
+from stepscope.tables.account.op_families import UNUSUAL, family_of
+
+
+@pytest.mark.parametrize(
+    ("op_type", "family"),
+    [
+        ("Conv2D", "Conv2D"),
+        ("Conv2DBackpropFilter", "Conv2D"),
+        ("Conv2DBackpropInput", "Conv2D"),
+        ("_FusedConv2D", "Conv2D"),
+        ("_MklNativeFusedMatMul", "MatMul"),
+        ("BatchMatMulV2", "MatMul"),
+        ("MaxPoolGrad", "MaxPool"),
+        ("FusedBatchNormGradV3", "FusedBatchNorm"),
+        ("TopKV2", "Sort"),
+        ("aten::convolution_backward", "convolution"),
+        ("aten::addmm", "matmul"),
+        ("dot.9", "dot_general"),
+        ("AssignSubVariableOp", "AssignSubVariableOp"),
+    ],
+)
+def test_a_type_belongs_to_a_family(op_type: str, family: str) -> None:
+    assert family_of(op_type) == family
+
+
+def test_what_models_are_made_of_is_not_unusual() -> None:
+    assert not {"Conv2D", "MatMul", "dot_general", "matmul", "FusedBatchNorm"} & UNUSUAL.keys()

@@ -1,0 +1,215 @@
+"""Rounds of loops that nobody marked: counts and periods, and how sure they are."""
+
+import numpy as np
+import pytest
+
+from stepscope.formats.xspace import decode
+from stepscope.tables.core.profile import Host
+from stepscope.tables.steps.attribution import PARTS, Steps, steps
+from tests.profiles.model import Event, gpu, line, space, stream
+from tests.profiles.rounds import (
+    cpu_runs,
+    every,
+    fetches,
+    gaps,
+    jit,
+    marks,
+    recorded,
+    tf_function,
+)
+
+US = 1_000_000
+
+
+def steps_of(data: bytes) -> Steps:
+    found = steps(Host("h", decode(data)))
+    assert found is not None
+    total = np.sum([found.parts_ps[part] for part in PARTS], axis=0)
+    assert np.array_equal(total, found.duration_ps)
+    return found
+
+
+def uneven(count: int, seed: int) -> list[float]:
+    """Moments on a busy machine: some rounds take ten times as long as others."""
+    rng = np.random.default_rng(seed)
+    return np.concatenate(
+        [[0.0], np.cumsum(rng.choice([900.0, 1100.0, 9000.0], count - 1))]
+    ).tolist()
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_calls_of_one_function_are_a_loop_however_uneven(seed: int) -> None:
+    found = steps_of(recorded(*tf_function("train_step", uneven(20, seed), 800)))
+    assert (len(found), found.markers.source, found.markers.certainty) == (
+        20,
+        "framework",
+        "likely",
+    )
+    assert found.duration_ps[:-1].tolist() == [round(x) * US for x in np.diff(uneven(20, seed))]
+
+
+@pytest.mark.parametrize(
+    ("twice", "rounds"), [("add", 5), ("norm", 7), ("loss", 12)], ids=lambda value: str(value)
+)
+def test_a_function_called_twice_a_round_does_not_double_the_count(twice: str, rounds: int) -> None:
+    names = [
+        "conv",
+        "relu",
+        "pool",
+        "norm",
+        "dense",
+        "loss",
+        "grad",
+        "update",
+        "metric",
+        "cast",
+        "add",
+    ]
+    events = []
+    for at in every(2_000, rounds):
+        for place, name in enumerate([*names[:4], twice, *names[4:]]):
+            events += jit(name, [at + 100 * place], 80)
+    found = steps_of(recorded(*events))
+    assert len(found) == rounds
+    assert found.duration_ps[:-1].tolist() == [2_000 * US] * (rounds - 1)
+    assert found.markers.certainty == "likely"
+
+
+@pytest.mark.parametrize("leaves", [2, 30, 200])
+def test_ops_of_a_round_are_not_taken_for_rounds(leaves: int) -> None:
+    """JAX updates parameters leaf by leaf: each leaf is a jit call of an array function."""
+    events = []
+    period = 1_000 + 20.0 * leaves
+    for at in every(period, 6):
+        events += jit("grads_of", [at], 300)
+        for leaf in range(leaves):
+            events += jit("multiply", [at + 400 + 20 * leaf], 8)
+            events += jit("subtract", [at + 410 + 20 * leaf], 8)
+    found = steps_of(recorded(*events))
+    assert len(found) == 6
+    assert found.duration_ps[0] == period * US
+
+
+@pytest.mark.parametrize("layers", [3, 12])
+def test_an_eager_loop_is_its_rounds_not_its_layers(layers: int) -> None:
+    events, period = [], 100.0 * layers + 300
+    for at in every(period, 8):
+        events += fetches([at], 20)
+        for layer in range(layers):
+            events.append(Event("EagerLocalExecute: MatMul", at + 30 + 100 * layer, 60))
+            events.append(Event("EagerLocalExecute: Relu", at + 95 + 100 * layer, 10))
+        events.append(Event("EagerLocalExecute: Mean", at + period - 100, 10))
+        events.append(Event("EagerLocalExecute: AssignSub", at + period - 50, 10))
+    found = steps_of(recorded(*events))
+    assert len(found) == 8
+    assert found.duration_ps[0] == period * US
+
+
+def test_a_validation_now_and_then_is_no_step() -> None:
+    starts = [1000.0 * i + 3000 * (i // 5) for i in range(20)]
+    events = tf_function("train_step", starts, 900)
+    events += tf_function("validate", [at + 1000 for at in starts[4::5]], 2500)
+    assert len(steps_of(recorded(*events))) == 20
+
+
+def test_a_fetch_that_finds_nothing_more_is_no_step() -> None:
+    starts = every(1000, 9)
+    events = [
+        *fetches([*starts, 9000.0], 200),
+        *tf_function("train_step", [at + 300 for at in starts], 600),
+    ]
+    found = steps_of(recorded(*events))
+    assert len(found) == 9
+    assert "fetches" in found.markers.explanation
+
+
+@pytest.mark.parametrize("numbered", [True, False], ids=["JAX 0.8", "JAX 0.5"])
+@pytest.mark.parametrize("is_marked", [True, False], ids=["marked", "unmarked"])
+def test_work_that_runs_behind_its_calls_is_of_the_step_that_asked(
+    is_marked: bool, numbered: bool
+) -> None:
+    """Twelve calls within a tenth of a millisecond, 5 ms of work each, one after the other."""
+    called, ran = every(10, 12), every(5_000, 12, 20.0)
+    events = [*jit("step", called, 6), *(marks(called, 8) if is_marked else [])]
+    pool = cpu_runs("jit_step", ran, 4_990, numbered=numbered)
+    found = steps_of(recorded(*events, more=[pool]))
+    assert found.runs_behind
+    assert len(found) == 12
+    assert found.duration_ps[1:] == pytest.approx(5_000 * US, rel=1e-3)
+    assert found.duration_ps.sum() == pytest.approx((12 * 5_000 + 10) * US, rel=1e-3)
+
+
+@pytest.mark.parametrize("length", [2_000.0, 6_310.0])
+def test_a_gap_of_the_recording_is_no_round(length: float) -> None:
+    """A tf.function of 110 ms in a loop; the recorder writes a chunk in the middle."""
+    before = [1000 * at for at in every(110, 20)]
+    after = [before[-1] + 1000 * (length + 150) + 1000 * at for at in every(110, 20)]
+    gap = (before[-1] + 105_000, after[0] - 20_000)
+    data = recorded(*tf_function("run", [*before, *after], 100_000), planes=[gaps([gap])])
+    found = steps_of(data)
+    assert found.duration_ps.max() == 110_000 * US
+    assert not found.kept[19]
+    assert any("recorder wrote a chunk" in one for one in found.left_out)
+
+
+def test_one_batch_is_a_step_with_its_limits_said() -> None:
+    """Keras before 3 with profile_batch of one batch; the callback writes its summary after."""
+    batch = tf_function("train_function", [10.0], 900)
+    summary = [Event("EagerLocalExecute: WriteSummary", 1000, 400)]
+    summary += [Event("EagerLocalExecute: FlushSummaryWriter", 1500, 300)]
+    found = steps_of(recorded(*batch, *summary))
+    assert (len(found), found.markers.certainty) == (1, "uncertain")
+    assert found.duration_ps.tolist() == [900 * US]
+    assert "1 call of train_function" in found.markers.explanation
+
+
+def test_a_batch_that_keras_marked_is_a_step() -> None:
+    profiled = Event("Profiled batch", 5, 950, {"step_num": 3})
+    found = steps_of(recorded(profiled, *tf_function("one_step_on_iterator", [10.0], 900)))
+    assert len(found) == 1
+    assert found.markers.explanation == "1 batch marked by Keras."
+
+
+def test_kernels_that_repeat_tell_the_round_where_nothing_else_does() -> None:
+    names = ["conv", "bn", "relu", "conv", "bn", "add", "sgd"]
+    kernels = [
+        Event(name, at + 100 * place, 80)
+        for at in every(1000, 9)
+        for place, name in enumerate(names)
+    ]
+    found = steps_of(space(gpu(0, stream(7, *kernels))))
+    assert len(found) == 9
+    assert found.duration_ps[:-1].tolist() == [1000 * US] * 8
+    assert found.markers.source == "inferred"
+
+
+def test_sources_that_disagree_make_the_count_uncertain() -> None:
+    """Three batches are fetched for two calls of the function."""
+    calls = tf_function("accumulate", every(3_000, 12), 1_000)
+    batches = fetches([at + 1_200 for at in every(2_000, 18)], 300)
+    found = steps_of(recorded(*calls, *batches))
+    assert found.markers.certainty == "uncertain"
+    assert "fetches of input do not recur" in found.markers.reason
+
+
+def test_the_stop_of_the_profiler_ends_the_last_step_and_is_none_of_it() -> None:
+    stop = Event("$profiler.py:208 stop_trace", 10_400, 90_000)
+    frame = Event("$train.py:1 main", 0, 100_500)
+    found = steps_of(recorded(frame, *jit("update", every(1_000, 10), 300), stop))
+    assert found.duration_ps[-1] == pytest.approx(1_400 * US)
+    assert len(found) == 10
+
+
+def test_lines_without_a_loop_give_the_window() -> None:
+    events = [Event("load", 0, 40), Event("$profiler.py:9 stop", 900, 500), Event("save", 500, 100)]
+    found = steps_of(recorded(*events, more=[line("tf_Compute/1", Event("a:MatMul", 100, 300))]))
+    assert (found.markers.source, found.markers.certainty) == ("window", "uncertain")
+    assert found.duration_ps.tolist() == [600 * US]
+    assert found.markers.name == ["the recording"]
+
+
+def test_the_window_leaves_out_what_was_not_recorded() -> None:
+    events = [Event("load", 0, 2_000_000), Event("save", 9_000_000, 1_000_000)]
+    found = steps_of(recorded(*events, planes=[gaps([(3_000_000, 8_500_000)])]))
+    assert found.markers.is_window
+    assert (found.duration_ps // US).tolist() == [3_000_000, 1_500_000]

@@ -1,0 +1,155 @@
+"""Marks that leave out a part of the loop, pauses, processes, and marks nobody made."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from stepscope.formats.xspace import decode
+from stepscope.tables.core.profile import Host, Profile
+from stepscope.tables.steps.attribution import PARTS, Steps, steps
+from stepscope.tables.steps.host_activity import function_calls
+from stepscope.tables.steps.idle import idle
+from tests.profiles.model import Event, gpu, host, line, plane, space, stream
+from tests.profiles.rounds import every, fetches, gaps, marks, recorded
+
+US = 1_000_000
+
+
+def steps_of(data: bytes) -> Steps:
+    found = steps(Host("h", decode(data)))
+    assert found is not None
+    total = np.sum([found.parts_ps[part] for part in PARTS], axis=0)
+    assert np.array_equal(total, found.duration_ps)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("body", "wait"),
+    [(5.84, 15.5), (2.0, 40.0), (30.0, 8.0)],
+    ids=["as in the guide", "starved", "some input"],
+)
+def test_a_batch_fetched_between_the_marks_belongs_to_the_step(body: float, wait: float) -> None:
+    """``for step, data in enumerate(ds): with Trace(...)``: the next element is asked for after."""
+    period = body + wait
+    starts = every(1000 * period, 12)
+    events = [
+        *marks(starts, 1000 * body),
+        *fetches([at + 1000 * body for at in starts], 1000 * wait),
+    ]
+    found = steps_of(recorded(*events))
+    assert found.markers.is_start_to_start
+    assert found.duration_ps[found.kept] == pytest.approx(1000 * period * US)
+    assert found.parts_ps["input"][found.kept] == pytest.approx(1000 * wait * US)
+    share = wait / period
+    assert f"leave out {share:.0%} of the loop" in found.markers.explanation
+
+
+@pytest.mark.parametrize("between", [0.0, 30.0, 99.0])
+def test_marks_that_cover_the_loop_stay_as_they_are(between: float) -> None:
+    found = steps_of(recorded(*marks(every(1000 + between, 8), 1000)))
+    assert not found.markers.is_start_to_start
+    assert set(found.duration_ps.tolist()) == {1000 * US}
+    assert found.markers.certainty == "certain"
+
+
+@pytest.mark.parametrize("at", [5, 10, 15])
+def test_a_pause_of_the_loop_is_no_part_of_a_step(at: int) -> None:
+    """An evaluation of 50 steps' time after one of them; input is fetched between the others."""
+    starts = [1000.0 * i + (50_000 if i >= at else 0) for i in range(24)]
+    found = steps_of(recorded(*marks(starts, 600)))
+    assert found.markers.is_start_to_start
+    assert found.duration_ps.max() == 1000 * US
+    assert any("1 pause between steps" in one for one in found.left_out)
+
+
+@pytest.mark.parametrize("gap", [(3_100.0, 9_000.0), (2_600.0, 9_000.0), (3_100.0, 4_200.0)])
+def test_a_gap_of_the_recording_is_no_part_of_a_step(gap: tuple[float, float]) -> None:
+    """Marks of 500 µs each millisecond; none is recorded in the gap."""
+    starts = [at for at in every(1000, 16) if not gap[0] - 500 < at < gap[1]]
+    milli = [1000 * at for at in starts]
+    found = steps_of(
+        recorded(*marks(milli, 500_000), planes=[gaps([(1000 * gap[0], 1000 * gap[1])])])
+    )
+    assert found.duration_ps.max() <= 1_000_000 * US
+    assert found.duration_ps[found.kept] == pytest.approx(1_000_000 * US)
+    assert any("recorder wrote a chunk" in one for one in found.left_out)
+
+
+def test_steps_of_processes_side_by_side_are_not_mixed() -> None:
+    children = [
+        plane(f"/host:CPU [{pid}]", line("python", *marks(every(1000, count, shift), 990)))
+        for pid, count, shift in ((41, 6, 300.0), (42, 9, 0.0))
+    ]
+    found = steps_of(space(host(line("python", Event("wait", 0, 9000))), *children))
+    assert len(found) == 9
+    assert set(found.duration_ps.tolist()) == {990 * US}
+
+
+def test_numbers_of_launches_join_within_a_process_only() -> None:
+    """A child whose kernels have the parent's numbers, 20 ms later, changes nothing of it."""
+
+    def process(suffix: str, shift: float) -> list[object]:
+        main, device = [], []
+        for step, at in enumerate(every(1000, 8, shift)):
+            main += [
+                *([] if suffix else marks([at], 900)),
+                Event("cuLaunchKernel", at + 100, 20, {"correlation_id": 1 + step}),
+            ]
+            device.append(Event("sgemm", at + 300, 400, {"correlation_id": 1 + step}))
+        events = [line("python", *main), stream(7, *device)]
+        return [plane(f"/host:CPU{suffix}", events[0]), plane(f"/device:GPU:0{suffix}", events[1])]
+
+    alone = steps_of(space(*process("", 0.0)))
+    both = steps_of(space(*process("", 0.0), *process(" [42]", 20_000.0)))
+    assert both.runs_behind == alone.runs_behind
+    assert both.duration_ps.tolist() == alone.duration_ps.tolist()
+    assert both.parts_ps["device_compute_32"].tolist() == [400 * US] * 8
+
+
+def test_steps_told_from_the_optimizer_are_not_said_to_be_marked() -> None:
+    """PyTorch's converter gives steps from one end of the optimizer's step to the next."""
+    ends = every(1000, 6, 1000.0)
+    optimizer = [Event("Optimizer.step#SGD.step", end - 100, 100) for end in ends]
+    told = [
+        Event("train", a, b - a, {"step_num": i, "_r": 1})
+        for i, (a, b) in enumerate(pairwise(ends))
+    ]
+    forward = [Event("aten::linear", at - 900, 300) for at in ends]
+    found = steps_of(recorded(*optimizer, *told, *forward))
+    assert (found.markers.source, found.markers.certainty) == ("framework", "likely")
+    assert "marked by the program" in found.markers.explanation
+    # The step the recording began in ends as the others do.
+    assert len(found) == 6
+    assert not found.kept[0]
+
+
+def test_the_loops_thread_is_found_where_devices_tell_the_steps() -> None:
+    """TF 2.6 to 2.12 on a GPU: a Steps line, and the host's thread waits for the device."""
+    how = {"tf_function_call": "notTraced-nonXla", "tracing_count": 1}
+    thread, kernels, told = [], [], []
+    for step, at in enumerate(every(1000, 3), 1):
+        launch = {"correlation_id": step}
+        thread += [
+            Event("train_function", at, 60, how),
+            Event("cuLaunchKernel", at + 20, 10, launch),
+            Event("cuStreamSynchronize", at + 60, 800),
+        ]
+        kernels.append(Event("sgemm", at + 50, 790, launch))
+        told.append(Event(str(step), at + 50, 800))
+    pool = line("tf_Compute/1", Event("a:MatMul", 5, 2))
+    data = space(
+        host(line("python3", *thread), pool), gpu(0, stream(7, *kernels), line("Steps", *told))
+    )
+    profile_host = Host("h", decode(data))
+    found = steps(profile_host)
+    assert found is not None
+    assert found.markers.source == "device_steps"
+    assert profile_host.space.lines[found.markers.thread].name == "python3"
+    # What waits in the steps and what called for them are seen, though no mark is on the thread.
+    waits = idle(Profile("p", (profile_host,)))
+    assert waits is not None
+    assert [(one.name, one.occurrences) for one in waits.waits] == [("cuStreamSynchronize", 3)]
+    assert [(one.function, one.calls) for one in function_calls(profile_host)] == [
+        ("train_function", 3)
+    ]
