@@ -59,6 +59,12 @@ def test_the_larger_of_two_waits_is_the_one_that_is_named() -> None:
     assert headline(launches).endswith("Input costs 12% as well.")
 
 
+def test_a_recording_without_steps_is_not_called_a_step() -> None:
+    whole = replace(INPUT, steps=1, is_window=True)
+    assert "of the 20 ms recording, in which no steps were found" in headline(whole)
+    assert "each" not in headline(whole)
+
+
 def test_unmarked_steps_are_asked_to_be_marked() -> None:
     assert "mark" in next_steps(replace(INPUT, is_marked=False))[-1]
     assert not any("not marked" in line for line in next_steps(INPUT))

@@ -9,10 +9,15 @@ function time(value: number | null): string {
   return value === null ? MISSING : duration(value, "ms");
 }
 
+/** Whether there are steps: the recording as a whole, in their place, is not one. */
+export function hasSteps({ count, source }: OverviewPage["steps"]): boolean {
+  return count > 0 && source !== "window";
+}
+
 export function OverviewFigures({ result }: { result: OverviewPage }) {
   const { steps, device, environment } = result;
   const { median, p95, max, mean, std } = steps.time_ms;
-  const some = steps.count > 0;
+  const some = hasSteps(steps);
   const figures: Fact[] = [
     ...(some ? [] : recordingFigures(result)),
     {
