@@ -36,9 +36,9 @@ export function OverviewFigures({ result }: { result: OverviewPage }) {
     },
     {
       label: "Steps counted",
-      value: count(steps.count),
+      value: count(some ? steps.count : 0),
       note:
-        (STEP_SOURCES[steps.source] ?? steps.source) +
+        (some ? (STEP_SOURCES[steps.source] ?? steps.source) : "none found") +
         (steps.dropped > 0 ? `, ${count(steps.dropped)} left out` : ""),
     },
     {
@@ -74,6 +74,8 @@ function boundFigure(result: OverviewPage): Fact {
   return {
     label: "Limited by",
     value: known ? label : MISSING,
-    note: known ? `${percent(share)} of the average step` : "not enough was recorded to say",
+    note: known
+      ? `${percent(share)} of the ${hasSteps(result.steps) ? "average step" : "recording"}`
+      : "not enough was recorded to say",
   };
 }
