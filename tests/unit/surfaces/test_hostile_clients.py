@@ -103,6 +103,12 @@ def test_host_headers_of_this_machine_are_taken(client: Client, name: str) -> No
     assert client.get("/api/v1/session", headers={"Host": name}).status_code == 200
 
 
+def test_a_query_of_raw_bytes_is_refused(client: Client) -> None:
+    """Found by fuzzing: it was called a bug."""
+    environ = {"PATH_INFO": "/api/v1/session", "QUERY_STRING": "run=\xff", "HTTP_HOST": "localhost"}
+    assert client.open(environ_overrides=environ).status_code == 400
+
+
 def test_the_browser_is_not_told_the_token_in_its_arguments() -> None:
     url = "http://127.0.0.1:1/?token=secret&x=<"
     with redirecting_file(url) as path:
