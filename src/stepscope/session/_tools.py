@@ -79,14 +79,14 @@ class ToolMethods(ABC):
     def tf_data_bottleneck_analysis(
         self,
         *,
-        host: str = "",
+        graph_host: str = "",
         pipeline: str = "",
         rank: int = -1,
     ) -> TfDataBottleneckAnalysis:
         """Which tf.data stage is the bottleneck, and what changing it gains.
 
         Args:
-            host: Host of the graph; by default the most input-bound one.
+            graph_host: Host of the graph; by default the most input-bound.
             pipeline: Pipeline of the graph, e.g. "Host:0".
             rank: Call of the graph, 0 the slowest; -1 the mean of all calls.
         """
@@ -94,7 +94,7 @@ class ToolMethods(ABC):
             "TfDataBottleneckAnalysis",
             self.run(
                 "tf_data_bottleneck_analysis",
-                host=host,
+                graph_host=graph_host,
                 pipeline=pipeline,
                 rank=rank,
             ),
