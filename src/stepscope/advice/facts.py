@@ -235,6 +235,12 @@ FACTS = (
         needs=("memory_profile",),
     ),
     RuleFacts(
+        "memory-growth",
+        title="Memory grows with every step",
+        needs=("memory_profile",),
+        cause_of=("memory-near-limit",),
+    ),
+    RuleFacts(
         "collective-bound",
         title="The network limits the step",
         needs=("overview_page", "pod_viewer"),
@@ -257,6 +263,7 @@ FACTS = (
         "straggler",
         title="One worker makes all others wait",
         needs=("pod_viewer",),
+        optional=("overview_page",),
         symptom_of=("unbalanced-devices",),
         parts=("collective",),
     ),
@@ -273,7 +280,7 @@ FACTS = (
         needs=("overview_page",),
         optional=("host_activity",),
         symptom_of=("retracing", "recompilation", "print-every-step", "python-in-pipeline"),
-        parts=("framework", "unrecorded", "python"),
+        parts=("framework", "unrecorded", "op"),
     ),
     RuleFacts(
         "optimizer-per-variable",
@@ -293,7 +300,15 @@ FACTS = (
         "gil-contention",
         title="Another thread holds Python's lock",
         needs=("step_account",),
-        cause_of=("largest-part", "eager-execution", "python-bound", "uneven-steps"),
+        optional=("overview_page",),
+        cause_of=(
+            "largest-part",
+            "python-bound",
+            "eager-execution",
+            "uneven-steps",
+            "launch-bound",
+            "input-bound",
+        ),
     ),
     RuleFacts(
         "retracing",

@@ -62,7 +62,7 @@ def _by_steps(host: HostActivity) -> Iterator[Answer]:
     saving = max(idle - building - python, 0.0)
     if ops < _MANY or saving < EAGER_FRAC * step:
         yield Silence(
-            f"{ops:.0f} ops are dispatched one by one in a step; nothing computes for "
+            f"A step dispatches {ops:.0f} ops or compiled functions; nothing computes for "
             f"{saving / step:.0%} of it."
         )
         return
@@ -120,7 +120,7 @@ RULE = Rule(
     needs=("overview_page",),
     optional=("host_activity",),
     evidence=("dispatch",),
-    parts=("framework", "unrecorded", "python"),
+    parts=("framework", "unrecorded", "op"),
     doc=__doc__ or "",
     title="Ops run one by one",
     threshold="≥ 20 dispatches in a step that computes nothing for ≥ 10 % of its time",
