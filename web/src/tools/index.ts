@@ -33,7 +33,7 @@ export interface PageEntry {
 }
 
 const PAGES: Readonly<Record<string, PageEntry>> = {
-  overview_page: { Page: Overview },
+  overview_page: { Page: Overview, owns: ["batch_size"] },
   input_pipeline_analyzer: { Page: InputPipeline },
   tf_data_bottleneck_analysis: { Page: TfData, owns: ["graph_host", "pipeline", "rank"] },
   device_idle: { Page: DeviceIdle },

@@ -1,13 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  type Branch,
-  causeTree,
-  codeFor,
-  type FindingLike,
-  likelihood,
-  timeAfter,
-} from "./findings.ts";
+import { type Branch, causeTree, codeFor, type FindingLike, timeAfter } from "./findings.ts";
 
 const finding = (rule: string, saving: number | null, ...causes: string[]): FindingLike => ({
   rule,
@@ -52,13 +45,6 @@ test("savings together never exceed the step, and symptoms are not counted again
   assert.equal(Math.round(after), 78);
   assert.equal(timeAfter(causeTree([finding("a", 5000)]), 1000), 0);
   assert.equal(timeAfter([], 1000), 1000);
-});
-
-test("certainty is a word", () => {
-  assert.equal(likelihood(0.72), "likely");
-  assert.equal(likelihood(0.9), "very likely");
-  assert.equal(likelihood(0.45), "possible");
-  assert.equal(likelihood(null), "");
 });
 
 test("code is given for the framework in use", () => {

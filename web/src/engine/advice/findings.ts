@@ -53,14 +53,6 @@ export function timeAfter(branches: readonly Branch<FindingLike>[], wholeMs: num
   }, wholeMs);
 }
 
-/** How sure a finding is, in a word: more digits than that are not known. */
-export function likelihood(confidence: number | null): string {
-  if (confidence === null) return "";
-  if (confidence >= 0.85) return "very likely";
-  if (confidence >= 0.55) return "likely";
-  return confidence >= 0.3 ? "possible" : "uncertain";
-}
-
 /** The examples in the framework of the program; all where it has none or is not known. */
 export function codeFor(
   code: Readonly<Record<string, string>>,

@@ -3,6 +3,7 @@
 import type { AdviceInfo, Finding, OverviewPage } from "../../api/types.gen.ts";
 import { duration, plural, roughly } from "../../base/format.ts";
 import { partOf } from "../../base/parts.ts";
+import { visible } from "../../base/text.ts";
 import { type Branch, causeTree, codeFor, timeAfter } from "../../engine/advice/findings.ts";
 import { Prose } from "../sections/prose.tsx";
 import type { AdviceState } from "./advice.ts";
@@ -10,7 +11,7 @@ import { Evidence } from "./evidence.tsx";
 import { hasSteps } from "./figures.tsx";
 import { OtherRules } from "./other_rules.tsx";
 import type { OverviewProps } from "./props.ts";
-import { savingText, type Whole } from "./saving.ts";
+import { placeText, savingText, type Whole } from "./saving.ts";
 
 interface FindingsProps extends OverviewProps {
   readonly advice: AdviceState;
@@ -90,6 +91,7 @@ interface FindingItemProps extends FindingsProps {
 }
 
 function FindingItem({ finding, whole, isSymptom, ...props }: FindingItemProps) {
+  const place = placeText(finding);
   const causes = finding.explained_by
     .map((rule) => props.findings.find((other) => other.rule === rule)?.title)
     .filter((title) => title !== undefined);
@@ -100,6 +102,12 @@ function FindingItem({ finding, whole, isSymptom, ...props }: FindingItemProps) 
       {isSymptom && causes.length > 0 && (
         <p class="quiet">Part of: {causes.map((title) => `“${title}”`).join(", ")}</p>
       )}
+      {place && (
+        <p>
+          At <code>{visible(place)}</code>
+        </p>
+      )}
+      {finding.assumption && <p class="quiet">Assuming that {finding.assumption}.</p>}
       {finding.title && (
         <p>
           <Prose {...props} text={finding.message} />

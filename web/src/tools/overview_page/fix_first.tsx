@@ -1,11 +1,12 @@
 /** The one thing to change first: what it saves, how, and where it is to be seen. */
 
 import type { Finding } from "../../api/types.gen.ts";
+import { visible } from "../../base/text.ts";
 import { codeFor } from "../../engine/advice/findings.ts";
 import { Prose } from "../sections/prose.tsx";
 import { type AdviceState, showMe } from "./advice.ts";
 import type { OverviewProps } from "./props.ts";
-import { savingText, type Whole } from "./saving.ts";
+import { placeText, savingText, type Whole } from "./saving.ts";
 
 interface FixFirstProps extends OverviewProps {
   readonly finding: Finding | undefined;
@@ -27,6 +28,7 @@ function Card({ finding, whole, ...props }: FixFirstProps & { readonly finding: 
   const { result } = props;
   const seen = showMe(finding, props);
   const [action] = finding.actions;
+  const place = placeText(finding);
   const [code] = codeFor(finding.code, result.environment.framework);
   return (
     <>
@@ -34,6 +36,11 @@ function Card({ finding, whole, ...props }: FixFirstProps & { readonly finding: 
         <p class="quiet fix-first-label">Fix first</p>
         <h2>{finding.title || finding.message}</h2>
         <p class="finding-saving">{savingText(finding, whole)}</p>
+        {place && (
+          <p>
+            At <code>{visible(place)}</code>
+          </p>
+        )}
         {action && (
           <p>
             <Prose {...props} text={action} />

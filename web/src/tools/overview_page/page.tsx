@@ -10,6 +10,7 @@ import { Diagnostics } from "../sections/diagnostics.tsx";
 import { StepSection } from "../sections/step_section.tsx";
 import { useTable, useWithoutConstants } from "../sections/tool_page.tsx";
 import { useAdvice } from "./advice.ts";
+import { BatchSize } from "./batch_size.tsx";
 import { hasSteps, OverviewFigures } from "./figures.tsx";
 import { Findings } from "./findings.tsx";
 import { FixFirst } from "./fix_first.tsx";
@@ -43,7 +44,10 @@ export function Overview(props: OverviewProps) {
       )}
       <div class="columns-2-1">
         <Findings {...props} {...{ advice, findings, whole }} />
-        <OverviewRun result={result} />
+        <div>
+          <OverviewRun result={result} />
+          <BatchSize {...props} />
+        </div>
       </div>
       <section>
         <header class="section-head">

@@ -2,7 +2,6 @@
 
 import type { Finding } from "../../api/types.gen.ts";
 import { roughly, wholePercent } from "../../base/format.ts";
-import { likelihood } from "../../engine/advice/findings.ts";
 
 /** What is divided into parts: the average step, or, without steps, the whole recording. */
 export interface Whole {
@@ -15,14 +14,17 @@ const MORE = 1.1;
 
 /** "Save up to 3.6 ms per step (17%) · likely". */
 export function savingText(finding: Finding, whole: Whole): string {
-  const sure = likelihood(finding.confidence);
-  return [amountText(finding, whole), sure].filter(Boolean).join(" · ");
+  return [amountText(finding, whole), finding.likelihood].filter(Boolean).join(" · ");
 }
 
-function amountText({ saving_ms: saving, saving_high_ms: most }: Finding, whole: Whole): string {
+function amountText(
+  { saving_ms: saving, saving_low_ms: fewest, saving_high_ms: most }: Finding,
+  whole: Whole,
+): string {
   if (saving === null || saving <= 0) return "Saving unknown";
   const cap = whole.ms ?? Number.POSITIVE_INFINITY;
-  const [low, high] = [Math.min(saving, cap), Math.min(Math.max(saving, most ?? 0), cap)];
+  const low = Math.min(saving, fewest ?? saving, cap);
+  const high = Math.min(Math.max(saving, most ?? 0), cap);
   const isRange = high > MORE * low;
   const per = whole.noun === "step" ? "per step" : "of the recording";
   const time = isRange ? `${roughly(low, "ms")} to ${roughly(high, "ms")}` : roughly(high, "ms");
@@ -30,4 +32,13 @@ function amountText({ saving_ms: saving, saving_high_ms: most }: Finding, whole:
   const [least, greatest] = [wholePercent(low / whole.ms), wholePercent(high / whole.ms)];
   const share = isRange && least !== greatest ? `${least} to ${greatest}` : greatest;
   return `Save ${isRange ? "" : "up to "}${time} ${per} (${share})`;
+}
+
+/** Where in the program it is: a function with its line, a call, an op; "" where not known. */
+export function placeText({ place }: Finding): string {
+  if (!place) return "";
+  const { function: name, file, line, call, op } = place;
+  const source = file ? `${file}${line > 0 ? `:${line}` : ""}` : "";
+  const where = [name, source && (name ? `(${source})` : source)].filter(Boolean).join(" ");
+  return [where, call, op].filter(Boolean).join(", ");
 }
