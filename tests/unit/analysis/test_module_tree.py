@@ -70,6 +70,22 @@ def test_a_module_that_is_called_twice_is_one_row(tmp_path: Path) -> None:
     assert [(row["depth"], row["calls"]) for row in rows] == [(0, 2), (1, 2), (1, 2)]
 
 
+def test_a_module_that_backward_calls_again_stays_at_its_place(tmp_path: Path) -> None:
+    node = "autograd::engine::evaluate_function: ReluBackward0"
+    again = [
+        x("cpu_op", node, 300, 50, PID, AUTOGRAD, Sequence_number=5, Fwd_thread_id=1),
+        x("python_function", "nn.Module: Linear_1", 305, 20, PID, AUTOGRAD),
+        x("cpu_op", "aten::addmm", 306, 5, PID, AUTOGRAD, Sequence_number=20),
+        *kernel(8, 307, 6, AUTOGRAD),
+    ]
+    rows = {
+        row["path"]: row for row in modules(profile(tmp_path, program() + again)).modules.rows()
+    }
+    assert list(rows) == ["Net_0", "Net_0/Linear_0", "Net_0/Linear_1"]
+    assert rows["Net_0/Linear_1"]["recomputed_ms"] == pytest.approx(0.006)
+    assert rows["Net_0/Linear_1"]["calls"] == 2
+
+
 def test_without_stacks_the_page_says_how_to_record_them(tmp_path: Path) -> None:
     made = profile(tmp_path, [one for one in program() if one["cat"] != "python_function"])
     lacking = TOOLS.find("module_tree").available(made)

@@ -106,7 +106,9 @@ def module_tree(host: Host) -> ModuleTree:
     threads: dict[int, list[int]] = {}
     for row in module_lines(host):
         threads.setdefault(host.space.lines[row].id, []).append(row)
-    calls = {thread: _calls(host, rows, index) for thread, rows in threads.items()}
+    # What begins first calls the modules; what backward's thread calls again hangs below the same.
+    ordered = sorted(threads.items(), key=lambda one: _first_call(host, one[1]))
+    calls = {thread: _calls(host, rows, index) for thread, rows in ordered}
     count = len(index)
     module = np.concatenate([np.zeros(0, np.int64), *(one.module for one in calls.values())])
     spans = [one.end_ps - one.start_ps for one in calls.values()]
@@ -147,14 +149,36 @@ def _calls(host: Host, rows: list[int], index: dict[tuple[int, str], int]) -> _C
         above = nesting.parent[some]
         parent = np.where(above >= 0, module[above], -1)
         pairs, inverse = np.unique(np.stack([parent, entry[some]]), axis=1, return_inverse=True)
+        texts = [
+            space.event_metadata.name[name].removeprefix(_MODULE) for name in pairs[1].tolist()
+        ]
+        known = _places(index) if depth == 0 else {}
         codes = [
-            index.setdefault(
-                (one, space.event_metadata.name[name].removeprefix(_MODULE)), len(index)
-            )
-            for one, name in pairs.T.tolist()
+            known[text] if text in known else index.setdefault((one, text), len(index))
+            for one, text in zip(pairs[0].tolist(), texts, strict=True)
         ]
         module[some] = np.asarray(codes, np.int64)[inverse.ravel()]
     return _Calls(start, start + length, module)
+
+
+def _first_call(host: Host, rows: list[int]) -> int:
+    """When the first module of some lines is called."""
+    space, entries = host.space, _module_entries(host)
+    first = np.iinfo(np.int64).max
+    for line in (space.lines[row] for row in rows):
+        mine = entries[space.events.metadata[line.begin : line.end]]
+        first = min(
+            first, int(space.events.start_ps[line.begin : line.end][mine].min(initial=first))
+        )
+    return int(first)
+
+
+def _places(index: dict[tuple[int, str], int]) -> dict[str, int]:
+    """The modules whose name stands at one place of the tree only, by name."""
+    found: dict[str, list[int]] = {}
+    for (_, name), number in index.items():
+        found.setdefault(name, []).append(number)
+    return {name: numbers[0] for name, numbers in found.items() if len(numbers) == 1}
 
 
 def _owners(host: Host, calls: dict[int, _Calls]) -> tuple[I64, I64]:
