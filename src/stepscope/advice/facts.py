@@ -280,7 +280,7 @@ FACTS = (
         needs=("overview_page",),
         optional=("host_activity",),
         symptom_of=("retracing", "recompilation", "print-every-step", "python-in-pipeline"),
-        parts=("framework", "unrecorded", "python"),
+        parts=("framework", "unrecorded", "op"),
     ),
     RuleFacts(
         "optimizer-per-variable",
@@ -300,7 +300,15 @@ FACTS = (
         "gil-contention",
         title="Another thread holds Python's lock",
         needs=("step_account",),
-        cause_of=("largest-part", "eager-execution", "python-bound", "uneven-steps"),
+        optional=("overview_page",),
+        cause_of=(
+            "largest-part",
+            "python-bound",
+            "eager-execution",
+            "uneven-steps",
+            "launch-bound",
+            "input-bound",
+        ),
     ),
     RuleFacts(
         "retracing",

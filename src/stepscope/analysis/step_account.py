@@ -57,6 +57,9 @@ class PartRow(Row):
     ]
     data_type: Annotated[str, Column("Data type", kind="category", help="Of what it computes.")]
     on_device: Annotated[bool, Column("On a device", kind="flag")]
+    is_source: Annotated[
+        bool, Column("Source of the op", kind="flag", hidden=True, help="The line made the op.")
+    ]
 
 
 class OwnerRow(Row):
@@ -237,6 +240,7 @@ def _part_row(host: Host, one: Part, count: int, step_ps: float) -> dict[str, ob
         "burst_ms": ms(told.burst_ps),
         "data_type": known.data_type,
         "on_device": first.on_device,
+        "is_source": bool(known.line) and one.kind not in ("python", "library"),
     }
 
 

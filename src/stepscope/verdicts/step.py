@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from stepscope.tables.steps.bottleneck import INPUT_SOME_FRAC, BoundBy
+from stepscope.tables.steps.bottleneck import INPUT_SOME_FRAC, LIMITS, BoundBy
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +69,18 @@ def headline(verdict: Verdict) -> str:
     if bound_by == "input":
         return (
             f"Input-bound: {share:.0%} {each} goes to waiting for input data (the input pipeline)."
+            + _larger(verdict)
         )
     if bound_by == "unknown":
         return (
             f"The profile does not say where the time goes: {share:.0%} {each} is unaccounted for."
         )
     if bound_by == "balanced":
-        return f"No single limit: the largest part takes {share:.0%} {each}."
+        (first, most), (second, next_most) = _limits(verdict)[:2]
+        return (
+            f"No single limit: {_PARTS[first]} takes {most:.0%} {each}, {_PARTS[second]} "
+            f"{next_most:.0%}."
+        )
     if bound_by == "host" and not verdict.has_device:
         compute, rest = breakdown["host_compute"] / step, breakdown["other"] / step
         if rest > compute:
@@ -91,6 +96,35 @@ def headline(verdict: Verdict) -> str:
     ):
         return f"Copies on and between devices take {copies / step:.0%} {each}."
     return f"{_WORDS[bound_by]} {share:.0%} {each}." + _second(verdict)
+
+
+_PARTS: dict[str, str] = {
+    "input": "input",
+    "output": "copying results back",
+    "kernel_launch": "launching kernels",
+    "host": "host compute and Python",
+    "device": "device compute",
+    "collectives": "communication between devices",
+    "compilation": "compilation",
+}
+
+
+def _limits(verdict: Verdict) -> list[tuple[str, float]]:
+    """Every limit with its share of the step, the largest first."""
+    parts, step = verdict.breakdown_ms, verdict.step_ms
+    shares = [
+        (limit, sum(parts.get(part, 0.0) for part in members) / step)
+        for limit, members in LIMITS.items()
+    ]
+    return sorted(shares, key=lambda one: -one[1])
+
+
+def _larger(verdict: Verdict) -> str:
+    """The part that has more of the step than what it is bound by, "" where none has."""
+    first, share = _limits(verdict)[0]
+    if first == verdict.bound_by or share <= verdict.share_frac:
+        return ""
+    return f" The largest part is {_PARTS[first]}, {share:.0%}."
 
 
 # What a step can wait for besides what limits it, with the parts that are it.

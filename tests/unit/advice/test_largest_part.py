@@ -33,6 +33,7 @@ PART: dict[str, Any] = {
     "burst_ms": 5.0,
     "data_type": "",
     "on_device": False,
+    "is_source": False,
 }
 
 
@@ -190,7 +191,7 @@ def test_another_thread_that_holds_the_lock_is_named() -> None:
     }
     found = first(account(part(kind="framework", time_ms=8.0), rivals=[rival]))
     assert found.rule == "gil-contention"
-    assert "'monitor' runs Python in watch (train.py:7) for 90% of the time" in found.message
+    assert "monitor runs Python in watch (train.py:7) for 90% of the steps" in found.message
     quiet = told(account(part(), rivals=[{**rival, "loop_waits": False}]))
     assert {one.rule: one.outcome for one in quiet.checked}["gil-contention"] == "silent"
 
@@ -200,7 +201,7 @@ def test_without_python_nothing_is_known_of_the_lock() -> None:
     object.__setattr__(blind, "has_python", False)
     checked = {one.rule: one for one in told(blind).checked}
     assert checked["gil-contention"].outcome == "unknown"
-    assert "not recorded" in checked["gil-contention"].reason
+    assert "No Python function was recorded" in checked["gil-contention"].reason
 
 
 def test_answers_are_of_the_kinds_a_rule_may_give() -> None:

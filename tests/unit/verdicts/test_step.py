@@ -59,6 +59,26 @@ def test_the_larger_of_two_waits_is_the_one_that_is_named() -> None:
     assert headline(launches).endswith("Input costs 12% as well.")
 
 
+def test_a_part_that_is_larger_than_the_limit_is_named() -> None:
+    parts = dict.fromkeys(PARTS, 0.0) | {"device_compute_16": 15.0, "input": 5.0}
+    starved = replace(INPUT, share_frac=0.25, breakdown_ms=parts, has_device=True)
+    assert headline(starved).endswith("The largest part is device compute, 75%.")
+
+
+def test_without_one_limit_the_two_largest_parts_are_named() -> None:
+    parts = dict.fromkeys(PARTS, 0.0) | {"device_compute_16": 8.2, "kernel_launch": 8.0}
+    even = replace(INPUT, bound_by="balanced", share_frac=0.41, breakdown_ms=parts, has_device=True)
+    assert headline(even) == (
+        "No single limit: device compute takes 41% of each 20 ms step, launching kernels 40%."
+    )
+
+
+def test_a_recording_without_steps_is_not_called_a_step() -> None:
+    whole = replace(INPUT, steps=1, is_window=True)
+    assert "of the 20 ms recorded" in headline(whole)
+    assert "each" not in headline(whole)
+
+
 def test_unmarked_steps_are_asked_to_be_marked() -> None:
     assert "mark" in next_steps(replace(INPUT, is_marked=False))[-1]
     assert not any("not marked" in line for line in next_steps(INPUT))

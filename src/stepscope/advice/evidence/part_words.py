@@ -112,7 +112,13 @@ def _ops(part: PartRow, account: StepAccount) -> Words:
     typed = f" in {part.data_type}" if part.data_type in DOUBLE else ""
     runs = f", {part.runs:.0f} runs a step" if part.runs >= _MANY_RUNS else ""
     largest = f"; most in {part.made_of}" if part.made_of and part.made_of != part.name else ""
-    source = f" The op comes from {part.file}:{part.line}." if part.file and part.line else ""
+    source = ""
+    if part.file and part.line:
+        source = (
+            f" The op comes from {part.file}:{part.line}."
+            if part.is_source
+            else f" Meanwhile the loop's thread is mostly at {part.file}:{part.line}."
+        )
     facts = " ".join(_unusual(part))
     message = f"{what}{typed} take {_share(part, account)}{runs}{largest}.{source} {facts}".strip()
     if part.data_type in DOUBLE:

@@ -18,6 +18,7 @@ from stepscope.tables.steps.attribution import Steps, steps
 
 # Kinds of owners beside those of events on the thread (``native.KIND_NAMES``).
 PYTHON, FRAMEWORK_CALL, RECORDING, COMPUTED, GAP = range(16, 21)
+_LONG_WAIT_PS = 200_000_000
 # Windows of time that are swept at once: their sums by class take 512 bytes each.
 _CHUNK = 1 << 16
 
@@ -108,10 +109,13 @@ def _moments(
     call = _at(calls, begin)
     kind, item, place, waits = _owners(said, calls, event, call)
     busy = _busy(work, begin)
-    waits |= _ends_with_work(calls, call, work)
+    passive = waits & np.isin(kind, (of_native.FRAME, of_native.WAIT))
+    waits |= _ends_with_work(calls, call, work, (int(start[0]), int(end[-1])))
     waits = (waits | _waited_for(begin, until, busy, waits, work)) & busy
     if work.has_device:
         waits |= busy
+    # While nothing computes, a long wait is for what tf.data's threads make.
+    waits |= passive & (until - begin >= _LONG_WAIT_PS)
     _name_gaps(kind, item, event, said)
     return _Moments(begin, until, kind, item, place, waits, step)
 
@@ -194,14 +198,16 @@ _TOGETHER_FRAC, _TOGETHER_PS = 0.05, 100_000_000
 _BUSY_FRAC, _MOSTLY_FRAC = 0.5, 0.7
 
 
-def _ends_with_work(calls: Frames | None, call: I64, work: Compute) -> Bool:
+def _ends_with_work(
+    calls: Frames | None, call: I64, work: Compute, within: tuple[int, int]
+) -> Bool:
     """Moments in which a Python call lasts as long as what computes beside it: it waits for that.
 
     Tracers do not see the methods of C++ objects in which JAX waits for its arrays.
     """
     if calls is None or len(work.busy_start_ps) == 0:
         return np.zeros(len(call), dtype=bool)
-    start, end = calls.moments.start_ps, calls.moments.end_ps
+    start, end = (np.clip(one, *within) for one in (calls.moments.start_ps, calls.moments.end_ps))
     length = end - start
     near = np.maximum((_TOGETHER_FRAC * length).astype(np.int64), _TOGETHER_PS)
     done = work.busy_end_ps[np.maximum(np.searchsorted(work.busy_end_ps, end, side="right") - 1, 0)]

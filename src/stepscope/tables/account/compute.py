@@ -24,11 +24,11 @@ from stepscope.tables.host.events import (
     is_pool_thread,
     is_tf_data_thread,
 )
-from stepscope.tables.host.ops import host_ops
+from stepscope.tables.host.ops import HostOps, host_ops
 
 # What is too little to be told apart.
 _REST = OpName(OpCategory.UNKNOWN, "other ops", "")
-_RANK = {"runtime": 0, "compile": 1, "input": 2, "copy": 2, "collective": 2, "op": 3}
+_RANK = {"input": 0, "runtime": 1, "compile": 2, "copy": 3, "collective": 3, "op": 4}
 # A program of XLA's runs although none of its ops does: its runtime waits for them.
 _PROGRAM = re.compile(r"^ThunkExecutor::Execute")
 _KINDS = {
@@ -93,7 +93,8 @@ def compute(host: Host, line: int, begin_ps: int, end_ps: int) -> Compute:
     touches = (end > begin_ps) & (start < end_ps)
     start, end, code, row = start[touches], end[touches], code[touches], row[touches]
     label, things = _labelled(start, end, code, row, facts)
-    busy = union_spans(start, end)
+    makes_input = np.asarray([False, *(one.kind == "input" for one in things)])[label]
+    busy = union_spans(start[~makes_input], end[~makes_input])
     has_device = any(one.on_device for one in things)
     return Compute(start, end, label, things, *busy, has_device)
 
@@ -110,7 +111,7 @@ def _labelled(
     used = np.flatnonzero(total > 0)
     # Where spans overlap, devices come before hosts, ops before the runtime around them, and the
     # op that has the most time in all before the others.
-    rank = np.asarray([_RANK[one.kind] + 4 * one.on_device for one in facts] or [0])
+    rank = np.asarray([_RANK[one.kind] + 8 * one.on_device for one in facts] or [0])
     least = used[np.argsort(total[used], kind="stable")]
     rest = least[: max(len(used) - (CLASSES - 2), 0)]
     kept = np.setdiff1d(used, rest)
@@ -157,7 +158,10 @@ def _spans(host: Host, line: int) -> tuple[I64, I64, I64, I64, list[_Fact]]:
     lines = space.lines_of(ops.rows)
     facts += [_Fact("op", op, False) for op in ops.ops]
     for row in np.unique(lines[ops.is_execution]).tolist():
-        if row == line or is_tf_data_thread(space.lines[row].name):
+        if row == line:
+            continue
+        if is_tf_data_thread(space.lines[row].name):
+            parts += _input_spans(host, row, ops, facts)
             continue
         own = np.flatnonzero((lines == row) & ops.is_execution)
         events = ops.rows[own]
@@ -183,6 +187,21 @@ def _spans(host: Host, line: int) -> tuple[I64, I64, I64, I64, list[_Fact]]:
         return nothing, nothing, nothing, nothing, facts
     start, end, code, row = (np.concatenate([part[at] for part in parts]) for at in range(4))
     return start, end, code, row, facts
+
+
+def _input_spans(
+    host: Host, line: int, ops: HostOps, facts: list[_Fact]
+) -> list[tuple[I64, I64, I64, I64]]:
+    """What a thread of tf.data's makes: by the op of its function, else by its iterator."""
+    space = host.space
+    own = np.flatnonzero((host.space.lines_of(ops.rows) == line) & ops.is_execution)
+    moments = innermost(space.events.start_ps[ops.rows[own]], space.length_ps[ops.rows[own]])
+    chosen = own[moments.owner]
+    kinds, place = np.unique(ops.op[chosen], return_inverse=True)
+    base = len(facts)
+    facts += [_Fact("input", ops.ops[at], False) for at in kinds.tolist()]
+    code = base + place.astype(np.int64)
+    return [(moments.start_ps, moments.end_ps, code, ops.rows[chosen])]
 
 
 def _runtime_spans(host: Host, line: int, facts: list[_Fact]) -> list[tuple[I64, I64, I64, I64]]:

@@ -12,12 +12,15 @@ from stepscope.schema import names
 from stepscope.tables.account.account import Account
 from stepscope.tables.account.frames import OWN, RECORDER, Frames, linked
 from stepscope.tables.core.interval_overlap import covered
+from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host
 
 # Threads that are seen at work in less of the time take little of the lock.
 _SOME_FRAC = 0.2
-# Samples are late where a thread that looks for the lock must wait for it.
-_LATE_MS = 0.5
+# Where nothing tells which thread ran: even the promptest tenth of the samples is so late.
+_LATE_MS = 0.3
+# A thread with so much processor time in Python code holds the lock for that long.
+_HOLDS_FRAC = 0.15
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +31,8 @@ class Rival:
         thread: Its name.
         function, file, line: Where it is most.
         busy_frac: Share of the kept steps in which it runs Python, as far as stacks tell.
-        delays_loop: Whether samples came late, as they do where the lock is held.
+        delays_loop: Whether it holds the lock: its processor time in Python code says so, or
+            without it that all samples came late.
     """
 
     thread: str
@@ -54,7 +58,9 @@ def rivals(host: Host, found: Account) -> list[Rival]:
             continue
         rows = np.arange(line.begin, line.end, dtype=np.int64)
         if len(rows):
-            one = _rival(linked(host, rows, is_sampled=True), line.label, start, end, late)
+            held = _held_frac(host, line.id, start, end)
+            holds = late if held is None else held >= _HOLDS_FRAC
+            one = _rival(linked(host, rows, is_sampled=True), line.label, start, end, holds)
             if one is not None:
                 listed.append(one)
     return sorted(listed, key=lambda one: -one.busy_frac)
@@ -83,7 +89,7 @@ def _rival(calls: Frames, thread: str, start: I64, end: I64, late: bool) -> Riva
 
 
 def _lateness_ms(host: Host, begin_ps: int, end_ps: int) -> float:
-    """Median lateness of Python's samples between two times; 0 where it was not recorded."""
+    """Lateness of the promptest tenth of Python's samples; 0 where it was not recorded."""
     space = host.space
     rows = [
         np.arange(line.begin, line.end)
@@ -97,4 +103,25 @@ def _lateness_ms(host: Host, begin_ps: int, end_ps: int) -> float:
     at = at[(space.events.start_ps[at] >= begin_ps) & (space.events.start_ps[at] < end_ps)]
     column = stats_by_name(space, (names.COUNTER_VALUE,))[names.COUNTER_VALUE]
     values = column.floats[np.isin(column.rows, at)]
-    return float(np.median(values)) if len(values) else 0.0
+    return float(np.percentile(values, 10)) if len(values) else 0.0
+
+
+def _held_frac(host: Host, thread: int, start: I64, end: I64) -> float | None:
+    """Share of the steps that a thread ran Python code on a processor; None: not recorded."""
+    space = host.space
+    is_python = entries_named(host, names.IN_PYTHON.__eq__)
+    lines = [
+        line for line in space.lines if space.planes[line.plane].name == names.PYTHON_THREADS_PLANE
+    ]
+    if not lines:
+        return None
+    whole = int((end - start).sum())
+    taken = 0
+    for line in (one for one in lines if one.id == thread):
+        rows = line.begin + np.flatnonzero(is_python[space.events.metadata[line.begin : line.end]])
+        begin = space.events.start_ps[rows]
+        inside = (begin >= int(start[0])) & (begin < int(end[-1]))
+        column = stats_by_name(space, (names.CPU_NS,))[names.CPU_NS]
+        has = np.isin(column.rows, rows[inside])
+        taken += int(column.ints[has].sum()) * 1000
+    return taken / whole if whole else 0.0

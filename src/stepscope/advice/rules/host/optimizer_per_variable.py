@@ -19,6 +19,8 @@ from stepscope.result import Finding, Ref
 # So many ops a step are updates of single variables; up to so long each is mostly overhead.
 _MANY: Final = 100
 _SHORT_US: Final = 100.0
+# From this share of them on, the ops are dispatched from Python.
+_EAGER_FRAC: Final = 0.3
 # Expected and largest share that goes where variables are updated together.
 _EXPECTED, _MOST = 0.6, 0.95
 
@@ -45,9 +47,17 @@ def optimizer_per_variable(results: Results) -> Iterator[Answer]:
     if saving < NEGLIGIBLE_FRAC * step:
         yield Silence(f"{worst.optimizer} takes {worst.time_ms / step:.1%} of the step.")
         return
+    # Inside of a compiled function nothing dispatches them from Python: that is how Keras and its
+    # like are made, and no fault of the program.
+    overview = results.optional.overview_page
+    is_graph = (
+        overview is not None
+        and overview.environment.framework.startswith("TensorFlow")
+        and host.eager_ops < _EAGER_FRAC * worst.ops
+    )
     yield Finding(
         rule=RULE.id,
-        severity=severity_of(saving, step),
+        severity="info" if is_graph else severity_of(saving, step),
         saving_ms=saving,
         saving_high_ms=_MOST * worst.time_ms,
         confidence=0.7,
