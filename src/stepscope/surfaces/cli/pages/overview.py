@@ -162,7 +162,7 @@ def _environment(page: Page, result: OverviewPage) -> None:
             ("ops on the host", shares.host_tf_op_frac),
             ("on the device", shares.device_tf_op_frac),
             ("eager on the host", shares.host_eager_frac),
-            ("on the device", shares.device_eager_frac),
+            ("eager on the device", shares.device_eager_frac),
         )
         if value is not None
     ]
