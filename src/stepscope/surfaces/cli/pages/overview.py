@@ -169,5 +169,7 @@ def _environment(page: Page, result: OverviewPage) -> None:
     if known:
         page.text(" · ".join(known), indent=2)
     page.heading(f"Completeness · {result.completeness.verdict}")
-    for note in result.completeness.notes or ("nothing is missing from this recording",):
+    for note in result.completeness.notes or (
+        "the recorder reports no loss, and no plane or line is cut or empty",
+    ):
         page.text(clean(note), lead="  · ")
