@@ -18,6 +18,7 @@ from stepscope.capture import summary as summary_module
 from stepscope.capture.hooks.callback import LoopCallback, framework_class
 from stepscope.capture.hooks.isolation import harmless
 from stepscope.capture.hooks.lightning import Callback as LightningCallback
+from stepscope.capture.hooks.lightning import batches_of
 from stepscope.capture.hooks.loop import LoopRecorder
 from stepscope.capture.hooks.schedule import Schedule
 from stepscope.capture.hooks.torch import profile
@@ -297,3 +298,22 @@ print(stepscope.lightning.Callback("logs").fake, stepscope.transformers.Callback
 def test_the_public_callbacks_are_of_the_frameworks_classes() -> None:
     done = subprocess.run([sys.executable, "-c", FAKES], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["pytorch_lightning", "transformers"]
+
+
+@pytest.mark.parametrize(
+    ("trainer", "batches"),
+    [
+        ({"max_steps": -1, "max_epochs": 2, "num_training_batches": 20}, 40),
+        ({"max_steps": 30, "max_epochs": None}, 30),
+        ({"max_steps": 30, "accumulate_grad_batches": 4}, 120),
+        ({"max_steps": 5, "max_epochs": 2, "num_training_batches": 20}, 5),
+        ({"max_steps": -1, "max_epochs": 2, "num_training_batches": float("inf")}, None),
+        ({"max_steps": -1, "max_epochs": -1, "num_training_batches": 20}, None),
+        ({}, None),
+    ],
+)
+def test_how_long_a_training_of_lightnings_is(
+    trainer: dict[str, object], batches: int | None
+) -> None:
+    """Else steps that never run steadily would be waited for beyond its end."""
+    assert batches_of(SimpleNamespace(**trainer)) == batches

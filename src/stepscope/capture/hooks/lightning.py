@@ -20,8 +20,7 @@ class Callback(LoopCallback, _Framework):  # type: ignore[misc]  # Any: Lightnin
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         """Learn how long the training is."""
         self._is_training = True
-        total = getattr(trainer, "max_steps", None)
-        self._loop.begin(total if isinstance(total, int) else None)
+        self._loop.begin(batches_of(trainer))
 
     def on_train_epoch_start(self, trainer: Any, pl_module: Any) -> None:
         """The first step of an epoch begins."""
@@ -53,3 +52,21 @@ class Callback(LoopCallback, _Framework):  # type: ignore[misc]  # Any: Lightnin
     def on_train_end(self, trainer: Any, pl_module: Any) -> None:
         """Wait for the export and print the summary."""
         self._loop.finish()
+
+
+def batches_of(trainer: Any) -> int | None:
+    """How many batches a training will have; None where nothing limits it, or nobody knows.
+
+    Args:
+        trainer: With ``max_steps`` of the optimizer (-1: no limit), or ``max_epochs`` of
+            ``num_training_batches``, or both.
+    """
+    limits = []
+    steps, each = getattr(trainer, "max_steps", -1), getattr(trainer, "accumulate_grad_batches", 1)
+    if isinstance(steps, int) and steps > 0:
+        limits.append(steps * (each if isinstance(each, int) and each > 0 else 1))
+    epochs = getattr(trainer, "max_epochs", None)
+    batches = getattr(trainer, "num_training_batches", None)  # infinity where nobody knows
+    if isinstance(epochs, int) and epochs > 0 and isinstance(batches, int) and batches > 0:
+        limits.append(epochs * batches)
+    return min(limits, default=None)

@@ -32,9 +32,8 @@ def steps_of(data: bytes) -> Steps:
 def uneven(count: int, seed: int) -> list[float]:
     """Moments on a busy machine: some rounds take ten times as long as others."""
     rng = np.random.default_rng(seed)
-    return np.concatenate(
-        [[0.0], np.cumsum(rng.choice([900.0, 1100.0, 9000.0], count - 1))]
-    ).tolist()
+    rounds = np.cumsum(rng.choice([900.0, 1100.0, 9000.0], count - 1))
+    return [0.0, *map(float, rounds)]
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])

@@ -10,7 +10,7 @@ from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.steps.attribution import PARTS, Steps, steps
 from stepscope.tables.steps.host_activity import function_calls
 from stepscope.tables.steps.idle import idle
-from tests.profiles.model import Event, gpu, host, line, plane, space, stream
+from tests.profiles.model import Event, Plane, gpu, host, line, plane, space, stream
 from tests.profiles.rounds import every, fetches, gaps, marks, recorded
 
 US = 1_000_000
@@ -89,7 +89,7 @@ def test_steps_of_processes_side_by_side_are_not_mixed() -> None:
 def test_numbers_of_launches_join_within_a_process_only() -> None:
     """A child whose kernels have the parent's numbers, 20 ms later, changes nothing of it."""
 
-    def process(suffix: str, shift: float) -> list[object]:
+    def process(suffix: str, shift: float) -> list[Plane]:
         main, device = [], []
         for step, at in enumerate(every(1000, 8, shift)):
             main += [
