@@ -34,7 +34,6 @@ _DISPATCH: Final = re.compile(
     rf"{re.escape(names.PJIT_FUNCTION)}|aten(::|/)|{names.EAGER_EXECUTE}|EagerLocalExecute|"
     r"EagerKernelExecute|TFE_Py_"
 )
-_COLLECTION: Final = "garbage collection, generation"
 _INPUT: Final = re.compile(r"Iterator(::|GetNext|BaseGetNext)|infeed|InfeedEnqueue", re.I)
 
 
@@ -98,7 +97,7 @@ def _has_dispatch(host: Host) -> bool:
 
 
 def _has_garbage(host: Host) -> bool:
-    entries = entries_named(host, lambda name: name.startswith(_COLLECTION))
+    entries = entries_named(host, lambda name: name.startswith(names.COLLECTION))
     return any_event(host, range(len(host.space.lines)), entries=entries)
 
 

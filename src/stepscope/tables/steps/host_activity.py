@@ -54,7 +54,6 @@ _JIT_CALL = re.compile(rf"^{re.escape(names.PJIT_FUNCTION)}(.*)\)$")
 # Kind of side work that is Python's own; events of the recorder of it, whose threads are not the
 # program's.
 GARBAGE = "garbage collection"
-_COLLECTION = "garbage collection, generation"
 _OUR_THREADS = "stepscope-"
 # Ops of PyTorch, and what runs a compiled graph of them.
 _TORCH_OPS = ("aten/", "aten::")
@@ -332,7 +331,7 @@ def side_work(host: Host) -> tuple[SideWork, ...]:
 def _garbage(host: Host, time: HostTime) -> tuple[SideWork, ...]:
     """Python's collections of garbage, on any thread of the program: all of them wait."""
     space = host.space
-    wanted = entries_named(host, lambda name: name.startswith(_COLLECTION))
+    wanted = entries_named(host, lambda name: name.startswith(names.COLLECTION))
     rows = timed_rows(host, wanted)
     ours = np.asarray([line.name.startswith(_OUR_THREADS) for line in space.lines] or [False])
     rows = rows[~ours[space.lines_of(rows)]]
@@ -342,7 +341,9 @@ def _garbage(host: Host, time: HostTime) -> tuple[SideWork, ...]:
         return ()
     spans = union_spans(start, start + space.length_ps[rows])
     names_in = np.unique(space.events.metadata[rows[inside]]).tolist()
-    calls = tuple(space.event_metadata.name[name].removeprefix(_COLLECTION) for name in names_in)
+    calls = tuple(
+        space.event_metadata.name[name].removeprefix(names.COLLECTION) for name in names_in
+    )
     step_ps = covered(*spans, time.start_ps, time.end_ps)
     said = "generation " + " and ".join(sorted(one.strip() for one in calls))
     return (SideWork(GARBAGE, (said,), int(inside.sum()), step_ps),)

@@ -162,12 +162,14 @@ def _environment(page: Page, result: OverviewPage) -> None:
             ("ops on the host", shares.host_tf_op_frac),
             ("on the device", shares.device_tf_op_frac),
             ("eager on the host", shares.host_eager_frac),
-            ("on the device", shares.device_eager_frac),
+            ("eager on the device", shares.device_eager_frac),
         )
         if value is not None
     ]
     if known:
         page.text(" · ".join(known), indent=2)
     page.heading(f"Completeness · {result.completeness.verdict}")
-    for note in result.completeness.notes or ("nothing is missing from this recording",):
+    for note in result.completeness.notes or (
+        "the recorder reports no loss, and no plane or line is cut or empty",
+    ):
         page.text(clean(note), lead="  · ")
