@@ -387,6 +387,12 @@ def bench(arguments: argparse.Namespace) -> int:
     return run([str(PYTHON), "-m", "bench", *arguments.rest])
 
 
+def fuzz(arguments: argparse.Namespace) -> int:
+    """Throw broken input at everything that takes strangers' bytes, on a sanitized build."""
+    ensure_environment()
+    return run([str(PYTHON), "-m", "fuzz.campaign", *arguments.rest])
+
+
 def generate(arguments: argparse.Namespace) -> int:
     """Refresh the files that are derived from the list of tools."""
     ensure_environment()
@@ -397,7 +403,7 @@ def parser() -> argparse.ArgumentParser:
     """The commands and their flags."""
     top = argparse.ArgumentParser(prog="dev.py", description=__doc__.splitlines()[0])
     commands = top.add_subparsers(dest="command", required=True)
-    for function in (demo, test, check, web, bench, generate):
+    for function in (demo, test, check, web, bench, fuzz, generate):
         text = (function.__doc__ or "").splitlines()[0]
         made = commands.add_parser(function.__name__, help=text, description=text)
         made.set_defaults(function=function)
@@ -418,13 +424,13 @@ def fail(trouble: Trouble) -> NoReturn:
 
 
 def main() -> int:
-    """Parse and run; tests, bench and generate hand their remaining arguments on."""
+    """Parse and run; tests, bench, fuzz and generate hand their remaining arguments on."""
     if sys.version_info < OLDEST_PYTHON:
         wanted = ".".join(map(str, OLDEST_PYTHON))
         fail(
             Trouble(f"This is Python {sys.version.split()[0]}.", f"Run it with Python >= {wanted}.")
         )
-    passing = ("test", "bench", "generate")
+    passing = ("test", "bench", "fuzz", "generate")
     if len(sys.argv) > 1 and sys.argv[1] in passing and sys.argv[2:] != ["--help"]:
         arguments = parser().parse_args(sys.argv[1:2])
         arguments.rest = [item for item in sys.argv[2:] if item != "--"]

@@ -5,6 +5,7 @@ python3 dev.py bench --timeline [--quick] [--ours-only] [--small-only]
 python3 dev.py bench --all-tools [--ours-only] [--small-only]
 python3 dev.py bench --advice [--built-only] [--collection]
 python3 dev.py bench --capture [--quick]
+python3 dev.py bench --pytorch [--ours-only] [--small-only]
 """
 
 from __future__ import annotations
@@ -127,6 +128,7 @@ MODES = {
     "--all-tools": "bench.all_tools",
     "--advice": "bench.advice",
     "--capture": "bench.capture",
+    "--pytorch": "bench.pytorch",
 }
 
 

@@ -44,6 +44,21 @@ def build(folder: Path) -> None:
     subprocess.run([sys.executable, "-c", program], cwd=folder, check=True)
 
 
+def environment(folder: Path) -> dict[str, str]:
+    """What runs a program on the checked package below ``folder``."""
+    library = subprocess.run(
+        ["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    return {
+        "LD_PRELOAD": library,
+        "ASAN_OPTIONS": "detect_leaks=0",
+        "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
+        "PYTHONMALLOC": "malloc",
+        "STEPSCOPE_CORE": "native",
+        "PYTHONPATH": str(folder),
+    }
+
+
 def main() -> int:
     """Build, and say how to go on."""
     parser = argparse.ArgumentParser(prog="python -m fuzz.checked", description=__doc__)
@@ -51,13 +66,8 @@ def main() -> int:
     folder = parser.parse_args().folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     build(folder)
-    library = subprocess.run(
-        ["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True
-    ).stdout.strip()
-    print(
-        f"LD_PRELOAD={library} ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc "
-        f"STEPSCOPE_CORE=native PYTHONPATH={folder} {sys.executable} -m fuzz.decode --seconds 60"
-    )
+    setting = " ".join(f"{name}={value}" for name, value in environment(folder).items())
+    print(f"{setting} {sys.executable} -m fuzz.decode --seconds 60")
     return 0
 
 

@@ -53,3 +53,7 @@ SLICES: Final = (
     "with an axis across slices) for several steps: stepscope record train.py on each host, or "
     "any profiler with enable_hlo_proto left on."
 )
+MODULES: Final = (
+    "Record PyTorch with torch.profiler.profile(with_stack=True, record_shapes=True), or with "
+    "stepscope record --python-tracer-level 1 train.py."
+)

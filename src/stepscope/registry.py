@@ -65,6 +65,12 @@ class Option:
     help: str
 
 
+#: What every surface already means by these names, so no tool may have an option of one.
+RESERVED_OPTIONS = frozenset(
+    {"format", "host", "layout", "output", "path", "progress", "run", "table", "token", "top"}
+)
+
+
 @dataclass(frozen=True)
 class Tool:
     """A tool of the profiler.
@@ -88,6 +94,11 @@ class Tool:
     options: type
     result: type[Result]
     needs: tuple[Need, ...] = ()
+
+    def __post_init__(self) -> None:
+        taken = RESERVED_OPTIONS.intersection(f.name for f in dataclasses.fields(self.options))
+        if taken:
+            raise ValueError(f"{self.id}: every tool has {sorted(taken)} already")
 
     @property
     def summary(self) -> str:

@@ -22,7 +22,8 @@ STEPS = 12
 
 
 def options(**more: Any) -> stepscope.ProfilerOptions:
-    return stepscope.ProfilerOptions(**more)
+    """One chunk, and all the time there is: on a busy machine a few steps may take seconds."""
+    return stepscope.ProfilerOptions(**{"chunk_seconds": None, "stop_seconds": 600.0, **more})
 
 
 def told(capture: stepscope.Capture | None) -> dict[str, Any]:
@@ -32,7 +33,7 @@ def told(capture: stepscope.Capture | None) -> dict[str, Any]:
         "path": capture.path,
         "events": capture.events,
         "counts": capture.counts,
-        "warnings": [note.message for note in capture.warnings],
+        "warnings": [note.message for note in capture.warnings if note.severity != "info"],
     }
 
 
@@ -60,13 +61,17 @@ def new_model() -> Any:
 
 
 def fit() -> dict[str, Any]:
-    callback = stepscope.keras.Callback(FOLDER / "fit", profile_batch=f"5,{4 + STEPS}")
+    callback = stepscope.keras.Callback(
+        FOLDER / "fit", profile_batch=f"5,{4 + STEPS}", options=options()
+    )
     new_model().fit(pipeline(), steps_per_epoch=20, epochs=2, verbose=0, callbacks=[callback])
     return told(callback.capture)
 
 
 def steady_fit() -> dict[str, Any]:
-    callback = stepscope.keras.Callback(FOLDER / "steady", steps=STEPS, verbose=False)
+    callback = stepscope.keras.Callback(
+        FOLDER / "steady", steps=STEPS, options=options(), verbose=False
+    )
     new_model().fit(pipeline(), steps_per_epoch=100, verbose=0, callbacks=[callback])
     return told(callback.capture)
 
@@ -75,7 +80,7 @@ def custom_loop() -> dict[str, Any]:
     model, data = new_model(), iter(pipeline())
     train_step(model, next(data)[0])
     large = tf.ones((512, 512))
-    with stepscope.Profile(FOLDER / "custom") as profile:
+    with stepscope.Profile(FOLDER / "custom", options()) as profile:
         for number in range(STEPS):
             with stepscope.Trace("train", step_num=number, _r=1, who="a,b#c=é", share=0.5):
                 train_step(model, next(data)[0])
@@ -87,7 +92,7 @@ def custom_loop() -> dict[str, Any]:
 def unmarked() -> dict[str, Any]:
     model, data = new_model(), iter(pipeline())
     train_step(model, next(data)[0])
-    stepscope.start(FOLDER / "unmarked")
+    stepscope.start(FOLDER / "unmarked", options())
     for _ in range(2 * STEPS):
         train_step(model, next(data)[0])
     return told(stepscope.stop())
@@ -108,7 +113,7 @@ def threads() -> dict[str, Any]:
                 square(value)
         together.wait()
 
-    with stepscope.Profile(FOLDER / "threads") as profile:
+    with stepscope.Profile(FOLDER / "threads", options()) as profile:
         workers = [threading.Thread(target=work, args=(f"worker {n}",)) for n in range(3)]
         for worker in workers:
             worker.start()

@@ -24,13 +24,15 @@ pytestmark = [
     pytest.mark.skipif(find_spec("tensorflow") is None, reason="TensorFlow is not installed"),
 ]
 ROOT = Path(__file__).parents[2]
+# This tree, whatever is installed.
+PATHS = os.pathsep.join([str(ROOT), str(ROOT / "src")])
 SLOW = {name: stage for name, stage in SCENARIOS.items() if stage is not None}
 
 
 @pytest.fixture(scope="module")
 def recordings(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("tf_data")
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "TF_CPP_MIN_LOG_LEVEL": "3"}
+    environment = os.environ | {"PYTHONPATH": PATHS, "TF_CPP_MIN_LOG_LEVEL": "3"}
     subprocess.run(
         [sys.executable, "-m", "tests.live.tf_data_pipelines", str(folder)],
         check=True,

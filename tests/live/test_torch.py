@@ -25,6 +25,8 @@ pytestmark = [
     pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed"),
 ]
 ROOT = Path(__file__).parents[2]
+# This tree, whatever is installed.
+PATHS = os.pathsep.join([str(ROOT), str(ROOT / "src")])
 STEPS = 24
 
 
@@ -34,7 +36,7 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = subprocess.run(
         [sys.executable, "-m", "tests.live.torch_programs", str(folder)],
         cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        env=os.environ | {"PYTHONPATH": PATHS},
         timeout=280,
         capture_output=True,
         text=True,
@@ -67,6 +69,7 @@ def test_every_tool_opens_it(recordings: Path, name: str, tool: str) -> None:
 
 
 NEEDS_MORE = {
+    "collectives",
     "device_idle",
     "graph_viewer",
     "hlo_stats",
@@ -86,7 +89,7 @@ NEEDS_MORE = {
 def test_steps_are_from_one_optimizer_step_to_the_next(recordings: Path, name: str) -> None:
     found = steps(host(recordings, name))
     assert found is not None
-    assert found.markers.source == "markers"
+    assert found.markers.source == "framework"  # the optimizer's: the program marked none
     assert found.markers.num.tolist() == list(range(STEPS - 1))
 
 
@@ -134,7 +137,8 @@ def test_within_a_range_of_the_programs_nothing_is_cut_and_nothing_lost(recordin
     assert "torch-uncut" in dict(said(recordings, "chunks_in_a_range")["warnings"])
     known = steps(host(recordings, "chunks_in_a_range"))
     assert known is not None
-    assert known.markers.num.tolist() == list(range(STEPS - 1))
+    # The first optimizer's step has no begin but the recording's.
+    assert known.markers.num.tolist()[-(STEPS - 1) :] == list(range(STEPS - 1))
 
 
 def test_after_the_range_it_ended_in_pytorch_is_recorded_again(recordings: Path) -> None:

@@ -16,7 +16,7 @@ import stepscope
 from stepscope.formats.xspace import decode
 from stepscope.tables.core.profile import Host
 from stepscope.tables.steps.attribution import Steps, steps
-from tests.live.test_torch import ROOT
+from tests.live.test_torch import PATHS, ROOT
 
 pytestmark = pytest.mark.framework_torch
 # A batch takes 4 ms to load, an evaluation 200 ms (trainer_programs).
@@ -35,7 +35,7 @@ def recordings(
     done = subprocess.run(
         [sys.executable, "-m", "tests.live.trainer_programs", framework, str(folder)],
         cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"},
+        env=os.environ | {"PYTHONPATH": PATHS, "HF_HUB_OFFLINE": "1"},
         timeout=280,
         capture_output=True,
         text=True,

@@ -17,7 +17,7 @@ from typing import Any, Final
 import pytest
 
 import stepscope
-from stepscope.analysis.overview_page import DeviceWindow
+from stepscope.tables.device.usage import DeviceUsage
 
 FILES: Final = Path(__file__).parents[3] / "shared" / "data" / "kineto"
 pytestmark = pytest.mark.skipif(not FILES.is_dir(), reason="the shared files are not here")
@@ -132,18 +132,18 @@ def _merged(spans: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     yield begin, end
 
 
-def _windows(name: str) -> tuple[DeviceWindow, ...]:
+def _windows(name: str) -> tuple[DeviceUsage, ...]:
     return stepscope.open(FILES / name).overview_page().window.devices
 
 
-def _times(one: DeviceWindow) -> list[int]:
+def _times(one: DeviceUsage) -> list[int]:
     return [
         one.span_ns, one.busy_ns, one.compute_ns, one.communication_ns,
         one.exposed_communication_ns, one.copy_ns, one.exposed_copy_ns,
     ]  # fmt: skip
 
 
-def _row(name: str, one: DeviceWindow) -> str:
+def _row(name: str, one: DeviceUsage) -> str:
     label = re.sub(r"\.json.*", "", name.rpartition("/")[2])[:24]
     times = "".join(f"{time / 1e6:>12.6f}" for time in _times(one))
     return f"{label:<24} {one.host[:6]:<6} {one.events:>6} {one.without_launch:>4}{times}"

@@ -31,6 +31,7 @@ from stepscope.tables.memory.programs import program_memories
 from stepscope.tables.memory.samples import memory_samples
 from stepscope.tables.ops.framework_totals import device_op_totals, host_op_totals
 from stepscope.tables.ops.hlo_totals import profile_totals
+from stepscope.tables.ops.module_tree import module_tree
 from stepscope.tables.serving import serving
 from stepscope.tables.steps.attribution import found_steps, steps
 from stepscope.tables.steps.idle import idle
@@ -80,6 +81,7 @@ IN_FULL: dict[str, Callable[[Profile], bool]] = {
     "host_activity": lambda p: any(
         found is not None and bool(found.kept.any()) for found in map(steps, p.hosts)
     ),
+    "module_tree": lambda p: any(len(module_tree(one)) for one in p.hosts),
     "op_profile": lambda p: len(profile_totals(p)) > 0,
     "hlo_stats": lambda p: any(op.is_hlo for op in profile_totals(p).ops),
     "roofline_model": lambda p: bool(np.isfinite(profile_totals(p).flops).any()),

@@ -1,5 +1,7 @@
 """Options of tools: from a dataclass to flags and back."""
 
+import dataclasses
+
 import pytest
 
 from stepscope.analysis import TOOLS
@@ -59,3 +61,12 @@ def test_ids_and_short_names_are_unique_and_groups_known() -> None:
     names = [name for tool in TOOLS for name in {tool.id, tool.short}]
     assert len(names) == len(set(names))
     assert {tool.group for tool in TOOLS} <= set(GROUPS)
+
+
+def test_no_tool_may_take_an_option_that_every_tool_has() -> None:
+    @dataclasses.dataclass(frozen=True)
+    class Options:
+        host: str = ""
+
+    with pytest.raises(ValueError, match="every tool has"):
+        dataclasses.replace(next(iter(TOOLS)), options=Options)

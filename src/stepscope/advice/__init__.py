@@ -49,6 +49,7 @@ RULES = Rules(
         "memory.small_batch",
         "memory.memory_near_limit",
         "memory.memory_fragmentation",
+        "memory.memory_growth",
         "workers.collective_bound",
         "workers.exposed_collectives",
         "workers.unbalanced_devices",

@@ -235,6 +235,12 @@ FACTS = (
         needs=("memory_profile",),
     ),
     RuleFacts(
+        "memory-growth",
+        title="Memory grows with every step",
+        needs=("memory_profile",),
+        cause_of=("memory-near-limit",),
+    ),
+    RuleFacts(
         "collective-bound",
         title="The network limits the step",
         needs=("overview_page", "pod_viewer"),
@@ -257,6 +263,7 @@ FACTS = (
         "straggler",
         title="One worker makes all others wait",
         needs=("pod_viewer",),
+        optional=("overview_page",),
         symptom_of=("unbalanced-devices",),
         parts=("collective",),
     ),

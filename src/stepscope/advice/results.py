@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from stepscope.analysis.megascale_stats import MegascaleStats
     from stepscope.analysis.memory_profile import MemoryProfile
     from stepscope.analysis.memory_viewer import MemoryViewer
+    from stepscope.analysis.module_tree import Modules
     from stepscope.analysis.op_profile import OpProfile
     from stepscope.analysis.overview_page import OverviewPage
     from stepscope.analysis.perf_counters import PerfCounters
@@ -83,6 +84,11 @@ class Results:
     def host_activity(self) -> HostActivity:
         """Of host_activity."""
         return cast("HostActivity", self._found["host_activity"])
+
+    @property
+    def module_tree(self) -> Modules:
+        """Of module_tree."""
+        return cast("Modules", self._found["module_tree"])
 
     @property
     def op_profile(self) -> OpProfile:
@@ -199,6 +205,11 @@ class OptionalResults:
     def host_activity(self) -> HostActivity | None:
         """Of host_activity."""
         return cast("HostActivity | None", self._found.get("host_activity"))
+
+    @property
+    def module_tree(self) -> Modules | None:
+        """Of module_tree."""
+        return cast("Modules | None", self._found.get("module_tree"))
 
     @property
     def op_profile(self) -> OpProfile | None:

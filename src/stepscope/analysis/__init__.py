@@ -18,6 +18,7 @@ TOOLS = Tools(
         "device_idle",
         "step_account",
         "host_activity",
+        "module_tree",
         "op_profile",
         "hlo_stats",
         "roofline_model",

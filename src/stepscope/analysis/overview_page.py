@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from math import nan
 from typing import Annotated
 
@@ -14,7 +14,7 @@ from stepscope.result import Column, Finding, Result, Row, Table, ms
 from stepscope.tables.core.devices import Device, devices
 from stepscope.tables.core.profile import Host, Profile, build_together
 from stepscope.tables.device.kernel_names import is_tensor_core_eligible
-from stepscope.tables.device.usage import device_usage
+from stepscope.tables.device.usage import DeviceUsage, device_usage
 from stepscope.tables.ops.framework_totals import (
     device_busy,
     device_op_totals,
@@ -146,43 +146,10 @@ class Environment:
 
 
 @dataclass(frozen=True, slots=True)
-class DeviceWindow:
-    """One device over the whole recording, whatever the steps: counts, and unions in whole ns.
-
-    Attributes:
-        host: Name of its host.
-        device: Its name, such as "GPU:0".
-        events: What ran on it.
-        with_op: Of these, with the op they ran for.
-        without_launch: Of these, without a recorded launch.
-        span_ns: From the first begin to the last end.
-        busy_ns: Something ran.
-        compute_ns: Something computed, or set memory.
-        communication_ns: Something was exchanged with other devices.
-        exposed_communication_ns: The same, with nothing computing meanwhile.
-        copy_ns: Something was copied.
-        exposed_copy_ns: The same, with nothing computing or exchanged meanwhile.
-    """
-
-    host: str
-    device: str
-    events: int
-    with_op: int
-    without_launch: int
-    span_ns: int
-    busy_ns: int
-    compute_ns: int
-    communication_ns: int
-    exposed_communication_ns: int
-    copy_ns: int
-    exposed_copy_ns: int
-
-
-@dataclass(frozen=True, slots=True)
 class Window:
     """The whole recording, whether or not it has steps: one entry for each device that ran."""
 
-    devices: tuple[DeviceWindow, ...]
+    devices: tuple[DeviceUsage, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -269,7 +236,7 @@ def overview_page(profile: Profile, options: Options = Options()) -> OverviewPag
         recorded=recorded(profile),
         top_ops=_top_ops(profile),
         step_table=_step_table(found),
-        window=_window(profile),
+        window=Window(tuple(one for host in profile.hosts for one in device_usage(host))),
         diagnostics=tuple(one for host in profile.hosts for one in completeness(host).diagnostics),
     )
 
@@ -386,16 +353,6 @@ def _top_ops(profile: Profile) -> Table[TopOpRow]:
             ],
             "tensor_core_used": used,
         },
-    )
-
-
-def _window(profile: Profile) -> Window:
-    return Window(
-        tuple(
-            DeviceWindow(host=host.name, **asdict(one))
-            for host in profile.hosts
-            for one in device_usage(host)
-        )
     )
 
 

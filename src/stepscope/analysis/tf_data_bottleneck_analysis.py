@@ -207,7 +207,7 @@ class Graph:
 class Options:
     """Options of tf_data_bottleneck_analysis."""
 
-    host: Annotated[str, Help("Host of the graph; by default the most input-bound one.")] = ""
+    graph_host: Annotated[str, Help("Host of the graph; by default the most input-bound.")] = ""
     pipeline: Annotated[str, Help('Pipeline of the graph, e.g. "Host:0".')] = ""
     rank: Annotated[int, Help("Call of the graph, 0 the slowest; -1 the mean of all calls.")] = -1
 
@@ -389,14 +389,14 @@ def _graph(found: list[_Found], options: Options) -> Graph | None:
     chosen = [
         one
         for one in found
-        if options.host in ("", one.host.name) and options.pipeline in ("", one.pipeline.name)
+        if options.graph_host in ("", one.host.name) and options.pipeline in ("", one.pipeline.name)
     ]
     if not found:
         return None
     if not chosen:
         known = ", ".join(f"{one.host.name} {one.pipeline.name}" for one in found)
         pipeline = f"pipeline {options.pipeline!r}" if options.pipeline else "pipeline"
-        where = f" on host {options.host!r}" if options.host else ""
+        where = f" on host {options.graph_host!r}" if options.graph_host else ""
         raise UsageError(
             f"There is no {pipeline}{where}.",
             hint=f"Known: {known}.",

@@ -21,7 +21,7 @@ from stepscope.tables.core.profile import Profile
 from stepscope.timeline import CATEGORIES, Timeline, Track, timeline
 from stepscope.timeline.listing import listing
 from stepscope.timeline.ranges import RETOLD, RangeTotals, events_in, range_totals
-from stepscope.timeline.search import matcher, search
+from stepscope.timeline.search import InvalidPattern, matcher, search
 
 if TYPE_CHECKING:
     import polars as pl
@@ -199,7 +199,7 @@ def listed_events(
     line = timeline(profile)
     try:
         matches = matcher(find, "regex" if regex else "substring") if find else None
-    except re.error as error:
+    except InvalidPattern as error:
         raise _no_expression(find, error) from error
     return listing(line, *range_of(line, begin, end), track=track, matches=matches)
 
@@ -222,7 +222,7 @@ def range_of(line: Timeline, begin_text: str, end_text: str) -> tuple[int, int]:
     return begin, end
 
 
-def _no_expression(text: str, error: re.error) -> UsageError:
+def _no_expression(text: str, error: InvalidPattern) -> UsageError:
     return UsageError(
         f"trace_viewer: {text!r} is not a valid regular expression.",
         why=str(error),
@@ -325,7 +325,7 @@ def _events(
                 stat=options.stat,
                 tracks=[track.id for track in shown],
             )
-        except re.error as error:
+        except InvalidPattern as error:
             raise _no_expression(options.find, error) from error
         for one in hits.tracks:
             track = line.tracks[one.track]

@@ -1,4 +1,4 @@
-"""How much a recording may take, and when its next chunk is due."""
+"""The budget of a recording, and when its next chunk is due."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Final
 
 from stepscope.capture.options import ProfilerOptions
 
-# How many events a second come is known after a chunk; with a budget the first is this short.
+# The rate of events is known after a chunk; with a budget, the first chunk is this short.
 _PROBE_SECONDS: Final = 0.25
-# A chunk is cut before it is expected to fill what is left, so that it does not overfill it.
+# End a little before the estimate reaches the budget, so as not to exceed it.
 _CAUTION: Final = 0.9
 
 
 class Budget:
-    """What of a recording's seconds, events and bytes is spent.
+    """How much of its seconds, events and bytes a recording has used.
 
-    A framework does not say how many events it holds until it hands them over. They are counted
-    at each chunk and foreseen in between, from the rate of the chunk before.
+    A framework does not report its number of events until it hands them over. They are counted at
+    each chunk, and estimated in between from the rate of the previous chunk.
     """
 
     def __init__(self, options: ProfilerOptions) -> None:
@@ -48,7 +48,7 @@ class Budget:
         self._chunk_begun = now
 
     def spent(self) -> str:
-        """What is spent, in words; "" while there is some of everything."""
+        """The part that is used up, in words; "" if none is."""
         options, now = self._options, time.monotonic()
         if options.max_seconds is not None and now - self._begun >= options.max_seconds:
             return f"{options.max_seconds:g} s"

@@ -1,8 +1,8 @@
-"""Who records in this process: one recording at a time, and what becomes of it when things end.
+"""Who records in this process: one recording at a time, kept through exit, signals and fork.
 
 ``start``/``stop`` and ``Profile`` have the shapes of ``tf.profiler.experimental``. Beyond them, a
-recording that nobody stops is written when the process exits or gets SIGTERM; in a child process
-after ``fork`` there is none.
+recording that is not stopped is written when the process exits or gets SIGTERM. A child process
+made by ``fork`` has no recording.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from stepscope.capture.runtime.daemon_thread import beside
 from stepscope.capture.runtime.ticker import THREAD_PREFIX
 from stepscope.errors import CaptureError
 
-# Who may take the profilers from whom: a person goes before everybody.
+# Who takes precedence: a higher rank takes the profilers from a lower one.
 _RANK: Final = {"launcher": 0, "remote": 1, "person": 2}
 _TURN_SECONDS: Final = 0.05
 _log: Final = logging.getLogger("stepscope")
@@ -41,8 +41,8 @@ class Part:
 
     Attributes:
         stem: Name of its file, without the ending.
-        suffix: Put behind the names of its planes.
-        origin_ns: Where the parent's time begins.
+        suffix: Appended to the names of its planes.
+        origin_ns: Time zero of the parent's file.
     """
 
     stem: str
@@ -57,7 +57,7 @@ class _Process:
         self.lock = threading.RLock()
         self.active: Recording | None = None
         self.aside: Recording | None = None
-        # Has the launcher's recording go on; whoever wants it to wait lets this end first.
+        # Resumes the launcher's recording; pausing it again waits for this thread.
         self.resuming: threading.Thread | None = None
         # What ended by itself, until its owner's stop() asks for the result.
         self.ended: dict[str, Recording] = {}
@@ -75,17 +75,17 @@ def start(
     run: str | None = None,
     part: Part | None = None,
 ) -> Recording:
-    """Begin to record this process: all loaded frameworks, annotations, Python and the machine.
+    """Start recording this process: all loaded frameworks, annotations, Python and the machine.
 
     Args:
         logdir: Where to write: a folder, or a URL that fsspec knows. None: a temporary folder.
         options: What to record.
-        owner: "person", or who acts for one: "remote" gives way to a person.
+        owner: "person", "remote" (a capture from outside) or "launcher"; see ``_RANK``.
         run: Name of the run; the local time by default.
         part: Set in a child process, whose recording becomes part of its parent's.
 
     Raises:
-        CaptureError: Something records already. The program and that recording go on.
+        CaptureError: A recording is already running. It continues, as does the program.
     """
     chosen = options or ProfilerOptions()
     with _here.lock:
@@ -112,13 +112,14 @@ def start(
 
 
 def stop(save: bool = True, *, owner: str = "person") -> Capture:
-    """End the recording and write it; with ``save=False`` forget it.
+    """End the recording and write it; with ``save=False`` discard it.
 
-    Returns at the latest after ``ProfilerOptions.stop_seconds``; an export that takes longer goes
-    on beside the program and the result says so.
+    Returns after at most ``ProfilerOptions.stop_seconds``; a longer export continues in the
+    background, and the result says so.
 
     Raises:
-        CaptureError: Nothing records (a recording that its budget has ended counts, once).
+        CaptureError: No recording is running. (The first ``stop`` after a budget ended one returns
+            its result.)
     """
     with _here.lock:
         running = _here.active
@@ -138,7 +139,7 @@ class Profile:
     """``with Profile(logdir):`` records what runs inside.
 
     Attributes:
-        capture: What the recording came to, once the block has ended.
+        capture: The result, once the block has ended.
     """
 
     def __init__(
@@ -164,12 +165,12 @@ class Profile:
 
 
 def give_way() -> None:
-    """Have the launcher's recording let go of the frameworks' profilers: the program wants them."""
+    """Pause the launcher's recording: the program needs the frameworks' profilers."""
     _pause_launcher(True)
 
 
 def take_up() -> None:
-    """Have the launcher's recording go on, after ``give_way``."""
+    """Resume the launcher's recording after ``give_way``."""
     _pause_launcher(False)
 
 
@@ -188,7 +189,7 @@ def _set_paused(recording: Recording, paused: bool) -> None:
 
 
 def warmup() -> None:
-    """Load what a recording needs, so that its first start costs the program nothing."""
+    """Import what a recording needs, so that the first start is fast."""
     options = ProfilerOptions(sample_hz=0, telemetry_hz=0, memory=False)
     start(None, options)
     stop(save=False)
@@ -200,12 +201,12 @@ def _make_room(owner: str) -> None:
         return
     if _RANK[owner] <= _RANK[running.owner]:
         since = time.time() - running.origin_ns / 1e9
-        who = "a capture from outside" if running.owner == "remote" else "this program"
+        who = "A capture from outside" if running.owner == "remote" else "This program"
         raise CaptureError(
-            "Something records already in this process.",
+            "This process is already being recorded.",
             where=running.writer.place,
-            why=f"It was started {since:.1f} s ago by {who}, and one process has one profiler.",
-            hint="Stop it first (stepscope.stop()), or let it end; it goes on undisturbed.",
+            why=f"{who} started a recording {since:.1f} s ago, and a process has one profiler.",
+            hint="Stop that recording first (stepscope.stop()), or wait for its end.",
             slug="capture-busy",
         )
     if running.owner == "launcher":
@@ -219,7 +220,7 @@ def _make_room(owner: str) -> None:
 
 def _over(recording: Recording) -> None:
     """A recording has ended, for whatever reason: called by its keeper."""
-    # No lock: whoever holds it may be waiting for this very recording.
+    # No lock: its holder may be waiting for this very recording.
     if _here.active is recording:
         # In this order: a stop() in between finds it in one place or the other.
         _here.ended[recording.owner] = recording
@@ -230,7 +231,7 @@ def _over(recording: Recording) -> None:
 
 
 def _take_back() -> None:
-    """Have the recording that was set aside go on, if there is one."""
+    """Resume the recording that was set aside, if there is one."""
     aside, _here.aside = _here.aside, None
     if aside is not None:
         _here.resuming = beside(THREAD_PREFIX + "resuming", aside.set_paused, False)
@@ -238,7 +239,7 @@ def _take_back() -> None:
 
 
 def end(recording: Recording, *, save: bool = True) -> Capture:
-    """End a recording that ``start`` gave; one that has ended gives its result."""
+    """End a recording that ``start`` returned; if it has ended, return its result."""
     capture = recording.finish("stop", save=save)
     with _here.lock:
         if _here.ended.get(recording.owner) is recording:
@@ -251,7 +252,7 @@ def end(recording: Recording, *, save: bool = True) -> Capture:
 def _still_writing(recording: Recording) -> Capture:
     seconds = recording.options.stop_seconds
     note = (
-        f"Writing takes longer than {seconds:g} s and goes on beside the program; the recording "
+        f"Writing takes longer than {seconds:g} s and continues in the background; the recording "
         f"will be in {recording.writer.place}."
     )
     return Capture(
@@ -260,9 +261,9 @@ def _still_writing(recording: Recording) -> Capture:
 
 
 def _nothing_records(recording: Recording | None) -> CaptureError:
-    why = "It was not started, or is stopped already."
+    why = "It was not started, or has already been stopped."
     if recording is not None:
-        why = f"What records here was started by another owner ({recording.owner}), who ends it."
+        why = f"The current recording belongs to another owner ({recording.owner}), who ends it."
     return CaptureError(
         "There is no recording to stop.",
         why=why,
@@ -275,7 +276,7 @@ def _nothing_records(recording: Recording | None) -> CaptureError:
 
 
 def _watch() -> None:
-    """See to it that a recording outlives exit, SIGTERM and fork; done once."""
+    """Keep a recording through exit, SIGTERM and fork; done once."""
     if not _here.is_watched:
         _here.is_watched = True
         atexit.register(_at_exit)
@@ -296,8 +297,8 @@ def _finish_all(reason: Reason) -> None:
     for recording in (_here.active, _here.aside):
         if recording is not None and recording.finish(reason) is None:
             _log.warning(
-                "stepscope: the program ends and the writing of %s takes longer than %g s: what is "
-                "not written yet is lost. A larger stop_seconds waits for it.",
+                "stepscope: the program is ending, and writing %s takes longer than %g s: the rest "
+                "is lost. A larger stop_seconds waits for it.",
                 recording.writer.place,
                 recording.options.stop_seconds,
             )
@@ -315,7 +316,7 @@ def _on_sigterm(number: int, frame: FrameType | None) -> None:
 
 
 def _in_child() -> None:
-    """A forked process has the memory of a recording but not its threads: it forgets it."""
+    """A forked process has a recording's memory but not its threads: drop the recording."""
     global _here
     left, _here = _here, _Process()
     _here.is_watched = left.is_watched

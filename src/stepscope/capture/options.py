@@ -8,7 +8,7 @@ from typing import Final
 
 from stepscope.errors import UsageError
 
-#: Recorders that stand for a framework.
+#: Recorders of a framework.
 FRAMEWORKS: Final = ("tensorflow", "jax", "torch")
 
 
@@ -21,19 +21,20 @@ class ProfilerOptions:
         python_tracer_level: The framework's own tracer of Python calls: 0 off, 1 on.
         device_tracer_level: GPU and TPU events: 0 off, 1 on.
         delay_ms: Wait this long before recording begins (None: begin now).
-        sample_hz: Python stacks of all threads, this many times a second (0: off).
-        trace_python: Record every Python call with our tracer (dear: docs/python-tracks.md).
+        sample_hz: Samples of all threads' Python stacks per second; also garbage collections
+            (0: off).
+        trace_python: Record every Python call with our tracer (slow: docs/python-tracks.md).
         trace_include: With ``trace_python``: record only files or modules with these prefixes.
         trace_exclude: With ``trace_python``: leave out files or modules with these prefixes.
         trace_min_us: With ``trace_python``: leave out calls shorter than this.
         trace_lines: With ``trace_python``: note the line a call was made from.
         telemetry_hz: Processor, memory, disk, network and GPU counters (0: off).
-        memory: Record allocations, switching the framework's statistics on where need be.
+        memory: Record allocations, enabling the framework's statistics if necessary.
         include_hlo: Keep the compiled programs (HLO) in the recording.
         frameworks: Which to record, of ``("tensorflow", "jax", "torch")`` (None: all loaded).
-        max_seconds, max_events, max_bytes: Budget; recording ends by itself when one is spent.
-        chunk_seconds: Write what was recorded at least this often (None: at the end only).
-            What a kill loses is at most one chunk.
+        max_seconds, max_events, max_bytes: Budget; recording ends when one is used up.
+        chunk_seconds: Write to disk this often (None: only at the end). A kill loses at most one
+            chunk.
         stop_seconds: How long ``stop`` waits for the export before it returns without it.
     """
 
@@ -58,7 +59,7 @@ class ProfilerOptions:
     stop_seconds: float = 60.0
 
     def __post_init__(self) -> None:
-        """Raise ``UsageError`` for values that mean nothing."""
+        """Raise ``UsageError`` for invalid values."""
         for name in ("host_tracer_level", "python_tracer_level", "device_tracer_level"):
             _whole(name, getattr(self, name), 0)
         if self.delay_ms is not None:
@@ -83,9 +84,9 @@ def _whole(name: str, value: object, least: int) -> None:
 
 
 def _texts(name: str, value: object) -> tuple[str, ...]:
-    # A text is made of texts: each of its letters would be taken for a name.
+    # A string is a sequence of strings: each letter would count as a name.
     if not isinstance(value, (tuple, list)) or not all(isinstance(one, str) for one in value):
-        raise _wrong(name, value, "a tuple of texts")
+        raise _wrong(name, value, "a tuple of strings")
     return tuple(value)
 
 
@@ -101,7 +102,7 @@ def _wrong(name: str, value: object, wanted: str) -> UsageError:
     return UsageError(
         f"The option {name} cannot be {value!r}.",
         where=f"ProfilerOptions({name}={value!r})",
-        why=f"It is {wanted}.",
-        hint="Give such a value or leave the option out.",
+        why=f"It must be {wanted}.",
+        hint="Correct the value, or leave the option out.",
         slug="capture-option",
     )

@@ -1,4 +1,4 @@
-"""What a recorder is: one source of events in the running process.
+"""The interface of a recorder: one source of events in the running process.
 
 A recorder is one file in ``capture/recorders/`` and one line in its list. The session starts all
 that can record here, ends them together, and writes what they give into one file.
@@ -8,8 +8,8 @@ Time: absolute nanoseconds of ``time.time_ns()``. A recorder of ours gives lines
 stay relative to the ``profile_start_time`` of its own ``Task Environment`` plane: the session
 brings both to one origin.
 
-Planes: host threads stand on ``/host:CPU``; everything that is not a host thread or a device stands
-on a plane of its recorder's own. Planes of one name are merged.
+Planes: host threads are lines of ``/host:CPU``; anything that is neither a host thread nor a device
+has a plane of its recorder. Planes with the same name are merged.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Severity = Literal["info", "warning", "error"]
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something a person should know about a recording.
+    """A message to a person about a recording.
 
     Attributes:
         slug: Anchor in docs/capture.md.
@@ -40,12 +40,12 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What one recorder gives for one chunk.
+    """The events of one recorder for one chunk.
 
     Attributes:
         xspace: A serialised XSpace; ``b""`` when there is nothing.
         events: Events in it.
-        notes: What a person should know.
+        notes: Messages for a person.
     """
 
     xspace: bytes = b""

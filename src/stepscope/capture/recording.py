@@ -1,9 +1,8 @@
 """One recording from its start to its file.
 
-A thread of its own, the keeper, cuts chunks, watches the budget and does the export, so that the
-program's threads never do. Recorders are started by whoever starts the recording and from then
-on touched by the keeper only. Nothing that goes wrong in here is raised into the program: it
-becomes a note of the result.
+Its keeper thread cuts chunks, watches the budget and exports, so that the program's threads never
+do. The thread that starts the recording starts the recorders; from then on only the keeper touches
+them. No error is raised into the program: it becomes a note of the result.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ _log: Final = logging.getLogger("stepscope")
 
 @dataclass(slots=True)
 class _Slot:
-    """A recorder and how far it is."""
+    """A recorder and its state."""
 
     recorder: Recorder
     state: Literal["waiting", "running", "failed"] = "waiting"
@@ -56,7 +55,7 @@ class _Slot:
 
     @property
     def events(self) -> int:
-        """Those that are written, and those that are to be."""
+        """Events written, and taken but not yet written."""
         return self.kept + self.taken
 
 
@@ -67,12 +66,12 @@ class Recording:
     Attributes:
         writer: Its file.
         options: What was asked for.
-        owner: Who asked: "person", "remote" or "launcher".
-        suffix: Put behind plane names (a child process's are told from its parent's by it).
-        origin_ns: Where the file's time begins; now by default.
+        owner: Who started it: "person", "remote" or "launcher".
+        suffix: Appended to plane names, to distinguish a child process's from its parent's.
+        origin_ns: Time zero of the file; now by default.
         notes: What a person should know.
         on_finish: Called by the keeper at the very end.
-        children: Files of child processes that are to become part of this one.
+        children: Files of child processes to merge into this one.
     """
 
     writer: Writer
@@ -91,9 +90,9 @@ class Recording:
         self._budget = Budget(self.options)
         self._wake = threading.Event()
         self._finished = threading.Event()
-        # Every recorder has ended for good; what they gave is to be converted and written.
+        # Every recorder has ended; their events remain to be converted and written.
         self._collected = threading.Event()
-        # The first decides; a list takes one from each thread, and from a signal handler.
+        # The first one decides; appending to a list is safe from any thread and signal handler.
         self._requests: list[tuple[Reason, bool]] = []
         self._paused = False
         self._pause_wanted: bool | None = None
@@ -126,13 +125,15 @@ class Recording:
     def finish(self, reason: Reason, *, save: bool = True, wait: bool = True) -> Capture | None:
         """End, and wait for the export at most ``stop_seconds``; None when it takes longer.
 
-        Whoever asks first decides the reason and whether to save; all get the same result.
-        Without ``wait`` the export goes on beside the program, from when nothing records any
-        more; ``wait()`` tells when it is done.
+        The first caller decides the reason and whether to save; all get the same result. Without
+        ``wait`` it returns when the recorders have ended, and the export continues in the
+        background; ``wait()`` waits for it.
         """
         if os.getpid() != self._process:
             # A fork has copied this object, but neither its keeper nor the profilers' threads.
-            note = Note("forked", "warning", "A child process has no part in the recording.")
+            note = Note(
+                "forked", "warning", "A child process is not part of its parent's recording."
+            )
             return Capture("", 0, 0, 0.0, warnings=(note,), finished_by="error")
         self._requests.append((reason, save))
         self._wake.set()
@@ -144,7 +145,7 @@ class Recording:
         return self._capture
 
     def set_paused(self, paused: bool) -> None:
-        """Let go of the frameworks' profilers, or take them up again; waits until it is done."""
+        """Release the frameworks' profilers, or take them again; returns when that is done."""
         self._pause_wanted = paused
         self._wake.set()
         deadline = time.monotonic() + self.options.stop_seconds
@@ -152,7 +153,7 @@ class Recording:
             time.sleep(0.002)
 
     def forked(self) -> None:
-        """In a forked child: recorders put back what they have changed of the interpreter."""
+        """In a forked child: recorders undo their changes to the interpreter."""
         for slot in self._slots:
             with contextlib.suppress(Exception):  # the child's program is to go on in any case
                 getattr(slot.recorder, "forked", int)()
@@ -164,13 +165,13 @@ class Recording:
 
     @property
     def capture(self) -> Capture | None:
-        """What it came to; None until it is finished."""
+        """The result; None until it is finished."""
         return self._capture
 
     def wait(self, seconds: float | None = None) -> bool:
         """Wait until it is finished; False when that takes longer, and in a forked child."""
         if os.getpid() != self._process:
-            return False  # whoever would finish it is in the parent
+            return False  # only the parent can finish it
         # In short turns: between them the main thread does what recorders ask it to do.
         deadline = math.inf if seconds is None else time.monotonic() + seconds
         while not self._finished.wait(_TURN_SECONDS):
@@ -202,7 +203,7 @@ class Recording:
         """Begin after the delay, unless the recording is ended before."""
         begin = time.monotonic() + seconds
         while not self._requests:
-            # Nothing records yet, so a wish to step aside is granted at once.
+            # Nothing records yet, so a pause takes effect at once.
             if self._pause_wanted is not None:
                 self._paused = self._pause_wanted
             left = begin - time.monotonic()
@@ -215,7 +216,7 @@ class Recording:
     def _shut(self) -> None:
         try:
             for note in self.notes:
-                # What a child process has to say is its parent's file's business.
+                # The notes of a child process go into its parent's file.
                 if note.severity != "info" and not self.suffix:
                     _log.warning("stepscope: %s", note.message)
             if self.on_finish is not None:
@@ -240,7 +241,7 @@ class Recording:
         self._join()
         spent = self._budget.spent()
         if spent:
-            self._note("budget", "info", f"Recording ended by its budget: {spent}.")
+            self._note("budget", "info", f"The budget ended the recording: {spent}.")
             self._requests.append(("budget", True))
         elif self._budget.cut_due() or self._is_stale():
             self._cut()
@@ -269,7 +270,7 @@ class Recording:
             self._drop_one(slot)  # it may have begun in part
 
     def _join(self) -> None:
-        """Start what was not there when the recording began, such as a framework loaded since."""
+        """Start recorders that have become available, such as a framework loaded since."""
         if any(
             one.state == "waiting" and one.recorder.unavailable() is None for one in self._slots
         ):
@@ -280,7 +281,7 @@ class Recording:
         return any(test() for test in tests if test is not None)
 
     def _switch_annotations(self) -> None:
-        """Hand annotations to the first recorder that takes them: frameworks come first."""
+        """Send annotations to the first recorder that accepts them: frameworks come first."""
         for slot in self._slots:
             emitter = getattr(slot.recorder, "annotation", None)
             if slot.state == "running" and emitter is not None:
@@ -289,7 +290,7 @@ class Recording:
         tracing.switch(None)
 
     def _collect(self, restart: bool) -> Planes:
-        """End every recorder and take what it has; with ``restart`` each begins again at once."""
+        """End every recorder and take its events; with ``restart`` each begins again at once."""
         planes = Planes(self.origin_ns, self.suffix)
         taken = []
         for slot in reversed(self._slots):
@@ -318,7 +319,7 @@ class Recording:
         try:
             return call()
         except Exception as error:  # as in _start_one
-            text = f"What {slot.recorder.name} recorded could not be collected: {error!r}."
+            text = f"The events of {slot.recorder.name} could not be collected: {error!r}."
             self._note("recorder-failed", "error", text)
             return Recorded()
 
@@ -331,7 +332,7 @@ class Recording:
         try:
             clock = planes.add(recorded.xspace)
         except ValueError as error:
-            text = f"{slot.recorder.name} gave bytes that are no XSpace: {error}."
+            text = f"{slot.recorder.name} returned bytes that are not an XSpace: {error}."
             self._note("recorder-failed", "error", text)
             return
         slot.taken += recorded.events
@@ -341,7 +342,7 @@ class Recording:
                 self._note("options-not-applied", "warning", text)
 
     def _cut(self, *, restart: bool = True) -> None:
-        """Write what there is so far as a chunk and go on."""
+        """Write a chunk of what was recorded so far, and continue."""
         planes = self._collect(restart)
         if restart:
             self._switch_annotations()
@@ -356,14 +357,14 @@ class Recording:
         try:
             self.writer.append(pieces)
         except OSError as error:
-            text = f"A part of the recording was lost, no disk took it: {error}."
+            text = f"A part of the recording could not be written anywhere and is lost: {error}."
             self._note("chunk-lost", "error", text)
             self._count(is_kept=False)
         else:
             self._count(is_kept=True)
 
     def _count(self, *, is_kept: bool) -> None:
-        """What was taken has been written, or is lost."""
+        """Count the taken events as written, or as lost."""
         for slot in self._slots:
             if is_kept:
                 slot.kept += slot.taken
@@ -384,7 +385,7 @@ class Recording:
             self._begin()
         planes = self._collect(restart=False)
         if self.suffix and not self._total():
-            self.writer.discard()  # a child that did nothing is no track
+            self.writer.discard()  # a child that did nothing gets no track
             return self._result(stopped_ns, reason)
         self._write_last(planes, stopped_ns)
         happened = self._total() + self._lost
@@ -399,7 +400,7 @@ class Recording:
         self.writer.discard()
 
     def _drop_all(self) -> None:
-        """End every recorder, also one that was interrupted while it began."""
+        """End every recorder, including one that was interrupted while it began."""
         tracing.switch(None)
         for slot in reversed(self._slots):
             if slot.state != "failed":
@@ -409,8 +410,8 @@ class Recording:
     def _drop_one(self, slot: _Slot) -> None:
         try:
             slot.recorder.drop()
-        except Exception as error:  # the others are to end all the same
-            text = f"{slot.recorder.name} could not be ended: {error!r}."
+        except Exception as error:  # the others must still end
+            text = f"{slot.recorder.name} could not be stopped: {error!r}."
             self._note("recorder-failed", "error", text)
 
     def _write_last(self, planes: Planes, stopped_ns: int) -> None:
@@ -427,7 +428,7 @@ class Recording:
             try:
                 self.writer.replace(pieces)
             except OSError as error:
-                text = f"The recording was lost, no disk took it: {error}."
+                text = f"The recording could not be written anywhere and is lost: {error}."
                 self._note("chunk-lost", "error", text)
                 self._count(is_kept=False)
                 return
@@ -475,7 +476,7 @@ class Recording:
         )
 
     def _slowdowns(self, recorded_ns: int) -> list[Note]:
-        """Where recording itself took much of the program's time."""
+        """Notes on recorders that took much of the program's time."""
         missed = self._gaps.missed_ns()
         notes = []
         for slot in self._slots:

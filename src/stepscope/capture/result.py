@@ -1,4 +1,4 @@
-"""What a recording came to: the file, its size, its contents and its warnings."""
+"""The result of a recording: the file, its size, its contents and its warnings."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class Capture:
         path: The file or URL written; "" when nothing was kept (``stop(save=False)``).
         bytes: Size of the file.
         events: Events in it.
-        seconds: How long was recorded.
-        stop_seconds: What ending and writing it took.
+        seconds: Recorded time.
+        stop_seconds: Time to end and write it.
         counts: Events by recorder.
-        warnings: What a person should know, most severe first.
+        warnings: Notes for a person, most severe first.
         finished_by: "stop", "budget", "signal", "exit", "preempted" or "error".
     """
 

@@ -1,7 +1,7 @@
-"""What a recording came to, in at most fifteen lines for the terminal of the program it is of.
+"""A recording's summary: at most fifteen lines, for the terminal of the recorded program.
 
-The diagnosis is computed by ``stepscope show`` in a process of its own: the program's memory and
-threads are not touched, and what goes wrong there costs the summary its second half only.
+``stepscope show`` computes the diagnosis in a separate process, so the program's memory and threads
+are not affected; an error there costs only the second half of the summary.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ACTIONS: Final = 3
 
 
 def summary(capture: Capture, *, diagnose: bool = True, run: str = "") -> list[str]:
-    """The lines: where it is, what is in it, what a person must know, what limits the program.
+    """The lines: place, contents, warnings, and what limits the program.
 
     Args:
         capture: A finished recording.
@@ -54,7 +54,7 @@ def summary(capture: Capture, *, diagnose: bool = True, run: str = "") -> list[s
 
 
 def print_summary(capture: Capture) -> None:
-    """Print the lines, after an empty one, where they do not mix with what the program puts out."""
+    """Print the lines, after an empty one, on stderr, apart from the program's output."""
     print("\n" + "\n".join(summary(capture)), file=sys.stderr, flush=True)
 
 
@@ -64,7 +64,7 @@ def _told(found: dict[str, Any]) -> list[str]:
     lines = [f"  {found.get('headline', '')}"]
     count, mean = steps.get("count"), time_ms.get("mean")
     if count and mean is not None:
-        lines.append(f"  {count} steps ({steps.get('source')}), {mean:.3g} ms on average")
+        lines.append(f"  {count} steps ({steps.get('source')}), {_milliseconds(mean)} on average")
         parts = found.get("breakdown_ms") or {}
         largest = sorted(parts.items(), key=lambda part: -(part[1] or 0))[:3]
         shares = [
@@ -79,7 +79,7 @@ def _told(found: dict[str, Any]) -> list[str]:
 
 
 def _diagnosis(path: str) -> dict[str, Any] | None:
-    """The overview's JSON; None when it cannot be had."""
+    """The overview's JSON; None if it could not be computed."""
     if not sys.executable:
         return None
     command = [sys.executable, "-m", "stepscope", "show", "overview_page", path, "--format", "json"]
@@ -98,7 +98,7 @@ def _diagnosis(path: str) -> dict[str, Any] | None:
 
 
 def _run_folder(path: str) -> str:
-    """The log directory a recording is in, which is what a person serves."""
+    """The log directory of a recording, which ``stepscope serve`` takes."""
     folder = path.replace(os.sep, "/").rsplit("/", 1)[0]
     head, mark, _ = folder.rpartition("/plugins/profile/")
     return head if mark else folder
@@ -106,6 +106,10 @@ def _run_folder(path: str) -> str:
 
 def _time(seconds: float) -> str:
     return f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1e3:.0f} ms"
+
+
+def _milliseconds(value: float) -> str:
+    return f"{value:,.0f} ms" if value >= 1000 else f"{value:.3g} ms"
 
 
 def _size(count: int) -> str:

@@ -1,9 +1,9 @@
 """Names for what a program does: ``Trace``, ``step`` and ``annotate``.
 
-When nothing records, ``Trace(…)`` gives back one shared object whose entry and exit are built-in
-functions: no Python runs, nothing is allocated but the call's own arguments. While a recording
-runs, an annotation is handed to the framework that records, so that it stands on the framework's
-own track, above the ops it spans; without a framework it is kept here.
+When nothing records, ``Trace(…)`` returns one shared object whose entry and exit are built-in
+functions: no Python runs, and nothing is allocated but the call's arguments. During a recording an
+annotation goes to the framework that records, and so onto the framework's own track, above the ops
+it contains; without a framework it is kept here.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Emitter = Callable[[str, Mapping[str, Any]], Callable[[], object]]
 
 
 class _Off:
-    """The annotation of when nothing records."""
+    """The annotation while nothing records."""
 
     __slots__ = ()
     # Built-in functions take no self and cost no frame; both return "", which is false, so an
@@ -55,7 +55,7 @@ class _On:
         if emit is not None:
             try:
                 self._end = emit(self._name, self._metadata)
-            except Exception:  # a value that cannot be told is no reason to stop a program
+            except Exception:  # a value that cannot be recorded must not stop a program
                 self._end = None
         return self
 
@@ -76,7 +76,7 @@ _numbers: Final = itertools.count()
 def Trace(
     name: str, step_num: int | None = None, _r: int | None = None, **metadata: Value
 ) -> AbstractContextManager[object]:
-    """Name what runs inside a ``with``, as ``tf.profiler.experimental.Trace`` does.
+    """Name the body of a ``with``, as ``tf.profiler.experimental.Trace`` does.
 
     Args:
         name: What a viewer shows.
@@ -99,7 +99,7 @@ def step(step_num: int | None = None, name: str = "train") -> AbstractContextMan
 
     Args:
         step_num: Its number; counted from 0 if not given.
-        name: "train", "test", "predict" or a name of your own.
+        name: "train", "test", "predict" or any other name.
     """
     number = next(_numbers) if step_num is None else step_num
     if _emit is None:
@@ -108,7 +108,7 @@ def step(step_num: int | None = None, name: str = "train") -> AbstractContextMan
 
 
 class _Annotation:
-    """What ``annotate`` with a name gives: a decorator, and an annotation to enter any time."""
+    """The result of ``annotate`` with a name: a decorator, and a context manager."""
 
     __slots__ = ("_entered", "_metadata", "_name")
 
@@ -129,7 +129,7 @@ class _Annotation:
 
     def __exit__(self, *exc: object) -> None:
         mine = self._entered.get(threading.get_ident(), [])
-        # Executors end on one thread what they began on another.
+        # Executors may end on another thread than the one they began on.
         for entered in (mine, *list(self._entered.values())):
             try:
                 one = entered.pop()
@@ -144,7 +144,7 @@ def annotate(name: _F) -> _F: ...
 @overload
 def annotate(name: str | None = None, **metadata: Value) -> _Annotation: ...
 def annotate(name: str | Callable[..., Any] | None = None, **metadata: Value) -> Any:
-    """Name every call of a function, coroutine or generator, or what runs inside of a ``with``.
+    """Name every call of a function, coroutine or generator, or the body of a ``with``.
 
     As a decorator it is usable with and without arguments; in a ``with`` it is ``Trace``.
 
@@ -166,19 +166,19 @@ def is_recording() -> bool:
 
 
 def emitter() -> Emitter | None:
-    """Who is handed annotations now; None while they are off."""
+    """Where annotations go now; None while they are off."""
     return _emit
 
 
 def switch(emit: Emitter | None) -> None:
-    """Begin to hand annotations to ``emit``; None switches them off."""
+    """Send annotations to ``emit``; None switches them off."""
     global _emit
     _emit = emit
 
 
 def _wrapped(function: Callable[..., Any], name: str, metadata: Mapping[str, Any]) -> Any:
     if inspect.iscoroutinefunction(function):
-        # It may be suspended while others run on the thread: it spans them without containing them.
+        # It may be suspended while others run on the thread: it overlaps without containing them.
         spanning = {**metadata, "_a": 1}
 
         @functools.wraps(function)
@@ -306,7 +306,7 @@ class Kept:
 
 
 def _told(value: object) -> object:
-    """A value as it is now; what is no number is its text, so that a tensor can go."""
+    """The value as it is now: a number, or its text, so that a tensor can be freed."""
     if isinstance(value, (str, int, float, Number)):
         return value
     try:

@@ -14,7 +14,7 @@ from stepscope.columns.by_key import (
     sum_by_key,
     sum_labels,
 )
-from stepscope.columns.nesting import Nesting, nest, sweep, union_spans
+from stepscope.columns.nesting import Nesting, innermost, nest, sweep, union_spans
 from stepscope.columns.pivot import (
     StatColumn,
     StrColumn,
@@ -51,6 +51,7 @@ __all__ = [
     "count_of",
     "distinct_keys",
     "event_stats",
+    "innermost",
     "look_up",
     "metadata_stats_by_name",
     "nest",

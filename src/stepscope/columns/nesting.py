@@ -107,6 +107,29 @@ def _order(starts: I64, durations: I64) -> I64:
     return np.lexsort((-np.maximum(durations, 0), starts)).astype(np.int64)
 
 
+def innermost(begin: I64, end: I64, times: I64) -> I64:
+    """For each time the innermost of the intervals around it, -1 where there is none.
+
+    Args:
+        begin: Of the intervals.
+        end: Of the intervals; they are half-open. Those that overlap in part count as neighbours.
+        times: When.
+    """
+    order = np.lexsort((-end, begin)).astype(np.int64)
+    starts, ends = begin[order], end[order]
+    line = np.asarray([0, len(order)], np.int64)
+    parent = nest(starts, ends - starts, line).parent.astype(np.int64)
+    at: I64 = np.searchsorted(starts, times, side="right") - 1
+    while True:
+        over = np.flatnonzero(at >= 0)
+        over = over[ends[at[over]] <= times[over]]
+        if not len(over):
+            break
+        at[over] = parent[at[over]]
+    found: I64 = np.append(order, -1)[at]
+    return found
+
+
 def sweep(
     starts_ps: I64, ends_ps: I64, classes: NDArray[np.integer], step_begin_ps: I64, step_end_ps: I64
 ) -> I64:

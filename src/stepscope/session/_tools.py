@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from stepscope.analysis.megascale_stats import MegascaleStats
     from stepscope.analysis.memory_profile import MemoryProfile
     from stepscope.analysis.memory_viewer import MemoryViewer
+    from stepscope.analysis.module_tree import Modules
     from stepscope.analysis.op_profile import OpProfile
     from stepscope.analysis.overview_page import OverviewPage
     from stepscope.analysis.perf_counters import PerfCounters
@@ -78,14 +79,14 @@ class ToolMethods(ABC):
     def tf_data_bottleneck_analysis(
         self,
         *,
-        host: str = "",
+        graph_host: str = "",
         pipeline: str = "",
         rank: int = -1,
     ) -> TfDataBottleneckAnalysis:
         """Which tf.data stage is the bottleneck, and what changing it gains.
 
         Args:
-            host: Host of the graph; by default the most input-bound one.
+            graph_host: Host of the graph; by default the most input-bound.
             pipeline: Pipeline of the graph, e.g. "Host:0".
             rank: Call of the graph, 0 the slowest; -1 the mean of all calls.
         """
@@ -93,7 +94,7 @@ class ToolMethods(ABC):
             "TfDataBottleneckAnalysis",
             self.run(
                 "tf_data_bottleneck_analysis",
-                host=host,
+                graph_host=graph_host,
                 pipeline=pipeline,
                 rank=rank,
             ),
@@ -202,6 +203,10 @@ class ToolMethods(ABC):
     def host_activity(self) -> HostActivity:
         """What the host does in a step while nothing computes: building functions, printing, Python."""
         return cast("HostActivity", self.run("host_activity"))
+
+    def module_tree(self) -> Modules:
+        """The modules of a PyTorch model as a tree, with their time on host and device."""
+        return cast("Modules", self.run("module_tree"))
 
     def op_profile(
         self,

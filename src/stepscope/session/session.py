@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 import html
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from stepscope import store
 from stepscope.advice import advise
@@ -23,6 +23,8 @@ from stepscope.tables.core.profile import Profile
 
 if TYPE_CHECKING:
     import polars as pl
+
+T = TypeVar("T")
 
 
 def open(  # `stepscope.open` is the published name
@@ -100,8 +102,8 @@ class Session(ToolMethods):
         self._progress = progress
         self._lock = RLock()
         self._profile: Profile | None = None
-        self._results: dict[tuple[str, Any], Result] = {}
-        self._advice: Advice | None = None
+        self._answers: dict[Hashable, Any] = {}
+        self._locks: dict[Hashable, RLock] = {}
 
     @property
     def name(self) -> str:
@@ -165,14 +167,16 @@ class Session(ToolMethods):
         found = TOOLS.find(tool)
         texts = {name: _text(value) for name, value in options.items() if value is not None}
         parsed = found.parse_options(texts)
-        with self._lock:
-            result = self._run_plain(found, parsed)
-            if any(f.name == "findings" for f in dataclasses.fields(result)):
-                # The overview comes at once: the rules that read more tools wait for `advice`.
-                rules = rules_reading_only(found.id)
-                added: dict[str, Any] = {"findings": self._advise(rules).findings}
-                result = dataclasses.replace(result, **added)
-            return result
+        if not any(f.name == "findings" for f in dataclasses.fields(found.result)):
+            return self._run_plain(found, parsed)
+
+        def with_findings() -> Result:
+            # The overview comes at once: the rules that read more tools wait for `advice`.
+            rules = rules_reading_only(found.id)
+            added: dict[str, Any] = {"findings": self._advise(rules).findings}
+            return dataclasses.replace(self._run_plain(found, parsed), **added)
+
+        return self._once(("findings", found.id, parsed), with_findings)
 
     def findings(self) -> tuple[Finding, ...]:
         """What to change in this program, what to do first first."""
@@ -183,10 +187,7 @@ class Session(ToolMethods):
 
         Every tool that a rule reads is run, so that this takes longer than any one tool.
         """
-        with self._lock:
-            if self._advice is None:
-                self._advice = self._advise(all_rules())
-            return self._advice
+        return self._once(("advice",), lambda: self._advise(all_rules()))
 
     def _advise(self, rules: Sequence[Rule]) -> Advice:
         results: dict[str, Result] = {}
@@ -247,8 +248,7 @@ class Session(ToolMethods):
         """Let go of the decoded columns, the results and the files."""
         with self._lock:
             self._profile = None
-            self._results.clear()
-            self._advice = None
+            self._answers.clear()
             self._recording.close()
 
     def __enter__(self) -> Session:
@@ -277,8 +277,8 @@ class Session(ToolMethods):
 
     def _run_plain(self, tool: Tool, options: Any) -> Result:
         """A tool's result without what only the session can add, memoised by its options."""
-        key = (tool.id, options)
-        if key not in self._results:
+
+        def run() -> Result:
             missing = tool.available(self.profile)
             if missing is not None:
                 raise NothingToShow(
@@ -288,13 +288,24 @@ class Session(ToolMethods):
                     hint=missing.record,
                 )
             result = tool.run(self.profile, options)
-            self._results[key] = dataclasses.replace(
+            return dataclasses.replace(
                 result,
                 session=self.name,
                 hosts=tuple(host.name for host in self.profile.hosts),
                 diagnostics=_merged(self.profile.diagnostics, result.diagnostics),
             )
-        return self._results[key]
+
+        return self._once((tool.id, options), run)
+
+    def _once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What ``make`` gives, made once; who wants another answer does not wait for it."""
+        found: T | None = self._answers.get(key)
+        if found is None:
+            with self._locks.setdefault(key, RLock()):
+                found = self._answers.get(key)
+                if found is None:
+                    found = self._answers[key] = make()
+        return found
 
     def _frame(self, name: str) -> pl.DataFrame:
         from stepscope.session.sql import frame

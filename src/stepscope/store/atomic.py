@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import secrets
+import stat
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -48,14 +49,33 @@ def _replace(path: Path, chunks: Iterable[bytes]) -> None:
     handle, temporary = _temporary_beside(path)
     try:
         with os.fdopen(handle, "wb") as file:
+            _keep_mode(path, file.fileno())
             file.writelines(chunks)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
+        _sync_folder(path.parent)
     except BaseException:
         with contextlib.suppress(OSError):
             temporary.unlink()
         raise
+
+
+def _keep_mode(path: Path, handle: int) -> None:
+    """Give the new file the mode of the one it replaces: what was private stays so."""
+    if hasattr(os, "fchmod"):
+        with contextlib.suppress(FileNotFoundError):
+            os.fchmod(handle, stat.S_IMODE(path.stat().st_mode))
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name last through a power cut, where a folder can be synced."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def _temporary_beside(path: Path) -> tuple[int, Path]:

@@ -6,15 +6,21 @@ says where and why. Any other name needs bytes that read as the start of an XSpa
 
 from __future__ import annotations
 
+import contextlib
 import re
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from stepscope.formats import FORMATS
+from stepscope.schema.xspace import Wire, XPlane
 from stepscope.store.found import Miss
+from stepscope.wire.read import fields, read_varint
 
 HEAD_BYTES = 4096
+_PLANE_FIELDS: dict[int, int] = {
+    number: Wire.VARINT if number is XPlane.ID else Wire.LEN for number in XPlane
+}
 GZIP_MAGIC = b"\x1f\x8b"
 XSPACE = "xspace"
 
@@ -234,45 +240,28 @@ def inflate_head(first: bytes, size: int = HEAD_BYTES) -> bytes:
 
 def starts_xspace(first: bytes) -> bool:
     """Whether bytes read as the start of an XSpace: a plane whose fields are a plane's."""
-    tag = first[:1]
+    tag, view = first[:1], memoryview(first)
     if tag not in (b"\x0a", b"\x22"):
         return False
-    length, at = _varint(first, 1)
-    if length is None:
+    try:
+        length, at = read_varint(view, 1, len(first))
+    except ValueError:
         return False
     if tag == b"\x22":
         return 0 < length < 256 and at + length < len(first) and first[at + length] in b"\x0a\x22"
-    return _reads_as_plane(first, at, min(len(first), at + length))
+    return _reads_as_plane(view[at : at + length])
 
 
-def _reads_as_plane(data: bytes, at: int, end: int) -> bool:
-    """Walk a plane's fields: id (varint), name, lines, metadata maps and stats (all bytes)."""
+def _reads_as_plane(view: memoryview) -> bool:
+    """Whether the first bytes of a message are fields of a plane, its name among them."""
     named = False
-    while at < end:
-        tag = data[at]
-        value, at = _varint(data, at + 1)
-        if value is None:
-            return named
-        if tag == 0x08:
-            continue
-        if tag not in (0x12, 0x1A, 0x22, 0x2A, 0x32):
-            return False
-        if tag == 0x12:
-            text = data[at : min(at + value, end)]
-            if b"\x00" in text or not text[:1].isascii():
+    with contextlib.suppress(ValueError):  # the bytes end inside a field: they are the first few
+        for field in fields(view):
+            if _PLANE_FIELDS.get(field.number) != field.wire:
                 return False
-            named = True
-        at += value
+            if field.number == XPlane.NAME:
+                text = bytes(view[field.payload : field.end])
+                if b"\0" in text or not text[:1].isascii():
+                    return False
+                named = True
     return named
-
-
-def _varint(data: bytes, at: int) -> tuple[int | None, int]:
-    value = shift = 0
-    while at < len(data) and shift < 64:
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, at
-        shift += 7
-    return None, at

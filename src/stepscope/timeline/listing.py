@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from stepscope.columns.space import I64
 from stepscope.timeline.model import CATEGORIES, Timeline, Track
 from stepscope.timeline.ranges import events_in
+from stepscope.timeline.search import Matches
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,7 +21,7 @@ def listing(
     end_ps: int,
     *,
     track: str = "",
-    matches: Callable[[str], bool] | None = None,
+    matches: Matches | None = None,
 ) -> pl.DataFrame:
     """The recorded events that touch a range, by start.
 
@@ -30,7 +30,7 @@ def listing(
         begin_ps: On the axis.
         end_ps: End of the range.
         track: Only tracks whose section or name contains this text, in any case.
-        matches: Only events whose name it takes; it is asked once per name.
+        matches: Only events whose name it takes.
 
     Returns:
         event (its id on the timeline), host, section, track, name, category, start_us (on the
@@ -47,7 +47,7 @@ def listing(
     timeline.build_all(chosen)
     good = None
     if matches is not None:
-        good = np.fromiter((matches(name) for name in timeline.names), bool, len(timeline.names))
+        good = matches(timeline.names)
     parts = []
     for one in chosen:
         index = events_in(timeline, one, begin_ps, end_ps)
@@ -76,9 +76,7 @@ def _frame(timeline: Timeline, parts: list[tuple[Track, I64]]) -> pl.DataFrame:
     of = of[order]
 
     def words(texts: list[str], at: I64) -> pl.Series:
-        # Bytes of a name that are no UTF-8 become "?".
-        clean = [text.encode("utf-8", "replace").decode() for text in texts]
-        return pl.Series(clean, dtype=pl.String).cast(pl.Categorical).gather(at)
+        return pl.Series(texts, dtype=pl.String).cast(pl.Categorical).gather(at)
 
     return pl.DataFrame(
         {

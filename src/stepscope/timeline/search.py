@@ -16,7 +16,17 @@ from stepscope.timeline.cancellation import Check, waits
 from stepscope.timeline.model import Timeline, Track
 
 Mode = Literal["substring", "regex"]
+# Which of some texts match.
+Matches = Callable[[Sequence[str]], Bool]
 _CHECK_TEXTS: Final = 256
+_LONGEST_PATTERN: Final = 1000
+# Of the counted repetitions in a pattern; nested, they multiply.
+_REPEATS: Final = re.compile(r"\{\s*(\d*)\s*,?\s*(\d*)")
+_MOST_REPEATS: Final = 100
+
+
+class InvalidPattern(ValueError):
+    """A search pattern that is not a regular expression, or one that is too large."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +113,7 @@ def search(
         check: Called now and then; may raise, and the search is not kept then.
 
     Raises:
-        re.error: The regular expression is none.
+        InvalidPattern: The regular expression is not valid.
     """
     key = (query, mode, stat, None if tracks is None else tuple(tracks))
     kept = timeline.searches.get(key)
@@ -122,25 +132,52 @@ def search(
     return hits
 
 
-def matcher(query: str, mode: Mode) -> Callable[[str], bool]:
-    """Whether a text matches the query."""
+def matcher(query: str, mode: Mode) -> Matches:
+    """Which texts match the query.
+
+    Expressions are Rust's: they take time in proportion to the text, whatever they are. Python's
+    can take for ever, and hold up every other thread meanwhile.
+
+    Raises:
+        InvalidPattern: The regular expression is not valid, or too large.
+    """
     if mode == "regex":
-        pattern = re.compile(query)
-        return lambda text: pattern.search(text) is not None
+        return _expression(query)
     low = query.lower()
-    return lambda text: low in text.lower()
+    return lambda texts: np.fromiter((low in text.lower() for text in texts), bool, len(texts))
 
 
-def _checked(matches: Callable[[str], bool], check: Check) -> Callable[[str], bool]:
-    """The same, with a check every so many texts: there may be millions, and slow patterns."""
-    asked = 0
+def _expression(query: str) -> Matches:
+    import polars as pl
 
-    def checked(text: str) -> bool:
-        nonlocal asked
-        asked += 1
-        if asked % _CHECK_TEXTS == 0:
+    def matches(texts: Sequence[str]) -> Bool:
+        found: Bool = pl.Series("", texts, dtype=pl.String).str.contains(query).to_numpy()
+        return found
+
+    counts = [int(count[:9]) for pair in _REPEATS.findall(query) for count in pair if count]
+    most = max(counts, default=0)
+    if len(query) > _LONGEST_PATTERN or most > _MOST_REPEATS:
+        raise InvalidPattern(
+            f"It is longer than {_LONGEST_PATTERN} characters, or repeats more than "
+            f"{_MOST_REPEATS} times."
+        )
+    try:
+        matches([""])
+    except pl.exceptions.PolarsError as error:
+        reason = str(error).partition("\n\nThis error")[0].strip()
+        raise InvalidPattern(reason.rpartition("error: ")[2]) from error
+    return matches
+
+
+def _checked(matches: Matches, check: Check) -> Matches:
+    """The same, with a check every so many texts: there may be millions."""
+
+    def checked(texts: Sequence[str]) -> Bool:
+        parts = [np.zeros(0, dtype=bool)]
+        for first in range(0, len(texts), _CHECK_TEXTS):
             check()
-        return matches(text)
+            parts.append(matches(texts[first : first + _CHECK_TEXTS]))
+        return np.concatenate(parts)
 
     return checked
 
@@ -152,10 +189,8 @@ def _nonempty(found: Iterable[TrackHits], check: Check) -> Iterable[TrackHits]:
             yield one
 
 
-def _by_name(
-    timeline: Timeline, matches: Callable[[str], bool], tracks: Iterable[Track]
-) -> Iterable[TrackHits]:
-    good = np.fromiter((matches(name) for name in timeline.names), bool, len(timeline.names))
+def _by_name(timeline: Timeline, matches: Matches, tracks: Iterable[Track]) -> Iterable[TrackHits]:
+    good = matches(timeline.names)
     full: dict[int, Bool] = {}
     for track in tracks:
         codes = good[track.labels.name] if len(good) else np.zeros(0, dtype=bool)
@@ -166,18 +201,17 @@ def _by_name(
         yield _hits(timeline, track, np.flatnonzero(codes[track.code]))
 
 
-def _long_names(host: Host, matches: Callable[[str], bool]) -> Bool:
+def _long_names(host: Host, matches: Matches) -> Bool:
     """Rows of event metadata whose full name matches although a display name is shown."""
     meta = host.space.event_metadata
     found = np.zeros(len(meta), dtype=bool)
-    for row, label in enumerate(meta.display_name):
-        if label and label != meta.name[row]:
-            found[row] = matches(meta.name[row])
+    rows = [row for row, label in enumerate(meta.display_name) if label and label != meta.name[row]]
+    found[rows] = matches([meta.name[row] for row in rows])
     return found
 
 
 def _by_stat(
-    timeline: Timeline, stat: str, matches: Callable[[str], bool], tracks: Iterable[Track]
+    timeline: Timeline, stat: str, matches: Matches, tracks: Iterable[Track]
 ) -> Iterable[TrackHits]:
     rows_of: dict[int, tuple[I64, Bool]] = {}
     for track in tracks:
@@ -194,7 +228,7 @@ def _by_stat(
         yield _hits(timeline, track, index)
 
 
-def _rows_with(host: Host, stat: str, matches: Callable[[str], bool]) -> tuple[I64, Bool]:
+def _rows_with(host: Host, stat: str, matches: Matches) -> tuple[I64, Bool]:
     """Event rows, and rows of event metadata, whose stat has a matching value."""
     space = host.space
     kinds = np.zeros(len(space.event_metadata), dtype=bool)
@@ -202,9 +236,9 @@ def _rows_with(host: Host, stat: str, matches: Callable[[str], bool]) -> tuple[I
     return np.unique(_matching(pivot.stats_by_name(space, (stat,))[stat], matches)), kinds
 
 
-def _matching(column: pivot.StatColumn, matches: Callable[[str], bool]) -> I64:
+def _matching(column: pivot.StatColumn, matches: Matches) -> I64:
     texts = column.texts
-    good = np.fromiter((matches(text) for text in texts.values), bool, len(texts.values))
+    good = matches(texts.values)
     rows: I64 = texts.rows[good[texts.codes]] if len(good) else texts.rows[:0]
     return rows
 

@@ -74,7 +74,7 @@ def test_a_lost_worker_is_told_before_the_recording_is_opened(dialog: Page, work
     page.get_by_role("button", name="Record", exact=True).click()
     table = page.get_by_role("dialog").locator("table")
     expect(table).to_contain_text("recorded")
-    expect(table).to_contain_text("not reached")
+    expect(table).to_contain_text("cannot be reached")
     page.get_by_role("button", name="Open the recording").click()
     expect(page.locator(".figures")).to_be_visible()
 
@@ -84,7 +84,7 @@ def test_nothing_recorded_says_why_and_keeps_the_form(dialog: Page) -> None:
     page.get_by_label("Addresses").fill("127.0.0.1:1")
     page.get_by_role("button", name="Record", exact=True).click()
     shown = page.get_by_role("dialog")
-    expect(shown).to_contain_text("No worker gave a recording")
+    expect(shown).to_contain_text("No worker returned a recording")
     expect(shown).to_contain_text("Connection refused")
     expect(page.get_by_role("button", name="Record", exact=True)).to_be_enabled()
 

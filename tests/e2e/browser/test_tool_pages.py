@@ -223,7 +223,7 @@ def test_the_course_of_memory_is_read_by_keys(open_page: Opener) -> None:
     expect(tip).to_contain_text("output")
     page.keyboard.press("End")
     expect(tip).to_contain_text("deallocation")
-    expect(tip).to_contain_text("-4.00 MiB")
+    expect(tip).to_contain_text("−4.00 MiB")
     page.get_by_role("button", name="Show as table").first.click()
     events = page.get_by_role("grid", name="Memory events")
     expect(events).to_contain_text("deallocation")
@@ -432,7 +432,7 @@ def test_the_graph_is_moved_and_enlarged(open_page: Opener) -> None:
     page = opened(open_page, "graph_viewer")
     group = page.locator(".graph-view > svg > g")
     before = group.get_attribute("transform")
-    page.get_by_role("button", name="Larger").click()
+    page.get_by_role("button", name="Zoom in").click()
     larger = group.get_attribute("transform")
     assert larger != before
     page.get_by_role("group", name="Graph of").focus()

@@ -325,3 +325,61 @@ def test_a_whole_recording_is_not_reported() -> None:
     asked(space(host(line("python", ("train", 0, 90, {"step_num": 0, "_r": 1}))))).reason(
         "incomplete-profile", Silence
     )
+
+
+def compiling_in_steps(steps: int, compiled: tuple[int, ...]) -> Asked:
+    """Steps of 1 ms; in some of them something compiles for 500 µs that no function names."""
+    events = [Event("train", 1000.0 * n, 1000, {"step_num": n, "_r": 1}) for n in range(steps)]
+    events += [Event("PjRtCompile", 1000.0 * n + 100, 500) for n in compiled]
+    return asked(space(host(line("python", *events))))
+
+
+def test_compiling_in_one_step_is_the_first_compiling_and_not_again() -> None:
+    assert compiling_in_steps(10, (2, 3, 4, 5)).finding("recompilation")
+    assert "Calls that compile" in compiling_in_steps(10, (4,)).reason("recompilation", Silence)
+
+
+def test_a_recording_without_steps_compiles_nothing_again() -> None:
+    once = asked(space(host(line("python", ("PjRtCompile", 0, 500), ("work", 600, 900)))))
+    assert not any(one.rule == "recompilation" for one in once.advice())
+
+
+def sharing(other_us: float, late_ms: float) -> Asked:
+    """Ten steps of 10 ms; beside the loop a thread runs Python, and samples are so late."""
+    steps = [Event("train", 10_000.0 * n, 10_000, {"step_num": n, "_r": 1}) for n in range(10)]
+    loop = [Event("$train.py:9 step", 10_000.0 * n, 9_900) for n in range(10)]
+    other = [Event("$watch.py:4 monitor", 0, 100_000)]
+    other += [
+        Event("$threading.py:320 Condition.wait", 10_000.0 * n + other_us, 10_000 - other_us)
+        for n in range(10)
+    ]
+    late = [
+        Event("Python sampling lateness", 5_000.0 * n, 0, {"counter_value": late_ms})
+        for n in range(20)
+    ]
+    samples = plane(
+        "/device:CUSTOM:Python samples",
+        line("MainThread", *loop, id=1),
+        line("monitor", *other, id=2),
+        line("_counters_", *late, id=3),
+    )
+    return asked(space(host(line("python", *steps, id=1)), samples))
+
+
+def test_a_thread_that_holds_the_lock_is_named_with_its_place() -> None:
+    found = sharing(9_000, late_ms=4.0).finding("gil-contention")
+    assert "Thread monitor" in found.message
+    assert "watch.py:4" in found.message
+    assert found.measured["busy_frac"] == pytest.approx(0.9)
+    assert found.saving_high_ms == pytest.approx(9.0)
+
+
+def test_a_thread_that_leaves_the_lock_free_is_left_in_peace() -> None:
+    assert "the lock was free" in sharing(9_000, late_ms=0.01).reason("gil-contention", Silence)
+    assert "No other thread" in sharing(500, late_ms=4.0).reason("gil-contention", Silence)
+
+
+def test_without_python_nobody_knows_who_holds_its_lock() -> None:
+    assert "No Python function" in loop_of(("a/MatMul:MatMul", 0, 500)).reason(
+        "gil-contention", Unknown
+    )

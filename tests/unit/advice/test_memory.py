@@ -123,3 +123,44 @@ def driver_calls(us: float, only: int | None = None) -> Asked:
         kernels.append(("ampere_bf16_s16816gemm", base + taken, 1_000.0 - taken, ids))
     data = space(host(line("python", *python)), gpu(0, stream(7, *kernels)))
     return Asked(Profile("s", (Host("h", decode(data)),)))
+
+
+def growing(bytes_per_step: int, *, start: int = GIB, limit: int = 16 * GIB) -> Asked:
+    """Twelve steps; an allocator that holds so much more after each, beside a buffer of a step."""
+    events: list[EventLike] = []
+    for step in range(12):
+        begin = 1000.0 * step
+        events.append(("train", begin, 1000, {"step_num": step, "_r": 1}))
+        for at, use in ((100, start + (300 << 20)), (800, start)):
+            use += step * bytes_per_step
+            stats = {
+                "allocator_name": "GPU_0_bfc",
+                "bytes_reserved": 0,
+                "bytes_allocated": use,
+                "bytes_available": limit - use,
+                "requested_bytes": 1,
+                "allocation_bytes": 1,
+                "addr": 1,
+            }
+            events.append(("MemoryAllocation", begin + at, 1, stats))
+    return Asked(Profile("s", (Host("h", decode(space(host(line("python", *events))))),)))
+
+
+def test_memory_that_a_step_keeps_is_told_with_the_steps_that_are_left() -> None:
+    found = growing(64 << 20).finding("memory-growth")
+    assert found.measured["bytes_per_step"] == pytest.approx(64 << 20)
+    assert "keeps 64 MiB more with each of 12 steps" in found.message
+    # 16 GiB less 1 GiB, a step's buffer of 300 MiB and eleven times 64 MiB, in pieces of 64 MiB.
+    assert "full after 224 more steps" in found.message
+    assert found.severity == "medium"
+
+
+@pytest.mark.parametrize("bytes_per_step", [0, 1 << 10, -(64 << 20)])
+def test_memory_that_is_given_back_is_left_in_peace(bytes_per_step: int) -> None:
+    asked = growing(bytes_per_step, start=2 * GIB)
+    assert "does not grow" in asked.reason("memory-growth", Silence)
+
+
+def test_memory_nobody_reported_in_steps_may_grow_or_not() -> None:
+    nothing = ask(replace(GOOD, heap=(10 * GIB, 16 * GIB, 0.05), steps=3))
+    assert "record more of them" in nothing.reason("memory-growth", Unknown)

@@ -166,3 +166,14 @@ def test_a_profile_of_nothing_breaks_no_rule() -> None:
     page = overview_page(Profile("s", ()))
     checked = advise({"overview_page": page}).checked
     assert {one.outcome for one in checked} <= {"unknown", "silent"}
+
+
+def test_ops_that_xla_compiled_are_fused_already() -> None:
+    ops = [(f"jit(step)/layer_{n}/add:add", 100.0) for n in range(8)]
+    assert "XLA has compiled" in _ops(*ops).reason("no-xla", Silence)
+
+
+def test_elementwise_ops_of_pytorch_are_told_by_their_name_space() -> None:
+    kinds = ("mul", "add_", "tanh_backward", "sigmoid", "gelu")
+    found = _ops(*[(f"aten/{kind}:{kind}", 100.0) for kind in kinds], ("aten/mm:mm", 100.0))
+    assert "5 elementwise ops" in found.finding("no-xla").message

@@ -143,6 +143,7 @@ RESTS_ON: dict[str, set[str]] = {
     "small-batch": {"device"},
     "memory-near-limit": set(),
     "memory-fragmentation": set(),
+    "memory-growth": set(),
     "collective-bound": {"ops"},
     "exposed-collectives": {"ops"},
     "unbalanced-devices": {"device"},

@@ -204,7 +204,7 @@ def test_the_costliest_pipeline_of_all_hosts_is_explained() -> None:
     assert found.bottleneck is not None
     assert found.bottleneck.host == "h1"
     assert list(found.pipelines["host"]) == ["h1", "h2", "h0"]
-    chosen = analyze(prefetched(wait=200.0), prefetched(wait=600.0), host="h0").graph
+    chosen = analyze(prefetched(wait=200.0), prefetched(wait=600.0), graph_host="h0").graph
     assert chosen is not None
     assert chosen.host == "h0"
 
@@ -251,6 +251,6 @@ def test_unknown_choices_say_what_is_known() -> None:
     with pytest.raises(UsageError, match="Host:0"):
         analyze(prefetched(), pipeline="Host:7")
     with pytest.raises(UsageError, match=r"^There is no pipeline on host 'h9'\."):
-        analyze(prefetched(), host="h9")
+        analyze(prefetched(), graph_host="h9")
     with pytest.raises(UsageError, match=r"0 \(slowest\) to 3"):
         analyze(prefetched(), rank=9)

@@ -56,8 +56,8 @@ def test_options_that_were_dropped_are_told_one_by_one() -> None:
     asked = ProfilerOptions(host_tracer_level=3, python_tracer_level=1)
     told = differences(asked, used, "tensorflow")
     assert told == [
-        "tensorflow recorded with host_tracer_level=2, not 3 as asked for.",
-        "tensorflow recorded with python_tracer_level=0, not 1 as asked for.",
+        "tensorflow recorded with host_tracer_level=2 instead of 3.",
+        "tensorflow recorded with python_tracer_level=0 instead of 1.",
     ]
 
 

@@ -62,7 +62,7 @@ def test_a_recording_that_cannot_start_costs_the_loop_nothing(
         assert list(stepscope.steps(range(5), tmp_path / "mine", "1,2", options=OPTIONS)) == [
             0, 1, 2, 3, 4,
         ]  # fmt: skip
-    assert "records already" in caplog.text
+    assert "already being recorded" in caplog.text
     assert not (tmp_path / "mine").exists()
 
 

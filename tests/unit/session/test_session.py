@@ -198,3 +198,26 @@ def test_every_tool_is_a_method(logdir: Path) -> None:
             else:
                 with pytest.raises(NothingToShow):
                     method()
+
+
+def test_an_answer_that_is_there_waits_for_no_other(
+    logdir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All waited for one lock: a page that is known for the advice that is computed."""
+    with stepscope.open(logdir, host="good") as session:
+        known = session.kernel_stats()
+        begun, go_on = threading.Event(), threading.Event()
+
+        def slow(*_: object) -> object:
+            begun.set()
+            assert go_on.wait(60)
+            return "advice"
+
+        monkeypatch.setattr("stepscope.session.session.advise", slow)
+        thread = threading.Thread(target=session.advice)
+        thread.start()
+        assert begun.wait(60)
+        assert session.kernel_stats() is known
+        assert session.op_profile() is not None
+        go_on.set()
+        thread.join()

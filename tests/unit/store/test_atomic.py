@@ -92,3 +92,23 @@ def test_the_mask_of_other_threads_files_is_not_touched(
         assert (tmp_path / "new.csv").stat().st_mode & 0o777 == 0o640
     finally:
         os.umask(before)
+
+
+def test_a_private_file_stays_private(tmp_path: Path) -> None:
+    path = tmp_path / "c.txt"
+    path.write_bytes(b"old")
+    path.chmod(0o600)
+    write_atomic(path, b"new")
+    assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (b"new", 0o600)
+
+
+def test_the_folder_is_synced_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a power cut may take the name of a file whose bytes are on the disk."""
+    synced: list[bool] = []
+
+    def fsync(file: int) -> None:
+        synced.append(stat.S_ISDIR(os.fstat(file).st_mode))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    write_atomic(tmp_path / "c.txt", b"new")
+    assert synced == [False, True]

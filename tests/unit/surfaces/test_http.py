@@ -300,7 +300,7 @@ def test_an_option_named_like_a_parameter_stands_behind_a_prefix(
         path.write_bytes(space(host(line("python", *calls))))
     client = make(tmp_path / "data", static)
     for name in ("a", "b"):
-        got = body(ask(client, f"/api/v1/tool/tf_data?option.host={name}&layout=columns"))
+        got = body(ask(client, f"/api/v1/tool/tf_data?graph_host={name}&layout=columns"))
         assert got["hosts"] == ["a", "b"]
         assert got["graph"]["host"] == name
     assert body(ask(client, "/api/v1/tool/tf_data?host=b"))["hosts"] == ["b"]

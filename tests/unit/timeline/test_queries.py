@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
 
@@ -11,7 +9,7 @@ from stepscope.timeline import Timeline
 from stepscope.timeline.details import details
 from stepscope.timeline.flows import KINDS, flows
 from stepscope.timeline.ranges import range_totals
-from stepscope.timeline.search import search
+from stepscope.timeline.search import InvalidPattern, search
 from stepscope.timeline.trim import touching, trimmed
 from tests.profiles import Event, gpu, host, line, space, stream, u, worked_example
 from tests.unit.timeline.test_timeline import opened, track
@@ -90,7 +88,7 @@ def test_search_by_pattern_and_by_track() -> None:
     found = opened(worked_example(gpu=True))
     assert len(search(found, "^IteratorGetNext$", mode="regex")) == 8
     assert len(search(found, "iterator", tracks=[track(found, "python").id])) == 0
-    with pytest.raises(re.error):
+    with pytest.raises(InvalidPattern):
         search(found, "(", mode="regex")
 
 

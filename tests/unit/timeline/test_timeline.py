@@ -102,6 +102,12 @@ def test_runs_of_one_op_become_one_framework_op_and_a_step_ends_them() -> None:
     assert found.pyramid(scopes).lanes == 2
 
 
+def test_the_whole_recording_in_place_of_steps_is_not_drawn_as_one() -> None:
+    found = opened(space(host(line("python", ("a/MatMul:MatMul", 0, 10)))))
+    assert [one.kind for one in found.tracks if one.kind == "steps"] == []
+    assert found.events > 0
+
+
 def test_recorded_tracks_are_not_derived_again() -> None:
     found = opened(
         space(

@@ -73,6 +73,12 @@ def test_without_one_limit_the_two_largest_parts_are_named() -> None:
     )
 
 
+def test_a_recording_without_steps_is_not_called_a_step() -> None:
+    whole = replace(INPUT, steps=1, is_window=True)
+    assert "of the 20 ms recorded" in headline(whole)
+    assert "each" not in headline(whole)
+
+
 def test_unmarked_steps_are_asked_to_be_marked() -> None:
     assert "mark" in next_steps(replace(INPUT, is_marked=False))[-1]
     assert not any("not marked" in line for line in next_steps(INPUT))

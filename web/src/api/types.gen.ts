@@ -228,11 +228,11 @@ export interface Completeness {
 
 /** The whole recording, whether or not it has steps: one entry for each device that ran. */
 export interface Window {
-  readonly devices: readonly DeviceWindow[];
+  readonly devices: readonly DeviceUsage[];
 }
 
-/** One device over the whole recording, whatever the steps: counts, and unions in whole ns. */
-export interface DeviceWindow {
+/** One device over the whole recording. */
+export interface DeviceUsage {
   readonly host: string;
   readonly device: string;
   readonly events: number;
@@ -1147,6 +1147,36 @@ export interface PythonRow {
   readonly step_frac: readonly (number | null)[];
   /** Waits. Its name says that it waits. */
   readonly is_wait: readonly (boolean | null)[];
+}
+
+/** Columns: One module where it is called; times include the modules that it calls. */
+export interface ModuleRow {
+  /** Host. */
+  readonly host: readonly (string | null)[];
+  /** Path. From the outermost. */
+  readonly path: readonly (string | null)[];
+  /** Depth. */
+  readonly depth: readonly (number | null)[];
+  /** Module. Class, and its number by first call. */
+  readonly module: readonly (string | null)[];
+  /** Calls. */
+  readonly calls: readonly (number | null)[];
+  /** Host (ms). Time of its calls. */
+  readonly host_ms: readonly (number | null)[];
+  /** Device (ms). Of its kernels, in all phases. */
+  readonly device_ms: readonly (number | null)[];
+  /** Share (%). Of the time of all kernels. */
+  readonly device_frac: readonly (number | null)[];
+  /** Forward (ms). */
+  readonly forward_ms: readonly (number | null)[];
+  /** Backward (ms). Joined by autograd's sequence number. */
+  readonly backward_ms: readonly (number | null)[];
+  /** Recomputed (ms). Forward once more, inside of backward. */
+  readonly recomputed_ms: readonly (number | null)[];
+  /** Self (ms). Device, without modules it calls. */
+  readonly self_ms: readonly (number | null)[];
+  /** Kernels. */
+  readonly kernels: readonly (number | null)[];
 }
 
 /** Columns: One node of the tree; rows come in reading order, parents first. */
@@ -2326,6 +2356,13 @@ export interface HostActivity extends ResultBody {
   readonly python: TableOf<PythonRow>;
 }
 
+/** The modules of a PyTorch model as a tree, with their time on host and device. */
+export interface Modules extends ResultBody {
+  readonly tool: "module_tree";
+  readonly modules: TableOf<ModuleRow>;
+  readonly outside_ms: number | null;
+}
+
 /** Where the device's time goes as a tree, and how well each part uses the device. */
 export interface OpProfile extends ResultBody {
   readonly tool: "op_profile";
@@ -2511,6 +2548,7 @@ export interface Results {
   readonly device_idle: DeviceIdle;
   readonly step_account: StepAccount;
   readonly host_activity: HostActivity;
+  readonly module_tree: Modules;
   readonly op_profile: OpProfile;
   readonly hlo_stats: HloStats;
   readonly roofline_model: RooflineModel;

@@ -18,8 +18,7 @@ export function chosenOptions(
 ): Record<string, string> {
   const chosen: Record<string, string> = {};
   for (const { name } of options) {
-    // A name that the address reserves (host) has a prefix there, and in requests.
-    for (const key of [name, `option.${name}`]) if (params[key]) chosen[key] = params[key];
+    if (params[name]) chosen[name] = params[name];
   }
   return chosen;
 }

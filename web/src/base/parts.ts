@@ -75,6 +75,7 @@ export const STEP_SOURCES: Readonly<Record<string, string>> = {
   device_steps: "from the device's own steps",
   framework: "from the framework's calls",
   inferred: "inferred from repetition",
+  window: "the whole recording",
   none: "none found",
 };
 

@@ -35,7 +35,7 @@ export interface PageEntry {
 const PAGES: Readonly<Record<string, PageEntry>> = {
   overview_page: { Page: Overview },
   input_pipeline_analyzer: { Page: InputPipeline },
-  tf_data_bottleneck_analysis: { Page: TfData, owns: ["host", "pipeline", "rank"] },
+  tf_data_bottleneck_analysis: { Page: TfData, owns: ["graph_host", "pipeline", "rank"] },
   device_idle: { Page: DeviceIdle },
   host_activity: { Page: HostActivity },
   framework_op_stats: { Page: OpStats },

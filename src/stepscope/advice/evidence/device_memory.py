@@ -42,6 +42,11 @@ class DeviceMemory:
     peak_time_ms: float | None
     holders: tuple[tuple[str, int], ...]
 
+    @property
+    def subject(self) -> str:
+        """Its name at the beginning of a sentence."""
+        return self.name[:1].upper() + self.name[1:] if self.name.startswith("the ") else self.name
+
 
 def device_memories(profile: MemoryProfile) -> list[DeviceMemory]:
     """The memories of devices with a known capacity, the fullest first."""

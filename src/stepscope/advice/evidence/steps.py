@@ -14,6 +14,7 @@ from stepscope.result import Ref
 if TYPE_CHECKING:
     from stepscope.analysis.overview_page import OverviewPage
 
+WINDOW = Unknown("No step was found; what the whole recording holds is no habit of a step.")
 NO_STEPS = Unknown("No step was found, so no share of a step is known.")
 # Beyond this many times the median a step is long; of fewer steps than this the median says little.
 _LONG_FACTOR = 2.0
@@ -109,3 +110,8 @@ def long_steps(overview: OverviewPage) -> LongSteps | Unknown:
         slowest=int(np.asarray(table["step_num"])[kept][slowest]),
         slowest_begin_ms=float(np.asarray(table["start_ms"], dtype=np.float64)[kept][slowest]),
     )
+
+
+def is_window(overview: OverviewPage) -> bool:
+    """Whether no step was found, and the whole recording stands in for one."""
+    return overview.steps.source == "window"

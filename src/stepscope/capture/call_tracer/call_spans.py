@@ -44,7 +44,7 @@ def pair(code: I64, time: I64, begin_ns: int, end_ns: int) -> Calls:
     is_first = np.diff(levels, prepend=levels[0] - 1) != 0 if len(levels) else signs > 0
     is_last = np.append(is_first[1:], True) if len(levels) else is_first
     opens = signs > 0
-    # The end that goes with a begin stands right behind it on its level.
+    # The end that goes with a begin comes right after it on its level.
     place = np.flatnonzero(opens)
     unended = is_last[place]
     start_row = by_level[place]

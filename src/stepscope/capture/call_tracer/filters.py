@@ -17,7 +17,7 @@ class Wanted:
     Args:
         include: Prefixes of files (``/work/``, ``torch/nn``) or modules (``torch.nn``); empty:
             everything.
-        exclude: Likewise, what to leave out of that.
+        exclude: Prefixes of what to leave out of that.
     """
 
     def __init__(self, include: tuple[str, ...] = (), exclude: tuple[str, ...] = ()) -> None:

@@ -22,7 +22,7 @@ class Monitoring:
     """Hears of calls while it is on.
 
     Args:
-        log: What is told.
+        log: Receives the calls.
         admits: Which functions count.
         with_lines: Whether to note where each call was made.
     """

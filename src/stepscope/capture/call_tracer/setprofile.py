@@ -46,7 +46,7 @@ class SetProfile:
     """Hears of calls while it is on.
 
     Args:
-        log: What is told.
+        log: Receives the calls.
         admits: Which functions count.
         with_lines: Whether to note where each call was made.
     """

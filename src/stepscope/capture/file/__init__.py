@@ -1,1 +1,1 @@
-"""The file of a recording: its place, its chunks as they are written, its planes put together."""
+"""The file of a recording: its place, its chunks as they are written, its planes merged."""

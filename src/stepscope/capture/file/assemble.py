@@ -49,7 +49,7 @@ class Planes:
 
     Attributes:
         origin_ns: Where the file's time begins, ``time.time_ns()``.
-        suffix: Put behind the names of planes, to tell a child process's from its parent's.
+        suffix: Appended to the names of planes, to distinguish a child process's from its parent's.
         payloads: Plane by plane, name and content.
         messages: Errors and warnings that came with them, as fields of the XSpace.
     """
@@ -63,7 +63,7 @@ class Planes:
         """Take over one recorder's planes; returns what its ``Task Environment`` said.
 
         Raises:
-            ValueError: The bytes are no XSpace.
+            ValueError: The bytes are not an XSpace.
         """
         view = memoryview(xspace)
         top = list(fields(view))
@@ -80,7 +80,7 @@ class Planes:
         return clock
 
     def add_stats(self, plane: str, stats: Mapping[str, Value]) -> None:
-        """Give a plane values of its own; it is made when there is none of this name."""
+        """Add stats to a plane, which is created if there is none of this name."""
         for name, pieces in self.payloads:
             if name == plane:
                 pieces.append(_stats(stats))

@@ -1,8 +1,7 @@
 """A recording of several chunks as one: each plane once, so that every viewer reads all of it.
 
-Giving the events of several planes one set of ids is the reader's trade, not the recorder's; it
-is done by ``stepscope repair`` in a process of its own, whose memory and time are not the
-program's.
+Giving the events of several planes one set of ids needs the decoder. ``stepscope repair`` does it
+in a separate process, so that it takes neither memory nor time from the program.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ _DONE: Final = 0
 
 
 def compact(writer: Writer, seconds: float, children: Sequence[Path] = ()) -> list[Note]:
-    """Rewrite the file with one plane a name; what fails leaves it as it was and is noted.
+    """Rewrite the file with one plane per name; a failure leaves it as it was and is noted.
 
     Args:
         writer: The recording's file.
         seconds: How long this may take.
-        children: Files that become part of it, and are removed when they are.
+        children: Files to merge into it; they are removed afterwards.
     """
     if writer.size > LARGEST_MESSAGE_BYTES:
         return [
@@ -37,7 +36,7 @@ def compact(writer: Writer, seconds: float, children: Sequence[Path] = ()) -> li
             *_joined(writer, children),
         ]
     if not sys.executable:
-        return [_left("this program has no Python interpreter of its own to do it")]
+        return [_left("this program has no Python interpreter to do it")]
     command = [sys.executable, "-m", "stepscope", "repair", str(writer.path)]
     command += [word for child in children for word in ("--with", str(child))]
     try:
@@ -54,12 +53,12 @@ def compact(writer: Writer, seconds: float, children: Sequence[Path] = ()) -> li
 
 
 def child_environment() -> dict[str, str]:
-    """The environment of a process of ours: it finds the same packages and records nothing."""
+    """The environment of our child processes: same packages, no recording."""
     environment = {key: value for key, value in os.environ.items() if key != RECORD_VARIABLE}
     # Programs put paths of other types there, too; imports pass over them.
     places = [path or os.curdir for path in sys.path if isinstance(path, str)]
     environment["PYTHONPATH"] = os.pathsep.join(places)
-    # What lies about in the program's working directory is not to be taken for a module of ours.
+    # Files in the program's working directory must not be imported as modules of ours.
     environment["PYTHONSAFEPATH"] = "1"
     return environment
 
@@ -72,7 +71,7 @@ def _joined(writer: Writer, children: Sequence[Path]) -> list[Note]:
             writer.extend(child, whole_bytes(child))
             child.unlink()
         except OSError as error:
-            text = f"The child process's recording {child} stays a file of its own: {error}."
+            text = f"The child process's recording {child} remains a separate file: {error}."
             notes.append(Note("child-apart", "warning", text))
     return notes
 

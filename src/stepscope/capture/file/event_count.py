@@ -1,7 +1,7 @@
 """How many events a serialised XSpace holds, without a step per event.
 
-The events of a line stand one behind the other, each a tag, a length and so many bytes, so where
-the next one begins is known only from the one before. Every byte that looks like the tag is taken
+The events of a line follow each other, each a tag, a length and its bytes, so only the previous
+event says where the next one begins. Every byte that looks like the tag is taken
 for an event at first; each points to where the next would begin. What nothing points to and is not
 the first cannot be an event and is dropped, then what only that pointed to, and so on. False
 chains run into the true one after a few links, so a few passes over arrays leave the true ones.
@@ -53,7 +53,7 @@ def _events_of_line(view: memoryview, data: U8, begin: int, end: int) -> int:
 
 
 def _run(line: U8) -> tuple[int, int]:
-    """Events that stand without a gap from the first byte on, and the bytes they take."""
+    """The number of consecutive events from the first byte on, and their bytes."""
     place = np.flatnonzero(line == _EVENT)
     after = np.minimum(_next(line, place), len(line))
     while True:

@@ -3,7 +3,7 @@
 TensorFlow and JAX pass an annotation as text, ``name#key=value,key=value#``, and take it apart when
 recording ends: a comma ends a value, a ``#`` the metadata, a quote or bracket hides what follows.
 Such characters travel as characters of Unicode's private use area and are put back when the file
-is assembled, where names and values stand once each, not once per event.
+is assembled, where each name and value is stored once, not once per event.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ def create(folder: Path, stem: str) -> Path:
     """
     nth = 1
     while True:
-        # A second recording within the second is a run of its own.
+        # A second recording within the same second is a separate run.
         place = folder if nth == 1 else folder.with_name(f"{folder.name}_{nth}")
         place.mkdir(parents=True, exist_ok=True)
         path = place / f"{stem}{SUFFIX}"
@@ -88,10 +88,10 @@ def create(folder: Path, stem: str) -> Path:
 
 
 def create_spare(run: str, stem: str) -> Path:
-    """A new, empty file in the system's folder of temporary files, for what has no other place.
+    """A new, empty file in the system's temporary folder, for a recording without another place.
 
     Raises:
-        OSError: There is no room for it either; nothing of it stays behind.
+        OSError: There is no room for it either; nothing is left behind.
     """
     top = Path(tempfile.mkdtemp(prefix=_SPARE_PREFIX))
     try:
@@ -102,7 +102,7 @@ def create_spare(run: str, stem: str) -> Path:
 
 
 def remove(path: Path) -> None:
-    """Remove a recording's file with the folders made for it, as far as nothing else is in them."""
+    """Remove a recording's file, and the folders made for it if they are empty."""
     top = path.parents[3]
     is_spare = top.name.startswith(_SPARE_PREFIX) and str(top.parent) == tempfile.gettempdir()
     with contextlib.suppress(OSError):

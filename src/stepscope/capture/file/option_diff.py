@@ -1,4 +1,4 @@
-"""Whether a framework recorded what it was asked to: options asked for against options used."""
+"""The options that a framework used, compared with those requested."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def encoded_options(options: ProfilerOptions) -> bytes:
 
 
 def differences(options: ProfilerOptions, used: bytes, framework: str) -> list[str]:
-    """What was recorded otherwise than asked, as sentences.
+    """The differences, as sentences.
 
     Args:
-        options: What was asked for.
+        options: The requested options.
         used: The ``ProfileOptions`` that the framework wrote into its recording.
         framework: Name of the recorder.
     """
@@ -39,5 +39,5 @@ def differences(options: ProfilerOptions, used: bytes, framework: str) -> list[s
     for name, field in _LEVELS.items():
         asked, got = getattr(options, name), found.get(field, 0)
         if asked != got and name not in _UNSUPPORTED.get(framework, set()):
-            told.append(f"{framework} recorded with {name}={got}, not {asked} as asked for.")
+            told.append(f"{framework} recorded with {name}={got} instead of {asked}.")
     return told

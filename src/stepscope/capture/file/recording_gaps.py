@@ -1,8 +1,7 @@
-"""What a recording missed: said in the file, on a line of its own, for whoever counts steps.
+"""The gaps of a recording, on a line of the file, so that steps can leave them out.
 
-A framework hands its events over by ending its session; until the next one has begun, what the
-program does is not recorded. Our own recorders are done in a moment. A program that profiles
-itself has the frameworks' profilers meanwhile.
+A framework hands over its events by ending its session; until the next session begins, nothing is
+recorded. A program that profiles itself takes the frameworks' profilers meanwhile.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _MUCH: Final = 0.1
 
 
 class Gap(NamedTuple):
-    """A time in which a recorder saw nothing.
+    """A time in which a recorder recorded nothing.
 
     Attributes:
         recorder: Its name.
@@ -59,7 +58,7 @@ class Gaps:
         self._paused_ns = 0
 
     def missed_ns(self, *reasons: str) -> dict[str, int]:
-        """How long each recorder saw nothing, for these reasons or for any."""
+        """How long each recorder recorded nothing, for these reasons or for any."""
         missed: dict[str, int] = defaultdict(int)
         for gap in self.found:
             if not reasons or gap.reason in reasons:
@@ -88,7 +87,7 @@ class Gaps:
         return plane.xspace()
 
     def notes(self, recorded_ns: int) -> list[Note]:
-        """What a person should know of them.
+        """Messages for a person about them.
 
         Args:
             recorded_ns: How long was recorded, gaps included.
@@ -101,6 +100,6 @@ class Gaps:
         text = (
             f"{name} was not recorded for {most / 1e9:.2f} s of {recorded_ns / 1e9:.1f} s "
             f"({share:.0%}), while chunks were written. Steps are missing there; a lower "
-            "host_tracer_level or a larger chunk_seconds makes it less."
+            "host_tracer_level or a larger chunk_seconds makes the gaps smaller."
         )
         return [Note("gaps", "warning" if share > _MUCH else "info", text)]

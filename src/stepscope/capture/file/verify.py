@@ -1,4 +1,4 @@
-"""What is checked once a recording is written: that it is whole and holds what it should."""
+"""Checks of a written recording: is it complete, does it have what it should?"""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def verify(
     options: ProfilerOptions,
     has_gpu: Callable[[], bool] = machine.has_gpu,
 ) -> list[Note]:
-    """Notes on the file and on what is missing in it.
+    """Notes on the file and on what it lacks.
 
     Args:
         writer: The recording's file.
@@ -42,16 +42,16 @@ def verify(
     notes = _file_notes(writer)
     if not events:
         text = (
-            "Nothing happened while this was recorded: there is no event in it. Record for "
-            "longer, or check that the work runs in this process."
+            "The recording has no events: nothing happened meanwhile. Record for longer, or "
+            "check that the work runs in this process."
         )
         notes.append(Note("no-events", "warning", text))
     on_device = any(name.startswith((names.GPU_PLANE, names.TPU_PLANE)) for name in planes)
     hosts = any(name.startswith(names.HOST_PLANE) for name in planes)
     if options.device_tracer_level and hosts and events and not on_device and has_gpu():
         text = (
-            "This machine has a GPU and the recording has no GPU event: either nothing ran on it "
-            "or the profiler may not see it. `stepscope doctor` says why and how to fix it."
+            "This machine has a GPU, but the recording has no GPU event: either nothing ran on it, "
+            "or the profiler lacks permission. `stepscope doctor` says why and how to fix it."
         )
         notes.append(Note("no-device-events", "error", text))
     return notes
@@ -86,12 +86,12 @@ def _file_notes(writer: Writer) -> list[Note]:
     except OSError as error:
         return [Note("not-verified", "error", f"The recording cannot be read back: {error}.")]
     if size != writer.size or broken:
-        text = f"The file is not what was written: {size} of {writer.size} bytes are there."
+        text = f"The file differs from what was written: it has {size} of {writer.size} bytes."
         return [Note("not-verified", "error", text)]
     if size > LARGEST_MESSAGE_BYTES:
         text = (
             f"The file has {size / 2**30:.1f} GiB. Stepscope opens it; TensorBoard and XProf "
-            "read at most 2 GiB. Record fewer steps or with a lower host_tracer_level for them."
+            "read at most 2 GiB. For them, record fewer steps or with a lower host_tracer_level."
         )
         return [Note("larger-than-2gb", "warning", text)]
     return []

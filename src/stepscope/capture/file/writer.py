@@ -1,8 +1,8 @@
-"""The file of a recording: appended to chunk by chunk, so that a kill loses the open chunk only.
+"""The file of a recording, appended to chunk by chunk, so that a kill loses only the open chunk.
 
-An XSpace followed by an XSpace is an XSpace, so what is on the disk can be opened at any moment; a
-torn last chunk costs itself. What the disk refuses goes to the system's temporary folder, with
-all that was written before, and the recording says so.
+An XSpace followed by an XSpace is an XSpace, so the file can be opened at any moment, and a torn
+last chunk costs no other. If the disk refuses a chunk, the recording moves to the system's
+temporary folder and says so.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SAFELY: Final = getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 @dataclass(slots=True)
 class Writer:
-    """A recording's file, and where it must end up.
+    """A recording's file, and its final place.
 
     Attributes:
         path: The file being written.
@@ -49,7 +49,7 @@ class Writer:
 
     @classmethod
     def open(cls, logdir: str, run: str | None = None, stem: str | None = None) -> Writer:
-        """Make the file in a log directory, or elsewhere when that fails (see ``notes``).
+        """Create the file in a log directory, or elsewhere if that fails (see ``notes``).
 
         Raises:
             CaptureError: A URL without a file system for it.
@@ -70,14 +70,14 @@ class Writer:
 
     @property
     def place(self) -> str:
-        """Where the recording is to be found in the end."""
+        """The final place of the recording."""
         return self.url or str(self.path)
 
     def append(self, pieces: Pieces) -> None:
-        """Write a chunk behind what there is, here or, if the disk refuses, elsewhere.
+        """Append a chunk, here or, if the disk refuses, elsewhere.
 
         Raises:
-            OSError: Elsewhere there is no room either; what was whole before still is.
+            OSError: There is no room elsewhere either; what was complete still is.
         """
         data = b"".join(pieces)
         try:
@@ -89,7 +89,7 @@ class Writer:
                 self._write(data)
 
     def extend(self, file: Path, size: int) -> None:
-        """Copy the first ``size`` bytes of a file behind what there is.
+        """Append the first ``size`` bytes of a file.
 
         Raises:
             OSError: It cannot be read, or there is no room; what was there still is.
@@ -110,7 +110,7 @@ class Writer:
         self._ends.append(self.size)
 
     def replace(self, pieces: Pieces) -> None:
-        """Put one whole XSpace in the place of all that was written.
+        """Replace all that was written by one whole XSpace.
 
         Raises:
             OSError: There is no room anywhere; what was there still is.
@@ -123,12 +123,12 @@ class Writer:
                 self._swap(data)
 
     def deliver(self) -> None:
-        """Copy the file to its URL, if it has one; if that fails, say where the file stays."""
+        """Upload the file to its URL, if it has one; if that fails, note where the file is."""
         if not self.url:
             return
         try:
             places.upload(self.path, self.url)
-        except Exception as error:  # every file system raises kinds of its own
+        except Exception as error:  # every file system raises its own kinds
             self.notes.append(_elsewhere(f"{self.url} cannot be written", error, self.path))
             self.url = ""
         else:
@@ -148,7 +148,7 @@ class Writer:
             while rest:
                 rest = rest[os.write(handle, rest) :]
         except OSError:
-            # A part of a chunk helps nobody, and gives the disk back what it lacks.
+            # Half a chunk is useless; removing it frees space on the disk.
             with contextlib.suppress(OSError):
                 os.ftruncate(handle, self.size)
             raise
@@ -158,9 +158,9 @@ class Writer:
         self._ends.append(self.size)
 
     def _see_what_is_left(self, handle: int) -> None:
-        """Go on behind the last whole chunk of a file that somebody has removed or cut.
+        """Continue after the last whole chunk of a file that was removed or truncated.
 
-        The system would fill what is missing with zeros, and nothing could be read of it.
+        The system would fill the missing part with zeros, which nothing could read.
         """
         size = os.fstat(handle).st_size
         if size >= self.size:
@@ -168,7 +168,7 @@ class Writer:
         self._ends = [end for end in self._ends if end <= size]
         self.size = self._ends[-1] if self._ends else 0
         os.ftruncate(handle, self.size)
-        text = f"{self.path} was removed or cut while it was written: what was in it is lost."
+        text = f"{self.path} was removed or truncated while it was written: its contents are lost."
         self.notes.append(Note("chunk-lost", "error", text))
 
     def _swap(self, data: bytes) -> None:
@@ -192,7 +192,7 @@ class Writer:
         """Go on in the system's temporary folder; gives the file it was before.
 
         Raises:
-            OSError: That has no room either: all is as it was, and nothing of the attempt stays.
+            OSError: It has no room either: all is as it was, and nothing is left behind.
         """
         before, size = self.path, self.size
         try:
@@ -217,7 +217,7 @@ def _free_url(logdir: str, run: str, stem: str) -> tuple[str, str]:
         except CaptureError:
             raise
         except Exception:  # each file system raises its own kinds: not reachable now
-            taken = False  # which is said when the file is delivered
+            taken = False  # reported when the file is delivered
         if not taken:
             return url, name
         nth += 1

@@ -1,4 +1,4 @@
-"""What the callbacks of trainers have in common, whichever framework calls them."""
+"""The base of the callbacks for trainers of any framework."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def framework_class(name: str, *modules: str) -> Any:
 
 
 class LoopCallback:
-    """A recorder of a loop, for a callback to tell of its steps.
+    """The recorder of a loop, which a callback informs about steps.
 
-    It stands before the framework's class among the bases of a callback, and initialises it.
+    Among the bases of a callback it comes before the framework's class, and initialises it.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class LoopCallback:
         options: ProfilerOptions | None = None,
         verbose: bool = True,
     ) -> None:
-        """Record some steps of the training that this is given to.
+        """Record some steps of the training.
 
         Args:
             logdir: Where to write; every process of a run writes its own file there.
@@ -53,7 +53,7 @@ class LoopCallback:
             verbose: Whether to print the summary.
 
         Raises:
-            UsageError: ``steps`` says no steps.
+            UsageError: ``steps`` is not a valid choice of steps.
         """
         super().__init__()
         self._loop = LoopRecorder(logdir, plan(steps, count), options, verbose=verbose)

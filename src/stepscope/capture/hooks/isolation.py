@@ -1,4 +1,4 @@
-"""What a hook does must not harm the training it hangs in."""
+"""Keeps errors of a hook out of the training."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _P = ParamSpec("_P")
 def harmless(
     method: Callable[Concatenate[_H, _P], None],
 ) -> Callable[Concatenate[_H, _P], None]:
-    """The method, but what it raises is logged once and ends the hook's work instead."""
+    """The method; if it raises, the error is logged once and the hook switches itself off."""
 
     @functools.wraps(method)
     def call(self: _H, /, *args: _P.args, **kwargs: _P.kwargs) -> None:

@@ -27,7 +27,7 @@ _log = logging.getLogger("stepscope")
 
 
 class Callback(keras.callbacks.Callback):  # type: ignore[misc]  # Keras is optional, so Any here
-    """Records a few steps and prints what came of them when training ends.
+    """Records a few steps and prints a summary when training ends.
 
     Args:
         logdir: Where to write.
@@ -38,8 +38,8 @@ class Callback(keras.callbacks.Callback):  # type: ignore[misc]  # Keras is opti
         verbose: Whether to print the summary.
 
     Attributes:
-        capture: What the recording came to, once it is written.
-        is_off: Whether an error has ended all this.
+        capture: The result, once the recording is written.
+        is_off: Whether an error has switched it off.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Callback(keras.callbacks.Callback):  # type: ignore[misc]  # Keras is opti
 
     @harmless
     def on_epoch_end(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
-        """What Keras does between epochs is no step."""
+        """The time between epochs is not part of a step."""
         self._window.pause()
 
     @harmless
@@ -130,7 +130,7 @@ class Callback(keras.callbacks.Callback):  # type: ignore[misc]  # Keras is opti
         # With steps_per_execution one call does several batches.
         self._window.step_done(max(1, batch - self._first_of_call + 1))
         if self._recording is not None and self._window.ends():
-            # The export runs beside the training; its result is waited for when that ends.
+            # The export runs in the background; on_train_end waits for it.
             self._recording.finish("stop", wait=False)
 
     def _mark(self, name: str, number: int) -> None:
@@ -149,7 +149,7 @@ class Callback(keras.callbacks.Callback):  # type: ignore[misc]  # Keras is opti
         if recording is None:
             if self.capture is None and self._verbose:
                 done = self._window.done
-                _log.warning("stepscope: nothing was recorded, training ended after %d steps", done)
+                _log.warning("stepscope: nothing was recorded: training ended after %d steps", done)
             return
         self.capture = control.end(recording)
         if self._verbose:

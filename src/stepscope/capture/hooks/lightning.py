@@ -13,7 +13,7 @@ _Framework: Any = framework_class("Callback", "lightning.pytorch", "pytorch_ligh
 
 
 class Callback(LoopCallback, _Framework):  # type: ignore[misc]  # Any: Lightning is optional
-    """Records a few steps and prints what came of them when training ends."""
+    """Records a few steps and prints a summary when training ends."""
 
     _is_training = False
 
@@ -34,11 +34,11 @@ class Callback(LoopCallback, _Framework):  # type: ignore[misc]  # Any: Lightnin
         self._loop.step()
 
     def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
-        """What Lightning does between epochs is no step."""
+        """The time between epochs is not part of a step."""
         self._loop.pause()
 
     def on_validation_start(self, trainer: Any, pl_module: Any) -> None:
-        """A validation is no step of training."""
+        """A validation is not a training step."""
         self._loop.pause()
 
     def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
@@ -47,7 +47,7 @@ class Callback(LoopCallback, _Framework):  # type: ignore[misc]  # Any: Lightnin
             self._loop.begin()
 
     def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
-        """Write what there is."""
+        """Write what was recorded."""
         self._loop.finish()
 
     def on_train_end(self, trainer: Any, pl_module: Any) -> None:

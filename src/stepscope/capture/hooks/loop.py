@@ -1,7 +1,7 @@
-"""Records some steps of a training loop that tells when its steps end.
+"""Records some steps of a training loop that reports the end of each step.
 
-What a framework's callback is called with differs; what it does with it is this. Nothing in here
-raises into the loop: the first error ends the recording and is logged.
+The callbacks of all frameworks use it. Nothing here raises into the loop: the first error ends the
+recording and is logged.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _log: Final = logging.getLogger("stepscope")
 
 
 class Plan(Protocol):
-    """Says what happens to the next step; ``Window`` and ``Schedule`` are plans."""
+    """Decides what happens to the next step; ``Window`` and ``Schedule`` are plans."""
 
     total: int | None
 
@@ -42,7 +42,7 @@ class Plan(Protocol):
         ...
 
     def pause(self) -> None:
-        """Something else than steps ran."""
+        """Something other than steps ran."""
         ...
 
 
@@ -60,8 +60,8 @@ class LoopRecorder:
         name: What steps are called.
 
     Attributes:
-        captures: What has been recorded, once it is written.
-        is_off: Whether an error has ended all this.
+        captures: The results, once they are written.
+        is_off: Whether an error has switched it off.
     """
 
     def __init__(
@@ -107,20 +107,20 @@ class LoopRecorder:
 
     @harmless
     def pause(self) -> None:
-        """The loop does something else, such as a validation; what was begun is no step."""
+        """The loop does something else, such as a validation; the current step does not count."""
         self._begin_ns = None
         self.plan.pause()
 
     @harmless
     def finish(self) -> None:
-        """The loop has ended: wait for what is being written, and tell of it."""
+        """The loop has ended: wait for the export and print summaries."""
         self._begin_ns = None
         was_running = self._running is not None and self._phase.is_kept
         self._leave()
         self._await()
         if not self.captures and self._verbose and not was_running:
             done = self.plan.done
-            _log.warning("stepscope: nothing was recorded, the loop ended after %d steps", done)
+            _log.warning("stepscope: nothing was recorded: the loop ended after %d steps", done)
         if self._verbose:
             for capture in self.captures:
                 print_summary(capture)
@@ -142,7 +142,7 @@ class LoopRecorder:
             self._running = control.start(self._logdir, self._options)
 
     def _leave(self) -> None:
-        """End what records; what is kept is written beside the loop."""
+        """End the recording; if it is kept, it is written in the background."""
         running, self._running = self._running, None
         if running is None:
             return
@@ -158,6 +158,6 @@ class LoopRecorder:
         if ending is not None:
             self.captures.append(control.end(ending))
 
-    # What is in here cannot be copied or sent: trainers do both with their callbacks.
+    # Trainers copy and pickle their callbacks; threads and locks can be neither.
     def __deepcopy__(self, memo: dict[int, Any]) -> LoopRecorder:
         return self

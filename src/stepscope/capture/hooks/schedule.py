@@ -1,4 +1,4 @@
-"""Which steps to record, said as ``torch.profiler.schedule`` says it."""
+"""Which steps to record, in the terms of ``torch.profiler.schedule``."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Schedule:
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise UsageError(
                     f"The schedule's {name} cannot be {value!r}.",
-                    why=f"It is a number of steps from {least}.",
+                    why=f"It must be a number of steps from {least}.",
                     hint="For instance schedule(wait=1, warmup=1, active=3, repeat=2).",
                     slug="capture-option",
                 )

@@ -1,6 +1,6 @@
 """Any training loop over batches, JAX's above all: ``for batch in steps(batches, logdir)``.
 
-Each turn of the loop is a step, from asking for its batch to asking for the next one.
+Each turn of the loop is a step, from the request for its batch to the next request.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def steps(
 ) -> Iterator[_T]:
     """The batches, each turn of the loop over them marked as a step, and some steps recorded.
 
-    What goes wrong in recording is logged and never raised into the loop. The recording is written
-    beside the loop; when the loop ends, also by ``break``, a summary is printed.
+    Errors of the recording are logged and never raised into the loop. The recording is written in
+    the background; when the loop ends, also by ``break``, a summary is printed.
 
     Args:
         batches: What to loop over.
@@ -48,7 +48,7 @@ def steps(
         verbose: Whether to print the summary.
 
     Raises:
-        UsageError: ``profile_steps`` says no steps.
+        UsageError: ``profile_steps`` is not a valid choice of steps.
     """
     window = Window(parse_steps(profile_steps), count)
     if isinstance(batches, Sized):

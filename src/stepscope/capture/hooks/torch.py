@@ -1,4 +1,4 @@
-"""Recording a PyTorch loop: some of its steps, by its own word or by its optimizer's.
+"""Recording some steps of a PyTorch loop, which reports them itself or through its optimizer.
 
 with stepscope.torch.profile("logs", schedule=stepscope.torch.schedule(wait=1, active=3)) as p:
     for batch in loader:
@@ -56,7 +56,7 @@ class profile:
 
     @property
     def captures(self) -> list[Capture]:
-        """What was recorded: one for each cycle of the schedule, complete once the block ended."""
+        """The results, one per cycle of the schedule; complete once the block has ended."""
         return self._loop.captures
 
     def step(self) -> None:
@@ -64,7 +64,7 @@ class profile:
         self._loop.step()
 
     def pause(self) -> None:
-        """What follows is no step (a validation, a checkpoint), until ``resume``."""
+        """What follows is not part of a step (a validation, a checkpoint), until ``resume``."""
         self._loop.pause()
 
     def resume(self) -> None:
@@ -92,10 +92,10 @@ def watch(
     options: ProfilerOptions | None = None,
     verbose: bool = True,
 ) -> profile:
-    """Record some steps of whatever trains in this process, counted by its optimizer's steps.
+    """Record some steps of any training in this process, counted by its optimizer's steps.
 
-    With several optimizers the first one to step counts. What runs when the process exits is
-    written then.
+    With several optimizers, the first one to step counts. A recording that is running when the
+    process exits is written then.
 
     Args:
         logdir: Where to write.

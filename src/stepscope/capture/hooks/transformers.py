@@ -13,7 +13,7 @@ _Framework: Any = framework_class("TrainerCallback", "transformers")
 
 
 class Callback(LoopCallback, _Framework):  # type: ignore[misc]  # Any: transformers is optional
-    """Records a few steps (of the optimizer) and prints what came of them when training ends."""
+    """Records a few optimizer steps and prints a summary when training ends."""
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Learn how long the training is."""
@@ -29,11 +29,11 @@ class Callback(LoopCallback, _Framework):  # type: ignore[misc]  # Any: transfor
         self._loop.step()
 
     def on_epoch_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """What the trainer does between epochs is no step."""
+        """The time between epochs is not part of a step."""
         self._loop.pause()
 
     def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """An evaluation has ended: the time since the last step is none."""
+        """An evaluation has ended; it is not part of a step."""
         self._loop.pause()
         self._loop.begin()
 

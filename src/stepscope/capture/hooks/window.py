@@ -38,8 +38,8 @@ def parse_steps(given: StepsLike) -> tuple[int, int] | None:
             raise ValueError
     except (ValueError, TypeError, IndexError) as error:
         raise UsageError(
-            f"{given!r} does not say which steps to record.",
-            why='It is a step ("12"), the first and the last ("10,15"), or None for steady ones.',
+            f"{given!r} is not a valid choice of steps.",
+            why='Give a step ("12"), the first and the last ("10,15"), or None for steady ones.',
             hint="Count steps from 1.",
             slug="capture-option",
         ) from error
@@ -47,7 +47,7 @@ def parse_steps(given: StepsLike) -> tuple[int, int] | None:
 
 
 class Window:
-    """Told of each step's end, it tells when to begin and to end recording.
+    """Decides when to begin and end recording, from the ends of steps.
 
     Args:
         steps: First and last step from 1; None: ``count`` steps once they run steadily.
@@ -94,7 +94,7 @@ class Window:
         return Phase(is_in, is_in, 0)
 
     def pause(self) -> None:
-        """Something else than steps ran, such as a validation: times across it say nothing."""
+        """Something other than steps ran, such as a validation; ignore the time across it."""
         self._times.clear()
 
     def _is_steady(self) -> bool:

@@ -1,4 +1,4 @@
-"""Doing something to a module right after the program has imported it."""
+"""Hooks that run right after the program has imported a module."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ class _Loader(importlib.abc.Loader):
             self._hook(module)
         except Exception as error:
             print(
-                f"stepscope: {module.__name__} is recorded without steps: {error}", file=sys.stderr
+                f"stepscope: {module.__name__} could not be prepared for recording: {error}",
+                file=sys.stderr,
             )
 
 

@@ -1,4 +1,4 @@
-"""What a process started by ``stepscope record`` is told, as text in its environment."""
+"""Instructions for a process started by ``stepscope record``, as text in its environment."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _SITE: Final = Path(__file__).resolve().parent / "site"
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What to record, and whose part it is.
+    """What to record, and for which parent.
 
     Attributes:
         logdir, run: Where to write.
         options: What to record.
-        parent: Process that this one's recording becomes a part of; 0: none, it is the first.
+        parent: Process whose recording takes this one's in; 0: none, it is the first.
         stem: Name of the parent's file, without its ending.
-        origin_ns: Where the parent's time begins.
+        origin_ns: Time zero of the parent's file.
         children: Whether child processes are recorded.
         rank: The variable and number by which the parent knows its rank (``RANK=0``); "" if none.
-        places: File to which each recording adds where it was written; "": none.
+        places: File to which each recording appends the place where it was written; "": none.
     """
 
     logdir: str

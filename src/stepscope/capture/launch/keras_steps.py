@@ -1,6 +1,6 @@
 """Steps of Keras programs that mark none: each call of the train, test or predict function.
 
-Keras 3 marks no step that a viewer could find. Its list of callbacks is told of the begin and end
+Keras 3 marks no step that a viewer could find. Its list of callbacks learns of the begin and end
 of every batch, for every backend; there the step is marked, innermost, so that callbacks are not
 counted as training.
 """

@@ -1,4 +1,4 @@
-"""A program that profiles itself goes before ``stepscope record``: the launcher lets go meanwhile.
+"""A program that profiles itself takes precedence: ``stepscope record`` pauses meanwhile.
 
 A process has one profiler of each framework. Were ours to hold it, a program's own
 ``tf.profiler.experimental.start`` would raise, in a program that runs well without us.

@@ -25,14 +25,14 @@ RECORDERS: Final[tuple[str, ...]] = (
 
 
 class Unloadable:
-    """Stands for a recorder whose module cannot be imported here: it fails when it is started."""
+    """A recorder whose module cannot be imported here: it fails when it is started."""
 
     def __init__(self, name: str, error: Exception) -> None:
         self.name = name
         self._error = error
 
     def unavailable(self) -> str | None:
-        """Not known before it is tried."""
+        """Not known until it is started."""
         return None
 
     def start(self, options: ProfilerOptions) -> None:
@@ -54,6 +54,6 @@ def recorders() -> list[Recorder]:
         module, _, name = line.partition(":")
         try:
             made.append(cast(Recorder, getattr(import_module(module), name)()))
-        except Exception as error:  # the others record all the same
+        except Exception as error:  # the others can still record
             made.append(Unloadable(module.rpartition(".")[2], error))
     return made

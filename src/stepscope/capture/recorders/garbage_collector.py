@@ -1,7 +1,7 @@
-"""Collections of garbage: when Python's cyclic collector ran, on which thread, and for how long.
+"""Garbage collections: when Python's cyclic collector ran, on which thread, and for how long.
 
-A collection stops the program: nothing of Python runs meanwhile. One of the oldest generation
-walks all objects there are.
+A collection stops the program: no Python code runs meanwhile. One of the oldest generation walks
+all objects.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class GarbageCollector:
         self._is_on = False
 
     def unavailable(self) -> str | None:
-        """Only where Python's collector does not tell (PyPy)."""
+        """Only where Python does not report collections (PyPy)."""
         if not hasattr(gc, "callbacks"):
-            return "This Python does not tell of its collections of garbage (gc.callbacks)."
+            return "This Python does not report its garbage collections (gc.callbacks)."
         return None
 
     def start(self, options: ProfilerOptions) -> None:
@@ -43,7 +43,7 @@ class GarbageCollector:
             gc.callbacks.append(self._called)
 
     def collect(self) -> Recorded:
-        """End, and write what was heard."""
+        """End, and write the collections."""
         self._stop()
         rows, self._rows = self._rows, array("q")
         if not rows:
@@ -73,7 +73,7 @@ class GarbageCollector:
         self._rows = array("q")
 
     def forked(self) -> None:
-        """Nobody takes what a child process would hear."""
+        """A child process is not recorded."""
         self.drop()
 
     def _stop(self) -> None:

@@ -12,7 +12,7 @@ from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recorder import Recorded
 from stepscope.capture.tracing import Emitter, trace_me
 
-# JAX lets a second session start and record nothing; only who asks first gets events.
+# JAX lets a second session start, which then records nothing; only the first gets events.
 _session_lock: Final = threading.Lock()
 
 

@@ -1,8 +1,8 @@
-"""Every Python call, exactly; only when asked for, since each call costs some tenths of a µs.
+"""Every Python call, exactly; off by default, since each call costs about 1 µs.
 
-The sampler answers most questions for next to nothing. This is for what it cannot see: how often
-something is called, and calls of microseconds. What to record can be narrowed by file and module;
-the rest then costs next to nothing on Python 3.12 and later.
+The sampler answers most questions at almost no cost. This is for what it cannot see: how often a
+function is called, and calls of microseconds. Filters by file and module narrow what is recorded;
+the rest then costs almost nothing on Python 3.12 and later.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class PythonCalls:
         self._hook, self._open, self._log = None, {}, Log()
 
     def forked(self) -> None:
-        """In a child process nobody takes what is heard: it would grow with every call."""
+        """A child process is not recorded: what is kept would grow with every call."""
         self.drop()
 
 

@@ -1,16 +1,15 @@
-"""What Python was doing: the stacks of all threads, looked at many times a second.
+"""What Python was doing: samples of the stacks of all threads.
 
-A thread of ours takes ``sys._current_frames()`` at ``sample_hz``. Nothing is hooked, so the
-program runs at full speed between two looks; a look costs some 20–100 µs. Equal stacks one after
-the other become one slice, equal callers become one slice around several: the result nests like
-a flame graph, on the clock of the ops beside it.
+A thread of ours takes ``sys._current_frames()`` at ``sample_hz``. The program is not instrumented,
+so it runs at full speed between two looks; a look costs 20 to 100 µs. Consecutive equal stacks
+become one slice, equal callers become one slice around several: the result nests like a flame
+graph, on the clock of the ops.
 
-A look needs the GIL. A thread that runs Python gives it up where it must (a call into C that
-lets go of it) or after ``sys.getswitchinterval()``, 5 ms: looks would miss Python functions that
-take less and see the call after them instead (of 3 ms of Python and 3 ms of sleep, it saw 1 % and
-99 %). So the interval is 0.2 ms while we look, which costs programs whose threads fight for the
-GIL some per cent, others nothing. How late
-each look was is recorded as a counter, and says how busy the GIL was.
+A look needs the GIL. A thread that runs Python releases it in a C call that does so, or after
+``sys.getswitchinterval()``, 5 ms: looks would miss shorter Python functions and see the call after
+them instead (of 3 ms of Python and 3 ms of sleep, they saw 1 % and 99 %). So the interval is 0.2 ms
+while sampling, which costs programs whose threads compete for the GIL a few per cent, others
+nothing. How late each look was is recorded as a counter, and says how busy the GIL was.
 """
 
 from __future__ import annotations
@@ -102,7 +101,7 @@ class PythonSampler:
         self._looks = _Looks()
 
     def forked(self) -> None:
-        """Nobody looks in a child process: its threads have the GIL for as long as they had."""
+        """A child process is not sampled: its threads get their switch interval back."""
         self._ticker = None
         self._relax()
 
@@ -380,7 +379,7 @@ def _notes(ticker: Ticker, looks: _Looks) -> list[Note]:
                 "info",
                 f"{share:.0%} of the Python samples came late (median "
                 f"{float(np.median(late)) / 1e6:.1f} ms): Python held the GIL without pause, or "
-                "the machine had no processor free. Slices are exact to that time.",
+                "no processor was free. Slices are accurate to that time.",
             )
         )
     return found

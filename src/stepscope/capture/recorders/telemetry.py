@@ -1,4 +1,4 @@
-"""What the machine did meanwhile: processors, memory, disks, network and GPUs as counters.
+"""The machine: processors, memory, disks, network and GPUs as counters.
 
 The sources are in ``capture/telemetry``. They are opened and read on a thread of their own, so
 that neither ``start`` nor the program waits for a driver.
@@ -49,8 +49,7 @@ class Telemetry:
             message = f"Telemetry ended early: {ticker.error!r}."
             notes.append(Note("telemetry-ended", "warning", message))
         notes += [
-            Note("telemetry-source", "info", f"Telemetry without {text}.")
-            for text in readings.failed
+            Note("telemetry-source", "info", f"Telemetry lacks {text}.") for text in readings.failed
         ]
         plane = readings.plane()
         return Recorded(plane.xspace(), plane.events, tuple(notes))

@@ -122,8 +122,10 @@ class TensorFlowRecorder:
             data: bytes = file.read()
         files.delete_recursively_v2(self._folder)
         if not data:
-            # XLA's writer turns what protobuf cannot hold (2 GB) into an empty file, and says "ok".
-            text = "TensorFlow exported an empty recording; beyond 2 GB that is what it does."
+            # XLA's writer turns more than protobuf can hold (2 GB) into an empty file silently.
+            text = (
+                "TensorFlow exported an empty recording, which usually means that it exceeded 2 GB."
+            )
             hint = " Record less at a time: a lower chunk_seconds or host_tracer_level."
             self._notes.append(Note("empty-export", "error", text + hint))
         return data
@@ -136,7 +138,7 @@ class TensorFlowRecorder:
         try:
             on, off = (getattr(library, name) for name in _STATISTICS)
         except AttributeError:
-            text = "This TensorFlow's CPU allocator cannot be made to count at run time."
+            text = "This TensorFlow's CPU allocator cannot start counting at run time."
             hint = " Set TF_CPU_ALLOCATOR_USE_BFC=1 before the program starts to see CPU memory."
             self._notes.append(Note("no-cpu-memory", "info", text + hint))
             return

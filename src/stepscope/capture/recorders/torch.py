@@ -1,9 +1,9 @@
 """PyTorch, through its own profiler (Kineto), without the cost of its Python objects.
 
-PyTorch's profiler watches either one thread and what that thread sets off (autograd, too), with
-allocations, or all threads, without them; and the first kind must be ended by the thread that
-began it. So a recording begun by the main thread with ``memory=True`` watches that thread, any
-other one watches all. It must not begin inside of what an earlier one has seen begin: see
+PyTorch's profiler records either one thread and the work it starts (autograd, too), with
+allocations, or all threads without allocations; the first kind must be ended by the thread that
+began it. So a recording begun by the main thread with ``memory=True`` records that thread, any
+other one records all. It must not begin inside a range that an earlier one saw begin: see
 ``capture.torch.open_at_stop``.
 
 ``trace_only`` keeps Kineto from making an object per event (56 µs each by ``events()``); its
@@ -77,7 +77,7 @@ class TorchRecorder:
     def start(self, options: ProfilerOptions) -> None:
         """Begin; raises ``RuntimeError`` when ``torch.profiler`` is recording."""
         if sys.modules["torch"].autograd.profiler._is_profiler_enabled:
-            raise RuntimeError("torch.profiler is recording in this process; end it first")
+            raise RuntimeError("torch.profiler is recording in this process; stop it first")
         is_main = threading.current_thread() is threading.main_thread()
         if options is not self._options:
             # Later chunks of one recording stay with what its first one chose.
@@ -184,20 +184,19 @@ class TorchRecorder:
             yield Note(
                 "torch-memory",
                 "info",
-                "PyTorch's allocations are not recorded: its profiler tells them only to the "
-                "thread that trains. Start the recording from the main thread to have them.",
+                "PyTorch's allocations are not recorded: its profiler records them only when the "
+                "main thread starts the recording.",
             )
         if self._uncut:
             yield Note(
                 "torch-uncut",
                 "info",
-                "A chunk of PyTorch's part of this recording was written later than it was due: "
-                f"the program was in {self._uncut}, where PyTorch cannot end and begin its "
-                "profiler.",
+                "A chunk of PyTorch events was written later than planned: the program was in "
+                f"{self._uncut}, where PyTorch cannot stop and restart its profiler.",
             )
             self._uncut = ""
         if lost:
-            text = f"{lost:,} events of PyTorch's trace could not be read and are left out."
+            text = f"{lost:,} events of PyTorch's trace could not be read and are missing."
             yield Note("torch-events-lost", "warning", text)
 
 

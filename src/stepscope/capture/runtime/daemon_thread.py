@@ -1,4 +1,4 @@
-"""Threads of ours beside the program."""
+"""Background threads."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 
 def beside(name: str, target: Callable[..., object], *args: Any) -> threading.Thread | None:
-    """Begin a thread that does not keep the program from ending.
+    """Start a thread that does not keep the program from ending.
 
-    None where none can begin: from Python 3.12 on while the interpreter ends, and in a process that
-    has as many as the system lets it have. What is written on the way out must do without.
+    None if none can start: from Python 3.12 on while the interpreter ends, and in a process that
+    has reached the system's limit. What is written at exit must do without.
     """
     thread = threading.Thread(target=target, args=args, name=name, daemon=True)
     try:

@@ -27,7 +27,7 @@ _GPU_DEVICES: Final = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
 
 
 def processor_facts(cpuinfo: str | None = None) -> dict[str, int | str]:
-    """Instruction set, cores and clock (kHz) of this host; what is not known is left out.
+    """Instruction set, cores and clock (kHz) of this host; unknown facts are left out.
 
     Cores are physical ones: hyper-threads share the units that a peak is made of.
 

@@ -108,7 +108,7 @@ def on_main_thread(call: Callable[[], object], *, seconds: float) -> None:
 
 def _busy(why: str) -> CaptureError:
     return CaptureError(
-        "The main thread could not be asked to end the PyTorch profiler.",
+        "The main thread could not end the PyTorch profiler.",
         why=why,
         hint="Stop the recording from the thread that started it, or record with memory=False.",
         slug="main-thread-busy",

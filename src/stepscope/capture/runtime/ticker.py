@@ -1,4 +1,4 @@
-"""A thread that does something many times a second, and says how late it was each time."""
+"""A thread that calls a function at a steady rate, and says how late each call was."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ THREAD_PREFIX: Final = "stepscope-"
 
 
 class Ticker:
-    """Calls a function at a steady rate on a thread of its own until stopped.
+    """Calls a function at a steady rate on its own thread until stopped.
 
-    A tick that comes late is not made up for: the next one is the first of the grid that still
-    lies ahead, so a busy machine thins the ticks out instead of piling them up.
+    A late tick is not made up for: the next one is at the next point of the grid, so on a busy
+    machine ticks are left out instead of piling up.
 
     Args:
         name: Of the thread, after ``stepscope-``.
@@ -31,7 +31,7 @@ class Ticker:
         self._thread = threading.Thread(target=self._run, name=THREAD_PREFIX + name, daemon=True)
         #: What ended the ticking early.
         self.error: Exception | None = None
-        #: Ticks that fell out because an earlier one came too late.
+        #: Ticks left out because an earlier one was too late.
         self.missed = 0
 
     def start(self) -> None:

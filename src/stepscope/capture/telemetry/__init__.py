@@ -1,4 +1,4 @@
-"""Sources of telemetry, one file each: what the machine and its devices do beside the program.
+"""Sources of telemetry, one file each: counters of the machine and its devices.
 
 A source is opened once (None where it does not exist here) and read at every tick. It gives
 ``(counter, value)`` for what it could read and leaves out what it could not: a counter that is
@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, Protocol, cast
 
 
 class Counter(NamedTuple):
-    """What a value is of."""
+    """The name and unit of a value."""
 
     name: str
     unit: str
@@ -30,7 +30,7 @@ class Source(Protocol):
         ...
 
     def close(self) -> None:
-        """Give back what it holds."""
+        """Release its resources."""
         ...
 
 
@@ -45,7 +45,7 @@ SOURCES: Final[tuple[str, ...]] = (
 
 
 def open_sources() -> tuple[list[Source], list[str]]:
-    """The sources there are on this machine, and why others could not be opened."""
+    """The sources of this machine, and why others could not be opened."""
     opened, failed = [], []
     for line in SOURCES:
         module, _, name = line.partition(":")

@@ -63,7 +63,7 @@ class AmdSource:
         self._smi.amdsmi_shut_down()
 
     def read(self, now_ns: int) -> Iterable[Reading]:
-        """What each GPU can tell; what it cannot is not asked for again."""
+        """What each GPU can tell; unsupported counters are not requested again."""
         for getter in tuple(self._getters):
             try:
                 yield from getter()

@@ -59,7 +59,7 @@ class NvmlSource:
         self._nvml.nvmlShutdown()
 
     def read(self, now_ns: int) -> Iterable[Reading]:
-        """What each GPU can tell; what it cannot is not asked for again."""
+        """What each GPU can tell; unsupported counters are not requested again."""
         for getter in tuple(self._getters):
             try:
                 yield from getter()

@@ -1,4 +1,4 @@
-"""The host as Linux tells it: processors, memory, disks, network, of machine and process.
+"""The host on Linux: processors, memory, disks and network, of machine and process.
 
 Files of ``/proc`` are kept open and read from their start again (15 µs for three of them), so
 ten readings a second cost a few thousandths of a processor and need no package.
@@ -145,7 +145,7 @@ class ProcSource:
 
     def _usage(self, stat: str) -> tuple[float, int] | None:
         """Processor seconds and resident bytes in a ``/proc/<pid>/stat``."""
-        # The name of the program, in brackets, may hold anything: what counts stands behind it.
+        # The name of the program, in brackets, may hold anything: the values come after it.
         fields = stat.rpartition(")")[2].split()
         if len(fields) < 22:
             return None

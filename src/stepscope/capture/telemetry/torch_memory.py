@@ -1,4 +1,4 @@
-"""What PyTorch's own allocator holds on GPUs: a driver only sees what it has taken in all."""
+"""The memory of PyTorch's allocator on GPUs: a driver only sees what it has reserved."""
 
 from __future__ import annotations
 

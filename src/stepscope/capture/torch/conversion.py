@@ -1,7 +1,7 @@
-"""PyTorch's trace as planes, made in a process of its own.
+"""PyTorch's trace converted to planes in a separate process.
 
 Reading the JSON of a million events takes seconds. In the program's process that would hold the
-GIL, and its memory, while the program trains; here it costs the program a process started.
+GIL and take memory while the program trains; here it costs starting a process.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Settings:
     Attributes:
         ops: Whether ops are kept.
         count: Steps of the chunks before this one.
-        marks: Steps that the program's loop told of.
+        marks: Steps that the program's loop reported.
         clock_rate_khz: Highest clock of each GPU.
     """
 
@@ -75,10 +75,10 @@ class Converted:
 
 
 def convert(trace: Path, settings: Settings, seconds: float) -> Converted:
-    """Convert a trace in a process of its own; here, where none can be had or it fails.
+    """Convert a trace in a separate process; in this one if that fails.
 
     Args:
-        trace: The file; others are written beside it.
+        trace: The file; the process writes others next to it.
         settings: See there.
         seconds: How long the process may take.
 
@@ -122,7 +122,7 @@ def _here(trace: Path, settings: Settings) -> Converted:
 
 
 def main() -> None:
-    """The process: its argument is the trace; it prints what ``Converted`` says but the planes."""
+    """The process: its argument is the trace; it prints ``Converted`` without the planes."""
     gc.disable()  # nothing made here is garbage before the end
     trace = Path(sys.argv[1])
     settings = Settings.from_text((trace.parent / _SETTINGS).read_text("utf-8"))

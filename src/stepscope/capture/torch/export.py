@@ -12,12 +12,12 @@ from stepscope.formats.kineto.read import unfinished
 
 
 class Export:
-    """A trace in memory-backed storage where there is some; the file goes at the end of a ``with``.
+    """A trace in memory-backed storage if available; the file is removed at the end of a ``with``.
 
     Args:
         profile: The profiler; this is to be the last reference, for its memory (a kB an event)
             is to go before the trace is read.
-        ended: Is told what it left open.
+        ended: Learns what the profiler left open.
     """
 
     def __init__(self, profile: Any, ended: Ended) -> None:

@@ -142,7 +142,7 @@ class Ledger:
         return None
 
     def watch(self, ended: Ended) -> None:
-        """Let go of what one has left open, as it ends, on a thread beside the program."""
+        """Release what one has left open, as it ends, on a background thread."""
         if ended.inside():
             beside(THREAD_PREFIX + "left-open", _watch, ended)
 

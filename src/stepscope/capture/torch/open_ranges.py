@@ -2,12 +2,12 @@
 
 A range is an op, a ``record_function``, an annotation of ours: whatever PyTorch's profiler gives a
 begin and an end. Nothing tells which are open; Python's frames do. Ranges are opened by PyTorch's
-Python code (its frames stand on the stack meanwhile), by C++ code that calls Python from within
-(likewise, but for a few methods of the program's), and by the program's ``with
+Python code (its frames are on the stack meanwhile), by C++ code that calls Python from within
+(the same, but for a few methods of the program's), and by the program's ``with
 record_function(…)``, whose object lives as long as the range. What C++ opens by itself is over
 when its caller's next instruction runs.
 
-``left_open`` says why it matters.
+``open_at_stop`` says why it matters.
 """
 
 from __future__ import annotations

@@ -88,6 +88,10 @@ class Arguments:
             real = np.int64(value).view(np.float64) if kind == REAL else value
             yield row, self._texts.string(key), float(real)
 
+    def chain_keys(self) -> list[str]:
+        """Every key that repeats with its values, in order of first sight."""
+        return [self._texts.string(n) for n in np.unique(self._scanned.link_key).tolist()]
+
     def others(self, without: Collection[str]) -> Iterator[tuple[str, I64, NDArray[Any]]]:
         """Numbers in rows of their own under other keys: the key, the events, the numbers."""
         scanned = self._scanned

@@ -105,7 +105,7 @@ def _capabilities(head: Mapping[str, Any], device: int) -> Iterator[tuple[str, i
         if isinstance(one, dict) and whole(one.get("id")) == device
     ]
     properties: dict[str, Any] = found[0] if found else {}
-    model = str(properties.get("name", ""))
+    model = str(properties.get("name", "")) or _unnamed(properties)
     yield "device_vendor", _vendor(head, model, properties)
     if model:
         yield "gpu_device_name", model
@@ -113,6 +113,15 @@ def _capabilities(head: Mapping[str, Any], device: int) -> Iterator[tuple[str, i
         value = properties.get(theirs)
         if isinstance(value, int):
             yield ours, value
+
+
+def _unnamed(properties: Mapping[str, Any]) -> str:
+    """The model of a device that ROCm did not name; "" where several would fit."""
+    key = tuple(properties.get(name) for name in ("computeMajor", "computeMinor", "numSms"))
+    memory = properties.get("totalGlobalMem")
+    if key == (9, 4, 304) and isinstance(memory, int):
+        return "AMD Instinct MI300X" if memory < 210e9 else "AMD Instinct MI325X"
+    return ""
 
 
 def _vendor(head: Mapping[str, Any], model: str, properties: Mapping[str, Any]) -> str:

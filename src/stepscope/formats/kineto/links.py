@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.columns import nest
+from stepscope.columns import innermost
 from stepscope.formats.kineto.args import NONE
 from stepscope.formats.kineto.slices import Slices, by_place, match
 
@@ -160,27 +160,4 @@ def around(slices: Slices, ops: I64, place: I64, time_ns: I64) -> I64:
             begin = slices.start_ns[own]
             at = innermost(begin, begin + slices.duration_ns[own], time_ns[asked])
             found[asked] = np.where(at >= 0, own[at], NONE)
-    return found
-
-
-def innermost(begin: I64, end: I64, times: I64) -> I64:
-    """For each time the innermost of the intervals around it, -1 where there is none.
-
-    Args:
-        begin: Of the intervals.
-        end: Of the intervals; they are half-open. Those that overlap in part count as neighbours.
-        times: When.
-    """
-    order = np.lexsort((-end, begin))
-    starts, ends = begin[order], end[order]
-    line = np.asarray([0, len(order)], np.int64)
-    parent = nest(starts, ends - starts, line).parent.astype(np.int64)
-    at: I64 = np.searchsorted(starts, times, side="right") - 1
-    while True:
-        over = np.flatnonzero(at >= 0)
-        over = over[ends[at[over]] <= times[over]]
-        if not len(over):
-            break
-        at[over] = parent[at[over]]
-    found: I64 = np.where(at >= 0, order[at], NONE)
     return found

@@ -11,6 +11,7 @@ from stepscope.formats.kineto.categories import ARROWS_TO_BACKWARD, ARROWS_TO_DE
 from stepscope.formats.kineto.planes import to_xspace
 from stepscope.formats.kineto.read import Trace, read_pieces
 from stepscope.formats.kineto.steps import StepCount
+from stepscope.formats.kineto.viewer_planes import is_from_viewer
 from stepscope.formats.xspace import decode
 from stepscope.schema.xspace import XSpace
 from stepscope.wire.write import text as text_field
@@ -98,10 +99,17 @@ def warnings(trace: Trace) -> Iterator[str]:
         (repairs["values"], "{} distinct values cannot be read."),
         (trace.untimed, "{} events have the time 0: the recorder did not take it; they are left "
          "out."),
+        (trace.unpaired, "{} begins or ends of ranges lack the other; they are left out."),
         (trace.negative, "{} events end before they begin; they are shown as instants."),
     ):  # fmt: skip
         if count > 0:
             yield text.format(f"{count:,}")
+    if is_from_viewer(trace):
+        yield (
+            "This is a trace that a viewer derived from a recording, with at most a million of "
+            "its events and without its programs. Open the .xplane.pb, if there is one."
+        )
+        return
     unknown = {name: count for name, count in trace.categories.items() if name not in _KNOWN}
     if unknown:
         listed = ", ".join(f"{name} ({count:,})" for name, count in list(unknown.items())[:12])

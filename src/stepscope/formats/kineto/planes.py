@@ -20,6 +20,7 @@ from stepscope.formats.kineto.other_planes import other_planes
 from stepscope.formats.kineto.read import Trace
 from stepscope.formats.kineto.slices import Slices, by_place, stat_of
 from stepscope.formats.kineto.steps import StepCount, StepMark
+from stepscope.formats.kineto.viewer_planes import is_from_viewer, viewer_planes
 from stepscope.formats.xspace.plane_writer import PlaneWriter
 from stepscope.schema import names
 
@@ -45,6 +46,9 @@ def to_xspace(
         clock_rate_khz: Highest clock of each GPU, where the caller knows it.
     """
     slices = Slices(trace)
+    if is_from_viewer(trace):
+        found = list(viewer_planes(trace, slices))
+        return b"".join(plane.xspace() for plane in found), sum(plane.events for plane in found)
     host = host_plane(trace, slices, ops=ops, count=count, marks=marks)
     devices = device_planes(trace, slices, links(slices), clock_rate_khz or {})
     planes = [host, *devices, *_python(slices), *other_planes(trace, slices)]

@@ -41,6 +41,7 @@ _PLAIN_NUMBER: Final = re.compile(r"-?\d{1,18}")
 # A time of exactly 0 where all others are hours away was never taken.
 _HOURS_NS: Final = 3_600_000_000_000
 _SLICE, _INSTANTS, _COUNTER, _META = ord("X"), (ord("i"), ord("I")), ord("C"), ord("M")
+_BEGIN, _END = ord("B"), ord("E")
 _FLOW_BEGIN, _FLOW_END = ord("s"), ord("f")
 
 
@@ -67,6 +68,7 @@ class Trace:
         lost: Events that made no sense: not JSON, or without name, phase or time.
         untimed: Events whose time the recorder did not take.
         negative: Events that end before they begin.
+        unpaired: Begins without an end, and ends without a begin; they are left out.
     """
 
     head: dict[str, Any] = field(default_factory=dict)
@@ -86,6 +88,7 @@ class Trace:
     lost: int = 0
     untimed: int = 0
     negative: int = 0
+    unpaired: int = 0
 
 
 def unfinished(path: Path) -> tuple[str, ...]:
@@ -152,6 +155,7 @@ class _Reader:
     def read(self) -> Trace:
         """All kinds of events."""
         columns, trace = self._scanned.columns, self._trace
+        self._close_ranges()
         phase, named = columns["phase"], self._named()
         self._count_categories()
         good = named & self._has_time
@@ -167,6 +171,26 @@ class _Reader:
         trace.lost += int((timed & ~good).sum() + (phase == 0).sum()) - trace.untimed
         self._scanned.columns.clear()
         return trace
+
+    def _close_ranges(self) -> None:
+        """Begins and ends (phases B and E), which other writers use, become slices."""
+        phase = self._scanned.columns["phase"]
+        rows = np.flatnonzero(np.isin(phase, (_BEGIN, _END)) & self._has_time)
+        if not len(rows):
+            return
+        order = rows[np.lexsort((rows, self._start[rows], self._place_of[rows]))]
+        begins = phase[order] == _BEGIN
+        depth = np.cumsum(np.where(begins, 1, -1)) + ~begins
+        # Of one place and depth, each begin is followed by its end.
+        nested = np.lexsort((np.arange(len(order)), depth, self._place_of[order]))
+        first, second = nested[:-1], nested[1:]
+        pairs = begins[first] & ~begins[second] & (depth[first] == depth[second])
+        pairs &= self._place_of[order[first]] == self._place_of[order[second]]
+        begin, end = order[first[pairs]], order[second[pairs]]
+        phase[begin] = _SLICE
+        self._length[begin] = self._start[end] - self._start[begin]
+        self._scanned.columns["flags"][begin] |= HAS_DURATION
+        self._trace.unpaired = len(rows) - 2 * len(begin)
 
     def _named(self) -> Bool:
         """Which events have a name: a string."""

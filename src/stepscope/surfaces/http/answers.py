@@ -49,7 +49,12 @@ def status_of(error: StepscopeError) -> int:
     """HTTP status for a kind of error: 400 usage, 409 nothing to show, 422 unreadable input."""
     if error.anchor in ("no-such-run", "no-such-host", "no-such-table", "no-such-event"):
         return 404
-    own = {"capture-not-allowed": 403, "capture-running": 409, "capture-extra": 501}
+    own = {
+        "capture-not-allowed": 403,
+        "capture-running": 409,
+        "capture-extra": 501,
+        "server-busy": 503,
+    }
     if error.anchor in own:
         return own[error.anchor]
     return {2: 400, 3: 409}.get(type(error).exit_code, 422)

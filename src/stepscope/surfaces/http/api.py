@@ -10,6 +10,7 @@ from werkzeug.wrappers import Request, Response
 from stepscope import __version__
 from stepscope.analysis import TOOLS
 from stepscope.errors import UsageError
+from stepscope.registry import RESERVED_OPTIONS
 from stepscope.result import Result
 from stepscope.session import Session, Workspace
 from stepscope.surfaces import export
@@ -26,11 +27,6 @@ from stepscope.surfaces.http import comparison, timeline
 from stepscope.surfaces.http.answers import compressed, download, json_answer
 from stepscope.surfaces.http.capturing import CaptureDesk
 from stepscope.utf8 import shown
-
-_RESERVED = ("run", "host", "layout", "token", "top")
-# Before an option whose name is reserved: "host" chooses the session's hosts, "option.host" is
-# the option of that name.
-_OPTION = "option."
 
 _FORMATS: dict[str, tuple[str, Callable[[Result, str], bytes]]] = {
     "csv": (
@@ -139,9 +135,7 @@ class Api:
         if tool == comparison.ID:
             return self._comparisons.answer(request)
         options: dict[str, Any] = {
-            name.removeprefix(_OPTION): value
-            for name, value in request.args.items()
-            if name not in _RESERVED
+            name: value for name, value in request.args.items() if name not in RESERVED_OPTIONS
         }
         found = TOOLS.find(tool)
         found.parse_options(options)  # a wrong option should not cost a decode

@@ -91,6 +91,10 @@ class Application:
                 "This name is not one of this server's.",
                 "Open the printed address, or start with --allow-host NAME.",
             )
+        if not request.query_string.isascii():
+            return _refusal(
+                request, 400, "bad-address", "The query is not ASCII.", "Write other bytes as %XX."
+            )
         if request.method not in ("GET", "HEAD", "POST"):
             return _refusal(
                 request, 405, "method-not-allowed", "Only GET, HEAD and POST are answered.", ""

@@ -166,7 +166,7 @@ def _order(request: Request, logdir: str) -> Order:
         raise UsageError("An order is JSON.", hint=f"Send it as {_JSON}.")
     try:
         asked = json.loads(request.get_data(as_text=True))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:  # the second: nested thousands deep
         raise UsageError("The order is no JSON.", why=str(error)) from error
     if not isinstance(asked, dict):
         raise UsageError("An order is a JSON object.")

@@ -6,6 +6,7 @@ its own machine's names (no DNS rebinding), only with the token, and never to an
 
 from __future__ import annotations
 
+import re
 from hmac import compare_digest
 
 from werkzeug.wrappers import Request, Response
@@ -25,6 +26,10 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
+
+
+# A bracketed IPv6 address or a name, and nothing else but a port.
+_HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([0-9a-z._-]+))(?::\d{1,5})?")
 
 
 class Guard:
@@ -110,11 +115,9 @@ def foreign_order(request: Request) -> bool:
 
 
 def _host_name(header: str) -> str:
-    """The name in a Host header, without port and brackets."""
-    text = header.strip().lower()
-    if text.startswith("["):
-        return text[1 : text.find("]")] if "]" in text else ""
-    return text.rsplit(":", 1)[0].rstrip(".") if text.count(":") == 1 else text.rstrip(".")
+    """The name in a Host header, without port and brackets; "" where it is none."""
+    match = _HOST.fullmatch(header.strip().lower())
+    return (match[1] or match[2]).rstrip(".") if match else ""
 
 
 def _is_address(name: str) -> bool:

@@ -7,6 +7,7 @@ import os
 import socket
 import sys
 import webbrowser
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from threading import Thread
 from types import TracebackType
@@ -20,6 +21,8 @@ from stepscope.session import Workspace
 from stepscope.store import Found, find, search
 from stepscope.surfaces.format import clean
 from stepscope.surfaces.http.app import Application
+from stepscope.surfaces.http.connections import MOST_CONNECTIONS, Janitor
+from stepscope.surfaces.http.redirect import redirecting_file
 from stepscope.surfaces.http.security import Guard
 from stepscope.surfaces.http.settings import DEFAULT_PORT, Settings
 from stepscope.urls import is_url
@@ -56,6 +59,7 @@ class Server:
             map=self._sockets,
             sockets=[listener],
             threads=_THREADS,
+            connection_limit=MOST_CONNECTIONS,
             ident=None,
             max_request_body_size=1 << 16,
             channel_timeout=60,
@@ -84,9 +88,11 @@ class Server:
     def run(self) -> None:
         """Serve in this thread until closed or interrupted; the newest run opens meanwhile."""
         Thread(target=self._warm, name="stepscope-open", daemon=True).start()
+        janitor = Janitor(self._server)
         while not self._closing:
             # poll where there is one: select takes no file beyond the 1024th of the process.
             loop(timeout=_POLL_SECONDS, use_poll=True, map=self._sockets, count=1)
+            janitor.look()
 
     def close(self) -> None:
         """Stop serving and let go of the recordings; a second call does nothing."""
@@ -185,14 +191,12 @@ def serve_forever(path: str, settings: Settings, *, browser: bool) -> None:
     print(f"Serving {root}: {len(server.workspace.runs)} run(s)")
     print(f"Open {server.url}", flush=True)
     print("Ctrl+C stops.", file=sys.stderr)
-    if browser and _has_screen():
-        webbrowser.open(server.url)
-    try:
-        server.run()
-    except KeyboardInterrupt:
-        pass
-    finally:
-        server.close()
+    with ExitStack() as stack:
+        stack.callback(server.close)
+        if browser and _has_screen():
+            webbrowser.open(stack.enter_context(redirecting_file(server.url)).as_uri())
+        with suppress(KeyboardInterrupt):
+            server.run()
 
 
 def _has_screen() -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import chain
+from threading import BoundedSemaphore
 from typing import Any, Final
 
 from werkzeug.wrappers import Request, Response
@@ -23,11 +24,13 @@ from stepscope.surfaces.http.answers import (
 )
 from stepscope.surfaces.http.leaving import check_of
 from stepscope.surfaces.http.settings import is_loopback
+from stepscope.surfaces.http.versions import version_of
 from stepscope.timeline import Timeline, Wanted, tile, timeline
 from stepscope.timeline.cancellation import Check, waits
 from stepscope.timeline.tiles import MAX_SLICES, MAX_WIDTH_PX
 
 _TRACK: Final = re.compile(r"(\d{1,9})(?::(\d{1,9})-(\d{1,9}))?")
+_MOST_PARTS: Final = 4096
 _FOREVER: Final = "private, max-age=31536000, immutable"
 _ALWAYS_ASK: Final = "private, no-cache"
 
@@ -36,6 +39,16 @@ class StaleTimeline(StepscopeError):
     """The recording behind a link is another one now."""
 
     slug = "stale-timeline"
+
+
+class TooBusy(StepscopeError):
+    """As many exports are under way as the server has room for."""
+
+    slug = "server-busy"
+
+
+# Each holds a thread while its client reads, and pieces that it has not read yet.
+_EXPORTS: Final = BoundedSemaphore(3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +101,14 @@ class Query:
         text = self.args.get("tracks")
         if text is None:
             return [Wanted(track.id) for track in line.tracks]
-        found = []
-        for part in filter(None, text.split(",")):
+        found: dict[Wanted, None] = {}  # each once: an answer should not grow with the question
+        parts = [part for part in text.split(",") if part]
+        if len(parts) > _MOST_PARTS:
+            raise UsageError(
+                f"timeline: {len(parts):,} tracks are too many.",
+                hint=f"Ask for at most {_MOST_PARTS:,} at a time.",
+            )
+        for part in dict.fromkeys(parts):
             match = _TRACK.fullmatch(part)
             if match is None or int(match[1]) >= len(line.tracks):
                 raise UsageError(
@@ -97,8 +116,8 @@ class Query:
                     hint=f"Tracks are 0 to {len(line.tracks) - 1}; lanes are written 12:0-40.",
                 )
             lanes = (int(match[2]), int(match[3])) if match[2] else (0, None)
-            found.append(Wanted(int(match[1]), *lanes))
-        return found
+            found[Wanted(int(match[1]), *lanes)] = None
+        return list(found)
 
     def tracks(self, line: Timeline) -> list[int] | None:
         """Ids of ``tracks``; None where it is not given."""
@@ -126,7 +145,7 @@ def answer(request: Request, session: Session, part: str) -> Response:
                 f"The timeline has no part {part!r}.",
                 hint=f"One of tile, export, {', '.join(_PARTS)}.",
             )
-    lasting = request.args.get("v") == line.fingerprint
+    lasting = request.args.get("v") == version_of(line)
     found.headers["Cache-Control"] = _FOREVER if lasting else _ALWAYS_ASK
     found.set_etag(_etag(request, line))
     return found
@@ -156,21 +175,35 @@ def _export(session: Session, line: Timeline, query: Query) -> Response:
     """A recording, or a range of it, as a file to save."""
     chosen = RECORDING_FORMATS[query.choice("format", tuple(RECORDING_FORMATS))]
     begin, end = query.view(line)
-    pieces = iter(chosen.write(line, begin, end))
+    if not _EXPORTS.acquire(blocking=False):
+        raise TooBusy(
+            "Other exports are under way.",
+            hint="Wait for them to end, or use `stepscope export`, which needs no server.",
+        )
+    pieces = _released(chosen.write(line, begin, end))
     first = next(pieces, b"")  # what cannot be written should fail before the answer begins
     response = download(b"", chosen.mimetype, session.name.rsplit("/", 1)[-1] + chosen.suffix)
     response.response = chain([first], pieces)
+    response.call_on_close(pieces.close)
     response.headers.pop("Content-Length", None)
     return response
+
+
+def _released(pieces: Iterable[bytes]) -> Generator[bytes, None, None]:
+    """The pieces; another export may begin when they end, fail or are given up."""
+    try:
+        yield from pieces
+    finally:
+        _EXPORTS.release()
 
 
 def _stale(request: Request, line: Timeline) -> Response | None:
     """An answer for links to a recording that was replaced since."""
     given = request.args.get("v")
-    if given is None or given == line.fingerprint:
+    if given is None or given == version_of(line):
         return None
     error = StaleTimeline(
-        "The recording is another one than when this page was loaded.",
+        "The recording, or Stepscope, is another one than when this page was loaded.",
         hint="Load the page again.",
     )
     return error_answer(request, error, 410)
@@ -183,7 +216,7 @@ def _unchanged(request: Request, line: Timeline) -> Response | None:
 
 
 def _etag(request: Request, line: Timeline) -> str:
-    what = f"{line.fingerprint}\0{tile_format.VERSION}\0{request.path}\0".encode()
+    what = f"{version_of(line)}\0{request.path}\0".encode()
     return blake2b(what + request.query_string, digest_size=12).hexdigest()
 
 

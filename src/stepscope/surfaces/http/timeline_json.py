@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,13 +9,14 @@ import numpy as np
 
 from stepscope.columns.space import I64
 from stepscope.errors import UsageError
+from stepscope.surfaces.http.versions import version_of
 from stepscope.tables.steps.attribution import found_steps
 from stepscope.timeline import CATEGORIES, Timeline, Track
 from stepscope.timeline.details import Link, details
 from stepscope.timeline.flows import KINDS, flows
 from stepscope.timeline.places import Place, place
 from stepscope.timeline.ranges import range_totals
-from stepscope.timeline.search import search
+from stepscope.timeline.search import InvalidPattern, search
 
 if TYPE_CHECKING:
     from stepscope.surfaces.http.timeline import Query
@@ -35,7 +35,7 @@ def meta(line: Timeline, query: Query) -> dict[str, Any]:
     begin, end = line.span()
     return {
         "version": 1,
-        "fingerprint": line.fingerprint,
+        "fingerprint": version_of(line),
         "begin_ps": begin,
         "end_ps": end + 1,
         "origin_ns": str(line.axis.origin_ns),
@@ -229,7 +229,7 @@ def search_answer(line: Timeline, query: Query) -> dict[str, Any]:
             tracks=query.tracks(line),
             check=query.check,
         )
-    except re.error as error:
+    except InvalidPattern as error:
         raise UsageError(
             f"timeline: {text!r} is not a valid regular expression.",
             why=str(error),

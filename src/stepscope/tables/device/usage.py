@@ -37,6 +37,7 @@ class DeviceUsage:
     """One device over the whole recording.
 
     Attributes:
+        host: Name of its host.
         device: Name of its plane without the prefix, such as "GPU:0".
         events: What ran on it.
         with_op: Of these, with the op that they ran for.
@@ -49,6 +50,7 @@ class DeviceUsage:
         copy_ns, exposed_copy_ns: Something was copied; with nothing computing or exchanged.
     """
 
+    host: str
     device: str
     events: int
     with_op: int
@@ -83,6 +85,7 @@ def device_usage(host: Host) -> tuple[DeviceUsage, ...]:
         without_copies = _union_ns(start[~copy], end[~copy])
         result.append(
             DeviceUsage(
+                host=host.name,
                 device=host.space.planes[plane].name.removeprefix("/device:"),
                 events=len(start),
                 with_op=int(with_op[mine].sum()),

@@ -10,7 +10,7 @@ import re
 import numpy as np
 
 from stepscope.columns import nest, rows_of
-from stepscope.columns.space import I64
+from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host
@@ -74,8 +74,7 @@ def function_calls(host: Host) -> list[Calls]:
 def program_launches(host: Host) -> I64:
     """When the program's thread handed a compiled program to XLA's runtime, in order."""
     space = host.space
-    entries = entries_named(host, lambda name: _EXECUTES.search(name) is not None)
-    rows = _on_program_threads(host, rows_of(space.events.metadata, entries))
+    rows = _on_program_threads(host, rows_of(space.events.metadata, _executes(host)))
     return np.sort(space.events.start_ps[outermost(host, rows)])
 
 
@@ -164,7 +163,14 @@ def _function_rows(host: Host) -> I64:
     rows = np.union1d(named, traced)
     if len(rows) == 0:
         rows = is_func.rows[is_func.values > 0]
+    if len(rows) == 0:
+        # Programs of other languages call PjRt themselves.
+        rows = rows_of(space.events.metadata, _executes(host))
     return _on_program_threads(host, rows)
+
+
+def _executes(host: Host) -> Bool:
+    return entries_named(host, lambda name: _EXECUTES.search(name) is not None)
 
 
 def _on_program_threads(host: Host, rows: I64) -> I64:

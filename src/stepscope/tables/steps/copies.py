@@ -76,7 +76,7 @@ def parse_memcpy_details(text: str) -> CopyDetails:
     return CopyDetails(
         host_memory=next((end for end in ends if end in _HOST_MEMORY), ""),
         # Nobody copies 0 bytes: that is what ROCm writes when it did not ask.
-        bytes=whole_number(size) or None,
+        bytes=max(whole_number(size) or 0, 0) or None,
         asynchronous={"0": False, "1": True}.get(flag),
     )
 

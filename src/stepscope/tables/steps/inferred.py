@@ -16,14 +16,17 @@ from stepscope.tables.core.profile import Host
 from stepscope.tables.steps import calls as lists
 from stepscope.tables.steps.cycle import Calls, Cycle, find_cycle
 from stepscope.tables.steps.found import Certainty, Markers
+from stepscope.tables.steps.program_runs import program_runs
 
 # Names that people, and Keras, give to the function that is one step.
 _STEP_NAME = re.compile(r"(?<![a-z])(steps?|train|update|batch|fit|epoch)(?![a-z])|_step|step_")
-# Rounds that make a loop.
-_FEWEST = 3
+# Rounds that make a loop, and that do so by themselves if nothing else is called.
+_FEWEST, _ENOUGH = 3, 5
 # Share of the calls that must recur in every round for the rounds to be likely.
 _MOST, _NEARLY_ALL = 0.6, 0.9
 _CONFIDENCE: dict[Certainty, float] = {"certain": 0.95, "likely": 0.7, "uncertain": 0.45}
+# Rounds so evenly spaced, and so many, are a loop's.
+_EVEN, _EVEN_FROM = 0.15, 10
 # Spacing of rounds of kernels, deviation over mean: above, they are no loop by themselves.
 _UNEVEN = 0.5
 
@@ -34,6 +37,11 @@ def rounds_of_functions(host: Host) -> Markers | None:
     if not any(one.kind != "fetch" for one in called):
         return None
     return _markers(host, find_cycle(called), called)
+
+
+def rounds_on_devices(host: Host) -> Markers | None:
+    """Runs of programs on a device that says so itself: the work, not the calls for it."""
+    return rounds_of_programs(host) if program_runs(host).on_device.any() else None
 
 
 def rounds_of_programs(host: Host) -> Markers | None:
@@ -143,12 +151,20 @@ def _certainty(host: Host, cycle: Cycle, called: Sequence[Calls]) -> tuple[Certa
             f"only {cycle.explained:.0%} of what was called recurs in every round of "
             f"{_in_words(cycle)}",
         )
+    if cycle.anchor.kind == "call" and lists.is_single_op(cycle.anchor.name):
+        return "uncertain", f"only single ops ({cycle.anchor.name}) recur, {count} times"
     # Runs and kernels are as many for each call, however often a step makes that call.
-    several = len(cycle.agreeing) > 1 or _STEP_NAME.search(cycle.anchor.name) is not None
+    several = (
+        len(cycle.agreeing) > 1
+        or _STEP_NAME.search(cycle.anchor.name) is not None
+        or (count >= _EVEN_FROM and _unevenness(cycle) < _EVEN)
+    )
     if several and count >= _FEWEST and len(kinds) > 1:
         return "likely", f"{_listed(kinds)} recur together, {count} times"
     if several and count >= _FEWEST and cycle.explained >= _NEARLY_ALL:
         return "likely", f"everything called recurs with {_in_words(cycle)}, {count} times"
+    if count >= _ENOUGH and cycle.explained >= _NEARLY_ALL and cycle.anchor.kind == "call":
+        return "likely", f"nothing but {cycle.anchor.name} is called, {count} times"
     return "uncertain", f"only {_in_words(cycle)} say so, {count} times"
 
 

@@ -20,13 +20,12 @@ from stepscope.tables.device.events import device_lines
 from stepscope.tables.host.events import host_thread_rows, timed_events
 from stepscope.tables.steps import inferred, marked
 from stepscope.tables.steps.found import WINDOW, Markers
+from stepscope.tables.steps.loop_edges import up_to_the_edges
 from stepscope.tables.steps.loop_thread import loop_thread
 from stepscope.tables.steps.recorder_work import recorder_spans, summary_spans
 
 # Share of a loop's time between marks from which a step lasts to the start of the next.
 BETWEEN_FRAC = 0.1
-# The stop of a profiler that comes within so many steps ends the last one.
-_SOON_STEPS = 2
 # A pause is a rare stretch between two marks that is longer than so many steps.
 _PAUSE_STEPS, _RARE = 10, 0.05
 
@@ -38,6 +37,7 @@ _FINDERS: tuple[Callable[[Host], Markers | None], ...] = (
     marked.pytorch,
     marked.keras,
     marked.device_steps,
+    inferred.rounds_on_devices,
     inferred.rounds_of_functions,
     inferred.rounds_of_programs,
     inferred.rounds_of_ops,
@@ -86,11 +86,22 @@ def _whole(host: Host, found: Markers) -> Markers:
     """The steps with the time that belongs to them: to the next start, less what a recorder did."""
     if not found.is_start_to_start:
         found = _to_next_start(host, found)
-    found = _to_the_stop(host, found)
+    found = up_to_the_edges(host, found)
     start, end = found.start_ps, found.end_ps
     end = np.minimum(end, np.maximum(next_gap(host, start), start))
     end = np.maximum(_before_recorder(host, found, end), start)
-    return replace(found, end_ps=end, mark_end_ps=np.minimum(found.mark_end_ps, end))
+    found = replace(found, end_ps=end, mark_end_ps=np.minimum(found.mark_end_ps, end))
+    return _alone(found) if len(found) == 1 and found.certainty == "certain" else found
+
+
+def _alone(found: Markers) -> Markers:
+    """One step: it is what it is, but not what others are."""
+    return replace(
+        found,
+        explanation=f"{found.explanation} One step does not tell how much steps differ.",
+        certainty="likely",
+        reason="only one step was recorded",
+    )
 
 
 def _to_next_start(host: Host, found: Markers) -> Markers:
@@ -118,22 +129,6 @@ def _to_next_start(host: Host, found: Markers) -> Markers:
         explanation=f"{found.explanation} The marks leave out {share:.0%} of the loop, so each "
         "step lasts to the start of the next.",
     )
-
-
-def _to_the_stop(host: Host, found: Markers) -> Markers:
-    """Let an open last step last until the program stops its profiler, if it soon does."""
-    if not found.is_last_open or len(found) < 2:
-        return found
-    stops, _ends = recorder_spans(host)
-    after = stops[stops >= found.end_ps[-1]]
-    if len(after) == 0:
-        return found
-    end = found.end_ps.copy()
-    end[-1] = after[0]
-    usual = float(np.median(np.diff(found.start_ps)))
-    if end[-1] - found.start_ps[-1] > _SOON_STEPS * usual:
-        return found
-    return replace(found, end_ps=end, is_last_open=False)
 
 
 def pauses(between: I64, period: I64) -> Bool:

@@ -98,7 +98,8 @@ def test_the_overview_has_the_throughput_found_or_given() -> None:
     found = overview_page(profile(loop(threads=batches(64)))).throughput
     assert found.examples_per_s == pytest.approx(64 / 2e-3)
     given = overview_page(profile(loop()), Options(batch_size=10)).throughput
-    assert (given.examples_per_s, given.source) == (pytest.approx(5000), "given")
+    assert given.examples_per_s == pytest.approx(5000)
+    assert given.source == "given"
     assert overview_page(profile(loop())).throughput.examples_per_s is None
     with pytest.raises(UsageError, match="batch_size"):
         overview_page(profile(loop()), Options(batch_size=0))

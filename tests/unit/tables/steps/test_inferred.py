@@ -167,7 +167,8 @@ def test_a_batch_that_keras_marked_is_a_step() -> None:
     profiled = Event("Profiled batch", 5, 950, {"step_num": 3})
     found = steps_of(recorded(profiled, *tf_function("one_step_on_iterator", [10.0], 900)))
     assert len(found) == 1
-    assert found.markers.explanation == "1 batch marked by Keras."
+    assert found.markers.explanation.startswith("1 batch marked by Keras. One step does not tell")
+    assert (found.markers.certainty, found.duration_ps.tolist()) == ("likely", [950 * US])
 
 
 def test_kernels_that_repeat_tell_the_round_where_nothing_else_does() -> None:
@@ -213,3 +214,13 @@ def test_the_window_leaves_out_what_was_not_recorded() -> None:
     found = steps_of(recorded(*events, planes=[gaps([(3_000_000, 8_500_000)])]))
     assert found.markers.is_window
     assert (found.duration_ps // US).tolist() == [3_000_000, 1_500_000]
+
+
+@pytest.mark.parametrize("called", ["PjRtCpuExecutable::Execute", "TfrtCpuExecutable::Execute"])
+def test_programs_that_call_the_runtime_themselves_have_rounds(called: str) -> None:
+    """Julia and C++ have no jit calls to record, only the runtime's."""
+    events = [Event(called, at, 600) for at in every(1_000, 12)]
+    events += [Event(f"{called}Helper", at + 10, 580) for at in every(1_000, 12)]
+    found = steps_of(recorded(*events))
+    assert len(found) == 12
+    assert found.duration_ps[:-1].tolist() == [1_000 * US] * 11

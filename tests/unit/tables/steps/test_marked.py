@@ -153,3 +153,23 @@ def test_the_loops_thread_is_found_where_devices_tell_the_steps() -> None:
     assert [(one.function, one.calls) for one in function_calls(profile_host)] == [
         ("train_function", 3)
     ]
+
+
+@pytest.mark.parametrize("written", [300.0, 3_000.0, 30_000.0])
+def test_the_summaries_of_the_callback_that_recorded_one_batch_are_none_of_it(
+    written: float,
+) -> None:
+    """Keras on a GPU: the one step lasts from its first kernel until the callback has written."""
+    how = {"tf_function_call": "notTraced-nonXla", "tracing_count": 1}
+    thread = [
+        Event("train_function", 0, 900, how),
+        Event("cuLaunchKernel", 20, 10, {"correlation_id": 1}),
+        Event("EagerLocalExecute: WriteSummary", 1_000, written),
+        Event("EagerLocalExecute: FlushSummaryWriter", 1_000 + written, 100),
+    ]
+    kernel = Event("sgemm", 50, 800, {"correlation_id": 1})
+    told = line("Steps", Event("2", 50, 1_050 + written))
+    data = space(host(line("python3", *thread)), gpu(0, stream(7, kernel), told))
+    found = steps_of(data)
+    assert found.duration_ps.tolist() == [950 * US]
+    assert found.markers.reason == "only one step was recorded"

@@ -2,7 +2,7 @@
 
 import { useMemo } from "preact/hooks";
 import { numbersOf, rowsWhere, textsOf } from "../../api/columns.ts";
-import type { Comparison, PartRow, TableOf } from "../../api/types.gen.ts";
+import type { Comparison, ComparisonPartRow, TableOf } from "../../api/types.gen.ts";
 import { bytes, count, duration, MISSING, percent, signedDuration } from "../../base/format.ts";
 import { shortName } from "../../base/short_name.ts";
 import { visible } from "../../base/text.ts";
@@ -18,7 +18,7 @@ import { AskForBaseline, Baseline, otherHardware } from "./baseline.tsx";
 import type { CompareProps } from "./props.ts";
 import { RunSeries } from "./run_series.tsx";
 
-type Parts = TableOf<PartRow>;
+type Parts = TableOf<ComparisonPartRow>;
 
 const MOST_BARS = 9;
 

@@ -9,10 +9,15 @@ function time(value: number | null): string {
   return value === null ? MISSING : duration(value, "ms");
 }
 
+/** Whether there are steps: the recording as a whole, in their place, is not one. */
+export function hasSteps({ count, source }: OverviewPage["steps"]): boolean {
+  return count > 0 && source !== "window";
+}
+
 export function OverviewFigures({ result }: { result: OverviewPage }) {
   const { steps, device, environment } = result;
   const { median, p95, max, mean, std } = steps.time_ms;
-  const some = steps.count > 0;
+  const some = hasSteps(steps);
   const figures: Fact[] = [
     ...(some ? [] : recordingFigures(result)),
     {
@@ -31,9 +36,9 @@ export function OverviewFigures({ result }: { result: OverviewPage }) {
     },
     {
       label: "Steps counted",
-      value: count(steps.count),
+      value: count(some ? steps.count : 0),
       note:
-        (STEP_SOURCES[steps.source] ?? steps.source) +
+        (some ? (STEP_SOURCES[steps.source] ?? steps.source) : "none found") +
         (steps.dropped > 0 ? `, ${count(steps.dropped)} left out` : ""),
     },
     {
@@ -69,6 +74,8 @@ function boundFigure(result: OverviewPage): Fact {
   return {
     label: "Limited by",
     value: known ? label : MISSING,
-    note: known ? `${percent(share)} of the average step` : "not enough was recorded to say",
+    note: known
+      ? `${percent(share)} of the ${hasSteps(result.steps) ? "average step" : "recording"}`
+      : "not enough was recorded to say",
   };
 }

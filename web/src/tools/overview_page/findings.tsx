@@ -7,6 +7,7 @@ import { type Branch, causeTree, codeFor, timeAfter } from "../../engine/advice/
 import { Prose } from "../sections/prose.tsx";
 import type { AdviceState } from "./advice.ts";
 import { Evidence } from "./evidence.tsx";
+import { hasSteps } from "./figures.tsx";
 import { OtherRules } from "./other_rules.tsx";
 import type { OverviewProps } from "./props.ts";
 import { savingText, type Whole } from "./saving.ts";
@@ -147,7 +148,7 @@ function NothingFound({ result }: { result: OverviewPage }) {
     <p>
       No rule found anything to save in this profile.
       {parts.length > 0 &&
-        ` The largest ${plural(parts.length, "part")} of the step: ${parts
+        ` The largest ${plural(parts.length, "part")} of the ${hasSteps(result.steps) ? "step" : "recording"}: ${parts
           .map(({ label, ms }) => `${label.toLowerCase()} (${duration(ms, "ms")})`)
           .join(", ")}.`}
     </p>

@@ -10,7 +10,7 @@ import { Diagnostics } from "../sections/diagnostics.tsx";
 import { StepSection } from "../sections/step_section.tsx";
 import { useTable, useWithoutConstants } from "../sections/tool_page.tsx";
 import { useAdvice } from "./advice.ts";
-import { OverviewFigures } from "./figures.tsx";
+import { hasSteps, OverviewFigures } from "./figures.tsx";
 import { Findings } from "./findings.tsx";
 import { FixFirst } from "./fix_first.tsx";
 import { partLink } from "./part_links.ts";
@@ -33,12 +33,14 @@ export function Overview(props: OverviewProps) {
       <FixFirst {...props} {...{ advice, whole }} finding={findings[0]} />
       <AverageStep {...props} />
       <OverviewFigures result={result} />
-      <StepSection
-        {...props}
-        field="step_table"
-        source={result.step_table}
-        medianMs={result.steps.count > 0 ? result.steps.time_ms.median : null}
-      />
+      {hasSteps(result.steps) && (
+        <StepSection
+          {...props}
+          field="step_table"
+          source={result.step_table}
+          medianMs={result.steps.time_ms.median}
+        />
+      )}
       <div class="columns-2-1">
         <Findings {...props} {...{ advice, findings, whole }} />
         <OverviewRun result={result} />
@@ -65,8 +67,8 @@ export function Overview(props: OverviewProps) {
 }
 
 function wholeOf({ steps, environment }: OverviewPage): Whole {
-  if (steps.count > 0) return { ms: steps.time_ms.mean, noun: "step" };
-  return { ms: environment.profile_duration_ms, noun: "recording" };
+  if (hasSteps(steps)) return { ms: steps.time_ms.mean, noun: "step" };
+  return { ms: steps.time_ms.mean ?? environment.profile_duration_ms, noun: "recording" };
 }
 
 /** What is known without steps: how long the devices had nothing to do. */
@@ -123,8 +125,12 @@ function AverageStep({ result, pageFor }: OverviewProps) {
   }
   return (
     <ChartFrame
-      title="Average step"
-      note={`mean of ${plural(steps.count, "step")}; the parts sum to the step`}
+      title={hasSteps(steps) ? "Average step" : "The whole recording"}
+      note={
+        hasSteps(steps)
+          ? `mean of ${plural(steps.count, "step")}; the parts sum to the step`
+          : "no steps were found; the parts sum to the recording"
+      }
       file={`${result.session} average step`}
     >
       <StackBar items={items} totalMs={sum} linkOf={linkOf} />

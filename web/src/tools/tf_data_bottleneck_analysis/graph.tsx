@@ -15,8 +15,8 @@ import type { TfDataProps } from "./props.ts";
 
 const BOX = { width: 230, height: 74 };
 const NAME_CHARACTERS = 30;
-/** The option "host" in the address, where "host" alone chooses the hosts of the session. */
-const HOST = "option.host";
+/** The option that chooses the graph; "host" chooses the hosts of the session. */
+const HOST = "graph_host";
 
 export function TfDataGraph(props: TfDataProps) {
   const { graph } = props.result;

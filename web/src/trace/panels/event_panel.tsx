@@ -1,7 +1,7 @@
 /** All about the selected event. */
 
 import { useEffect } from "preact/hooks";
-import { count, duration } from "../../base/format.ts";
+import { count, duration, plural } from "../../base/format.ts";
 import { shortName } from "../../base/short_name.ts";
 import { visible } from "../../base/text.ts";
 import type { EventDetails, LinkedPlace } from "../../base/timeline.ts";
@@ -143,7 +143,7 @@ function Children({ state, details }: { state: TimelineState; details: EventDeta
   const shown = children.first.slice(0, CHILDREN_AT_FIRST);
   return (
     <>
-      <h3>{count(children.count)} nested events</h3>
+      <h3>{plural(children.count, "nested event")}</h3>
       <ul>
         {shown.map((child) => (
           <li key={child.event}>

@@ -39,6 +39,8 @@ _ELEMENTWISE_OF_TORCH = re.compile(
     r"dropout|native_dropout)(?:_backward)?_?"
 )
 _SHARE_FRAC = 0.40
+# From this share of op time on, compiled ops are the step.
+_MOST_FRAC = 0.5
 _FEWEST = 4
 # Of the time of n ops in a chain, fusing leaves about two in n + 1 passes over memory; a chain of
 # three is common, so half of the time is expected to go.
@@ -66,6 +68,9 @@ def no_xla(results: Results) -> Iterator[Answer]:
     alone = [one for one in rows if _is_elementwise(one)]
     if not whole:
         yield Unknown("No framework op was recorded.")
+        return
+    if sum(one.self_time_us for one in rows if _is_compiled(one)) >= _MOST_FRAC * whole:
+        yield Silence("XLA has compiled the ops, and fuses elementwise ones itself.")
         return
     share = sum(one.self_time_us for one in alone) / whole
     if share < _SHARE_FRAC or len(alone) < _FEWEST:
@@ -102,6 +107,11 @@ def no_xla(results: Results) -> Iterator[Answer]:
             "pytorch": "model = torch.compile(model)",
         },
     )
+
+
+def _is_compiled(row: OpRow) -> bool:
+    """Whether it is of a function that JAX compiled: its name begins with that function."""
+    return row.operation.startswith(("jit(", "pjit("))
 
 
 def _is_elementwise(row: OpRow) -> bool:

@@ -120,6 +120,8 @@ _MEMORY = (
     "Fuse the op with its neighbours, so that data is read once.",
     "Store what it reads in 16 bits; make the innermost dimension contiguous and a multiple of 128 "
     "bytes.",
+    "On NVIDIA GPUs, where rows of 128 bytes or more are read at random, let the L2 cache fetch "
+    "them whole: cudaDeviceSetLimit(cudaLimitMaxL2FetchGranularity, 128).",
 )
 _COMPUTE = (
     "Make the product larger (batch, units) and its dimensions multiples of 128 (TPU) or 64 (GPU).",

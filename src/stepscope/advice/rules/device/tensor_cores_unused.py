@@ -102,7 +102,11 @@ def _finding(
             "kernel": missed.names[0],
         },
         evidence=(Ref("kernel_stats", "is_kernel_using_tensor_core", rows=missed.names[:3]),),
-        actions=(action, "Look up the op in kernel_stats to see which layer launches the kernel."),
+        actions=(
+            action,
+            "Look up the op in kernel_stats to see which layer launches the kernel.",
+            "Update CUDA, cuDNN and cuBLAS: newer versions use tensor cores for more shapes.",
+        ),
         code=code,
     )
 

@@ -68,7 +68,7 @@ def _by_steps(host: HostActivity, overview: OverviewPage | None) -> Iterator[Ans
         saving = min(saving, ops * _MOST_MS[framework])
     if ops < _MANY or saving < EAGER_FRAC * step:
         yield Silence(
-            f"{ops:.0f} ops are dispatched one by one in a step; nothing computes for "
+            f"A step dispatches {ops:.0f} ops or compiled functions; nothing computes for "
             f"{saving / step:.0%} of it."
         )
         return

@@ -9,11 +9,15 @@ When it is wrong: the recording covers the first steps, in which everything is c
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.advice.evidence.steps import NO_STEPS, WINDOW, is_window
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref
+
+if TYPE_CHECKING:
+    from stepscope.analysis.overview_page import OverviewPage
 
 _TWICE = 2
 
@@ -25,22 +29,27 @@ def recompilation(results: Results) -> Iterator[Answer]:
     if not step > 0:
         yield NO_STEPS
         return
+    if is_window(overview):
+        yield WINDOW
+        return
     compiled = [one for one in host.calls.records() if not one.traces and one.built > 0]
     part = overview.breakdown_ms["compilation"]
     saving = max(sum(one.build_ms for one in compiled), part)
     times = sum(one.built for one in compiled) * host.step_count
-    if part < NEGLIGIBLE_FRAC * step or (compiled and round(times) < _TWICE):
+    # Without calls that name their function, steps that compile are counted.
+    often = round(times) if compiled else _steps_that_compile(overview)
+    if part < NEGLIGIBLE_FRAC * step or often < _TWICE:
         yield Silence(f"Calls that compile cost {part / step:.1%} of the step.")
         return
     worst = max(compiled, key=lambda one: one.build_ms, default=None)
     named = "" if worst is None else f" {worst.function!r}"
-    often = "" if worst is None else f" in {worst.built / worst.calls:.0%} of its calls"
+    share = "" if worst is None else f" in {worst.built / worst.calls:.0%} of its calls"
     yield Finding(
         rule=RULE.id,
         severity=severity_of(saving, step),
         saving_ms=min(saving, step),
         confidence=0.9,
-        message=f"The program{named} is compiled again{often}: {saving:.3g} ms of each "
+        message=f"The program{named} is compiled again{share}: {saving:.3g} ms of each "
         f"{step:.3g} ms step.",
         measured={
             "build_ms": saving,
@@ -63,6 +72,13 @@ def recompilation(results: Results) -> Iterator[Answer]:
             "tensorflow": "dataset = dataset.batch(size, drop_remainder=True)",
             "pytorch": "torch.compile(model, dynamic=True)",
         },
+    )
+
+
+def _steps_that_compile(overview: OverviewPage) -> int:
+    table = overview.step_table
+    return sum(
+        1 for one in table.records() if one.kept and one.compilation_ms >= 0.01 * one.step_time_ms
     )
 
 

@@ -78,6 +78,8 @@ def slow_launches(results: Results) -> Iterator[Answer]:
 _ACTIONS = (
     "Let launches have threads of their own (TF_GPU_THREAD_MODE=gpu_private) and limit the "
     "threads of the input pipeline.",
+    "Leave the launching thread a core: tf.config.threading.set_intra_op_parallelism_threads, "
+    "torch.set_num_threads, OMP_NUM_THREADS.",
     "Look in the timeline for what stands between the launches: allocations, locks, other "
     "threads on the core.",
 )

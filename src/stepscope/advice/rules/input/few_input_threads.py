@@ -39,7 +39,11 @@ def few_input_threads(results: Results) -> Iterator[Answer]:
         f"{stage.threads} thread(s) on {stage.cores} cores; the step waits {found.wait_ms:.3g} of "
         f"{found.step_ms:.3g} ms for it and would take about {found.step_ms - saving:.3g} ms.",
         confidence=0.75,
-        actions=("Raise options.threading.private_threadpool_size, or leave it unset.",),
+        actions=(
+            "Raise options.threading.private_threadpool_size, or leave it unset.",
+            "Divide the cores between input and ops: "
+            "tf.config.threading.set_inter_op_parallelism_threads and set_intra_op_….",
+        ),
         code="options = tf.data.Options()\noptions.threading.private_threadpool_size = 0\n"
         "dataset = dataset.with_options(options)",
         measured={"threads": stage.threads or 0, "parallelism": stage.parallelism},

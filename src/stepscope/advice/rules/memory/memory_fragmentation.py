@@ -30,7 +30,9 @@ def memory_fragmentation(results: Results) -> Iterator[Answer]:
         return
     tight = [one for one in known if one.used_frac >= _TIGHT_FRAC and one.free_bytes]
     if not tight:
-        yield Silence(f"{known[0].name} is {known[0].used_frac:.0%} full at its peak: room enough.")
+        yield Silence(
+            f"{known[0].subject} is {known[0].used_frac:.0%} full at its peak: room enough."
+        )
         return
     worst = max(tight, key=lambda one: one.fragmentation_frac or 0.0)
     broken = worst.fragmentation_frac or 0.0

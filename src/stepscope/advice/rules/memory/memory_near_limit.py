@@ -29,7 +29,7 @@ def memory_near_limit(results: Results) -> Iterator[Answer]:
     fullest = memories[0]
     if fullest.used_frac < NEAR_FRAC:
         yield Silence(
-            f"{fullest.name} is {fullest.used_frac:.0%} full at its peak, below {NEAR_FRAC:.0%}."
+            f"{fullest.subject} is {fullest.used_frac:.0%} full at its peak, below {NEAR_FRAC:.0%}."
         )
         return
     near = [one for one in memories if one.used_frac >= NEAR_FRAC]
@@ -40,7 +40,7 @@ def memory_near_limit(results: Results) -> Iterator[Answer]:
         severity="high" if fullest.used_frac >= _FULL_FRAC else "medium",
         saving_ms=None,
         confidence=0.9,
-        message=f"{fullest.name}{more} holds {gib(fullest.peak_bytes)} of "
+        message=f"{fullest.subject}{more} holds {gib(fullest.peak_bytes)} of "
         f"{gib(fullest.capacity_bytes)} at its peak ({fullest.used_frac:.0%})"
         + (f"; most in {held}" if held else "")
         + ".",
@@ -63,6 +63,8 @@ def memory_near_limit(results: Results) -> Iterator[Answer]:
             "Recompute activations in the backward pass instead of keeping them.",
             "Compute in 16 bits: activations take half the memory.",
             "Split the batch and add up gradients; shard optimizer states over the devices.",
+            "Where several programs share the device, let each take what it needs "
+            "(set_memory_growth); report_tensor_allocations_upon_oom names what lives at the end.",
         ),
         code={
             "tensorflow": "block = tf.recompute_grad(block)",

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stepscope.advice.evidence.device_memory import device_memories
-from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.advice.evidence.steps import NO_STEPS, WINDOW, is_window
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
@@ -33,6 +33,9 @@ def small_batch(results: Results) -> Iterator[Answer]:
     memories = device_memories(results.memory_profile)
     if not step > 0 or not idle.step_count:
         yield NO_STEPS
+        return
+    if is_window(overview):
+        yield WINDOW
         return
     if not memories:
         yield Unknown("No allocator of a device says how much memory it may use.")

@@ -11,12 +11,16 @@ have been disturbed during the recording.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.collective_time import CollectiveTime, collective_time
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
+
+if TYPE_CHECKING:
+    from stepscope.analysis.overview_page import OverviewPage
 
 _ADVICE = {
     "Device compute": "Its device is slower at the same work: compare clocks, temperature and "
@@ -39,7 +43,7 @@ def straggler(results: Results) -> Iterator[Answer]:
         yield NO_STEPS
         return
     if len(pod.workers) < 2:
-        yield _alone(collective_time(pod))
+        yield _alone(collective_time(pod), results.optional.overview_page)
         return
     found = pod.straggler
     if found is None or found.caused_wait_ms < NEGLIGIBLE_FRAC * step:
@@ -70,8 +74,11 @@ def straggler(results: Results) -> Iterator[Answer]:
     )
 
 
-def _alone(time: CollectiveTime) -> Silence | Unknown:
+def _alone(time: CollectiveTime, overview: OverviewPage | None) -> Silence | Unknown:
     """What one worker's recording says of others."""
+    many = 1 if overview is None else overview.environment.device_count
+    if many > 1:
+        return Unknown(f"Of {many} devices recorded one works in the steps that were counted.")
     if time.transfer_ms == 0:
         return Silence("One worker was recorded, and it runs no collective in its steps.")
     return Unknown("One worker was recorded; who waits for whom takes the recordings of all.")
@@ -81,6 +88,7 @@ RULE = Rule(
     id="straggler",
     check=straggler,
     needs=("pod_viewer",),
+    optional=("overview_page",),
     evidence=("ops",),
     parts=("collective",),
     doc=__doc__ or "",

@@ -41,7 +41,12 @@ def unbalanced_devices(results: Results) -> Iterator[Answer]:
         return
     work = np.asarray(pod.workers["device_work_ms"], dtype=np.float64)
     if len(work) < 2 or not work.max(initial=0.0) > 0:
-        yield Silence("Only one of the devices recorded works in the steps.")
+        many = overview.environment.device_count
+        yield (
+            Unknown(f"Of {many} devices recorded one works in the steps that were counted.")
+            if many > 1
+            else Silence("One device was recorded.")
+        )
         return
     excess = float(work.max() - work.mean())
     if excess < SOME_FRAC * step:

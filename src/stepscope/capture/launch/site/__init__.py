@@ -1,1 +1,1 @@
-"""A folder for ``PYTHONPATH``: what is in it is found by name by a Python that starts."""
+"""A folder for ``PYTHONPATH``: a starting Python imports its ``sitecustomize``."""

@@ -37,9 +37,9 @@ class Address:
         whole = bool(colon and host) and port.isascii() and port.isdigit()
         if not whole or int(port) > 65535 or "/" in host or (":" in host and not bracketed):
             raise UsageError(
-                f"{text!r} is no address of a worker.",
-                why="It is HOST:PORT, such as 10.0.0.7:6009, [::1]:6009 or worker-3:6009.",
-                hint="Give the port the program's profiler server listens on.",
+                f"{text!r} is not a worker address.",
+                why="An address is HOST:PORT, such as 10.0.0.7:6009, [::1]:6009 or worker-3:6009.",
+                hint="Give the port on which the program's profiler server listens.",
                 slug="worker-address",
             )
         return cls(host, int(port))
@@ -59,7 +59,7 @@ def parse_addresses(text: str) -> tuple[Address, ...]:
     if not found:
         raise UsageError(
             "No worker was named.",
-            hint="Give HOST:PORT, several separated by commas.",
+            hint="Give HOST:PORT; separate several by commas.",
             slug="worker-address",
         )
     return found

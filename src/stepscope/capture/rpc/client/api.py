@@ -42,7 +42,7 @@ def trace(
         service_addr: ``host:port`` of the workers, separated by commas.
         logdir: Folder or URL; the files go to ``plugins/profile/<run>/`` below it.
         duration_ms: How long to record; with ``steps``, at most.
-        worker_list: More workers, likewise.
+        worker_list: More workers, in the same form.
         num_tracing_attempts: How often a worker that is busy or answers nothing is asked.
         options: What to record.
         steps: End after this many steps, where the program marks steps for our server.
@@ -70,11 +70,11 @@ def trace(
 
 
 def nothing_recorded(capture: RemoteCapture) -> CaptureError:
-    """The error for a recording that no worker gave anything to."""
+    """The error for when no worker returned a recording."""
     reasons = "; ".join(f"{each.address}: {each.error or 'no event'}" for each in capture.lost)
     hints = list(dict.fromkeys(each.hint for each in capture.lost if each.hint))
     return CaptureError(
-        "No worker gave a recording.",
+        "No worker returned a recording.",
         where=", ".join(each.address for each in capture.lost),
         why=reasons,
         hint=" ".join(hints) or "Record again.",
@@ -83,7 +83,7 @@ def nothing_recorded(capture: RemoteCapture) -> CaptureError:
 
 
 def monitor(service_addr: str, duration_ms: float = 1000, level: int = 1) -> str:
-    """Look at a running program without recording it; returns text for a person.
+    """Monitor a running program without recording it; returns text for a person.
 
     Our server answers for every program, with processor time, memory, steps a second and who
     records; TensorFlow's and JAX's answer on TPUs only.
@@ -115,14 +115,14 @@ def monitor(service_addr: str, duration_ms: float = 1000, level: int = 1) -> str
 def _no_look(address: str, failed: CallFailed) -> CaptureError:
     if failed.code is Code.UNIMPLEMENTED:
         return CaptureError(
-            "This server does not answer to monitoring.",
+            "This server does not support monitoring.",
             where=address,
-            why="TensorFlow's and JAX's servers do on TPUs only.",
+            why="TensorFlow's and JAX's servers support it on TPUs only.",
             hint="Start stepscope.server in the program, or record it: stepscope capture.",
             slug="no-monitor",
         )
     return CaptureError(
-        "The program could not be looked at.",
+        "The program could not be monitored.",
         where=address,
         why=failed.message,
         hint="Is the program running, and is this the port of its profiler server?",

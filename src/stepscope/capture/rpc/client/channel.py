@@ -69,7 +69,7 @@ class Channel:
             ready.result(timeout=timeout_s)
         except self._grpc.FutureTimeoutError:
             raise CallFailed(
-                Code.UNAVAILABLE, f"what listens there does not speak gRPC ({timeout_s:g} s)."
+                Code.UNAVAILABLE, f"the server there does not speak gRPC ({timeout_s:g} s)."
             ) from None
         finally:
             ready.cancel()
@@ -80,7 +80,7 @@ class Channel:
         try:
             state = json.loads(StateResponse.decode(answer).json)
         except (ValueError, DecodeError) as error:
-            raise CallFailed(Code.INTERNAL, f"An answer that is no state: {error}") from error
+            raise CallFailed(Code.INTERNAL, f"The state cannot be read: {error}") from error
         if not isinstance(state, dict):
             raise CallFailed(Code.INTERNAL, "An answer that is no state.")
         return state
@@ -136,7 +136,7 @@ class Channel:
         try:
             answer: bytes = pending.result()
         except self._grpc.FutureCancelledError:
-            raise CallFailed(Code.CANCELLED, "Given up before it ended.") from None
+            raise CallFailed(Code.CANCELLED, "Cancelled before it ended.") from None
         except self._grpc.RpcError as error:
             raise CallFailed(Code(error.code().value[0]), error.details() or "") from None
         return answer

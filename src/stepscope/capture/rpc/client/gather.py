@@ -169,7 +169,7 @@ class Gathering:
         if self._step_time is None:
             return None
         said = next(each for each in self.progress if each.address == str(channel.address))
-        said.note = "looking how long a step takes"
+        said.note = "measuring the step time"
         options = self.order.options
         request = ProfileRequest(
             opts=ProfileOptions(
@@ -194,7 +194,7 @@ class Gathering:
         folder = posixpath.dirname(paths[0].replace("\\", "/")) if paths else ""
         notes = []
         if self.stop.is_set():
-            notes.append("The recording was interrupted; what had arrived is kept.")
+            notes.append("The recording was interrupted; the parts that had arrived are kept.")
         return RemoteCapture(
             run, folder, tuple(workers), seconds * 1e3, self.order.steps, tuple(notes)
         )
@@ -209,9 +209,9 @@ def _check_place(logdir: str) -> None:
 
 def _no_steps(channel: Channel) -> CaptureError:
     return CaptureError(
-        "The steps of this program cannot be counted.",
+        "This program's steps cannot be counted.",
         where=str(channel.address),
-        why="Its server is not Stepscope's, and a second of it shows no steps.",
+        why="Its server is not Stepscope's, and a recording of one second shows no steps.",
         hint="Give a duration instead (--duration-ms), or start stepscope.server in the program.",
         slug="no-steps-to-count",
     )

@@ -1,4 +1,4 @@
-"""What became of a recording from outside: worker by worker, while it runs and in the end."""
+"""The state and result of a recording from outside, worker by worker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is a worker there, what is it, and is it free? Asked before anybody records."""
+"""Checks of a worker before recording: can it be reached, what is it, is it free?"""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def check(channel: Channel, connect_s: float) -> Preflight:
     except CallFailed as failed:
         return Preflight(
             address,
-            f"It is not reached: {failed.message}",
+            f"It cannot be reached: {failed.message}",
             "Is the program running, and is this the port of its profiler server? A server that "
             "listens on 127.0.0.1 is reached from its own machine only: use an SSH tunnel.",
         )
@@ -86,7 +86,7 @@ def _of_ours(channel: Channel) -> Preflight:
     owner = str(state.get("owner") or "")
     return Preflight(
         channel.address,
-        problem=f"It is being recorded already, {said_of(owner)}." if owner else "",
+        problem=f"It is already being recorded, {said_of(owner)}." if owner else "",
         hint="Try again when that recording has ended." if owner else "",
         busy=bool(owner),
         server=_name_of(state),
@@ -127,7 +127,7 @@ def _failed(address: Address, failed: CallFailed) -> Preflight:
     if is_busy(failed):
         return Preflight(
             address,
-            "It is being recorded already.",
+            "It is already being recorded.",
             "Try again when that recording has ended.",
             busy=True,
             server="TensorFlow or JAX",
@@ -135,7 +135,7 @@ def _failed(address: Address, failed: CallFailed) -> Preflight:
     if failed.code is Code.UNIMPLEMENTED:
         return Preflight(
             address,
-            "A gRPC server answers, but it is no profiler's.",
+            "A gRPC server answers, but it is not a profiler server.",
             "Give the port of tf.profiler.experimental.server.start, jax.profiler.start_server or "
             "stepscope.server.start.",
         )

@@ -1,4 +1,4 @@
-"""What is asked of the workers, and when they begin."""
+"""The request to the workers, and when they begin."""
 
 from __future__ import annotations
 
@@ -43,9 +43,7 @@ class Order:
 
     def __post_init__(self) -> None:
         if self.duration_ms is None and self.steps is None:
-            raise UsageError(
-                "How long to record was not said.", hint="Give a duration or a number of steps."
-            )
+            raise UsageError("No duration given.", hint="Give a duration or a number of steps.")
         if self.duration_ms is not None and not 0 < self.duration_ms <= _LONGEST_MS:
             raise UsageError(
                 f"A recording cannot take {self.duration_ms:g} ms.",
@@ -54,9 +52,11 @@ class Order:
         if self.steps is not None and self.steps < 1:
             raise UsageError(f"{self.steps} steps cannot be recorded.", hint="Give 1 or more.")
         if self.attempts < 1:
-            raise UsageError("A worker must be asked once or more.", hint="Give 1 attempt.")
+            raise UsageError("There must be at least one attempt.", hint="Give 1 or more.")
         if self.answer_s is not None and not self.answer_s > 0:
-            raise UsageError("No worker answers in no time.", hint="Give more than 0 seconds.")
+            raise UsageError(
+                "The time to answer must be longer than 0 s.", hint="Give more than 0 seconds."
+            )
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""One worker's part of a recording: asked, asked again where that helps, written as it arrives."""
+"""One worker's part of a recording: requested, retried if that helps, written on arrival."""
 
 from __future__ import annotations
 
@@ -127,14 +127,14 @@ class Worker:
         try:
             events = count_events(xspace)
         except ValueError as error:
-            what = f"What arrived is no recording: {error}."
+            what = f"The answer is not a recording: {error}."
             return self._lost(attempt, began, what, "Record again.")
         notes = list(self._notes(attempt))
         try:
             place, said = self._kept(xspace)
         except OSError as error:
-            what = f"It was recorded, but there is no room for it anywhere: {error}"
-            return self._lost(attempt, began, what, "Make room, or give another LOGDIR.")
+            what = f"It was recorded, but could not be stored anywhere: {error}"
+            return self._lost(attempt, began, what, "Free some space, or use another LOGDIR.")
         notes += said
         self.said.phase = "done"
         if not events:
@@ -200,7 +200,7 @@ class Worker:
     def _explained(self, failed: CallFailed) -> tuple[str, str]:
         """An error and its fix in words."""
         if failed.code is Code.CANCELLED and self.stop.is_set():
-            return "It was given up before its answer came.", ""
+            return "It was cancelled before the answer arrived.", ""
         if failed.code is Code.DEADLINE_EXCEEDED:
             return (
                 f"It did not answer within {self.window.answer_s:g} s after the recording.",
@@ -208,7 +208,7 @@ class Worker:
                 "with --answer-s.",
             )
         if is_busy(failed):
-            return "It is being recorded already.", "Try again when that recording has ended."
+            return "It is already being recorded.", "Try again when that recording has ended."
         if failed.code is Code.FAILED_PRECONDITION:
             return failed.message, "Give a duration instead (--duration-ms), or mark steps."
         if failed.code is Code.UNAVAILABLE:
@@ -224,14 +224,14 @@ class Worker:
         )
 
 
-_NO_EVENTS = "It recorded no event"
+_NO_EVENTS = "It recorded no events"
 
 
 def _nothing(answer: ProfileResponse) -> tuple[str, str]:
     if answer.empty_trace:
         return (
             f"{_NO_EVENTS}.",
-            "Is the program running steps now? Record for longer, or at a higher level.",
+            "Is the program running steps now? Record longer, or at a higher level.",
         )
     return (
         f"{_NO_EVENTS} that it sent back.",
@@ -285,7 +285,7 @@ def free_run(logdir: str) -> str:
 
 
 def _numbered(name: str) -> Iterator[str]:
-    """The name, then the name with a number behind it."""
+    """The name, then the name followed by a number."""
     yield name
     for nth in itertools.count(2):
         yield f"{name}_{nth}"

@@ -26,7 +26,7 @@ M = TypeVar("M", bound="Message")
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """How one attribute stands on the wire.
+    """How one attribute is encoded.
 
     Attributes:
         number: Field number.

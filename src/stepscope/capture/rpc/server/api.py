@@ -46,7 +46,7 @@ class Server:
         return self._bridge is not None and self._bridge.alive
 
     def stop(self) -> None:
-        """Stop listening. A recording under way is dropped. Stopping twice is no error."""
+        """Stop listening. A recording under way is dropped. A second call does nothing."""
         atexit.unregister(self.stop)
         bridge, self._bridge = self._bridge, None
         if bridge is not None:
@@ -70,7 +70,7 @@ class Server:
 def start(port: int = 0, host: str = "127.0.0.1", *, door: Door | None = None) -> Server:
     """Listen for requests to record this program; returns at once, costs nothing until one comes.
 
-    gRPC runs in a process of its own beside this one, so that forked data loader workers are
+    gRPC runs in a separate process, so that forked data loader workers are
     safe. Whoever reaches the port may record: bind other addresses than loopback only in a
     network you trust, or go through an SSH tunnel.
 
@@ -85,7 +85,7 @@ def start(port: int = 0, host: str = "127.0.0.1", *, door: Door | None = None) -
     """
     if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port <= 65535:
         raise UsageError(
-            f"A port cannot be {port!r}.", hint="Give a number from 0 (any free one) to 65535."
+            f"The port cannot be {port!r}.", hint="Give a number from 0 (any free one) to 65535."
         )
     service = Service(door or process_door())
     try:

@@ -157,9 +157,9 @@ class Bridge:
 def _spawn(address: str) -> subprocess.Popen[bytes]:
     if not sys.executable:
         raise CaptureError(
-            "The server cannot start a process of its own.",
+            "The server cannot start its gRPC process.",
             where=address,
-            why="This Python is embedded and does not know its executable.",
+            why="This Python is embedded and has no executable (sys.executable).",
             hint="Record from inside: stepscope.start(logdir) … stepscope.stop().",
             slug="server-process",
         )
@@ -181,7 +181,7 @@ def _spawn(address: str) -> subprocess.Popen[bytes]:
         )
     except OSError as error:
         raise CaptureError(
-            "The process that speaks gRPC could not be started.",
+            "The gRPC process could not be started.",
             where=sys.executable,
             why=error.strerror or str(error),
             hint="Record from inside: stepscope.start(logdir) … stepscope.stop().",
@@ -200,15 +200,15 @@ def _not_started(address: str, header: Header, code: int) -> CaptureError:
         )
     if header["why"] == "bind":
         return CaptureError(
-            f"{address} cannot be listened on.",
+            f"{address} is not available to listen on.",
             where=address,
-            why="Another process listens there already, or this machine has no such address "
+            why="Another process is listening there, or this machine has no such address "
             f"({header['message']}).",
-            hint="Give another port; port 0 takes a free one, which the server's .port tells.",
+            hint="Give another port; with port 0 the server takes a free one, see its .port.",
             slug="server-port",
         )
     return CaptureError(
-        "The process that speaks gRPC did not come up.",
+        "The gRPC process did not start.",
         where=address,
         why=f"It ended with code {code} before it listened.",
         hint="Its message is on standard error; `stepscope doctor` checks grpcio.",

@@ -60,7 +60,7 @@ def _cpu_s() -> float:
 
 def _step_line(done: int, elapsed_s: float) -> str:
     if not done:
-        return "steps: none marked meanwhile"
+        return "steps: none marked"
     return f"steps: {done / elapsed_s:.2f} a second, {elapsed_s / done * 1e3:.1f} ms each"
 
 

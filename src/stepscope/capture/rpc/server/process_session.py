@@ -51,7 +51,7 @@ class SessionDoor:
 
 
 class StepCounter:
-    """Listens to the annotations of this process, whoever else does."""
+    """Listens to the annotations of this process, alongside any recording."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -66,7 +66,7 @@ class StepCounter:
         return self._count
 
     def hook(self) -> None:
-        """Listen; again where a chunk of the recording has put another listener in the place."""
+        """Listen; again if a new chunk of the recording has installed another listener."""
         self._listens = True
         current = tracing.emitter()
         if current != self._emit:

@@ -1,4 +1,4 @@
-"""What this program is and does now, for whoever is about to record it from outside."""
+"""The state of this program, for a client that is about to record it."""
 
 from __future__ import annotations
 

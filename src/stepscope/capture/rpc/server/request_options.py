@@ -1,4 +1,4 @@
-"""What a request asks for, in terms of our own session."""
+"""A request's options as those of the recording session."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Plan:
 
     @property
     def continuous_options(self) -> ProfilerOptions:
-        """The options for recording without an end of its own."""
+        """The options for a recording that ends only on request."""
         return dataclasses.replace(
             self.options,
             max_seconds=_CONTINUOUS_S,

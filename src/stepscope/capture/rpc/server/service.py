@@ -163,7 +163,7 @@ class Service:
                 what = "continuous profiling" if self._continuous else "another recording"
                 raise CallFailed(
                     Code.ALREADY_EXISTS,
-                    f"This program is busy with {what} that was asked for from outside; "
+                    f"This program is busy with {what} requested from outside; "
                     "try again when it has ended.",
                 )
             self._recording = _Recording(session_id)
@@ -193,7 +193,9 @@ class Service:
         while (left := began + plan.seconds - time.monotonic()) > 0 and self._door.recording():
             ended = recording.ended.wait(min(_POLL_S, left))
             if call.gone.is_set() or self._is_closed:
-                raise CallFailed(Code.CANCELLED, "The client has left, or the server stops.")
+                raise CallFailed(
+                    Code.CANCELLED, "The client disconnected, or the server is stopping."
+                )
             if ended:
                 return
             if plan.steps is None:
@@ -260,7 +262,9 @@ class Service:
         """
         while not self._change.acquire(timeout=_POLL_S):
             if call.gone.is_set() or self._is_closed:
-                raise CallFailed(Code.CANCELLED, "The client has left, or the server stops.")
+                raise CallFailed(
+                    Code.CANCELLED, "The client disconnected, or the server is stopping."
+                )
         try:
             with self._lock:
                 options = self._continuous

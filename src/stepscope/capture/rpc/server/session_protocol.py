@@ -12,7 +12,7 @@ _OWNERS = {"person": "by the program itself", "remote": "by a capture from outsi
 
 
 def said_of(owner: str) -> str:
-    """Who records, as a sentence says it, of an owner's name that may be another version's."""
+    """Who records, in words; the owner's name may come from another version."""
     return _OWNERS.get(owner, f"by {owner!r}")
 
 

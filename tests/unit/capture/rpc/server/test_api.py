@@ -86,7 +86,7 @@ def test_a_port_that_another_program_listens_on_is_a_clear_error() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        with pytest.raises(CaptureError, match="cannot be listened on"):
+        with pytest.raises(CaptureError, match="not available to listen on"):
             server.start(taken.getsockname()[1])
 
 
@@ -97,7 +97,7 @@ def test_what_is_no_port_is_refused(port: object) -> None:
 
 
 def test_an_address_of_another_machine_is_a_clear_error() -> None:
-    with pytest.raises(CaptureError, match="cannot be listened on"):
+    with pytest.raises(CaptureError, match="not available to listen on"):
         server.start(0, host="192.0.2.1")
 
 

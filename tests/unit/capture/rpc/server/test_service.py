@@ -311,7 +311,7 @@ def test_the_monitor_says_what_the_program_does(service: Service, door: FakeDoor
 def test_a_monitor_without_steps_says_so(service: Service) -> None:
     request = MonitorRequest(duration_ms=20).encode()
     text = MonitorResponse.decode(whole(service.answer(call("Monitor", request)))).data
-    assert "steps: none marked meanwhile" in text
+    assert "steps: none marked" in text
 
 
 def test_closing_ends_what_is_under_way(door: FakeDoor) -> None:

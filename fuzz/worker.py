@@ -1,0 +1,125 @@
+"""``python -m fuzz.worker``: tries inputs until its time is up; the campaign watches over it."""
+
+from __future__ import annotations
+
+import argparse
+import faulthandler
+import hashlib
+import json
+import random
+import sys
+import time
+import traceback
+from pathlib import Path
+
+from fuzz.target import Target
+from fuzz.targets import TARGETS
+
+_KEPT_PER_TARGET = 2000
+_SLICE_S = 2.0
+
+
+class Worker:
+    """One process of the campaign.
+
+    Args:
+        folder: Where corpus, failures, the input under way and the counts are.
+        corpus: Files to mutate besides.
+        seed: Of the random numbers.
+    """
+
+    def __init__(self, folder: Path, corpus: Path | None, seed: int) -> None:
+        self.folder = folder
+        self.rng = random.Random(seed)
+        self.counts = {target.name: 0 for target in TARGETS}
+        self.outcomes: dict[str, set[str]] = {}
+        self.inputs: dict[str, list[bytes]] = {}
+        self.failed = 0
+        self.unraisable: list[str] = []
+        # A bound that the checked build finds violated deep in a kernel cannot be raised.
+        sys.unraisablehook = lambda event: self.unraisable.append(repr(event.exc_value))
+        for target in TARGETS:
+            kept = sorted((folder / "corpus" / target.name).glob("*"))
+            self.inputs[target.name] = target.seeds(corpus) + [one.read_bytes() for one in kept]
+            self.outcomes[target.name] = {one.name.partition("-")[0] for one in kept}
+
+    def run(self, targets: tuple[Target, ...], until: float) -> None:
+        """Try inputs of the targets in turn, by their shares, until then (monotonic time)."""
+        spent = {target.name: 0.0 for target in targets}
+        while time.monotonic() < until:
+            target = min(targets, key=lambda one: spent[one.name] / one.share)
+            began = time.monotonic()
+            while time.monotonic() < min(began + _SLICE_S, until):
+                self._try(target)
+            spent[target.name] += time.monotonic() - began
+            self._report()
+
+    def _try(self, target: Target) -> None:
+        inputs = self.inputs[target.name]
+        # Mostly the first seed: it is small.
+        seed = inputs[0] if self.rng.random() < 0.5 else self.rng.choice(inputs)
+        data = target.mutate(self.rng, seed)
+        # Should this process die, the campaign finds what it died of.
+        (self.folder / "current").write_bytes(target.name.encode() + b"\n" + data)
+        began = time.process_time()
+        try:
+            outcome = target.attempt(data)
+            took = time.process_time() - began
+            assert took < target.slow_s, f"took {took:.1f} s of processor time"
+            assert not self.unraisable, self.unraisable
+        except Exception:
+            self._keep_failure(target, data)
+            self.unraisable.clear()
+        else:
+            self._keep(target, data, outcome)
+        self.counts[target.name] += 1
+
+    def _keep(self, target: Target, data: bytes, outcome: str) -> None:
+        """Keep an input whose outcome is new."""
+        name = hashlib.sha256(outcome.encode()).hexdigest()[:12]
+        known = self.outcomes[target.name]
+        if name in known or len(known) >= _KEPT_PER_TARGET:
+            return
+        known.add(name)
+        self.inputs[target.name].append(data)
+        _write(self.folder / "corpus" / target.name, f"{name}-{len(data)}", data)
+
+    def _keep_failure(self, target: Target, data: bytes) -> None:
+        self.failed += 1
+        text = traceback.format_exc()
+        # One file per place where it failed: a thousand of one kind say no more than one.
+        place = hashlib.sha256("".join(text.splitlines()[-4:-1]).encode()).hexdigest()[:12]
+        folder = self.folder / "failures"
+        if not (folder / f"{target.name}-{place}").exists():
+            _write(folder, f"{target.name}-{place}", data)
+            _write(folder, f"{target.name}-{place}.txt", text.encode())
+            print(f"FAILED {folder / f'{target.name}-{place}'}\n{text}", flush=True)
+
+    def _report(self) -> None:
+        said = {"counts": self.counts, "failed": self.failed}
+        (self.folder / "counts.json").write_text(json.dumps(said))
+
+
+def _write(folder: Path, name: str, data: bytes) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(data)
+
+
+def main() -> int:
+    """Run as the campaign orders."""
+    parser = argparse.ArgumentParser(prog="python -m fuzz.worker", description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--seconds", type=float, required=True)
+    parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--corpus", type=Path)
+    parser.add_argument("--only", default="")
+    given = parser.parse_args()
+    faulthandler.enable()
+    worker = Worker(given.folder, given.corpus, given.seed)
+    chosen = tuple(one for one in TARGETS if given.only in ("", one.name))
+    worker.run(chosen, time.monotonic() + given.seconds)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,129 @@
+"""Modules: the tree of a PyTorch model with what each part costs, forward and backward."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from stepscope import how_to_record
+from stepscope.registry import Need, Tool
+from stepscope.result import Column, Result, Row, Table, columns_of, ms
+from stepscope.tables.core.profile import Profile
+from stepscope.tables.ops.module_tree import ModuleTree, has_modules, module_tree
+
+
+class ModuleRow(Row):
+    """One module where it is called; times include the modules that it calls."""
+
+    host: Annotated[str, Column("Host", kind="name", hidden=True)]
+    path: Annotated[str, Column("Path", kind="name", hidden=True, help="From the outermost.")]
+    depth: Annotated[int, Column("Depth", kind="count", hidden=True)]
+    module: Annotated[
+        str, Column("Module", kind="name", help="Class, and its number by first call.")
+    ]
+    calls: Annotated[int, Column("Calls", kind="count")]
+    host_ms: Annotated[float, Column("Host", unit="ms", kind="time", help="Time of its calls.")]
+    device_ms: Annotated[
+        float, Column("Device", unit="ms", kind="time", help="Of its kernels, in all phases.")
+    ]
+    device_frac: Annotated[
+        float, Column("Share", unit="%", kind="ratio", help="Of the time of all kernels.")
+    ]
+    forward_ms: Annotated[float, Column("Forward", unit="ms", kind="time")]
+    backward_ms: Annotated[
+        float,
+        Column("Backward", unit="ms", kind="time", help="Joined by autograd's sequence number."),
+    ]
+    recomputed_ms: Annotated[
+        float,
+        Column("Recomputed", unit="ms", kind="time", help="Forward once more, inside of backward."),
+    ]
+    self_ms: Annotated[
+        float, Column("Self", unit="ms", kind="time", help="Device, without modules it calls.")
+    ]
+    kernels: Annotated[int, Column("Kernels", kind="count")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Modules(Result):
+    """The modules of a PyTorch model as a tree, with their time on host and device.
+
+    Attributes:
+        modules: In the order of first calls, each before those it calls.
+        outside_ms: Time of kernels that no module launched: the optimizer, the loss, collectives.
+    """
+
+    tool = "module_tree"
+    modules: Table[ModuleRow]
+    outside_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The page has no options."""
+
+
+def modules(profile: Profile, options: Options = Options()) -> Modules:
+    """The modules of all hosts."""
+    trees = [(host.name, module_tree(host)) for host in profile.hosts]
+    whole = sum(int(tree.device_ps.sum()) + tree.outside_ps for _, tree in trees)
+    rows = [row for host, tree in trees for row in _rows(host, tree, whole)]
+    return Modules(
+        modules=Table(
+            ModuleRow, {name: [row[name] for row in rows] for name in columns_of(ModuleRow)}
+        ),
+        outside_ms=ms(sum(tree.outside_ps for _, tree in trees)),
+    )
+
+
+def _rows(host: str, tree: ModuleTree, whole_ps: int) -> list[dict[str, Any]]:
+    """The rows of a tree, each module before those it calls."""
+    phases = [tree.with_children(own).tolist() for own in tree.device_ps]
+    kernels = tree.with_children(tree.kernels).tolist()
+    own = tree.device_ps.sum(axis=0).tolist()
+    children: dict[int, list[int]] = {}
+    for row, parent in enumerate(tree.parent.tolist()):
+        children.setdefault(parent, []).append(row)
+    found: list[dict[str, Any]] = []
+    todo = [(row, 0, "") for row in reversed(children.get(-1, []))]
+    while todo:
+        row, depth, above = todo.pop()
+        path = f"{above}/{tree.names[row]}" if above else tree.names[row]
+        device = sum(phase[row] for phase in phases)
+        found.append(
+            {
+                "host": host,
+                "path": path,
+                "depth": depth,
+                "module": "\u2003" * min(depth, 40) + tree.names[row],
+                "calls": int(tree.calls[row]),
+                "host_ms": ms(int(tree.host_ps[row])),
+                "device_ms": ms(device),
+                "device_frac": device / whole_ps if whole_ps else 0.0,
+                "forward_ms": ms(phases[0][row]),
+                "backward_ms": ms(phases[1][row]),
+                "recomputed_ms": ms(phases[2][row]),
+                "self_ms": ms(own[row]),
+                "kernels": kernels[row],
+            }
+        )
+        todo += [(child, depth + 1, path) for child in reversed(children.get(row, []))]
+    return found
+
+
+TOOL = Tool(
+    id="module_tree",
+    short="modules",
+    title="Modules",
+    group="Where time goes",
+    run=modules,
+    options=Options,
+    result=Modules,
+    needs=(
+        Need(
+            met=lambda profile: any(has_modules(host) for host in profile.hosts),
+            missing="No call of an nn.Module was recorded; PyTorch writes them with stacks only.",
+            record=how_to_record.MODULES,
+        ),
+    ),
+)

@@ -1,0 +1,256 @@
+"""PyTorch's modules as a tree: who called whom, and what ran on the devices for each.
+
+A module's call is a frame of Python, recorded with stacks. A kernel belongs to the innermost module
+around the call that launched it. In backward there are no modules: there it belongs to the module
+of the forward op with the same sequence number. What a forward module launches inside of a
+backward op is computed for the second time.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from stepscope.columns import innermost, nest
+from stepscope.columns.space import I64, Bool
+from stepscope.schema import names
+from stepscope.tables.core.planes import PlaneKind, planes
+from stepscope.tables.core.presence import Stretch, any_stretch
+from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.core.stats import event_stats
+from stepscope.tables.device.events import device_events
+
+_MODULE: Final = f"{names.PYTHON_CALL_MARK}nn.Module: "
+FORWARD, BACKWARD, RECOMPUTED = range(3)
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleTree:
+    """One row per module, by its place in the tree; parents stand before their children.
+
+    Attributes:
+        names: Of each: the class and its number, such as "Linear_3".
+        parent: Row of the module that called it, -1 for none.
+        calls: How often it was called.
+        host_ps: Time of its calls.
+        device_ps: (phase, module): time of the kernels it launched, without those of modules that
+            it called; phases are forward, backward and recomputed.
+        kernels: How many kernels those are.
+        outside_ps: Time of kernels that belong to no module.
+    """
+
+    names: list[str]
+    parent: I64
+    calls: I64
+    host_ps: I64
+    device_ps: I64
+    kernels: I64
+    outside_ps: int
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def with_children(self, own: I64) -> I64:
+        """Values of modules with those of all modules below them."""
+        total = own.copy()
+        for row in range(len(self) - 1, -1, -1):
+            if self.parent[row] >= 0:
+                total[self.parent[row]] += total[row]
+        return total
+
+
+@dataclass(frozen=True, slots=True)
+class _Calls:
+    """Calls of modules on one thread: when, and which module of the tree."""
+
+    start_ps: I64
+    end_ps: I64
+    module: I64
+
+    def around(self, times: I64) -> I64:
+        """The module around each time, -1 for none."""
+        at = innermost(self.start_ps, self.end_ps, times)
+        found: I64 = np.append(self.module, -1)[at]
+        return found
+
+
+def module_lines(host: Host) -> list[int]:
+    """Lines that Python's calls are on."""
+    kinds = planes(host).plane_kind
+    lines = enumerate(host.space.lines)
+    return [row for row, line in lines if kinds[line.plane] is PlaneKind.PYTHON]
+
+
+def has_modules(host: Host) -> bool:
+    """Whether a module's call was recorded."""
+    entries = _module_entries(host)
+
+    def is_module(stretch: Stretch) -> bool:
+        return bool((entries[stretch.entry] & stretch.timed).any())
+
+    return bool(entries.any()) and any_stretch(host, module_lines(host), is_module)
+
+
+def _module_entries(host: Host) -> Bool:
+    texts = host.space.event_metadata.name
+    return np.asarray([text.startswith(_MODULE) for text in texts] or [False])
+
+
+@derived
+def module_tree(host: Host) -> ModuleTree:
+    """The modules of a host."""
+    index: dict[tuple[int, str], int] = {}
+    threads: dict[int, list[int]] = {}
+    for row in module_lines(host):
+        threads.setdefault(host.space.lines[row].id, []).append(row)
+    calls = {thread: _calls(host, rows, index) for thread, rows in threads.items()}
+    count = len(index)
+    module = np.concatenate([np.zeros(0, np.int64), *(one.module for one in calls.values())])
+    spans = [one.end_ps - one.start_ps for one in calls.values()]
+    length = np.concatenate([np.zeros(0, np.int64), *spans])
+    host_ps = np.zeros(count, np.int64)
+    np.add.at(host_ps, module, length)
+    owner, phase = _owners(host, calls)
+    duration = device_events(host).duration_ps
+    device_ps = np.zeros((3, count), np.int64)
+    known = owner >= 0
+    np.add.at(device_ps, (phase[known], owner[known]), duration[known])
+    return ModuleTree(
+        names=[name for _, name in index],
+        parent=np.asarray([parent for parent, _ in index], np.int64),
+        calls=np.bincount(module, minlength=count).astype(np.int64),
+        host_ps=host_ps,
+        device_ps=device_ps,
+        kernels=np.bincount(owner[known], minlength=count).astype(np.int64),
+        outside_ps=int(duration[~known].sum()),
+    )
+
+
+def _calls(host: Host, rows: list[int], index: dict[tuple[int, str], int]) -> _Calls:
+    """The calls of modules on the lines of a thread; new modules get the next number there is."""
+    space, entries = host.space, _module_entries(host)
+    lines = [space.lines[row] for row in rows]
+    parts = [
+        line.begin + np.flatnonzero(entries[space.events.metadata[line.begin : line.end]])
+        for line in lines
+    ]
+    at = np.concatenate(parts)
+    start, length = space.events.start_ps[at], space.length_ps[at]
+    nesting = nest(start, length, np.asarray([0, len(at)], np.int64))
+    module = np.full(len(at), -1, np.int64)
+    entry = space.events.metadata[at].astype(np.int64)
+    for depth in range(int(nesting.depth.max(initial=-1)) + 1):
+        some = np.flatnonzero(nesting.depth == depth)
+        above = nesting.parent[some]
+        parent = np.where(above >= 0, module[above], -1)
+        pairs, inverse = np.unique(np.stack([parent, entry[some]]), axis=1, return_inverse=True)
+        codes = [
+            index.setdefault(
+                (one, space.event_metadata.name[name].removeprefix(_MODULE)), len(index)
+            )
+            for one, name in pairs.T.tolist()
+        ]
+        module[some] = np.asarray(codes, np.int64)[inverse.ravel()]
+    return _Calls(start, start + length, module)
+
+
+def _owners(host: Host, calls: dict[int, _Calls]) -> tuple[I64, I64]:
+    """The module of each device event (-1: none), and the phase it ran in."""
+    found = device_events(host)
+    launched, thread = _launches(host, found.correlation)
+    owner = np.full(len(found), -1, np.int64)
+    phase = np.full(len(found), FORWARD, np.int64)
+    numbered = _numbered_ops(host)
+    forward = _module_of_number(numbered, calls)
+    for line in np.unique(thread[thread >= 0]).tolist():
+        mine = np.flatnonzero(thread == line)
+        times = launched[mine]
+        if line in calls:
+            owner[mine] = calls[line].around(times)
+        ops = numbered.backward & (numbered.thread == line)
+        at = innermost(numbered.start_ps[ops], numbered.end_ps[ops], times)
+        number = np.append(numbered.number[ops], -1)[at]
+        inside = number >= 0
+        # A forward op inside of a backward one, or a module, is computed once more.
+        again = owner[mine] >= 0
+        ops = numbered.thread == line
+        at = innermost(numbered.start_ps[ops], numbered.end_ps[ops], times)
+        again |= (at >= 0) & ~np.append(numbered.backward[ops], True)[at]
+        phase[mine[inside]] = np.where(again[inside], RECOMPUTED, BACKWARD)
+        lost = mine[inside & (owner[mine] < 0)]
+        asked = number[inside & (owner[mine] < 0)]
+        owner[lost] = [forward.get(one, -1) for one in asked.tolist()]
+    return owner, phase
+
+
+def _launches(host: Host, correlation: I64) -> tuple[I64, I64]:
+    """When the call that launched each device event began, and on which thread (-1: unknown)."""
+    space, stats = host.space, event_stats(host).ints(names.CORRELATION_ID)
+    kinds = planes(host).plane_kind
+    of_host = np.asarray([kinds[line.plane] is PlaneKind.HOST for line in space.lines] or [False])
+    line = space.lines_of(stats.rows)
+    rows, ids, line = (column[of_host[line]] for column in (stats.rows, stats.values, line))
+    order = np.argsort(ids, kind="stable")
+    at = np.searchsorted(ids[order], correlation)
+    has = (at < len(order)) & (correlation >= 0)
+    has[has] = ids[order][at[has]] == correlation[has]
+    start, thread = np.zeros(len(correlation), np.int64), np.full(len(correlation), -1, np.int64)
+    ids_of_lines = np.asarray([one.id for one in space.lines] or [0], np.int64)
+    chosen = order[at[has]]
+    start[has] = space.events.start_ps[rows[chosen]]
+    thread[has] = ids_of_lines[line[chosen]]
+    return start, thread
+
+
+@dataclass(frozen=True, slots=True)
+class _Ops:
+    """Ops with a sequence number of autograd's."""
+
+    number: I64
+    thread: I64
+    start_ps: I64
+    end_ps: I64
+    backward: Bool
+
+
+def _numbered_ops(host: Host) -> _Ops:
+    space, stats = host.space, event_stats(host)
+    numbers, said = stats.ints(names.SEQUENCE_NUMBER), stats.texts(names.ARGUMENTS)
+    rows = numbers.rows
+    ids = np.asarray([line.id for line in space.lines] or [0], np.int64)
+    is_backward = np.asarray([*map(_is_backward, said.texts), False])
+    start = space.events.start_ps[rows]
+    return _Ops(
+        number=numbers.values,
+        thread=ids[space.lines_of(rows)],
+        start_ps=start,
+        end_ps=start + space.length_ps[rows],
+        backward=is_backward[said.at(rows)],
+    )
+
+
+def _is_backward(text: str) -> bool:
+    """Whether an op's arguments name the thread of its forward op."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return False
+    thread = found.get("Fwd thread id") if isinstance(found, dict) else None
+    return isinstance(thread, int) and thread > 0
+
+
+def _module_of_number(ops: _Ops, calls: dict[int, _Calls]) -> dict[int, int]:
+    """The module of the forward op of each sequence number: of several ops the last to begin."""
+    rows = np.flatnonzero(~ops.backward)
+    rows = rows[np.lexsort((ops.start_ps[rows], ops.number[rows]))]
+    number = ops.number[rows]
+    last = rows[np.append(number[1:] != number[:-1], True)] if len(rows) else rows
+    found: dict[int, int] = {}
+    for thread, one in calls.items():
+        mine = last[ops.thread[last] == thread]
+        modules = one.around(ops.start_ps[mine])
+        found.update(zip(ops.number[mine].tolist(), modules.tolist(), strict=True))
+    return found
