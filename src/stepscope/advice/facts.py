@@ -280,7 +280,7 @@ FACTS = (
         needs=("overview_page",),
         optional=("host_activity",),
         symptom_of=("retracing", "recompilation", "print-every-step", "python-in-pipeline"),
-        parts=("framework", "unrecorded", "op"),
+        parts=("framework", "unrecorded"),
     ),
     RuleFacts(
         "optimizer-per-variable",

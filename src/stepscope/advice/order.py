@@ -148,7 +148,11 @@ def _explains_part(one: Finding, part: Finding, rules: Mapping[str, RuleFacts]) 
 
 def _with_place(one: Finding, part: Finding) -> Finding:
     """A rule's finding about a part that the account locates."""
-    if one.rule in _LOCATORS:
+    # A rule that accounts for more than the part, such as the gaps around it, says more.
+    says_more = one.rule not in _ONLY_LOCATE and (one.saving_ms or 0.0) >= float(
+        part.measured["part_ms"]
+    )
+    if one.rule in _LOCATORS and not says_more:
         return replace(
             part,
             rule=one.rule,

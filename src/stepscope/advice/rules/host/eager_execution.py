@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 EAGER_FRAC = 0.10
 # So many dispatches in a step are no compiled step any more.
 _MANY = 20
+_USUAL_FRAC = 0.3
+# What handing an op over costs at most; what is idle beyond that has another cause.
+_MOST_MS = {"PyTorch": 0.04, "JAX": 0.3}
 # A Python function with this share of the step is a matter of its own.
 _NAMED_FRAC = 0.05
 _CODE = {
@@ -42,12 +45,12 @@ def eager_execution(results: Results) -> Iterator[Answer]:
     """Fires when a step dispatches 20 ops while it computes nothing for 10 % of its time."""
     host = results.optional.host_activity
     if host is not None and host.step_count and host.step_time_ms > 0:
-        yield from _by_steps(host)
+        yield from _by_steps(host, results.optional.overview_page)
     else:
         yield from _by_op_time(results.overview_page)
 
 
-def _by_steps(host: HostActivity) -> Iterator[Answer]:
+def _by_steps(host: HostActivity, overview: OverviewPage | None) -> Iterator[Answer]:
     step, idle = host.step_time_ms, host.idle_ms
     rows = list(host.calls.records())
     calls = sum(one.calls for one in rows)
@@ -60,6 +63,9 @@ def _by_steps(host: HostActivity) -> Iterator[Answer]:
         if one.self_ms >= _NAMED_FRAC * step and not one.is_wait
     )
     saving = max(idle - building - python, 0.0)
+    framework = "" if overview is None else overview.environment.framework
+    if framework in _MOST_MS:
+        saving = min(saving, ops * _MOST_MS[framework])
     if ops < _MANY or saving < EAGER_FRAC * step:
         yield Silence(
             f"A step dispatches {ops:.0f} ops or compiled functions; nothing computes for "
@@ -67,9 +73,11 @@ def _by_steps(host: HostActivity) -> Iterator[Answer]:
         )
         return
     what = "ops" if host.eager_ops >= calls else "jitted functions"
+    # PyTorch runs op by op unless it is told otherwise: that alone is no alarm.
+    is_usual = framework == "PyTorch"
     yield Finding(
         rule=RULE.id,
-        severity=severity_of(saving, step),
+        severity="info" if is_usual and saving < _USUAL_FRAC * step else severity_of(saving, step),
         saving_ms=saving,
         confidence=0.7,
         message=f"The step runs op by op: {ops:.0f} {what} are dispatched from Python, and for "
@@ -120,7 +128,7 @@ RULE = Rule(
     needs=("overview_page",),
     optional=("host_activity",),
     evidence=("dispatch",),
-    parts=("framework", "unrecorded", "op"),
+    parts=("framework", "unrecorded"),
     doc=__doc__ or "",
     title="Ops run one by one",
     threshold="≥ 20 dispatches in a step that computes nothing for ≥ 10 % of its time",

@@ -19,6 +19,8 @@ from stepscope.result import Finding, Ref
 # So many ops a step are updates of single variables; up to so long each is mostly overhead.
 _MANY: Final = 100
 _SHORT_US: Final = 100.0
+# An optimizer that takes less is how frameworks are, not what is wrong with a program.
+_ALARM_FRAC: Final = 0.1
 # From this share of them on, the ops are dispatched from Python.
 _EAGER_FRAC: Final = 0.3
 # Expected and largest share that goes where variables are updated together.
@@ -57,7 +59,7 @@ def optimizer_per_variable(results: Results) -> Iterator[Answer]:
     )
     yield Finding(
         rule=RULE.id,
-        severity="info" if is_graph else severity_of(saving, step),
+        severity="info" if is_graph or saving < _ALARM_FRAC * step else severity_of(saving, step),
         saving_ms=saving,
         saving_high_ms=_MOST * worst.time_ms,
         confidence=0.7,

@@ -64,7 +64,7 @@ _HOPES = {
     "wait": _Hope(0.3, 0.6, 1.0, 0.5, 0.5, False, "the host need not wait in every step"),
     "collective": _Hope(0.3, 0.6, 1.0, 0.5, 0.5, False, "transfers run beside the compute"),
     "framework": _Hope(
-        0.5, 0.8, 1.0, 0.5, 0.6, False, "the step is compiled, or makes fewer calls"
+        0.5, 0.8, 1.0, 0.35, 0.6, False, "the step is compiled, or makes fewer calls"
     ),
     "unrecorded": _Hope(0.5, 0.8, 1.0, 0.6, 0.5, False, "what runs there is not needed"),
     "op": _Hope(0.5, 0.7, 1.0, 0.2, 0.5, False, "half of it, or all, is not needed"),
