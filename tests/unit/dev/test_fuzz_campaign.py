@@ -1,0 +1,67 @@
+"""The campaign: targets, what is kept, and what becomes of a worker that dies."""
+
+from __future__ import annotations
+
+import os
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fuzz import worker as worker_module
+from fuzz.campaign import Campaign
+from fuzz.target import Target
+from fuzz.targets import TARGETS
+from fuzz.worker import Worker
+
+
+def test_the_shares_of_the_targets_add_up() -> None:
+    assert sum(target.share for target in TARGETS) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
+def test_seeds_and_a_few_mutations_pass(target: Target) -> None:
+    rng, seeds = random.Random(1), target.seeds(None)
+    tries = 2 if target.name == "tools" else 15
+    for seed in seeds[:tries]:
+        assert target.attempt(seed)
+    for _ in range(tries):
+        target.attempt(target.mutate(rng, rng.choice(seeds)))
+
+
+def test_new_outcomes_and_failures_are_kept_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def attempt(data: bytes) -> str:
+        assert data != b"bad"
+        return "long" if len(data) > 2 else "short"
+
+    inputs = iter([b"abc", b"abcd", b"bad", b"bad", b"a"])
+    target = replace(
+        TARGETS[0],
+        seeds=lambda _: [b"seed"],
+        mutate=lambda _rng, _seed: next(inputs),
+        attempt=attempt,
+    )
+    monkeypatch.setattr(worker_module, "TARGETS", (target,))
+    worker = Worker(tmp_path, None, seed=0)
+    for _ in range(5):
+        worker._try(target)
+    kept = sorted(one.read_bytes() for one in (tmp_path / "corpus" / target.name).iterdir())
+    assert kept == [b"a", b"abc"]
+    failures = [one for one in (tmp_path / "failures").iterdir() if one.suffix != ".txt"]
+    assert [one.read_bytes() for one in failures] == [b"bad"]
+    assert (worker.counts[target.name], worker.failed) == (5, 2)
+    # A later worker goes on with what was kept.
+    again = Worker(tmp_path, None, seed=1).inputs[target.name]
+    assert set(again) == {b"seed", b"a", b"abc"}
+
+
+def test_the_input_that_a_worker_died_of_is_kept(tmp_path: Path) -> None:
+    campaign = Campaign(tmp_path, dict(os.environ), [])
+    (tmp_path / "current").write_bytes(b"decoder\nkiller\nbytes")
+    campaign._keep_current("ended with -11")
+    (kept,) = (tmp_path / "failures").glob("decoder-*[0-9]")
+    assert kept.read_bytes() == b"killer\nbytes"
+    assert campaign.failed == 1
