@@ -7,6 +7,7 @@ and under AddressSanitizer and UndefinedBehaviorSanitizer. Prints how to run the
 from __future__ import annotations
 
 import argparse
+import hashlib
 import shutil
 import subprocess
 import sys
@@ -19,19 +20,28 @@ _SANITIZE = ["-fsanitize=address,undefined", "-fno-omit-frame-pointer", "-O1", "
 
 
 def build(folder: Path) -> None:
-    """Make the checked package below ``folder``."""
+    """Make the checked package below ``folder``; kernels that have not changed are kept."""
     package = folder / "stepscope"
-    if package.exists():
+    names = (SOURCE / "kernels" / "_kernels.txt").read_text("utf-8").split()
+    stamp = folder / "kernels.sha256"
+    wanted = hashlib.sha256(b"".join((SOURCE / "kernels" / name).read_bytes() for name in names))
+    is_built = stamp.is_file() and stamp.read_text("utf-8") == wanted.hexdigest()
+    if package.exists() and not is_built:
         shutil.rmtree(package)
     ignored = shutil.ignore_patterns("*.so", "*.pyd", "*.c", "__pycache__", "static")
-    shutil.copytree(SOURCE, package, ignore=ignored)
-    kernels = (package / "kernels" / "_kernels.txt").read_text("utf-8").split()
-    for name in kernels:
+    shutil.copytree(SOURCE, package, ignore=ignored, dirs_exist_ok=True)
+    for name in names:
         path = package / "kernels" / name
         text = path.read_text("utf-8")
         if _UNCHECKED not in text:
             raise SystemExit(f"{name} does not switch bounds checks off where this looks for it")
         path.write_text(text.replace(_UNCHECKED, _CHECKED), "utf-8")
+    if not is_built:
+        _compile(folder, names)
+        stamp.write_text(wanted.hexdigest(), "utf-8")
+
+
+def _compile(folder: Path, kernels: list[str]) -> None:
     program = (
         "from setuptools import Extension, setup; from Cython.Build import cythonize; "
         f"names = {[Path(name).stem for name in kernels]!r}; "
@@ -39,7 +49,8 @@ def build(folder: Path) -> None:
         "setup(name='checked', packages=[], script_args=['-q', 'build_ext', '--inplace'], "
         "ext_modules=cythonize([Extension('stepscope.kernels.' + name, "
         "['stepscope/kernels/' + name + '.py'], extra_compile_args=flags, "
-        "extra_link_args=flags[:1]) for name in names], quiet=True))"
+        "extra_link_args=flags[:1]) for name in names], quiet=True, "
+        "compiler_directives={'show_performance_hints': False}))"
     )
     subprocess.run([sys.executable, "-c", program], cwd=folder, check=True)
 
