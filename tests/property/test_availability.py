@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from stepscope.analysis import TOOLS
 from stepscope.columns.space import DATA_OCCURRENCES, Space
 from stepscope.formats.xspace import decode
+from stepscope.tables.account.account import account
 from stepscope.tables.collectives.dcn_runs import dcn_runs
 from stepscope.tables.collectives.exchanges import exchanges
 from stepscope.tables.core.profile import Host, Profile
@@ -81,6 +82,7 @@ IN_FULL: dict[str, Callable[[Profile], bool]] = {
     "host_activity": lambda p: any(
         found is not None and bool(found.kept.any()) for found in map(steps, p.hosts)
     ),
+    "step_account": lambda p: any(account(one) is not None for one in p.hosts),
     "module_tree": lambda p: any(len(module_tree(one)) for one in p.hosts),
     "op_profile": lambda p: len(profile_totals(p)) > 0,
     "hlo_stats": lambda p: any(op.is_hlo for op in profile_totals(p).ops),
