@@ -233,7 +233,14 @@ def between_slices(**fields: Any) -> bytes:
     return space(*slices(Collective("all-reduce.1", 1, **fields), run=run))
 
 
+def layers() -> bytes:
+    """Calls of a model's modules, as PyTorch writes them."""
+    calls = [Event("$nn.Module: Net_0", 0, 100), Event("$nn.Module: Linear_0", 10, 50)]
+    return space(plane("/device:CUSTOM:Python calls", line("thread 7 (python)", *calls)))
+
+
 BUILT: dict[str, Callable[[], Iterable[bytes]]] = {
+    "modules": lambda: [layers()],
     "worked example": lambda: [worked_example()],
     "with a GPU": lambda: [worked_example(gpu=True)],
     "asynchronous": lambda: [async_gpu()],
