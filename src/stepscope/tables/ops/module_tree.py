@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from stepscope.columns import innermost, nest
-from stepscope.columns.space import I64, Bool
+from stepscope.columns.space import DATA_OCCURRENCES, I64, Bool
 from stepscope.schema import names
 from stepscope.tables.core.planes import PlaneKind, planes
 from stepscope.tables.core.presence import Stretch, any_stretch
@@ -140,6 +140,7 @@ def _calls(host: Host, rows: list[int], index: dict[tuple[int, str], int]) -> _C
         for line in lines
     ]
     at = np.concatenate(parts)
+    at = at[space.events.data[at] != DATA_OCCURRENCES]
     start, length = space.events.start_ps[at], space.length_ps[at]
     nesting = nest(start, length, np.asarray([0, len(at)], np.int64))
     module = np.full(len(at), -1, np.int64)
