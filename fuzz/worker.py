@@ -17,6 +17,7 @@ from fuzz.targets import TARGETS
 
 _KEPT_PER_TARGET = 2000
 _SLICE_S = 2.0
+_SMALL = 4096
 
 
 class Worker:
@@ -55,10 +56,7 @@ class Worker:
             self._report()
 
     def _try(self, target: Target) -> None:
-        inputs = self.inputs[target.name]
-        # Mostly the first seed: it is small.
-        seed = inputs[0] if self.rng.random() < 0.5 else self.rng.choice(inputs)
-        data = target.mutate(self.rng, seed)
+        data = target.mutate(self.rng, self._seed(target))
         # Should this process die, the campaign finds what it died of.
         (self.folder / "current").write_bytes(target.name.encode() + b"\n" + data)
         began = time.process_time()
@@ -73,6 +71,12 @@ class Worker:
         else:
             self._keep(target, data, outcome)
         self.counts[target.name] += 1
+
+    def _seed(self, target: Target) -> bytes:
+        """Mostly a small one: many of them are through in the time of a large one."""
+        inputs = self.inputs[target.name]
+        chosen = self.rng.choice(inputs)
+        return chosen if len(chosen) <= _SMALL or self.rng.random() < 0.02 else inputs[0]
 
     def _keep(self, target: Target, data: bytes, outcome: str) -> None:
         """Keep an input whose outcome is new."""

@@ -30,6 +30,9 @@ from stepscope.urls import is_url
 _THREADS = 8
 _NEXT_PORTS = 20
 _POLL_SECONDS = 1
+
+# Requests of several viewers stand in line for a moment; that is not worth a line each.
+logging.getLogger("waitress.queue").setLevel(logging.ERROR)
 # What Python says where a thread or a task is to begin while the interpreter ends.
 _AT_EXIT = "interpreter shutdown"
 
