@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from stepscope.analysis.megascale_stats import MegascaleStats
     from stepscope.analysis.memory_profile import MemoryProfile
     from stepscope.analysis.memory_viewer import MemoryViewer
-    from stepscope.analysis.module_tree import Modules
+    from stepscope.analysis.module_tree import ModuleTree
     from stepscope.analysis.op_profile import OpProfile
     from stepscope.analysis.overview_page import OverviewPage
     from stepscope.analysis.perf_counters import PerfCounters
@@ -86,9 +86,9 @@ class Results:
         return cast("HostActivity", self._found["host_activity"])
 
     @property
-    def module_tree(self) -> Modules:
+    def module_tree(self) -> ModuleTree:
         """Of module_tree."""
-        return cast("Modules", self._found["module_tree"])
+        return cast("ModuleTree", self._found["module_tree"])
 
     @property
     def op_profile(self) -> OpProfile:
@@ -207,9 +207,9 @@ class OptionalResults:
         return cast("HostActivity | None", self._found.get("host_activity"))
 
     @property
-    def module_tree(self) -> Modules | None:
+    def module_tree(self) -> ModuleTree | None:
         """Of module_tree."""
-        return cast("Modules | None", self._found.get("module_tree"))
+        return cast("ModuleTree | None", self._found.get("module_tree"))
 
     @property
     def op_profile(self) -> OpProfile | None:

@@ -9,7 +9,7 @@ from stepscope import how_to_record
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, columns_of, ms
 from stepscope.tables.core.profile import Profile
-from stepscope.tables.ops.module_tree import ModuleTree, has_modules, module_tree
+from stepscope.tables.ops import module_tree as facts
 
 
 class ModuleRow(Row):
@@ -45,7 +45,7 @@ class ModuleRow(Row):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Modules(Result):
+class ModuleTree(Result):
     """The modules of a PyTorch model as a tree, with their time on host and device.
 
     Attributes:
@@ -63,12 +63,12 @@ class Options:
     """The page has no options."""
 
 
-def modules(profile: Profile, options: Options = Options()) -> Modules:
+def modules(profile: Profile, options: Options = Options()) -> ModuleTree:
     """The modules of all hosts."""
-    trees = [(host.name, module_tree(host)) for host in profile.hosts]
+    trees = [(host.name, facts.module_tree(host)) for host in profile.hosts]
     whole = sum(int(tree.device_ps.sum()) + tree.outside_ps for _, tree in trees)
     rows = [row for host, tree in trees for row in _rows(host, tree, whole)]
-    return Modules(
+    return ModuleTree(
         modules=Table(
             ModuleRow, {name: [row[name] for row in rows] for name in columns_of(ModuleRow)}
         ),
@@ -76,7 +76,7 @@ def modules(profile: Profile, options: Options = Options()) -> Modules:
     )
 
 
-def _rows(host: str, tree: ModuleTree, whole_ps: int) -> list[dict[str, Any]]:
+def _rows(host: str, tree: facts.ModuleTree, whole_ps: int) -> list[dict[str, Any]]:
     """The rows of a tree, each module before those it calls."""
     phases = [tree.with_children(own).tolist() for own in tree.device_ps]
     kernels = tree.with_children(tree.kernels).tolist()
@@ -118,10 +118,10 @@ TOOL = Tool(
     group="Where time goes",
     run=modules,
     options=Options,
-    result=Modules,
+    result=ModuleTree,
     needs=(
         Need(
-            met=lambda profile: any(has_modules(host) for host in profile.hosts),
+            met=lambda profile: any(facts.has_modules(host) for host in profile.hosts),
             missing="No call of an nn.Module was recorded; PyTorch writes them with stacks only.",
             record=how_to_record.MODULES,
         ),

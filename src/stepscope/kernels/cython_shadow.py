@@ -21,6 +21,13 @@ ulonglong = int
 Py_ssize_t = int
 
 
+def __getattr__(name: str) -> Any:
+    """``cython.int``, which as a name of this file would hide Python's own."""
+    if name == "int":
+        return int
+    raise AttributeError(name)
+
+
 class _Nogil:
     """Both ``@nogil`` and ``with nogil:``."""
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from stepscope.analysis.megascale_stats import MegascaleStats
     from stepscope.analysis.memory_profile import MemoryProfile
     from stepscope.analysis.memory_viewer import MemoryViewer
-    from stepscope.analysis.module_tree import Modules
+    from stepscope.analysis.module_tree import ModuleTree
     from stepscope.analysis.op_profile import OpProfile
     from stepscope.analysis.overview_page import OverviewPage
     from stepscope.analysis.perf_counters import PerfCounters
@@ -204,9 +204,9 @@ class ToolMethods(ABC):
         """What the host does in a step while nothing computes: building functions, printing, Python."""
         return cast("HostActivity", self.run("host_activity"))
 
-    def module_tree(self) -> Modules:
+    def module_tree(self) -> ModuleTree:
         """The modules of a PyTorch model as a tree, with their time on host and device."""
-        return cast("Modules", self.run("module_tree"))
+        return cast("ModuleTree", self.run("module_tree"))
 
     def op_profile(
         self,

@@ -77,7 +77,7 @@ def test_a_recording_becomes_a_run_of_the_pages(client: Client, worker: str) -> 
     good, dead = told["workers"]
     assert (good["phase"], good["events"] > 10, good["error"]) == ("done", True, "")
     assert (dead["phase"], dead["events"]) == ("failed", None)
-    assert "not reached" in dead["error"]
+    assert "cannot be reached" in dead["error"]
     after = info(client.get("/api/v1/session", headers=AUTHORISED))
     assert after["default_run"] == told["run"] == after["runs"][0]["id"]
     overview = client.get("/api/v1/tool/overview_page", headers=AUTHORISED)

@@ -2357,7 +2357,7 @@ export interface HostActivity extends ResultBody {
 }
 
 /** The modules of a PyTorch model as a tree, with their time on host and device. */
-export interface Modules extends ResultBody {
+export interface ModuleTree extends ResultBody {
   readonly tool: "module_tree";
   readonly modules: TableOf<ModuleRow>;
   readonly outside_ms: number | null;
@@ -2548,7 +2548,7 @@ export interface Results {
   readonly device_idle: DeviceIdle;
   readonly step_account: StepAccount;
   readonly host_activity: HostActivity;
-  readonly module_tree: Modules;
+  readonly module_tree: ModuleTree;
   readonly op_profile: OpProfile;
   readonly hlo_stats: HloStats;
   readonly roofline_model: RooflineModel;
