@@ -272,6 +272,8 @@ def _runs(host: Host, events: _Events, op: I32, ops: list[HloOp]) -> Bool:
         return np.ones(len(op), dtype=bool)
     space, modules = host.space, hlo_modules(host)
     is_straight = [_is_straight(modules.get(one.program_id), one) for one in ops]
+    programs: dict[int, int] = {}
+    program = [programs.setdefault(one.program_id, len(programs)) for one in ops]
     return mark_runs(
         op,
         events.device,
@@ -279,6 +281,7 @@ def _runs(host: Host, events: _Events, op: I32, ops: list[HloOp]) -> Bool:
         space.events.metadata[events.rows],
         events.start_ps,
         np.asarray(is_straight, dtype=bool),
+        np.asarray(program, dtype=np.int64),
     )
 
 

@@ -2,8 +2,9 @@
 
 Two counts are known, and neither can be too small by much: of the kernels' names most run once in
 each run of the op, so the number of runs is the count that most names share; and where the program
-runs an op once, its kernels stand in one row on their stream, so a run ends where another op's
-kernels begin. The smaller of both stands: a kernel may run twice in each run of the op.
+runs an op once, among others of its own, its kernels are in one row on their stream, so a run ends
+where another op's kernels begin. The smaller counts: a kernel may run twice in each run of the op.
+An op that is alone in its program runs in one row however often it is called: rows say nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +16,13 @@ from stepscope.tables.core.distinct_rows import distinct_rows
 
 
 def mark_runs(
-    op: I32, device: I32, line: I64, kernel: I32, start_ps: I64, is_straight: Bool
+    op: I32,
+    device: I32,
+    line: I64,
+    kernel: I32,
+    start_ps: I64,
+    is_straight: Bool,
+    program: I64,
 ) -> Bool:
     """Marks one event of each run.
 
@@ -26,10 +33,11 @@ def mark_runs(
         kernel: Its kernel, as a number.
         start_ps: Its start.
         is_straight: By op: whether its program runs it once, outside of loops and branches.
+        program: By op: the number of its program.
     """
     first, which = distinct_rows((op, device))
     by_name, of_name = _by_name(which, kernel, len(first))
-    by_row, of_row = _by_row(op, which, line, start_ps, is_straight, len(first))
+    by_row, of_row = _by_row(op, which, line, start_ps, is_straight, program, len(first))
     fewer = (by_row > 0) & (by_row < by_name)
     marked: Bool = np.where(fewer[which], of_row, of_name)
     return marked
@@ -56,12 +64,18 @@ def _by_name(which: I64, kernel: I32, size: int) -> tuple[I64, Bool]:
 
 
 def _by_row(
-    op: I32, which: I64, line: I64, start_ps: I64, is_straight: Bool, size: int
+    op: I32,
+    which: I64,
+    line: I64,
+    start_ps: I64,
+    is_straight: Bool,
+    program: I64,
+    size: int,
 ) -> tuple[I64, Bool]:
     """Per op and device the rows of kernels that no other op's interrupt, on its fullest stream.
 
-    0 where that says nothing: for ops in loops, and those alone on their stream. And a mark of the
-    first event of each row.
+    0 where that says nothing: for ops in loops, and those alone in their program on their stream.
+    And a mark of the first event of each row.
     """
     order = _order(line, start_ps)
     ops, lines = op[order].astype(np.int64), line[order].astype(np.int64)
@@ -69,8 +83,7 @@ def _by_row(
     begins = begins_line | (np.diff(ops, prepend=-1) != 0)
     is_first = np.zeros(len(op), dtype=bool)
     is_first[order] = begins
-    alone = np.bincount(lines, weights=begins, minlength=int(lines.max()) + 1) <= 1
-    telling = is_first & is_straight[op] & ~alone[line]
+    telling = is_first & is_straight[op] & ~_alone(op, line, program)
     first, stream = distinct_rows((which, line))
     rows = np.bincount(stream, weights=telling, minlength=len(first)).astype(np.int64)
     owner = which[first]
@@ -81,6 +94,15 @@ def _by_row(
     is_best = np.zeros(len(first), dtype=bool)
     is_best[best] = True
     return found, telling & is_best[stream]
+
+
+def _alone(op: I32, line: I64, program: I64) -> Bool:
+    """Events whose program runs no other op on their stream."""
+    of_program = program[op]
+    first, which = distinct_rows((line, of_program, op))
+    _, group = distinct_rows((line[first], of_program[first]))
+    alone: Bool = (np.bincount(group) == 1)[group][which]
+    return alone
 
 
 def _order(line: I64, start_ps: I64) -> I64:
