@@ -27,7 +27,7 @@ def test_a_second_start_is_refused_by_name_and_the_first_goes_on(tmp_path: Path)
         """,
     )
     assert (code, said) == (0, "capture-busy\n")
-    assert "this program" in complained
+    assert "already being recorded" in complained
     assert steps_in(recording(tmp_path)) == 20
 
 
