@@ -53,7 +53,7 @@ class StepTime:
         step_ms: Its length; None where there are no steps.
         kinds_ms: Its parts by kind; None where the account does not bound what rules say.
         is_one: Whether only one was recorded, which need not be like the others.
-        is_window: Whether there is none, and the recording as a whole stands in for it.
+        is_window: Whether there is none but the recording as a whole, or one that is a guess.
     """
 
     step_ms: float | None
@@ -73,11 +73,13 @@ def step_time(results: Mapping[str, Result]) -> StepTime:
         kinds = {}
         for part in account.parts.records():
             kinds[part.kind] = kinds.get(part.kind, 0.0) + part.time_ms
+    is_one = account is not None and account.step_count == 1
+    is_guess = is_one and overview is not None and overview.steps.confidence < _POSSIBLE
     return StepTime(
         mean if mean > 0 else None,
         kinds,
-        is_one=account is not None and account.step_count == 1,
-        is_window=account is not None and account.is_window,
+        is_one=is_one,
+        is_window=is_guess or (account is not None and account.is_window),
     )
 
 
