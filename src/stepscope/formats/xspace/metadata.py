@@ -112,10 +112,16 @@ class Entries:
 
 def unknown_fields(buffer: memoryview, fields: Fields) -> list[tuple[int, bytes]]:
     """``(parent, bytes)`` of fields to be kept as they stand, joined per parent."""
+    if not len(fields):
+        return []
+    goes_on = (fields.parent[1:] == fields.parent[:-1]) & (fields.begin[1:] == fields.end[:-1])
+    first, last = (
+        np.flatnonzero(np.append(True, ~goes_on)),
+        np.flatnonzero(np.append(~goes_on, True)),
+    )
+    stretches = fields.parent[first], fields.begin[first], fields.end[last]
     pieces: dict[int, list[memoryview]] = {}
-    for parent, begin, end in zip(
-        fields.parent.tolist(), fields.begin.tolist(), fields.end.tolist(), strict=True
-    ):
+    for parent, begin, end in zip(*(column.tolist() for column in stretches), strict=True):
         pieces.setdefault(parent, []).append(buffer[begin:end])
     return [(parent, b"".join(own)) for parent, own in pieces.items()]
 
