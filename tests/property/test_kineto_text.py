@@ -269,6 +269,6 @@ def test_machine_code_and_its_source_read_the_same(events: list[Event], size: in
 @given(EVENTS)
 def test_whatever_is_json_gives_planes(events: list[Event]) -> None:
     trace = read_pieces([json.dumps({"traceEvents": events, "x": 1}).encode()])
-    assert trace.damage.lost == trace.damage.mended == trace.damage.garbage == 0
+    assert trace.damage.lost == trace.damage.repaired == trace.damage.garbage == 0
     to_xspace(trace, count=StepCount())
     list(warnings(trace))

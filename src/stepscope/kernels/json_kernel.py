@@ -35,7 +35,7 @@ class EventScanner:
     Texts stand as in the file, quotes and escapes included. Other keys are passed over.
 
     Why ``scan`` came back is in ``reason``: 0 more bytes are needed, 1 the list of events ended,
-    2 no room for tokens. ``at`` is where to go on. ``lost`` events were left out, ``mended`` ones
+    2 no room for tokens. ``at`` is where to go on. ``lost`` events were left out, ``repaired`` ones
     read carefully; ``garbage`` is the number of places between events with other bytes.
     """
 
@@ -53,7 +53,7 @@ class EventScanner:
     reason = cython.declare(cython.int, visibility="public")
     tokens = cython.declare(cython.Py_ssize_t, visibility="public")
     lost = cython.declare(cython.Py_ssize_t, visibility="public")
-    mended = cython.declare(cython.Py_ssize_t, visibility="public")
+    repaired = cython.declare(cython.Py_ssize_t, visibility="public")
     garbage = cython.declare(cython.Py_ssize_t, visibility="public")
 
     def __init__(
@@ -61,7 +61,7 @@ class EventScanner:
     ) -> None:
         """A scanner that writes tokens into these columns: what, key begin and end, begin, end."""
         self.what, self.key_begin, self.key_stop, self.begin, self.stop = columns
-        self.at = self.tokens = self.lost = self.mended = self.garbage = 0
+        self.at = self.tokens = self.lost = self.repaired = self.garbage = 0
         self.reason = 0
         self.careful = False
         self.longest = 1048576
@@ -351,7 +351,7 @@ class EventScanner:
         past: cython.Py_ssize_t = self.attempt(False)
         if past == -3:
             past = self.attempt(True)
-            self.mended += past >= 0
+            self.repaired += past >= 0
         if past >= 0:
             self.at = past
             if self.longest < 1048576:

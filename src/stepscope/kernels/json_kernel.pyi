@@ -7,7 +7,7 @@ class EventScanner:
     reason: int
     tokens: int
     lost: int
-    mended: int
+    repaired: int
     garbage: int
     def __init__(
         self, columns: tuple[memoryview, memoryview, memoryview, memoryview, memoryview]

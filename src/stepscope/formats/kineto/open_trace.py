@@ -86,8 +86,8 @@ def warnings(trace: Trace) -> Iterator[str]:
     damage, repairs = trace.damage, trace.texts.repairs
     for count, text in (
         (trace.lost, "{} events are no JSON, or lack a name, phase or time; they are left out."),
-        (damage.mended, "{} events hold quotes or backslashes that are not escaped; they were "
-         "mended."),
+        (damage.repaired, "{} events hold quotes or backslashes that are not escaped; they were "
+         "repaired."),
         (damage.words, "{} values are words that JSON does not know (inf, N/A …); they count as "
          "unknown."),
         (damage.times - damage.words, "{} times are no number or out of range."),

@@ -72,7 +72,7 @@ class Damage:
 
     Attributes:
         lost: Events that could not be read.
-        mended: Events read in spite of quotes or backslashes that were not escaped.
+        repaired: Events read in spite of quotes or backslashes that were not escaped.
         words: Values that are no JSON (``inf``, ``N/A``), taken for unknown.
         times: Times that are no number or out of range.
         garbage: Places between events with other bytes.
@@ -81,7 +81,7 @@ class Damage:
     """
 
     lost: int = 0
-    mended: int = 0
+    repaired: int = 0
     words: int = 0
     times: int = 0
     garbage: int = 0
@@ -192,7 +192,11 @@ class _Scan:
         self._keep_rows()
         damage = self._damage
         scanner, reader = self._scanner, self._reader
-        damage.lost, damage.mended, damage.garbage = scanner.lost, scanner.mended, scanner.garbage
+        damage.lost, damage.repaired, damage.garbage = (
+            scanner.lost,
+            scanner.repaired,
+            scanner.garbage,
+        )
         damage.words, damage.times = reader.words, reader.times
         size = int(self._begin[reader.texts])
         texts = Texts(self._arena[:size].tobytes(), self._begin[: reader.texts + 1].copy())

@@ -368,7 +368,7 @@ def test_one_event_that_is_no_json_costs_only_itself(tmp_path: Path) -> None:
     path = tmp_path / "trace.json"
     path.write_text(text(cuda_steps(2)).replace('"aten::linear"', '"aten::lin"ear"', 1))
     made = read(path)
-    assert (len(made.slices["name"]), made.lost, made.damage.mended) == (18, 0, 1)
+    assert (len(made.slices["name"]), made.lost, made.damage.repaired) == (18, 0, 1)
     path.write_text(
         text(cuda_steps(2)).replace('"name": "aten::linear"', '"name" "aten::linear"', 1)
     )
