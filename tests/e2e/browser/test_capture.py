@@ -96,7 +96,7 @@ def test_what_is_missing_in_the_form_is_said_without_asking_the_server(dialog: P
     expect(page.get_by_role("dialog")).to_contain_text("at least one address")
     page.get_by_label("Addresses").fill("nonsense")
     page.get_by_role("button", name="Record", exact=True).click()
-    expect(page.get_by_role("dialog")).to_contain_text("no address of a worker")
+    expect(page.get_by_role("dialog")).to_contain_text("is not a worker address")
 
 
 def test_a_recording_under_way_can_be_given_up_and_found_again(dialog: Page, worker: str) -> None:
@@ -109,7 +109,7 @@ def test_a_recording_under_way_can_be_given_up_and_found_again(dialog: Page, wor
     page.locator("header").get_by_role("button").filter(has_text="Captur").click()
     expect(page.get_by_role("dialog")).to_contain_text("s to go")
     page.get_by_role("button", name="Stop waiting for the rest").click()
-    expect(page.get_by_role("dialog")).to_contain_text("given up")
+    expect(page.get_by_role("dialog")).to_contain_text("cancelled before the answer arrived")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
