@@ -70,6 +70,7 @@ def test_every_tool_opens_it(recordings: Path, name: str, tool: str) -> None:
 
 NEEDS_MORE = {
     "collectives",
+    "module_tree",
     "device_idle",
     "graph_viewer",
     "hlo_stats",

@@ -27,7 +27,9 @@ from stepscope.tables.steps.recorder_work import recorder_spans, summary_spans
 # Share of a loop's time between marks from which a step lasts to the start of the next.
 BETWEEN_FRAC = 0.1
 # A pause is a rare stretch between two marks that is longer than so many steps.
-_PAUSE_STEPS, _RARE = 10, 0.05
+_PAUSE_STEPS, _RARE = 5, 0.05
+# Among this many stretches a single long one is not part of the loop.
+_ENOUGH = 5
 
 # A window is what it says, but no step: shares of it hold, times of it are of no step.
 _WINDOW_CONFIDENCE = 0.3
@@ -135,7 +137,8 @@ def pauses(between: I64, period: I64) -> Bool:
     """Which stretches between marks are pauses of the loop (an evaluation, an epoch's end)."""
     typical = float(np.median(period))
     long: Bool = between > _PAUSE_STEPS * max(typical, 1.0)
-    return long if long.sum() <= _RARE * len(between) else np.zeros(len(between), dtype=bool)
+    most = max(_RARE * len(between), 1 if len(between) >= _ENOUGH else 0)
+    return long if long.sum() <= most else np.zeros(len(between), dtype=bool)
 
 
 def _last_moment(host: Host, row: int) -> int:
