@@ -58,6 +58,13 @@ def _by_name(which: I64, kernel: I32, size: int) -> tuple[I64, Bool]:
     best = order[np.flatnonzero(np.diff(owner[order], prepend=-1))]
     found = np.zeros(size, dtype=np.int64)
     found[owner[best]] = counts[best]
+    # Where the recording begins or ends within a run, some of its kernels are missing.
+    chosen = np.zeros(size, dtype=np.int64)
+    chosen[owner[best]] = best
+    cut = np.flatnonzero(counts == found[owner] + 1)
+    chosen[owner[cut]] = cut
+    best = chosen[owner[best]]
+    found[owner[best]] = counts[best]
     is_best = np.zeros(len(first), dtype=bool)
     is_best[best] = True
     return found, is_best[name_of]
