@@ -55,10 +55,7 @@ KINETO: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     # 209 kernels of 4 µs on each of eight ranks, and hosts that dispatch them for 8 of 20 ms.
     "v100-dlrm-8rank": (("tiny-kernels", "straggler"), ("full-precision", "collective-bound")),
     # Eager decoding: 34 kernels a step, the device works 16 % of it. Products in 8 and 4 bits.
-    "other/b200-eager.json.gz": (
-        ("idle-device", "tiny-kernels"),
-        ("tensor-cores-unused", "full-precision"),
-    ),
+    "other/b200-eager.json.gz": (("tiny-kernels",), ("tensor-cores-unused", "full-precision")),
     # The same as a graph: the device is busy.
     "other/mi300-vllm-decode-graph.json.gz": ((), ("tiny-kernels", "tensor-cores-unused")),
     # One rank of several: RCCL 23.8 ms beside 9.6 ms of work; transposes around convolutions.

@@ -219,8 +219,11 @@ def ordered(
 
 
 def _explains(cause: Finding, symptom: Finding) -> bool:
-    """Whether a finding of a cause is large enough to account for a symptom."""
-    if cause.severity == "info" or cause.confidence < _SURE_CAUSE:
+    """Whether a finding of a cause accounts for a symptom: large enough, and believed enough.
+
+    A doubtful cause may still come before a symptom that is believed no more than itself.
+    """
+    if cause.severity == "info" or cause.confidence < min(_SURE_CAUSE, symptom.confidence):
         return False
     most, cost = cause.saving_high_ms, symptom.saving_ms
     return most is None or cost is None or most >= _EXPLAINS_FRAC * cost
