@@ -311,7 +311,9 @@ def test_an_asynchronous_generator_is_annotated_turn_by_turn_and_stays_one(
         yield 1
         yield 2
 
-    asyncio.run(use())
+    # On a thread of its own: browser tests leave an event loop running on this one.
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(lambda: asyncio.run(use())).result()
     assert closed == [True]
     found = events(recorded(recorder))
     assert [name for name, _ in found] == ["turn"] * 3 + [
