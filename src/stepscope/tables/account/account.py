@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.columns import sweep
+from stepscope.columns import distinct, sweep
 from stepscope.columns.space import I64, U8, Bool
 from stepscope.tables.account import native as of_native
 from stepscope.tables.account.compute import Compute, compute
@@ -100,7 +100,7 @@ def _moments(
     for one in (said, calls):
         if one is not None:
             cuts += [one.moments.start_ps, one.moments.end_ps]
-    times = np.unique(np.concatenate(cuts))
+    times = distinct(np.concatenate(cuts))
     begin, until = times[:-1], times[1:]
     step = np.searchsorted(start, begin, side="right") - 1
     inside = (step >= 0) & (begin < end[np.maximum(step, 0)])
