@@ -144,9 +144,10 @@ def _by_family(code: I64, facts: list[_Fact]) -> tuple[I64, list[_Fact]]:
 
 
 def _longest(code: I64, length: I64, row: I64, count: int) -> I64:
-    found = np.full(count, -1, dtype=np.int64)
-    order = np.argsort(length, kind="stable")
-    found[code[order]] = row[order]
+    found, longest = np.full(count, -1, dtype=np.int64), np.zeros(count, dtype=np.int64)
+    np.maximum.at(longest, code, length)
+    of_it = length == longest[code]
+    found[code[of_it]] = row[of_it]
     return found
 
 
