@@ -147,6 +147,12 @@ def _kept(markers: Markers, when: Intervals, other_ps: I64) -> tuple[Bool, list[
         )
     if markers.is_window:
         return np.ones(count, dtype=bool), said
+    if when.is_unfinished.any():
+        kept &= ~when.is_unfinished
+        said.append(
+            f"{marked.counted(int(when.is_unfinished.sum()))} at the end, whose work was not "
+            "recorded to its end."
+        )
     typical = median(length[:-1]) if count > 1 else 0.0
     if markers.is_first_open and kept[0]:
         kept[0] = False
