@@ -33,7 +33,7 @@ from stepscope.columns.space import (
     Space,
     StatMetadata,
     Stats,
-    Unknown,
+    UnknownFields,
 )
 
 __all__ = [
@@ -47,7 +47,7 @@ __all__ = [
     "StatMetadata",
     "Stats",
     "StrColumn",
-    "Unknown",
+    "UnknownFields",
     "count_of",
     "distinct_keys",
     "event_stats",

@@ -14,7 +14,7 @@ from stepscope.tables.account.frames import FRAMEWORK, OWN, RECORDER, Frames, fr
 from stepscope.tables.account.native import Native, native
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host, derived
-from stepscope.tables.steps.attribution import Steps, steps
+from stepscope.tables.steps.attribution import HostSteps, steps
 
 # Kinds of owners beside those of events on the thread (``native.KIND_NAMES``).
 PYTHON, FRAMEWORK_CALL, RECORDING, COMPUTED, GAP = range(16, 21)
@@ -41,7 +41,7 @@ class Account:
         native, frames, compute: What it was told from.
     """
 
-    found: Steps
+    found: HostSteps
     line: int
     kind: U8
     item: I64
@@ -235,7 +235,7 @@ def _name_gaps(kind: U8, item: I64, event: I64, said: Native | None) -> None:
 
 
 def _summed(
-    moments: _Moments, found: Steps, line: int,
+    moments: _Moments, found: HostSteps, line: int,
     said: Native | None, calls: Frames | None, work: Compute,
 ) -> Account:  # fmt: skip
     count = int(found.kept.sum())
