@@ -15,7 +15,7 @@ from stepscope.tables.account.native import Native, native
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host, derived
-from stepscope.tables.steps.attribution import Steps, steps
+from stepscope.tables.steps.attribution import HostSteps, steps
 
 # Kinds of owners beside those of events on the thread (``native.KIND_NAMES``).
 PYTHON, FRAMEWORK_CALL, RECORDING, COMPUTED, GAP = range(16, 21)
@@ -42,7 +42,7 @@ class Account:
         native, frames, compute: What it was told from.
     """
 
-    found: Steps
+    found: HostSteps
     line: int
     kind: U8
     item: I64
@@ -236,7 +236,7 @@ def _name_gaps(kind: U8, item: I64, event: I64, said: Native | None) -> None:
 
 
 def _summed(
-    moments: _Moments, found: Steps, line: int,
+    moments: _Moments, found: HostSteps, line: int,
     said: Native | None, calls: Frames | None, work: Compute,
 ) -> Account:  # fmt: skip
     count = int(found.kept.sum())

@@ -28,7 +28,7 @@ FORWARD, BACKWARD, RECOMPUTED = range(3)
 
 
 @dataclass(frozen=True, slots=True)
-class ModuleTree:
+class ModuleTable:
     """One row per module, by its place in the tree; parents stand before their children.
 
     Attributes:
@@ -100,7 +100,7 @@ def _module_entries(host: Host) -> Bool:
 
 
 @derived
-def module_tree(host: Host) -> ModuleTree:
+def module_tree(host: Host) -> ModuleTable:
     """The modules of a host."""
     index: dict[tuple[int, str], int] = {}
     threads: dict[int, list[int]] = {}
@@ -120,7 +120,7 @@ def module_tree(host: Host) -> ModuleTree:
     device_ps = np.zeros((3, count), np.int64)
     known = owner >= 0
     np.add.at(device_ps, (phase[known], owner[known]), duration[known])
-    return ModuleTree(
+    return ModuleTable(
         names=[name for _, name in index],
         parent=np.asarray([parent for parent, _ in index], np.int64),
         calls=np.bincount(module, minlength=count).astype(np.int64),

@@ -22,7 +22,7 @@ from stepscope.tables.recording.damage import damage_of
 from stepscope.tables.recording.environment import recorded_at
 from stepscope.tables.steps.attribution import steps
 
-Verdict = Literal["complete", "partial", "damaged"]
+CompletenessVerdict = Literal["complete", "partial", "damaged"]
 # Launches whose kernel may lie beyond the end of the recording are not missing kernels.
 _MISSING_SHARE = 0.01
 _NONE = np.zeros(0, dtype=bool)
@@ -33,15 +33,15 @@ _FAR_DAYS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Completeness:
+class HostCompleteness:
     """The verdict on one host and its reasons."""
 
-    verdict: Verdict
+    verdict: CompletenessVerdict
     diagnostics: tuple[Diagnostic, ...]
 
 
 @derived
-def completeness(host: Host) -> Completeness:
+def completeness(host: Host) -> HostCompleteness:
     """Check one host. Every reason is a diagnostic; "info" ones do not spoil the verdict."""
     found = [
         *damage_of(host),
@@ -54,9 +54,9 @@ def completeness(host: Host) -> Completeness:
         *_steps(host),
     ]
     if host.space.damage is not None:
-        return Completeness("damaged", tuple(found))
+        return HostCompleteness("damaged", tuple(found))
     spoils = any(one.severity != "info" for one in found)
-    return Completeness("partial" if spoils else "complete", tuple(found))
+    return HostCompleteness("partial" if spoils else "complete", tuple(found))
 
 
 def _never_ended(host: Host) -> list[Diagnostic]:

@@ -61,7 +61,7 @@ _SHORT_STEPS = 0.8
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class HostSteps:
     """The steps of a host.
 
     Attributes:
@@ -102,7 +102,7 @@ def sum_parts(parts: Mapping[str, NDArray[Any]], members: Iterable[str]) -> NDAr
 
 
 @derived
-def steps(host: Host) -> Steps | None:
+def steps(host: Host) -> HostSteps | None:
     """The steps of a host with their attribution; None when nothing was recorded.
 
     Where no steps are found the recording as a whole stands in for one (``markers.is_window``).
@@ -116,7 +116,7 @@ def steps(host: Host) -> Steps | None:
     time = sweep(spans.start_ps, spans.end_ps, spans.work, start, end)
     parts = {part: time[:, list(kinds)].sum(axis=1) for part, kinds in PARTS.items()}
     kept, left_out = _kept(markers, when, parts["other"])
-    return Steps(
+    return HostSteps(
         markers=markers,
         start_ps=start,
         end_ps=end,
@@ -129,7 +129,7 @@ def steps(host: Host) -> Steps | None:
     )
 
 
-def found_steps(host: Host) -> Steps | None:
+def found_steps(host: Host) -> HostSteps | None:
     """The steps of a host; None where it has none but the recording as a whole."""
     found = steps(host)
     return None if found is None or found.markers.is_window else found

@@ -5,7 +5,7 @@ import pytest
 
 from stepscope.formats.xspace import decode
 from stepscope.tables.core.profile import Host
-from stepscope.tables.steps.attribution import PARTS, Steps, steps
+from stepscope.tables.steps.attribution import PARTS, HostSteps, steps
 from stepscope.tables.steps.session import session_steps
 from tests.profiles import async_gpu, draw, event, nth, overlapping_streams, worked_example
 from tests.profiles.model import Event, gpu, host, line, space, stream, u
@@ -13,19 +13,19 @@ from tests.profiles.model import Event, gpu, host, line, space, stream, u
 US = 1_000_000
 
 
-def steps_of(data: bytes) -> Steps:
+def steps_of(data: bytes) -> HostSteps:
     found = steps(Host("h", decode(data)))
     assert found is not None
     return found
 
 
-def mean_us(found: Steps) -> dict[str, float]:
+def mean_us(found: HostSteps) -> dict[str, float]:
     """Mean of each part over the kept steps, zeros left out."""
     means = {part: float(found.parts_ps[part][found.kept].mean()) / US for part in PARTS}
     return {part: value for part, value in means.items() if value}
 
 
-def assert_parts_sum(found: Steps) -> None:
+def assert_parts_sum(found: HostSteps) -> None:
     total = np.sum([found.parts_ps[part] for part in PARTS], axis=0)
     assert np.array_equal(total, found.duration_ps)
 

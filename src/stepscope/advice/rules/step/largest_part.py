@@ -15,7 +15,7 @@ from math import isnan
 from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence import part_words
-from stepscope.advice.evidence.part_words import Words
+from stepscope.advice.evidence.part_words import PartWords
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref, Severity
@@ -174,7 +174,7 @@ def _place(part: PartRow) -> Place:
     )
 
 
-def _evidence(part: PartRow, words: Words) -> tuple[Ref, ...]:
+def _evidence(part: PartRow, words: PartWords) -> tuple[Ref, ...]:
     refs = [Ref("step_account", "parts", rows=(part.name,) if part.name else ())]
     if part.kind == "op" and part.op:
         refs.append(Ref("framework_op_stats", "self_time_us", rows=(part.op,)))
