@@ -87,8 +87,8 @@ class Precision:
 
     Attributes:
         bits_16_frac: In 16 bits or fewer.
-        bits_32_frac: In more; the step's parts count what nobody knows among it.
-        unknown_frac: In nobody knows how many: no operands, no program and no telling name.
+        bits_32_frac: In more; the step's parts count the unknown here.
+        unknown_frac: Not known: no operands, no program and no telling name.
     """
 
     bits_16_frac: float | None

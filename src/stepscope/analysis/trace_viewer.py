@@ -154,7 +154,7 @@ class TraceViewer(Result):
             Tracks are left out as for ``names``.
         counters: What counters and allocators reported.
         range: The range.
-        launches: How long device work waited behind its launch.
+        launches: How long device work waited after its launch.
         aligned_by: "clock", or "first event" when the hosts' clocks do not fit together.
     """
 
@@ -226,7 +226,7 @@ def _no_expression(text: str, error: InvalidPattern) -> UsageError:
     return UsageError(
         f"trace_viewer: {text!r} is not a valid regular expression.",
         why=str(error),
-        hint="Escape its special characters, or look for it as plain text.",
+        hint="Escape its special characters, or search for it as plain text.",
     )
 
 

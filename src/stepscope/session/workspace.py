@@ -1,4 +1,4 @@
-"""Many runs behind one door, for surfaces that switch between them."""
+"""Many runs in one object, for surfaces that switch between them."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Workspace:
 
     @property
     def files(self) -> tuple[FileReport, ...]:
-        """What became of every file of every run, and the near misses."""
+        """The state of every file of every run, and the near misses."""
         with self._lock:
             reports: list[FileReport] = []
             for run in self.runs:

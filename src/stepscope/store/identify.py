@@ -48,7 +48,7 @@ _LEGACY_TOOLS = (
     "|roofline_model|tf_data_bottleneck_analysis|inference_profile|graph_viewer"
 )
 
-# First match wins, so a narrower name stands before a wider one.
+# First match wins, so a narrower name comes before a wider one.
 BY_NAME: tuple[NearMiss, ...] = (
     _kind(
         "temporary-file",

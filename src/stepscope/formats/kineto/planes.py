@@ -1,6 +1,6 @@
 """A Kineto trace as planes: the host's threads, GPUs with their streams, Python's calls.
 
-What every tool needs is said in the words it knows: ops in the grammar of op names, steps with
+What every tool needs is written in the words it knows: ops in the grammar of op names, steps with
 ``step_num``, kernels with ``kernel_details`` and ``correlation_id``, allocations with the state
 they left, forward ops as producers of what their backward ops consume.
 """

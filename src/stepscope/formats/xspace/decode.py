@@ -3,7 +3,7 @@
 Protobuf's rules hold throughout: repeated fields append (so concatenated XSpaces are one), the
 last of a scalar given twice counts, the last of duplicate map keys replaces the others, fields
 that are unknown are kept. What is broken is reported with byte offset and message path; a broken
-message keeps what stands before the place, and messages behind it are read when the framing
+message keeps what comes before the place, and messages after it are read when the framing
 around them still holds.
 """
 

@@ -16,7 +16,7 @@ _UNREAD_SECONDS: Final = 30.0
 
 
 class Janitor:
-    """Closes connections that hold up others; waitress by itself waits for the next byte.
+    """Closes connections that delay others; waitress by itself waits for the next byte.
 
     Args:
         server: The waitress server.

@@ -11,7 +11,7 @@ from stepscope.columns.space import I64
 
 # Of fewer steps neither a trend nor a rhythm can be told.
 _FEWEST = 5
-# A part that half of the steps or more have is no burst.
+# A part that half of the steps or more have is not a burst.
 _BURST_FRAC = 0.5
 # What steps without a burst may have of the part, of the mean of those with it.
 _QUIET_FRAC = 0.25

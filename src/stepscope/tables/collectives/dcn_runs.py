@@ -265,7 +265,7 @@ def _pairs(events: _Transfers) -> _Pairs:
 
 
 def _next_of(wanted: I64, after: I64, role: I64, group: I64, until: DcnRole) -> I64:
-    """The first of ``wanted`` behind each row and before the next of role ``until``; else -1."""
+    """The first of ``wanted`` after each row and before the next of role ``until``; else -1."""
     ends = np.append(np.flatnonzero(role == until), len(role))
     end = ends[np.searchsorted(ends, after, side="right")]
     place = np.searchsorted(wanted, after)
@@ -276,7 +276,7 @@ def _next_of(wanted: I64, after: I64, role: I64, group: I64, until: DcnRole) -> 
 
 
 def _last_of(wanted: I64, before: I64, role: I64, group: I64, since: DcnRole) -> I64:
-    """The last of ``wanted`` before each row and behind the previous of role ``since``; else -1."""
+    """The last of ``wanted`` before each row and after the previous of role ``since``; else -1."""
     begins = np.insert(np.flatnonzero(role == since), 0, -1)
     begin = begins[np.searchsorted(begins, before) - 1]
     place = np.searchsorted(wanted, before)

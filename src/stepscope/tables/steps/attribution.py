@@ -105,7 +105,7 @@ def sum_parts(parts: Mapping[str, NDArray[Any]], members: Iterable[str]) -> NDAr
 def steps(host: Host) -> HostSteps | None:
     """The steps of a host with their attribution; None when nothing was recorded.
 
-    Where no steps are found the recording as a whole stands in for one (``markers.is_window``).
+    Where no steps are found the recording as a whole counts as one (``markers.is_window``).
     """
     markers = step_markers(host)
     if markers is None or len(markers) == 0:
@@ -170,7 +170,7 @@ def _kept(markers: Markers, when: Intervals, other_ps: I64) -> tuple[Bool, list[
 
 
 def _pauses(markers: Markers) -> list[str]:
-    """What is said of long stretches between steps, where steps last to the next start."""
+    """Sentences about long stretches between steps, where steps last to the next start."""
     if not markers.is_start_to_start or len(markers) < 2:
         return []
     between = markers.start_ps[1:] - markers.end_ps[:-1]

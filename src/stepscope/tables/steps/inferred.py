@@ -27,7 +27,7 @@ _MOST, _NEARLY_ALL = 0.6, 0.9
 _CONFIDENCE: dict[Certainty, float] = {"certain": 0.95, "likely": 0.7, "uncertain": 0.45}
 # Rounds so evenly spaced, and so many, are a loop's.
 _EVEN, _EVEN_FROM = 0.15, 10
-# Spacing of rounds of kernels, deviation over mean: above, they are no loop by themselves.
+# Spacing of rounds of kernels, deviation over mean: above, they are not a loop by themselves.
 _UNEVEN = 0.5
 
 

@@ -1,8 +1,8 @@
 """Which spans of a host are its steps: the best evidence there is, and how far it can be believed.
 
 Marks come first: of the program, of its framework, of the devices. Without any, the rounds of
-the program's loop are looked for; without a loop, the recording as a whole stands in for a step,
-so that its time is accounted for all the same.
+the program's loop are looked for; without a loop, the recording as a whole counts as a step,
+so that its time is accounted for, too.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def step_markers(host: Host) -> Markers | None:
 def has_steps(host: Host) -> bool:
     """Whether ``step_markers`` finds steps, marked or told from what repeats.
 
-    Marks and the steps of devices are seen in the first of their events. Only what is told from
+    Marks and the steps of devices are seen in the first of their events. Only what follows from
     calls and kernels that repeat takes all of them.
     """
     if any(find(host) for find in (marked.has_annotated, marked.has_pytorch)):

@@ -1,8 +1,8 @@
-"""The device has nothing to do for a part of the step; cause by cause.
+"""The device has nothing to do for part of the step, for these causes.
 
 What it checks: the time in which a device runs nothing, by what the host did meanwhile.
-Why it matters: an accelerator that waits is paid for all the same.
-What to do: begin with the largest cause; where a rule names it, it stands before this finding.
+Why it matters: you pay for an accelerator that waits, too.
+What to do: begin with the largest cause; where a rule names it, that finding comes before this one.
 When it is wrong: the recorder lost kernels (see completeness), or the device waits because there
 is nothing to do, as a server does between requests.
 """
@@ -82,7 +82,7 @@ def idle_device(results: Results) -> Iterator[Answer]:
 
 
 def _beside(overview: OverviewPage, step: float) -> str:
-    """What else devices do that is no compute and that no compute hides."""
+    """What else devices do, apart from compute and from what compute hides."""
     parts = overview.breakdown_ms
     copying = parts["host_to_device"] + parts["output"] + parts["device_to_device"]
     spent = {"copies": copying, "collectives": parts["collectives"]}

@@ -1,4 +1,4 @@
-"""Kernels that only rearrange memory stand around convolutions.
+"""Kernels that only rearrange memory surround convolutions.
 
 What it checks: the time of kernels that transpose or convert layouts (NCHW to NHWC and back) in a
 program that convolves.

@@ -1,4 +1,4 @@
-"""Ops that take long stay far below what the device could do for them.
+"""Ops that take long run far below what the device can do.
 
 What it checks: each op's rate against its roofline (compute or memory, whichever binds it), where
 FLOPs, bytes and the device's peaks are known.
@@ -59,8 +59,8 @@ def roofline_gap(results: Results) -> Iterator[Answer]:
         judged = sum(row.self_time_us for row in known)
         if judged < _JUDGED_FRAC * whole_us:
             yield Unknown(
-                f"Of ops that take {1 - judged / whole_us:.0%} of the time nobody knows the FLOPs "
-                "or the peak."
+                f"FLOPs or peaks of ops that take {1 - judged / whole_us:.0%} of the time are "
+                "unknown."
             )
             return
         yield Silence(

@@ -56,7 +56,7 @@ def tiny_kernels(results: Results) -> Iterator[Answer]:
         yield Silence(f"{share:.0%} of the kernels are shorter than {TINY_US:.0f} µs.")
         return
     if cost > SLOW_LAUNCH_US:
-        yield Silence(f"A launch takes {cost:.3g} µs: it is the launches that are slow.")
+        yield Silence(f"A launch takes {cost:.3g} µs: launches, not kernels, are the slow part.")
         return
     each = kernels_per_step(kernels, overview)
     yield Finding(

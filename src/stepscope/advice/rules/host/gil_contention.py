@@ -33,7 +33,7 @@ def gil_contention(results: Results) -> Iterator[Answer]:
     account = results.step_account
     step = account.step_time_ms
     if not step > 0:
-        yield Unknown("The steps found have no length.")
+        yield Unknown("All detected steps have zero duration.")
         return
     if not account.has_python:
         yield Unknown("No Python function was recorded; stepscope record samples all threads.")
@@ -76,8 +76,8 @@ def gil_contention(results: Results) -> Iterator[Answer]:
         ),
         actions=(
             f"Move what {worst.thread} does to a process (multiprocessing, a DataLoader's worker).",
-            "Let it wait instead of looking again and again: an event, a queue, time.sleep.",
-            "Do its work in NumPy or another library that lets the lock go.",
+            "Let it wait instead of polling: an event, a queue, time.sleep.",
+            "Do its work in NumPy or another library that releases the lock.",
         ),
         code=dict.fromkeys(
             ("tensorflow", "jax", "pytorch"),

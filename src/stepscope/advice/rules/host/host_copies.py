@@ -107,11 +107,11 @@ def _facts(copies: list[CopyRow], offloaded: float, room: int | None) -> Iterato
 _ACTIONS = {
     "host_to_device": (
         "Copy the next batch while this one computes.",
-        "Let the batch lie in pinned memory, and copy it asynchronously.",
+        "Keep the batch in pinned memory, and copy it asynchronously.",
         "Send uint8 and convert on the device; send one large tensor and not many small ones.",
     ),
     "output": (
-        "Fetch results every so many steps; reduce them on the device first.",
+        "Fetch results every n steps; reduce them on the device first.",
         "Copy to pinned memory, asynchronously, and read it later.",
     ),
 }

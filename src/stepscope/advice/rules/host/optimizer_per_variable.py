@@ -32,7 +32,7 @@ def optimizer_per_variable(results: Results) -> Iterator[Answer]:
     host = results.host_activity
     step, optimizers = host.step_time_ms, list(host.optimizers.records())
     if not step > 0:
-        yield Unknown("The steps found have no length.")
+        yield Unknown("All detected steps have zero duration.")
         return
     if not optimizers:
         yield Unknown("No call of an optimizer, and no op named after one, was recorded in a step.")

@@ -3,7 +3,7 @@
 What it checks: the share of the ops of the map that the step waits for that reads files.
 Why it matters: small reads pay for the opening and the latency of each file again and again.
 What to do: pack the elements into a few large files, or cache them.
-When it is wrong: the files lie in the page cache and decoding is what takes the time.
+When it is wrong: the files are in the page cache and decoding is what takes the time.
 """
 
 from __future__ import annotations

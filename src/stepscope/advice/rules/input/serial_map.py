@@ -26,7 +26,7 @@ def serial_map(results: Results) -> Iterator[Answer]:
         return
     stage = found.stage
     if stage.kind != "map" or stage.parallelism > 1 or stage.python_frac >= _PYTHON_FRAC:
-        yield Silence(f"{found.leaf}, which the step waits for, is no serial map.")
+        yield Silence(f"{found.leaf}, which the step waits for, is not a serial map.")
         return
     saving = found.knobs.get("num_parallel_calls", 0.0)
     yield from stage_finding(

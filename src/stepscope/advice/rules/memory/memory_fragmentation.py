@@ -1,4 +1,4 @@
-"""Free memory lies in pieces, so that a large tensor may not fit although enough is free.
+"""Free memory is in pieces, so that a large tensor may not fit although enough is free.
 
 What it checks: fragmentation (1 - largest free piece / free bytes) when a device's memory is at
 its peak, where little is free.

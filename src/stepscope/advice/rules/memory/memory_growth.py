@@ -4,7 +4,7 @@ What it checks: the least use of each memory in each step, as its allocator repo
 grows steadily.
 Why it matters: what is never given back ends the run with "out of memory", hours later.
 What to do: look for what a step keeps: losses or outputs with their graph in a list, metrics that
-gather tensors, caches by shape, functions traced anew.
+gather tensors, caches by shape, functions traced again.
 When it is wrong: the recording covers the first steps, in which buffers and caches fill.
 """
 

@@ -35,8 +35,8 @@ def trace(
 ) -> RemoteCapture:
     """Record one or more running programs into a new run of a log directory.
 
-    All workers begin at one time. A worker that is not reached, is busy, fails or does not
-    answer costs its own recording only; the outcome says what became of each.
+    All workers begin at the same time. A worker that is not reached, is busy, fails or does not
+    answer costs its own recording only; the result has the outcome of each.
 
     Args:
         service_addr: ``host:port`` of the workers, separated by commas.
