@@ -15,9 +15,9 @@ LISTED = words.phrases((ROOT / "lint" / "words.txt").read_text("utf-8"))
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("The fault" + " is said.", "is said"),
-        ("# What stands" + "\n    # before it is shown.", "stands" + " before"),
-        ("It" + " is no recording.", "is no "),
+        ("The fault is said.", "is said"),
+        ("# What stands\n    # before it is shown.", "stands before"),
+        ("It is no recording.", "is no "),
         ("ANEW", "ANEW"),
     ],
 )
@@ -35,7 +35,7 @@ def test_a_file_with_a_phrase_fails_the_check(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     planted = tmp_path / "docs.md"
-    planted.write_text("Whoever" + " asks gets an answer.\n", "utf-8")
+    planted.write_text("Whoever asks gets an answer.\n", "utf-8")
     assert words.main([str(planted)]) == 1
     assert "docs.md:1: 'Whoever': write the caller, anyone who" in capsys.readouterr().out
     planted.write_text("The caller gets an answer.\n", "utf-8")

@@ -279,7 +279,7 @@ def _table(schema: type[Row], rows: Iterable[tuple[Any, ...]]) -> Table[Any]:
 TOOL = Tool(
     id="host_activity",
     short="host",
-    title="Host Activity",
+    title="Python and Host",
     group="Where time goes",
     run=host_activity,
     options=Options,

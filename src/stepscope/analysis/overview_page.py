@@ -163,7 +163,7 @@ class OverviewPage(Result):
         breakdown_ms: Mean of each part per kept step; the values sum to ``steps.time_ms.mean``.
         next_steps: What to look at next.
         recorded: Kinds of evidence that the profile holds: host, driver, device, ops, input,
-            python, dispatch, garbage. That a thing is absent says nothing where its kind is.
+            python, dispatch, garbage. Silence about a kind that is not here proves nothing.
         window: The devices over the whole recording.
         findings: What the rules of advice found (filled in by the session).
     """

@@ -105,7 +105,7 @@ class Options:
         str, Help("Only counters whose name contains this text, in any case; empty for all.")
     ] = ""
     max_samples: Annotated[
-        int, Help("List at most so many samples, the earliest; 0 for all. Totals are over all.")
+        int, Help("List at most this many samples, the earliest; 0 for all. Totals are over all.")
     ] = 100_000
 
 

@@ -148,7 +148,7 @@ class TraceViewer(Result):
 
     Attributes:
         names: What ran in the range, by self time. Without ``track`` it leaves out tracks that
-            tell the same time again (steps, scopes, framework ops …).
+            repeat the same time (steps, scopes, framework ops …).
         tracks: Every track and how busy it was in the range.
         events: The matches of ``find``; without it the events of the range where one is given.
             Tracks are left out as for ``names``.

@@ -35,7 +35,7 @@ class Steps:
         explanation: One sentence: what the steps are and how they were found.
         certainty: The confidence in a word: "certain", "likely" or "uncertain".
         reason: Why it is that sure, as a clause.
-        left_out: Which steps and times the numbers are not over, and why; sentences.
+        left_out: Which steps and times are left out of the numbers, and why; sentences.
         recorder_ms: Mean time per counted step of the recorder's own work on the program's
             thread, which is not work of the step.
     """

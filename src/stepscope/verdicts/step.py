@@ -56,8 +56,8 @@ def headline(verdict: StepVerdict) -> str:
     """The verdict in one sentence."""
     if verdict.steps == 0:
         return (
-            "No step was found, so nothing can be said about where a step goes; "
-            "the op and timeline tables still hold."
+            "No step was found, so it is unknown where a step goes; "
+            "the op tables and the timeline are still valid."
         )
     step, breakdown = verdict.step_ms, verdict.breakdown_ms
     bound_by, share = verdict.bound_by, verdict.share_frac

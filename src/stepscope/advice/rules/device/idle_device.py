@@ -1,6 +1,6 @@
 """The device has nothing to do for part of the step, for these causes.
 
-What it checks: the time in which a device runs nothing, by what the host did meanwhile.
+What it checks: the time in which a device is idle, by what the host did meanwhile.
 Why it matters: you pay for an accelerator that waits, too.
 What to do: begin with the largest cause; where a rule names it, that finding comes before this one.
 When it is wrong: the recorder lost kernels (see completeness), or the device waits because there
@@ -56,8 +56,8 @@ def idle_device(results: Results) -> Iterator[Answer]:
         severity=severity_of(idle.idle_ms, step),
         saving_ms=idle.idle_ms,
         confidence=round(0.5 * overview.steps.confidence, 2),
-        message=f"Devices run nothing for {idle.idle_ms:.3g} ms of each {step:.3g} ms step "
-        f"({idle.idle_frac:.0%}); meanwhile: {said}"
+        message=f"Devices are idle for {idle.idle_ms:.3g} ms of each {step:.3g} ms step "
+        f"({idle.idle_frac:.0%}). In that time: {said}"
         + (late if idle.after_wait_ms >= _NAMED_FRAC * step else "")
         + _beside(overview, step)
         + ".",
@@ -99,7 +99,7 @@ RULE = Rule(
     evidence=("device",),
     doc=__doc__ or "",
     title="The device idles",
-    threshold="a device runs nothing ≥ 10 % of the step",
+    threshold="a device is idle ≥ 10 % of the step",
     # Everything that names why; this finding only says how much there is to explain.
     symptom_of=(
         "input-bound",
