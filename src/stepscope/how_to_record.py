@@ -33,8 +33,8 @@ SERVER: Final = (
 )
 MEMORY: Final = (
     "Record with stepscope record train.py, which counts the allocations on the CPU, too. "
-    "Otherwise: allocators of GPU and TPU report at host_tracer_level 2, TensorFlow's of the CPU when "
-    "TF_CPU_ALLOCATOR_USE_BFC=1 is in its environment."
+    "Otherwise: allocators of GPU and TPU report at host_tracer_level 2, TensorFlow's of the CPU "
+    "when TF_CPU_ALLOCATOR_USE_BFC=1 is in its environment."
 )
 HARDWARE_COUNTERS: Final = (
     "Record with JAX on a TPU or an NVIDIA GPU: options = jax.profiler.ProfileOptions(), then "

@@ -15,7 +15,7 @@ from stepscope.registry import NEGLIGIBLE_FRAC, RuleFacts
 from stepscope.result import Finding, Likelihood, Result, Severity
 
 LOCATED = "largest-part"
-# Rules that tell where time goes by one table alone: what the account says of it is more exact.
+# Rules that locate time by one table alone: the account is more exact.
 _LOCATORS = {
     "python-bound": ("python", "library", "unrecorded"),
     "dominant-op": ("op",),

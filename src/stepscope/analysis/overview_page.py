@@ -284,7 +284,7 @@ def _precision(profile: Profile, found: SessionSteps | None) -> Precision:
 
 
 def _low_precision_frac(precision: Precision) -> float:
-    """The share in 16 bits; NaN where more is unknown than could be told from it."""
+    """The share in 16 bits; NaN where more is unknown than the verdict allows."""
     low, unknown = precision.bits_16_frac, precision.unknown_frac
     return nan if low is None or unknown is None or unknown > low else low
 

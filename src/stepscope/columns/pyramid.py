@@ -108,7 +108,7 @@ class Pyramid:
             end_ps: Its end.
             bucket_ps: A power of two.
             lanes: Which lanes.
-            room: At most so many cells.
+            room: At most this many cells.
 
         Returns:
             The cells, or None when there are more than ``room``.

@@ -451,7 +451,7 @@ class ValueReader:
     @cython.cfunc
     @cython.nogil
     def begin_event(self, values: cython.Py_ssize_t) -> cython.bint:
-        """Begin the next row of events; False without room for it and so many values."""
+        """Begin the next row of events; False without room for it and this many values."""
         row: cython.Py_ssize_t = self.row + 1
         if row >= self.phase.shape[0] or self.value_row + values > self.key.shape[0]:
             self.reason = 1
@@ -470,7 +470,7 @@ class ValueReader:
         columns: tuple[memoryview, memoryview, memoryview, memoryview, memoryview],
         tokens: int,
     ) -> None:
-        """Read so many tokens of some bytes, from ``token`` on."""
+        """Read this many tokens of some bytes, from ``token`` on."""
         what: cython.const[cython.uchar][::1] = columns[0]
         key_begin: cython.const[cython.int][::1] = columns[1]
         key_stop: cython.const[cython.int][::1] = columns[2]

@@ -143,7 +143,7 @@ class Workspace:
         return found
 
     def follow(self) -> Found:
-        """What is there by now, searched for again where that is due.
+        """What is there by now, after a new search where the last one is too old.
 
         Searches take a tenth of the time at most: a second one begins no sooner than ten times the
         length of the last one after it. This waits half a second for it; what it finds later is

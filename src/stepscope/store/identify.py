@@ -124,7 +124,7 @@ def examine(
         path: Where it is, for the report.
         name: Its last part.
         size_bytes: Size as stored.
-        head: Reads so many of its first bytes; called only when the name does not settle it.
+        head: Reads this many of its first bytes; called only when the name does not settle it.
         named: The person named this very file, so even an unrelated one gets a reason.
 
     Returns:

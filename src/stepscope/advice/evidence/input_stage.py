@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SOME_FRAC = 0.05
 # Rules that see the symptoms of a slow stage; a rule that names the stage comes before them.
 STARVED = ("input-bound", "uneven-steps")
-# Up to this time a call is mostly overhead of tf.data; so many of them make a batch expensive.
+# Up to this time a call is mostly overhead of tf.data; this many of them make a batch expensive.
 CHEAP_US = 200.0
 MANY_CALLS = 16
 

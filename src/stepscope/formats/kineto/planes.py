@@ -42,7 +42,7 @@ def to_xspace(
         ops: Whether ops are kept (else only annotations and what ran on devices).
         count: Steps of the chunks before: the optimizer's steps become marked steps where nothing
             else is. None: they do not.
-        marks: Steps that the program's loop told of.
+        marks: Steps that the program's loop reported.
         clock_rate_khz: Highest clock of each GPU, where the caller knows it.
     """
     slices = Slices(trace)

@@ -279,7 +279,7 @@ class _Scan:
         return True
 
     def _value_end(self, offset: int) -> int:
-        """Where the value ends that begins so many bytes from here; negative if nowhere."""
+        """Where the value ends that begins this many bytes from here; negative if nowhere."""
         while True:
             begin = self._at + offset
             end: int = self._scanner.skip(

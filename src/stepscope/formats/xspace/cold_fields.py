@@ -247,7 +247,7 @@ def list_fields(
 
 
 def empty_fields(rows: int) -> Fields:
-    """Room for so many fields."""
+    """Room for this many fields."""
     return Fields(
         parent=np.empty(rows, np.int64),
         tag=np.empty(rows, np.uint64),

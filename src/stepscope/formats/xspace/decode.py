@@ -70,7 +70,7 @@ def decode(
     Args:
         buffer: Uncompressed bytes, which nobody may change or cut while the columns are in use.
         file: Name for reports.
-        threads: At most so many lines at a time; the cores this process may use by default.
+        threads: At most this many lines at a time; the cores this process may use by default.
         progress: Called with (bytes done, bytes to do) now and then, from worker threads.
         strict: Raise what would be ``Space.damage``.
 

@@ -19,7 +19,7 @@ from stepscope.tables.core.profile import Host
 _SOME_FRAC = 0.2
 # Where no sample shows which thread ran, even the promptest tenth of the samples is this late.
 _LATE_MS = 0.3
-# A thread with so much processor time in Python code holds the lock for that long.
+# A thread with this much processor time in Python code holds the lock for that long.
 _HOLDS_FRAC = 0.15
 
 

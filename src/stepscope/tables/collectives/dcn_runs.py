@@ -218,7 +218,7 @@ def _joined(parts: list[_Transfers]) -> _Transfers:
 
 @dataclass(frozen=True, slots=True)
 class _Pairs:
-    """What belongs together, by row; ``send_done`` and ``recv`` are -1 where a run has none."""
+    """The ops of each run, by row; ``send_done`` and ``recv`` are -1 where a run has none."""
 
     send: I64
     send_done: I64

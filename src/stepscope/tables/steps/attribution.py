@@ -54,9 +54,9 @@ PARTS: dict[str, tuple[Work, ...]] = {
 }
 # More steps than this, and the first and the last are left out: they are cut or warming up.
 EDGE_LIMIT = 5
-# From so many median steps on, a last step is long because the loop's work is waited for in it.
+# From this many median steps on, a last step is long because it waits for the loop's work.
 _LONG_STEPS = 2.0
-# A last round that ends so much earlier than the others was not recorded to its end.
+# A last round that ends this much earlier than the others was not recorded to its end.
 _SHORT_STEPS = 0.8
 
 

@@ -67,7 +67,7 @@ def _told_from_optimizer(host: Host, found: Markers) -> Markers | None:
         found,
         source="framework",
         confidence=0.9,
-        explanation=f"{counted(count)} told from the ends of the optimizer's steps; none was "
+        explanation=f"{counted(count)} found from the ends of the optimizer's steps; none was "
         "marked by the program.",
         num=np.arange(count, dtype=np.int64) + int(found.num[0]) - is_added,
         name=[f"step {index}" for index in range(count)],

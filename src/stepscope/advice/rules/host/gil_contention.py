@@ -2,8 +2,8 @@
 
 What it checks: threads of the program that were sampled in Python code for 20 % of the steps or
 more, and whether the loop was late to get the interpreter's lock (GIL) meanwhile.
-Why it matters: a thread in a Python loop gives the lock up every 5 ms only; each op that the step
-dispatches may wait so long for it.
+Why it matters: a thread in a Python loop releases the lock only every 5 ms; each op that the step
+dispatches may wait that long for it.
 What to do: move the other thread's work to a process, or into libraries that let the lock go; let
 it sleep between looks.
 When it is wrong: the step waits for what the other thread makes (a loader), or its work is all

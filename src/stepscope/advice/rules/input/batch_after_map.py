@@ -14,7 +14,7 @@ from stepscope.advice.evidence.input_stage import STARVED, InputStage, input_sta
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence
 
-# Share of a cheap call that is taken for overhead where the ops in it were not recorded.
+# Share of a cheap call that counts as overhead where the ops in it were not recorded.
 _OVERHEAD_FRAC = 0.7
 
 
