@@ -188,6 +188,6 @@ RULE = Rule(
     optional=("kernel_stats",),
     parts=("op",),
     doc=__doc__ or "",
-    title="Compute in 32 bits on 16-bit hardware",
+    title="32-bit compute on 16-bit hardware",
     threshold="16-bit compute < 10 %, or 32-bit products ≥ 20 % of the step; compute ≥ 10 %",
 )

@@ -98,7 +98,7 @@ RULE = Rule(
     needs=("overview_page", "device_idle"),
     evidence=("device",),
     doc=__doc__ or "",
-    title="The device idles",
+    title="The device is idle",
     threshold="a device is idle ≥ 10 % of the step",
     # Everything that names why; this finding only says how much there is to explain.
     symptom_of=(

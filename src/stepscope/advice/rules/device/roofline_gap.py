@@ -4,8 +4,8 @@ What it checks: each op's rate against its roofline (compute or memory, whicheve
 FLOPs, bytes and the device's peaks are known.
 Why it matters: an op at a fifth of its roofline could be several times faster on the same device.
 What to do: larger or aligned shapes, fusion, a better kernel; fewer bytes where memory binds.
-When it is wrong: the cost model counts FLOPs or bytes that the kernel need not do, or the op waits
-for something else (an asynchronous copy).
+When it is wrong: the cost model counts work that the kernel does not do, or the op waits for
+something else (an asynchronous copy).
 """
 
 from __future__ import annotations

@@ -117,6 +117,6 @@ RULE = Rule(
     needs=("overview_page", "kernel_stats"),
     parts=("op",),
     doc=__doc__ or "",
-    title="Tensor cores could be used and are not",
+    title="Tensor cores are not used",
     threshold="eligible products without tensor cores ≥ 3 % of the step",
 )

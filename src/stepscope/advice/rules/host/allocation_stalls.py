@@ -2,7 +2,7 @@
 
 What it checks: the time a device idles while the host is in calls like cudaMalloc and cudaFree.
 Why it matters: these calls take long and wait for the device; an allocator makes them when it grows
-and, again and again, when memory is full: it then gives back what it cached to make room.
+and, again and again, when memory is full: it then frees its cache to make room.
 What to do: hold less, or in fewer sizes, so that cached blocks are used again; let the allocator
 take its memory before the first step.
 When it is wrong: the recording covers the first steps, in which every allocator grows.

@@ -1,9 +1,9 @@
 """Python collects garbage in the step, and all its threads stop.
 
-What it checks: the time of collections by Python's cyclic collector within the steps, on any
-thread of the program.
-Why it matters: a collection of the oldest generation looks at every object there is, tens of
-milliseconds for a few million, and nothing else runs in Python meanwhile.
+What it checks: the time of collections by Python's cyclic collector within the steps, on any thread
+of the program.
+Why it matters: a collection of the oldest generation visits every object, tens of milliseconds for
+a few million, and nothing else runs in Python meanwhile.
 What to do: freeze what lives on (gc.freeze) once the program is set up, and collect every few
 hundred steps; do not call gc.collect() in the loop.
 When it is wrong: the program makes cycles that hold much memory and must be freed soon.

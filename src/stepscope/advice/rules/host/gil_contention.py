@@ -4,10 +4,10 @@ What it checks: threads of the program that were sampled in Python code for 20 %
 more, and whether the loop was late to get the interpreter's lock (GIL) meanwhile.
 Why it matters: a thread in a Python loop releases the lock only every 5 ms; each op that the step
 dispatches may wait that long for it.
-What to do: move the other thread's work to a process, or into libraries that let the lock go; let
-it sleep between looks.
-When it is wrong: the step waits for what the other thread makes (a loader), or its work is all
-done in libraries.
+What to do: move the other thread's work to a process, or into libraries that release the lock; let
+it sleep between polls.
+When it is wrong: the step waits for what the other thread makes (a loader), or its work is all done
+in libraries.
 """
 
 from __future__ import annotations

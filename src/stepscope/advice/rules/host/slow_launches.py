@@ -101,7 +101,7 @@ RULE = Rule(
     evidence=("driver",),
     parts=("launch",),
     doc=__doc__ or "",
-    title="Launches take long",
+    title="Launches are slow",
     threshold="waiting for launches ≥ 3 % of the step and a launch ≥ 25 µs",
     symptom_of=("eager-execution",),
 )

@@ -51,7 +51,7 @@ RULE = Rule(
     needs=("overview_page", "tf_data_bottleneck_analysis"),
     parts=("input",),
     doc=__doc__ or "",
-    title="Cheap calls for single elements",
+    title="Many cheap calls per batch",
     threshold="the step waits ≥ 5 % for a map of ≥ 16 calls a batch, each ≤ 200 µs",
     cause_of=STARVED,
 )

@@ -44,7 +44,7 @@ RULE = Rule(
     needs=("overview_page", "tf_data_bottleneck_analysis"),
     parts=("input",),
     doc=__doc__ or "",
-    title="Sharded after the work",
+    title="Sharding comes too late",
     threshold="the step waits ≥ 5 % for a stage before a shard",
     cause_of=STARVED,
 )

@@ -4,7 +4,7 @@ What it checks: the stage of tf.data that the step waits for; whether anything b
 program runs ahead (prefetch, or a stage with threads of its own).
 Why it matters: input and compute take turns, although they could overlap.
 What to do: end the pipeline with prefetch(tf.data.AUTOTUNE).
-When it is wrong: compute and input want the same cores, so that side by side both get slower.
+When it is wrong: compute and input compete for the same cores, so that overlapping slows both.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ RULE = Rule(
     needs=("overview_page", "tf_data_bottleneck_analysis"),
     parts=("input",),
     doc=__doc__ or "",
-    title="The same elements made again",
+    title="Elements are made again in every pass",
     threshold="the step waits ≥ 5 % for a stage that is repeated, not random and not cached",
     cause_of=STARVED,
 )

@@ -53,7 +53,7 @@ RULE = Rule(
     needs=("overview_page", "tf_data_bottleneck_analysis"),
     parts=("input",),
     doc=__doc__ or "",
-    title="A map on one thread",
+    title="A map runs on one thread",
     threshold="the step waits ≥ 5 % for a map that runs one call at a time",
     cause_of=STARVED,
 )
