@@ -1,4 +1,4 @@
-"""Which tools have something to show is told from names and first events: the tables agree.
+"""Which tools have something to show follows from names and first events: the tables agree.
 
 Each tool's need is held against what it stands for, computed in full, on every profile that
 tests build, on the same with one name, line or plane of it gone, and on real recordings.
@@ -213,7 +213,7 @@ def sampled() -> bytes:
 
 
 def counted() -> bytes:
-    """A counter of a TPU behind its ops, with no place in time."""
+    """A counter of a TPU after its ops, with no place in time."""
     ops = line("XLA Ops", *(Event("%a.1 = f32[8] add()", 10 * n, 5) for n in range(3)))
     cycles = Event("CYCLES", 0, 0, {"counter_value": 7}, occurrences=2)
     return space(plane("/device:TPU:0", ops, line("jit_step", Event("CYCLES", 0, 0), cycles)))

@@ -116,7 +116,7 @@ class Session(ToolMethods):
 
     @property
     def recording(self) -> DecodedRun:
-        """The run's hosts, as far as they are decoded; whoever shares it shares that."""
+        """The run's hosts, as far as they are decoded; sessions that share it share them."""
         return self._recording
 
     @property
@@ -178,7 +178,7 @@ class Session(ToolMethods):
         return self._once(("findings", found.id, parsed), with_findings)
 
     def findings(self) -> tuple[Finding, ...]:
-        """What to change in this program, what to do first first."""
+        """What to change in this program, most useful first."""
         return self.advice().findings
 
     def advice(self) -> Advice:
@@ -220,7 +220,7 @@ class Session(ToolMethods):
         Args:
             from_: Its begin, as ``stepscope show trace_viewer --from`` takes it: ``"1.5s"``,
                 ``"20ms"``, ``"7us"`` or a number of ms; the trace's begin by default.
-            to: Its end, likewise; the trace's end by default.
+            to: Its end, in the same form; the trace's end by default.
             track: Only tracks whose section or name contains this text.
             find: Only events whose name contains this text, in any case.
             regex: Whether ``find`` is a regular expression.

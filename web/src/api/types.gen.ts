@@ -941,7 +941,7 @@ export interface LaunchRow {
   readonly max_us: readonly (number | null)[];
 }
 
-/** Columns: Calls of one name in which the host gets a device's memory or gives it back. */
+/** Columns: Calls of one name in which the host allocates or frees device memory. */
 export interface AllocationRow {
   /** Call. */
   readonly call: readonly (string | null)[];
@@ -1465,7 +1465,7 @@ export interface UnitRow {
   readonly part: readonly (string | null)[];
   /** Unit. */
   readonly unit: readonly (string | null)[];
-  /** Utilization (%). All it achieved, over all it could have: long samples weigh more. */
+  /** Utilization (%). Σ achieved ÷ Σ possible: long samples weigh more. */
   readonly utilization_frac: readonly (number | null)[];
   /** Achieved. Mean of the readings. */
   readonly achieved: readonly (number | null)[];
@@ -1489,7 +1489,7 @@ export interface DetailRow {
   readonly part: readonly (string | null)[];
   /** Unit. */
   readonly unit: readonly (string | null)[];
-  /** Share (%). All it came to, over all it could have: long samples weigh more. */
+  /** Share (%). Σ achieved ÷ Σ possible: long samples weigh more. */
   readonly utilization_frac: readonly (number | null)[];
   /** Achieved. Mean of the readings. */
   readonly achieved: readonly (number | null)[];
@@ -1521,7 +1521,7 @@ export interface UtilizationRow {
   readonly core: readonly (number | null)[];
   /** Unit. */
   readonly unit: readonly (string | null)[];
-  /** Role. "unit", "detail" (a part of one) or "state" (cycles in which something was so). */
+  /** Role. "unit", "detail" (a part of one) or "state" (cycles spent in a state). */
   readonly role: readonly (string | null)[];
   /** Achieved. Empty where a counter was not recorded. */
   readonly achieved: readonly (number | null)[];
@@ -1805,11 +1805,11 @@ export interface CollectivesGroupRow {
   readonly time_ms: readonly (number | null)[];
   /** Exposed (ms). With nothing computing meanwhile. */
   readonly exposed_ms: readonly (number | null)[];
-  /** Waiting (ms). Until the last device came; unknown where partners are not in the recording. */
+  /** Waiting (ms). Until the last device arrived; unknown where partners are not in the recording. */
   readonly wait_ms: readonly (number | null)[];
-  /** Transfer (ms). The rest: all were there. */
+  /** Transfer (ms). The rest, once all have arrived. */
   readonly transfer_ms: readonly (number | null)[];
-  /** Algorithm bandwidth (GB/s). Message by transfer time. */
+  /** Algorithm bandwidth (GB/s). Message size ÷ transfer time. */
   readonly algorithm_gbps: readonly (number | null)[];
   /** Bus bandwidth (GB/s). What the links carried: 2(n-1)/n of it for all-reduce, (n-1)/n for gather, scatter and all-to-all. */
   readonly bus_gbps: readonly (number | null)[];

@@ -1,4 +1,4 @@
-"""What is said of a part of the step: what is unusual about it, and what would settle it."""
+"""The wording about a part of the step: what is unusual, and what would settle it."""
 
 from __future__ import annotations
 

@@ -28,14 +28,14 @@ def open_trace(pieces: Iterable[bytes], *, file: str = "") -> Space:
         file: Name for reports.
 
     Raises:
-        DecodeError: It is no trace, or one without events.
+        DecodeError: It is not a trace, or has no events.
     """
     counted = _Counted(pieces)
     try:
         trace = read_pieces(counted)
     except ValueError as error:
         raise DecodeError(
-            f"the JSON is no trace: {error}",
+            f"the JSON is not a trace: {error}",
             offset_bytes=counted.size,
             path="traceEvents",
             file=file,
@@ -44,8 +44,8 @@ def open_trace(pieces: Iterable[bytes], *, file: str = "") -> Space:
     events = sum(trace.categories.values())
     if not events and not trace.lost:
         raise DecodeError(
-            "the trace has no events: a second profiler was active, or the schedule's warm-up "
-            "was not over",
+            "the trace has no events: a second profiler was active, or the schedule was still "
+            "warming up",
             offset_bytes=counted.size,
             path="traceEvents",
             file=file,
@@ -58,8 +58,8 @@ def open_trace(pieces: Iterable[bytes], *, file: str = "") -> Space:
     space = space_of(planes, warnings=notes)
     if is_cut:
         damage = DecodeError(
-            "the text ends inside of its list of events, which is in no order of time: anything "
-            "may be missing, also from the middle",
+            "the text ends inside its list of events, which is not ordered by time: events may be "
+            "missing anywhere, also in the middle",
             offset_bytes=counted.size,
             path=f"traceEvents[{events + lost}]",
             file=file,
@@ -86,15 +86,15 @@ def warnings(trace: Trace) -> Iterator[str]:
     """What a reader of numbers must know: repairs, and what is not understood, each counted."""
     damage, repairs = trace.damage, trace.texts.repairs
     for count, text in (
-        (trace.lost, "{} events are no JSON, or lack a name, phase or time; they are left out."),
+        (trace.lost, "{} events are not JSON, or lack a name, phase or time; they are left out."),
         (damage.repaired, "{} events hold quotes or backslashes that are not escaped; they were "
          "repaired."),
         (damage.words, "{} values are words that JSON does not know (inf, N/A …); they count as "
          "unknown."),
-        (damage.times - damage.words, "{} times are no number or out of range."),
+        (damage.times - damage.words, "{} times are not numbers or out of range."),
         (damage.garbage, "{} places between events hold other bytes."),
         (damage.head, "{} entries beside the events cannot be read."),
-        (repairs["bytes"], "{} distinct texts hold bytes that are no UTF-8."),
+        (repairs["bytes"], "{} distinct texts hold bytes that are not UTF-8."),
         (repairs["escapes"], "{} distinct texts hold backslashes that escape nothing."),
         (repairs["controls"], "{} distinct texts hold control characters."),
         (repairs["values"], "{} distinct values cannot be read."),

@@ -1,6 +1,6 @@
 """A Kineto trace as planes: the host's threads, GPUs with their streams, Python's calls.
 
-What every tool needs is said in the words it knows: ops in the grammar of op names, steps with
+What every tool needs is written in the words it knows: ops in the grammar of op names, steps with
 ``step_num``, kernels with ``kernel_details`` and ``correlation_id``, allocations with the state
 they left, forward ops as producers of what their backward ops consume.
 """
@@ -55,7 +55,7 @@ def planes_of(
         ops: Whether ops are kept (else only annotations and what ran on devices).
         count: Steps of the chunks before: the optimizer's steps become marked steps where nothing
             else is. None: they do not.
-        marks: Steps that the program's loop told of.
+        marks: Steps that the program's loop reported.
         clock_rate_khz: Highest clock of each GPU, where the caller knows it.
     """
     slices = Slices(trace)

@@ -102,7 +102,7 @@ def set_origin(lines: list[RawLine], timestamp_ns: list[int]) -> int:
 
     It is the earliest origin of a line with events. Where clocks are mixed (some lines count
     from 1970, some from boot), it is the earliest of the 13 days that hold most events; lines
-    outside them keep shift 0, so their events stand at the line's own offsets.
+    outside them keep shift 0, so their events keep the line's own offsets.
     """
     origin_ns, shifts_ps = common_origin(timestamp_ns, [line.events for line in lines])
     for line, shift_ps in zip(lines, shifts_ps, strict=True):

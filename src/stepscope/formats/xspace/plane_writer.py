@@ -8,7 +8,7 @@ no Python per event: a million events with two stats take about half a second.
     plane.line(tid, "python", metadata=..., start_ns=..., duration_ns=..., stats=[
         Stat("step_num", numbers, rows=where_steps_are),
     ])
-    xspace = plane.xspace()        # the bytes of several planes can be put one behind the other
+    xspace = plane.xspace()        # the bytes of several planes can be put one after the other
     space = space_of([plane])      # or the columns, without the bytes (``written.py``)
 """
 
@@ -289,7 +289,7 @@ def _stat_fields(stat: WrittenStat) -> bytes:
 
 
 def _bits(stat: Stat) -> tuple[XStat, U64]:
-    """How the values of a stat stand on the wire."""
+    """How the values of a stat are written on the wire."""
     values = np.asarray(stat.values)
     if stat.is_text:
         return XStat.REF_VALUE, values.astype(np.uint64)

@@ -92,7 +92,7 @@ class Query:
         begin, end = self.number("start_ps"), self.number("end_ps")
         if not 0 < end - begin < 1 << 62 or abs(begin) >= 1 << 62:
             raise UsageError(
-                "timeline: end_ps must lie behind start_ps.", hint="Times are integers, in ps."
+                "timeline: end_ps must be after start_ps.", hint="Times are integers, in ps."
             )
         return begin, end
 
@@ -133,7 +133,7 @@ def answer(request: Request, session: Session, part: str) -> Response:
     found = _unchanged(request, line)
     if found is None:
         query = Query(request.args, check_of(request))
-        query.check()  # it may have gone while its request stood in line
+        query.check()  # it may have gone while its request was queued
         if part == "export":
             return _export(session, line, query)
         if part == "tile":

@@ -39,7 +39,7 @@ class Account:
             -1 unknown.
         time_ps: int64[owners, kept steps].
         runs: How often each owner's time was come to, in all kept steps.
-        native, frames, compute: What it was told from.
+        native, frames, compute: What it was derived from.
     """
 
     found: HostSteps

@@ -29,7 +29,7 @@ FORWARD, BACKWARD, RECOMPUTED = range(3)
 
 @dataclass(frozen=True, slots=True)
 class ModuleTable:
-    """One row per module, by its place in the tree; parents stand before their children.
+    """One row per module, by its place in the tree; parents come before their children.
 
     Attributes:
         names: Of each: the class and its number, such as "Linear_3".
@@ -175,7 +175,7 @@ def _first_call(host: Host, rows: list[int]) -> int:
 
 
 def _places(index: dict[tuple[int, str], int]) -> dict[str, int]:
-    """The modules whose name stands at one place of the tree only, by name."""
+    """The modules whose name occurs once in the tree, by name."""
     found: dict[str, list[int]] = {}
     for (_, name), number in index.items():
         found.setdefault(name, []).append(number)
