@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, RuleFacts
 from stepscope.result import Finding, Likelihood, Result, Severity
+from stepscope.tables.account.op_families import DOUBLE, UNUSUAL
 
 LOCATED = "largest-part"
 # Rules that tell where time goes by one table alone: what the account says of it is more exact.
@@ -144,8 +145,14 @@ def _explains_part(one: Finding, part: Finding, rules: Mapping[str, RuleFacts]) 
     if facts is None or kind not in facts.parts or one.place is not None:
         return False
     if one.rule in _LOCATORS:
-        return kind in _LOCATORS[one.rule]
+        return kind in _LOCATORS[one.rule] and (kind != "op" or _is_layer(part))
     return (one.saving_high_ms or 0.0) >= _SAME_FRAC * time
+
+
+def _is_layer(part: Finding) -> bool:
+    """Whether an op may be a layer of the model, so that less of it is what helps."""
+    family = "" if part.place is None else part.place.family
+    return family not in UNUSUAL and part.measured.get("data_type") not in DOUBLE
 
 
 def _with_place(one: Finding, part: Finding) -> Finding:
@@ -192,7 +199,7 @@ def ordered(
 ) -> tuple[Finding, ...]:
     """By saving; a cause directly before the strongest of its symptoms that would outrank it."""
     ranked = sorted(findings, key=lambda one: _rank(one, time))
-    causes = _causes(rules)
+    causes, facts = _causes(rules), {rule.id: rule for rule in rules}
     placed: list[Finding] = []
     visited: set[int] = set()
 
@@ -205,7 +212,9 @@ def ordered(
         explaining = [
             other
             for other, cause in enumerate(ranked)
-            if cause.rule in causes.get(one.rule, ()) and _explains(cause, one)
+            if cause.rule in causes.get(one.rule, ())
+            and _explains(cause, one)
+            and _concerns(facts.get(cause.rule), one)
         ]
         for other in explaining:
             place(other)
@@ -227,6 +236,12 @@ def _explains(cause: Finding, symptom: Finding) -> bool:
         return False
     most, cost = cause.saving_high_ms, symptom.saving_ms
     return most is None or cost is None or most >= _EXPLAINS_FRAC * cost
+
+
+def _concerns(cause: RuleFacts | None, symptom: Finding) -> bool:
+    """Whether a cause speaks of the part that a finding locates: dispatch is no cause of an op."""
+    kind = symptom.measured.get("kind") if "worth_ms" in symptom.measured else None
+    return kind is None or cause is None or not cause.parts or kind in cause.parts
 
 
 def _causes(rules: Sequence[RuleFacts]) -> dict[str, tuple[str, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -154,6 +155,38 @@ def test_a_rule_that_explains_the_part_takes_its_place() -> None:
     assert [one.rule for one in found.findings] == ["knows-why"]
     assert found.findings[0].place is not None
     assert found.findings[0].place.function == "prepare"
+
+
+def dispatching(saving_ms: float) -> Rule:
+    """A rule about handing ops over, which is said to be a cause of large parts."""
+    rule = saying("dispatch", saving_ms, "framework", "unrecorded")
+    return replace(rule, cause_of=("largest-part", "dominant-op"))
+
+
+def test_how_ops_are_handed_over_is_no_cause_of_what_an_op_computes() -> None:
+    """Dispatch costs 3 of 10 ms; writing files 6: what the files cost is not explained by it."""
+    found = told(account(op("WriteFile", 6.0), part(kind="framework", time_ms=3.0)), dispatching(3))
+    assert found.findings[0].rule == "largest-part"
+    assert found.findings[0].explained_by == ()
+
+
+def test_a_cause_that_speaks_of_the_part_comes_before_it() -> None:
+    found = told(account(part(kind="framework", time_ms=6.0)), dispatching(2.0))
+    assert [one.rule for one in found.findings] == ["dispatch", "largest-part"]
+    assert found.findings[1].explained_by == ("dispatch",)
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        (op("Conv2D", 8.0), "dominant-op"),
+        (op("WriteFile", 8.0), "largest-part"),
+        (op("dot_general", 8.0, data_type="f64"), "largest-part"),
+    ],
+    ids=["a layer", "an op that writes files", "a layer in double precision"],
+)
+def test_less_of_it_is_advised_of_layers_alone(row: dict[str, Any], says: str) -> None:
+    assert first(account(row), saying("dominant-op", 4.0, "op")).rule == says
 
 
 def test_a_rule_that_explains_little_of_it_does_not() -> None:

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stepscope.tables.account.op_families import UNUSUAL
+from stepscope.tables.account.op_families import DOUBLE, UNUSUAL
 
 if TYPE_CHECKING:
     from stepscope.analysis.step_account import PartRow, StepAccount
 
-DOUBLE = ("f64", "c128")
 # A call out of a function is named where it has this share of the part.
 _NAMED_FRAC = 0.5
 # A trend, a number of runs and a share of steps from which they are worth a word.

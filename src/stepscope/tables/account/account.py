@@ -111,6 +111,7 @@ def _moments(
     busy = _busy(work, begin)
     passive = waits & np.isin(kind, (of_native.FRAME, of_native.WAIT))
     waits |= _ends_with_work(calls, call, work, (int(start[0]), int(end[-1])))
+    waits |= _after_wait(event, said)
     waits = (waits | _waited_for(begin, until, busy, waits, work)) & busy
     if work.has_device:
         waits |= busy
@@ -175,6 +176,17 @@ def _is_vague(said: Native | None, calls: Frames, event: I64, call: I64, kind: U
 
 def _begun(one: Native | Frames, at: I64) -> I64:
     found: I64 = np.where(at >= 0, one.start_ps[np.maximum(at, 0)], np.iinfo(np.int64).min)
+    return found
+
+
+def _after_wait(event: I64, said: Native | None) -> Bool:
+    """Moments without an event that follow one which begins to wait, as JAX's ``Await`` does."""
+    if said is None or len(said.rows) == 0 or len(event) == 0:
+        return np.zeros(len(event), dtype=bool)
+    kind = np.where(event >= 0, said.kind[np.maximum(event, 0)], of_native.NOTHING)
+    does = kind != of_native.NOTHING
+    before = np.maximum.accumulate(np.where(does, np.arange(len(event)), -1))
+    found: Bool = ~does & (before >= 0) & (kind[np.maximum(before, 0)] == of_native.WAIT)
     return found
 
 

@@ -23,7 +23,7 @@ from stepscope.tables.account.account import (
     Account,
 )
 from stepscope.tables.account.frames import Frames, Name
-from stepscope.tables.account.op_families import family_of
+from stepscope.tables.account.op_families import PRODUCTS, family_of
 from stepscope.tables.core.interval_overlap import covered
 
 _KINDS = {
@@ -123,7 +123,7 @@ def _owner(found: Account, row: int) -> Owner:
     kind, name, type_, event, on_device = _KINDS.get(code, "op"), "", "", -1, False
     if code == COMPUTED:
         thing = found.compute.things[item - 1]
-        kind, name, type_ = thing.kind, thing.op.name, thing.op.type
+        kind, name, type_ = thing.kind, thing.op.name, thing.opcode or thing.op.type
         event, on_device = thing.row, thing.on_device
     elif code in (PYTHON, FRAMEWORK_CALL) and found.frames is not None:
         if item >= 0:
@@ -133,6 +133,7 @@ def _owner(found: Account, row: int) -> Owner:
             name = function
     elif found.native is not None and item >= 0:
         name, type_ = found.native.labels[item]
+        event = int(found.native.longest[item]) if code == of_native.OP else -1
     return Owner(
         kind, name, type_, function, file, line, caller, event, on_device, found.time_ps[row],
         int(found.runs[row]),
@@ -162,17 +163,43 @@ def parts(found: Account) -> list[Part]:
     """What makes up the steps, the largest first."""
     groups: dict[tuple[str, ...], list[Owner]] = {}
     loops = _loop_functions(found)
-    for one in owners(found):
-        groups.setdefault(_key(one, loops), []).append(one)
+    listed = owners(found)
+    graph_loop = _is_loop_of_small_ops(listed)
+    for one in listed:
+        key = ("op", _LOOP) if graph_loop and _is_looped(one) else _key(one, loops)
+        groups.setdefault(key, []).append(one)
     made = [_part(key, group) for key, group in groups.items()]
     return sorted(made, key=lambda one: -one.total_ps)
 
 
+# A loop in a compiled program: what its body's ops have in their names, and its family.
+_LOOP_SCOPE, _LOOP = "/while/", "while"
+# From this share of a loop on, products are what it is for: layers, steps of a recurrence.
+_PRODUCT_FRAC = 0.5
+
+
+def _is_looped(one: Owner) -> bool:
+    return one.kind == "op" and _LOOP_SCOPE in f"/{one.name}/"
+
+
+def _is_loop_of_small_ops(listed: list[Owner]) -> bool:
+    """Whether the ops inside of loops in compiled programs are no products for the most part.
+
+    Then the loop is what a person would change, and not the op that happens to be its longest.
+    """
+    inside = [one for one in listed if _is_looped(one)]
+    products = sum(one.total_ps for one in inside if _op_family(one) in PRODUCTS)
+    return products < _PRODUCT_FRAC * sum(one.total_ps for one in inside)
+
+
+def _op_family(one: Owner) -> str:
+    is_typed = one.type not in ("", "Unknown")
+    return family_of(one.type if is_typed else one.name.rpartition("/")[2])
+
+
 def _key(one: Owner, loops: frozenset[tuple[str, str]]) -> tuple[str, ...]:
     if one.kind in ("op", "runtime"):
-        is_typed = one.type not in ("", "Unknown")
-        said = one.type if is_typed else one.name.rpartition("/")[2]
-        return ("op", family_of(said)) if one.kind == "op" else ("runtime", "")
+        return ("op", _op_family(one)) if one.kind == "op" else ("runtime", "")
     if one.kind in _HOST and one.function:
         is_loop = (one.file, one.function) in loops
         return ("host", one.file, one.function, str(one.line) if is_loop else "")

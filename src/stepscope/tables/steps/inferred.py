@@ -7,19 +7,16 @@ What the others say decides how sure the answer is, not what it is.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import numpy as np
 
 from stepscope.tables.core.profile import Host
 from stepscope.tables.steps import calls as lists
-from stepscope.tables.steps.cycle import Calls, Cycle, find_cycle
+from stepscope.tables.steps.cycle import Calls, Cycle, find_cycle, is_step_name
 from stepscope.tables.steps.found import Certainty, Markers
 from stepscope.tables.steps.program_runs import program_runs
 
-# Names that people, and Keras, give to the function that is one step.
-_STEP_NAME = re.compile(r"(?<![a-z])(steps?|train|update|batch|fit|epoch)(?![a-z])|_step|step_")
 # Rounds that make a loop, and that do so by themselves if nothing else is called.
 _FEWEST, _ENOUGH = 3, 5
 # Share of the calls that must recur in every round for the rounds to be likely.
@@ -156,7 +153,7 @@ def _certainty(host: Host, cycle: Cycle, called: Sequence[Calls]) -> tuple[Certa
     # Runs and kernels are as many for each call, however often a step makes that call.
     several = (
         len(cycle.agreeing) > 1
-        or _STEP_NAME.search(cycle.anchor.name) is not None
+        or is_step_name(cycle.anchor.name)
         or (count >= _EVEN_FROM and _unevenness(cycle) < _EVEN)
     )
     if several and count >= _FEWEST and len(kinds) > 1:

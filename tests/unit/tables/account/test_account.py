@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from stepscope.formats.xspace import decode
 from stepscope.tables.account.account import account
 from stepscope.tables.account.parts import Owner, owners, parts
@@ -82,6 +84,48 @@ def test_what_is_waited_for_later_is_not_hidden_by_what_python_does_meanwhile() 
         O=event("a/MatMul:MatMul"),
     )
     assert told(one)["op", "a/MatMul"] == 1.6
+
+
+def test_after_a_call_that_begins_to_wait_the_thread_waits() -> None:
+    """JAX's ``Await`` returns at once; the line of the program that waits is no Python at work."""
+    one = host(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        LLLLLLLLLLLLLLLLLLLL
+          "        .DW.......DW........
+          tf_pool  ..OOOOO.....OOOOO...
+        """,
+        L=event("$train.py:12 main"),
+        D=event("PjitFunction(step)"),
+        W=event("CommonPjRtBuffer::Await"),
+        O=event("a/MatMul:MatMul"),
+    )
+    assert told(one)["op", "a/MatMul"] == 1.0
+
+
+def test_a_loop_of_small_ops_in_a_compiled_program_is_one_part() -> None:
+    """Tanh, add and a product of 200 µs: the loop has 700 µs, of which the product is the least."""
+    picture = """
+        /host:CPU
+          python   S---------S---------
+          "        W--------.W--------.
+          tf_pool  TTAAADDM..TTAAADDM..
+        """
+    loop = {
+        "T": event("jit(f)/while/body/tanh:tanh"),
+        "A": event("jit(f)/while/body/add:add"),
+        "D": event("jit(f)/while/body/dot_general:dot_general"),
+        "M": event("jit(f)/mul:mul"),
+    }
+    found = account(host(picture, W=event("BlockHostUntilReady"), **loop))
+    assert found is not None
+    made = {one.name: one.total_ps / 1e9 for one in parts(found) if one.kind == "op"}
+    assert made == {"while": pytest.approx(1.4), "mul": pytest.approx(0.2)}
+    products = picture.replace("AAADD", "ADDDD")
+    found = account(host(products, W=event("BlockHostUntilReady"), **loop))
+    assert found is not None
+    assert next(one.name for one in parts(found) if one.kind == "op") == "dot_general"
 
 
 def test_a_library_is_told_by_its_public_name_and_from_where_it_is_called() -> None:

@@ -111,6 +111,16 @@ def test_a_validation_now_and_then_is_no_step() -> None:
     assert len(steps_of(recorded(*events))) == 20
 
 
+def test_a_function_called_for_each_sample_is_a_part_of_the_step_that_updates() -> None:
+    """48 calls of ``loss`` and one of ``update``: the name tells which of the two is the round."""
+    starts = every(10_000, 8)
+    events = [call for at in starts for call in jit("loss", [at + t for t in every(150, 48)], 60)]
+    events += jit("update", [at + 9_000 for at in starts], 300)
+    found = steps_of(recorded(*events))
+    assert len(found) == 8
+    assert found.duration_ps[1] == pytest.approx(10_000 * US)
+
+
 def test_a_fetch_that_finds_nothing_more_is_no_step() -> None:
     starts = every(1000, 9)
     events = [

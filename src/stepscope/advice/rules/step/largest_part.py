@@ -19,7 +19,7 @@ from stepscope.advice.evidence.part_words import Words
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref, Severity
-from stepscope.tables.account.op_families import PRODUCTS
+from stepscope.tables.account.op_families import DOUBLE, PRODUCTS
 
 if TYPE_CHECKING:
     from stepscope.analysis.step_account import PartRow, StepAccount
@@ -137,6 +137,7 @@ def _finding(part: PartRow, account: StepAccount) -> Finding:
             "worth_ms": min(hope.worth * part.time_ms, most),
             "step_time_ms": step,
             "kind": part.kind,
+            "data_type": part.data_type,
             "step_after_ms": step - expected,
         },
         evidence=_evidence(part, words),
@@ -145,7 +146,7 @@ def _finding(part: PartRow, account: StepAccount) -> Finding:
 
 
 def _hope(part: PartRow) -> _Hope:
-    if part.kind == "op" and part.data_type in part_words.DOUBLE:
+    if part.kind == "op" and part.data_type in DOUBLE:
         return _DOUBLE
     if part.kind == "op" and part_words.is_unusual(part):
         return _UNUSUAL
