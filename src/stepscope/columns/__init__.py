@@ -15,6 +15,7 @@ from stepscope.columns.by_key import (
     sum_labels,
 )
 from stepscope.columns.nesting import Nesting, innermost, nest, sweep, union_spans
+from stepscope.columns.ordered import distinct, median, quantile
 from stepscope.columns.pivot import (
     StatColumn,
     StrColumn,
@@ -49,13 +50,16 @@ __all__ = [
     "StrColumn",
     "Unknown",
     "count_of",
+    "distinct",
     "distinct_keys",
     "event_stats",
     "innermost",
     "look_up",
+    "median",
     "metadata_stats_by_name",
     "nest",
     "plane_stats",
+    "quantile",
     "read_bytes",
     "read_string",
     "rows_of",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import html
 import os
 from collections.abc import Callable, Hashable, Sequence
 from threading import RLock
@@ -265,6 +264,8 @@ class Session(ToolMethods):
         return f"<stepscope session {self.name!r}: {over}, {state}{others}>"
 
     def _repr_html_(self) -> str:
+        import html  # for notebooks only; its table of entities takes a millisecond
+
         rows = "".join(
             f"<tr><td>{html.escape(tool.title)}</td><td><code>.{tool.id}()</code></td>"
             f"<td>{html.escape(tool.summary)}</td></tr>"

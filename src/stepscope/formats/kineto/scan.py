@@ -8,8 +8,8 @@ JSON's grammar alone: any layout, any order of keys, the list of events first or
 from __future__ import annotations
 
 import json
+import os
 import re
-import secrets
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -172,7 +172,7 @@ class _Scan:
         self._tokens = tuple(np.empty(_TOKENS, kind).data for kind in kinds)
         self._scanner = core.json.EventScanner(self._tokens)
         self._reader = core.json_values.ValueReader(
-            np.asarray(classes, np.uint8).data, secrets.randbits(63)
+            np.asarray(classes, np.uint8).data, int.from_bytes(os.urandom(8), "big") >> 1
         )
         self._arena = np.empty(0, np.uint8)
         self._begin = np.zeros(1, np.int64)

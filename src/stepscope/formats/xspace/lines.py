@@ -6,7 +6,6 @@ Two passes over each line: count, so that every column is allocated once; then f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Final, TypeVar
@@ -17,6 +16,7 @@ from stepscope.columns.space import I64, Events, Stats, Unknown
 from stepscope.formats.xspace.cold_fields import Damage, Fields, list_events_aside
 from stepscope.formats.xspace.ids import IdRows
 from stepscope.kernels import core
+from stepscope.kernels.cores import on_cores
 from stepscope.schema.xspace import Wire, XLine, tag
 
 Progress = Callable[[int, int], None]
@@ -96,11 +96,7 @@ def over_lines(work: Callable[[RawLine], T], lines: list[RawLine], threads: int)
         for i in batch:
             results[i] = work(lines[i])
 
-    if threads <= 1 or len(lines) < 2:
-        run(range(len(lines)))
-    else:
-        with ThreadPoolExecutor(threads, "stepscope-decode") as pool:
-            list(pool.map(run, _batches(order, lines)))
+    on_cores(run, _batches(order, lines), "stepscope-decode", threads)
     return [result for result in results if result is not None]
 
 

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.columns import sweep
+from stepscope.columns import distinct, sweep
 from stepscope.columns.space import I64, U8, Bool
 from stepscope.tables.account import native as of_native
 from stepscope.tables.account.compute import Compute, compute
 from stepscope.tables.account.frames import FRAMEWORK, OWN, RECORDER, Frames, frames
 from stepscope.tables.account.native import Native, native
+from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.steps.attribution import Steps, steps
@@ -100,7 +101,7 @@ def _moments(
     for one in (said, calls):
         if one is not None:
             cuts += [one.moments.start_ps, one.moments.end_ps]
-    times = np.unique(np.concatenate(cuts))
+    times = distinct(np.concatenate(cuts))
     begin, until = times[:-1], times[1:]
     step = np.searchsorted(start, begin, side="right") - 1
     inside = (step >= 0) & (begin < end[np.maximum(step, 0)])
@@ -260,8 +261,8 @@ def _summed(
     length = moments.end_ps - moments.start_ps
     parts = [(length[alone], owner[alone], moments.step[alone]), *_swept(moments, owner, work)]
     time, owners, step = (np.concatenate([part[at] for part in parts]) for at in range(3))
-    listed, code = np.unique(owners, axis=0, return_inverse=True)
-    code = code.ravel()
+    first, code = distinct_rows(list(owners.T))
+    listed = owners[first]
     total = np.zeros((len(listed), count), dtype=np.int64)
     np.add.at(total, (code, step), time)
     runs = np.bincount(code, minlength=len(listed)).astype(np.int64)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from stepscope.columns import distinct
 from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
 from stepscope.tables.collectives.dcn_ops import (
@@ -151,7 +152,7 @@ def runs_in_steps(profile: Profile, picked: Bool) -> RunsInSteps | None:
         at = np.searchsorted(one.steps.start_ps[rows], found.start_ps[own], side="right") - 1
         inside = own[(at >= 0) & (found.start_ps[own] < one.steps.end_ps[rows][at])]
         stall[inside] = found.stall_ps[inside]
-        tpu_steps += len(np.unique(found.device[own])) * len(rows)
+        tpu_steps += len(distinct(found.device[own])) * len(rows)
     if not tpu_steps:
         return None
     return RunsInSteps(float(session.duration_ps[session.kept].mean()), stall, tpu_steps)

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from stepscope.columns import union_spans
+from stepscope.columns import distinct, median, union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
 from stepscope.tables.core.interval_overlap import covered
@@ -124,7 +124,7 @@ def _of_host(
     worker = np.zeros(len(chosen), np.int64)
     exposed = np.zeros(len(chosen), np.int64)
     computes = ~np.isin(found.work, (*_COPIES, Work.COLLECTIVE)) & ~found.is_container
-    for plane in np.unique(found.device[chosen]).tolist():
+    for plane in distinct(found.device[chosen]).tolist():
         mine = found.device[chosen] == plane
         label = host.space.planes[plane].name.removeprefix("/device:")
         worker[mine] = workers.setdefault((host.name, label), len(workers))
@@ -220,7 +220,7 @@ def _in_order(worker: I64, start: I64, end: I64, called: I64) -> I64 | None:
 
     A device whose recording is longer has more of them: the shortest says which.
     """
-    used = np.unique(worker).tolist()
+    used = distinct(worker).tolist()
     if len(used) < 2:
         return None
     lists = [rows[np.argsort(start[rows], kind="stable")] for rows in map(_rows_of(worker), used)]
@@ -246,12 +246,12 @@ def _aligned(rows: I64, shortest: I64, end: I64, called: I64) -> I64 | None:
         if (called[some] != called[shortest]).any():
             continue
         distance = end[some] - end[shortest]
-        middle = float(np.median(distance))
-        around = float(np.median(np.abs(distance - middle)))
+        middle = median(distance)
+        around = median(np.abs(distance - middle))
         key = (around // _TICK_PS, abs(middle))
         if key < closest:
             best, closest, spread = some, key, around
     if best is None or len(rows) == size:
         return best
-    usual = float(np.median(np.diff(np.sort(end[shortest])))) if size > 1 else 0.0
+    usual = median(np.diff(np.sort(end[shortest]))) if size > 1 else 0.0
     return best if spread < usual / 2 else None

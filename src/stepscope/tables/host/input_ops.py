@@ -21,7 +21,7 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.columns import distinct_keys, nest, rows_of, stats_by_name, sum_by_key
+from stepscope.columns import distinct, distinct_keys, nest, rows_of, stats_by_name, sum_by_key
 from stepscope.columns.space import DATA_OCCURRENCES, I64
 from stepscope.schema import names
 from stepscope.tables.core.distinct_rows import distinct_rows
@@ -161,7 +161,7 @@ def _framework_input(host: Host) -> InputOps:
     keep = found.is_execution & wanted[found.op]
     op, size = found.op[keep].astype(np.int64), len(found.ops)
     duration = host.space.length_ps[found.rows[keep]]
-    chosen = np.unique(op)
+    chosen = distinct(op)
     return InputOps(
         name=[found.ops[row].name for row in chosen.tolist()],
         category=[category[row] or OTHER for row in chosen.tolist()],

@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.columns import innermost, nest
+from stepscope.columns import distinct, innermost, nest
 from stepscope.columns.space import DATA_OCCURRENCES, I64, Bool
 from stepscope.schema import names
 from stepscope.tables.core.planes import PlaneKind, planes
@@ -190,7 +190,7 @@ def _owners(host: Host, calls: dict[int, _Calls]) -> tuple[I64, I64]:
     phase = np.full(len(found), FORWARD, np.int64)
     numbered = _numbered_ops(host)
     forward = _module_of_number(numbered, calls)
-    for line in np.unique(thread[thread >= 0]).tolist():
+    for line in distinct(thread[thread >= 0]).tolist():
         mine = np.flatnonzero(thread == line)
         times = launched[mine]
         if line in calls:

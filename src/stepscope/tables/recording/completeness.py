@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from stepscope.columns import distinct
 from stepscope.columns.space import KIND_INT64, KIND_UINT64, Bool
 from stepscope.result import Diagnostic
 from stepscope.schema import names
@@ -135,8 +136,8 @@ def _launches(host: Host) -> list[Diagnostic]:
     line_is_host = np.asarray([is_host[line.plane] for line in host.space.lines] or [False])
     of_host = line_is_host[host.space.lines_of(stats.rows)]
     starts_work = _starts_work(host)[host.space.events.metadata[stats.rows]]
-    launches = np.unique(stats.values[of_host & starts_work])
-    kernels = np.unique(found.correlation[found.correlation >= 0])
+    launches = distinct(stats.values[of_host & starts_work])
+    kernels = distinct(found.correlation[found.correlation >= 0])
     if len(launches) == 0:
         return []
     orphans = int((~np.isin(kernels, launches)).sum())

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.columns import sweep, union_spans
+from stepscope.columns import distinct, median, sweep, union_spans
 from stepscope.columns.space import I64, U8, Bool
 from stepscope.schema import names
 from stepscope.tables.core.interval_overlap import covered
@@ -147,7 +147,7 @@ def _kept(markers: Markers, when: Intervals, other_ps: I64) -> tuple[Bool, list[
         )
     if markers.is_window:
         return np.ones(count, dtype=bool), said
-    typical = float(np.median(length[:-1])) if count > 1 else 0.0
+    typical = median(length[:-1]) if count > 1 else 0.0
     if markers.is_first_open and kept[0]:
         kept[0] = False
         said.append("The first step: nothing recorded tells where it begins.")
@@ -295,7 +295,7 @@ def _marker_rows(host: Host, markers: Markers) -> I64:
 def _busy(found: DeviceEvents, start: I64, end: I64) -> dict[int, I64]:
     """Per device and step, the time anything ran on the device."""
     busy: dict[int, I64] = {}
-    for device in np.unique(found.device).tolist():
+    for device in distinct(found.device).tolist():
         own = (found.device == device) & ~found.is_container
         if own.any():
             begin = found.start_ps[own]

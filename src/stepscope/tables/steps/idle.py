@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.columns import sweep, union_spans
+from stepscope.columns import distinct, sweep, union_spans
 from stepscope.columns.space import I64, U8, Bool
 from stepscope.schema import names
 from stepscope.tables.core.interval_overlap import covered
@@ -217,7 +217,7 @@ def _of_host(host: Host, one: AlignedSteps, steps: _Steps, calls: I64) -> list[D
     waiting = union_spans(*_spans_of(host, calls))
     anything = _busy_spans(host)
     result = []
-    for device in np.unique(device_events(host).device).tolist():
+    for device in distinct(device_events(host).device).tolist():
         # A device that ran nothing in any step was not idle in them: its events are elsewhere.
         inside = one.steps.busy_ps.get(device)
         if inside is None or not inside.any():
@@ -306,7 +306,7 @@ def _wait_calls(host: Host, index: int, steps: _Steps, calls: I64) -> list[WaitC
         inside = (start >= steps[0][place]) & (start < steps[1][place])
     meta = host.space.events.metadata[calls]
     found = []
-    for row in np.unique(meta[inside]).tolist():
+    for row in distinct(meta[inside]).tolist():
         own = meta == row
         count = int((own & inside).sum())
         name = host.space.event_metadata.name[row]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stepscope.columns import median
 from stepscope.columns.space import I64, Bool
 from stepscope.tables.core.planes import PlaneKind, planes
 from stepscope.tables.core.processes import correlation_ids
@@ -56,7 +57,7 @@ def step_intervals(host: Host, markers: Markers) -> Intervals:
         return Intervals(start, end, False, is_cut)
     late = own_end - end
     slack = _SYNC_SLACK * np.maximum(end - start, 1)
-    if np.median(late - slack) <= 0:
+    if median(late - slack) <= 0:
         return Intervals(start, end, False, is_cut)
     finish = np.maximum.accumulate(np.maximum(own_end, markers.mark_end_ps))
     before = np.concatenate([[_NEVER], finish[:-1]])

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stepscope.columns import distinct
 from stepscope.columns.space import I64
 from stepscope.tables.core.planes import PlaneKind, planes
 from stepscope.tables.core.processes import correlation_ids
@@ -64,7 +65,7 @@ def session_launches(profile: Profile) -> Launches:
 def _kernel_calls(host: Host) -> I64:
     """Host events whose correlation id is that of a kernel."""
     stats, found = correlation_ids(host), device_events(host)
-    kernels = np.unique(found.correlation[found.is_kernel & (found.correlation >= 0)])
+    kernels = distinct(found.correlation[found.is_kernel & (found.correlation >= 0)])
     if not len(kernels) or not len(stats.rows):
         return np.zeros(0, dtype=np.int64)
     kinds, space = planes(host).plane_kind, host.space

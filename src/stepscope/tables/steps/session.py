@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stepscope.columns import distinct
 from stepscope.columns.space import I32, I64, Bool
 from stepscope.tables.core.devices import devices
 from stepscope.tables.core.profile import Host, Profile, derived
@@ -187,8 +188,8 @@ def _aligned(found: list[Steps]) -> list[I64]:
     first = found[0].markers.num
     common = first
     for one in found[1:]:
-        common = np.intersect1d(common, one.markers.num)
-    unique = all(len(np.unique(one.markers.num)) == len(one) for one in found)
+        common = common[np.isin(common, one.markers.num)]
+    unique = all(len(distinct(one.markers.num)) == len(one) for one in found)
     if len(found) > 1 and len(common) and unique:
         wanted = first[np.isin(first, common)]
         return [_rows_numbered(one.markers.num, wanted) for one in found]

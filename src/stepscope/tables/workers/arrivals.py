@@ -8,6 +8,7 @@ from math import nan
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.columns import distinct
 from stepscope.columns.space import I64, Bool
 from stepscope.tables.collectives.operations import Collectives
 from stepscope.tables.workers.steps import WorkerSteps
@@ -103,7 +104,7 @@ def host_waits_caused(found: WorkerSteps, arrivals: Arrivals) -> dict[int, float
         minlength=int(host_of.max()) + 1,
     )
     per_step = caused / 1e9 / max(int(found.counted.sum()), 1)
-    return {int(host): float(per_step[host]) for host in np.unique(host_of)}
+    return {int(host): float(per_step[host]) for host in distinct(host_of)}
 
 
 def waits_caused(found: WorkerSteps, arrivals: Arrivals) -> tuple[F64, F64]:
