@@ -11,8 +11,9 @@ from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, ms
 from stepscope.tables.account.account import Account, account
 from stepscope.tables.account.instructions import Compiled, compiled_from
-from stepscope.tables.account.op_families import family_of
-from stepscope.tables.account.parts import Owner, Part, owners, parts
+from stepscope.tables.account.op_families import UNUSUAL, family_of
+from stepscope.tables.account.owners import Owner, owners
+from stepscope.tables.account.parts import Part, parts
 from stepscope.tables.account.rivals import rivals
 from stepscope.tables.account.series import series
 from stepscope.tables.core.profile import Host, Profile
@@ -191,6 +192,7 @@ def _headline(made: list[Part], step_ps: float, count: int) -> str:
 
 _WORDS = {
     "op": "The ops of the family {name}",
+    "eager": "What the program runs op by op in a loop",
     "framework": "The framework's own work on the loop's thread ({name})",
     "unrecorded": "Time in which nothing was recorded on the loop's thread",
     "input": "Waiting for input ({name})",
@@ -258,7 +260,34 @@ def _made_of(one: Part) -> str:
         name = owner.name or owner.kind
         total[name] = total.get(name, 0) + owner.total_ps
     listed = sorted(total.items(), key=lambda item: -item[1])[:3]
+    if one.kind == "eager":
+        return _ops_of_loop(one)
     return ", ".join(f"{name} {time / max(one.total_ps, 1):.0%}" for name, time in listed)
+
+
+# Ops by which a program only makes its numbers and shapes tensors.
+_BOOKKEEPING = (
+    "_EagerConst",
+    "Const",
+    "Shape",
+    "StridedSlice",
+    "Pack",
+    "Identity",
+    "ReadVariableOp",
+)
+_LISTED = 5
+
+
+def _ops_of_loop(one: Part) -> str:
+    """The ops that a program runs again and again; what they are for, its rarest may tell."""
+    ops = [owner for owner in one.owners if owner.kind == "op"]
+    listed = list(dict.fromkeys(owner.name for owner in ops))
+    working = [name for name in listed if name not in _BOOKKEEPING] or listed
+    telling = {owner.name for owner in ops if owner.family in UNUSUAL}
+    shown = working[:_LISTED]
+    return ", ".join(
+        [*shown, *(name for name in working[_LISTED:] if name in telling)][: 2 * _LISTED]
+    )
 
 
 def _owner_table(found: list[Owner], count: int, step_ps: float) -> Table[OwnerRow]:

@@ -189,6 +189,24 @@ def test_less_of_it_is_advised_of_layers_alone(row: dict[str, Any], says: str) -
     assert first(account(row), saying("dominant-op", 4.0, "op")).rule == says
 
 
+def test_a_loop_around_ops_comes_before_what_a_model_is_made_of() -> None:
+    """Ops have no worth of their own there: 3 ms of a loop before 5 of a product."""
+    row = part(
+        kind="eager", name="report", function="report", time_ms=3.0, op="Sum", made_of="Sum, Cast"
+    )
+    found = first(account(op("Conv2D", 5.0), row))
+    assert "report (train.py:12), called from train.py:40 main runs the same ops" in found.message
+    assert "3 of each 10 ms step (30%): Sum, Cast." in found.message
+    assert (found.severity, found.place and found.place.op) == ("info", "Sum")
+
+
+def test_what_is_worth_a_change_is_told_though_several_ops_take_longer() -> None:
+    rows = [op(name, 2.2) for name in ("Conv2D", "MatMul", "Relu", "MaxPool")]
+    found = first(account(*rows, part(time_ms=1.2)))
+    assert found.place is not None
+    assert found.place.function == "prepare"
+
+
 def test_a_rule_that_explains_little_of_it_does_not() -> None:
     found = told(account(part()), saying("knows-little", 1.0, "python"))
     assert [one.rule for one in found.findings] == ["largest-part", "knows-little"]

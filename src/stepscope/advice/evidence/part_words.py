@@ -139,6 +139,31 @@ def _ops(part: PartRow, account: StepAccount) -> Words:
     )
 
 
+def _eager(part: PartRow, account: StepAccount) -> Words:
+    """Ops that the program runs one by one in a loop of its own."""
+    name = part.function
+    called = f", called from {part.caller}" if part.caller and name else ""
+    where = f"{name}{at(part)}{called}" if name else "The program"
+    facts = " ".join(_unusual(part))
+    message = (
+        f"{where} runs the same ops one by one, again and again. They take "
+        f"{_share(part, account)}: {part.made_of}. {facts}"
+    ).strip()
+    what = f"{name}{at(part)}" if name else "that loop"
+    return Words(
+        f"{name or 'A loop around ops'} takes {part.step_frac:.0%} of the step",
+        message,
+        (
+            f"Leave out what {what} does for some steps, and time the loop."
+            if name
+            else "Look for the loop that calls these ops; leave it out for some steps.",
+            "If it is needed: one op over all samples or variables instead of one each, the whole "
+            "of it in a compiled function, or every n-th step only.",
+        ),
+        part.op,
+    )
+
+
 def _framework(part: PartRow, account: StepAccount) -> Words:
     place = f" below {part.function}{at(part)}" if part.function else ""
     called = f", called from {part.caller}" if part.caller and part.function else ""
@@ -216,6 +241,7 @@ _TELLS = {
     "python": _code,
     "library": _code,
     "op": _ops,
+    "eager": _eager,
     "framework": _framework,
     "unrecorded": _unrecorded,
 }

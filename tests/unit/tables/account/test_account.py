@@ -6,7 +6,8 @@ import pytest
 
 from stepscope.formats.xspace import decode
 from stepscope.tables.account.account import account
-from stepscope.tables.account.parts import Owner, owners, parts
+from stepscope.tables.account.owners import Owner, owners
+from stepscope.tables.account.parts import parts
 from stepscope.tables.core.profile import Host
 from tests.profiles import draw, event, nth, space
 from tests.profiles.drawing import Drawn
@@ -126,6 +127,53 @@ def test_a_loop_of_small_ops_in_a_compiled_program_is_one_part() -> None:
     found = account(host(products, W=event("BlockHostUntilReady"), **loop))
     assert found is not None
     assert next(one.name for one in parts(found) if one.kind == "op") == "dot_general"
+
+
+LOOPED = """
+/host:CPU
+  python   S-------------------S-------------------
+  "        L---------------M---L---------------M---
+  "        .O.O.O.O.O.O.O.OC---.O.O.O.O.O.O.O.OC---
+"""
+
+
+@pytest.mark.parametrize(
+    ("op", "kind"),
+    [
+        ("Sum:Sum", "eager"),
+        ("aten/sum:sum", "eager"),
+        ("MatMul:MatMul", "python"),  # the model runs there
+        ("block/Sum:Sum", "python"),  # of a compiled function, or named by a layer
+        ("Optimizer.step#Adam.step", "framework"),  # a rule knows it
+    ],
+)
+def test_ops_that_the_program_calls_in_a_loop_are_its_part(op: str, kind: str) -> None:
+    """Eight runs a step from one function; the model's product is called from another."""
+    one = host(
+        LOOPED,
+        L=event("$train.py:12 report"),
+        M=event("$train.py:30 train"),
+        O=event(op),
+        C=event("aten/mm:mm"),
+    )
+    found = account(one)
+    assert found is not None
+    made = {part.name: part for part in parts(found)}
+    assert made["report"].kind == kind
+    if kind == "eager":  # 800 µs of ops and 800 between them, in each of two steps
+        assert made["report"].total_ps / 1e9 == pytest.approx(3.2)
+
+
+def test_without_python_a_loop_is_told_by_ops_that_are_named_by_their_type_alone() -> None:
+    one = host(
+        LOOPED.replace("L---------------M---", 20 * "."),
+        O=event("Sum:Sum"),
+        C=event("gradient_tape/model/MatMul:MatMul"),
+    )
+    found = account(one)
+    assert found is not None
+    made = {part.kind: part.total_ps / 1e9 for part in parts(found) if part.kind in ("op", "eager")}
+    assert made == {"eager": pytest.approx(1.6), "op": pytest.approx(0.8)}
 
 
 def test_a_library_is_told_by_its_public_name_and_from_where_it_is_called() -> None:

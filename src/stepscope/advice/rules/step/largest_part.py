@@ -77,7 +77,7 @@ _DOUBLE = _Hope(0.3, 0.5, 0.85, 0.5, 0.85, True, "32 bits suffice")
 
 
 def largest_part(results: Results) -> Iterator[Answer]:
-    """Fires for each part of the step with 10 % of it or more, the three largest."""
+    """Fires for parts of the step with 10 % of it or more: the three most worth a change."""
     account = results.step_account
     if not account.step_count or not account.step_time_ms > 0:
         yield Unknown("No event that lasts was recorded on the program's thread or a device.")
@@ -93,9 +93,12 @@ def largest_part(results: Results) -> Iterator[Answer]:
     if not shown:
         yield Silence(f"No part of the step has {_SOME_FRAC:.0%} of it.")
         return
-    ranked = sorted(shown, key=lambda part: -_hope(part).expected * part.time_ms)
-    for part in ranked[:_MOST]:
-        yield _finding(part, account)
+    # Those that are most likely worth a change, and whichever is the largest.
+    ranked = sorted(shown, key=lambda part: -_hope(part).worth * part.time_ms)
+    largest = max(shown, key=lambda part: part.time_ms)
+    for at, part in enumerate(ranked):
+        if at < _MOST or part is largest:
+            yield _finding(part, account)
 
 
 def _with_runtime(parts: list[PartRow], step_ms: float) -> None:
@@ -119,7 +122,7 @@ def _finding(part: PartRow, account: StepAccount) -> Finding:
     expected = min(hope.expected * part.time_ms, most)
     # What surrounds a part, such as caches it empties, goes with some of it.
     around = _AROUND_FRAC * max(step - account.busy_ms - part.time_ms, 0.0)
-    is_code = part.kind in (*_CODE, "framework", "unrecorded", "compile")
+    is_code = part.kind in (*_CODE, "eager", "framework", "unrecorded", "compile")
     return Finding(
         rule=RULE.id,
         severity=_severity(part, hope, expected, account),
@@ -148,7 +151,7 @@ def _finding(part: PartRow, account: StepAccount) -> Finding:
 def _hope(part: PartRow) -> _Hope:
     if part.kind == "op" and part.data_type in DOUBLE:
         return _DOUBLE
-    if part.kind == "op" and part_words.is_unusual(part):
+    if part.kind == "eager" or (part.kind == "op" and part_words.is_unusual(part)):
         return _UNUSUAL
     if part.kind == "op" and part.name in PRODUCTS:
         return _PRODUCT
@@ -162,7 +165,7 @@ def _severity(part: PartRow, hope: _Hope, saving: float, account: StepAccount) -
 
 
 def _place(part: PartRow) -> Place:
-    is_op = part.kind == "op"
+    is_op = part.kind in ("op", "eager")
     call = part.first if part.first_kind in ("library", "framework") and not is_op else ""
     return Place(
         function=part.function,
@@ -171,7 +174,7 @@ def _place(part: PartRow) -> Place:
         caller=part.caller,
         call=call,
         op=part.op if is_op else "",
-        family=part.name if is_op else "",
+        family=part.name if part.kind == "op" else "",
     )
 
 
