@@ -55,12 +55,14 @@ class StepTime:
         kinds_ms: Its parts by kind; None where the account does not bound what rules say.
         is_one: Whether only one was recorded, which need not be like the others.
         is_window: Whether there is none but the recording as a whole, or one that is a guess.
+        is_recording: Whether there is none but the recording as a whole.
     """
 
     step_ms: float | None
     kinds_ms: Mapping[str, float] | None
     is_one: bool
     is_window: bool
+    is_recording: bool
 
 
 def step_time(results: Mapping[str, Result]) -> StepTime:
@@ -76,11 +78,14 @@ def step_time(results: Mapping[str, Result]) -> StepTime:
             kinds[part.kind] = kinds.get(part.kind, 0.0) + part.time_ms
     is_one = account is not None and account.step_count == 1
     is_guess = is_one and overview is not None and overview.steps.confidence < _POSSIBLE
+    is_recording = account is not None and account.step_count > 0 and account.is_window
+    is_recording |= overview is not None and overview.steps.source == "window"
     return StepTime(
         mean if mean > 0 else None,
         kinds,
         is_one=is_one,
         is_window=is_guess or (account is not None and account.is_window),
+        is_recording=is_recording,
     )
 
 

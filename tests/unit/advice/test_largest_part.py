@@ -207,6 +207,18 @@ def test_what_is_worth_a_change_is_told_though_several_ops_take_longer() -> None
     assert found.place.function == "prepare"
 
 
+def test_of_a_recording_without_steps_what_was_recorded_is_told_first() -> None:
+    """Nobody knows whether the program ran in the 9 ms of which nothing is known."""
+    rows = [part(kind="unrecorded", name="unrecorded", function="", time_ms=9.0)]
+    rows.append(part(kind="compile", name="Compile", function="", time_ms=0.9))
+    whole = account(*rows)
+    object.__setattr__(whole, "is_window", True)
+    found = first(whole)
+    assert found.title == "Tracing and compiling takes 9% of the recording"
+    assert "takes 0.9 ms of the recording (9%)" in found.message
+    assert first(account(*rows)).measured["kind"] == "unrecorded"
+
+
 def test_a_rule_that_explains_little_of_it_does_not() -> None:
     found = told(account(part()), saying("knows-little", 1.0, "python"))
     assert [one.rule for one in found.findings] == ["largest-part", "knows-little"]

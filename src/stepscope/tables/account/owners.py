@@ -98,8 +98,10 @@ def _owner(found: Account, row: int) -> Owner:
         event, on_device = thing.row, thing.on_device
     elif code in (PYTHON, FRAMEWORK_CALL) and found.frames is not None:
         if item >= 0:
-            kind = "library" if code == PYTHON else "framework"
-            name = found.frames.names[int(found.frames.name[item])].public
+            called = found.frames.names[int(found.frames.name[item])]
+            kind, name = "library" if code == PYTHON else "framework", called.public
+            if not function and code == FRAMEWORK_CALL and (called.is_wait or called.is_fetch):
+                kind = "wait"
         else:
             name = function
     elif found.native is not None and item >= 0:

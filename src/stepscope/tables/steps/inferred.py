@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from stepscope.columns import union_spans
 from stepscope.tables.core.profile import Host
 from stepscope.tables.steps import calls as lists
 from stepscope.tables.steps.cycle import Calls, Cycle, find_cycle, is_step_name
@@ -22,6 +23,8 @@ _FEWEST, _ENOUGH = 3, 5
 # Share of the calls that must recur in every round for the rounds to be likely.
 _MOST, _NEARLY_ALL = 0.6, 0.9
 _CONFIDENCE: dict[Certainty, float] = {"certain": 0.95, "likely": 0.7, "uncertain": 0.45}
+# Calls that take less than this of what a thread did are no step: of a first call the compilation.
+_A_PART = 0.02
 # Rounds so evenly spaced, and so many, are a loop's.
 _EVEN, _EVEN_FROM = 0.15, 10
 # Spacing of rounds of kernels, deviation over mean: above, they are no loop by themselves.
@@ -63,12 +66,14 @@ def rounds_of_kernels(host: Host) -> Markers | None:
 
 
 def single_calls(host: Host) -> Markers | None:
-    """One or two calls of a function that take most of what was recorded: a batch as a step."""
+    """One or two calls of a function, where they are no trifle of what was recorded: a batch."""
     called = [one for one in lists.function_calls(host) if one.kind == "call"]
     if not called:
         return None
     longest = max(called, key=lambda one: int((one.end_ps - one.start_ps).sum()))
     if len(longest) > 2 or lists.is_single_op(longest.name):
+        return None
+    if int((longest.end_ps - longest.start_ps).sum()) < _A_PART * _recorded_ps(host, longest.line):
         return None
     count = len(longest)
     what = "1 call" if count == 1 else "2 calls"
@@ -86,6 +91,15 @@ def single_calls(host: Host) -> Markers | None:
         certainty="uncertain",
         reason=f"only {what} of {longest.name} {'was' if count == 1 else 'were'} recorded",
     )
+
+
+def _recorded_ps(host: Host, line: int) -> int:
+    """How long anything was under way on a thread."""
+    one, events = host.space.lines[line], host.space.events
+    start = events.start_ps[one.begin : one.end]
+    length = host.space.length_ps[one.begin : one.end]
+    starts, ends = union_spans(start, start + length)
+    return int((ends - starts).sum())
 
 
 def _markers(host: Host, cycle: Cycle | None, called: Sequence[Calls]) -> Markers | None:

@@ -176,6 +176,30 @@ def test_without_python_a_loop_is_told_by_ops_that_are_named_by_their_type_alone
     assert made == {"eager": pytest.approx(1.6), "op": pytest.approx(0.8)}
 
 
+def test_a_wait_of_jaxs_is_known_where_the_program_that_calls_it_began_before() -> None:
+    """``api.py`` could be anybody's; ``block_until_ready`` in it is JAX's."""
+    one = host(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        B-------..B-------..
+          "        .T-----....T-----...
+        """,
+        B=event("$api.py:3154 block_until_ready"),
+        T=event("$api.py:3165 try_to_block"),
+    )
+    assert told(one)["wait", "api.block_until_ready"] == pytest.approx(1.6)
+    own = host(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        B-------..B-------..
+        """,
+        B=event("$api.py:20 handle"),
+    )
+    assert told(own)["python", "handle"] == pytest.approx(1.6)
+
+
 def test_a_library_is_told_by_its_public_name_and_from_where_it_is_called() -> None:
     one = host(
         """

@@ -172,6 +172,14 @@ def test_one_batch_is_a_step_with_its_limits_said() -> None:
     assert "1 call of train_function" in found.markers.explanation
 
 
+def test_a_call_that_is_a_trifle_beside_its_compilation_is_no_step() -> None:
+    compiles = Event("TfrtCpuClient::Compile", 0, 27_000)
+    run = Event("TfrtCpuExecutable::ExecuteHelper", 27_500, 40)
+    assert steps_of(recorded(compiles, run)).markers.is_window
+    longer = Event("TfrtCpuExecutable::ExecuteHelper", 27_500, 4_000)
+    assert not steps_of(recorded(compiles, longer)).markers.is_window
+
+
 def test_a_batch_that_keras_marked_is_a_step() -> None:
     profiled = Event("Profiled batch", 5, 950, {"step_num": 3})
     found = steps_of(recorded(profiled, *tf_function("one_step_on_iterator", [10.0], 900)))

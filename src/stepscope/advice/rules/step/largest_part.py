@@ -30,6 +30,8 @@ _MOST = 3
 # The recorder's own work is no part of the program; what a runtime does around ops goes with them.
 _OURS = ("recorder", "runtime")
 _AROUND_FRAC = 0.5
+# What time in which nothing was recorded is worth of its worth in a step.
+_BESIDE = 0.1
 # A line of the program is easier to change than what a framework does.
 _CODE = ("python", "library")
 
@@ -84,17 +86,20 @@ def largest_part(results: Results) -> Iterator[Answer]:
         return
     listed = list(account.parts.records())
     _with_runtime(listed, account.step_time_ms)
+    # Of a recording without steps it is what was recorded that parts have a share of.
+    nothing = sum(part.step_frac for part in listed if part.kind == "unrecorded")
+    known = 1 - nothing if account.is_window else 1.0
     shown = [
         part
         for part in listed
         if part.kind not in _OURS
-        and part.step_frac >= (_CODE_FRAC if part.kind in _CODE else _SOME_FRAC)
+        and part.step_frac >= known * (_CODE_FRAC if part.kind in _CODE else _SOME_FRAC)
     ]
     if not shown:
         yield Silence(f"No part of the step has {_SOME_FRAC:.0%} of it.")
         return
     # Those that are most likely worth a change, and whichever is the largest.
-    ranked = sorted(shown, key=lambda part: -_hope(part).worth * part.time_ms)
+    ranked = sorted(shown, key=lambda part: -_worth(part, account) * part.time_ms)
     largest = max(shown, key=lambda part: part.time_ms)
     for at, part in enumerate(ranked):
         if at < _MOST or part is largest:
@@ -137,7 +142,7 @@ def _finding(part: PartRow, account: StepAccount) -> Finding:
         measured={
             "part_ms": part.time_ms,
             "step_frac": part.step_frac,
-            "worth_ms": min(hope.worth * part.time_ms, most),
+            "worth_ms": min(_worth(part, account) * part.time_ms, most),
             "step_time_ms": step,
             "kind": part.kind,
             "data_type": part.data_type,
@@ -156,6 +161,13 @@ def _hope(part: PartRow) -> _Hope:
     if part.kind == "op" and part.name in PRODUCTS:
         return _PRODUCT
     return _HOPES.get(part.kind, _HOPES["op"])
+
+
+def _worth(part: PartRow, account: StepAccount) -> float:
+    """The share of a part that it is ranked by."""
+    worth = _hope(part).worth
+    # In a recording without steps nobody knows whether the program ran when nothing was recorded.
+    return worth * _BESIDE if account.is_window and part.kind == "unrecorded" else worth
 
 
 def _severity(part: PartRow, hope: _Hope, saving: float, account: StepAccount) -> Severity:
