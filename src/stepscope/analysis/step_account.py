@@ -32,6 +32,7 @@ class PartRow(Row):
     file: Annotated[str, Column("File", kind="name")]
     line: Annotated[int, Column("Line", kind="number", help="0: not known.")]
     caller: Annotated[str, Column("Called from", kind="name")]
+    between: Annotated[str, Column("Where", kind="text", help="The named calls around most of it.")]
     made_of: Annotated[str, Column("Made of", kind="text", help="Its largest owners.")]
     op: Annotated[str, Column("Largest op", kind="name", hidden=True)]
     first: Annotated[str, Column("Largest owner", kind="name", hidden=True)]
@@ -73,6 +74,7 @@ class OwnerRow(Row):
     file: Annotated[str, Column("File", kind="name")]
     line: Annotated[int, Column("Line", kind="number")]
     caller: Annotated[str, Column("Called from", kind="name")]
+    between: Annotated[str, Column("Where", kind="text", help="The named calls around it.")]
     time_ms: Annotated[float, Column("Time", unit="ms", kind="time", sort="desc")]
     step_frac: Annotated[float, Column("Share of step", unit="%", kind="ratio")]
     runs: Annotated[float, Column("Runs per step", kind="number")]
@@ -228,6 +230,7 @@ def _part_row(host: Host, one: Part, count: int, step_ps: float) -> dict[str, ob
         "file": place[1],
         "line": place[2],
         "caller": first.caller,
+        "between": _between(one),
         "made_of": _made_of(one),
         "op": op,
         "first": first.name,
@@ -252,6 +255,15 @@ def _place(one: Part, known: Compiled) -> tuple[str, str, int]:
         return one.first.function, known.file, known.line
     first = next((owner for owner in one.owners if owner.file), one.first)
     return first.function, first.file, first.line
+
+
+def _between(one: Part) -> str:
+    """The calls around most of a part; "" where there are none."""
+    total: dict[str, int] = {}
+    for owner in one.owners:
+        total[owner.between] = total.get(owner.between, 0) + owner.total_ps
+    most = max(total, key=lambda name: total[name], default="")
+    return most if total.get(most, 0) > one.total_ps / 2 else ""
 
 
 def _made_of(one: Part) -> str:
@@ -301,6 +313,7 @@ def _owner_table(found: list[Owner], count: int, step_ps: float) -> Table[OwnerR
             "file": [one.file for one in found],
             "line": [one.line for one in found],
             "caller": [one.caller for one in found],
+            "between": [one.between for one in found],
             "time_ms": [ms(one.total_ps) / count for one in found],
             "step_frac": [one.total_ps / count / step_ps if step_ps > 0 else nan for one in found],
             "runs": [one.runs / count for one in found],

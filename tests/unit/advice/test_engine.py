@@ -160,7 +160,7 @@ def test_without_steps_no_saving_is_large() -> None:
 
 def test_a_recording_without_steps_is_told_as_a_whole() -> None:
     """No rule says "of each step" of what is the only one."""
-    page = SimpleNamespace(
+    page: Any = SimpleNamespace(
         steps=SimpleNamespace(time_ms=SimpleNamespace(mean=100.0), source="window", confidence=0.3)
     )
 

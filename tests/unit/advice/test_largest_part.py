@@ -20,6 +20,7 @@ PART: dict[str, Any] = {
     "file": "train.py",
     "line": 12,
     "caller": "train.py:40 main",
+    "between": "",
     "made_of": "prepare 100%",
     "op": "",
     "first": "prepare",

@@ -60,6 +60,11 @@ def at(part: PartRow) -> str:
     return f" ({part.file}:{part.line})" if part.line else f" ({part.file})"
 
 
+def _between(part: PartRow) -> str:
+    """The named calls around it, as an insertion; "" where they are not known."""
+    return f", most of it {part.between}," if part.between else ""
+
+
 def _unusual(part: PartRow) -> Iterator[str]:
     """What about a part's time over the steps is not as one would expect."""
     if part.every == part.every:
@@ -165,7 +170,7 @@ def _eager(part: PartRow, account: StepAccount) -> Words:
 
 
 def _framework(part: PartRow, account: StepAccount) -> Words:
-    place = f" below {part.function}{at(part)}" if part.function else ""
+    place = f" below {part.function}{at(part)}" if part.function else _between(part)
     called = f", called from {part.caller}" if part.caller and part.function else ""
     message = (
         f"The framework's own work on the loop's thread{place}{called} takes "
@@ -185,6 +190,7 @@ def _framework(part: PartRow, account: StepAccount) -> Words:
 
 def _unrecorded(part: PartRow, account: StepAccount) -> Words:
     after = f", most of it after {part.first}" if part.first and part.first != "unrecorded" else ""
+    after = _between(part).rstrip(",") or after
     message = (
         f"For {_share(part, account)} nothing was recorded on the loop's thread{after}: Python, or "
         "a library between the framework's calls."
@@ -202,7 +208,7 @@ def _unrecorded(part: PartRow, account: StepAccount) -> Words:
 def _of_kind(part: PartRow, account: StepAccount) -> Words:
     what = _KINDS.get(part.kind, part.kind)
     name = f" ({part.name})" if part.name and part.name != part.kind else ""
-    place = f" below {part.function}{at(part)}" if part.function else ""
+    place = f" below {part.function}{at(part)}" if part.function else _between(part)
     facts = " ".join(_unusual(part))
     message = f"{what}{name}{place} takes {_share(part, account)}. {facts}".strip()
     return Words(

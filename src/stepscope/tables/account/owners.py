@@ -50,6 +50,7 @@ class Owner:
         file: Of that function.
         line: The line it is at, else where it begins; 0 unknown.
         caller: ``file:line function`` of the program that calls that function; "" unknown.
+        between: The named calls around it, where no line is known; "" unknown.
         event: Event row that shows it, -1 none.
         on_device: Whether a device ran it.
         is_inline: Whether it is an op that ran on the loop's thread.
@@ -64,6 +65,7 @@ class Owner:
     file: str
     line: int
     caller: str
+    between: str
     event: int
     on_device: bool
     is_inline: bool
@@ -90,7 +92,9 @@ def owners(found: Account) -> list[Owner]:
 
 def _owner(found: Account, row: int) -> Owner:
     code, item = int(found.kind[row]), int(found.item[row])
-    function, file, line, caller = _place(found.frames, int(found.place[row]))
+    place = int(found.place[row])
+    function, file, line, caller = _place(found.frames, place)
+    around = found.between.text(-2 - place) if found.between is not None and place < -1 else ""
     kind, name, type_, event, on_device = _KINDS.get(code, "op"), "", "", -1, False
     if code == COMPUTED:
         thing = found.compute.things[item - 1]
@@ -108,7 +112,7 @@ def _owner(found: Account, row: int) -> Owner:
         name, type_ = found.native.labels[item]
         event = int(found.native.longest[item]) if code == of_native.OP else -1
     return Owner(
-        kind, name, type_, function, file, line, caller, event, on_device,
+        kind, name, type_, function, file, line, caller, around, event, on_device,
         code == of_native.OP, found.time_ps[row], int(found.runs[row]),
     )  # fmt: skip
 

@@ -200,6 +200,25 @@ def test_a_wait_of_jaxs_is_known_where_the_program_that_calls_it_began_before() 
     assert told(own)["python", "handle"] == pytest.approx(1.6)
 
 
+def test_without_python_a_place_is_told_by_the_functions_around_it() -> None:
+    picture = """
+        /host:CPU
+          python   S---------S---------
+          "        TTG---PP..TTG---PP..
+    """
+    letters = {
+        "T": event("PjitFunction(train)"),
+        "P": event("PjitFunction(multi_step_on_data)"),
+        "G": event("tf.function-graph_building"),
+    }
+    found = owner_named(host(picture, **letters), "tf.function-graph_building")
+    assert found.kind == "compile"
+    assert found.between == "between train and multi_step_on_data (predict)"
+    # With one function all that is not it lies between two calls of it: that tells nothing.
+    alone = picture.replace("PP", "TT")
+    assert owner_named(host(alone, **letters), found.name).between == ""
+
+
 def test_a_library_is_told_by_its_public_name_and_from_where_it_is_called() -> None:
     one = host(
         """

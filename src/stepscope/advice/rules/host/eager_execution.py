@@ -27,7 +27,7 @@ EAGER_FRAC = 0.10
 _MANY = 20
 _USUAL_FRAC = 0.3
 # What handing an op over costs at most; what is idle beyond that has another cause.
-_MOST_MS = {"PyTorch": 0.04, "JAX": 0.3}
+_MOST_MS = {"PyTorch": 0.04, "JAX": 0.3, "TensorFlow": 1.0}
 # A Python function with this share of the step is a matter of its own.
 _NAMED_FRAC = 0.05
 _CODE = {
