@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from stepscope.analysis.megascale_stats import MegascaleStats
     from stepscope.analysis.memory_profile import MemoryProfile
     from stepscope.analysis.memory_viewer import MemoryViewer
+    from stepscope.analysis.model_flops import ModelFlops
     from stepscope.analysis.module_tree import ModuleTree
     from stepscope.analysis.op_profile import OpProfile
     from stepscope.analysis.overview_page import OverviewPage
@@ -104,6 +105,11 @@ class Results:
     def roofline_model(self) -> RooflineModel:
         """Of roofline_model."""
         return cast("RooflineModel", self._found["roofline_model"])
+
+    @property
+    def model_flops(self) -> ModelFlops:
+        """Of model_flops."""
+        return cast("ModelFlops", self._found["model_flops"])
 
     @property
     def perf_counters(self) -> PerfCounters:
@@ -225,6 +231,11 @@ class OptionalResults:
     def roofline_model(self) -> RooflineModel | None:
         """Of roofline_model."""
         return cast("RooflineModel | None", self._found.get("roofline_model"))
+
+    @property
+    def model_flops(self) -> ModelFlops | None:
+        """Of model_flops."""
+        return cast("ModelFlops | None", self._found.get("model_flops"))
 
     @property
     def perf_counters(self) -> PerfCounters | None:

@@ -22,6 +22,7 @@ TOOLS = Tools(
         "op_profile",
         "hlo_stats",
         "roofline_model",
+        "model_flops",
         "perf_counters",
         "utilization_viewer",
         "memory_profile",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from stepscope.analysis.megascale_stats import MegascaleStats
     from stepscope.analysis.memory_profile import MemoryProfile
     from stepscope.analysis.memory_viewer import MemoryViewer
+    from stepscope.analysis.model_flops import ModelFlops
     from stepscope.analysis.module_tree import ModuleTree
     from stepscope.analysis.op_profile import OpProfile
     from stepscope.analysis.overview_page import OverviewPage
@@ -257,6 +258,27 @@ class ToolMethods(ABC):
                 include_infeed_outfeed=include_infeed_outfeed,
                 peak_gflops=peak_gflops,
                 peak_hbm_gbps=peak_hbm_gbps,
+            ),
+        )
+
+    def model_flops(
+        self,
+        *,
+        peak_tflops: str = "",
+        peak_memory_gbps: float | None = None,
+    ) -> ModelFlops:
+        """FLOPs and bytes of PyTorch's ops by shape, and the model FLOP utilisation (MFU).
+
+        Args:
+            peak_tflops: Peaks of one device by type in TFLOP/s, before the table's: bf16=989,fp32=67.
+            peak_memory_gbps: Peak memory bandwidth of one device in GB/s; from its name by default.
+        """
+        return cast(
+            "ModelFlops",
+            self.run(
+                "model_flops",
+                peak_tflops=peak_tflops,
+                peak_memory_gbps=peak_memory_gbps,
             ),
         )
 

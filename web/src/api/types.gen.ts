@@ -414,6 +414,24 @@ export interface Device {
   readonly peak_source: string;
 }
 
+/** The devices and what one of them can do. */
+export interface Limits {
+  readonly device_type: string;
+  readonly device_count: number;
+  readonly memory_gbps: number | null;
+  readonly peak_source: string;
+}
+
+/** How much of the devices the model uses; None where it cannot be told. */
+export interface Utilisation {
+  readonly steps: number;
+  readonly step_ms: number | null;
+  readonly model_tflop: number | null;
+  readonly mfu_frac: number | null;
+  readonly hfu_frac: number | null;
+  readonly known_frac: number | null;
+}
+
 /** One memory: what the profile says about its use, and about its peak. */
 export interface MemorySystem {
   readonly id: string;
@@ -1385,6 +1403,54 @@ export interface RooflineRow {
   readonly memory_utilisation_frac: readonly (number | null)[];
   /** Source. */
   readonly source: readonly (string | null)[];
+}
+
+/** Columns: What one device can do at most in a type. */
+export interface PeakRow {
+  /** Type. */
+  readonly data_type: readonly (string | null)[];
+  /** Peak (TFLOP/s). Dense. */
+  readonly peak_tflops: readonly (number | null)[];
+}
+
+/** Columns: One op with inputs of one shape and type. */
+export interface ShapedOpRow {
+  /** Op. */
+  readonly op: readonly (string | null)[];
+  /** Shapes. Of its inputs. */
+  readonly shapes: readonly (string | null)[];
+  /** Type. Of its inputs; tf32 where the kernel says so. */
+  readonly data_type: readonly (string | null)[];
+  /** Calls. */
+  readonly calls: readonly (number | null)[];
+  /** Device time (µs). Of its kernels. */
+  readonly device_time_us: readonly (number | null)[];
+  /** Share (%). Of the time of all but exchanges. */
+  readonly device_time_frac: readonly (number | null)[];
+  /** Per call (µs). */
+  readonly avg_time_us: readonly (number | null)[];
+  /** GFLOP. Of one call: what is done, masks regarded. */
+  readonly gflop: readonly (number | null)[];
+  /** Model GFLOP. As PyTorch's own counter has it. */
+  readonly model_gflop: readonly (number | null)[];
+  /** Moved (B). Inputs and outputs, each once. */
+  readonly moved_bytes: readonly (number | null)[];
+  /** TFLOP/s. */
+  readonly tflops_per_s: readonly (number | null)[];
+  /** Memory (GB/s). Moved bytes ÷ time, decimal. */
+  readonly memory_gbps: readonly (number | null)[];
+  /** Intensity (FLOP/B). */
+  readonly intensity: readonly (number | null)[];
+  /** Of peak FLOPs (%). Of the peak of its type. */
+  readonly peak_frac: readonly (number | null)[];
+  /** Of peak memory (%). */
+  readonly memory_frac: readonly (number | null)[];
+  /** Bound by. What would limit it on a perfect device. */
+  readonly bound_by: readonly (string | null)[];
+  /** At the roof (µs). Time of all calls at the bounding limit. */
+  readonly possible_us: readonly (number | null)[];
+  /** Note. */
+  readonly note: readonly (string | null)[];
 }
 
 /** Columns: One counter, over all of its samples. */
@@ -2395,6 +2461,15 @@ export interface RooflineModel extends ResultBody {
   readonly ops: TableOf<RooflineRow>;
 }
 
+/** FLOPs and bytes of PyTorch's ops by shape, and the model FLOP utilisation (MFU). */
+export interface ModelFlops extends ResultBody {
+  readonly tool: "model_flops";
+  readonly limits: Limits;
+  readonly utilisation: Utilisation;
+  readonly peaks: TableOf<PeakRow>;
+  readonly ops: TableOf<ShapedOpRow>;
+}
+
 /** What the hardware counters of GPUs and TPUs counted: each counter, and each sample of it. */
 export interface PerfCounters extends ResultBody {
   readonly tool: "perf_counters";
@@ -2552,6 +2627,7 @@ export interface Results {
   readonly op_profile: OpProfile;
   readonly hlo_stats: HloStats;
   readonly roofline_model: RooflineModel;
+  readonly model_flops: ModelFlops;
   readonly perf_counters: PerfCounters;
   readonly utilization_viewer: UtilizationViewer;
   readonly memory_profile: MemoryProfile;
