@@ -61,3 +61,7 @@ SHAPES: Final = (
     "Record PyTorch on a GPU with torch.profiler.profile(record_shapes=True), or with "
     "stepscope record train.py."
 )
+TORCH_COMPILED: Final = (
+    "Record a PyTorch program that uses torch.compile or torch.cuda.graph, with "
+    "torch.profiler.profile(record_shapes=True, with_stack=True) or stepscope record train.py."
+)

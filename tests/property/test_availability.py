@@ -38,7 +38,10 @@ from stepscope.tables.steps.attribution import found_steps, steps
 from stepscope.tables.steps.idle import idle
 from stepscope.tables.steps.session import taking_part
 from stepscope.tables.tf_data.events import iterator_calls
+from stepscope.tables.torch.graph_replays import replays
 from stepscope.tables.torch.op_calls import op_calls
+from stepscope.tables.torch.regions import compiled
+from stepscope.tables.torch.triton_kernels import triton_kernels
 from stepscope.tables.tpu.counters import V6E, Counter
 from stepscope.tables.tpu.samples import tpu_samples
 from tests.labelled import Labelled
@@ -86,6 +89,10 @@ IN_FULL: dict[str, Callable[[Profile], bool]] = {
     "step_account": lambda p: any(account(one) is not None for one in p.hosts),
     "module_tree": lambda p: any(len(module_tree(one)) for one in p.hosts),
     "model_flops": lambda p: any(one.dims for host in p.hosts for one in op_calls(host).signatures),
+    "compiled_regions": lambda p: any(
+        compiled(one).regions or compiled(one).compiles or triton_kernels(one) or len(replays(one))
+        for one in p.hosts
+    ),
     "op_profile": lambda p: len(profile_totals(p)) > 0,
     "hlo_stats": lambda p: any(op.is_hlo for op in profile_totals(p).ops),
     "roofline_model": lambda p: bool(np.isfinite(profile_totals(p).flops).any()),
@@ -249,9 +256,18 @@ def shapes() -> bytes:
     return space(host(line("python", op, call)), gpu(0, stream(7, kernel)))
 
 
+def regions() -> bytes:
+    """A compiled region that launches a graph with a kernel of Triton's."""
+    region = Event("Torch-Compiled Region: 0/0", 0, 40)
+    call = Event("cudaGraphLaunch", 5, 2, {"correlation_id": 3})
+    kernel = Event("triton_poi_fused_add_0", 10, 20, {"correlation_id": 3})
+    return space(host(line("python", region, call)), gpu(0, stream(7, kernel)))
+
+
 BUILT: dict[str, Callable[[], Iterable[bytes]]] = {
     "modules": lambda: [layers()],
     "shapes": lambda: [shapes()],
+    "regions": lambda: [regions()],
     "worked example": lambda: [worked_example()],
     "with a GPU": lambda: [worked_example(gpu=True)],
     "asynchronous": lambda: [async_gpu()],

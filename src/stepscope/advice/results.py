@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from stepscope.analysis.collectives import Collectives
+    from stepscope.analysis.compiled_regions import CompiledRegions
     from stepscope.analysis.device_idle import DeviceIdle
     from stepscope.analysis.framework_op_stats import FrameworkOpStats
     from stepscope.analysis.graph_viewer import GraphViewer
@@ -90,6 +91,11 @@ class Results:
     def module_tree(self) -> ModuleTree:
         """Of module_tree."""
         return cast("ModuleTree", self._found["module_tree"])
+
+    @property
+    def compiled_regions(self) -> CompiledRegions:
+        """Of compiled_regions."""
+        return cast("CompiledRegions", self._found["compiled_regions"])
 
     @property
     def op_profile(self) -> OpProfile:
@@ -216,6 +222,11 @@ class OptionalResults:
     def module_tree(self) -> ModuleTree | None:
         """Of module_tree."""
         return cast("ModuleTree | None", self._found.get("module_tree"))
+
+    @property
+    def compiled_regions(self) -> CompiledRegions | None:
+        """Of compiled_regions."""
+        return cast("CompiledRegions | None", self._found.get("compiled_regions"))
 
     @property
     def op_profile(self) -> OpProfile | None:

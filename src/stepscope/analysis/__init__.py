@@ -19,6 +19,7 @@ TOOLS = Tools(
         "step_account",
         "host_activity",
         "module_tree",
+        "compiled_regions",
         "op_profile",
         "hlo_stats",
         "roofline_model",

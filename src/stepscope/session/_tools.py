@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from stepscope.analysis.collectives import Collectives
+    from stepscope.analysis.compiled_regions import CompiledRegions
     from stepscope.analysis.device_idle import DeviceIdle
     from stepscope.analysis.framework_op_stats import FrameworkOpStats
     from stepscope.analysis.graph_viewer import GraphViewer
@@ -208,6 +209,10 @@ class ToolMethods(ABC):
     def module_tree(self) -> ModuleTree:
         """The modules of a PyTorch model as a tree, with their time on host and device."""
         return cast("ModuleTree", self.run("module_tree"))
+
+    def compiled_regions(self) -> CompiledRegions:
+        """Regions of torch.compile, graph breaks, Triton kernels, and replays of CUDA graphs."""
+        return cast("CompiledRegions", self.run("compiled_regions"))
 
     def op_profile(
         self,

@@ -1197,6 +1197,102 @@ export interface ModuleRow {
   readonly kernels: readonly (number | null)[];
 }
 
+/** Columns: One compiled region: a frame, or the part of one up to a graph break, in one variant. */
+export interface RegionRow {
+  /** Host. */
+  readonly host: readonly (string | null)[];
+  /** Region. Frame/variant: 0/1 is frame 0, recompiled. */
+  readonly region: readonly (string | null)[];
+  /** Calls. */
+  readonly calls: readonly (number | null)[];
+  /** Host (ms). Time of its calls. */
+  readonly host_ms: readonly (number | null)[];
+  /** Host, self (ms). Without regions inside of it. */
+  readonly self_ms: readonly (number | null)[];
+  /** Device (ms). What it launched. */
+  readonly device_ms: readonly (number | null)[];
+  /** Share (%). Of the time of all devices. */
+  readonly device_frac: readonly (number | null)[];
+  /** Kernels. */
+  readonly kernels: readonly (number | null)[];
+  /** Compiled. How often, within the recording. */
+  readonly compiles: readonly (number | null)[];
+  /** Compiling (ms). */
+  readonly compile_ms: readonly (number | null)[];
+}
+
+/** Columns: One graph break: a line behind which a function could not be compiled on. */
+export interface BreakRow {
+  /** Host. */
+  readonly host: readonly (string | null)[];
+  /** Function. */
+  readonly function: readonly (string | null)[];
+  /** File. */
+  readonly file: readonly (string | null)[];
+  /** Line. Where the rest of it begins. */
+  readonly line: readonly (number | null)[];
+  /** Calls. Of the rest. */
+  readonly calls: readonly (number | null)[];
+  /** Host (ms). Of the rest. */
+  readonly host_ms: readonly (number | null)[];
+}
+
+/** Columns: One kernel of Triton's with tensors of one shape. */
+export interface TritonRow {
+  /** Kernel. */
+  readonly kernel: readonly (string | null)[];
+  /** Kind. */
+  readonly kind: readonly (string | null)[];
+  /** Fused. Ops, as the name lists them. */
+  readonly fused: readonly (string | null)[];
+  /** Tensors. */
+  readonly shapes: readonly (string | null)[];
+  /** Calls. */
+  readonly calls: readonly (number | null)[];
+  /** Device time (µs). */
+  readonly device_time_us: readonly (number | null)[];
+  /** Per call (µs). */
+  readonly avg_time_us: readonly (number | null)[];
+  /** Moved (B). Each tensor once: at least this. */
+  readonly moved_bytes: readonly (number | null)[];
+  /** Memory (GB/s). */
+  readonly memory_gbps: readonly (number | null)[];
+  /** Of peak memory (%). Of the device's, by its name. */
+  readonly memory_frac: readonly (number | null)[];
+  /** Arguments. Blocks, warps, stages. */
+  readonly arguments: readonly (string | null)[];
+  /** Source. In Inductor's cache. */
+  readonly source: readonly (string | null)[];
+}
+
+/** Columns: One CUDA or HIP graph: all replays that run the same kernels in the same order. */
+export interface GraphRow {
+  /** Host. */
+  readonly host: readonly (string | null)[];
+  /** Graph. By first replay, from 1. */
+  readonly graph: readonly (number | null)[];
+  /** Replays. */
+  readonly replays: readonly (number | null)[];
+  /** Kernels. Of one replay, copies included. */
+  readonly kernels: readonly (number | null)[];
+  /** First kernel. */
+  readonly first_kernel: readonly (string | null)[];
+  /** Launch (µs). Mean, on the host. */
+  readonly launch_us: readonly (number | null)[];
+  /** Device (ms). Of all replays, busy. */
+  readonly device_ms: readonly (number | null)[];
+  /** Share (%). Of the time of all devices. */
+  readonly device_frac: readonly (number | null)[];
+  /** Replay (µs). Mean, from first begin to last end. */
+  readonly replay_us: readonly (number | null)[];
+  /** Gaps inside (µs). Mean of a replay: nothing ran. */
+  readonly inside_gap_us: readonly (number | null)[];
+  /** Gap before (µs). Mean; the device ran nothing. */
+  readonly before_gap_us: readonly (number | null)[];
+  /** Longest gap before (µs). */
+  readonly longest_gap_us: readonly (number | null)[];
+}
+
 /** Columns: One node of the tree; rows come in reading order, parents first. */
 export interface OpProfileNodeRow {
   /** Id. */
@@ -2429,6 +2525,19 @@ export interface ModuleTree extends ResultBody {
   readonly outside_ms: number | null;
 }
 
+/** Regions of torch.compile, graph breaks, Triton kernels, and replays of CUDA graphs. */
+export interface CompiledRegions extends ResultBody {
+  readonly tool: "compiled_regions";
+  readonly compiles: number;
+  readonly compile_ms: number | null;
+  readonly guard_ms: number | null;
+  readonly outside_ms: number | null;
+  readonly regions: TableOf<RegionRow>;
+  readonly breaks: TableOf<BreakRow>;
+  readonly triton: TableOf<TritonRow>;
+  readonly graphs: TableOf<GraphRow>;
+}
+
 /** Where the device's time goes as a tree, and how well each part uses the device. */
 export interface OpProfile extends ResultBody {
   readonly tool: "op_profile";
@@ -2624,6 +2733,7 @@ export interface Results {
   readonly step_account: StepAccount;
   readonly host_activity: HostActivity;
   readonly module_tree: ModuleTree;
+  readonly compiled_regions: CompiledRegions;
   readonly op_profile: OpProfile;
   readonly hlo_stats: HloStats;
   readonly roofline_model: RooflineModel;

@@ -14,6 +14,7 @@ from stepscope.columns import innermost
 from stepscope.columns.space import I64
 from stepscope.schema import names
 from stepscope.tables.core.distinct_rows import distinct_rows
+from stepscope.tables.core.group_unions import union_by_group
 from stepscope.tables.core.presence import Stretch, any_stretch, entries_named, stat_rows
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import event_stats
@@ -77,25 +78,8 @@ def op_calls(host: Host) -> OpCalls:
     has = np.flatnonzero(call >= 0)
     first = np.full(len(rows), np.iinfo(np.int64).max)
     np.minimum.at(first, call[has], events.start_ps[has])
-    device_ps = _union_by_call(call[has], events.start_ps[has], events.end_ps[has], len(rows))
+    device_ps = union_by_group(call[has], events.start_ps[has], events.end_ps[has], len(rows))
     return OpCalls(rows, signature, signatures, call, device_ps, first)
-
-
-def _union_by_call(call: I64, start: I64, end: I64, count: int) -> I64:
-    """Time that the intervals of each call cover."""
-    total = np.zeros(count, np.int64)
-    order = np.lexsort((start, call))
-    call, start, end = call[order], start[order], end[order]
-    # The latest end so far within a call: a running maximum of ranks that restarts with each.
-    by_end = np.argsort(end, kind="stable")
-    rank = np.empty(len(end), np.int64)
-    rank[by_end] = np.arange(len(end))
-    latest = np.maximum.accumulate(call * len(end) + rank) if len(end) else rank
-    before = np.full(len(end), np.iinfo(np.int64).min)
-    again = np.flatnonzero(call[1:] == call[:-1]) + 1
-    before[again] = end[by_end[latest[again - 1] - call[again] * len(end)]]
-    np.add.at(total, call, np.maximum(end - np.maximum(start, before), 0))
-    return total
 
 
 def _op_of_each(host: Host) -> I64:
