@@ -65,3 +65,7 @@ TORCH_COMPILED: Final = (
     "Record a PyTorch program that uses torch.compile or torch.cuda.graph, with "
     "torch.profiler.profile(record_shapes=True, with_stack=True) or stepscope record train.py."
 )
+ENGINE: Final = (
+    "Record vLLM (--profiler-config, then POST /start_profile) or SGLang (POST /start_profile) "
+    "while it answers requests; both mark their steps."
+)

@@ -41,6 +41,7 @@ from stepscope.tables.tf_data.events import iterator_calls
 from stepscope.tables.torch.graph_replays import replays
 from stepscope.tables.torch.op_calls import op_calls
 from stepscope.tables.torch.regions import compiled
+from stepscope.tables.torch.serving_steps import serving_steps
 from stepscope.tables.torch.triton_kernels import triton_kernels
 from stepscope.tables.tpu.counters import V6E, Counter
 from stepscope.tables.tpu.samples import tpu_samples
@@ -93,6 +94,7 @@ IN_FULL: dict[str, Callable[[Profile], bool]] = {
         compiled(one).regions or compiled(one).compiles or triton_kernels(one) or len(replays(one))
         for one in p.hosts
     ),
+    "serving_steps": lambda p: any(len(serving_steps(one)) for one in p.hosts),
     "op_profile": lambda p: len(profile_totals(p)) > 0,
     "hlo_stats": lambda p: any(op.is_hlo for op in profile_totals(p).ops),
     "roofline_model": lambda p: bool(np.isfinite(profile_totals(p).flops).any()),
@@ -257,11 +259,12 @@ def shapes() -> bytes:
 
 
 def regions() -> bytes:
-    """A compiled region that launches a graph with a kernel of Triton's."""
+    """A step of an engine with a compiled region that launches a graph."""
+    step = Event("step[DECODE bs=32]", 0, 50)
     region = Event("Torch-Compiled Region: 0/0", 0, 40)
     call = Event("cudaGraphLaunch", 5, 2, {"correlation_id": 3})
     kernel = Event("triton_poi_fused_add_0", 10, 20, {"correlation_id": 3})
-    return space(host(line("python", region, call)), gpu(0, stream(7, kernel)))
+    return space(host(line("python", step, region, call)), gpu(0, stream(7, kernel)))
 
 
 BUILT: dict[str, Callable[[], Iterable[bytes]]] = {

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from stepscope.analysis.perf_counters import PerfCounters
     from stepscope.analysis.pod_viewer import PodViewer
     from stepscope.analysis.roofline_model import RooflineModel
+    from stepscope.analysis.serving_steps import ServingSteps
     from stepscope.analysis.step_account import StepAccount
     from stepscope.analysis.tf_data_bottleneck_analysis import TfDataBottleneckAnalysis
     from stepscope.analysis.trace_viewer import TraceViewer
@@ -158,6 +159,11 @@ class Results:
         return cast("InferenceProfile", self._found["inference_profile"])
 
     @property
+    def serving_steps(self) -> ServingSteps:
+        """Of serving_steps."""
+        return cast("ServingSteps", self._found["serving_steps"])
+
+    @property
     def graph_viewer(self) -> GraphViewer:
         """Of graph_viewer."""
         return cast("GraphViewer", self._found["graph_viewer"])
@@ -287,6 +293,11 @@ class OptionalResults:
     def inference_profile(self) -> InferenceProfile | None:
         """Of inference_profile."""
         return cast("InferenceProfile | None", self._found.get("inference_profile"))
+
+    @property
+    def serving_steps(self) -> ServingSteps | None:
+        """Of serving_steps."""
+        return cast("ServingSteps | None", self._found.get("serving_steps"))
 
     @property
     def graph_viewer(self) -> GraphViewer | None:

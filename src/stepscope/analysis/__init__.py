@@ -32,6 +32,7 @@ TOOLS = Tools(
         "collectives",
         "megascale_stats",
         "inference_profile",
+        "serving_steps",
         "graph_viewer",
     ),
 )

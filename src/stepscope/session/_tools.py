@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from stepscope.analysis.perf_counters import PerfCounters
     from stepscope.analysis.pod_viewer import PodViewer
     from stepscope.analysis.roofline_model import RooflineModel
+    from stepscope.analysis.serving_steps import ServingSteps
     from stepscope.analysis.step_account import StepAccount
     from stepscope.analysis.tf_data_bottleneck_analysis import TfDataBottleneckAnalysis
     from stepscope.analysis.trace_viewer import TraceViewer
@@ -437,6 +438,10 @@ class ToolMethods(ABC):
                 model=model,
             ),
         )
+
+    def serving_steps(self) -> ServingSteps:
+        """Steps of an engine that serves language models, by kind and batch size."""
+        return cast("ServingSteps", self.run("serving_steps"))
 
     def graph_viewer(
         self,

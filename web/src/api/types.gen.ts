@@ -2144,7 +2144,7 @@ export interface RequestRow {
 }
 
 /** Columns: One batch. */
-export interface BatchRow {
+export interface InferenceProfileBatchRow {
   /** Host. */
   readonly host: readonly (string | null)[];
   /** Batch. */
@@ -2189,6 +2189,58 @@ export interface BatchSizeRow {
   readonly device_compute_mean_us: readonly (number | null)[];
   /** Padding (%). */
   readonly padding_frac: readonly (number | null)[];
+}
+
+/** Columns: All steps of one kind with as many requests. */
+export interface ServingStepsBatchRow {
+  /** Kind. Prefill, decode, mixed (both) or other. */
+  readonly kind: readonly (string | null)[];
+  /** Requests. -1: the mark does not say it. */
+  readonly requests: readonly (number | null)[];
+  /** Steps. */
+  readonly steps: readonly (number | null)[];
+  /** Tokens. Computed in a step, a mean. */
+  readonly tokens_mean: readonly (number | null)[];
+  /** Device (ms). Busy, of all these steps. */
+  readonly device_ms: readonly (number | null)[];
+  /** Device per step (ms). Busy, a mean. */
+  readonly device_mean_ms: readonly (number | null)[];
+  /** Host per step (ms). Length of the mark, a mean. */
+  readonly host_mean_ms: readonly (number | null)[];
+  /** Gap before (ms). Device idle since the step before, a mean. */
+  readonly gap_mean_ms: readonly (number | null)[];
+  /** Gaps inside (ms). Device idle within, a mean. */
+  readonly idle_mean_ms: readonly (number | null)[];
+  /** From graphs (%). Of the device's time. */
+  readonly graph_frac: readonly (number | null)[];
+  /** Tokens per second (1/s). While gap and step last. */
+  readonly tokens_per_s: readonly (number | null)[];
+}
+
+/** Columns: One step. */
+export interface ServingStepsStepRow {
+  /** Host. */
+  readonly host: readonly (string | null)[];
+  /** Step. In order of begin, from 1. */
+  readonly step: readonly (number | null)[];
+  /** Start (ms). */
+  readonly start_ms: readonly (number | null)[];
+  /** Kind. */
+  readonly kind: readonly (string | null)[];
+  /** Requests. */
+  readonly requests: readonly (number | null)[];
+  /** Tokens. */
+  readonly tokens: readonly (number | null)[];
+  /** Host (ms). */
+  readonly host_ms: readonly (number | null)[];
+  /** Device (ms). Busy. */
+  readonly device_ms: readonly (number | null)[];
+  /** Gap before (ms). */
+  readonly gap_ms: readonly (number | null)[];
+  /** Kernels. Copies included. */
+  readonly kernels: readonly (number | null)[];
+  /** From graphs (%). */
+  readonly graph_frac: readonly (number | null)[];
 }
 
 /** Columns: A program that can be viewed. */
@@ -2678,8 +2730,15 @@ export interface InferenceProfile extends ResultBody {
   readonly tool: "inference_profile";
   readonly models: TableOf<ServedModelRow>;
   readonly requests: TableOf<RequestRow>;
-  readonly batches: TableOf<BatchRow>;
+  readonly batches: TableOf<InferenceProfileBatchRow>;
   readonly batch_sizes: TableOf<BatchSizeRow>;
+}
+
+/** Steps of an engine that serves language models, by kind and batch size. */
+export interface ServingSteps extends ResultBody {
+  readonly tool: "serving_steps";
+  readonly batches: TableOf<ServingStepsBatchRow>;
+  readonly steps: TableOf<ServingStepsStepRow>;
 }
 
 /** Part of a compiled program as a graph, ready to be laid out, and all there is to search. */
@@ -2746,6 +2805,7 @@ export interface Results {
   readonly collectives: Collectives;
   readonly megascale_stats: MegascaleStats;
   readonly inference_profile: InferenceProfile;
+  readonly serving_steps: ServingSteps;
   readonly graph_viewer: GraphViewer;
   readonly compare: Comparison;
 }

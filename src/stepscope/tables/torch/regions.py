@@ -123,7 +123,14 @@ def has_regions(host: Host) -> bool:
     def is_one(stretch: Stretch) -> bool:
         return bool((wanted[stretch.entry] & stretch.timed).any())
 
-    return bool(wanted.any()) and any_stretch(host, range(len(host.space.lines)), is_one)
+    return bool(wanted.any()) and any_stretch(host, _lines(host), is_one)
+
+
+def _lines(host: Host) -> list[int]:
+    """Rows in ``Space.lines`` of threads and of Python's calls."""
+    kinds = planes(host).plane_kind
+    lines = enumerate(host.space.lines)
+    return [row for row, line in lines if kinds[line.plane] in (PlaneKind.HOST, PlaneKind.PYTHON)]
 
 
 def _is_region(text: str) -> bool:
@@ -181,13 +188,12 @@ def _entries(host: Host, label: Callable[[str], str | None]) -> tuple[I64, tuple
 
 def _spans(host: Host, label: Callable[[str], str | None]) -> Spans:
     """The events with a label, on threads and among Python's calls."""
-    space, kinds = host.space, planes(host).plane_kind
+    space = host.space
     codes, labels = _entries(host, label)
     parts = [np.zeros(0, np.int64)]
-    for line in space.lines:
-        if labels and kinds[line.plane] in (PlaneKind.HOST, PlaneKind.PYTHON):
-            mine = codes[space.events.metadata[line.begin : line.end]] >= 0
-            parts.append(line.begin + np.flatnonzero(mine))
+    for line in (space.lines[row] for row in (_lines(host) if labels else ())):
+        mine = codes[space.events.metadata[line.begin : line.end]] >= 0
+        parts.append(line.begin + np.flatnonzero(mine))
     rows = np.concatenate(parts)
     rows = rows[space.events.data[rows] != DATA_OCCURRENCES]
     thread = np.asarray([one.id for one in space.lines] or [0], np.int64)[space.lines_of(rows)]
@@ -262,6 +268,7 @@ def _by_name(
             *compiles.get(name, (0, 0)),
         )
         for row, name in enumerate(regions.names)
+        if sums["calls"][row]
     )
 
 
@@ -273,6 +280,8 @@ def _breaks(host: Host) -> tuple[GraphBreak, ...]:
         assert resumed is not None  # that is how it came to be a label
         file, function, line = resumed.groups()
         mine = found.name == row
+        if not mine.any():
+            continue
         time = int((found.end_ps - found.start_ps)[mine].sum())
         breaks.append(GraphBreak(function, file, int(line[:9]), int(mine.sum()), time))
     return tuple(breaks)
