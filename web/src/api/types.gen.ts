@@ -90,6 +90,34 @@ export interface ToolsInfo {
   readonly tools: readonly ToolInfo[];
 }
 
+/** One column of a table that queries name. */
+export interface QueryColumnInfo {
+  readonly name: string;
+  readonly type: "text" | "integer" | "number" | "flag";
+  readonly meaning: string;
+}
+
+/** One table that queries name. */
+export interface QueryTableInfo {
+  readonly name: string;
+  readonly meaning: string;
+  readonly columns: readonly QueryColumnInfo[];
+}
+
+/** All tables that queries name. */
+export interface QueryTablesInfo {
+  readonly tables: readonly QueryTableInfo[];
+}
+
+/** The answer to a query: its first rows, and whether there are more (``cut``). */
+export interface QueryInfo {
+  readonly rows: number;
+  readonly cut: boolean;
+  readonly seconds: number | null;
+  readonly schema: readonly ColumnInfo[];
+  readonly columns: Readonly<Record<string, readonly unknown[]>>;
+}
+
 /** How far the opening of a run is; ``done`` and ``total`` are bytes of the stage. */
 export interface ProgressInfo {
   readonly state: "idle" | "opening" | "ready" | "failed";
