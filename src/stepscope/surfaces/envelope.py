@@ -121,10 +121,18 @@ class QueryTableInfo(TypedDict):
     columns: list[QueryColumnInfo]
 
 
+class QueryExampleInfo(TypedDict):
+    """A query to begin with."""
+
+    question: str
+    query: str
+
+
 class QueryTablesInfo(TypedDict):
-    """All tables that queries name."""
+    """All tables that queries name, and queries to begin with."""
 
     tables: list[QueryTableInfo]
+    examples: list[QueryExampleInfo]
 
 
 class QueryInfo(TypedDict):
@@ -199,6 +207,7 @@ ENVELOPES: tuple[type, ...] = (
     ToolsInfo,
     QueryColumnInfo,
     QueryTableInfo,
+    QueryExampleInfo,
     QueryTablesInfo,
     QueryInfo,
     ProgressInfo,

@@ -22,8 +22,9 @@ _KINDS: dict[str, Kind] = {
     "_bytes": "bytes",
 }
 _MEANINGS = {column.name: column.meaning for table in TABLES.values() for column in table.columns}
+_NAMES = frozenset({"name", "op", "operation"})
 # Beyond this a page and JSON cannot hold a whole number; a text can.
-_LARGEST_EXACT = 1 << 53
+_TOO_LARGE = 2.0**53
 
 
 def answer_table(frame: pl.DataFrame) -> Table[Row]:
@@ -61,12 +62,14 @@ def _described(name: str, dtype: pl.DataType) -> tuple[type, Kind]:
         return int, _KINDS.get(suffix_of(name), "count")
     if dtype.is_float():
         return float, _KINDS.get(suffix_of(name), "number")
-    return str, "text"
+    return str, "name" if name in _NAMES else "text"
 
 
 def _exact(series: pl.Series) -> bool:
     """Whether every whole number of it is one that doubles hold."""
-    return bool(series.is_between(-_LARGEST_EXACT, _LARGEST_EXACT).all())
+    import polars as pl
+
+    return bool((series.drop_nulls().cast(pl.Float64).abs() < _TOO_LARGE).all())
 
 
 def _plain(value: Any, type_: type) -> Any:

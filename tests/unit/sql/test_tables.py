@@ -5,6 +5,9 @@ import polars as pl
 import pytest
 
 from stepscope.formats.xspace import decode
+from stepscope.sql.door import check_query
+from stepscope.sql.examples import EXAMPLES, Example
+from stepscope.sql.run import run_query
 from stepscope.sql.tables import TABLES
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.timeline import timeline
@@ -116,3 +119,11 @@ def test_collectives_wait_for_the_last_device() -> None:
     assert frame["wait_us"].to_list() == [30.0, 0.0]
     assert frame["transfer_us"].to_list() == [50.0, 50.0]
     assert np.unique(frame["operation"]).tolist() == [0]
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.question)
+@pytest.mark.parametrize("empty", [False, True])
+def test_the_examples_run(example: Example, empty: bool) -> None:
+    check_query(example.query)
+    data = space(host()) if empty else worked_example(gpu=True)
+    assert run_query(profile(data), example.query).width > 1

@@ -82,7 +82,7 @@ def test_what_is_refused_is_refused_here_too(
     client: Client, query: str, slug: str, path: str
 ) -> None:
     status, data = ask(client, query, path)
-    assert status == 400
+    assert status == 422
     assert json.loads(data)["error"] == slug
 
 
@@ -97,10 +97,16 @@ def test_answers_are_saved_as_files(client: Client) -> None:
 
 def test_values_that_json_cannot_hold_are_told_as_text_or_not_available() -> None:
     frame = pl.DataFrame(
-        {"a_us": [1.5, float("nan"), float("inf")], "big": [2**60, 1, None], "l": [[1], [], None]}
+        {
+            "a_us": [1.5, float("nan"), float("inf")],
+            "big": [2**60, 1, None],
+            "small": pl.Series([1, None, 3], dtype=pl.UInt8),
+            "l": [[1], [], None],
+        }
     )
     assert answer_table(frame).to_dict() == {
         "a_us": [1.5, None, None],
         "big": [str(2**60), "1", None],
+        "small": [1, None, 3],
         "l": ["[1]", "[]", None],
     }

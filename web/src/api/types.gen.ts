@@ -104,9 +104,16 @@ export interface QueryTableInfo {
   readonly columns: readonly QueryColumnInfo[];
 }
 
-/** All tables that queries name. */
+/** A query to begin with. */
+export interface QueryExampleInfo {
+  readonly question: string;
+  readonly query: string;
+}
+
+/** All tables that queries name, and queries to begin with. */
 export interface QueryTablesInfo {
   readonly tables: readonly QueryTableInfo[];
+  readonly examples: readonly QueryExampleInfo[];
 }
 
 /** The answer to a query: its first rows, and whether there are more (``cut``). */

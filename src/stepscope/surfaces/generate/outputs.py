@@ -7,6 +7,7 @@ from pathlib import Path
 from stepscope.advice import RULES
 from stepscope.analysis import TOOLS
 from stepscope.errors import UsageError
+from stepscope.sql.examples import EXAMPLES
 from stepscope.sql.tables import TABLES
 from stepscope.store import write_atomic
 from stepscope.surfaces.generate.advice_docs import advice_page
@@ -48,7 +49,7 @@ def outputs(root: Path) -> dict[Path, str]:
     advice = root / "docs/advice.md"
     files[advice] = _between_marks(advice, advice_page(RULES))
     queries = root / "docs/sql.md"
-    files[queries] = _between_marks(queries, sql_page(TABLES.values()))
+    files[queries] = _between_marks(queries, sql_page(TABLES.values(), EXAMPLES))
     house = root / "ARCHITECTURE.md"
     files[house] = _between_marks(house, rooms_picture(root / "src" / "stepscope"))
     for tool in TOOLS:

@@ -12,6 +12,7 @@ from stepscope.errors import UsageError
 from stepscope.result import Row, Table
 from stepscope.session import Session
 from stepscope.sql.database import Limits
+from stepscope.sql.examples import EXAMPLES
 from stepscope.sql.tables import TABLES
 from stepscope.surfaces import export
 from stepscope.surfaces.envelope import QueryInfo, QueryTablesInfo, column_infos
@@ -40,7 +41,8 @@ def tables(request: Request) -> Response:
                 ],
             }
             for table in TABLES.values()
-        ]
+        ],
+        "examples": [{"question": one.question, "query": one.query} for one in EXAMPLES],
     }
     return json_answer(request, body)
 
