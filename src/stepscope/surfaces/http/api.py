@@ -104,7 +104,7 @@ class Api:
 
     def timeline(self, request: Request, part: str) -> Response:
         """One part of the timeline, such as its tracks, a tile or a search."""
-        return timeline.answer(request, self._session(request), part)
+        return timeline.answer(request, self._session(request), part, self.workspace.load)
 
     def sql(self, request: Request) -> Response:
         """The answer to a query."""
