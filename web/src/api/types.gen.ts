@@ -90,6 +90,41 @@ export interface ToolsInfo {
   readonly tools: readonly ToolInfo[];
 }
 
+/** One column of a table that queries name. */
+export interface QueryColumnInfo {
+  readonly name: string;
+  readonly type: "text" | "integer" | "number" | "flag";
+  readonly meaning: string;
+}
+
+/** One table that queries name. */
+export interface QueryTableInfo {
+  readonly name: string;
+  readonly meaning: string;
+  readonly columns: readonly QueryColumnInfo[];
+}
+
+/** A query to begin with. */
+export interface QueryExampleInfo {
+  readonly question: string;
+  readonly query: string;
+}
+
+/** All tables that queries name, and queries to begin with. */
+export interface QueryTablesInfo {
+  readonly tables: readonly QueryTableInfo[];
+  readonly examples: readonly QueryExampleInfo[];
+}
+
+/** The answer to a query: its first rows, and whether there are more (``cut``). */
+export interface QueryInfo {
+  readonly rows: number;
+  readonly cut: boolean;
+  readonly seconds: number | null;
+  readonly schema: readonly ColumnInfo[];
+  readonly columns: Readonly<Record<string, readonly unknown[]>>;
+}
+
 /** How far the opening of a run is; ``done`` and ``total`` are bytes of the stage. */
 export interface ProgressInfo {
   readonly state: "idle" | "opening" | "ready" | "failed";
