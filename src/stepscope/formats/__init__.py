@@ -13,8 +13,9 @@ from typing import Final
 
 from stepscope.formats.format import Format
 from stepscope.formats.kineto import FORMAT as KINETO
+from stepscope.formats.nsight import FORMAT as NSIGHT
 
 #: Every format that is read in pieces, by id; first come, first asked.
-FORMATS: Final[dict[str, Format]] = {one.id: one for one in (KINETO,)}
+FORMATS: Final[dict[str, Format]] = {one.id: one for one in (KINETO, NSIGHT)}
 
 __all__ = ["FORMATS", "Format"]
