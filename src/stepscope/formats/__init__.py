@@ -14,8 +14,9 @@ from typing import Final
 from stepscope.formats.format import Format
 from stepscope.formats.kineto import FORMAT as KINETO
 from stepscope.formats.nsight import FORMAT as NSIGHT
+from stepscope.formats.rocprof import FORMATS as ROCPROF
 
 #: Every format that is read in pieces, by id; first come, first asked.
-FORMATS: Final[dict[str, Format]] = {one.id: one for one in (KINETO, NSIGHT)}
+FORMATS: Final[dict[str, Format]] = {one.id: one for one in (NSIGHT, *ROCPROF, KINETO)}
 
 __all__ = ["FORMATS", "Format"]

@@ -107,7 +107,7 @@ class Database:
         numbers: Sequence[str] = (),
         texts: Sequence[str] = (),
         *,
-        where: tuple[str, Sequence[str]] | None = None,
+        where: tuple[str, Sequence[str] | Sequence[int]] | None = None,
     ) -> Rows:
         """A table, in the order of the file.
 
@@ -115,7 +115,7 @@ class Database:
             table: Its name; one that is not there has no rows.
             numbers: Columns of integers.
             texts: Columns of texts.
-            where: Only rows whose column is one of these texts.
+            where: Only rows whose column is one of these values.
         """
         known = frozenset(self.tables.get(table, ()))
         if not known or (where is not None and where[0] not in known):
@@ -170,8 +170,8 @@ class Database:
         numbers: Sequence[str],
         texts: Sequence[str],
         known: frozenset[str],
-        where: tuple[str, Sequence[str]] | None,
-    ) -> tuple[str, tuple[str, ...]]:
+        where: tuple[str, Sequence[str] | Sequence[int]] | None,
+    ) -> tuple[str, tuple[Any, ...]]:
         wanted = [f"ifnull({_quoted(c)}, {NULL})" if c in known else str(NULL) for c in numbers]
         wanted += [
             f"substr({_quoted(c)}, 1, {_LONGEST_TEXT})" if c in known else "NULL" for c in texts

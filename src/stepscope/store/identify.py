@@ -140,8 +140,8 @@ def examine(
     by_name = next((kind for kind in BY_NAME if kind.name.search(name)), None)
     if by_name is not None:
         return Miss(path, by_name.slug, by_name.reason, by_name.hint, size_bytes)
-    may_be = [one for one in FORMATS.values() if named or one.promises(name)]
-    if _UNRELATED.search(name) and not may_be:
+    promised = [one for one in FORMATS.values() if one.promises(name)]
+    if _UNRELATED.search(name) and not named and not promised:
         return ""
     like = bool(_PROFILE_LIKE.search(name)) or named
     if size_bytes == 0:
@@ -150,9 +150,13 @@ def examine(
     if promises_xspace(name):
         return _wrapped(path, size_bytes, first) or XSPACE
     inner = inflate_head(first) if first.startswith(GZIP_MAGIC) else first
+    # Text that begins with a quote may read as the start of an XSpace, so the name is heard first.
+    for one in promised:
+        if one.starts(inner) or one.starts(_more(head, one.head_bytes)):
+            return one.id
     if starts_xspace(inner):
         return XSPACE
-    for one in may_be:
+    for one in FORMATS.values() if named else ():
         if one.starts(inner) or one.starts(_more(head, one.head_bytes)):
             return one.id
     if not like:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
@@ -211,12 +211,59 @@ class Recorded:
     unix_ns: int | None = None
     warnings: list[str] = field(default_factory=list)
 
+    def thread_rows(self, process: I64, number: I64) -> I64:
+        """Rows of ``threads`` for these (process, number); new ones are added without a name."""
+        known = {(one.process, one.number): row for row, one in enumerate(self.threads)}
+
+        def row(pair: list[int]) -> int:
+            key = (pair[0], pair[1])
+            if key not in known:
+                known[key] = len(self.threads)
+                self.threads.append(Thread(*key))
+            return known[key]
+
+        return _by_row((process, number), row)
+
+    def stream_rows(self, device: I64, number: I64, process: I64) -> I64:
+        """Rows of ``streams`` for these (device, number, process); new ones are added."""
+        known = {(one.device, one.number, one.process): row for row, one in enumerate(self.streams)}
+
+        def row(found: list[int]) -> int:
+            key = (max(found[0], 0), found[1], found[2])
+            if key not in known:
+                known[key] = len(self.streams)
+                self.streams.append(Stream(*key))
+            return known[key]
+
+        return _by_row((device, number, process), row)
+
+    def text_column(
+        self, name: str, columns: Sequence[I64], text: Callable[[list[int]], str]
+    ) -> Column:
+        """A text made of several numbers, once for each combination of them; "" is none.
+
+        Args:
+            name: Of the stat.
+            columns: The numbers of each event.
+            text: What becomes of them.
+        """
+        code = _by_row(columns, lambda one: self.texts.code(text(one)))
+        empty = self.texts.code("")
+        return Column(name, code, code != empty, is_text=True)
+
     @property
     def count(self) -> int:
         """Events of all kinds."""
         sizes = [len(one) for one in self.host] + [len(one) for one in self.device]
         sizes += [len(one) for one in self.allocations]
         return sum(sizes) + sum(len(one.time_ns) for one in self.counters)
+
+
+def _by_row(columns: Sequence[I64], value: Callable[[list[int]], int]) -> I64:
+    """A value for each row of some columns, asked for once for each combination in them."""
+    used, inverse = np.unique(np.stack(columns), axis=1, return_inverse=True)
+    found = np.asarray([value(one) for one in used.T.tolist()], np.int64)
+    return found[inverse.ravel()] if len(found) else inverse.ravel()
 
 
 def launch_numbers(process: I64, number: I64) -> I64:

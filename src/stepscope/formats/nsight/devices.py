@@ -185,14 +185,8 @@ class Devices:
         self, stat: str, rows: Rows, columns: tuple[str, ...], text: Callable[[list[int]], str]
     ) -> Column:
         """A text made of several columns, once for each combination of their values."""
-        values = np.stack([rows.get(one, NONE) for one in columns])
-        used, inverse = np.unique(values, axis=1, return_inverse=True)
-        texts = [text(one) for one in used.T.tolist()]
-        codes = self._recorded.texts.codes(texts)
-        code = codes[inverse.ravel()] if texts else inverse.ravel()
-        said = np.asarray([bool(one) for one in texts] or [False], bool)
-        has = said[inverse.ravel()] if texts else np.zeros(0, bool)
-        return Column(stat, code, has, is_text=True)
+        values = [rows.get(one, NONE) for one in columns]
+        return self._recorded.text_column(stat, values, text)
 
     def _events_of(
         self,
