@@ -16,7 +16,9 @@ def test_a_range_becomes_a_flame_that_is_inverted_and_compared(open_page: Opener
     chart = page.get_by_label("The range by what it contains")
     expect(chart).to_contain_text("ExecutorState")
     page.get_by_role("button", name="Inverted").click()
-    page.wait_for_function("() => decodeURIComponent(location.hash).includes('flame=stack,inverted')")
+    page.wait_for_function(
+        "() => decodeURIComponent(location.hash).includes('flame=stack,inverted')"
+    )
     page.get_by_label("Group by").select_option("category,name")
     expect(chart).to_contain_text("kernel")
     page.get_by_role("button", name="Keep for comparison").click()
