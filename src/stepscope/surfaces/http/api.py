@@ -102,6 +102,14 @@ class Api:
         name = f"{result.session}-{type(result).tool}-{table}.{format}"
         return compressed(request, download(write(result, table), mimetype, name))
 
+    def report(self, request: Request) -> Response:
+        """The pages of a run as one file to save; ``events`` as for the command."""
+        from stepscope.surfaces.report import Choice, make_report
+
+        session = self._session(request)
+        made = make_report(session, Choice(events=request.args.get("events") or "all"))
+        return download(made.html, "text/html", session.name.rsplit("/", 1)[-1] + ".html")
+
     def timeline(self, request: Request, part: str) -> Response:
         """One part of the timeline, such as its tracks, a tile or a search."""
         return timeline.answer(request, self._session(request), part)

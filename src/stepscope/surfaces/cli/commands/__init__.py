@@ -16,6 +16,7 @@ COMMANDS: tuple[str, ...] = (
     "doctor",
     "loader",
     "export",
+    "report",
     "repair",
     "demo",
     "version",
