@@ -150,8 +150,8 @@ export function getProgress(run: string): Promise<ProgressInfo> {
 export const reportNotes: readonly string[] | null = report?.notes ?? null;
 
 /** URL of the report on a run as a file to download. */
-export function reportUrl(run: string): string {
-  return apiUrl("report", { run });
+export function reportUrl(run: string, redact: string): string {
+  return apiUrl("report", { run, redact });
 }
 
 export type ExportFormat = "csv" | "json" | "parquet";

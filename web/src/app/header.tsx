@@ -66,7 +66,7 @@ export function Header({ home }: { home: string }) {
       )}
       <div class="header-controls">
         {session.value?.capture_allowed && <CaptureButton />}
-        {run && !reportNotes && <ReportLink run={run.id} />}
+        {run && !reportNotes && <ReportMenu run={run.id} />}
         <CopyLink />
         <button
           type="button"
@@ -92,17 +92,34 @@ export function Header({ home }: { home: string }) {
   );
 }
 
-/** The pages of this run as one file to send. */
-function ReportLink({ run }: { run: string }) {
+const REDACTIONS = [
+  ["", "With all names"],
+  ["paths", "Without paths and hosts"],
+  ["names", "Without names"],
+  ["all", "Without names and shapes"],
+] as const;
+
+/** The pages of this run as one file to send, which opens without Stepscope. */
+function ReportMenu({ run }: { run: string }) {
   return (
-    <a
-      class="button"
-      href={reportUrl(run)}
-      download=""
-      title="Save these pages as one file that opens without Stepscope"
-    >
-      Report
-    </a>
+    <Popover label="Report" align="right">
+      {(close) => (
+        <div class="menu">
+          <p class="quiet">Save these pages as one file</p>
+          {REDACTIONS.map(([level, text]) => (
+            <a
+              key={level}
+              class="menu-item"
+              href={reportUrl(run, level)}
+              download=""
+              onClick={close}
+            >
+              {text}
+            </a>
+          ))}
+        </div>
+      )}
+    </Popover>
   );
 }
 

@@ -103,11 +103,18 @@ class Api:
         return compressed(request, download(write(result, table), mimetype, name))
 
     def report(self, request: Request) -> Response:
-        """The pages of a run as one file to save; ``events`` as for the command."""
+        """The pages of a run as one file to save; ``events``, ``redact`` as for the command."""
+        from stepscope.redaction import Redaction, level_of
         from stepscope.surfaces.report import Choice, make_report
 
-        session = self._session(request)
-        made = make_report(session, Choice(events=request.args.get("events") or "all"))
+        level, events = request.args.get("redact"), request.args.get("events") or "all"
+        if not level:
+            session = self._session(request)
+            made = make_report(session, Choice(events=events))
+        else:
+            redaction = Redaction(level_of(level))
+            with self.workspace.redacted(request.args.get("run") or None, redaction) as session:
+                made = make_report(session, Choice(events=events, notes=(redaction.said,)))
         return download(made.html, "text/html", session.name.rsplit("/", 1)[-1] + ".html")
 
     def timeline(self, request: Request, part: str) -> Response:

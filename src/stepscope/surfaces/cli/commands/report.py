@@ -28,6 +28,8 @@ from stepscope.surfaces.cli.damage import tell_damage
 @click.option("--zip", "zipped", is_flag=True, help="Pack it, for places that refuse HTML.")
 @arguments.run
 @arguments.host
+@arguments.redact
+@arguments.redact_key
 @arguments.output
 def report(
     path: str,
@@ -37,6 +39,8 @@ def report(
     zipped: bool,
     run: str | None,
     host: str | None,
+    redact: str | None,
+    redact_key: str | None,
     output: str | None,
 ) -> None:
     """Write the pages of a run as one file that opens anywhere, without Stepscope."""
@@ -46,12 +50,17 @@ def report(
     from stepscope.surfaces.report.report import Choice, make_report
     from stepscope.surfaces.report.summary import text_summary
 
+    redaction = arguments.redaction_of(redact, redact_key)
     choice = Choice(
         pages=tuple(filter(None, (name.strip() for name in pages.split(",")))),
         events=events,
         max_bytes=int(max_size * 1e6),
+        notes=(redaction.said,) if redaction else (),
     )
-    with Waiting() as waiting, open(path, run=run, host=host, progress=waiting.update) as session:
+    with (
+        Waiting() as waiting,
+        open(path, run=run, host=host, redact=redaction, progress=waiting.update) as session,
+    ):
         made = make_report(session, choice)
         waiting.stop()
         tell_damage(session)
