@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain, repeat
 from math import nan
 from typing import Annotated
 
@@ -10,6 +11,7 @@ from stepscope import how_to_record
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, ms
 from stepscope.tables.account.account import Account, account
+from stepscope.tables.account.changes import WhatIf, what_if
 from stepscope.tables.account.instructions import Compiled, compiled_from
 from stepscope.tables.account.op_families import family_of
 from stepscope.tables.account.parts import Owner, Part, owners, parts
@@ -40,6 +42,27 @@ class PartRow(Row):
         float, Column("Time", unit="ms", kind="time", sort="desc", help="Per mean step.")
     ]
     step_frac: Annotated[float, Column("Share of step", unit="%", kind="ratio")]
+    alone_ms: Annotated[
+        float,
+        Column(
+            "Saves alone", unit="ms", kind="time",
+            help="The step gets shorter by this if the part takes no time and all else stays.",
+        ),
+    ]  # fmt: skip
+    typical_ms: Annotated[
+        float,
+        Column(
+            "In a typical step", unit="ms", kind="time",
+            help="The same told from the median step, where single steps are out of line.",
+        ),
+    ]  # fmt: skip
+    most_ms: Annotated[
+        float,
+        Column(
+            "Saves at most", unit="ms", kind="time",
+            help="With all that can go with it: hand-over, cold caches, shared cores.",
+        ),
+    ]  # fmt: skip
     runs: Annotated[float, Column("Runs per step", kind="number")]
     steps_frac: Annotated[
         float,
@@ -151,7 +174,7 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
         has_python=longest.frames is not None,
         has_events=longest.native is not None,
         recorder_ms=ms(recorder) / len(start),
-        parts=_part_table(host, made, len(start), step_ps),
+        parts=_part_table(host, made, what_if(longest, made), step_ps, len(start)),
         owners=_owner_table(owners(longest), len(start), step_ps),
         rivals=_rival_table(host, longest),
     )
@@ -208,10 +231,26 @@ def described(kind: str, name: str) -> str:
     return _WORDS.get(kind, "{name}").format(name=name)
 
 
-def _part_table(host: Host, made: list[Part], count: int, step_ps: float) -> Table[PartRow]:
-    rows = [_part_row(host, one, count, step_ps) for one in made]
+_NOT_PLAYED = WhatIf(nan, nan, nan)
+
+
+def _part_table(
+    host: Host, made: list[Part], played: list[WhatIf], step_ps: float, count: int
+) -> Table[PartRow]:
+    rows = [
+        _part_row(host, one, count, step_ps) | _saving(without)
+        for one, without in zip(made, chain(played, repeat(_NOT_PLAYED)), strict=False)
+    ]
     fields = list(PartRow.__annotations__)
     return Table(PartRow, {name: [row[name] for row in rows] for name in fields})
+
+
+def _saving(without: WhatIf) -> dict[str, object]:
+    return {
+        "alone_ms": ms(without.alone_ps),
+        "typical_ms": ms(without.typical_ps),
+        "most_ms": ms(without.most_ps),
+    }
 
 
 def _part_row(host: Host, one: Part, count: int, step_ps: float) -> dict[str, object]:

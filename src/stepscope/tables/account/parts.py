@@ -65,6 +65,7 @@ class Owner:
         on_device: Whether a device ran it.
         time_ps: Per kept step.
         runs: How often its time was come to.
+        row: Of the account.
     """
 
     kind: str
@@ -78,6 +79,7 @@ class Owner:
     on_device: bool
     time_ps: I64
     runs: int
+    row: int
 
     @property
     def total_ps(self) -> int:
@@ -135,7 +137,7 @@ def _owner(found: Account, row: int) -> Owner:
         name, type_ = found.native.labels[item]
     return Owner(
         kind, name, type_, function, file, line, caller, event, on_device, found.time_ps[row],
-        int(found.runs[row]),
+        int(found.runs[row]), row,
     )  # fmt: skip
 
 

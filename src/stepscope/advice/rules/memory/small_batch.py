@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.advice.evidence.changes import BATCHED
 from stepscope.advice.evidence.device_memory import device_memories
 from stepscope.advice.evidence.steps import NO_STEPS, WINDOW, is_window
 from stepscope.advice.results import Results
@@ -94,6 +95,7 @@ RULE = Rule(
     check=small_batch,
     needs=("overview_page", "device_idle", "memory_profile"),
     doc=__doc__ or "",
+    change=BATCHED,
     title="A small batch on a free device",
     threshold="peak memory < 40 % and the device waits for the host ≥ 15 % of the step",
     symptom_of=("slow-launches", "host-waits", "eager-execution"),
