@@ -197,7 +197,7 @@ def severity_of(saving_ms: float, step_ms: float) -> Severity:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ChangeClass:
     """A class of changes to a program: how much of what they are made to they take away.
 
     Attributes:
@@ -259,7 +259,7 @@ class Rule(RuleFacts):
     doc: str = ""
     threshold: str = ""
     evidence: tuple[Evidence, ...] = ()
-    change: Change | None = None
+    change: ChangeClass | None = None
 
     @property
     def wrong_when(self) -> str:

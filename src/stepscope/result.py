@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 
-Kind = Literal[
+ColumnKind = Literal[
     "name", "text", "category", "count", "time", "ratio", "bytes", "rate", "number", "flag", "rank"
 ]
 Severity = Literal["info", "low", "medium", "high"]
@@ -69,7 +69,7 @@ class Column:
 
     label: str
     unit: str = ""
-    kind: Kind = "number"
+    kind: ColumnKind = "number"
     help: str = ""
     sort: Literal["", "asc", "desc"] = ""
     hidden: bool = False

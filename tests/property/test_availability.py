@@ -38,7 +38,7 @@ from stepscope.tables.steps.attribution import found_steps, steps
 from stepscope.tables.steps.idle import idle
 from stepscope.tables.steps.session import taking_part
 from stepscope.tables.tf_data.events import iterator_calls
-from stepscope.tables.tpu.counters import V6E, Counter
+from stepscope.tables.tpu.counters import V6E, PerfCounter
 from stepscope.tables.tpu.samples import tpu_samples
 from tests.labelled import Labelled
 from tests.labelled.synthetic import PROFILES
@@ -222,7 +222,7 @@ def counted() -> bytes:
 CYCLES, STORES = (V6E.tensor_core.counters(name, 0)[0] for name in ("CYCLES", "VST_INSTRUCTION"))
 
 
-def chips(*read: Counter, type_: str = V6E.type) -> bytes:
+def chips(*read: PerfCounter, type_: str = V6E.type) -> bytes:
     """A TPU with one sample of these counters."""
     return space(chip(0, type_, [sample(1, dict.fromkeys(read, 7))]))
 

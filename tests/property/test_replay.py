@@ -13,9 +13,9 @@ from stepscope.columns.space import F64, I64
 from stepscope.formats.xspace import decode
 from stepscope.kernels import core
 from stepscope.tables.account.account import Account, account
-from stepscope.tables.account.changes import what_if
 from stepscope.tables.account.parts import parts
-from stepscope.tables.account.replay import saved_ps, schedule
+from stepscope.tables.account.replay import dependencies, saved_ps
+from stepscope.tables.account.what_if import what_if
 from stepscope.tables.core.profile import Host
 from tests.property.test_conservation import spaces
 
@@ -99,7 +99,7 @@ def accounted(data: bytes) -> Account | None:
 
 
 def lead(found: Account, share: F64) -> float:
-    return float(saved_ps(found, schedule(found), share).sum())
+    return float(saved_ps(found, dependencies(found), share).sum())
 
 
 @settings(max_examples=60, deadline=None)

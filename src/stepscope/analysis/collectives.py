@@ -12,7 +12,7 @@ from stepscope import how_to_record
 from stepscope.columns.space import Bool
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, ms
-from stepscope.tables.collectives.exchanges import Exchanges, Kind, exchanges
+from stepscope.tables.collectives.exchanges import ExchangeKind, Exchanges, exchanges
 from stepscope.tables.core.presence import any_stretch
 from stepscope.tables.core.profile import Profile
 from stepscope.tables.device.events import device_entries, device_lines
@@ -184,7 +184,7 @@ def _group_rows(found: Exchanges) -> Iterator[dict[str, Any]]:
         }
 
 
-def _bus_factor(kind: Kind) -> float:
+def _bus_factor(kind: ExchangeKind) -> float:
     """What share of the message each link carries; unknown without the number of ranks."""
     if not kind.ranks:
         return nan

@@ -33,7 +33,7 @@ from stepscope.tables.steps.found import WINDOW
 from stepscope.tables.steps.precision import precision_shares
 from stepscope.tables.steps.session import SessionSteps, session_steps
 from stepscope.verdicts.account import Steps, steps_account
-from stepscope.verdicts.step import Verdict, headline, next_steps
+from stepscope.verdicts.step import StepVerdict, headline, next_steps
 
 
 class StepRow(Row):
@@ -208,7 +208,7 @@ def overview_page(profile: Profile, options: Options = Options()) -> OverviewPag
     has_device = any(_active_devices(host) for host in profile.hosts)
     bound, bound_frac = bottleneck.bound_by(breakdown, stats.time_ms.mean, has_device=has_device)
     precision = _precision(profile, found)
-    verdict = Verdict(
+    verdict = StepVerdict(
         bound_by=bound,
         share_frac=bound_frac,
         steps=stats.count,

@@ -11,12 +11,12 @@ from stepscope import how_to_record
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, ms
 from stepscope.tables.account.account import Account, account
-from stepscope.tables.account.changes import WhatIf, what_if
 from stepscope.tables.account.instructions import Compiled, compiled_from
 from stepscope.tables.account.op_families import family_of
 from stepscope.tables.account.parts import Owner, Part, owners, parts
 from stepscope.tables.account.rivals import rivals
 from stepscope.tables.account.series import series
+from stepscope.tables.account.what_if import WhatIf, what_if
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.steps.markers import has_account
 from stepscope.tables.steps.session import taking_part

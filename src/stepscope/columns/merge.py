@@ -23,7 +23,7 @@ from stepscope.columns.space import (
     Space,
     StatMetadata,
     Stats,
-    Unknown,
+    UnknownFields,
 )
 
 _MOST: Final = (1 << 63) - 1
@@ -317,7 +317,7 @@ def _inverse(rows: I64, size: int) -> I64:
     return place
 
 
-def _unknown(space: Space, moved: dict[str, I64]) -> tuple[Unknown, ...]:
+def _unknown(space: Space, moved: dict[str, I64]) -> tuple[UnknownFields, ...]:
     """Fields that are kept as they stood, at their new rows."""
     found = []
     for one in space.unknown:

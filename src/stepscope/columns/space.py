@@ -178,7 +178,7 @@ class Plane:
 
 
 @dataclass(frozen=True, slots=True)
-class Unknown:
+class UnknownFields:
     """Bytes of fields this version does not know, kept so that writing loses nothing.
 
     Attributes:
@@ -219,7 +219,7 @@ class Space:
     warnings: tuple[str, ...]
     hostnames: tuple[str, ...]
     origin_ns: int
-    unknown: tuple[Unknown, ...] = ()
+    unknown: tuple[UnknownFields, ...] = ()
     damage: DecodeError | None = None
     raw_text: dict[str, bytes] = field(default_factory=dict)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import html
 import os
 from collections.abc import Callable, Hashable, Sequence
 from threading import RLock
@@ -16,7 +15,7 @@ from stepscope.errors import NothingToShow, UsageError
 from stepscope.registry import Rule, Tool, Unavailable
 from stepscope.result import Advice, Diagnostic, Finding, Result
 from stepscope.session._tools import ToolMethods
-from stepscope.session.recording import FileReport, Progress, Recording
+from stepscope.session.decoded_run import DecodedRun, FileReport, StageProgress
 from stepscope.session.rules import all_rules, rules_reading_only
 from stepscope.store import Found, Run
 from stepscope.tables.core.profile import Profile
@@ -32,7 +31,7 @@ def open(  # `stepscope.open` is the published name
     *,
     run: str | None = None,
     host: str | None = None,
-    progress: Progress | None = None,
+    progress: StageProgress | None = None,
 ) -> Session:
     """Open a profile: a file, a run directory, a log directory or a URL.
 
@@ -50,7 +49,7 @@ def open(  # `stepscope.open` is the published name
     """
     found = store.find(path)
     chosen = pick_run(found, run)
-    return Session(found, Recording(chosen), host=host, progress=progress)
+    return Session(found, DecodedRun(chosen), host=host, progress=progress)
 
 
 def pick_run(found: Found, name: str | None) -> Run:
@@ -83,10 +82,10 @@ class Session(ToolMethods):
     def __init__(
         self,
         found: Found,
-        recording: Recording,
+        recording: DecodedRun,
         *,
         host: str | None = None,
-        progress: Progress | None = None,
+        progress: StageProgress | None = None,
     ) -> None:
         known = recording.run.hosts
         if host is not None and host not in known:
@@ -116,7 +115,7 @@ class Session(ToolMethods):
         return self._found.root
 
     @property
-    def recording(self) -> Recording:
+    def recording(self) -> DecodedRun:
         """The run's hosts, as far as they are decoded; whoever shares it shares that."""
         return self._recording
 
@@ -265,6 +264,8 @@ class Session(ToolMethods):
         return f"<stepscope session {self.name!r}: {over}, {state}{others}>"
 
     def _repr_html_(self) -> str:
+        import html  # for notebooks only; its table of entities takes a millisecond
+
         rows = "".join(
             f"<tr><td>{html.escape(tool.title)}</td><td><code>.{tool.id}()</code></td>"
             f"<td>{html.escape(tool.summary)}</td></tr>"

@@ -12,7 +12,7 @@ from time import monotonic
 from typing import Literal
 
 from stepscope.errors import StepscopeError
-from stepscope.session.recording import FileReport, Progress, Recording
+from stepscope.session.decoded_run import DecodedRun, FileReport, StageProgress
 from stepscope.session.session import Session, pick_run
 from stepscope.store import Found, Run, nothing_found, search
 
@@ -44,7 +44,7 @@ class OpenProgress:
 
 @dataclass
 class _Opened:
-    recording: Recording
+    recording: DecodedRun
     progress: OpenProgress
     sessions: dict[str | None, Session]
 
@@ -72,7 +72,7 @@ class Workspace:
             reports: list[FileReport] = []
             for run in self.runs:
                 opened = self._opened.get(run.id)
-                recording = opened.recording if opened else Recording(run)
+                recording = opened.recording if opened else DecodedRun(run)
                 reports += recording.reports
         return (*reports, *(FileReport.of_miss(miss) for miss in self.found.misses))
 
@@ -89,7 +89,7 @@ class Workspace:
 
     @contextmanager
     def aside(
-        self, run: str, host: str | None = None, progress: Progress | None = None
+        self, run: str, host: str | None = None, progress: StageProgress | None = None
     ) -> Iterator[Session]:
         """The session of a run for a moment: it does not push out those that pages look at."""
         chosen = self._pick(run)
@@ -98,7 +98,7 @@ class Workspace:
         if is_open:
             yield self.session(run, host)
             return
-        recording = Recording(chosen)
+        recording = DecodedRun(chosen)
         try:
             yield Session(self.found, recording, host=host or None, progress=progress)
         finally:
@@ -180,7 +180,7 @@ class Workspace:
     def _open(self, run: Run) -> _Opened:
         opened = self._opened.get(run.id)
         if opened is None:
-            opened = self._opened[run.id] = _Opened(Recording(run), OpenProgress(), {})
+            opened = self._opened[run.id] = _Opened(DecodedRun(run), OpenProgress(), {})
             while len(self._opened) > MAX_DECODED_RUNS:
                 # Not closed: a request may still compute on it; memory goes with the last user.
                 self._opened.popitem(last=False)

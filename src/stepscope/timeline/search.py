@@ -12,7 +12,7 @@ import numpy as np
 from stepscope.columns import pivot
 from stepscope.columns.space import I64, Bool
 from stepscope.tables.core.profile import Host
-from stepscope.timeline.cancellation import Check, waits
+from stepscope.timeline.cancellation import CancellationCheck, waits
 from stepscope.timeline.model import Timeline, Track
 
 Mode = Literal["substring", "regex"]
@@ -100,7 +100,7 @@ def search(
     mode: Mode = "substring",
     stat: str = "",
     tracks: Sequence[int] | None = None,
-    check: Check = waits,
+    check: CancellationCheck = waits,
 ) -> Hits:
     """Find events in the whole trace.
 
@@ -169,7 +169,7 @@ def _expression(query: str) -> Matches:
     return matches
 
 
-def _checked(matches: Matches, check: Check) -> Matches:
+def _checked(matches: Matches, check: CancellationCheck) -> Matches:
     """The same, with a check every so many texts: there may be millions."""
 
     def checked(texts: Sequence[str]) -> Bool:
@@ -182,7 +182,7 @@ def _checked(matches: Matches, check: Check) -> Matches:
     return checked
 
 
-def _nonempty(found: Iterable[TrackHits], check: Check) -> Iterable[TrackHits]:
+def _nonempty(found: Iterable[TrackHits], check: CancellationCheck) -> Iterable[TrackHits]:
     for one in found:
         check()
         if len(one.event):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import nan
 
-import numpy as np
-
+from stepscope.columns import median, quantile
 from stepscope.tables.steps.session import SessionSteps, why_no_step
 
 
@@ -70,8 +69,8 @@ def steps_account(found: SessionSteps | None) -> Steps:
             std=float(time.std(ddof=1)) if len(time) > 1 else 0.0,
             min=float(time.min()),
             max=float(time.max()),
-            median=float(np.median(time)),
-            p95=float(np.percentile(time, 95)),
+            median=median(time),
+            p95=quantile(time, 0.95),
         ),
         explanation=found.explanation,
         certainty=found.certainty,

@@ -14,7 +14,7 @@ from stepscope.analysis import TOOLS
 from stepscope.columns import Space
 from stepscope.errors import NothingToShow, StoreError, UsageError
 from stepscope.formats.xspace import decode
-from stepscope.session import recording
+from stepscope.session import decoded_run
 from tests.profiles import no_events, worked_example
 
 DATA = worked_example(gpu=True)
@@ -107,7 +107,7 @@ def test_each_host_is_decoded_once_whoever_asks(
         calls.append(Path(file).name)
         return decode(buffer, file=file, progress=progress)
 
-    monkeypatch.setattr(recording, "decode", counting)
+    monkeypatch.setattr(decoded_run, "decode", counting)
     with stepscope.open(logdir) as session:
         threads = [
             threading.Thread(target=session.run, args=(name,))

@@ -401,7 +401,7 @@ export interface KernelTotals {
 }
 
 /** The device the roofs belong to; None where a limit is unknown. */
-export interface Device {
+export interface RooflineDevice {
   readonly device_type: string;
   readonly device_count: number;
   readonly peak_gflops: number | null;
@@ -2395,7 +2395,7 @@ export interface HloStats extends ResultBody {
 /** How close each op, and the whole program, comes to the device's roofline. */
 export interface RooflineModel extends ResultBody {
   readonly tool: "roofline_model";
-  readonly device: Device;
+  readonly device: RooflineDevice;
   readonly roofs: TableOf<RoofPoint>;
   readonly programs: TableOf<RooflineRow>;
   readonly ops: TableOf<RooflineRow>;

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.columns import median
 from stepscope.registry import NEGLIGIBLE_FRAC, Unknown
 from stepscope.result import Ref
 
@@ -99,14 +100,14 @@ def long_steps(overview: OverviewPage) -> LongSteps | Unknown:
     time = np.asarray(table["step_time_ms"], dtype=np.float64)[kept]
     if len(time) < _FEWEST_STEPS:
         return Unknown(f"{len(time)} steps are too few to call one of them slow.")
-    median = float(np.median(time))
-    is_long = time > _LONG_FACTOR * median
+    typical = median(time)
+    is_long = time > _LONG_FACTOR * typical
     slowest = int(time.argmax())
     return LongSteps(
         time_ms=time,
         is_long=is_long,
-        median_ms=median,
-        excess_ms=float((time[is_long] - median).sum()),
+        median_ms=typical,
+        excess_ms=float((time[is_long] - typical).sum()),
         slowest=int(np.asarray(table["step_num"])[kept][slowest]),
         slowest_begin_ms=float(np.asarray(table["start_ms"], dtype=np.float64)[kept][slowest]),
     )

@@ -10,7 +10,7 @@ import numpy as np
 
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recorder import Recorded
-from stepscope.capture.tracing import Emitter, Kept
+from stepscope.capture.tracing import Emitter, KeptAnnotations
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 from stepscope.schema import names
 
@@ -23,7 +23,7 @@ class AnnotationRecorder:
     name = "annotations"
 
     def __init__(self) -> None:
-        self._kept = Kept()
+        self._kept = KeptAnnotations()
 
     def unavailable(self) -> str | None:
         """Always there."""

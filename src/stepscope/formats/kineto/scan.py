@@ -8,8 +8,8 @@ JSON's grammar alone: any layout, any order of keys, the list of events first or
 from __future__ import annotations
 
 import json
+import os
 import re
-import secrets
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -17,7 +17,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.formats.kineto.texts import Texts, lenient_json
+from stepscope.formats.kineto.texts import TraceTexts, lenient_json
 from stepscope.kernels import core
 
 I64 = NDArray[np.int64]
@@ -67,7 +67,7 @@ REAL, WHOLE, TEXT = 2, 4, 7
 
 
 @dataclass
-class Damage:
+class TraceDamage:
     """What was wrong with a text, each kind counted.
 
     Attributes:
@@ -105,7 +105,7 @@ class Scanned:
     """
 
     head: dict[str, Any]
-    texts: Texts
+    texts: TraceTexts
     columns: dict[str, NDArray[Any]]
     key: I32
     kind: NDArray[np.uint8]
@@ -113,7 +113,7 @@ class Scanned:
     before: I32
     link_key: I32
     link_text: I32
-    damage: Damage
+    damage: TraceDamage
 
     def __len__(self) -> int:
         return len(self.columns["phase"])
@@ -162,7 +162,7 @@ class _Scan:
         self._at = 0
         self._is_final = False
         self._head: dict[str, Any] = {}
-        self._damage = Damage()
+        self._damage = TraceDamage()
         self._found_events = False
         self._events = _Rows(_COLUMNS, _EVENT_ROWS)
         self._values = _Rows(_VALUES, _VALUE_ROWS)
@@ -172,7 +172,7 @@ class _Scan:
         self._tokens = tuple(np.empty(_TOKENS, kind).data for kind in kinds)
         self._scanner = core.json.EventScanner(self._tokens)
         self._reader = core.json_values.ValueReader(
-            np.asarray(classes, np.uint8).data, secrets.randbits(63)
+            np.asarray(classes, np.uint8).data, int.from_bytes(os.urandom(8), "big") >> 1
         )
         self._arena = np.empty(0, np.uint8)
         self._begin = np.zeros(1, np.int64)
@@ -199,7 +199,7 @@ class _Scan:
         )
         damage.words, damage.times = reader.words, reader.times
         size = int(self._begin[reader.texts])
-        texts = Texts(self._arena[:size].tobytes(), self._begin[: reader.texts + 1].copy())
+        texts = TraceTexts(self._arena[:size].tobytes(), self._begin[: reader.texts + 1].copy())
         self._arena, self._hashes = np.empty(0, np.uint8), np.empty(0, np.uint64)
         before, link_key, link_text = (links[: reader.chains].copy() for links in self._links)
         columns = {name: self._events.joined(name) for name, _ in _COLUMNS}

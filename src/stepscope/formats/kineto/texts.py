@@ -16,7 +16,7 @@ _CONTROL: Final = re.compile(r"[\x00-\x1f]")
 _WORDS: Final = re.compile(r"(?<![\w\".])(?:-?inf|-?nan|None|N/A|-?Infinity|NaN)(?![\w\".])")
 
 
-class Texts:
+class TraceTexts:
     """Texts as they stand in the file, by number; each becomes an object when asked for.
 
     Attributes:

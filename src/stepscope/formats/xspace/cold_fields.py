@@ -92,7 +92,7 @@ class Fields:
 
 
 @dataclass(slots=True)
-class Damage:
+class DamageLog:
     """Collects what is wrong with a file; the place that stands first in it is reported.
 
     A message that is longer than what holds it (the mark of a file that was cut) is still read
@@ -152,7 +152,7 @@ def index(
     ends: I64,
     schema: type[IntEnum],
     path: Callable[[int], str],
-    damage: Damage,
+    damage: DamageLog,
     *,
     containers: tuple[int, ...] = (),
 ) -> Fields:

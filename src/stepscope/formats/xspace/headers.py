@@ -12,7 +12,7 @@ from stepscope.columns.space import Line
 from stepscope.formats.xspace.cold_fields import Fields, empty_fields, joined
 from stepscope.formats.xspace.lines import RawLine
 from stepscope.formats.xspace.metadata import unknown_fields
-from stepscope.formats.xspace.texts import Texts
+from stepscope.formats.xspace.texts import TextReader
 from stepscope.schema.xspace import Wire, XLine
 
 # Lines further apart than this share no origin: they are readings of different clocks, and their
@@ -73,7 +73,7 @@ class Headers:
         return tuple(rows)
 
 
-def read_headers(texts: Texts, lines: list[RawLine]) -> Headers:
+def read_headers(texts: TextReader, lines: list[RawLine]) -> Headers:
     """Put together what counting has listed; what is broken there, filling reports."""
     parts = []
     for row, line in enumerate(lines):

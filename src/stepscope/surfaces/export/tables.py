@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import re
@@ -50,6 +49,8 @@ def csv_text(table: Table[Any], top: int | None = None) -> str:
 
     Text cells a spreadsheet would run as a formula get a leading apostrophe.
     """
+    import csv
+
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     columns = (table if top is None else table.head(top)).to_dict()

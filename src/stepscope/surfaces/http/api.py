@@ -119,7 +119,7 @@ class Api:
         return json_answer(request, body)
 
     def capture(self, request: Request) -> Response:
-        """Recording from outside: how it goes, or an order for one."""
+        """Recording from outside: how it goes, or the start of one."""
         return self.captures.answer(request)
 
     def capture_stop(self, request: Request) -> Response:

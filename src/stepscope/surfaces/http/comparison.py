@@ -19,7 +19,7 @@ from stepscope.session import Session, Workspace
 from stepscope.store import Run
 from stepscope.surfaces.envelope import ToolInfo, column_infos
 from stepscope.surfaces.http.leaving import check_of
-from stepscope.timeline.cancellation import Check
+from stepscope.timeline.cancellation import CancellationCheck
 
 if TYPE_CHECKING:
     from stepscope.comparison import Comparison, Side
@@ -110,7 +110,12 @@ class Comparisons:
         return found
 
     def _compared(
-        self, before: Session, between: list[Run], session: Session, host: str, check: Check
+        self,
+        before: Session,
+        between: list[Run],
+        session: Session,
+        host: str,
+        check: CancellationCheck,
     ) -> Comparison:
         """The comparison anew; other pages are answered meanwhile."""
         from stepscope.comparison import compare
@@ -130,7 +135,7 @@ class Comparisons:
         return compare([first, *middle, last], notes)
 
     def _read(
-        self, runs: list[Run], session: Session, host: str, check: Check
+        self, runs: list[Run], session: Session, host: str, check: CancellationCheck
     ) -> list[Side | Diagnostic]:
         """The runs between, each read and let go of; the page sees how far this is."""
         from stepscope.session.compare import left_out, run_between

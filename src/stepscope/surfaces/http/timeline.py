@@ -25,8 +25,8 @@ from stepscope.surfaces.http.answers import (
 from stepscope.surfaces.http.leaving import check_of
 from stepscope.surfaces.http.settings import is_loopback
 from stepscope.surfaces.http.versions import version_of
-from stepscope.timeline import Timeline, Wanted, tile, timeline
-from stepscope.timeline.cancellation import Check, waits
+from stepscope.timeline import LaneRange, Timeline, tile, timeline
+from stepscope.timeline.cancellation import CancellationCheck, waits
 from stepscope.timeline.tiles import MAX_SLICES, MAX_WIDTH_PX
 
 _TRACK: Final = re.compile(r"(\d{1,9})(?::(\d{1,9})-(\d{1,9}))?")
@@ -60,7 +60,7 @@ class Query:
     """
 
     args: Mapping[str, str]
-    check: Check = waits
+    check: CancellationCheck = waits
 
     def text(self, name: str, default: str = "") -> str:
         """A text."""
@@ -96,12 +96,12 @@ class Query:
             )
         return begin, end
 
-    def wanted(self, line: Timeline) -> list[Wanted]:
+    def wanted(self, line: Timeline) -> list[LaneRange]:
         """``tracks=3,5,12:0-40``: ids, or lanes of an id; all tracks where it is not given."""
         text = self.args.get("tracks")
         if text is None:
-            return [Wanted(track.id) for track in line.tracks]
-        found: dict[Wanted, None] = {}  # each once: an answer should not grow with the question
+            return [LaneRange(track.id) for track in line.tracks]
+        found: dict[LaneRange, None] = {}  # each once: an answer should not grow with the question
         parts = [part for part in text.split(",") if part]
         if len(parts) > _MOST_PARTS:
             raise UsageError(
@@ -116,7 +116,7 @@ class Query:
                     hint=f"Tracks are 0 to {len(line.tracks) - 1}; lanes are written 12:0-40.",
                 )
             lanes = (int(match[2]), int(match[3])) if match[2] else (0, None)
-            found[Wanted(int(match[1]), *lanes)] = None
+            found[LaneRange(int(match[1]), *lanes)] = None
         return list(found)
 
     def tracks(self, line: Timeline) -> list[int] | None:

@@ -14,7 +14,7 @@ from stepscope.tables.steps.attribution import found_steps
 from stepscope.timeline import CATEGORIES, Timeline, Track
 from stepscope.timeline.details import Link, details
 from stepscope.timeline.flows import KINDS, flows
-from stepscope.timeline.places import Place, place
+from stepscope.timeline.places import EventPlace, place
 from stepscope.timeline.ranges import range_totals
 from stepscope.timeline.search import InvalidPattern, search
 
@@ -146,7 +146,7 @@ def event(line: Timeline, query: Query) -> dict[str, Any]:
     }
 
 
-def _place(line: Timeline, at: Place) -> dict[str, Any]:
+def _place(line: Timeline, at: EventPlace) -> dict[str, Any]:
     return {
         "event": at.event,
         "track": at.track,

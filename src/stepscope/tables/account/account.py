@@ -6,15 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.columns import sweep
+from stepscope.columns import distinct, sweep
 from stepscope.columns.space import I64, U8, Bool
 from stepscope.tables.account import native as of_native
 from stepscope.tables.account.compute import Compute, compute
 from stepscope.tables.account.frames import FRAMEWORK, OWN, RECORDER, Frames, frames
 from stepscope.tables.account.native import Native, native
+from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host, derived
-from stepscope.tables.steps.attribution import Steps, steps
+from stepscope.tables.steps.attribution import HostSteps, steps
 
 # Kinds of owners beside those of events on the thread (``native.KIND_NAMES``).
 PYTHON, FRAMEWORK_CALL, RECORDING, COMPUTED, GAP = range(16, 21)
@@ -24,7 +25,7 @@ _CHUNK = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Timeline:
+class Stretches:
     """The kept steps as stretches in which nothing changes on the loop's thread, in order.
 
     Attributes:
@@ -63,14 +64,14 @@ class Account:
         native, frames, compute: What it was told from.
     """
 
-    found: Steps
+    found: HostSteps
     line: int
     kind: U8
     item: I64
     place: I64
     time_ps: I64
     runs: I64
-    timeline: Timeline
+    timeline: Stretches
     native: Native | None
     frames: Frames | None
     compute: Compute
@@ -123,7 +124,7 @@ def _moments(
     for one in (said, calls):
         if one is not None:
             cuts += [one.moments.start_ps, one.moments.end_ps]
-    times = np.unique(np.concatenate(cuts))
+    times = distinct(np.concatenate(cuts))
     begin, until = times[:-1], times[1:]
     step = np.searchsorted(start, begin, side="right") - 1
     inside = (step >= 0) & (begin < end[np.maximum(step, 0)])
@@ -258,7 +259,7 @@ def _name_gaps(kind: U8, item: I64, event: I64, said: Native | None) -> None:
 
 
 def _summed(
-    moments: _Moments, found: Steps, line: int,
+    moments: _Moments, found: HostSteps, line: int,
     said: Native | None, calls: Frames | None, work: Compute,
 ) -> Account:  # fmt: skip
     count = int(found.kept.sum())
@@ -271,12 +272,12 @@ def _summed(
     length = moments.end_ps - moments.start_ps
     parts = [(length[alone], owner[alone], alone), *_swept(moments, owner, work)]
     time, owners, stretch = (np.concatenate([part[at] for part in parts]) for at in range(3))
-    listed, code = np.unique(owners, axis=0, return_inverse=True)
-    code = code.ravel().astype(np.int64)
+    first, code = distinct_rows(list(owners.T))
+    listed = owners[first]
     total = np.zeros((len(listed), count), dtype=np.int64)
     np.add.at(total, (code, moments.step[stretch]), time)
     runs = np.bincount(code, minlength=len(listed)).astype(np.int64)
-    timeline = Timeline(
+    timeline = Stretches(
         moments.start_ps, moments.end_ps, moments.step, moments.waits, stretch, code, time
     )
     return Account(

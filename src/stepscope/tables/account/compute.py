@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stepscope.columns import union_spans
+from stepscope.columns import distinct, union_spans
 from stepscope.columns.nesting import CLASSES
 from stepscope.columns.space import I64, U8
 from stepscope.tables.account.moments import innermost
@@ -103,7 +103,7 @@ def _labelled(
     start: I64, end: I64, code: I64, row: I64, facts: list[_Fact]
 ) -> tuple[U8, tuple[Computed, ...]]:
     """Labels of the spans: of ops, or of families of ops where there are more than labels."""
-    used = np.unique(code)
+    used = distinct(code)
     if len(used) > CLASSES - 2:
         code, facts = _by_family(code, facts)
     total = np.zeros(len(facts), dtype=np.int64)
@@ -144,9 +144,10 @@ def _by_family(code: I64, facts: list[_Fact]) -> tuple[I64, list[_Fact]]:
 
 
 def _longest(code: I64, length: I64, row: I64, count: int) -> I64:
-    found = np.full(count, -1, dtype=np.int64)
-    order = np.argsort(length, kind="stable")
-    found[code[order]] = row[order]
+    found, longest = np.full(count, -1, dtype=np.int64), np.zeros(count, dtype=np.int64)
+    np.maximum.at(longest, code, length)
+    of_it = length == longest[code]
+    found[code[of_it]] = row[of_it]
     return found
 
 
@@ -157,7 +158,7 @@ def _spans(host: Host, line: int) -> tuple[I64, I64, I64, I64, list[_Fact]]:
     ops, space = host_ops(host), host.space
     lines = space.lines_of(ops.rows)
     facts += [_Fact("op", op, False) for op in ops.ops]
-    for row in np.unique(lines[ops.is_execution]).tolist():
+    for row in distinct(lines[ops.is_execution]).tolist():
         if row == line:
             continue
         if is_tf_data_thread(space.lines[row].name):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.columns import rows_of
+from stepscope.columns import distinct, rows_of
 from stepscope.columns.space import I64, U8, Bool
 from stepscope.schema import names
 from stepscope.tables.account.library_files import FRAMEWORK_FILES, LIBRARY_FILES
@@ -122,7 +122,7 @@ def linked(host: Host, rows: I64, *, is_sampled: bool) -> Frames:
     space = host.space
     start, length = space.events.start_ps[rows], space.length_ps[rows]
     meta = space.events.metadata[rows].astype(np.int64)
-    known = names_of(host, np.unique(meta))
+    known = names_of(host, distinct(meta))
     return _linked(rows, start, length, meta, known, is_sampled=is_sampled)
 
 
@@ -143,7 +143,7 @@ def _rows(host: Host, line: int, begin_ps: int, end_ps: int) -> tuple[I64, bool]
     for wanted in (names.PYTHON_CALLS_PLANE, names.PYTHON_SAMPLES_PLANE):
         here = np.asarray([name == wanted for name in plane_name] or [False])[plane]
         if here.any():
-            chosen = main_line(host, np.unique(lines[here]), line)
+            chosen = main_line(host, distinct(lines[here]), line)
             return rows[lines == chosen], wanted == names.PYTHON_SAMPLES_PLANE
     return rows[lines == line], False
 

@@ -23,7 +23,7 @@ THREAD, WORK, INPUT = range(3)
 
 
 @dataclass(frozen=True, slots=True)
-class Schedule:
+class Dependencies:
     """Who waits for whom in the kept steps, stretch by stretch of the account's timeline.
 
     Attributes:
@@ -48,7 +48,7 @@ class Schedule:
     sharing: float
 
 
-def schedule(found: Account) -> Schedule:
+def dependencies(found: Account) -> Dependencies:
     """The account's timeline with what it depends on."""
     line, work = found.timeline, found.compute
     is_input = np.asarray([False, *(one.kind == "input" for one in work.things)])[work.label]
@@ -58,7 +58,7 @@ def schedule(found: Account) -> Schedule:
     )
     gaps = [_gaps(line.start_ps, line.end_ps, *one) for one in spans]
     beside = [covered(*one, line.start_ps, line.end_ps).astype(np.float64) for one in spans]
-    return Schedule(
+    return Dependencies(
         line.step,
         _waits_for(found, beside[0] > 0, beside[1] > 0),
         line.end_ps - line.start_ps,
@@ -118,7 +118,7 @@ def _sharing(work: Compute) -> float:
 
 def saved_ps(
     found: Account,
-    plan: Schedule,
+    plan: Dependencies,
     share: F64,
     relief: F64 | None = None,
     *,
@@ -128,7 +128,7 @@ def saved_ps(
 
     Args:
         found: The account.
-        plan: Its schedule.
+        plan: Its dependencies.
         share: How much of each owner's time goes, 0 to 1.
         relief: How much less work there is in each stretch, because cores are free that it had to
             share; none by default.
@@ -153,7 +153,7 @@ def saved_ps(
     return saved
 
 
-def hidden_ps(found: Account, plan: Schedule, share: F64) -> F64:
+def hidden_ps(found: Account, plan: Dependencies, share: F64) -> F64:
     """Work in each stretch that goes although nobody waits for it: as much as where one does."""
     line = found.timeline
     seen = plan.waits_for[line.stretch] == WORK
@@ -164,12 +164,12 @@ def hidden_ps(found: Account, plan: Schedule, share: F64) -> F64:
     return hidden
 
 
-def shared_ps(found: Account, plan: Schedule, goes: Bool) -> F64:
+def shared_ps(found: Account, plan: Dependencies, goes: Bool) -> F64:
     """Work in each stretch that shares the host's cores with owners that go; 0 on a device.
 
     Args:
         found: The account.
-        plan: Its schedule.
+        plan: Its dependencies.
         goes: Of the owners.
     """
     line, work = found.timeline, found.compute

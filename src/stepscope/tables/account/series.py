@@ -7,6 +7,7 @@ from math import nan
 
 import numpy as np
 
+from stepscope.columns import median
 from stepscope.columns.space import I64
 
 # Of fewer steps neither a trend nor a rhythm can be told.
@@ -61,4 +62,4 @@ def series(time_ps: I64) -> Series:
 
 def _period(at: I64, count: int) -> float:
     """Steps between bursts; the whole where there is one."""
-    return float(np.median(np.diff(at))) if len(at) > 1 else float(count)
+    return median(np.diff(at)) if len(at) > 1 else float(count)

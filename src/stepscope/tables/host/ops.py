@@ -20,7 +20,7 @@ from stepscope.tables.core.op_name import OpCategory, OpName, parse_op_name
 from stepscope.tables.core.planes import LineKind, planes
 from stepscope.tables.core.presence import Stretch, any_stretch, entries_named, stat_rows
 from stepscope.tables.core.profile import Host, derived
-from stepscope.tables.core.stats import Texts, event_stats
+from stepscope.tables.core.stats import StatTexts, event_stats
 from stepscope.tables.hlo import HloModule, hlo_modules
 from stepscope.tables.host.events import host_names, host_thread_rows, timed_events
 
@@ -147,7 +147,7 @@ def _ops_of_entries(host: Host, index: _OpIndex) -> I32:
     return of_entries
 
 
-def _name_by_text(op: I32, texts: Texts, code: Callable[[str], int]) -> None:
+def _name_by_text(op: I32, texts: StatTexts, code: Callable[[str], int]) -> None:
     """Give events that have no op yet the op their text stat names."""
     if len(texts.rows) == 0:
         return

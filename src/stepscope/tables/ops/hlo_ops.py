@@ -49,7 +49,7 @@ UNATTRIBUTED = "unattributed"
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class OpCost:
     """What one run of an op costs; NaN where nothing says.
 
     Attributes:
@@ -142,7 +142,7 @@ class HloOpEvents:
     """
 
     ops: list[HloOp]
-    costs: list[Cost]
+    costs: list[OpCost]
     op: I32
     device: I32
     start_ps: I64
@@ -181,7 +181,7 @@ def hlo_op_events(host: Host) -> HloOpEvents:
     described = _Describer(host, events.framework_ops)
     index: dict[tuple[str, str, str, str], int] = {}
     ops: list[HloOp] = []
-    costs: list[Cost] = []
+    costs: list[OpCost] = []
     of_source = np.zeros(max(len(sources), 1), dtype=np.int32)
     for place, source in enumerate(sources):
         op, cost = described.op(*source)
@@ -292,8 +292,8 @@ def _is_straight(module: HloModule | None, op: HloOp) -> bool:
 
 
 def _with_event_costs(
-    host: Host, events: _Events, op: I32, is_run: Bool, ops: list[HloOp], costs: list[Cost]
-) -> list[Cost]:
+    host: Host, events: _Events, op: I32, is_run: Bool, ops: list[HloOp], costs: list[OpCost]
+) -> list[OpCost]:
     """Costs, with those that events themselves carry put first (custom calls on TPUs).
 
     What a custom call notes may be a part of what its shapes say; never the whole of less.
@@ -313,7 +313,7 @@ def _with_event_costs(
 
     flops, model, accessed = map(per_run, (names.FLOPS, names.MODEL_FLOPS, names.BYTES_ACCESSED))
     return [
-        Cost(
+        OpCost(
             _noted(ops[at], model[at], flops[at], cost.model_flops),
             _noted(ops[at], flops[at], cost.flops),
             _first(accessed[at], cost.bytes),
@@ -356,7 +356,7 @@ class _Describer:
         assert module is not None  # only asked for instructions of a module that was found
         return CostAnalysis(module)
 
-    def op(self, entry: int, framework_op: int, program: int, hlo_op: str) -> tuple[HloOp, Cost]:
+    def op(self, entry: int, framework_op: int, program: int, hlo_op: str) -> tuple[HloOp, OpCost]:
         """The op and its cost."""
         kind = self._kinds[self._space.event_metadata.plane[entry]] if entry >= 0 else None
         if kind in OP_LINE_PLANES:
@@ -378,9 +378,9 @@ class _Describer:
             "",
             False,
             False,
-        ), Cost()
+        ), OpCost()
 
-    def _recorded(self, entry: int, program: int, core_type: str) -> tuple[HloOp, Cost]:
+    def _recorded(self, entry: int, program: int, core_type: str) -> tuple[HloOp, OpCost]:
         """An op of a TPU op line: its metadata says everything."""
         metadata = self._space.event_metadata
         text = metadata.name[entry]
@@ -406,13 +406,15 @@ class _Describer:
         if op.category == CUSTOM_CALL:
             accessed = accessed or math.nan  # an op without bytes is one whose compiler saw none
         if op.category.endswith(ASYNC_START):
-            return op, Cost(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+            return op, OpCost(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
         model = float(self._ints[names.MODEL_FLOPS].get(entry, flops))
         spaces = self._breakdowns.get(entry, (0.0, 0.0, 0.0))
         # Without a breakdown all bytes count as device memory's (reference §5.3).
-        return op, Cost(model, flops, accessed, *(spaces if any(spaces) else (accessed, 0.0, 0.0)))
+        return op, OpCost(
+            model, flops, accessed, *(spaces if any(spaces) else (accessed, 0.0, 0.0))
+        )
 
-    def _compiled(self, program: int, name: str, framework_op: int) -> tuple[HloOp, Cost]:
+    def _compiled(self, program: int, name: str, framework_op: int) -> tuple[HloOp, OpCost]:
         """An HLO op that a kernel or a CPU event names; its module says the rest."""
         module = self._modules.get(program)
         found = module.instructions.get(name) if module is not None else None
@@ -432,7 +434,7 @@ class _Describer:
                 "",
                 True,
                 False,
-            ), Cost()
+            ), OpCost()
         op = HloOp(
             program_id=program,
             program=self._program(program),
@@ -452,10 +454,10 @@ class _Describer:
         )
         return op, self._analysed(program, module, found)
 
-    def _analysed(self, program: int, module: HloModule, found: Instruction) -> Cost:
+    def _analysed(self, program: int, module: HloModule, found: Instruction) -> OpCost:
         cost = self._costs(program).of(found)
         flops = cost.flops / _speedup(module, found)
-        return Cost(cost.flops, flops, cost.bytes, cost.bytes, math.nan, math.nan)
+        return OpCost(cost.flops, flops, cost.bytes, cost.bytes, math.nan, math.nan)
 
     def _program(self, program: int) -> str:
         module = self._modules.get(program)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.columns import stats_by_name
+from stepscope.columns import distinct, stats_by_name
 from stepscope.columns.space import I64
 from stepscope.schema import names
 from stepscope.tables.core.profile import Host, Profile, derived
@@ -45,7 +45,7 @@ def batch_sizes(host: Host) -> tuple[int, ...]:
     """The distinct batch sizes that tf.data's batching stages note; empty where none is noted."""
     rows, sizes = _noted(host)
     del rows
-    return tuple(size for size in np.unique(sizes).tolist() if size > 0)
+    return tuple(size for size in distinct(sizes).tolist() if size > 0)
 
 
 @derived

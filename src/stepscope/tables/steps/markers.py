@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from stepscope.columns import median
 from stepscope.columns.space import I64, Bool
 from stepscope.tables.core.presence import any_stretch
 from stepscope.tables.core.profile import Host, derived
@@ -121,7 +122,7 @@ def _to_next_start(host: Host, found: Markers) -> Markers:
     to_next = end.copy()
     to_next[:-1] = np.where(counts, start[1:], end[:-1])
     # What follows the last mark is as long as it usually is, if so much was recorded.
-    last = int(end[-1]) + int(np.median(between[counts]))
+    last = int(end[-1]) + int(median(between[counts]))
     to_next[-1] = max(int(end[-1]), min(last, _last_moment(host, found.line)))
     return replace(
         found,
@@ -135,7 +136,7 @@ def _to_next_start(host: Host, found: Markers) -> Markers:
 
 def pauses(between: I64, period: I64) -> Bool:
     """Which stretches between marks are pauses of the loop (an evaluation, an epoch's end)."""
-    typical = float(np.median(period))
+    typical = median(period)
     long: Bool = between > _PAUSE_STEPS * max(typical, 1.0)
     most = max(_RARE * len(between), 1 if len(between) >= _ENOUGH else 0)
     return long if long.sum() <= most else np.zeros(len(between), dtype=bool)

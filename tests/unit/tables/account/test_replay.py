@@ -7,9 +7,9 @@ import pytest
 
 from stepscope.formats.xspace import decode
 from stepscope.tables.account.account import Account, account
-from stepscope.tables.account.changes import WhatIf, what_if
 from stepscope.tables.account.parts import parts
-from stepscope.tables.account.replay import saved_ps, schedule
+from stepscope.tables.account.replay import dependencies, saved_ps
+from stepscope.tables.account.what_if import WhatIf, what_if
 from stepscope.tables.core.profile import Host
 from tests.profiles import draw, event, nth, space
 from tests.profiles.drawing import Drawn
@@ -128,5 +128,5 @@ def test_what_is_as_it_was_saves_nothing() -> None:
         """,
         P=PREPARE, F=CALL, O=OP,
     )  # fmt: skip
-    saved = saved_ps(found, schedule(found), np.zeros(len(found.kind)))
+    saved = saved_ps(found, dependencies(found), np.zeros(len(found.kind)))
     assert not saved.any()

@@ -15,10 +15,10 @@ from math import isnan
 from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence import changes, part_words
-from stepscope.advice.evidence.part_words import Words
+from stepscope.advice.evidence.part_words import PartWords
 from stepscope.advice.evidence.savings import saving_of
 from stepscope.advice.results import Results
-from stepscope.registry import Answer, Change, Rule, Silence, Unknown, severity_of
+from stepscope.registry import Answer, ChangeClass, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref, Severity
 from stepscope.tables.account.op_families import PRODUCTS
 
@@ -46,7 +46,7 @@ class _Hope:
         is_alarm: Whether the part alone is reason enough to change the program.
     """
 
-    change: Change
+    change: ChangeClass
     expected: float
     worth: float
     confidence: float
@@ -164,7 +164,7 @@ def _place(part: PartRow) -> Place:
     )
 
 
-def _evidence(part: PartRow, words: Words) -> tuple[Ref, ...]:
+def _evidence(part: PartRow, words: PartWords) -> tuple[Ref, ...]:
     refs = [Ref("step_account", "parts", rows=(part.name,) if part.name else ())]
     if part.kind == "op" and part.op:
         refs.append(Ref("framework_op_stats", "self_time_us", rows=(part.op,)))

@@ -11,7 +11,7 @@ from stepscope.capture.rpc.client.address import parse_addresses
 from stepscope.capture.rpc.client.channel import Channel
 from stepscope.capture.rpc.client.gather import Gathering, Report
 from stepscope.capture.rpc.client.outcome import Progress, RemoteCapture, WorkerOutcome
-from stepscope.capture.rpc.client.request import Order
+from stepscope.capture.rpc.client.request import CaptureRequest
 from stepscope.capture.rpc.protocol.messages import MonitorRequest
 from stepscope.capture.rpc.protocol.status import CallFailed, Code
 from stepscope.errors import CaptureError
@@ -54,7 +54,7 @@ def trace(
         CaptureError: No worker gave a recording; the message has the reason of each.
         UsageError: An address or a number that means nothing.
     """
-    order = Order(
+    request = CaptureRequest(
         parse_addresses(",".join(part for part in (service_addr, worker_list) if part)),
         logdir,
         duration_ms=duration_ms,
@@ -63,7 +63,7 @@ def trace(
         attempts=num_tracing_attempts,
         answer_s=answer_s,
     )
-    capture = Gathering(order).run(report)
+    capture = Gathering(request).run(report)
     if not capture.recorded:
         raise nothing_recorded(capture)
     return capture

@@ -37,7 +37,7 @@ _DEFAULTS = ProfileOptions(
 
 
 @dataclass(frozen=True)
-class Plan:
+class RecordingPlan:
     """A recording as it will be.
 
     Attributes:
@@ -57,7 +57,7 @@ class Plan:
     options_session: str
 
     @classmethod
-    def of(cls, request: ProfileRequest, remaining_s: float | None) -> Plan:
+    def of(cls, request: ProfileRequest, remaining_s: float | None) -> RecordingPlan:
         """The plan for a request, shortened so that the answer arrives in ``remaining_s``.
 
         Raises:

@@ -41,12 +41,15 @@ def export(
     from stepscope.analysis.trace_viewer import range_of
     from stepscope.session import open
     from stepscope.store import write_atomic
-    from stepscope.surfaces.cli.progress import Waiting
+    from stepscope.surfaces.cli.progress import ProgressLine
     from stepscope.surfaces.export.recording import RECORDING_FORMATS
     from stepscope.timeline import timeline
 
     chosen = RECORDING_FORMATS[format]
-    with Waiting() as waiting, open(path, run=run, host=host, progress=waiting.update) as session:
+    with (
+        ProgressLine() as waiting,
+        open(path, run=run, host=host, progress=waiting.update) as session,
+    ):
         line = timeline(session.profile)
         view = range_of(line, begin, end)
         name = session.name.rsplit("/", 1)[-1] if host is None else host

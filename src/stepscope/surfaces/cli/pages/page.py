@@ -7,7 +7,6 @@ command the terminal.
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from dataclasses import dataclass, field
 from typing import IO, Any
@@ -37,6 +36,8 @@ def terminal_width(stream: IO[str]) -> int | None:
     """Columns of the terminal; None when the stream is not one (nothing is shortened then)."""
     if not stream.isatty():
         return None
+    import shutil
+
     return max(shutil.get_terminal_size((100, 24)).columns, 40)
 
 

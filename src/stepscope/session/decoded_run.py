@@ -21,8 +21,8 @@ from stepscope.tables.recording.damage import damage_of
 from stepscope.utf8 import shown
 
 #: Called with (stage, done, total); the unit of done and total is bytes.
-Progress = Callable[[str, int, int], None]
-State = Literal["opened", "damaged", "failed", "skipped", "waiting"]
+StageProgress = Callable[[str, int, int], None]
+FileState = Literal["opened", "damaged", "failed", "skipped", "waiting"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class FileReport:
 
     path: str
     size_bytes: int
-    state: State
+    state: FileState
     reason: str = ""
     hint: str = ""
     slug: str = ""
@@ -68,7 +68,7 @@ class _File:
     lock: RLock = field(default_factory=RLock, repr=False)
 
 
-class Recording:
+class DecodedRun:
     """The decoded hosts of one run."""
 
     def __init__(self, run: Run) -> None:
@@ -78,7 +78,9 @@ class Recording:
             for source in run.sources
         }
 
-    def hosts(self, names: tuple[str, ...], progress: Progress | None = None) -> tuple[Host, ...]:
+    def hosts(
+        self, names: tuple[str, ...], progress: StageProgress | None = None
+    ) -> tuple[Host, ...]:
         """The decoded hosts of these names; those that fail are left out and reported.
 
         Raises:
@@ -132,7 +134,7 @@ class Recording:
                     file.contents = None
 
 
-def _open(file: _File, progress: Progress | None) -> Host | None:
+def _open(file: _File, progress: StageProgress | None) -> Host | None:
     """The decoded host; None where its file cannot be opened, which is then reported for good.
 
     What is not the file's fault (Ctrl-C, no memory) is raised, and the next call tries again.
@@ -161,7 +163,7 @@ def _failed(source: Source, error: StepscopeError) -> FileReport:
     return FileReport(source.path, source.size_bytes, "failed", why, error.hint, error.anchor)
 
 
-def _decode(file: _File, progress: Progress | None) -> None:
+def _decode(file: _File, progress: StageProgress | None) -> None:
     source = file.source
 
     def report(stage: str) -> Callable[[int, int], None] | None:

@@ -1,4 +1,8 @@
-"""What kinds of changes can take out of a step, and what goes with it."""
+"""What the step would take without a part: alone, and with all that can go with it.
+
+What goes with a part depends on what it is: code leaves caches cold and threads asleep, calls that
+are put together take their short ops with them, an op that shrinks shrinks its neighbours.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,13 @@ import numpy as np
 from stepscope.columns.space import F64
 from stepscope.tables.account.account import Account
 from stepscope.tables.account.parts import Owner, Part, owners
-from stepscope.tables.account.replay import Schedule, hidden_ps, saved_ps, schedule, shared_ps
+from stepscope.tables.account.replay import (
+    Dependencies,
+    dependencies,
+    hidden_ps,
+    saved_ps,
+    shared_ps,
+)
 
 # Kinds of what the host does around the work itself.
 _AROUND = (
@@ -22,7 +32,7 @@ _MOST_PARTS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Consequence:
     """What a change to a part does, at best, to the rest of the step.
 
     Attributes:
@@ -40,12 +50,12 @@ class Change:
     reach: float
 
 
-_REMOVE = Change(around=0.75, ops=0.25, short_ops=0.25, reach=1.0)
-_BATCH = Change(around=0.75, ops=0.25, short_ops=1.0, reach=1.0)
-_OVERLAP = Change(around=0.75, ops=0.0, short_ops=0.0, reach=1.0)
+_REMOVE = Consequence(around=0.75, ops=0.25, short_ops=0.25, reach=1.0)
+_BATCH = Consequence(around=0.75, ops=0.25, short_ops=1.0, reach=1.0)
+_OVERLAP = Consequence(around=0.75, ops=0.0, short_ops=0.0, reach=1.0)
 # What makes an op's inputs and what reads its outputs shrinks with it.
-_SHRINK = Change(around=0.5, ops=1.0, short_ops=1.0, reach=2.0)
-_CHANGES = {
+_SHRINK = Consequence(around=0.5, ops=1.0, short_ops=1.0, reach=2.0)
+_CONSEQUENCES = {
     "python": _REMOVE,
     "library": _REMOVE,
     "unrecorded": _REMOVE,
@@ -74,12 +84,12 @@ class WhatIf:
 
 def what_if(found: Account, made: list[Part]) -> list[WhatIf]:
     """What the removal of the largest parts saves, in their order."""
-    plan = schedule(found)
+    plan = dependencies(found)
     listed = owners(found)
     return [_without(found, plan, listed, part) for part in made[:_MOST_PARTS]]
 
 
-def _without(found: Account, plan: Schedule, listed: list[Owner], part: Part) -> WhatIf:
+def _without(found: Account, plan: Dependencies, listed: list[Owner], part: Part) -> WhatIf:
     own = np.zeros(len(found.kind), dtype=np.float64)
     own[[one.row for one in part.owners]] = 1.0
     if part.kind == "op":
@@ -90,18 +100,27 @@ def _without(found: Account, plan: Schedule, listed: list[Owner], part: Part) ->
     is_work = part.kind == "op"
     alone = saved_ps(found, plan, own, work_goes=is_work)
     most = saved_ps(found, plan, best, relief, work_goes=is_work)
-    reach = 1.0 + _CHANGES.get(part.kind, _OVERLAP).reach
-    pairs = [
-        (without, max(without, min(whole, reach * without)))
-        for without, whole in (
-            (float(alone.mean()), float(most.mean())),
-            (_typical(alone, plan), _typical(most, plan)),
-        )
-    ]
-    return WhatIf(pairs[0][0], pairs[1][0], max(pairs[0][1], pairs[1][1]))
+    reach = _consequence(part).reach
+    mean, typical = float(alone.mean()), _typical(alone, plan)
+    return WhatIf(
+        mean,
+        typical,
+        max(
+            _within_reach(mean, float(most.mean()), reach),
+            _within_reach(typical, _typical(most, plan), reach),
+        ),
+    )
 
 
-def _typical(saved: F64, plan: Schedule) -> float:
+def _within_reach(alone: float, most: float, reach: float) -> float:
+    return max(alone, min(most, (1.0 + reach) * alone))
+
+
+def _consequence(part: Part) -> Consequence:
+    return _CONSEQUENCES.get(part.kind, _OVERLAP)
+
+
+def _typical(saved: F64, plan: Dependencies) -> float:
     """The saving of the mean step if its share were that of the middle one."""
     share = saved / np.maximum(plan.step_ps, 1)
     return float(np.clip(np.median(share), 0.0, 1.0)) * float(plan.step_ps.mean())
@@ -119,14 +138,14 @@ def _runtime_around(found: Account, listed: list[Owner], part: Part) -> F64:
 
 def _goes_with(found: Account, listed: list[Owner], part: Part) -> F64:
     """Share of each owner that goes with a part at best."""
-    change = _CHANGES.get(part.kind, _OVERLAP)
+    consequence = _consequence(part)
     share = np.zeros(len(found.kind), dtype=np.float64)
     for one in listed:
         if one.kind in _AROUND:
-            share[one.row] = change.around
+            share[one.row] = consequence.around
         elif one.kind == "op" and not one.on_device:
             is_short = one.total_ps < _SHORT_PS * one.runs
-            share[one.row] = change.short_ops if is_short else change.ops
+            share[one.row] = consequence.short_ops if is_short else consequence.ops
         elif one.kind == "op":
-            share[one.row] = change.ops if part.kind == "op" else 0.0
+            share[one.row] = consequence.ops if part.kind == "op" else 0.0
     return share
