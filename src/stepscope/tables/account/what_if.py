@@ -50,9 +50,9 @@ class Consequence:
     reach: float
 
 
-_REMOVE = Consequence(around=0.75, ops=0.25, short_ops=0.25, reach=1.0)
-_BATCH = Consequence(around=0.75, ops=0.25, short_ops=1.0, reach=1.0)
-_OVERLAP = Consequence(around=0.75, ops=0.0, short_ops=0.0, reach=1.0)
+_REMOVE = Consequence(around=0.85, ops=0.25, short_ops=0.25, reach=1.0)
+_BATCH = Consequence(around=0.85, ops=0.25, short_ops=1.0, reach=1.0)
+_OVERLAP = Consequence(around=0.85, ops=0.0, short_ops=0.0, reach=1.0)
 # What makes an op's inputs and what reads its outputs shrinks with it.
 _SHRINK = Consequence(around=0.5, ops=1.0, short_ops=1.0, reach=2.0)
 _CONSEQUENCES = {
