@@ -53,7 +53,7 @@ class PartRow(Row):
         float,
         Column(
             "In a typical step", unit="ms", kind="time",
-            help="The same told from the median step, where single steps are out of line.",
+            help="The same told from the median of its shares: a burst in one step counts little.",
         ),
     ]  # fmt: skip
     most_ms: Annotated[

@@ -27,8 +27,8 @@ _AROUND = (
 )  # fmt: skip
 # A run of an op that is shorter costs its hand-over, not what it computes.
 _SHORT_PS = 50e6
-# So many parts are played again, the largest.
-_MOST_PARTS = 16
+# So many parts are played again, the largest, if they have this share of the steps.
+_MOST_PARTS, _SOME_FRAC = 16, 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,9 @@ def what_if(found: Account, made: list[Part]) -> list[WhatIf]:
     """What the removal of the largest parts saves, in their order."""
     plan = dependencies(found)
     listed = owners(found)
-    return [_without(found, plan, listed, part) for part in made[:_MOST_PARTS]]
+    least = _SOME_FRAC * float(plan.step_ps.sum())
+    large = [part for part in made[:_MOST_PARTS] if part.total_ps >= least]
+    return [_without(found, plan, listed, part) for part in large]
 
 
 def _without(found: Account, plan: Dependencies, listed: list[Owner], part: Part) -> WhatIf:

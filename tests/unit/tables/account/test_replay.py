@@ -49,9 +49,9 @@ def test_a_function_that_the_work_waits_for_saves_all_its_time() -> None:
         """,
         P=PREPARE, F=CALL, O=OP,
     )  # fmt: skip
-    # 400 µs alone; with it three quarters of the 100 and 200 µs around the op and a quarter of its
-    # 300 µs, which is less than the function itself.
-    assert ms(without(found, "prepare")) == pytest.approx((0.4, 0.4, 0.4 + 0.225 + 0.075))
+    # 400 µs alone; with it 85 % of the 100 and 200 µs around the op and a quarter of its 300 µs,
+    # which is less than the function itself.
+    assert ms(without(found, "prepare")) == pytest.approx((0.4, 0.4, 0.4 + 0.255 + 0.075))
 
 
 def test_work_that_goes_on_beside_a_function_bounds_what_it_saves() -> None:
