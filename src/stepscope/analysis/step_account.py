@@ -18,6 +18,7 @@ from stepscope.tables.account.rivals import rivals
 from stepscope.tables.account.series import series
 from stepscope.tables.account.what_if import WhatIf, what_if
 from stepscope.tables.core.profile import Host, Profile
+from stepscope.tables.host.cores import host_cores
 from stepscope.tables.steps.markers import has_account
 from stepscope.tables.steps.session import taking_part
 
@@ -162,6 +163,7 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
     steps = longest.found
     start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
     made = parts(longest)
+    played = what_if(longest, made, host_cores(host))
     step_ps = _mean_ps(longest)
     recorder = sum(one.total_ps for one in made if one.kind == "recorder")
     return StepAccount(
@@ -174,7 +176,7 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
         has_python=longest.frames is not None,
         has_events=longest.native is not None,
         recorder_ms=ms(recorder) / len(start),
-        parts=_part_table(host, made, what_if(longest, made), step_ps, len(start)),
+        parts=_part_table(host, made, played, step_ps, len(start)),
         owners=_owner_table(owners(longest), len(start), step_ps),
         rivals=_rival_table(host, longest),
     )

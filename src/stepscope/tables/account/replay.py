@@ -35,7 +35,8 @@ class Dependencies:
         beside_ps: float64[2, stretches]: how long each of them was busy in the stretch.
         step_ps: Of each kept step.
         slack_ps: How long before its end all work was done; -1 there was none before.
-        sharing: How many threads of the host run at once on average, where any does: 1 or more.
+        sharing: How many threads or cores share the host's work: what one of them leaves, the
+            others get a share of.
     """
 
     step: I64
@@ -48,8 +49,13 @@ class Dependencies:
     sharing: float
 
 
-def dependencies(found: Account) -> Dependencies:
-    """The account's timeline with what it depends on."""
+def dependencies(found: Account, cores: int = 0) -> Dependencies:
+    """The account's timeline with what it depends on.
+
+    Args:
+        found: The account.
+        cores: Of the host; 0 not known.
+    """
     line, work = found.timeline, found.compute
     is_input = np.asarray([False, *(one.kind == "input" for one in work.things)])[work.label]
     spans = (
@@ -66,7 +72,7 @@ def dependencies(found: Account) -> Dependencies:
         np.stack(beside),
         found.found.duration_ps[found.found.kept],
         _slack(found),
-        _sharing(work),
+        max(1.0 + _at_once(work), cores),
     )
 
 
@@ -107,7 +113,7 @@ def _slack(found: Account) -> I64:
     return slack
 
 
-def _sharing(work: Compute) -> float:
+def _at_once(work: Compute) -> float:
     """The mean number of spans on the host while there is one."""
     on_host = np.asarray([False, *(not one.on_device for one in work.things)])[work.label]
     start, end = work.start_ps[on_host], work.end_ps[on_host]

@@ -82,9 +82,15 @@ class WhatIf:
     most_ps: float
 
 
-def what_if(found: Account, made: list[Part]) -> list[WhatIf]:
-    """What the removal of the largest parts saves, in their order."""
-    plan = dependencies(found)
+def what_if(found: Account, made: list[Part], cores: int = 0) -> list[WhatIf]:
+    """What the removal of the largest parts saves, in their order.
+
+    Args:
+        found: The account.
+        made: Its parts.
+        cores: Of the host; 0 not known.
+    """
+    plan = dependencies(found, cores)
     listed = owners(found)
     least = _SOME_FRAC * float(plan.step_ps.sum())
     large = [part for part in made[:_MOST_PARTS] if part.total_ps >= least]
@@ -97,7 +103,7 @@ def _without(found: Account, plan: Dependencies, listed: list[Owner], part: Part
     if part.kind == "op":
         own = np.maximum(own, _runtime_around(found, listed, part))
     best = np.maximum(own, _goes_with(found, listed, part))
-    relief = shared_ps(found, plan, own > 0) / (1.0 + plan.sharing)
+    relief = shared_ps(found, plan, own > 0) / plan.sharing
     relief += hidden_ps(found, plan, best)
     is_work = part.kind == "op"
     alone = saved_ps(found, plan, own, work_goes=is_work)

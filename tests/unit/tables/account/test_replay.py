@@ -71,6 +71,10 @@ def test_work_that_goes_on_beside_a_function_bounds_what_it_saves() -> None:
     # At best the work gets shorter, too: by half of the 300 µs that shared the cores with it, and
     # by a quarter of all 400.
     assert most == pytest.approx(0.6 + 0.15 + 0.1)
+    # Of eight cores it held one.
+    made = parts(found)
+    at = next(at for at, one in enumerate(made) if one.name == "prepare")
+    assert what_if(found, made, cores=8)[at].most_ps / MS == pytest.approx(0.6 + 0.3 / 8 + 0.1)
 
 
 def test_a_wait_takes_back_what_the_thread_gained_before_it() -> None:
