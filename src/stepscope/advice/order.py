@@ -111,6 +111,7 @@ def bounded(finding: Finding, rule: RuleFacts, time: StepTime) -> Finding:
         severity=severity,
         saving_ms=saving,
         saving_high_ms=high,
+        saving_per="recording" if time.is_recording else "step",
         confidence=confidence,
         likelihood=likelihood(confidence),
     )

@@ -295,6 +295,7 @@ export interface Finding {
   readonly place: Place | null;
   readonly saving_low_ms: number | null;
   readonly saving_high_ms: number | null;
+  readonly saving_per: "step" | "recording";
   readonly assumption: string;
   readonly likelihood: "likely" | "possible" | "doubtful";
   readonly measured: Readonly<Record<string, number | null | string>>;
