@@ -203,7 +203,7 @@ def _stale(request: Request, line: Timeline) -> Response | None:
     if given is None or given == version_of(line):
         return None
     error = StaleTimeline(
-        "The recording, or Stepscope, is another one than when this page was loaded.",
+        "The recording or Stepscope has changed since this page was loaded.",
         hint="Load the page again.",
     )
     return error_answer(request, error, 410)
