@@ -278,7 +278,7 @@ FACTS = (
         "eager-execution",
         title="Ops run one by one",
         needs=("overview_page",),
-        optional=("host_activity",),
+        optional=("host_activity", "step_account"),
         symptom_of=("retracing", "recompilation", "print-every-step", "python-in-pipeline"),
         parts=("framework", "unrecorded"),
     ),

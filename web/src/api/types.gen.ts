@@ -1001,6 +1001,8 @@ export interface StepAccountPartRow {
   readonly line: readonly (number | null)[];
   /** Called from. */
   readonly caller: readonly (string | null)[];
+  /** Where. The named calls around most of it. */
+  readonly between: readonly (string | null)[];
   /** Made of. Its largest owners. */
   readonly made_of: readonly (string | null)[];
   /** Largest op. */
@@ -1049,6 +1051,8 @@ export interface OwnerRow {
   readonly line: readonly (number | null)[];
   /** Called from. */
   readonly caller: readonly (string | null)[];
+  /** Where. The named calls around it. */
+  readonly between: readonly (string | null)[];
   /** Time (ms). */
   readonly time_ms: readonly (number | null)[];
   /** Share of step (%). */

@@ -8,13 +8,12 @@ from typing import Final
 from stepscope.columns.space import Space
 from stepscope.errors import DecodeError
 from stepscope.formats.kineto.categories import ARROWS_TO_BACKWARD, ARROWS_TO_DEVICES, CATEGORIES
-from stepscope.formats.kineto.planes import to_xspace
+from stepscope.formats.kineto.planes import planes_of
 from stepscope.formats.kineto.read import Trace, read_pieces
 from stepscope.formats.kineto.steps import StepCount
 from stepscope.formats.kineto.viewer_planes import is_from_viewer
-from stepscope.formats.xspace import decode
-from stepscope.schema.xspace import XSpace
-from stepscope.wire.write import text as text_field
+from stepscope.formats.xspace.written import space_of
+from stepscope.kernels.memory import give_back
 
 _KNOWN: Final = frozenset(
     {*CATEGORIES, *ARROWS_TO_BACKWARD, *ARROWS_TO_DEVICES, "cpu_instant_event", "Trace", ""}
@@ -52,15 +51,17 @@ def open_trace(pieces: Iterable[bytes], *, file: str = "") -> Space:
             file=file,
             hint="Let the profiled program run past wait and warm-up, with one profiler at a time.",
         )
-    data, _ = to_xspace(trace, count=StepCount())
-    notes = b"".join(text_field(XSpace.WARNINGS, one) for one in warnings(trace))
-    space = decode(data + notes, file=file)
-    if trace.damage.is_cut:
+    planes, notes = planes_of(trace, count=StepCount()), list(warnings(trace))
+    is_cut, lost = trace.damage.is_cut, trace.lost
+    del trace  # its columns are as large as those to come
+    give_back()
+    space = space_of(planes, warnings=notes)
+    if is_cut:
         damage = DecodeError(
             "the text ends inside its list of events, which is not ordered by time: events may be "
             "missing anywhere, also in the middle",
             offset_bytes=counted.size,
-            path=f"traceEvents[{events + trace.lost}]",
+            path=f"traceEvents[{events + lost}]",
             file=file,
             hint="Copy the file again; if its program was killed, this is all there is.",
         )

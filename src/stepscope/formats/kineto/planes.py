@@ -35,7 +35,20 @@ def to_xspace(
     marks: Sequence[StepMark] = (),
     clock_rate_khz: Mapping[int, int] | None = None,
 ) -> tuple[bytes, int]:
-    """The trace as an XSpace, and the number of events in it.
+    """The trace as an XSpace, and the number of events in it; arguments as of ``planes_of``."""
+    planes = planes_of(trace, ops=ops, count=count, marks=marks, clock_rate_khz=clock_rate_khz)
+    return b"".join(plane.xspace() for plane in planes), sum(plane.events for plane in planes)
+
+
+def planes_of(
+    trace: Trace,
+    *,
+    ops: bool = True,
+    count: StepCount | None = None,
+    marks: Sequence[StepMark] = (),
+    clock_rate_khz: Mapping[int, int] | None = None,
+) -> list[PlaneWriter]:
+    """The trace as planes.
 
     Args:
         trace: The recording.
@@ -47,12 +60,10 @@ def to_xspace(
     """
     slices = Slices(trace)
     if is_from_viewer(trace):
-        found = list(viewer_planes(trace, slices))
-        return b"".join(plane.xspace() for plane in found), sum(plane.events for plane in found)
+        return list(viewer_planes(trace, slices))
     host = host_plane(trace, slices, ops=ops, count=count, marks=marks)
     devices = device_planes(trace, slices, links(slices), clock_rate_khz or {})
-    planes = [host, *devices, *_python(slices), *other_planes(trace, slices)]
-    return b"".join(plane.xspace() for plane in planes), sum(plane.events for plane in planes)
+    return [host, *devices, *_python(slices), *other_planes(trace, slices)]
 
 
 def _python(slices: Slices) -> Iterator[PlaneWriter]:

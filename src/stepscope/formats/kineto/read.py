@@ -23,6 +23,7 @@ from stepscope.formats.kineto.scan import (
     scan,
 )
 from stepscope.formats.kineto.texts import TraceTexts, lenient_json, whole
+from stepscope.kernels.memory import give_back
 
 I64 = NDArray[np.int64]
 Bool = NDArray[np.bool_]
@@ -131,7 +132,11 @@ def read_pieces(pieces: Iterable[bytes]) -> Trace:
     Raises:
         ValueError: It is not a JSON trace.
     """
-    return _Reader(scan(pieces)).read()
+    scanned = scan(pieces)
+    give_back()
+    trace = _Reader(scanned).read()
+    give_back()
+    return trace
 
 
 class _Reader:

@@ -11,12 +11,18 @@ by one, or the allocator was given only part of the memory.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from stepscope.advice.evidence.device_memory import device_memories
 from stepscope.advice.evidence.steps import NO_STEPS, WINDOW, is_window
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
+
+if TYPE_CHECKING:
+    from stepscope.analysis.overview_page import OverviewPage
 
 # Below this use the batch could at least double.
 FULL_FRAC = 0.40
@@ -45,6 +51,7 @@ def small_batch(results: Results) -> Iterator[Answer]:
         yield Silence(f"{fullest.used_frac:.0%} of {fullest.name} is in use at the peak.")
         return
     fixed = sum(float(row.idle_ms) for row in idle.causes.records() if row.cause in _FIXED)
+    fixed = min(fixed, _least_ms(overview))
     if fixed < _FIXED_FRAC * step:
         yield Silence(
             f"Memory is free, but costs per step that a larger batch would spread take only "
@@ -87,6 +94,15 @@ def small_batch(results: Results) -> Iterator[Answer]:
             "pytorch": "DataLoader(dataset, batch_size=2 * batch_size)",
         },
     )
+
+
+def _least_ms(overview: OverviewPage) -> float:
+    """What every step pays, whatever else some steps do: what the tenth with the least pays."""
+    table = overview.step_table
+    kept = np.asarray(table["kept"], dtype=np.bool_)
+    columns = [np.asarray(table[f"{name}_ms"], dtype=np.float64) for name in _FIXED]
+    spent = np.sum(columns, axis=0)[kept]
+    return float(np.percentile(spent, 10, method="lower")) if len(spent) else 0.0
 
 
 RULE = Rule(
