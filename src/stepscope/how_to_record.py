@@ -57,3 +57,15 @@ MODULES: Final = (
     "Record PyTorch with torch.profiler.profile(with_stack=True, record_shapes=True), or with "
     "stepscope record --python-tracer-level 1 train.py."
 )
+SHAPES: Final = (
+    "Record PyTorch on a GPU with torch.profiler.profile(record_shapes=True), or with "
+    "stepscope record train.py."
+)
+TORCH_COMPILED: Final = (
+    "Record a PyTorch program that uses torch.compile or torch.cuda.graph, with "
+    "torch.profiler.profile(record_shapes=True, with_stack=True) or stepscope record train.py."
+)
+ENGINE: Final = (
+    "Record vLLM (--profiler-config, then POST /start_profile) or SGLang (POST /start_profile) "
+    "while it answers requests; both mark their steps."
+)

@@ -26,6 +26,7 @@ from typing import (
     get_origin,
     get_type_hints,
 )
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -82,8 +83,9 @@ class Row:
 R = TypeVar("R", bound=Row)
 
 
-# Reading annotations takes a millisecond, and every table asks: it is done once a schema.
-_COLUMNS: dict[type[Row], Mapping[str, tuple[Any, Column]]] = {}
+# Reading annotations takes a millisecond, and every table asks: it is done once a schema. Answers
+# to queries have schemas of their own, which are gone when they are.
+_COLUMNS: WeakKeyDictionary[type[Row], Mapping[str, tuple[Any, Column]]] = WeakKeyDictionary()
 
 
 def columns_of(row: type[Row]) -> Mapping[str, tuple[Any, Column]]:

@@ -54,6 +54,19 @@ def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+# ------------------------------------------------------------------ sql
+
+
+def test_sql_answers_and_keeps_its_door_closed(logdir: Path) -> None:
+    query = "SELECT count(*) AS n FROM steps"
+    assert answer("sql", logdir, query) == [{"n": 8}]
+    assert stepscope("sql", logdir, query).stdout.split() == ["N", "8"]
+    assert "duration_us" in stepscope("sql", logdir).stdout
+    refused = stepscope("sql", logdir, "SELECT * FROM read_csv('/etc/passwd')")
+    assert refused.returncode == 2
+    assert "read_csv" in refused.stderr
+
+
 # ------------------------------------------------------------------ show
 
 

@@ -3,6 +3,7 @@
 import type {
   Density,
   EventDetails,
+  FlameAnswer,
   Flows,
   Occurrences,
   Place,
@@ -80,6 +81,14 @@ export function getRange(
   signal: AbortSignal,
 ): Promise<RangeAnswer> {
   return getJson(url(scope, "range", question), signal);
+}
+
+export function getFlame(
+  scope: TimelineScope,
+  question: Question,
+  signal: AbortSignal,
+): Promise<FlameAnswer> {
+  return getJson(url(scope, "flame", question), signal);
 }
 
 export function getDensity(

@@ -15,16 +15,18 @@ from werkzeug.wrappers import Request, Response
 from stepscope.errors import StepscopeError, UsageError
 from stepscope.session import Session
 from stepscope.surfaces.export.recording import RECORDING_FORMATS
-from stepscope.surfaces.http import tile_format, timeline_json
+from stepscope.surfaces.http import timeline_json
 from stepscope.surfaces.http.answers import (
     compressed,
     download,
     error_answer,
     json_answer,
 )
+from stepscope.surfaces.http.flame_json import flame_answer
 from stepscope.surfaces.http.leaving import check_of
 from stepscope.surfaces.http.settings import is_loopback
-from stepscope.surfaces.http.versions import version_of
+from stepscope.surfaces.tiles import tile_format
+from stepscope.surfaces.tiles.versions import version_of
 from stepscope.timeline import LaneRange, Timeline, tile, timeline
 from stepscope.timeline.cancellation import CancellationCheck, waits
 from stepscope.timeline.tiles import MAX_SLICES, MAX_WIDTH_PX
@@ -124,8 +126,10 @@ class Query:
         return None if "tracks" not in self.args else [w.track for w in self.wanted(line)]
 
 
-def answer(request: Request, session: Session, part: str) -> Response:
-    """One part of the timeline."""
+def answer(
+    request: Request, session: Session, part: str, other: Callable[[str], Session]
+) -> Response:
+    """One part of the timeline; ``other`` gives the session of a run to compare with."""
     line = timeline(session.profile)
     stale = _stale(request, line)
     if stale is not None:
@@ -138,14 +142,18 @@ def answer(request: Request, session: Session, part: str) -> Response:
             return _export(session, line, query)
         if part == "tile":
             found = _tile(request, line, query)
+        elif part == "flame":
+            body = flame_answer(line, query, lambda run: timeline(other(run).profile))
+            found = json_answer(request, body)
         elif part in _PARTS:
             found = json_answer(request, _PARTS[part](line, query))
         else:
             raise UsageError(
                 f"The timeline has no part {part!r}.",
-                hint=f"One of tile, export, {', '.join(_PARTS)}.",
+                hint=f"One of tile, export, flame, {', '.join(_PARTS)}.",
             )
-    lasting = request.args.get("v") == version_of(line)
+    # The version is that of this run; another one may be recorded anew.
+    lasting = request.args.get("v") == version_of(line) and not request.args.get("base_run")
     found.headers["Cache-Control"] = _FOREVER if lasting else _ALWAYS_ASK
     found.set_etag(_etag(request, line))
     return found
@@ -210,7 +218,7 @@ def _stale(request: Request, line: Timeline) -> Response | None:
 
 
 def _unchanged(request: Request, line: Timeline) -> Response | None:
-    if request.if_none_match.contains(_etag(request, line)):
+    if not request.args.get("base_run") and request.if_none_match.contains(_etag(request, line)):
         return Response(status=304)
     return None
 
