@@ -16,6 +16,7 @@ from stepscope.advice.evidence.window import of_the_recording
 from stepscope.advice.facts import FACTS
 from stepscope.advice.order import StepTime, bounded, ordered, refined, step_time
 from stepscope.advice.results import Results
+from stepscope.advice.savings import ranged
 from stepscope.registry import Answer, Rule, Rules, Silence, Unknown
 from stepscope.result import Advice, Checked, Finding, Result
 
@@ -107,7 +108,8 @@ def advise(
             continue
         findings += found
         checked.append(_outcome(rule, found, quiet))
-    return Advice(ordered(refined(findings, facts), ran, time), tuple(checked))
+    placed = ordered(refined(findings, facts), ran, time)
+    return Advice(tuple(ranged(one, facts[one.rule], results) for one in placed), tuple(checked))
 
 
 def _answers(

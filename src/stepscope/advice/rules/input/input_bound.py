@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from stepscope.advice.evidence.changes import SUPPLIED
 from stepscope.advice.evidence.recorded import not_recorded
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
@@ -87,6 +88,7 @@ RULE = Rule(
     needs=("overview_page",),
     parts=("input",),
     doc=__doc__ or "",
+    change=SUPPLIED,
     title="The step waits for input",
     symptom_of=("host-copies",),
     threshold="input and its copies to the device ≥ 5 % of the step",

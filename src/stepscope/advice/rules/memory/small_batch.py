@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stepscope.advice.evidence.changes import BATCHED
 from stepscope.advice.evidence.device_memory import device_memories
 from stepscope.advice.evidence.steps import NO_STEPS, WINDOW, is_window
 from stepscope.advice.results import Results
@@ -115,6 +116,7 @@ RULE = Rule(
     check=small_batch,
     needs=("overview_page", "device_idle", "memory_profile"),
     doc=__doc__ or "",
+    change=BATCHED,
     title="The batch is small and memory is free",
     threshold="peak memory < 40 % and the device waits for the host ≥ 15 % of the step",
     symptom_of=("slow-launches", "host-waits", "eager-execution"),
