@@ -11,7 +11,7 @@ from stepscope import how_to_record
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, ms
 from stepscope.tables.account.account import Account, account
-from stepscope.tables.account.instructions import Compiled, compiled_from
+from stepscope.tables.account.instructions import CompiledOp, compiled_from
 from stepscope.tables.account.op_families import UNUSUAL, family_of
 from stepscope.tables.account.owners import Owner, owners
 from stepscope.tables.account.parts import Part, parts
@@ -56,7 +56,7 @@ class PartRow(Row):
         float,
         Column(
             "In a typical step", unit="ms", kind="time",
-            help="The same told from the median of its shares: a burst in one step counts little.",
+            help="The same from the median of its shares: a burst in one step counts little.",
         ),
     ]  # fmt: skip
     most_ms: Annotated[
@@ -290,7 +290,7 @@ def _part_row(host: Host, one: Part, count: int, step_ps: float) -> dict[str, ob
     }
 
 
-def _place(one: Part, known: Compiled) -> tuple[str, str, int]:
+def _place(one: Part, known: CompiledOp) -> tuple[str, str, int]:
     """Where in the program a part is: its longest line, or the source of its op."""
     if known.line and one.kind not in ("python", "library"):
         return one.first.function, known.file, known.line

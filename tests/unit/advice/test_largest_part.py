@@ -164,7 +164,7 @@ def test_a_rule_that_explains_the_part_takes_its_place() -> None:
 
 
 def dispatching(saving_ms: float) -> Rule:
-    """A rule about handing ops over, which is said to be a cause of large parts."""
+    """A rule about handing ops over, declared as a cause of large parts."""
     rule = saying("dispatch", saving_ms, "framework", "unrecorded")
     return replace(rule, cause_of=("largest-part", "dominant-op"))
 
@@ -214,7 +214,7 @@ def test_what_is_worth_a_change_is_told_though_several_ops_take_longer() -> None
 
 
 def test_of_a_recording_without_steps_what_was_recorded_is_told_first() -> None:
-    """Nobody knows whether the program ran in the 9 ms of which nothing is known."""
+    """It is unknown whether the program ran in the 9 ms without events."""
     rows = [part(kind="unrecorded", name="unrecorded", function="", time_ms=9.0)]
     rows.append(part(kind="compile", name="Compile", function="", time_ms=0.9))
     whole = account(*rows)

@@ -1073,7 +1073,7 @@ export interface StepAccountPartRow {
   readonly step_frac: readonly (number | null)[];
   /** Saves alone (ms). The step gets shorter by this if the part takes no time and all else stays. */
   readonly alone_ms: readonly (number | null)[];
-  /** In a typical step (ms). The same told from the median of its shares: a burst in one step counts little. */
+  /** In a typical step (ms). The same from the median of its shares: a burst in one step counts little. */
   readonly typical_ms: readonly (number | null)[];
   /** Saves at most (ms). With all that can go with it: hand-over, cold caches, shared cores. */
   readonly most_ms: readonly (number | null)[];

@@ -20,7 +20,7 @@ ONCE: Final = ChangeClass(
 SUPPLIED: Final = ChangeClass(
     0.75, "batches are ready when the step asks for them, and leave it the cores at best"
 )
-OVERLAPPED: Final = ChangeClass(0.4, "it runs beside the compute, which is no slower for it")
+OVERLAPPED: Final = ChangeClass(0.4, "it runs beside the compute, which does not slow down")
 BATCHED: Final = ChangeClass(
     0.5, "fewer, larger calls do the same; at most the short ops they make go with them"
 )

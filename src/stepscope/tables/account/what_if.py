@@ -41,7 +41,7 @@ class Consequence:
             cold and threads sleep, so that handing work over takes a multiple of its time.
         ops: Share that goes of the other ops.
         short_ops: The same of those that are short; they cost their hand-over.
-        reach: All of that is at most so many times the part: what it leaves cold, or what works
+        reach: All of that is at most this many times the part: what it leaves cold, or what works
             on the same values, takes no longer than itself.
     """
 
@@ -74,7 +74,7 @@ class WhatIf:
 
     Attributes:
         alone_ps: When it takes no time and all else stays as it is.
-        typical_ps: The same told from the median of its shares: what only few steps have counts
+        typical_ps: The same from the median of its shares: what only few steps have counts
             little.
         most_ps: When all goes with it that can.
     """

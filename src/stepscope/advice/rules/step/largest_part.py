@@ -156,7 +156,7 @@ def _hope(part: PartRow) -> _Hope:
 def _worth(part: PartRow, account: StepAccount) -> float:
     """The share of a part that it is ranked by."""
     worth = _hope(part).worth
-    # In a recording without steps nobody knows whether the program ran when nothing was recorded.
+    # Without steps it is unknown whether the program ran when nothing was recorded.
     return worth * _BESIDE if account.is_window and part.kind == "unrecorded" else worth
 
 
