@@ -219,6 +219,23 @@ def test_without_python_a_place_is_told_by_the_functions_around_it() -> None:
     assert owner_named(host(alone, **letters), found.name).between == ""
 
 
+def test_a_librarys_files_are_known_where_the_tracer_wrote_no_path() -> None:
+    one = host(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        A---------A---------
+          "        .F------...F------..
+          "        ..C---......C---....
+        """,
+        A=event("$train.py:12 log"),
+        F=event("$frame.py:700 __init__"),
+        C=event("$construction.py:580 sanitize_array"),
+    )
+    found = owner_named(one, "frame.__init__")
+    assert (found.kind, found.function, round(found.total_ps / 1e9, 6)) == ("library", "log", 1.4)
+
+
 def test_a_library_is_told_by_its_public_name_and_from_where_it_is_called() -> None:
     one = host(
         """

@@ -121,6 +121,16 @@ def test_a_function_called_for_each_sample_is_a_part_of_the_step_that_updates() 
     assert found.duration_ps[1] == pytest.approx(10_000 * US)
 
 
+def test_elements_fetched_one_by_one_are_a_part_of_the_step() -> None:
+    """400 elements are made a batch in Python; the step's function is called once."""
+    starts = every(50_000, 6)
+    asked = [at + t for at in starts for t in every(100, 400)]
+    events = [*fetches(asked, 60), *tf_function("train_step", [at + 45_000 for at in starts], 900)]
+    found = steps_of(recorded(*events))
+    assert len(found) == 6
+    assert found.duration_ps[1] == pytest.approx(50_000 * US)
+
+
 def test_a_fetch_that_finds_nothing_more_is_no_step() -> None:
     starts = every(1000, 9)
     events = [
