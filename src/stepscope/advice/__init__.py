@@ -79,7 +79,7 @@ def advise(
     rules: Iterable[Rule] = RULES,
     missing: Mapping[str, str] | None = None,
 ) -> Advice:
-    """What the rules find in these results, and what became of every rule.
+    """What the rules find in these results, and the outcome of every rule.
 
     Args:
         results: Results by tool id.

@@ -16,7 +16,7 @@ from stepscope.result import Finding, Likelihood, Result, Severity
 from stepscope.tables.account.op_families import DOUBLE, UNUSUAL
 
 LOCATED = "largest-part"
-# Rules that tell where time goes by one table alone: what the account says of it is more exact.
+# Rules that locate time by one table alone: the account is more exact.
 _LOCATORS = {
     "python-bound": ("python", "library", "unrecorded"),
     "dominant-op": ("op",),
@@ -36,7 +36,7 @@ _EXPLAINS_FRAC = 0.25
 _SURE_CAUSE = 0.4
 # A rule explains a part if it accounts for this share of it.
 _SAME_FRAC = 0.4
-# What a rule itself hardly believes is no alarm.
+# What a rule itself hardly believes is not an alarm.
 _DOUBTFUL = 0.25
 # What a change saves at least, where a rule does not say: as a share of what it expects.
 _LOW_FRAC = 0.5
@@ -129,7 +129,7 @@ def likelihood(confidence: float) -> Likelihood:
 
 
 def refined(findings: Sequence[Finding], rules: Mapping[str, RuleFacts]) -> list[Finding]:
-    """Parts that a rule explains are told by the rule, with their place; others by themselves."""
+    """Replace each part that a rule explains by the rule's finding, with the part's place."""
     located = [one for one in findings if one.rule == LOCATED]
     others = [one for one in findings if one.rule != LOCATED]
     kept: list[Finding] = []
@@ -181,8 +181,8 @@ def _with_place(one: Finding, part: Finding) -> Finding:
 def _rank(one: Finding, time: StepTime) -> tuple[bool, bool, float, int, str]:
     """What comes first: what voids the rest, then by saving; what only informs comes last.
 
-    A part of the step is told by its size, whether or not it is an alarm: nothing about a small
-    part stands before it. What saves no time, such as memory, ranks by its severity.
+    A part of the step ranks by its size, whether or not it is an alarm: nothing about a small
+    part comes before it. What saves no time, such as memory, ranks by its severity.
     """
     is_part = "worth_ms" in one.measured
     saving = float(one.measured["worth_ms"]) if is_part else one.saving_ms

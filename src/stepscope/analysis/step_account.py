@@ -108,7 +108,7 @@ class StepAccount(Result):
         headline: The largest part, in one sentence.
         step_time_ms: Mean kept step of the host with the longest ones.
         step_count: Kept steps.
-        is_window: Whether there are no steps, and the whole recording stands in for one.
+        is_window: Whether there are no steps, and the whole recording counts as one.
         busy_ms: Per step, when anything computes beside the loop's thread.
         has_device: Whether any of that ran on a device.
         has_python: Whether what Python did was recorded.
@@ -185,7 +185,7 @@ def _mean_ps(found: Account) -> float:
 def _headline(made: list[Part], step_ps: float, count: int) -> str:
     shown = [one for one in made if one.kind != "recorder"]
     if not shown or not step_ps > 0:
-        return "The steps have no length."
+        return "All detected steps have zero duration."
     first = shown[0]
     share = first.total_ps / count / step_ps
     return (

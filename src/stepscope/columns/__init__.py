@@ -34,7 +34,7 @@ from stepscope.columns.space import (
     Space,
     StatMetadata,
     Stats,
-    Unknown,
+    UnknownFields,
 )
 
 __all__ = [
@@ -48,7 +48,7 @@ __all__ = [
     "StatMetadata",
     "Stats",
     "StrColumn",
-    "Unknown",
+    "UnknownFields",
     "count_of",
     "distinct",
     "distinct_keys",

@@ -68,7 +68,7 @@ class Labels:
 
 
 @dataclass(frozen=True, slots=True)
-class Counter:
+class CounterTrack:
     """A number over time: it keeps each value until the next.
 
     Attributes:
@@ -109,7 +109,7 @@ class Track:
     code: I32
     labels: Labels
     select: I32 | None = None
-    counter: Counter | None = None
+    counter: CounterTrack | None = None
 
     def __len__(self) -> int:
         return len(self.start_ps) if self.select is None else len(self.select)

@@ -11,7 +11,7 @@ import numpy as np
 from stepscope.columns import nest, sum_by_key, sum_labels, union_spans
 from stepscope.columns.space import I32, I64
 from stepscope.kernels.cores import on_cores
-from stepscope.timeline.cancellation import Check, waits
+from stepscope.timeline.cancellation import CancellationCheck, waits
 from stepscope.timeline.flows import launches
 from stepscope.timeline.model import Timeline, Track
 
@@ -86,7 +86,7 @@ def range_totals(
     begin_ps: int,
     end_ps: int,
     tracks: Sequence[int] | None = None,
-    check: Check = waits,
+    check: CancellationCheck = waits,
 ) -> RangeTotals:
     """Statistics of the events that touch ``begin_ps:end_ps``.
 

@@ -1,4 +1,4 @@
-"""What is said of faults that no rule knows: largest-part, gil-contention, their order."""
+"""Findings about faults that no rule knows: largest-part, gil-contention, their order."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from stepscope.tables.account.native import Native, native
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host, derived
-from stepscope.tables.steps.attribution import Steps, steps
+from stepscope.tables.steps.attribution import HostSteps, steps
 
 # Kinds of owners beside those of events on the thread (``native.KIND_NAMES``).
 PYTHON, FRAMEWORK_CALL, RECORDING, COMPUTED, GAP = range(16, 21)
@@ -44,10 +44,10 @@ class Account:
             -1 unknown, below it -2 less the code of ``between``.
         time_ps: int64[owners, kept steps].
         runs: How often each owner's time was come to, in all kept steps.
-        native, frames, compute, between: What it was told from.
+        native, frames, compute, between: What it was derived from.
     """
 
-    found: Steps
+    found: HostSteps
     line: int
     kind: U8
     item: I64
@@ -259,7 +259,7 @@ def _name_gaps(kind: U8, item: I64, event: I64, said: Native | None) -> None:
 
 
 def _summed(
-    moments: _Moments, found: Steps, line: int,
+    moments: _Moments, found: HostSteps, line: int,
     said: Native | None, calls: Frames | None, work: Compute, around: Between | None,
 ) -> Account:  # fmt: skip
     count = int(found.kept.sum())

@@ -27,7 +27,7 @@ from stepscope.tables.host.events import (
 )
 from stepscope.tables.host.ops import HostOps, host_ops
 
-# What is too little to be told apart.
+# What is too little to be listed.
 _REST = OpName(OpCategory.UNKNOWN, "other ops", "")
 _RANK = {"input": 0, "runtime": 1, "compile": 2, "copy": 3, "collective": 3, "op": 4}
 # A program of XLA's runs although none of its ops does: its runtime waits for them.
@@ -185,7 +185,7 @@ def _spans(host: Host, line: int) -> tuple[I64, I64, I64, I64, list[_Fact]]:
             (moments.start_ps, moments.end_ps, ops.op[chosen].astype(np.int64), ops.rows[chosen])
         )
     found = device_events(host)
-    if len(found) == 0:  # beside a device, what pools do around its ops is no compute
+    if len(found) == 0:  # beside a device, what pools do around its ops is not compute
         parts += _runtime_spans(host, line, facts)
     if len(found):
         own = np.flatnonzero(~found.is_container)

@@ -2,7 +2,7 @@
 
 JAX's and TensorFlow's tracers of Python name a function by its file alone, as in
 ``$array.py:615 _value``. Names that programs use as well (``utils.py``, ``model.py``) are left
-out: who calls a function then says whose it is.
+out: its caller then says whose a function is.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ _FUNCTION = re.compile(r"^PjitFunction\((.*)\)$|^Eager\w*Execute: (__(?:inferenc
 
 @dataclass(frozen=True, slots=True)
 class Native:
-    """The events of the loop's thread that are no Python calls.
+    """The events of the loop's thread that are not Python calls.
 
     Attributes:
         rows: Event rows; the columns below have one entry each.
@@ -163,7 +163,7 @@ def _classified(host: Host, rows: I64, markers: Markers) -> tuple[U8, I64, list[
 
 
 def _by_stats(host: Host, rows: I64, kind: U8, markers: Markers) -> None:
-    """What stats say: marks are no work, launches and stages of input are."""
+    """Kinds that stats tell: marks are not work, launches and stages of input are."""
     stats = event_stats(host)
     work_rows, work = host_work(host, markers)
     at = np.minimum(np.searchsorted(work_rows, rows), max(len(work_rows) - 1, 0))

@@ -21,7 +21,7 @@ from stepscope.tables.steps.session import aligned_steps
 
 
 @dataclass(frozen=True, slots=True)
-class Collectives:
+class CollectiveEvents:
     """Collective events of all devices, and the groups they form.
 
     One row per event:
@@ -56,14 +56,14 @@ class Collectives:
 
 
 @derived
-def collectives(profile: Profile) -> Collectives:
+def collectives(profile: Profile) -> CollectiveEvents:
     """Find, match and time the collectives of all hosts."""
     parts = [_of_host(profile, index) for index in range(len(profile.hosts))]
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)] if parts else []
     if not parts or len(columns[0]) == 0:
         nothing = np.zeros(0, dtype=np.int64)
         shift = np.zeros(len(profile.hosts), dtype=np.int64)
-        return Collectives(
+        return CollectiveEvents(
             nothing, nothing, nothing, nothing, nothing, nothing, nothing, [], nothing, shift, 0
         )
     host, device, event, start, end, step, name = columns
@@ -81,7 +81,7 @@ def collectives(profile: Profile) -> Collectives:
     wait = np.where(valid, _last_of(group, start) - start, 0)
     first = np.unique(group, return_index=True)[1]
     mismatched = int((np.bincount(group) > 1).sum()) - len(kept)
-    return Collectives(
+    return CollectiveEvents(
         host=host,
         device=device,
         event=event,

@@ -29,7 +29,7 @@ from stepscope.tables.core.op_name import OpCategory, OpName
 from stepscope.tables.core.planes import PlaneKind, planes
 from stepscope.tables.core.presence import any_event, entries_named
 from stepscope.tables.core.profile import Host, derived
-from stepscope.tables.core.stats import Texts, event_stats
+from stepscope.tables.core.stats import StatTexts, event_stats
 from stepscope.tables.host.events import (
     host_thread_rows,
     is_data_loader,
@@ -243,7 +243,7 @@ def _with_stages(host: Host, named: _Labelled) -> _Labelled:
     said = stats_by_name(host.space, (names.INPUT_STAGE_CATEGORY,))[
         names.INPUT_STAGE_CATEGORY
     ].texts
-    given = Texts(said.rows, said.codes, said.values)
+    given = StatTexts(said.rows, said.codes, said.values)
     last = np.append(stage.rows[1:] > stage.rows[:-1], True)  # of an event that says it twice
     rows, code = stage.rows[last], stage.codes[last].astype(np.int64)
     category = given.at(rows)

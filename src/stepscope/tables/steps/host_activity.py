@@ -28,7 +28,7 @@ from stepscope.tables.host.events import (
     timed_rows,
 )
 from stepscope.tables.host.ops import host_ops
-from stepscope.tables.steps.attribution import Steps, steps
+from stepscope.tables.steps.attribution import HostSteps, steps
 
 # Work that a program does for its operator, not for its result; by the name of the op or call.
 SIDE_WORK: dict[str, re.Pattern[str]] = {
@@ -58,7 +58,7 @@ _OUR_THREADS = "stepscope-"
 # Ops of PyTorch, and what runs a compiled graph of them.
 _TORCH_OPS = ("aten/", "aten::")
 _COMPILED_REGION = re.compile(r"Torch-Compiled Region|CompiledFxGraph|CompiledFunction|inductor")
-# Of a call of a tf.function; its value begins with "traced" where it was traced anew.
+# Of a call of a tf.function; its value begins with "traced" where it was retraced.
 _TRACED, _EAGERLY = "traced", "eager"
 
 
@@ -73,7 +73,7 @@ class HostTime:
         free_start_ps, free_end_ps: The rest of the kept steps; disjoint, ascending.
     """
 
-    found: Steps
+    found: HostSteps
     start_ps: I64
     end_ps: I64
     busy_start_ps: I64

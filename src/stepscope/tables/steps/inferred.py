@@ -1,4 +1,4 @@
-"""Steps that nobody marked: rounds of the program's loop, told from what it calls again and again.
+"""Steps that nobody marked: rounds of the program's loop, found from what it calls again and again.
 
 Sources are asked in the order of how much a round of them says: compiled functions with the
 fetches of input around them, programs that ran on a device, ops dispatched one by one, kernels.
@@ -25,9 +25,9 @@ _MOST, _NEARLY_ALL = 0.6, 0.9
 _CONFIDENCE: dict[Certainty, float] = {"certain": 0.95, "likely": 0.7, "uncertain": 0.45}
 # Calls that take less than this of what a thread did are no step: of a first call the compilation.
 _A_PART = 0.02
-# Rounds so evenly spaced, and so many, are a loop's.
+# Rounds this evenly spaced, and this many, are a loop's.
 _EVEN, _EVEN_FROM = 0.15, 10
-# Spacing of rounds of kernels, deviation over mean: above, they are no loop by themselves.
+# Spacing of rounds of kernels, deviation over mean: above, they are not a loop by themselves.
 _UNEVEN = 0.5
 
 

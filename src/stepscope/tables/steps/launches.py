@@ -20,7 +20,7 @@ from stepscope.tables.steps.session import aligned_steps
 
 
 @dataclass(frozen=True, slots=True)
-class Launches:
+class StepLaunches:
     """The launches of all hosts that begin in counted steps.
 
     Attributes:
@@ -38,7 +38,7 @@ class Launches:
 
 
 @derived
-def session_launches(profile: Profile) -> Launches:
+def session_launches(profile: Profile) -> StepLaunches:
     """The calls that launched a kernel (no copy), of all hosts that take part in the steps."""
     aligned = aligned_steps(profile)
     kept = np.all([one.steps.kept[one.rows] for one in aligned], axis=0) if aligned else None
@@ -57,7 +57,7 @@ def session_launches(profile: Profile) -> Launches:
         durations.append(host.space.length_ps[rows])
         codes.append(lut[code] if len(lut) else code.astype(np.int64))
     nothing = np.zeros(0, dtype=np.int64)
-    return Launches(
+    return StepLaunches(
         np.concatenate([nothing, *durations]), np.concatenate([nothing, *codes]), list(index)
     )
 

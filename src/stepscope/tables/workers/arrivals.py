@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from stepscope.columns import distinct
 from stepscope.columns.space import I64, Bool
-from stepscope.tables.collectives.operations import Collectives
+from stepscope.tables.collectives.operations import CollectiveEvents
 from stepscope.tables.workers.steps import WorkerSteps
 
 F64 = NDArray[np.float64]
@@ -21,7 +21,7 @@ class Arrivals:
     """The matched collectives of all steps: columns by event or by group (by arrival within one).
 
     Attributes:
-        event: Rows of matched events in ``Collectives``.
+        event: Rows of matched events in ``CollectiveEvents``.
         worker: Worker of each event.
         group: Group of each event.
         first_ps, last_ps, end_ps: By group: arrivals of the first and last, and the common end.
@@ -46,7 +46,7 @@ class Arrivals:
     counted: Bool
 
 
-def arrivals_of(found: WorkerSteps, meeting: Collectives) -> Arrivals:
+def arrivals_of(found: WorkerSteps, meeting: CollectiveEvents) -> Arrivals:
     """Put the matched collectives in order of arrival; those outside of the steps are left out."""
     index = {(one.host, one.device): place for place, one in enumerate(found.workers)}
     pairs, code = np.unique(np.stack([meeting.host, meeting.device]), axis=1, return_inverse=True)

@@ -5,7 +5,7 @@ import pytest
 
 from stepscope.formats.xspace import decode
 from stepscope.tables.core.profile import Host
-from stepscope.tables.steps.attribution import PARTS, Steps, steps
+from stepscope.tables.steps.attribution import PARTS, HostSteps, steps
 from tests.profiles.model import Event, gpu, line, space, stream
 from tests.profiles.rounds import (
     cpu_runs,
@@ -21,7 +21,7 @@ from tests.profiles.rounds import (
 US = 1_000_000
 
 
-def steps_of(data: bytes) -> Steps:
+def steps_of(data: bytes) -> HostSteps:
     found = steps(Host("h", decode(data)))
     assert found is not None
     total = np.sum([found.parts_ps[part] for part in PARTS], axis=0)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # Reference §3.5: eager time above this share is worth a word.
 EAGER_FRAC = 0.10
-# So many dispatches in a step are no compiled step any more.
+# From this many dispatches on a step is not a compiled one.
 _MANY = 20
 _USUAL_FRAC = 0.3
 # What handing an op over costs at most; what is idle beyond that has another cause.
@@ -77,7 +77,7 @@ def _by_steps(
         )
         return
     what = "ops" if host.eager_ops >= calls else "jitted functions"
-    # PyTorch runs op by op unless it is told otherwise: that alone is no alarm.
+    # PyTorch runs op by op by default: that alone is not an alarm.
     is_usual = framework == "PyTorch"
     again = "" if account is None else _again(account)
     yield Finding(

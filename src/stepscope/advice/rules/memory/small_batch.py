@@ -1,11 +1,11 @@
 """The batch is small: fixed costs of each step weigh heavily, and memory is free.
 
-What it checks: how much of the device's memory is in use at the peak, and how much of the step
-the device waits for the host's launches and ops, whose time hardly grows with the batch.
+What it checks: how much of the device's memory is in use at the peak, and how much of the step the
+device waits for the host's launches and ops, whose time hardly grows with the batch.
 Why it matters: twice the batch pays these costs half as often, at the same memory per sample.
 What to do: enlarge the batch until memory is well used, and scale the learning rate with it.
 When it is wrong: the batch is what the model needs to converge, the requests of a server come one
-by one, or the allocator was given a part of the memory only.
+by one, or the allocator was given only part of the memory.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ RULE = Rule(
     check=small_batch,
     needs=("overview_page", "device_idle", "memory_profile"),
     doc=__doc__ or "",
-    title="A small batch on a free device",
+    title="The batch is small and memory is free",
     threshold="peak memory < 40 % and the device waits for the host ≥ 15 % of the step",
     symptom_of=("slow-launches", "host-waits", "eager-execution"),
 )

@@ -15,7 +15,7 @@ from math import isnan
 from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence import part_words
-from stepscope.advice.evidence.part_words import Words
+from stepscope.advice.evidence.part_words import PartWords
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref, Severity
@@ -24,10 +24,10 @@ from stepscope.tables.account.op_families import DOUBLE, PRODUCTS
 if TYPE_CHECKING:
     from stepscope.analysis.step_account import PartRow, StepAccount
 
-# Parts of a smaller share are told only by rules that know them; so many of a kind are told.
+# Only rules that know them report parts of a smaller share; at most this many of a kind.
 _SOME_FRAC, _CODE_FRAC = 0.10, 0.05
 _MOST = 3
-# The recorder's own work is no part of the program; what a runtime does around ops goes with them.
+# The recorder's own work is not the program's; what a runtime does around ops goes with them.
 _OURS = ("recorder", "runtime")
 _AROUND_FRAC = 0.5
 # What time in which nothing was recorded is worth of its worth in a step.
@@ -72,8 +72,8 @@ _HOPES = {
     "op": _Hope(0.5, 0.7, 1.0, 0.2, 0.5, False, "half of it, or all, is not needed"),
 }
 # Ops that seldom are what a model is for can go for the most part.
-_UNUSUAL = _Hope(0.6, 0.85, 1.0, 0.75, 0.7, False, "it can be done once, elsewhere, or otherwise")
-# What a model is made of is told, but after what else can be changed.
+_UNUSUAL = _Hope(0.6, 0.85, 1.0, 0.75, 0.7, False, "it can be done once, elsewhere or another way")
+# What a model is made of is reported after what else can be changed.
 _PRODUCT = _Hope(0.5, 0.7, 1.0, 0.15, 0.5, False, "half of it, or all, is not needed")
 _DOUBLE = _Hope(0.3, 0.5, 0.85, 0.5, 0.85, True, "32 bits suffice")
 
@@ -190,7 +190,7 @@ def _place(part: PartRow) -> Place:
     )
 
 
-def _evidence(part: PartRow, words: Words) -> tuple[Ref, ...]:
+def _evidence(part: PartRow, words: PartWords) -> tuple[Ref, ...]:
     refs = [Ref("step_account", "parts", rows=(part.name,) if part.name else ())]
     if part.kind == "op" and part.op:
         refs.append(Ref("framework_op_stats", "self_time_us", rows=(part.op,)))
