@@ -178,7 +178,7 @@ def test_without_an_allocator_the_room_for_a_batch_is_unknown() -> None:
 
 def test_one_late_batch_among_a_few_is_no_alarm() -> None:
     """Each of the steps waits 0.9 ms for input; then as much in all, and one of them has it."""
-    asked = ask(replace(GOOD, input_us=900))
+    asked = ask(replace(GOOD, input_us=900, wait=WAIT))
     (rule,) = (rule for rule in RULES if rule.id == "input-bound")
     results = asked.results(*rule.reads)
     (often,) = rule.check(Results(results))
