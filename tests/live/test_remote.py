@@ -117,7 +117,7 @@ def test_our_client_records_our_server_and_its_steps(tmp_path: Path) -> None:
     (worker,) = capture.workers
     assert "tensorflow" in worker.server
     count, source = marked_steps(capture.folder)
-    # The step under way at the start is no whole one, and so may be the one after the tenth.
+    # The step under way at the start is not whole, nor perhaps the one after the tenth.
     assert 8 <= count <= 14
     assert source == "markers"
     assert " a second" in look
@@ -181,7 +181,7 @@ def test_tensorflows_client_records_our_server(tmp_path: Path) -> None:
     assert "steps: " in done.stdout
 
 
-# Made by `dev.py bench`: xprof must not stand beside TensorFlow.
+# Made by `dev.py bench`: xprof must not share an environment with TensorFlow.
 XPROFS = sorted((ROOT / ".stepscope" / "bench").glob("xprof-*/bin/python"))
 
 INCUMBENT = """

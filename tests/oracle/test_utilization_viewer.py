@@ -26,7 +26,7 @@ ANSWERS: dict[str, list[list[Any]]] = json.loads(
     (Path(__file__).parent / "utilization_viewer.json").read_text("utf-8")
 )
 CHIPS = {"v6e": V6E, "v7x": V7X}
-# The incumbent's name: ours. Cores and nodes are the same where nothing else is said below.
+# The incumbent's name: ours. Cores and nodes are the same unless given below.
 NAMES = {
     "Clocks Skipped": "Cycles skipped",
     "Ext Throttle Clocks Skipped": "Cycles skipped, throttled from outside",

@@ -47,15 +47,17 @@ class GroupRow(Row):
             "Waiting",
             unit="ms",
             kind="time",
-            help="Until the last device came; unknown where partners are not in the recording.",
+            help="Until the last device arrived; unknown where partners are not in the recording.",
         ),
     ]
     transfer_ms: Annotated[
-        float, Column("Transfer", unit="ms", kind="time", help="The rest: all were there.")
+        float, Column("Transfer", unit="ms", kind="time", help="The rest, once all have arrived.")
     ]
     algorithm_gbps: Annotated[
         float,
-        Column("Algorithm bandwidth", unit="GB/s", kind="rate", help="Message by transfer time."),
+        Column(
+            "Algorithm bandwidth", unit="GB/s", kind="rate", help="Message size ÷ transfer time."
+        ),
     ]
     bus_gbps: Annotated[
         float,
@@ -98,7 +100,7 @@ class Collectives(Result):
         headline: The answer in one sentence.
         time_ms: Time in collectives, a mean over the devices.
         exposed_ms: Of that, with nothing computing meanwhile.
-        wait_ms: Of the time, until the last device came; None if unknown.
+        wait_ms: Of the time, until the last device arrived; None if unknown.
         groups: Each collective of each process group.
         workers: Each device.
     """

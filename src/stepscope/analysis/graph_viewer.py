@@ -108,7 +108,7 @@ class Options:
         str, Help("Instruction to centre on, or computation. Default: the slowest op.")
     ] = ""
     radius: Annotated[int, Help("How many edges from the instruction to show.")] = 3
-    max_nodes: Annotated[int, Help("Show at most so many instructions.")] = 2000
+    max_nodes: Annotated[int, Help("Show at most this many instructions.")] = 2000
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -274,7 +274,7 @@ _WHAT: dict[str, tuple[str, str]] = {
         "interleave(num_parallel_calls=tf.data.AUTOTUNE), cache() what fits in memory.",
     ),
     ADVANCED: (
-        "Reading files ahead of the step: behind prefetch, interleave or parallel map.",
+        "Reading files ahead of the step: with prefetch, interleave or parallel map.",
         "Tune the reader: interleave's cycle_length, prefetch's buffer, "
         "TFRecordDataset(buffer_size=…); then look at where the files are stored.",
     ),

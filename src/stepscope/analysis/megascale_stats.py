@@ -468,7 +468,7 @@ def _diagnostics(
 TOOL = Tool(
     id="megascale_stats",
     short="dcn",
-    title="DCN Collectives",
+    title="Cross-slice Collectives",
     group="Where time goes",
     run=megascale_stats,
     options=Options,

@@ -105,7 +105,7 @@ class Options:
         str, Help("Only counters whose name contains this text, in any case; empty for all.")
     ] = ""
     max_samples: Annotated[
-        int, Help("List at most so many samples, the earliest; 0 for all. Totals are over all.")
+        int, Help("List at most this many samples, the earliest; 0 for all. Totals are over all.")
     ] = 100_000
 
 
@@ -113,7 +113,7 @@ class Options:
 class PerfCounters(Result):
     """What the hardware counters of GPUs and TPUs counted: each counter, and each sample of it.
 
-    Counters of hosts and of Stepscope's own telemetry are no counters of a device's hardware; they
+    Counters of hosts and of Stepscope's own telemetry do not belong to a device's hardware; they
     are on the timeline.
 
     Attributes:
@@ -362,7 +362,7 @@ def _diagnostics(
         yield Diagnostic("samples-cut", "info", message)
     for host in profile.hosts:
         for text in left_out(host):
-            message = f"The recorder left out samples that were no number: {text}."
+            message = f"The recorder left out samples that were not numbers: {text}."
             yield Diagnostic("samples-left-out", "info", message, host.name)
 
 

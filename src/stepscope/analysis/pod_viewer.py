@@ -474,7 +474,7 @@ def _diagnostics(
 TOOL = Tool(
     id="pod_viewer",
     short="pod",
-    title="Pod Viewer",
+    title="Workers",
     group="Where time goes",
     run=pod_viewer,
     options=Options,

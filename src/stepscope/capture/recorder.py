@@ -88,7 +88,7 @@ class Recorder(Protocol):
         ...
 
     def collect(self) -> Collected:
-        """End the recording (or the chunk) and hand it over; no events is no error."""
+        """End the recording (or the chunk) and hand it over; it may have no events."""
         ...
 
     def drop(self) -> None:

@@ -55,7 +55,7 @@ def nest(
         line_begin: lines+1 offsets.
         select: Events to nest, as if the others did not exist; those get parent -1, self 0 and
             depth 0.
-        threads: At most so many lines at a time; the cores this process may use by default.
+        threads: At most this many lines at a time; the cores this process may use by default.
     """
     count = len(start_ps)
     nesting = Nesting(

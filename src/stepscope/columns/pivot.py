@@ -40,7 +40,7 @@ Value = int | float | str | bytes | None
 F64 = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 _TEXT_KINDS: Final = (KIND_STR, KIND_BYTES, KIND_REF)
 _THREADS_FROM_STATS: Final = 1 << 17
-# So many strings are made objects as fast as they are compared in the file.
+# This many strings become objects as fast as they are compared in the file.
 _OBJECTS_UP_TO: Final = 1 << 10
 
 

@@ -170,7 +170,7 @@ def _told(over: bool, why: str = "") -> dict[str, Any]:
 
 
 def _divisor(metric: str, run: Side) -> float:
-    """What the time of a step is divided by: 1, or its examples (NaN where nothing tells them)."""
+    """What the time of a step is divided by: 1, or its examples (NaN where they are unknown)."""
     if metric == "step_time":
         return 1.0
     found = examples_per_step(run.profile)

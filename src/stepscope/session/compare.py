@@ -81,7 +81,7 @@ def check(
         progress: Called with (stage, done bytes, total bytes) while files are read and decoded.
 
     Raises:
-        UsageError: An unknown metric, a text that is no limit, or a limit on change without a
+        UsageError: An unknown metric, an invalid limit, or a limit on change without a
             baseline.
         NothingToShow: One of the runs has no steps.
     """
@@ -129,7 +129,7 @@ def left_out(name: str, error: StepscopeError) -> Diagnostic:
 
 
 def comparable(sessions: Sequence[Session]) -> list[Side]:
-    """The runs of these sessions, named so that they can be told apart."""
+    """The runs of these sessions, named so that no two names are the same."""
     names = _told_apart(sessions)
     return [side_of(name, one.profile) for name, one in zip(names, sessions, strict=True)]
 

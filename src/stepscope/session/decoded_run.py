@@ -1,4 +1,4 @@
-"""One run's files, each read and decoded once, whoever asks and however often."""
+"""One run's files, each read and decoded once, however often they are asked for."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ FileState = Literal["opened", "damaged", "failed", "skipped", "waiting"]
 
 @dataclass(frozen=True, slots=True)
 class FileReport:
-    """What became of one file.
+    """The state of one file.
 
     Attributes:
         path: Where it is.
         size_bytes: Size as stored (-1 when unknown).
-        state: "opened", "damaged" (what stands before the damage is shown), "failed",
+        state: "opened", "damaged" (everything before the damage is shown), "failed",
             "skipped" (not a recording) or "waiting" (not needed so far).
         reason: Why it is not simply opened; "" if it is.
         hint: What to do about it.
@@ -94,7 +94,7 @@ class DecodedRun:
 
     @property
     def reports(self) -> tuple[FileReport, ...]:
-        """What became of each file so far."""
+        """The state of each file so far."""
         return tuple(file.report for file in self._files.values())
 
     def diagnostics(self, names: tuple[str, ...]) -> tuple[Diagnostic, ...]:

@@ -23,6 +23,8 @@ from stepscope.tables.core.profile import Profile
 if TYPE_CHECKING:
     import polars as pl
 
+    from stepscope.sql.database import Database
+
 T = TypeVar("T")
 
 
@@ -101,6 +103,7 @@ class Session(ToolMethods):
         self._progress = progress
         self._lock = RLock()
         self._profile: Profile | None = None
+        self._database: Database | None = None
         self._answers: dict[Hashable, Any] = {}
         self._locks: dict[Hashable, RLock] = {}
 
@@ -116,7 +119,7 @@ class Session(ToolMethods):
 
     @property
     def recording(self) -> DecodedRun:
-        """The run's hosts, as far as they are decoded; whoever shares it shares that."""
+        """The run's hosts, as far as they are decoded; sessions that share it share them."""
         return self._recording
 
     @property
@@ -178,7 +181,7 @@ class Session(ToolMethods):
         return self._once(("findings", found.id, parsed), with_findings)
 
     def findings(self) -> tuple[Finding, ...]:
-        """What to change in this program, what to do first first."""
+        """What to change in this program, most useful first."""
         return self.advice().findings
 
     def advice(self) -> Advice:
@@ -200,11 +203,49 @@ class Session(ToolMethods):
                 missing[tool.id] = lacking.missing
         return advise(results, rules, missing)
 
-    def sql(self, query: str) -> pl.DataFrame:
-        """Run SQL over ``events``, ``steps`` and ``ops``; only the tables it names are built."""
-        from stepscope.session.sql import query_frames
+    def sql(
+        self,
+        query: str,
+        *,
+        trusted: bool = False,
+        max_rows: int = 1_000_000,
+        timeout_s: float = 30.0,
+    ) -> pl.DataFrame:
+        """Run SQL over the recording's tables (``docs/sql.md``); only those it names are built.
 
-        return query_frames(self.profile, query)
+        The query may come from a stranger: it runs in a process that can read nothing but the
+        tables.
+
+        Args:
+            query: One statement.
+            trusted: The query is your own: it runs here, without limits, and may read files.
+            max_rows: A larger answer is an error.
+            timeout_s: Longer than this and the query is given up.
+
+        Raises:
+            UsageError: The query is wrong, refused, or passes a limit; the message says which.
+        """
+        from stepscope.sql.database import Limits
+        from stepscope.sql.door import refusal
+        from stepscope.sql.run import run_query
+
+        if trusted:
+            return run_query(self.profile, query)
+        found = self.database.ask(query, Limits(max_rows, timeout_s))
+        if found.cut:
+            hint = "Add LIMIT, group the rows, or raise max_rows."
+            raise refusal(query, f"Its answer has more than {max_rows:,} rows.", hint)
+        return found.frame
+
+    @property
+    def database(self) -> Database:
+        """The recording's tables behind the closed door, for surfaces that pass queries on."""
+        with self._lock:
+            if self._database is None:
+                from stepscope.sql.database import Database
+
+                self._database = Database(self.profile)
+            return self._database
 
     def events(
         self,
@@ -220,7 +261,7 @@ class Session(ToolMethods):
         Args:
             from_: Its begin, as ``stepscope show trace_viewer --from`` takes it: ``"1.5s"``,
                 ``"20ms"``, ``"7us"`` or a number of ms; the trace's begin by default.
-            to: Its end, likewise; the trace's end by default.
+            to: Its end, in the same form; the trace's end by default.
             track: Only tracks whose section or name contains this text.
             find: Only events whose name contains this text, in any case.
             regex: Whether ``find`` is a regular expression.
@@ -246,6 +287,9 @@ class Session(ToolMethods):
     def close(self) -> None:
         """Let go of the decoded columns, the results and the files."""
         with self._lock:
+            if self._database is not None:
+                self._database.close()
+                self._database = None
             self._profile = None
             self._answers.clear()
             self._recording.close()
@@ -309,9 +353,9 @@ class Session(ToolMethods):
         return found
 
     def _frame(self, name: str) -> pl.DataFrame:
-        from stepscope.session.sql import frame
+        from stepscope.sql.run import table_frame
 
-        return frame(self.profile, name)
+        return table_frame(self.profile, name)
 
 
 def _merged(

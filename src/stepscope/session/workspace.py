@@ -1,4 +1,4 @@
-"""Many runs behind one door, for surfaces that switch between them."""
+"""Many runs in one object, for surfaces that switch between them."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Workspace:
 
     @property
     def files(self) -> tuple[FileReport, ...]:
-        """What became of every file of every run, and the near misses."""
+        """The state of every file of every run, and the near misses."""
         with self._lock:
             reports: list[FileReport] = []
             for run in self.runs:
@@ -143,7 +143,7 @@ class Workspace:
         return found
 
     def follow(self) -> Found:
-        """What is there by now, searched for again where that is due.
+        """What is there by now, after a new search where the last one is too old.
 
         Searches take a tenth of the time at most: a second one begins no sooner than ten times the
         length of the last one after it. This waits half a second for it; what it finds later is

@@ -29,7 +29,7 @@ def write_atomic(path: Path, data: bytes | Iterable[bytes]) -> None:
         else:
             _replace(path.resolve(), chunks)
     except BrokenPipeError:
-        raise  # the reader of a pipe has enough, which is no failure
+        raise  # the reader of a pipe has enough, which is not a failure
     except OSError as error:
         raise StoreError(
             "The file cannot be written.",

@@ -136,7 +136,7 @@ def matcher(query: str, mode: Mode) -> Matches:
     """Which texts match the query.
 
     Expressions are Rust's: they take time in proportion to the text, whatever they are. Python's
-    can take for ever, and hold up every other thread meanwhile.
+    can take forever, and block every other thread meanwhile.
 
     Raises:
         InvalidPattern: The regular expression is not valid, or too large.
@@ -170,7 +170,7 @@ def _expression(query: str) -> Matches:
 
 
 def _checked(matches: Matches, check: CancellationCheck) -> Matches:
-    """The same, with a check every so many texts: there may be millions."""
+    """The same, with a check every few thousand texts: there may be millions."""
 
     def checked(texts: Sequence[str]) -> Bool:
         parts = [np.zeros(0, dtype=bool)]

@@ -1,4 +1,4 @@
-"""Tiles: what some tracks show between two times on so many pixels, in typed arrays."""
+"""Tiles: what some tracks show between two times on a number of pixels, in typed arrays."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ class StepVerdict:
         breakdown_ms: Mean time of each part.
         has_device: Whether a device ran anything.
         is_marked: Whether the program marked its steps.
-        is_window: Whether there are no steps, and the recording as a whole stands in for one.
+        is_window: Whether there are no steps, and the recording as a whole counts as one.
         low_precision_frac: Share of device compute in 16 bits or fewer; NaN where not known.
     """
 
@@ -56,13 +56,13 @@ def headline(verdict: StepVerdict) -> str:
     """The verdict in one sentence."""
     if verdict.steps == 0:
         return (
-            "No step was found, so nothing can be said about where a step goes; "
-            "the op and timeline tables still hold."
+            "No step was found, so it is unknown where a step goes; "
+            "the op tables and the timeline are still valid."
         )
     step, breakdown = verdict.step_ms, verdict.breakdown_ms
     bound_by, share = verdict.bound_by, verdict.share_frac
     if not step > 0:
-        return "The steps found have no length, so nothing can be said about where their time goes."
+        return "All detected steps have zero duration, so there is no time to account for."
     each = f"of the {step:.3g} ms recorded" if verdict.is_window else f"of each {step:.3g} ms step"
     if verdict.is_copies:
         return f"Bound by copies to the devices: {share:.0%} {each} goes to moving data there."

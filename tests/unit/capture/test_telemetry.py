@@ -1,4 +1,4 @@
-"""Telemetry: rates by hand from files of /proc, GPUs from fakes, absence that is no zero."""
+"""Telemetry: rates by hand from files of /proc, GPUs from fakes, absence that is not zero."""
 
 from __future__ import annotations
 

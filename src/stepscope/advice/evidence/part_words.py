@@ -1,4 +1,4 @@
-"""What is said of a part of the step: what is unusual about it, and what would settle it."""
+"""The wording about a part of the step: what is unusual, and what would settle it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stepscope.tables.account.op_families import UNUSUAL
+from stepscope.tables.account.op_families import DOUBLE, UNUSUAL
 
 if TYPE_CHECKING:
     from stepscope.analysis.step_account import PartRow, StepAccount
 
-DOUBLE = ("f64", "c128")
 # A call out of a function is named where it has this share of the part.
 _NAMED_FRAC = 0.5
 # A trend, a number of runs and a share of steps from which they are worth a word.
@@ -61,6 +60,11 @@ def at(part: PartRow) -> str:
     return f" ({part.file}:{part.line})" if part.line else f" ({part.file})"
 
 
+def _between(part: PartRow) -> str:
+    """The named calls around it, as an insertion; "" where they are not known."""
+    return f", most of it {part.between}," if part.between else ""
+
+
 def _unusual(part: PartRow) -> Iterator[str]:
     """What about a part's time over the steps is not as one would expect."""
     if part.every == part.every:
@@ -88,7 +92,9 @@ def _code(part: PartRow, account: StepAccount) -> PartWords:
     facts = " ".join(_unusual(part))
     message = f"{name}{at(part)}{called} takes {_share(part, account)}{mostly}. {facts}".strip()
     what = f"{call} in {name}" if call and part.first_frac >= _NAMED_FRAC else name
-    after = account.step_time_ms - part.time_ms
+    # Played again without it; a small part was not.
+    alone = part.alone_ms if part.alone_ms >= 0 else part.time_ms
+    after = account.step_time_ms - alone
     settle = (
         f"Leave {what} out for some steps and time the loop"
         + ("" if account.is_window else f": a step should then take about {after:.3g} ms")
@@ -140,8 +146,33 @@ def _ops(part: PartRow, account: StepAccount) -> PartWords:
     )
 
 
+def _eager(part: PartRow, account: StepAccount) -> PartWords:
+    """Ops that the program runs one by one in a loop of its own."""
+    name = part.function
+    called = f", called from {part.caller}" if part.caller and name else ""
+    where = f"{name}{at(part)}{called}" if name else "The program"
+    facts = " ".join(_unusual(part))
+    message = (
+        f"{where} runs the same ops one by one, again and again. They take "
+        f"{_share(part, account)}: {part.made_of}. {facts}"
+    ).strip()
+    what = f"{name}{at(part)}" if name else "that loop"
+    return PartWords(
+        f"{name or 'A loop around ops'} takes {part.step_frac:.0%} of the step",
+        message,
+        (
+            f"Leave out what {what} does for some steps, and time the loop."
+            if name
+            else "Look for the loop that calls these ops; leave it out for some steps.",
+            "If it is needed: one op over all samples or variables instead of one each, the whole "
+            "of it in a compiled function, or every n-th step only.",
+        ),
+        part.op,
+    )
+
+
 def _framework(part: PartRow, account: StepAccount) -> PartWords:
-    place = f" below {part.function}{at(part)}" if part.function else ""
+    place = f" below {part.function}{at(part)}" if part.function else _between(part)
     called = f", called from {part.caller}" if part.caller and part.function else ""
     message = (
         f"The framework's own work on the loop's thread{place}{called} takes "
@@ -161,6 +192,7 @@ def _framework(part: PartRow, account: StepAccount) -> PartWords:
 
 def _unrecorded(part: PartRow, account: StepAccount) -> PartWords:
     after = f", most of it after {part.first}" if part.first and part.first != "unrecorded" else ""
+    after = _between(part).rstrip(",") or after
     message = (
         f"For {_share(part, account)} nothing was recorded on the loop's thread{after}: Python, or "
         "a library between the framework's calls."
@@ -178,7 +210,7 @@ def _unrecorded(part: PartRow, account: StepAccount) -> PartWords:
 def _of_kind(part: PartRow, account: StepAccount) -> PartWords:
     what = _KINDS.get(part.kind, part.kind)
     name = f" ({part.name})" if part.name and part.name != part.kind else ""
-    place = f" below {part.function}{at(part)}" if part.function else ""
+    place = f" below {part.function}{at(part)}" if part.function else _between(part)
     facts = " ".join(_unusual(part))
     message = f"{what}{name}{place} takes {_share(part, account)}. {facts}".strip()
     return PartWords(
@@ -217,6 +249,7 @@ _TELLS = {
     "python": _code,
     "library": _code,
     "op": _ops,
+    "eager": _eager,
     "framework": _framework,
     "unrecorded": _unrecorded,
 }

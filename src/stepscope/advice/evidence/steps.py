@@ -15,7 +15,7 @@ from stepscope.result import Ref
 if TYPE_CHECKING:
     from stepscope.analysis.overview_page import OverviewPage
 
-WINDOW = Unknown("No step was found; what the whole recording holds is no habit of a step.")
+WINDOW = Unknown("No step was found; what the whole recording holds says nothing about a step.")
 NO_STEPS = Unknown("No step was found, so no share of a step is known.")
 # Beyond this many times the median a step is long; of fewer steps than this the median says little.
 _LONG_FACTOR = 2.0
@@ -60,7 +60,7 @@ class LongSteps:
 
     @property
     def is_cheap(self) -> bool:
-        """Whether there are none, or they are no reason to change a program."""
+        """Whether there are none, or too few to change a program for."""
         return not self.count or self.cost_frac < NEGLIGIBLE_FRAC
 
     @property
@@ -114,5 +114,5 @@ def long_steps(overview: OverviewPage) -> LongSteps | Unknown:
 
 
 def is_window(overview: OverviewPage) -> bool:
-    """Whether no step was found, and the whole recording stands in for one."""
+    """Whether no step was found, and the whole recording counts as one."""
     return overview.steps.source == "window"

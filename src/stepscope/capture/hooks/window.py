@@ -11,7 +11,7 @@ from stepscope.capture.hooks.schedule import StepPhase
 from stepscope.errors import UsageError
 
 DEFAULT_STEPS: Final = 10
-# Steady: of this many steps in a row the slowest takes at most so much longer than the fastest.
+# Steady: of this many steps in a row the slowest takes at most this much longer than the fastest.
 _STEADY_STEPS: Final = 5
 _STEADY_SPREAD: Final = 1.25
 # Compilation, autotuning and caches are over by then, or never will be.

@@ -94,7 +94,7 @@ def _process_of(path: Path) -> int | None:
 
 def _runs(process: int) -> bool:
     if os.name == "nt":
-        return False  # signal 0 is no question there but Ctrl-C
+        return False  # signal 0 does not ask there, it sends Ctrl-C
     try:
         os.kill(process, 0)
     except ProcessLookupError:
@@ -107,7 +107,7 @@ def _runs(process: int) -> bool:
 def _in_forked_child() -> None:
     try:
         instructions = Instructions.from_text(os.environ[RECORD_VARIABLE])
-        # A framework's threads do not outlive a fork, and its locks may be held for ever.
+        # A framework's threads do not outlive a fork, and its locks may be held forever.
         _record_child(instructions, has_frameworks=False)
     except Exception as error:
         print(f"stepscope: a child process is not recorded: {error}", file=sys.stderr)

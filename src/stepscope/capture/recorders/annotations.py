@@ -76,7 +76,7 @@ def _stats(plane: PlaneWriter, rows: list[Mapping[str, Any]]) -> list[Stat]:
 
 
 def _typed(plane: PlaneWriter, value: Any) -> tuple[type, int | float, bool]:
-    """Kind of array, value in it, whether it is a text's id; what is no number is its text."""
+    """Kind of array, value in it, whether it is a text's id; other than numbers become text."""
     if isinstance(value, (bool, int, np.integer)) and -(1 << 63) <= int(value) < 1 << 63:
         return np.int64, int(value), False
     if isinstance(value, (float, np.floating)):

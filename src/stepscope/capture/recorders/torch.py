@@ -205,7 +205,7 @@ class _Annotations:
 
     Args:
         elsewhere: Takes those of threads that PyTorch does not watch.
-        marks: Takes steps told of once they have ended.
+        marks: Takes steps reported once they have ended.
     """
 
     def __init__(self, elsewhere: Emitter, marks: list[StepMark]) -> None:

@@ -70,7 +70,7 @@ class Rates:
     def of(self, counter: Metric, now_ns: int, total: float) -> list[Reading]:
         """The rate since the reading before, as no or one reading.
 
-        A total that went back (the counter began anew) gives none.
+        A total that went back (the counter was reset) gives none.
         """
         before = self._before.get(counter)
         self._before[counter] = now_ns, total

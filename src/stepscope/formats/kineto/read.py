@@ -23,6 +23,7 @@ from stepscope.formats.kineto.scan import (
     scan,
 )
 from stepscope.formats.kineto.texts import TraceTexts, lenient_json, whole
+from stepscope.kernels.memory import give_back
 
 I64 = NDArray[np.int64]
 Bool = NDArray[np.bool_]
@@ -50,7 +51,7 @@ class Trace:
     """A recording as columns.
 
     Attributes:
-        head: What stands beside the events (``deviceProperties``, versions …).
+        head: The keys beside the events (``deviceProperties``, versions …).
         names: Event names; ``slices["name"]`` counts them.
         places: (pid, tid) pairs; ``slices["place"]`` counts them.
         slices: name, place, kind (of ``categories.KINDS``), category (of ``categories``),
@@ -114,7 +115,7 @@ def read(path: Path) -> Trace:
     """The recording in a file that is not compressed.
 
     Raises:
-        ValueError: It is no trace JSON.
+        ValueError: It is not a JSON trace.
     """
     return read_pieces(_pieces(path))
 
@@ -129,9 +130,13 @@ def read_pieces(pieces: Iterable[bytes]) -> Trace:
     """The recording whose text comes in pieces.
 
     Raises:
-        ValueError: It is no trace JSON.
+        ValueError: It is not a JSON trace.
     """
-    return _Reader(scan(pieces)).read()
+    scanned = scan(pieces)
+    give_back()
+    trace = _Reader(scanned).read()
+    give_back()
+    return trace
 
 
 class _Reader:
@@ -279,7 +284,7 @@ class _Reader:
         kinds = [KIND[categories.CATEGORIES.get(name, OTHER)] for name in names]
         self._trace.category_names = names
         kind = np.asarray(kinds or [0], np.int64)[inverse]
-        # An instant is no work, whatever its category.
+        # An instant is not work, whatever its category.
         kind[columns["phase"][rows] != _SLICE] = KIND[OTHER]
         return kind, inverse.astype(np.int64)
 

@@ -1,6 +1,6 @@
 """A JSON trace, piece by piece, into columns: neither its text nor its objects are ever whole.
 
-The text comes in pieces (inflated where need be). What stands beside the events is parsed by
+The text comes in pieces (inflated where need be). The keys beside the events are parsed by
 ``json``; the events are read by a compiled kernel (``columns/json_kernel.py``), which cares about
 JSON's grammar alone: any layout, any order of keys, the list of events first or last.
 """
@@ -73,8 +73,8 @@ class TraceDamage:
     Attributes:
         lost: Events that could not be read.
         repaired: Events read in spite of quotes or backslashes that were not escaped.
-        words: Values that are no JSON (``inf``, ``N/A``), taken for unknown.
-        times: Times that are no number or out of range.
+        words: Values that are not JSON (``inf``, ``N/A``), taken as unknown.
+        times: Times that are not numbers or out of range.
         garbage: Places between events with other bytes.
         head: Values beside the events that could not be read.
         is_cut: Whether the text ends before its list of events does.
@@ -94,7 +94,7 @@ class Scanned:
     """The events of a trace as columns, and what its numbers stand for.
 
     Attributes:
-        head: What stands beside the events.
+        head: The keys beside the events.
         texts: Every distinct text; columns hold their numbers, -1 for none;
             ``ident`` is the number of an arrow itself.
         columns: phase, flags, category, name, pid, tid, ident, chain, values (how many rows of
@@ -142,7 +142,7 @@ class _Rows:
         self.parts = {name: [] for name, _ in self.kinds}
 
     def keep(self, count: int) -> None:
-        """Keep the first rows of the block; it can then be written anew."""
+        """Keep the first rows of the block; it can then be overwritten."""
         if count:
             for name, values in self.block.items():
                 self.parts[name].append(values[:count].copy())
@@ -211,7 +211,7 @@ class _Scan:
     # --- the text ---------------------------------------------------------------------------
 
     def _more(self) -> bool:
-        """Read on; what stands before the place is given up. False at the end."""
+        """Read on and drop what comes before the place; False at the end."""
         if self._is_final:
             return False
         piece = next(self._pieces, None)
@@ -279,7 +279,7 @@ class _Scan:
         return True
 
     def _value_end(self, offset: int) -> int:
-        """Where the value ends that begins so many bytes from here; negative if nowhere."""
+        """Where the value ends that begins this many bytes from here; negative if nowhere."""
         while True:
             begin = self._at + offset
             end: int = self._scanner.skip(
@@ -291,7 +291,7 @@ class _Scan:
                 return end
 
     def _search(self) -> bool:
-        """Go on at the list of events, wherever it is: what stands before it is no JSON."""
+        """Go on at the list of events, wherever it is: what comes before it is not JSON."""
         self._damage.head += 1
         while True:
             found = _EVENTS_KEY.search(self._data, self._at)

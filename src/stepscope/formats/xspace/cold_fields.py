@@ -47,9 +47,9 @@ class Fields:
         parent: The message each field belongs to.
         tag: Field number and wire type, as on the wire.
         begin: Byte offset of the tag.
-        prefix: Byte offset behind the tag (the length prefix of a length-delimited field).
+        prefix: Byte offset after the tag (the length prefix of a length-delimited field).
         value: The number; for a length-delimited field the byte offset of its payload.
-        end: Byte offset behind the field.
+        end: Byte offset after the field.
     """
 
     parent: I64
@@ -247,7 +247,7 @@ def list_fields(
 
 
 def empty_fields(rows: int) -> Fields:
-    """Room for so many fields."""
+    """Room for this many fields."""
     return Fields(
         parent=np.empty(rows, np.int64),
         tag=np.empty(rows, np.uint64),

@@ -3,7 +3,7 @@
 Protobuf's rules hold throughout: repeated fields append (so concatenated XSpaces are one), the
 last of a scalar given twice counts, the last of duplicate map keys replaces the others, fields
 that are unknown are kept. What is broken is reported with byte offset and message path; a broken
-message keeps what stands before the place, and messages behind it are read when the framing
+message keeps what comes before the place, and messages after it are read when the framing
 around them still holds.
 """
 
@@ -70,7 +70,7 @@ def decode(
     Args:
         buffer: Uncompressed bytes, which nobody may change or cut while the columns are in use.
         file: Name for reports.
-        threads: At most so many lines at a time; the cores this process may use by default.
+        threads: At most this many lines at a time; the cores this process may use by default.
         progress: Called with (bytes done, bytes to do) now and then, from worker threads.
         strict: Raise what would be ``Space.damage``.
 

@@ -30,7 +30,7 @@ _UNKNOWN_EVENT, _UNKNOWN_STAT, _NEW_EVENT_ID, _NEW_STAT_ID, _NEW_REF, _OCCURRENC
 
 @dataclass(slots=True)
 class RawLine:
-    """Where one line stands in the file, and how much is in it.
+    """Where one line is in the file, and how much is in it.
 
     Attributes:
         plane: Row of its plane.
@@ -59,7 +59,7 @@ class Filled:
         unknown: ``{(level, row): pieces}`` of fields to keep as they stand.
         occurrences: ``{event row: num_occurrences}``.
         error: (byte offset, path, code) where the line broke, and
-        end, events, stats: what stands before that place.
+        end, events, stats: what comes before that place.
     """
 
     unknown: dict[tuple[str, int], list[bytes]] = field(default_factory=dict)
@@ -235,7 +235,7 @@ def fill_all(filler: Filler, lines: list[RawLine], threads: int) -> list[Filled]
 
 
 def trim(lines: list[RawLine], filled: list[Filled], damage: DamageLog) -> bool:
-    """Shorten damaged lines to what stands before the damage; whether there were any."""
+    """Shorten damaged lines to what comes before the damage; whether there were any."""
     trimmed = False
     for line, result in zip(lines, filled, strict=True):
         if result.error is not None:

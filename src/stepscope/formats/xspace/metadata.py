@@ -308,7 +308,7 @@ def event_metadata_rows(
     stat_begin: I64,
     children: dict[int, tuple[int, ...]],
 ) -> EventMetadata:
-    """The file's entries, and behind them the (plane, id) pairs that it lacks."""
+    """The file's entries, and after them the (plane, id) pairs that it lacks."""
     opaque = entries.fields.of(XEventMetadata.METADATA, Wire.LEN)
     spans = zip(opaque.parent.tolist(), opaque.payload.tolist(), opaque.end.tolist(), strict=True)
     last = {row: bytes(buffer[begin:end]) for row, begin, end in spans}
@@ -327,7 +327,7 @@ def event_metadata_rows(
 
 
 def stat_metadata_rows(entries: Entries, missing: Missing) -> StatMetadata:
-    """The file's entries, and behind them the (plane, id) pairs that it lacks."""
+    """The file's entries, and after them the (plane, id) pairs that it lacks."""
     more = [""] * len(missing)
     return StatMetadata(
         plane=_with_missing(entries.plane, [plane for plane, _ in missing]),

@@ -29,7 +29,7 @@ def main_table(result: Result, name: str | None = None) -> tuple[str, Table[Any]
     if not tables:
         raise NothingToShow(
             f"{type(result).tool} has no table.",
-            why="Its answer is not rows.",
+            why="Its answer has no rows.",
             hint="Use --format json.",
             slug="no-table",
         )

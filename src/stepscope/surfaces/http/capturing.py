@@ -142,7 +142,7 @@ class CaptureDesk:
             self._state = "done" if error is None else "failed"
 
     def _run_of(self, folder: str) -> str:
-        """Id of the run in this folder, looked for anew; "" where it is not below what is served.
+        """Id of the run in this folder, found by a new search; "" if it is outside what is served.
 
         A recording that its log directory did not take is kept elsewhere.
         """

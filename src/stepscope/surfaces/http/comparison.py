@@ -96,7 +96,7 @@ class Comparisons:
             before = load(before.name, session.hosts[0])
         wants_all = parse_flag(request.args.get("between", ""), "compare: between")
         between = self._between(before.name, session.name) if wants_all else []
-        # The runs as they were opened: meanwhile they may have been recorded anew, or be gone.
+        # The runs as they were opened: meanwhile they may have been overwritten, or be gone.
         key = host, (before.recording.run, *between, session.recording.run)
         with self._lock:
             if key in self._known:
@@ -117,7 +117,7 @@ class Comparisons:
         host: str,
         check: CancellationCheck,
     ) -> Comparison:
-        """The comparison anew; other pages are answered meanwhile."""
+        """Compute the comparison; other pages are answered meanwhile."""
         from stepscope.comparison import compare
         from stepscope.session.compare import comparable
 

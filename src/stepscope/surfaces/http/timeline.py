@@ -22,6 +22,7 @@ from stepscope.surfaces.http.answers import (
     error_answer,
     json_answer,
 )
+from stepscope.surfaces.http.flame_json import flame_answer
 from stepscope.surfaces.http.leaving import check_of
 from stepscope.surfaces.http.settings import is_loopback
 from stepscope.surfaces.http.versions import version_of
@@ -92,7 +93,7 @@ class Query:
         begin, end = self.number("start_ps"), self.number("end_ps")
         if not 0 < end - begin < 1 << 62 or abs(begin) >= 1 << 62:
             raise UsageError(
-                "timeline: end_ps must lie behind start_ps.", hint="Times are integers, in ps."
+                "timeline: end_ps must be after start_ps.", hint="Times are integers, in ps."
             )
         return begin, end
 
@@ -124,8 +125,10 @@ class Query:
         return None if "tracks" not in self.args else [w.track for w in self.wanted(line)]
 
 
-def answer(request: Request, session: Session, part: str) -> Response:
-    """One part of the timeline."""
+def answer(
+    request: Request, session: Session, part: str, other: Callable[[str], Session]
+) -> Response:
+    """One part of the timeline; ``other`` gives the session of a run to compare with."""
     line = timeline(session.profile)
     stale = _stale(request, line)
     if stale is not None:
@@ -133,19 +136,23 @@ def answer(request: Request, session: Session, part: str) -> Response:
     found = _unchanged(request, line)
     if found is None:
         query = Query(request.args, check_of(request))
-        query.check()  # it may have gone while its request stood in line
+        query.check()  # it may have gone while its request was queued
         if part == "export":
             return _export(session, line, query)
         if part == "tile":
             found = _tile(request, line, query)
+        elif part == "flame":
+            body = flame_answer(line, query, lambda run: timeline(other(run).profile))
+            found = json_answer(request, body)
         elif part in _PARTS:
             found = json_answer(request, _PARTS[part](line, query))
         else:
             raise UsageError(
                 f"The timeline has no part {part!r}.",
-                hint=f"One of tile, export, {', '.join(_PARTS)}.",
+                hint=f"One of tile, export, flame, {', '.join(_PARTS)}.",
             )
-    lasting = request.args.get("v") == version_of(line)
+    # The version is that of this run; another one may be recorded anew.
+    lasting = request.args.get("v") == version_of(line) and not request.args.get("base_run")
     found.headers["Cache-Control"] = _FOREVER if lasting else _ALWAYS_ASK
     found.set_etag(_etag(request, line))
     return found
@@ -210,7 +217,7 @@ def _stale(request: Request, line: Timeline) -> Response | None:
 
 
 def _unchanged(request: Request, line: Timeline) -> Response | None:
-    if request.if_none_match.contains(_etag(request, line)):
+    if not request.args.get("base_run") and request.if_none_match.contains(_etag(request, line)):
         return Response(status=304)
     return None
 

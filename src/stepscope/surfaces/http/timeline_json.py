@@ -187,7 +187,7 @@ def flow_arrows(line: Timeline, query: Query) -> dict[str, Any]:
         try:
             ends = [place(line, int(side[row])) for side in (arrows.source, arrows.target)]
         except KeyError:
-            continue  # an end stands on a line that is not drawn
+            continue  # one end is on a line that is not drawn
         found.append(
             {
                 "kind": int(arrows.kind[row]),

@@ -12,7 +12,8 @@ import numpy as np
 
 from stepscope.columns.space import F64
 from stepscope.tables.account.account import Account
-from stepscope.tables.account.parts import Owner, Part, owners
+from stepscope.tables.account.owners import Owner, owners
+from stepscope.tables.account.parts import Part
 from stepscope.tables.account.replay import (
     Dependencies,
     dependencies,
@@ -61,6 +62,7 @@ _CONSEQUENCES = {
     "unrecorded": _REMOVE,
     "compile": _REMOVE,
     "framework": _BATCH,
+    "eager": _BATCH,
     "launch": _BATCH,
     "op": _SHRINK,
 }

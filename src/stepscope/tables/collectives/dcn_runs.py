@@ -218,7 +218,7 @@ def _joined(parts: list[_Transfers]) -> _Transfers:
 
 @dataclass(frozen=True, slots=True)
 class _Pairs:
-    """What belongs together, by row; ``send_done`` and ``recv`` are -1 where a run has none."""
+    """The ops of each run, by row; ``send_done`` and ``recv`` are -1 where a run has none."""
 
     send: I64
     send_done: I64
@@ -266,7 +266,7 @@ def _pairs(events: _Transfers) -> _Pairs:
 
 
 def _next_of(wanted: I64, after: I64, role: I64, group: I64, until: DcnRole) -> I64:
-    """The first of ``wanted`` behind each row and before the next of role ``until``; else -1."""
+    """The first of ``wanted`` after each row and before the next of role ``until``; else -1."""
     ends = np.append(np.flatnonzero(role == until), len(role))
     end = ends[np.searchsorted(ends, after, side="right")]
     place = np.searchsorted(wanted, after)
@@ -277,7 +277,7 @@ def _next_of(wanted: I64, after: I64, role: I64, group: I64, until: DcnRole) -> 
 
 
 def _last_of(wanted: I64, before: I64, role: I64, group: I64, since: DcnRole) -> I64:
-    """The last of ``wanted`` before each row and behind the previous of role ``since``; else -1."""
+    """The last of ``wanted`` before each row and after the previous of role ``since``; else -1."""
     begins = np.insert(np.flatnonzero(role == since), 0, -1)
     begin = begins[np.searchsorted(begins, before) - 1]
     place = np.searchsorted(wanted, before)

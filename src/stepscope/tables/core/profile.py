@@ -68,7 +68,7 @@ def derived(build: Callable[[Owner], T]) -> Callable[[Owner], T]:
     return get
 
 
-# Below so many events the threads cost more than they save.
+# Below this many events the threads cost more than they save.
 _TOGETHER_FROM_EVENTS = 1 << 17
 
 

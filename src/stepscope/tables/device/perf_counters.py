@@ -9,8 +9,8 @@ Three recorders write them, in two forms:
   counter's name for people, the stat its name for the hardware.
 
 Where: ``PopulateRangeProfilingEvents`` and ``PopulateCounterLine`` in XLA's
-xla/backends/profiler/gpu/cupti_collector.cc. What hosts and our own telemetry count is no hardware
-counter of a device: it is on the timeline and not here.
+xla/backends/profiler/gpu/cupti_collector.cc. Counters of hosts and of our own telemetry are not
+hardware counters of a device: they are on the timeline and not here.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class CounterSamples:
         counter: Row in ``Space.event_metadata`` of each: the counter.
         readings: The values.
         description: What the recorder says the counter is; "" where it does not.
-        sets: The set of counters it belongs to, likewise.
+        sets: The set of counters it belongs to; "" where the recorder does not say.
     """
 
     rows: I64
@@ -135,7 +135,7 @@ def chip_of(host: Host, plane: int) -> Chip:
 
 
 def left_out(host: Host) -> list[str]:
-    """What recorders say of samples that were no number, in their words."""
+    """What recorders say about samples that were not numbers, in their words."""
     space, found = host.space, []
     keys = stat_rows(host).get(names.NAN_COUNTER_EVENTS, ())
     for place in np.flatnonzero(np.isin(space.plane_stats.key, list(keys))).tolist():

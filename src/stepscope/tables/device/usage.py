@@ -125,7 +125,7 @@ def _kinds(host: Host, found: DeviceEvents) -> tuple[Bool, Bool]:
 
 
 def _with_op(host: Host, found: DeviceEvents) -> Bool:
-    """Which events name the op they ran for; a reason why there is none is no op."""
+    """Which events name the op they ran for; a reason why there is none does not count."""
     stats, kinds = event_stats(host), planes(host).plane_kind
     are_ops = np.asarray([kind in OP_LINE_PLANES for kind in kinds] or [False])[found.device]
     for name in _OP_STATS:

@@ -2,7 +2,7 @@
 
 An op activity is a host event whose name is an op, or that carries a ``tf_op`` stat, or (XLA on
 the CPU) an ``hlo_op`` stat. Self time is duration minus direct op children on the same thread;
-events that are no ops do not count as children (reference §5.1).
+events that are not ops do not count as children (reference §5.1).
 """
 
 from __future__ import annotations

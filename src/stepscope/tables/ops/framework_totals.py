@@ -16,6 +16,8 @@ from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import event_stats, metadata_ints
 from stepscope.tables.device.events import DeviceEvents, device_events, on_own_clock
 from stepscope.tables.host.ops import HostOps, host_ops
+from stepscope.tables.torch.costs import cost_of
+from stepscope.tables.torch.op_calls import op_calls
 
 F64 = NDArray[np.float64]
 
@@ -155,6 +157,26 @@ def _costs(host: Host, found: DeviceEvents, size: int) -> tuple[F64, F64]:
         cost = np.where(cost >= 0, cost, per_name[space.events.metadata[found.rows]])
         known = cost >= 0
         sums.append(_known_sum(found.op[known], cost[known], size))
+    for total, shaped in zip(sums, _shaped_costs(host, found, size), strict=True):
+        np.copyto(total, shaped, where=np.isnan(total))
+    return sums[0], sums[1]
+
+
+def _shaped_costs(host: Host, found: DeviceEvents, size: int) -> tuple[F64, F64]:
+    """Σ flops and bytes per op of PyTorch's, from the shapes of its calls; NaN where unknown.
+
+    An op one of whose calls is not known has none: a rate over all of its time would be too low.
+    """
+    calls = op_calls(host)
+    costs = [cost_of(one) for one in calls.signatures]
+    op = np.zeros(len(calls), dtype=np.int64)
+    op[calls.of_event[calls.of_event >= 0]] = found.op[calls.of_event >= 0]
+    sums = []
+    for each in ([one.flops for one in costs], [one.bytes for one in costs]):
+        value = np.asarray(each or [0.0])[calls.signature]
+        total = np.bincount(op, weights=value, minlength=size).astype(np.float64)
+        total[np.bincount(op, minlength=size) == 0] = np.nan
+        sums.append(total)
     return sums[0], sums[1]
 
 

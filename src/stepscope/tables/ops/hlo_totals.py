@@ -35,7 +35,7 @@ class HloTotals:
         total_ps, self_ps: Σ duration and Σ duration without nested ops.
         dma_stall_ps: Σ time stalled by copies.
         model_flops, flops, bytes, hbm_bytes, on_chip_read_bytes, on_chip_write_bytes: Cost of
-            all runs (see ``hlo_ops.Cost``), NaN where unknown.
+            all runs (see ``run_cost.Cost``), NaN where unknown.
         idle_ps: Σ over devices of the time between first and last op without any op.
         device_count: Devices that ran something.
         on_device: False when these are ops of the CPU.

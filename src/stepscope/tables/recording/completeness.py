@@ -65,8 +65,8 @@ def _never_ended(host: Host) -> list[Diagnostic]:
     if at.begin_unix_ns <= 0 or at.end_unix_ns > 0:
         return []
     text = (
-        "The recording was never ended: its program was killed, or is recorded still. "
-        "What ran after the last part that was written is not in it."
+        "The recording was never ended: its program was killed, or is still being recorded. "
+        "What ran after the last written part is missing."
     )
     return [Diagnostic("never-ended", "warning", text, host.name)]
 

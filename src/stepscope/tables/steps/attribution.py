@@ -54,9 +54,9 @@ PARTS: dict[str, tuple[Work, ...]] = {
 }
 # More steps than this, and the first and the last are left out: they are cut or warming up.
 EDGE_LIMIT = 5
-# From so many median steps on, a last step is long because the loop's work is waited for in it.
+# From this many median steps on, a last step is long because it waits for the loop's work.
 _LONG_STEPS = 2.0
-# A last round that ends so much earlier than the others was not recorded to its end.
+# A last round that ends this much earlier than the others was not recorded to its end.
 _SHORT_STEPS = 0.8
 
 
@@ -105,7 +105,7 @@ def sum_parts(parts: Mapping[str, NDArray[Any]], members: Iterable[str]) -> NDAr
 def steps(host: Host) -> HostSteps | None:
     """The steps of a host with their attribution; None when nothing was recorded.
 
-    Where no steps are found the recording as a whole stands in for one (``markers.is_window``).
+    Where no steps are found the recording as a whole counts as one (``markers.is_window``).
     """
     markers = step_markers(host)
     if markers is None or len(markers) == 0:
@@ -176,7 +176,7 @@ def _kept(markers: Markers, when: Intervals, other_ps: I64) -> tuple[Bool, list[
 
 
 def _pauses(markers: Markers) -> list[str]:
-    """What is said of long stretches between steps, where steps last to the next start."""
+    """Sentences about long stretches between steps, where steps last to the next start."""
     if not markers.is_start_to_start or len(markers) < 2:
         return []
     between = markers.start_ps[1:] - markers.end_ps[:-1]

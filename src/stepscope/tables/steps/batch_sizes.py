@@ -21,7 +21,7 @@ _OF_BATCH = re.compile(
     r"nll_loss\w*|mse_loss|binary_cross_entropy\w*|l1_loss|max_pool2d\w*|adaptive_avg_pool2d)\b"
 )
 _FIRST_EXTENT = re.compile(r"\s*\[+\s*(\d{1,9})\b")
-# One size is the batch's when so many of the ops have it, and a whole number of batches is a step's
+# One size is the batch's when this many of the ops have it, and a whole number of batches a step's
 # when the count is so near to it.
 _MOST = 0.8
 _NEAR = 0.15

@@ -58,7 +58,7 @@ _OUR_THREADS = "stepscope-"
 # Ops of PyTorch, and what runs a compiled graph of them.
 _TORCH_OPS = ("aten/", "aten::")
 _COMPILED_REGION = re.compile(r"Torch-Compiled Region|CompiledFxGraph|CompiledFunction|inductor")
-# Of a call of a tf.function; its value begins with "traced" where it was traced anew.
+# Of a call of a tf.function; its value begins with "traced" where it was retraced.
 _TRACED, _EAGERLY = "traced", "eager"
 
 

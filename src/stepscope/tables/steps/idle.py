@@ -165,7 +165,7 @@ def has_idle(profile: Profile) -> bool:
     Whether devices run behind the host need not be known: a step that lasts until its device
     work has ended contains its marker, or an earlier step does.
     """
-    # The recording as a whole stands in for steps only where no host has any.
+    # The recording as a whole counts as a step only where no host has any.
     stepping = [host for host in taking_part(profile) if has_steps(host)]
     hosts = [host for host in stepping or taking_part(profile) if has_device_events(host)]
     if not any(has_account(host) for host in hosts):
@@ -259,7 +259,7 @@ def _gaps(busy: _Steps, steps: _Steps, waiting: _Steps) -> IdleGaps:
 
 
 def _inside(at: I64, spans: _Steps) -> Bool:
-    """Whether each time lies in one of the disjoint ascending spans, or just behind it."""
+    """Whether each time lies in one of the disjoint ascending spans, or just after it."""
     if not len(spans[0]):
         return np.zeros(len(at), dtype=bool)
     place = np.searchsorted(spans[0], at, side="right") - 1

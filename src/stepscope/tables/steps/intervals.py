@@ -118,7 +118,7 @@ def _launched_until(host: Host, markers: Markers) -> I64 | None:
 
 
 def _run_until(host: Host, markers: Markers) -> I64 | None:
-    """Per step, when the last run of a program called from inside its span ends, likewise."""
+    """Per step, when the last run of a program called from inside its span ends; as above."""
     runs = program_runs(host)
     if len(runs) == 0:
         return None

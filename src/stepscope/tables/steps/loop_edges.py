@@ -20,7 +20,7 @@ from stepscope.tables.steps.found import Markers
 from stepscope.tables.steps.program_runs import program_runs
 from stepscope.tables.steps.recorder_work import recorder_spans
 
-# The start or stop of a profiler that lies within so many rounds is an edge of the loop.
+# The start or stop of a profiler within this many rounds is an edge of the loop.
 _SOON_ROUNDS = 2
 # A stretch before the first call, as a share of a round, that is a part of each round.
 _LEADING_FRAC = 0.25

@@ -58,7 +58,7 @@ class SessionSteps:
 
     @property
     def is_window(self) -> bool:
-        """Whether there are no steps, and the recording as a whole stands in for one."""
+        """Whether there are no steps, and the recording as a whole counts as one."""
         return self.source == WINDOW
 
     def __len__(self) -> int:
@@ -86,7 +86,7 @@ def aligned_steps(profile: Profile) -> tuple[AlignedSteps, ...]:
 
     Hosts without devices only coordinate where another host has devices, and a host without
     steps cannot be aligned: these are left out. Where no host has steps, the recording of each
-    stands in for one.
+    counts as one.
     """
     found = _participants(profile)
     if not found:
@@ -174,7 +174,7 @@ def _participants(profile: Profile) -> list[tuple[int, HostSteps]]:
     places = {id(host): index for index, host in enumerate(profile.hosts)}
     every = ((places[id(host)], steps(host)) for host in taking_part(profile))
     found = [(index, one) for index, one in every if one is not None]
-    # The recording as a whole is no step that another host shares.
+    # The recording as a whole is not a step that another host shares.
     marked = [(index, one) for index, one in found if not one.markers.is_window]
     return marked or found
 

@@ -71,7 +71,7 @@ class Measure:
         counted_in: What the sum is in: "instructions", "operations", "cycles" or "bytes".
         work: The counters that are summed, with their weights.
         cycles: The counter of the cycles in which it could have worked.
-        limit: What the cycles allow: so much per cycle, or the bandwidth of memory or links.
+        limit: What the cycles allow: an amount per cycle, or the bandwidth of memory or links.
         per_cycle: Σ that one cycle allows, where ``limit`` is "cycles".
     """
 

@@ -41,7 +41,7 @@ def test_another_process_makes_what_this_one_would(
     monkeypatch.undo()
     here = conversion._here(trace, SETTINGS)
     assert elsewhere == here
-    assert elsewhere.events == 51  # and the step that the loop told of
+    assert elsewhere.events == 51  # and the step that the loop reported
     assert {plane.name for plane in parse(elsewhere.xspace).planes} >= {"/host:CPU"}
 
 

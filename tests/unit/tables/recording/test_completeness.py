@@ -1,4 +1,4 @@
-"""A fault that is planted is said; a whole profile is called whole."""
+"""A planted fault is reported; a whole profile is called whole."""
 
 from stepscope.formats.xspace import decode
 from stepscope.tables.core.profile import Host

@@ -136,7 +136,7 @@ def test_steps_are_taken_from_jit_calls_when_none_is_marked() -> None:
     assert found.markers.source == "framework"
     assert "calls of step" in found.markers.explanation
     assert found.duration_ps.tolist()[:4] == [100 * US] * 4
-    # Nothing tells where the fifth ends.
+    # The recording does not show where the fifth ends.
     assert found.kept.tolist() == [True] * 4 + [False]
 
 

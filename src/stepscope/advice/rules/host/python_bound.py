@@ -104,7 +104,7 @@ RULE = Rule(
     parts=("python", "library", "unrecorded"),
     doc=__doc__ or "",
     change=REMOVED,
-    title="Python holds the step up",
+    title="Python delays the step",
     threshold="a Python function ≥ 5 % of the step, or nothing recorded for ≥ 20 %",
     symptom_of=(
         "retracing",

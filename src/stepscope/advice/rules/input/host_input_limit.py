@@ -64,7 +64,7 @@ RULE = Rule(
     parts=("input",),
     doc=__doc__ or "",
     change=SUPPLIED,
-    title="The host is the limit of input",
+    title="The host limits the input pipeline",
     threshold="the step waits ≥ 5 % for a map on all cores that no setting makes faster",
     cause_of=STARVED,
 )

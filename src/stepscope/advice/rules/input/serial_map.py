@@ -27,7 +27,7 @@ def serial_map(results: Results) -> Iterator[Answer]:
         return
     stage = found.stage
     if stage.kind != "map" or stage.parallelism > 1 or stage.python_frac >= _PYTHON_FRAC:
-        yield Silence(f"{found.leaf}, which the step waits for, is no serial map.")
+        yield Silence(f"{found.leaf}, which the step waits for, is not a serial map.")
         return
     saving = found.knobs.get("num_parallel_calls", 0.0)
     yield from stage_finding(
@@ -55,7 +55,7 @@ RULE = Rule(
     parts=("input",),
     doc=__doc__ or "",
     change=SUPPLIED,
-    title="A map on one thread",
+    title="A map runs on one thread",
     threshold="the step waits ≥ 5 % for a map that runs one call at a time",
     cause_of=STARVED,
 )

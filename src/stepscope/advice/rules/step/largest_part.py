@@ -20,16 +20,18 @@ from stepscope.advice.evidence.savings import saving_of
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, ChangeClass, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref, Severity
-from stepscope.tables.account.op_families import PRODUCTS
+from stepscope.tables.account.op_families import DOUBLE, PRODUCTS
 
 if TYPE_CHECKING:
     from stepscope.analysis.step_account import PartRow, StepAccount
 
-# Parts of a smaller share are told only by rules that know them; so many of a kind are told.
+# Only rules that know them report parts of a smaller share; at most this many of a kind.
 _SOME_FRAC, _CODE_FRAC = 0.10, 0.05
 _MOST = 3
-# The recorder's own work is no part of the program; what a runtime does around ops goes with them.
+# The recorder's own work is not the program's; what a runtime does around ops goes with them.
 _OURS = ("recorder", "runtime")
+# What time in which nothing was recorded is worth of its worth in a step.
+_BESIDE = 0.1
 # A line of the program is easier to change than what a framework does.
 _CODE = ("python", "library")
 
@@ -65,35 +67,42 @@ _HOPES = {
     "collective": _Hope(changes.OVERLAPPED, 0.6, 0.5, 0.5, False),
     "framework": _Hope(changes.BATCHED, 0.8, 0.35, 0.6, False),
     "unrecorded": _Hope(changes.UNSEEN, 0.8, 0.6, 0.5, False),
+    "eager": _Hope(changes.BATCHED, 0.85, 0.75, 0.7, False),
     "op": _Hope(changes.SHRUNK, 0.7, 0.2, 0.5, False),
 }
 # Ops that seldom are what a model is for can go for the most part.
 _UNUSUAL = _Hope(changes.SHRUNK, 0.85, 0.75, 0.7, False)
-# What a model is made of is told, but after what else can be changed.
+# What a model is made of is reported after what else can be changed.
 _PRODUCT = _Hope(changes.SHRUNK, 0.7, 0.15, 0.5, False)
 _DOUBLE = _Hope(changes.NARROWED, 0.5, 0.5, 0.85, True)
 
 
 def largest_part(results: Results) -> Iterator[Answer]:
-    """Fires for each part of the step with 10 % of it or more, the three largest."""
+    """Fires for parts of the step with 10 % of it or more: the three most worth a change."""
     account = results.step_account
     if not account.step_count or not account.step_time_ms > 0:
         yield Unknown("No event that lasts was recorded on the program's thread or a device.")
         return
     listed = list(account.parts.records())
     _with_runtime(listed, account.step_time_ms)
+    # Of a recording without steps it is what was recorded that parts have a share of.
+    nothing = sum(part.step_frac for part in listed if part.kind == "unrecorded")
+    known = 1 - nothing if account.is_window else 1.0
     shown = [
         part
         for part in listed
         if part.kind not in _OURS
-        and part.step_frac >= (_CODE_FRAC if part.kind in _CODE else _SOME_FRAC)
+        and part.step_frac >= known * (_CODE_FRAC if part.kind in _CODE else _SOME_FRAC)
     ]
     if not shown:
         yield Silence(f"No part of the step has {_SOME_FRAC:.0%} of it.")
         return
-    ranked = sorted(shown, key=lambda part: -_hope(part).expected * part.time_ms)
-    for part in ranked[:_MOST]:
-        yield _finding(part, account)
+    # Those that are most likely worth a change, and whichever is the largest.
+    ranked = sorted(shown, key=lambda part: -_worth(part, account) * part.time_ms)
+    largest = max(shown, key=lambda part: part.time_ms)
+    for at, part in enumerate(ranked):
+        if at < _MOST or part is largest:
+            yield _finding(part, account)
 
 
 def _with_runtime(parts: list[PartRow], step_ms: float) -> None:
@@ -124,9 +133,10 @@ def _finding(part: PartRow, account: StepAccount) -> Finding:
         measured={
             "part_ms": part.time_ms,
             "step_frac": part.step_frac,
-            "worth_ms": hope.worth * saving.expected_ms / hope.expected,
+            "worth_ms": _worth(part, account) * saving.expected_ms / hope.expected,
             "step_time_ms": step,
             "kind": part.kind,
+            "data_type": part.data_type,
             "step_after_ms": step - saving.expected_ms,
         },
         evidence=_evidence(part, words),
@@ -135,13 +145,20 @@ def _finding(part: PartRow, account: StepAccount) -> Finding:
 
 
 def _hope(part: PartRow) -> _Hope:
-    if part.kind == "op" and part.data_type in part_words.DOUBLE:
+    if part.kind == "op" and part.data_type in DOUBLE:
         return _DOUBLE
     if part.kind == "op" and part_words.is_unusual(part):
         return _UNUSUAL
     if part.kind == "op" and part.name in PRODUCTS:
         return _PRODUCT
     return _HOPES.get(part.kind, _HOPES["op"])
+
+
+def _worth(part: PartRow, account: StepAccount) -> float:
+    """The share of a part that it is ranked by."""
+    worth = _hope(part).worth
+    # In a recording without steps nobody knows whether the program ran when nothing was recorded.
+    return worth * _BESIDE if account.is_window and part.kind == "unrecorded" else worth
 
 
 def _severity(part: PartRow, hope: _Hope, saving: float, account: StepAccount) -> Severity:
@@ -151,7 +168,7 @@ def _severity(part: PartRow, hope: _Hope, saving: float, account: StepAccount) -
 
 
 def _place(part: PartRow) -> Place:
-    is_op = part.kind == "op"
+    is_op = part.kind in ("op", "eager")
     call = part.first if part.first_kind in ("library", "framework") and not is_op else ""
     return Place(
         function=part.function,
@@ -160,7 +177,7 @@ def _place(part: PartRow) -> Place:
         caller=part.caller,
         call=call,
         op=part.op if is_op else "",
-        family=part.name if is_op else "",
+        family=part.name if part.kind == "op" else "",
     )
 
 

@@ -1,7 +1,7 @@
 """Recording many workers at once: look at all, begin together, keep whatever comes back.
 
 A worker that is dead, busy, slow or silent costs its own recording and nobody else's: each file
-is written as it arrives, and the outcome says what became of every worker.
+is written as it arrives, and the result has the outcome of every worker.
 """
 
 from __future__ import annotations

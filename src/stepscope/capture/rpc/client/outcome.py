@@ -30,7 +30,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class WorkerOutcome:
-    """What became of one worker.
+    """The outcome of one worker.
 
     Attributes:
         address: The worker.

@@ -46,7 +46,7 @@ class CaptureRequest:
             raise UsageError("No duration given.", hint="Give a duration or a number of steps.")
         if self.duration_ms is not None and not 0 < self.duration_ms <= _LONGEST_MS:
             raise UsageError(
-                f"A recording cannot take {self.duration_ms:g} ms.",
+                f"A recording cannot last {self.duration_ms:g} ms.",
                 hint=f"Give 1 to {_LONGEST_MS} ms (an hour).",
             )
         if self.steps is not None and self.steps < 1:

@@ -71,7 +71,7 @@ def start(port: int = 0, host: str = "127.0.0.1", *, door: Door | None = None) -
     """Listen for requests to record this program; returns at once, costs nothing until one comes.
 
     gRPC runs in a separate process, so that forked data loader workers are
-    safe. Whoever reaches the port may record: bind other addresses than loopback only in a
+    safe. Anyone who reaches the port may record: bind other addresses than loopback only in a
     network you trust, or go through an SSH tunnel.
 
     Args:
@@ -81,7 +81,7 @@ def start(port: int = 0, host: str = "127.0.0.1", *, door: Door | None = None) -
 
     Raises:
         CaptureError: The port is taken, or grpcio is not installed.
-        UsageError: The port is no port.
+        UsageError: The port is out of range.
     """
     if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port <= 65535:
         raise UsageError(

@@ -41,8 +41,8 @@ from stepscope.wire.write import prefix
 _POLL_S = 0.02
 # Note of a session whose export takes longer than it was given.
 _STILL_WRITING = "still-writing"
-# Who asks for steps and gives no duration waits this long for the first one to end before it is
-# told that there are none.
+# A client that asks for steps without a duration waits this long for the first one to end, then
+# hears that there are none.
 FIRST_STEP_S = 10.0
 # Errors of the session that mean "somebody else is recording": clients may try again.
 BUSY = ("capture-busy", "capture-active")
@@ -55,7 +55,7 @@ class Call:
     Attributes:
         method: Full name, ``/package.Service/Method``.
         request: The request's bytes.
-        remaining_s: Seconds until the client gives up; None when it waits for ever.
+        remaining_s: Seconds until the client gives up; None when it waits forever.
         gone: Set when the client is no longer there.
     """
 

@@ -27,7 +27,7 @@ _SGR = {
     "cyan": "36",
 }
 _GAP = 2
-# A name can still be told from its neighbours at the first width, just about at the second.
+# A name still differs from its neighbours at the first width, just about at the second.
 _GOOD_TEXT = 32
 _MIN_TEXT = 14
 
