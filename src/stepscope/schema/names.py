@@ -129,6 +129,8 @@ INPUT_STAGE_NAME: Final = "_ipl_stage_name"
 INPUT_STAGE_CATEGORY: Final = "_ipl_stage_cat"
 PROFILE_START: Final = "profile_start_time"
 PROFILE_STOP: Final = "profile_stop_time"
+# Of the host's plane of another tool's recording: which tool's, and what such files cannot hold.
+IMPORTED: Final = "_imported"
 # What the recorder was asked for, serialised (schema/profile_options.py).
 PROFILE_OPTIONS: Final = "profile_options"
 DROPPED_TRACES: Final = "dropped_traces"

@@ -23,6 +23,7 @@ from stepscope.tables.core.profile import Profile
 if TYPE_CHECKING:
     import polars as pl
 
+    from stepscope.redaction import Redaction
     from stepscope.sql.database import Database
 
 T = TypeVar("T")
@@ -33,6 +34,7 @@ def open(  # `stepscope.open` is the published name
     *,
     run: str | None = None,
     host: str | None = None,
+    redact: Redaction | None = None,
     progress: StageProgress | None = None,
 ) -> Session:
     """Open a profile: a file, a run directory, a log directory or a URL.
@@ -43,6 +45,7 @@ def open(  # `stepscope.open` is the published name
         path: Where to look.
         run: Which run, where there are several; the newest by default.
         host: Only this host; all hosts by default.
+        redact: What to take out of the recording before anything is computed; nothing by default.
         progress: Called with (stage, done bytes, total bytes) while files are read and decoded.
 
     Raises:
@@ -51,7 +54,14 @@ def open(  # `stepscope.open` is the published name
     """
     found = store.find(path)
     chosen = pick_run(found, run)
-    return Session(found, DecodedRun(chosen), host=host, progress=progress)
+    if redact is not None:
+        from stepscope.session.redacted import anonymous
+
+        named = chosen.hosts
+        found, chosen = anonymous(found, chosen)
+        if host in named:
+            host = chosen.hosts[named.index(host)]
+    return Session(found, DecodedRun(chosen, redact), host=host, progress=progress)
 
 
 def pick_run(found: Found, name: str | None) -> Run:

@@ -9,12 +9,15 @@ from dataclasses import dataclass
 from math import inf
 from threading import Lock, RLock, Thread
 from time import monotonic
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from stepscope.errors import StepscopeError
 from stepscope.session.decoded_run import DecodedRun, FileReport, StageProgress
 from stepscope.session.session import Session, pick_run
 from stepscope.store import Found, Run, nothing_found, search
+
+if TYPE_CHECKING:
+    from stepscope.redaction import Redaction
 
 MAX_DECODED_RUNS = 4
 _PATIENCE_SECONDS = 0.5
@@ -103,6 +106,13 @@ class Workspace:
             yield Session(self.found, recording, host=host or None, progress=progress)
         finally:
             recording.close()
+
+    def redacted(self, run: str | None, redaction: Redaction) -> Session:
+        """A session of a run without its owner's names, decoded for whoever asks alone."""
+        from stepscope.session.redacted import anonymous
+
+        found, chosen = anonymous(self.found, self._pick(run))
+        return Session(found, DecodedRun(chosen, redaction))
 
     def adopt(self, session: Session) -> None:
         """Look at a run through what a session of it has decoded, instead of reading it again."""

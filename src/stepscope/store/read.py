@@ -6,6 +6,7 @@ import contextlib
 import errno
 import mmap
 import os
+import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -136,6 +137,25 @@ class Pieces:
             limit = _limit(max(size, len(first)))
             yield from _limited(inflate(rest, damage), limit, self.path)
             self.damage = damage[0] if damage else ""
+
+    @contextlib.contextmanager
+    def on_disk(self) -> Iterator[Path]:
+        """The bytes as a file of this machine: the file itself, or an inflated copy for a while."""
+        if not is_url(self.path):
+            try:
+                with Path(self.path).open("rb") as file:
+                    is_plain = file.read(2) != GZIP_MAGIC
+            except OSError as error:
+                raise _unreadable(self.path, error) from error
+            if is_plain:
+                yield Path(self.path)
+                return
+        with tempfile.TemporaryDirectory(prefix="stepscope-") as folder:
+            copy = Path(folder) / "copy"
+            with copy.open("wb") as out:
+                for piece in self:
+                    out.write(piece)
+            yield copy
 
     @contextlib.contextmanager
     def _stream(self) -> Iterator[tuple[BinaryIO, int]]:

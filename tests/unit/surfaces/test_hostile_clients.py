@@ -84,7 +84,7 @@ def test_answers_kept_for_ever_depend_on_the_version(
     """After an upgrade a browser would mix old tiles and track ids with a new page."""
     before = ask(client, "meta").json["fingerprint"]
     assert "immutable" in ask(client, f"tile?v={before}").headers["Cache-Control"]
-    monkeypatch.setattr("stepscope.surfaces.http.versions.__version__", "99")
+    monkeypatch.setattr("stepscope.surfaces.tiles.versions.__version__", "99")
     assert ask(client, "meta").json["fingerprint"] != before
     assert ask(client, f"tile?v={before}").status_code == 410
 

@@ -15,7 +15,7 @@ from stepscope.session import Workspace
 from stepscope.store import find
 from stepscope.surfaces.http import Application, Settings
 from stepscope.surfaces.http.security import Guard
-from stepscope.surfaces.http.tile_format import pack
+from stepscope.surfaces.tiles.tile_format import pack
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.timeline import LaneRange, tile, timeline
 from tests.profiles import Event, gpu, host, line, space, stream, worked_example

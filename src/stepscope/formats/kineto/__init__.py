@@ -24,5 +24,10 @@ def _open(pieces: Iterable[bytes], file: str) -> Space:
 
 
 FORMAT = Format(
-    id="kineto", head_bytes=HEAD_BYTES, promises=promises_trace, starts=starts_trace, open=_open
+    id="kineto",
+    title="Chrome trace (JSON)",
+    head_bytes=HEAD_BYTES,
+    promises=promises_trace,
+    starts=starts_trace,
+    open=_open,
 )

@@ -19,8 +19,9 @@ from stepscope.formats.kineto.launches import (
 from stepscope.formats.kineto.links import LABELS, Links, Origin
 from stepscope.formats.kineto.names import copy_name, has_direction, op_name
 from stepscope.formats.kineto.read import Trace
-from stepscope.formats.kineto.slices import Slices, by_place, stat_of, whole
+from stepscope.formats.kineto.slices import Slices, whole
 from stepscope.formats.xspace.event_bytes import I64
+from stepscope.formats.xspace.line_parts import by_place, stat_of
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 from stepscope.schema import names
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -13,6 +13,7 @@ from stepscope.formats.kineto.categories import KIND
 from stepscope.formats.kineto.read import Trace
 from stepscope.formats.kineto.texts import whole as whole_of
 from stepscope.formats.xspace.event_bytes import I64
+from stepscope.formats.xspace.line_parts import stat_of
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 
 Bool = NDArray[np.bool_]
@@ -141,21 +142,6 @@ class Slices:
             if isinstance(pid, int) and pid > 0:
                 return pid
         return 0
-
-
-def by_place(place: I64, rows: I64) -> Iterator[tuple[int, I64]]:
-    """The rows of each place, in their order."""
-    order = rows[np.argsort(place[rows], kind="stable")]
-    cuts = np.flatnonzero(np.diff(place[order])) + 1
-    for part in np.split(order, cuts):
-        if len(part):
-            yield int(place[part[0]]), part
-
-
-def stat_of(name: str, values: NDArray[Any], chosen: Bool, *, is_text: bool = False) -> list[Stat]:
-    """A stat of the chosen of some events, as one or no stat."""
-    rows = np.flatnonzero(chosen)
-    return [Stat(name, values[rows], rows, is_text)] if len(rows) else []
 
 
 def match(known: I64, wanted: I64) -> tuple[I64, Bool]:

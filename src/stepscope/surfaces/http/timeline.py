@@ -15,7 +15,7 @@ from werkzeug.wrappers import Request, Response
 from stepscope.errors import StepscopeError, UsageError
 from stepscope.session import Session
 from stepscope.surfaces.export.recording import RECORDING_FORMATS
-from stepscope.surfaces.http import tile_format, timeline_json
+from stepscope.surfaces.http import timeline_json
 from stepscope.surfaces.http.answers import (
     compressed,
     download,
@@ -25,7 +25,8 @@ from stepscope.surfaces.http.answers import (
 from stepscope.surfaces.http.flame_json import flame_answer
 from stepscope.surfaces.http.leaving import check_of
 from stepscope.surfaces.http.settings import is_loopback
-from stepscope.surfaces.http.versions import version_of
+from stepscope.surfaces.tiles import tile_format
+from stepscope.surfaces.tiles.versions import version_of
 from stepscope.timeline import LaneRange, Timeline, tile, timeline
 from stepscope.timeline.cancellation import CancellationCheck, waits
 from stepscope.timeline.tiles import MAX_SLICES, MAX_WIDTH_PX

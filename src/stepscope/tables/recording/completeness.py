@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from stepscope.columns import distinct
+from stepscope.columns import distinct, pivot
 from stepscope.columns.space import KIND_INT64, KIND_UINT64, Bool
 from stepscope.result import Diagnostic
 from stepscope.schema import names
@@ -45,6 +45,7 @@ def completeness(host: Host) -> HostCompleteness:
     """Check one host. Every reason is a diagnostic; "info" ones do not spoil the verdict."""
     found = [
         *damage_of(host),
+        *_imported(host),
         *_never_ended(host),
         *_recorder_messages(host),
         *_dropped(host),
@@ -57,6 +58,16 @@ def completeness(host: Host) -> HostCompleteness:
         return HostCompleteness("damaged", tuple(found))
     spoils = any(one.severity != "info" for one in found)
     return HostCompleteness("partial" if spoils else "complete", tuple(found))
+
+
+def _imported(host: Host) -> list[Diagnostic]:
+    """Which tool's recording it was, and what its files cannot hold."""
+    return [
+        Diagnostic("imported-recording", "info", value, host.name)
+        for row in range(len(host.space.planes))
+        for key, value in pivot.plane_stats(host.space, row).items()
+        if key == names.IMPORTED and isinstance(value, str)
+    ]
 
 
 def _never_ended(host: Host) -> list[Diagnostic]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stepscope import __version__
-from stepscope.surfaces.http import tile_format
+from stepscope.surfaces.tiles import tile_format
 from stepscope.timeline import Timeline
 
 
