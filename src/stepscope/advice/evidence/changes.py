@@ -24,7 +24,10 @@ OVERLAPPED: Final = ChangeClass(0.4, "it runs beside the compute, which is no sl
 BATCHED: Final = ChangeClass(
     0.5, "fewer, larger calls do the same; at most the short ops they make go with them"
 )
-NARROWED: Final = ChangeClass(0.4, "fewer bits suffice, and the ops run well in them")
+VECTORISED: Final = ChangeClass(
+    0.7, "one call over all elements replaces the loop; at most its ops cost next to nothing then"
+)
+NARROWED: Final = ChangeClass(0.5, "fewer bits suffice, and the ops run well in them")
 SHRUNK: Final = ChangeClass(
     0.7, "most of it, or all, is not needed; at most its neighbours shrink with it"
 )
