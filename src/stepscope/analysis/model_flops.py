@@ -145,15 +145,15 @@ class ModelFlops(Result):
     Attributes:
         limits: The devices.
         utilisation: How much of them the model uses.
-        peaks: What one device can do, by type.
         ops: The ops, by time. No cap.
+        peaks: What one device can do, by type.
     """
 
     tool = "model_flops"
     limits: Limits
     utilisation: Utilisation
-    peaks: Table[PeakRow]
     ops: Table[ShapedOpRow]
+    peaks: Table[PeakRow]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1199,10 +1199,10 @@ export interface ModuleRow {
 
 /** Columns: One compiled region: a frame, or the part of one up to a graph break, in one variant. */
 export interface RegionRow {
-  /** Host. */
-  readonly host: readonly (string | null)[];
   /** Region. Frame/variant: 0/1 is frame 0, recompiled. */
   readonly region: readonly (string | null)[];
+  /** Host. */
+  readonly host: readonly (string | null)[];
   /** Calls. */
   readonly calls: readonly (number | null)[];
   /** Host (ms). Time of its calls. */
@@ -1223,10 +1223,10 @@ export interface RegionRow {
 
 /** Columns: One graph break: a line behind which a function could not be compiled on. */
 export interface BreakRow {
-  /** Host. */
-  readonly host: readonly (string | null)[];
   /** Function. */
   readonly function: readonly (string | null)[];
+  /** Host. */
+  readonly host: readonly (string | null)[];
   /** File. */
   readonly file: readonly (string | null)[];
   /** Line. Where the rest of it begins. */
@@ -1274,7 +1274,7 @@ export interface GraphRow {
   /** Replays. */
   readonly replays: readonly (number | null)[];
   /** Kernels. Of one replay, copies included. */
-  readonly kernels: readonly (number | null)[];
+  readonly kernels_per_replay: readonly (number | null)[];
   /** First kernel. */
   readonly first_kernel: readonly (string | null)[];
   /** Launch (µs). Mean, on the host. */
@@ -1288,7 +1288,7 @@ export interface GraphRow {
   /** Gaps inside (µs). Mean of a replay: nothing ran. */
   readonly inside_gap_us: readonly (number | null)[];
   /** Gap before (µs). Mean; the device ran nothing. */
-  readonly before_gap_us: readonly (number | null)[];
+  readonly gap_before_us: readonly (number | null)[];
   /** Longest gap before (µs). */
   readonly longest_gap_us: readonly (number | null)[];
 }
@@ -1501,14 +1501,6 @@ export interface RooflineRow {
   readonly source: readonly (string | null)[];
 }
 
-/** Columns: What one device can do at most in a type. */
-export interface PeakRow {
-  /** Type. */
-  readonly data_type: readonly (string | null)[];
-  /** Peak (TFLOP/s). Dense. */
-  readonly peak_tflops: readonly (number | null)[];
-}
-
 /** Columns: One op with inputs of one shape and type. */
 export interface ShapedOpRow {
   /** Op. */
@@ -1547,6 +1539,14 @@ export interface ShapedOpRow {
   readonly possible_us: readonly (number | null)[];
   /** Note. */
   readonly note: readonly (string | null)[];
+}
+
+/** Columns: What one device can do at most in a type. */
+export interface PeakRow {
+  /** Type. */
+  readonly data_type: readonly (string | null)[];
+  /** Peak (TFLOP/s). Dense. */
+  readonly peak_tflops: readonly (number | null)[];
 }
 
 /** Columns: One counter, over all of its samples. */
@@ -2627,8 +2627,8 @@ export interface ModelFlops extends ResultBody {
   readonly tool: "model_flops";
   readonly limits: Limits;
   readonly utilisation: Utilisation;
-  readonly peaks: TableOf<PeakRow>;
   readonly ops: TableOf<ShapedOpRow>;
+  readonly peaks: TableOf<PeakRow>;
 }
 
 /** What the hardware counters of GPUs and TPUs counted: each counter, and each sample of it. */
