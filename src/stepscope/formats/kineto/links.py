@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from stepscope.columns import innermost
 from stepscope.formats.kineto.args import NONE
 from stepscope.formats.kineto.slices import Slices, by_place, match
+from stepscope.schema import names
 
 I64 = NDArray[np.int64]
 Bool = NDArray[np.bool_]
@@ -38,10 +39,10 @@ class Origin(IntEnum):
 
 #: What is said of the events without an op.
 LABELS: Final = {
-    Origin.OUTSIDE: "Launched outside of any op",
-    Origin.BEFORE: "Launched before the recording",
-    Origin.GRAPH: "Replayed from a graph",
-    Origin.UNRECORDED: "Launch not recorded",
+    Origin.OUTSIDE: names.OUTSIDE_OPS,
+    Origin.BEFORE: names.BEFORE_RECORDING,
+    Origin.GRAPH: names.FROM_GRAPH,
+    Origin.UNRECORDED: names.NO_LAUNCH,
 }
 
 

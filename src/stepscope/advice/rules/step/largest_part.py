@@ -19,6 +19,7 @@ from stepscope.advice.evidence.part_words import Words
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref, Severity
+from stepscope.schema import names
 from stepscope.tables.account.op_families import PRODUCTS
 
 if TYPE_CHECKING:
@@ -76,6 +77,12 @@ _PRODUCT = _Hope(0.5, 0.7, 1.0, 0.15, 0.5, False, "half of it, or all, is not ne
 _DOUBLE = _Hope(0.3, 0.5, 0.85, 0.5, 0.85, True, "32 bits suffice")
 
 
+# Kernels that the recording ties to no op: there is nothing to halve.
+_UNKNOWN_OPS = tuple(
+    name for one in (names.BEFORE_RECORDING, names.NO_LAUNCH) for name in (one, f"{one} ops")
+)
+
+
 def largest_part(results: Results) -> Iterator[Answer]:
     """Fires for each part of the step with 10 % of it or more, the three largest."""
     account = results.step_account
@@ -88,6 +95,7 @@ def largest_part(results: Results) -> Iterator[Answer]:
         part
         for part in listed
         if part.kind not in _OURS
+        and part.name not in _UNKNOWN_OPS
         and part.step_frac >= (_CODE_FRAC if part.kind in _CODE else _SOME_FRAC)
     ]
     if not shown:
