@@ -1,4 +1,4 @@
-"""Which tools have something to show is told from names and first events: the tables agree.
+"""Which tools have something to show follows from names and first events: the tables agree.
 
 Each tool's need is held against what it stands for, computed in full, on every profile that
 tests build, on the same with one name, line or plane of it gone, and on real recordings.
@@ -43,7 +43,7 @@ from stepscope.tables.torch.op_calls import op_calls
 from stepscope.tables.torch.regions import compiled
 from stepscope.tables.torch.serving_steps import serving_steps
 from stepscope.tables.torch.triton_kernels import triton_kernels
-from stepscope.tables.tpu.counters import V6E, Counter
+from stepscope.tables.tpu.counters import V6E, PerfCounter
 from stepscope.tables.tpu.samples import tpu_samples
 from tests.labelled import Labelled
 from tests.labelled.synthetic import PROFILES
@@ -224,7 +224,7 @@ def sampled() -> bytes:
 
 
 def counted() -> bytes:
-    """A counter of a TPU behind its ops, with no place in time."""
+    """A counter of a TPU after its ops, with no place in time."""
     ops = line("XLA Ops", *(Event("%a.1 = f32[8] add()", 10 * n, 5) for n in range(3)))
     cycles = Event("CYCLES", 0, 0, {"counter_value": 7}, occurrences=2)
     return space(plane("/device:TPU:0", ops, line("jit_step", Event("CYCLES", 0, 0), cycles)))
@@ -233,7 +233,7 @@ def counted() -> bytes:
 CYCLES, STORES = (V6E.tensor_core.counters(name, 0)[0] for name in ("CYCLES", "VST_INSTRUCTION"))
 
 
-def chips(*read: Counter, type_: str = V6E.type) -> bytes:
+def chips(*read: PerfCounter, type_: str = V6E.type) -> bytes:
     """A TPU with one sample of these counters."""
     return space(chip(0, type_, [sample(1, dict.fromkeys(read, 7))]))
 

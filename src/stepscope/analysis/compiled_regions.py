@@ -17,7 +17,7 @@ from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.device.events import device_events
 from stepscope.tables.ops.gpu_models import model_peaks
 from stepscope.tables.torch.graph_replays import Replays, has_replays, replays
-from stepscope.tables.torch.regions import Compiled, compiled, has_regions
+from stepscope.tables.torch.regions import CompiledCode, compiled, has_regions
 from stepscope.tables.torch.triton_kernels import has_triton_kernels, triton_kernels
 
 
@@ -184,7 +184,7 @@ def _table(schema: Any, rows: list[dict[str, Any]]) -> Table[Any]:
     return Table(schema, {name: [row[name] for row in rows] for name in columns_of(schema)})
 
 
-def _region_rows(host: str, found: Compiled, whole_ps: int) -> list[dict[str, Any]]:
+def _region_rows(host: str, found: CompiledCode, whole_ps: int) -> list[dict[str, Any]]:
     return [
         {
             "host": host,

@@ -110,7 +110,7 @@ class Utilisation:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class DeviceLimits:
     """The devices and what one of them can do.
 
     Attributes:
@@ -150,7 +150,7 @@ class ModelFlops(Result):
     """
 
     tool = "model_flops"
-    limits: Limits
+    limits: DeviceLimits
     utilisation: Utilisation
     ops: Table[ShapedOpRow]
     peaks: Table[PeakRow]
@@ -172,7 +172,7 @@ def model_flops(profile: Profile, options: Options = Options()) -> ModelFlops:
     rows = _rows(hosts, whole_ps, peaks)
     used = _utilisation(hosts, whole_ps, peaks)
     return ModelFlops(
-        limits=Limits(
+        limits=DeviceLimits(
             device_type=", ".join(dict.fromkeys(one.type for one in active)),
             device_count=len(active),
             memory_gbps=peaks.memory / 1e9,

@@ -302,7 +302,7 @@ class ToolMethods(ABC):
             chip: Only this chip, or device: "3", "TPU:0"; empty for all.
             counter_set: Only counters of this set; empty for all.
             counter: Only counters whose name contains this text, in any case; empty for all.
-            max_samples: List at most so many samples, the earliest; 0 for all. Totals are over all.
+            max_samples: List at most this many samples, the earliest; 0 for all. Totals are over all.
         """
         return cast(
             "PerfCounters",
@@ -457,7 +457,7 @@ class ToolMethods(ABC):
             program: Program: "jit_step(12)", its name or its id. Default: the one that ran longest.
             node: Instruction to centre on, or computation. Default: the slowest op.
             radius: How many edges from the instruction to show.
-            max_nodes: Show at most so many instructions.
+            max_nodes: Show at most this many instructions.
         """
         return cast(
             "GraphViewer",

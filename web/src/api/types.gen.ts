@@ -90,6 +90,41 @@ export interface ToolsInfo {
   readonly tools: readonly ToolInfo[];
 }
 
+/** One column of a table that queries name. */
+export interface QueryColumnInfo {
+  readonly name: string;
+  readonly type: "text" | "integer" | "number" | "flag";
+  readonly meaning: string;
+}
+
+/** One table that queries name. */
+export interface QueryTableInfo {
+  readonly name: string;
+  readonly meaning: string;
+  readonly columns: readonly QueryColumnInfo[];
+}
+
+/** A query to begin with. */
+export interface QueryExampleInfo {
+  readonly question: string;
+  readonly query: string;
+}
+
+/** All tables that queries name, and queries to begin with. */
+export interface QueryTablesInfo {
+  readonly tables: readonly QueryTableInfo[];
+  readonly examples: readonly QueryExampleInfo[];
+}
+
+/** The answer to a query: its first rows, and whether there are more (``cut``). */
+export interface QueryInfo {
+  readonly rows: number;
+  readonly cut: boolean;
+  readonly seconds: number | null;
+  readonly schema: readonly ColumnInfo[];
+  readonly columns: Readonly<Record<string, readonly unknown[]>>;
+}
+
 /** How far the opening of a run is; ``done`` and ``total`` are bytes of the stage. */
 export interface ProgressInfo {
   readonly state: "idle" | "opening" | "ready" | "failed";
@@ -401,7 +436,7 @@ export interface KernelTotals {
 }
 
 /** The device the roofs belong to; None where a limit is unknown. */
-export interface Device {
+export interface RooflineDevice {
   readonly device_type: string;
   readonly device_count: number;
   readonly peak_gflops: number | null;
@@ -415,7 +450,7 @@ export interface Device {
 }
 
 /** The devices and what one of them can do. */
-export interface Limits {
+export interface DeviceLimits {
   readonly device_type: string;
   readonly device_count: number;
   readonly memory_gbps: number | null;
@@ -959,7 +994,7 @@ export interface LaunchRow {
   readonly max_us: readonly (number | null)[];
 }
 
-/** Columns: Calls of one name in which the host gets a device's memory or gives it back. */
+/** Columns: Calls of one name in which the host allocates or frees device memory. */
 export interface AllocationRow {
   /** Call. */
   readonly call: readonly (string | null)[];
@@ -1019,6 +1054,8 @@ export interface StepAccountPartRow {
   readonly line: readonly (number | null)[];
   /** Called from. */
   readonly caller: readonly (string | null)[];
+  /** Where. The named calls around most of it. */
+  readonly between: readonly (string | null)[];
   /** Made of. Its largest owners. */
   readonly made_of: readonly (string | null)[];
   /** Largest op. */
@@ -1033,6 +1070,12 @@ export interface StepAccountPartRow {
   readonly time_ms: readonly (number | null)[];
   /** Share of step (%). */
   readonly step_frac: readonly (number | null)[];
+  /** Saves alone (ms). The step gets shorter by this if the part takes no time and all else stays. */
+  readonly alone_ms: readonly (number | null)[];
+  /** In a typical step (ms). The same told from the median of its shares: a burst in one step counts little. */
+  readonly typical_ms: readonly (number | null)[];
+  /** Saves at most (ms). With all that can go with it: hand-over, cold caches, shared cores. */
+  readonly most_ms: readonly (number | null)[];
   /** Runs per step. */
   readonly runs: readonly (number | null)[];
   /** Steps with it (%). Where it takes half its mean. */
@@ -1067,6 +1110,8 @@ export interface OwnerRow {
   readonly line: readonly (number | null)[];
   /** Called from. */
   readonly caller: readonly (string | null)[];
+  /** Where. The named calls around it. */
+  readonly between: readonly (string | null)[];
   /** Time (ms). */
   readonly time_ms: readonly (number | null)[];
   /** Share of step (%). */
@@ -1627,7 +1672,7 @@ export interface UnitRow {
   readonly part: readonly (string | null)[];
   /** Unit. */
   readonly unit: readonly (string | null)[];
-  /** Utilization (%). All it achieved, over all it could have: long samples weigh more. */
+  /** Utilization (%). Σ achieved ÷ Σ possible: long samples weigh more. */
   readonly utilization_frac: readonly (number | null)[];
   /** Achieved. Mean of the readings. */
   readonly achieved: readonly (number | null)[];
@@ -1651,7 +1696,7 @@ export interface DetailRow {
   readonly part: readonly (string | null)[];
   /** Unit. */
   readonly unit: readonly (string | null)[];
-  /** Share (%). All it came to, over all it could have: long samples weigh more. */
+  /** Share (%). Σ achieved ÷ Σ possible: long samples weigh more. */
   readonly utilization_frac: readonly (number | null)[];
   /** Achieved. Mean of the readings. */
   readonly achieved: readonly (number | null)[];
@@ -1683,7 +1728,7 @@ export interface UtilizationRow {
   readonly core: readonly (number | null)[];
   /** Unit. */
   readonly unit: readonly (string | null)[];
-  /** Role. "unit", "detail" (a part of one) or "state" (cycles in which something was so). */
+  /** Role. "unit", "detail" (a part of one) or "state" (cycles spent in a state). */
   readonly role: readonly (string | null)[];
   /** Achieved. Empty where a counter was not recorded. */
   readonly achieved: readonly (number | null)[];
@@ -1967,11 +2012,11 @@ export interface CollectivesGroupRow {
   readonly time_ms: readonly (number | null)[];
   /** Exposed (ms). With nothing computing meanwhile. */
   readonly exposed_ms: readonly (number | null)[];
-  /** Waiting (ms). Until the last device came; unknown where partners are not in the recording. */
+  /** Waiting (ms). Until the last device arrived; unknown where partners are not in the recording. */
   readonly wait_ms: readonly (number | null)[];
-  /** Transfer (ms). The rest: all were there. */
+  /** Transfer (ms). The rest, once all have arrived. */
   readonly transfer_ms: readonly (number | null)[];
-  /** Algorithm bandwidth (GB/s). Message by transfer time. */
+  /** Algorithm bandwidth (GB/s). Message size ÷ transfer time. */
   readonly algorithm_gbps: readonly (number | null)[];
   /** Bus bandwidth (GB/s). What the links carried: 2(n-1)/n of it for all-reduce, (n-1)/n for gather, scatter and all-to-all. */
   readonly bus_gbps: readonly (number | null)[];
@@ -2144,7 +2189,7 @@ export interface RequestRow {
 }
 
 /** Columns: One batch. */
-export interface InferenceProfileBatchRow {
+export interface BatchRow {
   /** Host. */
   readonly host: readonly (string | null)[];
   /** Batch. */
@@ -2192,7 +2237,7 @@ export interface BatchSizeRow {
 }
 
 /** Columns: All steps of one kind with as many requests. */
-export interface ServingStepsBatchRow {
+export interface EngineBatchRow {
   /** Kind. Prefill, decode, mixed (both) or other. */
   readonly kind: readonly (string | null)[];
   /** Requests. -1: the mark does not say it. */
@@ -2218,7 +2263,7 @@ export interface ServingStepsBatchRow {
 }
 
 /** Columns: One step. */
-export interface ServingStepsStepRow {
+export interface EngineStepRow {
   /** Host. */
   readonly host: readonly (string | null)[];
   /** Step. In order of begin, from 1. */
@@ -2616,7 +2661,7 @@ export interface HloStats extends ResultBody {
 /** How close each op, and the whole program, comes to the device's roofline. */
 export interface RooflineModel extends ResultBody {
   readonly tool: "roofline_model";
-  readonly device: Device;
+  readonly device: RooflineDevice;
   readonly roofs: TableOf<RoofPoint>;
   readonly programs: TableOf<RooflineRow>;
   readonly ops: TableOf<RooflineRow>;
@@ -2625,7 +2670,7 @@ export interface RooflineModel extends ResultBody {
 /** FLOPs and bytes of PyTorch's ops by shape, and the model FLOP utilisation (MFU). */
 export interface ModelFlops extends ResultBody {
   readonly tool: "model_flops";
-  readonly limits: Limits;
+  readonly limits: DeviceLimits;
   readonly utilisation: Utilisation;
   readonly ops: TableOf<ShapedOpRow>;
   readonly peaks: TableOf<PeakRow>;
@@ -2730,15 +2775,15 @@ export interface InferenceProfile extends ResultBody {
   readonly tool: "inference_profile";
   readonly models: TableOf<ServedModelRow>;
   readonly requests: TableOf<RequestRow>;
-  readonly batches: TableOf<InferenceProfileBatchRow>;
+  readonly batches: TableOf<BatchRow>;
   readonly batch_sizes: TableOf<BatchSizeRow>;
 }
 
 /** Steps of an engine that serves language models, by kind and batch size. */
 export interface ServingSteps extends ResultBody {
   readonly tool: "serving_steps";
-  readonly batches: TableOf<ServingStepsBatchRow>;
-  readonly steps: TableOf<ServingStepsStepRow>;
+  readonly batches: TableOf<EngineBatchRow>;
+  readonly steps: TableOf<EngineStepRow>;
 }
 
 /** Part of a compiled program as a graph, ready to be laid out, and all there is to search. */

@@ -242,7 +242,7 @@ def _self_times(host: Host, rows: I64, duration: I64) -> I64:
     """Self times where ops nest (TPU op lines); on streams kernels do not nest.
 
     Nesting goes by the device's own clock where every op has it: the host clock's rounding would
-    put the end of one op behind the start of the next.
+    put the end of one op after the start of the next.
     """
     space, table = host.space, planes(host)
     op_lines = [row for row, kind in enumerate(table.line_kind) if kind is LineKind.OPS]

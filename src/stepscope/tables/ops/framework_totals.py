@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.columns import sum_by_key, union_spans
+from stepscope.columns import distinct, sum_by_key, union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
 from stepscope.tables.core.distinct_rows import distinct_rows
@@ -91,7 +91,7 @@ def _host_idle_ps(host: Host, found: HostOps) -> int:
     events = host.space.events
     start = events.start_ps[found.rows]
     end = start + host.space.length_ps[found.rows]
-    cuts = np.unique(np.searchsorted(found.rows, host.space.line_begin))
+    cuts = distinct(np.searchsorted(found.rows, host.space.line_begin))
     cuts = cuts[cuts < len(found.rows)]
     span = np.maximum.reduceat(end, cuts) - np.minimum.reduceat(start, cuts)
     busy = np.add.reduceat(found.self_ps, cuts)
@@ -194,7 +194,7 @@ def device_busy(host: Host) -> dict[int, tuple[int, int]]:
     found = device_events(host)
     begin = on_own_clock(host, found.rows, found.start_ps)
     result: dict[int, tuple[int, int]] = {}
-    for device in np.unique(found.device).tolist():
+    for device in distinct(found.device).tolist():
         own = (found.device == device) & ~found.is_container
         if not own.any():
             continue

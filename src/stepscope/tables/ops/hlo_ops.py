@@ -39,7 +39,7 @@ from stepscope.tables.hlo.source import source_line, source_stack
 from stepscope.tables.hlo.text import expression
 from stepscope.tables.host.ops import host_ops
 from stepscope.tables.ops.hlo_runs import mark_runs
-from stepscope.tables.ops.run_cost import Cost, shaped_cost
+from stepscope.tables.ops.run_cost import RunCost, shaped_cost
 from stepscope.tables.torch.op_calls import op_calls
 from stepscope.tables.torch.signature import Signature
 
@@ -127,7 +127,7 @@ class HloOpEvents:
     """
 
     ops: list[HloOp]
-    costs: list[Cost]
+    costs: list[RunCost]
     op: I32
     device: I32
     start_ps: I64
@@ -167,7 +167,7 @@ def hlo_op_events(host: Host) -> HloOpEvents:
     described = _Describer(host, events.framework_ops)
     index: dict[tuple[str, str, str, str], int] = {}
     ops: list[HloOp] = []
-    costs: list[Cost] = []
+    costs: list[RunCost] = []
     of_source = np.zeros(max(len(sources), 1), dtype=np.int32)
     for place, source in enumerate(sources):
         op, cost = described.op(*source)
@@ -294,8 +294,8 @@ def _is_straight(module: HloModule | None, op: HloOp) -> bool:
 
 
 def _with_event_costs(
-    host: Host, events: _Events, op: I32, is_run: Bool, ops: list[HloOp], costs: list[Cost]
-) -> list[Cost]:
+    host: Host, events: _Events, op: I32, is_run: Bool, ops: list[HloOp], costs: list[RunCost]
+) -> list[RunCost]:
     """Costs, with those that events themselves carry put first (custom calls on TPUs).
 
     What a custom call notes may be a part of what its shapes say; never the whole of less.
@@ -315,7 +315,7 @@ def _with_event_costs(
 
     flops, model, accessed = map(per_run, (names.FLOPS, names.MODEL_FLOPS, names.BYTES_ACCESSED))
     return [
-        Cost(
+        RunCost(
             _noted(ops[at], model[at], flops[at], cost.model_flops),
             _noted(ops[at], flops[at], cost.flops),
             _first(accessed[at], cost.bytes),
@@ -360,7 +360,7 @@ class _Describer:
 
     def op(
         self, entry: int, framework_op: int, program: int, hlo_op: str, call: Signature | None
-    ) -> tuple[HloOp, Cost]:
+    ) -> tuple[HloOp, RunCost]:
         """The op and its cost."""
         kind = self._kinds[self._space.event_metadata.plane[entry]] if entry >= 0 else None
         if kind in OP_LINE_PLANES:
@@ -371,7 +371,7 @@ class _Describer:
         kernel = self._space.event_metadata.name[entry] if entry >= 0 else op.name
         if call is not None:
             return self._uncompiled(f"{call.op} {call.label}".rstrip(), op), shaped_cost(call)
-        return self._uncompiled(kernel, op), Cost()
+        return self._uncompiled(kernel, op), RunCost()
 
     @staticmethod
     def _uncompiled(name: str, op: OpName) -> HloOp:
@@ -379,7 +379,7 @@ class _Describer:
         category = op.type if op.type not in ("", "Unknown") else UNATTRIBUTED
         return HloOp(0, "", name, category, "", op.name, "", "", "", "", False, False)
 
-    def _recorded(self, entry: int, program: int, core_type: str) -> tuple[HloOp, Cost]:
+    def _recorded(self, entry: int, program: int, core_type: str) -> tuple[HloOp, RunCost]:
         """An op of a TPU op line: its metadata says everything."""
         metadata = self._space.event_metadata
         text = metadata.name[entry]
@@ -405,13 +405,15 @@ class _Describer:
         if op.category == CUSTOM_CALL:
             accessed = accessed or math.nan  # an op without bytes is one whose compiler saw none
         if op.category.endswith(ASYNC_START):
-            return op, Cost(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+            return op, RunCost(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
         model = float(self._ints[names.MODEL_FLOPS].get(entry, flops))
         spaces = self._breakdowns.get(entry, (0.0, 0.0, 0.0))
         # Without a breakdown all bytes count as device memory's (reference §5.3).
-        return op, Cost(model, flops, accessed, *(spaces if any(spaces) else (accessed, 0.0, 0.0)))
+        return op, RunCost(
+            model, flops, accessed, *(spaces if any(spaces) else (accessed, 0.0, 0.0))
+        )
 
-    def _compiled(self, program: int, name: str, framework_op: int) -> tuple[HloOp, Cost]:
+    def _compiled(self, program: int, name: str, framework_op: int) -> tuple[HloOp, RunCost]:
         """An HLO op that a kernel or a CPU event names; its module says the rest."""
         module = self._modules.get(program)
         found = module.instructions.get(name) if module is not None else None
@@ -431,7 +433,7 @@ class _Describer:
                 "",
                 True,
                 False,
-            ), Cost()
+            ), RunCost()
         op = HloOp(
             program_id=program,
             program=self._program(program),
@@ -451,10 +453,10 @@ class _Describer:
         )
         return op, self._analysed(program, module, found)
 
-    def _analysed(self, program: int, module: HloModule, found: Instruction) -> Cost:
+    def _analysed(self, program: int, module: HloModule, found: Instruction) -> RunCost:
         cost = self._costs(program).of(found)
         flops = cost.flops / _speedup(module, found)
-        return Cost(cost.flops, flops, cost.bytes, cost.bytes, math.nan, math.nan)
+        return RunCost(cost.flops, flops, cost.bytes, cost.bytes, math.nan, math.nan)
 
     def _program(self, program: int) -> str:
         module = self._modules.get(program)

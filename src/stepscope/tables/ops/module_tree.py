@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.columns import innermost, nest
+from stepscope.columns import distinct, innermost, nest
 from stepscope.columns.space import DATA_OCCURRENCES, I64, Bool
 from stepscope.schema import names
 from stepscope.tables.core.planes import PlaneKind, planes
@@ -29,8 +29,8 @@ FORWARD, BACKWARD, RECOMPUTED = range(3)
 
 
 @dataclass(frozen=True, slots=True)
-class ModuleTree:
-    """One row per module, by its place in the tree; parents stand before their children.
+class ModuleTable:
+    """One row per module, by its place in the tree; parents come before their children.
 
     Attributes:
         names: Of each: the class and its number, such as "Linear_3".
@@ -103,7 +103,7 @@ def _module_entries(host: Host) -> Bool:
 
 
 @derived
-def module_tree(host: Host) -> ModuleTree:
+def module_tree(host: Host) -> ModuleTable:
     """The modules of a host."""
     index: dict[tuple[int, str], int] = {}
     threads: dict[int, list[int]] = {}
@@ -123,7 +123,7 @@ def module_tree(host: Host) -> ModuleTree:
     device_ps = np.zeros((3, count), np.int64)
     known = owner >= 0
     np.add.at(device_ps, (phase[known], owner[known]), duration[known])
-    return ModuleTree(
+    return ModuleTable(
         names=[name for _, name in index],
         parent=np.asarray([parent for parent, _ in index], np.int64),
         calls=np.bincount(module, minlength=count).astype(np.int64),
@@ -179,7 +179,7 @@ def _first_call(host: Host, rows: list[int]) -> int:
 
 
 def _places(index: dict[tuple[int, str], int]) -> dict[str, int]:
-    """The modules whose name stands at one place of the tree only, by name."""
+    """The modules whose name occurs once in the tree, by name."""
     found: dict[str, list[int]] = {}
     for (_, name), number in index.items():
         found.setdefault(name, []).append(number)
@@ -195,7 +195,7 @@ def _owners(host: Host, calls: dict[int, _Calls]) -> tuple[I64, I64]:
     phase = np.full(len(found), FORWARD, np.int64)
     numbered = _numbered_ops(host)
     forward = _module_of_number(numbered, calls)
-    for line in np.unique(thread[thread >= 0]).tolist():
+    for line in distinct(thread[thread >= 0]).tolist():
         mine = np.flatnonzero(thread == line)
         times = launches.start_ps[mine]
         if line in calls:

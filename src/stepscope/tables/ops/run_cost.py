@@ -14,7 +14,7 @@ _SPEED: Final = {"fp8": 2.0, "int8": 2.0, "fp4": 4.0}
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class RunCost:
     """What one run of an op costs; NaN where nothing says.
 
     Attributes:
@@ -33,8 +33,8 @@ class Cost:
     on_chip_write_bytes: float = math.nan
 
 
-def shaped_cost(call: Signature) -> Cost:
+def shaped_cost(call: Signature) -> RunCost:
     """The cost of a PyTorch op, from the shapes that it was called with."""
     found = cost_of(call)
     flops = found.flops / _SPEED.get(found.type, 1.0)
-    return Cost(found.model_flops, flops, found.bytes, found.bytes, math.nan, math.nan)
+    return RunCost(found.model_flops, flops, found.bytes, found.bytes, math.nan, math.nan)

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from stepscope.advice.evidence.changes import BATCHED
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
@@ -85,6 +86,7 @@ RULE = Rule(
     check=graph_breaks,
     needs=("overview_page", "compiled_regions"),
     evidence=("host",),
+    change=BATCHED,
     parts=("framework", "python", "library", "launch"),
     doc=__doc__ or "",
     title="Compiled functions break into pieces",

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from stepscope.advice.evidence.changes import SUPPLIED
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
@@ -82,6 +83,7 @@ RULE = Rule(
     check=loader_workers,
     needs=("overview_page", "input_pipeline_analyzer"),
     evidence=("input",),
+    change=SUPPLIED,
     parts=("input",),
     doc=__doc__ or "",
     title="The DataLoader has no workers",

@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from stepscope.advice.evidence.changes import BATCHED
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
@@ -103,6 +104,7 @@ RULE = Rule(
     check=gradient_buckets,
     needs=("overview_page", "collectives"),
     evidence=("ops",),
+    change=BATCHED,
     parts=("collective",),
     doc=__doc__ or "",
     title="Gradients are sent in small pieces",
