@@ -27,12 +27,24 @@ _UNITS = {
     "_pct": "%",
     "_bytes": "bytes",
     "_flops": "FLOP",
+    "_tflop": "TFLOP",
+    "_tflops": "TFLOP/s",
+    "_gbps": "GB/s",
     "_gflops": "GFLOP/s",
     "_gibps": "GiB/s",
     "_gbitps": "Gbit/s",
 }
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
-_WORDS = {"op": "op", "tf": "TF", "tpu": "TPU", "id": "id", "std": "standard deviation", "ms": "ms"}
+_WORDS = {
+    "op": "op",
+    "tf": "TF",
+    "tpu": "TPU",
+    "mfu": "MFU",
+    "hfu": "HFU",
+    "id": "id",
+    "std": "standard deviation",
+    "ms": "ms",
+}
 
 
 def label_of(name: str) -> str:

@@ -20,6 +20,7 @@ from stepscope.advice.evidence.savings import saving_of
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, ChangeClass, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref, Severity
+from stepscope.schema import names
 from stepscope.tables.account.op_families import DOUBLE, PRODUCTS
 
 if TYPE_CHECKING:
@@ -79,6 +80,12 @@ _PRODUCT = _Hope(changes.SHRUNK, 0.7, 0.15, 0.5, False)
 _DOUBLE = _Hope(changes.NARROWED, 0.5, 0.5, 0.85, True)
 
 
+# Kernels that the recording ties to no op: there is nothing to halve.
+_UNKNOWN_OPS = tuple(
+    name for one in (names.BEFORE_RECORDING, names.NO_LAUNCH) for name in (one, f"{one} ops")
+)
+
+
 def largest_part(results: Results) -> Iterator[Answer]:
     """Fires for parts of the step with 10 % of it or more: the three most worth a change."""
     account = results.step_account
@@ -94,6 +101,7 @@ def largest_part(results: Results) -> Iterator[Answer]:
         part
         for part in listed
         if part.kind not in _OURS
+        and part.name not in _UNKNOWN_OPS
         and part.step_frac >= known * (_CODE_FRAC if part.kind in _CODE else _SOME_FRAC)
     ]
     if not shown:
