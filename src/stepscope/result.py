@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 
-Kind = Literal[
+ColumnKind = Literal[
     "name", "text", "category", "count", "time", "ratio", "bytes", "rate", "number", "flag", "rank"
 ]
 Severity = Literal["info", "low", "medium", "high"]
@@ -70,7 +70,7 @@ class Column:
 
     label: str
     unit: str = ""
-    kind: Kind = "number"
+    kind: ColumnKind = "number"
     help: str = ""
     sort: Literal["", "asc", "desc"] = ""
     hidden: bool = False
@@ -190,7 +190,7 @@ class Table(Generic[R]):
                 # Integers beside fractions: a frame's column has one type, and doubles hold both.
                 return pl.Series(name, values, strict=False)
             except UnicodeEncodeError:
-                # A name whose bytes are no UTF-8: what cannot be said becomes "?".
+                # A name whose bytes are not UTF-8: what cannot be encoded becomes "?".
                 clean = [
                     v.encode("utf-8", "replace").decode() if isinstance(v, str) else v
                     for v in values
@@ -303,7 +303,7 @@ class Finding:
         assumption: What the range of savings takes for granted.
         likelihood: The confidence in a word: "likely" (from 0.8 on), "possible" or "doubtful".
         measured: The numbers the finding rests on; names end in their unit.
-        threshold: From when on the rule speaks.
+        threshold: When the rule fires.
         wrong_when: When not to believe it.
         code: The change as code, by framework: "tensorflow", "jax", "pytorch".
         explained_by: Rules that fired and name the cause of this one.

@@ -294,7 +294,7 @@ def test_advise_says_what_to_change_and_what_it_looked_for(logdir: Path) -> None
         rule for rule, outcome in outcomes.items() if outcome == "fired"
     }
     assert "failed" not in outcomes.values()
-    # A symptom stands behind the causes that explain it.
+    # A symptom comes after the causes that explain it.
     place = {one["rule"]: at for at, one in reversed(list(enumerate(got["findings"])))}
     for finding in got["findings"]:
         assert all(place[cause] < place[finding["rule"]] for cause in finding["explained_by"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import html
 import os
 from collections.abc import Callable, Hashable, Sequence
 from threading import RLock
@@ -16,7 +15,7 @@ from stepscope.errors import NothingToShow, UsageError
 from stepscope.registry import Rule, Tool, Unavailable
 from stepscope.result import Advice, Diagnostic, Finding, Result
 from stepscope.session._tools import ToolMethods
-from stepscope.session.recording import FileReport, Progress, Recording
+from stepscope.session.decoded_run import DecodedRun, FileReport, StageProgress
 from stepscope.session.rules import all_rules, rules_reading_only
 from stepscope.store import Found, Run
 from stepscope.tables.core.profile import Profile
@@ -24,6 +23,7 @@ from stepscope.tables.core.profile import Profile
 if TYPE_CHECKING:
     import polars as pl
 
+    from stepscope.redaction import Redaction
     from stepscope.sql.database import Database
 
 T = TypeVar("T")
@@ -34,7 +34,8 @@ def open(  # `stepscope.open` is the published name
     *,
     run: str | None = None,
     host: str | None = None,
-    progress: Progress | None = None,
+    redact: Redaction | None = None,
+    progress: StageProgress | None = None,
 ) -> Session:
     """Open a profile: a file, a run directory, a log directory or a URL.
 
@@ -44,6 +45,7 @@ def open(  # `stepscope.open` is the published name
         path: Where to look.
         run: Which run, where there are several; the newest by default.
         host: Only this host; all hosts by default.
+        redact: What to take out of the recording before anything is computed; nothing by default.
         progress: Called with (stage, done bytes, total bytes) while files are read and decoded.
 
     Raises:
@@ -52,7 +54,14 @@ def open(  # `stepscope.open` is the published name
     """
     found = store.find(path)
     chosen = pick_run(found, run)
-    return Session(found, Recording(chosen), host=host, progress=progress)
+    if redact is not None:
+        from stepscope.session.redacted import anonymous
+
+        named = chosen.hosts
+        found, chosen = anonymous(found, chosen)
+        if host in named:
+            host = chosen.hosts[named.index(host)]
+    return Session(found, DecodedRun(chosen, redact), host=host, progress=progress)
 
 
 def pick_run(found: Found, name: str | None) -> Run:
@@ -85,10 +94,10 @@ class Session(ToolMethods):
     def __init__(
         self,
         found: Found,
-        recording: Recording,
+        recording: DecodedRun,
         *,
         host: str | None = None,
-        progress: Progress | None = None,
+        progress: StageProgress | None = None,
     ) -> None:
         known = recording.run.hosts
         if host is not None and host not in known:
@@ -119,8 +128,8 @@ class Session(ToolMethods):
         return self._found.root
 
     @property
-    def recording(self) -> Recording:
-        """The run's hosts, as far as they are decoded; whoever shares it shares that."""
+    def recording(self) -> DecodedRun:
+        """The run's hosts, as far as they are decoded; sessions that share it share them."""
         return self._recording
 
     @property
@@ -182,7 +191,7 @@ class Session(ToolMethods):
         return self._once(("findings", found.id, parsed), with_findings)
 
     def findings(self) -> tuple[Finding, ...]:
-        """What to change in this program, what to do first first."""
+        """What to change in this program, most useful first."""
         return self.advice().findings
 
     def advice(self) -> Advice:
@@ -262,7 +271,7 @@ class Session(ToolMethods):
         Args:
             from_: Its begin, as ``stepscope show trace_viewer --from`` takes it: ``"1.5s"``,
                 ``"20ms"``, ``"7us"`` or a number of ms; the trace's begin by default.
-            to: Its end, likewise; the trace's end by default.
+            to: Its end, in the same form; the trace's end by default.
             track: Only tracks whose section or name contains this text.
             find: Only events whose name contains this text, in any case.
             regex: Whether ``find`` is a regular expression.
@@ -309,6 +318,8 @@ class Session(ToolMethods):
         return f"<stepscope session {self.name!r}: {over}, {state}{others}>"
 
     def _repr_html_(self) -> str:
+        import html  # for notebooks only; its table of entities takes a millisecond
+
         rows = "".join(
             f"<tr><td>{html.escape(tool.title)}</td><td><code>.{tool.id}()</code></td>"
             f"<td>{html.escape(tool.summary)}</td></tr>"

@@ -5,14 +5,14 @@ from __future__ import annotations
 from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any
 
-from stepscope.result import Column, Kind, Row, Table
+from stepscope.result import Column, ColumnKind, Row, Table
 from stepscope.sql.tables import TABLES
 from stepscope.surfaces.format import label_of, suffix_of, unit_of
 
 if TYPE_CHECKING:
     import polars as pl
 
-_KINDS: dict[str, Kind] = {
+_KINDS: dict[str, ColumnKind] = {
     "_ps": "time",
     "_ns": "time",
     "_us": "time",
@@ -52,7 +52,7 @@ def answer_table(frame: pl.DataFrame) -> Table[Row]:
     return Table(schema, columns)
 
 
-def _described(name: str, dtype: pl.DataType) -> tuple[type, Kind]:
+def _described(name: str, dtype: pl.DataType) -> tuple[type, ColumnKind]:
     """Type and kind of a column."""
     import polars as pl
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from stepscope.columns import nest
 from stepscope.columns.space import I64
-from stepscope.timeline.cancellation import Check, waits
+from stepscope.timeline.cancellation import CancellationCheck, waits
 from stepscope.timeline.model import CATEGORIES, Timeline, Track
 from stepscope.timeline.ranges import RETOLD, events_in
 
@@ -88,7 +88,7 @@ def flame(
     end_ps: int,
     tracks: Sequence[int] | None = None,
     by: Sequence[str] = ("stack",),
-    check: Check = waits,
+    check: CancellationCheck = waits,
 ) -> Flame:
     """The tree of the events that touch ``begin_ps:end_ps``.
 
@@ -179,7 +179,11 @@ def _track_names(timeline: Timeline) -> tuple[str, ...]:
 
 
 def _clipped(
-    timeline: Timeline, chosen: Sequence[Track], begin_ps: int, end_ps: int, check: Check
+    timeline: Timeline,
+    chosen: Sequence[Track],
+    begin_ps: int,
+    end_ps: int,
+    check: CancellationCheck,
 ) -> _Clipped:
     starts, lengths, parts, bounds = [], [], [], [0]
     empty = np.empty(0, np.int64)

@@ -159,7 +159,7 @@ def _sections(
 
 
 def _natural(text: str) -> tuple[tuple[int, int, str], ...]:
-    """Sorts "stream 10" behind "stream 9"."""
+    """Sorts "stream 10" after "stream 9"."""
     parts = _DIGITS.split(text[:200])
     return tuple((1, int(p), "") if p.isdecimal() else (0, 0, p.lower()) for p in parts)
 

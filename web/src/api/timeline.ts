@@ -14,7 +14,7 @@ import type {
 } from "../base/timeline.ts";
 import { apiUrl, getBytes, getJson } from "./client.ts";
 
-/** Which recording is asked about. `v` is its fingerprint, so that answers may be kept for ever. */
+/** Which recording is asked about. `v` is its fingerprint, so that answers may be kept forever. */
 export interface TimelineScope {
   readonly run: string;
   readonly host: string;

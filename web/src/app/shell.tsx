@@ -1,6 +1,7 @@
 /** The frame of every page, and the choice of what is in it. */
 
 import { useEffect, useRef } from "preact/hooks";
+import { reportNotes } from "../api/client.ts";
 import type { ErrorInfo, RunInfo, SessionInfo, ToolInfo } from "../api/types.gen.ts";
 import { Notice } from "../widgets/notice.tsx";
 import { About, FileList } from "./about.tsx";
@@ -61,6 +62,7 @@ export function Shell() {
       </button>
       <Header home={HOME} />
       {serverGone.value && <GoneBanner />}
+      {reportNotes && reportNotes.length > 0 && <ReportBanner notes={reportNotes} />}
       <div class="frame">
         <Nav tools={tools} page={page} />
         <main id="main" class="main" tabIndex={-1}>
@@ -166,6 +168,17 @@ function NoRun() {
       </Notice>
       <FileList files={info.files} notes={info.notes} root={info.path} />
     </div>
+  );
+}
+
+/** What this file leaves out, where nobody can overlook it. */
+function ReportBanner({ notes }: { notes: readonly string[] }) {
+  return (
+    <aside class="report-notes" aria-label="About this report">
+      {notes.map((note) => (
+        <p key={note}>{note}</p>
+      ))}
+    </aside>
   );
 }
 

@@ -18,6 +18,7 @@ from stepscope.surfaces.generate.rooms import rooms_picture
 from stepscope.surfaces.generate.sql_docs import sql_page
 from stepscope.surfaces.generate.tool_docs import index_page, tool_page
 from stepscope.surfaces.generate.typescript import types_source
+from stepscope.surfaces.generate.words import words_source
 
 BEGIN = "<!-- generated: begin (python -m stepscope.surfaces.generate) -->"
 END = "<!-- generated: end -->"
@@ -42,6 +43,7 @@ def outputs(root: Path) -> dict[Path, str]:
         root / "src/stepscope/session/_tools.py": methods_source(TOOLS),
         root / "src/stepscope/advice/results.py": results_source(TOOLS),
         root / "src/stepscope/advice/facts.py": facts_source([rule.facts for rule in RULES]),
+        root / "src/stepscope/redaction/words.py": words_source(root / "src" / "stepscope"),
         root / "web/src/api/types.gen.ts": types_source(TOOLS),
         root / "docs/cli.md": command_docs(TOOLS),
         root / "docs/tools/README.md": index_page(TOOLS),

@@ -37,6 +37,7 @@ _ROUTES = Map(
         Rule("/api/v1/session", endpoint="session"),
         Rule("/api/v1/tools", endpoint="tools"),
         Rule("/api/v1/progress", endpoint="progress"),
+        Rule("/api/v1/report", endpoint="report"),
         Rule("/api/v1/advice", endpoint="advice"),
         Rule("/api/v1/tool/<tool>", endpoint="tool"),
         Rule("/api/v1/tool/<tool>/<table>.<format>", endpoint="table"),

@@ -400,7 +400,7 @@ export class TimelineState {
     );
   }
 
-  /** Goes to the hit behind or before the selected event, else the middle of the view. */
+  /** Goes to the hit after or before the selected event, else the middle of the view. */
   async step(direction: 1 | -1): Promise<void> {
     if (!this.sought.value.text) return;
     const at = this.details.value.value;
@@ -425,7 +425,7 @@ export class TimelineState {
     if (place?.event === id) this.go(place);
   }
 
-  /** Goes to the event before or behind the selected one on its lane. */
+  /** Goes to the event before or after the selected one on its lane. */
   async neighbour(direction: 1 | -1): Promise<void> {
     const place = this.details.value.value;
     if (!place) return;

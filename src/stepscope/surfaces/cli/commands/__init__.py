@@ -17,6 +17,7 @@ COMMANDS: tuple[str, ...] = (
     "doctor",
     "loader",
     "export",
+    "report",
     "repair",
     "demo",
     "version",

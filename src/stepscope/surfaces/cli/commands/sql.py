@@ -44,13 +44,16 @@ def sql(
     """Query a recording's tables with SQL (docs/sql.md). A query reads them and nothing else."""
     from stepscope.session import open
     from stepscope.store import write_atomic
-    from stepscope.surfaces.cli.progress import Waiting
+    from stepscope.surfaces.cli.progress import ProgressLine
     from stepscope.surfaces.query_answer import answer_table
 
     if query is None:
         _list_tables()
         return
-    with Waiting() as waiting, open(path, run=run, host=host, progress=waiting.update) as session:
+    with (
+        ProgressLine() as waiting,
+        open(path, run=run, host=host, progress=waiting.update) as session,
+    ):
         frame = session.sql(query, timeout_s=timeout)
         waiting.stop()
         tell_damage(session)

@@ -1,15 +1,16 @@
-"""One run's files, each read and decoded once, whoever asks and however often."""
+"""One run's files, each read and decoded once, however often they are asked for."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import RLock
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from stepscope import store
 from stepscope.columns.merge import merged
 from stepscope.columns.reach import within_reach
+from stepscope.columns.space import Space
 from stepscope.columns.texts import stretches_without_text
 from stepscope.errors import StepscopeError, StoreError
 from stepscope.formats import FORMATS
@@ -20,19 +21,23 @@ from stepscope.tables.core.profile import Host
 from stepscope.tables.recording.damage import damage_of
 from stepscope.utf8 import shown
 
+if TYPE_CHECKING:
+    from stepscope.redaction import Redaction
+    from stepscope.session.redacted import Redactor
+
 #: Called with (stage, done, total); the unit of done and total is bytes.
-Progress = Callable[[str, int, int], None]
-State = Literal["opened", "damaged", "failed", "skipped", "waiting"]
+StageProgress = Callable[[str, int, int], None]
+FileState = Literal["opened", "damaged", "failed", "skipped", "waiting"]
 
 
 @dataclass(frozen=True, slots=True)
 class FileReport:
-    """What became of one file.
+    """The state of one file.
 
     Attributes:
         path: Where it is.
         size_bytes: Size as stored (-1 when unknown).
-        state: "opened", "damaged" (what stands before the damage is shown), "failed",
+        state: "opened", "damaged" (everything before the damage is shown), "failed",
             "skipped" (not a recording) or "waiting" (not needed so far).
         reason: Why it is not simply opened; "" if it is.
         hint: What to do about it.
@@ -41,7 +46,7 @@ class FileReport:
 
     path: str
     size_bytes: int
-    state: State
+    state: FileState
     reason: str = ""
     hint: str = ""
     slug: str = ""
@@ -68,31 +73,86 @@ class _File:
     lock: RLock = field(default_factory=RLock, repr=False)
 
 
-class Recording:
-    """The decoded hosts of one run."""
+class DecodedRun:
+    """The decoded hosts of one run.
 
-    def __init__(self, run: Run) -> None:
+    Args:
+        run: Its files.
+        redaction: What is taken out of each host before anybody sees it; files are then called
+            by their hosts.
+    """
+
+    def __init__(self, run: Run, redaction: Redaction | None = None) -> None:
         self.run = run
+        self.redaction = redaction
         self._files = {
-            source.host: _File(source, FileReport(source.path, source.size_bytes, "waiting"))
+            source.host: _File(
+                source,
+                FileReport(
+                    source.path if redaction is None else source.host, source.size_bytes, "waiting"
+                ),
+            )
             for source in run.sources
         }
+        self._redactor: Redactor | None = None
+        if redaction is not None:
+            from stepscope.session.redacted import Redactor
 
-    def hosts(self, names: tuple[str, ...], progress: Progress | None = None) -> tuple[Host, ...]:
+            self._redactor = Redactor(redaction, self._first_space)
+
+    def _first_space(self) -> Space:
+        """The first host as it was recorded."""
+        first = next(iter(self._files.values()))
+        return _decoded(_File(first.source, first.report), None)
+
+    def _open(self, file: _File, progress: StageProgress | None) -> Host | None:
+        """The decoded host; None where its file cannot be opened, which is then reported for good.
+
+        What is not the file's fault (Ctrl-C, no memory) is raised, and the next call tries again.
+        """
+        with file.lock:
+            if not file.asked:
+                try:
+                    space = _decoded(file, progress)
+                    if self._redactor is not None:
+                        is_first = file is next(iter(self._files.values()))
+                        space = self._redactor(space, is_first=is_first)
+                        if file.contents is not None:  # nothing points into it any more
+                            file.contents.close()
+                            file.contents = None
+                    _keep(file, space)
+                except StepscopeError as error:
+                    file.error = error
+                    file.report = _failed(file.report, error)
+                except MemoryError as error:
+                    raise StoreError(
+                        "There is not enough memory to open this recording.",
+                        where=file.report.path,
+                        why=f"Its {file.source.size_bytes:,} bytes decode into more than is free.",
+                        hint="Close other programs, open one host with --host, or record fewer "
+                        "steps.",
+                        slug="out-of-memory",
+                    ) from error
+                file.asked = True
+            return file.host
+
+    def hosts(
+        self, names: tuple[str, ...], progress: StageProgress | None = None
+    ) -> tuple[Host, ...]:
         """The decoded hosts of these names; those that fail are left out and reported.
 
         Raises:
             StepscopeError: None of them opens; the error of the only one, or one that lists all.
         """
         files = [self._files[name] for name in names]
-        found = tuple(host for file in files if (host := _open(file, progress)) is not None)
+        found = tuple(host for file in files if (host := self._open(file, progress)) is not None)
         if not found:
             raise _none_open(self.run, files)
         return found
 
     @property
     def reports(self) -> tuple[FileReport, ...]:
-        """What became of each file so far."""
+        """The state of each file so far."""
         return tuple(file.report for file in self._files.values())
 
     def diagnostics(self, names: tuple[str, ...]) -> tuple[Diagnostic, ...]:
@@ -132,36 +192,13 @@ class Recording:
                     file.contents = None
 
 
-def _open(file: _File, progress: Progress | None) -> Host | None:
-    """The decoded host; None where its file cannot be opened, which is then reported for good.
-
-    What is not the file's fault (Ctrl-C, no memory) is raised, and the next call tries again.
-    """
-    with file.lock:
-        if not file.asked:
-            try:
-                _decode(file, progress)
-            except StepscopeError as error:
-                file.error = error
-                file.report = _failed(file.source, error)
-            except MemoryError as error:
-                raise StoreError(
-                    "There is not enough memory to open this recording.",
-                    where=file.source.path,
-                    why=f"Its {file.source.size_bytes:,} bytes decode into more than is free.",
-                    hint="Close other programs, open one host with --host, or record fewer steps.",
-                    slug="out-of-memory",
-                ) from error
-            file.asked = True
-        return file.host
-
-
-def _failed(source: Source, error: StepscopeError) -> FileReport:
+def _failed(report: FileReport, error: StepscopeError) -> FileReport:
     why = f"{error.what.rstrip('.')}: {error.why} ({error.where})" if error.why else error.what
-    return FileReport(source.path, source.size_bytes, "failed", why, error.hint, error.anchor)
+    return FileReport(report.path, report.size_bytes, "failed", why, error.hint, error.anchor)
 
 
-def _decode(file: _File, progress: Progress | None) -> None:
+def _decoded(file: _File, progress: StageProgress | None) -> Space:
+    """The columns of a file; notes what is wrong with it."""
     source = file.source
 
     def report(stage: str) -> Callable[[int, int], None] | None:
@@ -175,29 +212,33 @@ def _decode(file: _File, progress: Progress | None) -> None:
             merged(FORMATS[source.format].open(pieces, source.path))
         )
         file.damage = pieces.damage
-    else:
-        contents = store.read(source.path, report("reading"))
-        try:
-            # Chunks of one recording, and two frameworks in one process, repeat planes.
-            space = decode(contents.buffer, file=source.path, progress=report("decoding"))
-            space, file.impossible = within_reach(merged(space))
-            contents.forget(stretches_without_text(space))
-        except BaseException:
-            contents.close()
-            raise
-        file.contents = contents
-        file.damage = contents.damage
-    file.host = Host(source.host, space)
+        return space
+    contents = store.read(source.path, report("reading"))
+    try:
+        # Chunks of one recording, and two frameworks in one process, repeat planes.
+        space = decode(contents.buffer, file=source.path, progress=report("decoding"))
+        space, file.impossible = within_reach(merged(space))
+        contents.forget(stretches_without_text(space))
+    except BaseException:
+        contents.close()
+        raise
+    file.contents = contents
+    file.damage = contents.damage
+    return space
+
+
+def _keep(file: _File, space: Space) -> None:
+    """Take the columns for the host's, and say what of them is lost."""
+    file.host = Host(file.source.host, space)
     reasons = [file.damage] if file.damage else []
     if space.damage is not None:
         reasons.append(f"{space.damage.reason} ({space.damage.where}).")
+    path, size = file.report.path, file.report.size_bytes
     if reasons:
         hint = space.damage.hint if space.damage is not None else "Copy the file again."
-        file.report = FileReport(
-            source.path, source.size_bytes, "damaged", " ".join(reasons), hint, "damaged-file"
-        )
+        file.report = FileReport(path, size, "damaged", " ".join(reasons), hint, "damaged-file")
     else:
-        file.report = FileReport(source.path, source.size_bytes, "opened")
+        file.report = FileReport(path, size, "opened")
 
 
 def _none_open(run: Run, files: list[_File]) -> StepscopeError:

@@ -1,9 +1,9 @@
-"""What answers that may be kept for ever depend on."""
+"""What answers that may be kept forever depend on."""
 
 from __future__ import annotations
 
 from stepscope import __version__
-from stepscope.surfaces.http import tile_format
+from stepscope.surfaces.tiles import tile_format
 from stepscope.timeline import Timeline
 
 
