@@ -101,7 +101,7 @@ class _Pieces:
 
 
 def critical_path(
-    timeline: Timeline, begin_ps: int, end_ps: int, host: int = 0, check: Check = waits
+    timeline: Timeline, begin_ps: int, end_ps: int, host: int = 0, check: CancellationCheck = waits
 ) -> CriticalPath:
     """The path through a stretch on one host and its devices.
 
@@ -153,7 +153,7 @@ def _works(timeline: Timeline, track: Track, host: int) -> bool:
 
 
 def _pieces(
-    timeline: Timeline, tracks: list[Track], begin_ps: int, end_ps: int, check: Check
+    timeline: Timeline, tracks: list[Track], begin_ps: int, end_ps: int, check: CancellationCheck
 ) -> _Pieces:
     empty = np.empty(0, np.int64)
     columns: list[tuple[I64 | Bool, ...]] = []
