@@ -33,6 +33,7 @@ from stepscope.columns.space import I64, Bool
 from stepscope.tables.device.driver_calls import is_wait_for_device
 from stepscope.tables.steps.attribution import found_steps
 from stepscope.timeline.cancellation import waits
+from stepscope.timeline.cancellation import CancellationCheck, waits
 from stepscope.timeline.flows import KINDS, flows
 from stepscope.timeline.model import Timeline, Track
 from stepscope.timeline.ranges import events_in
