@@ -32,7 +32,6 @@ from stepscope.columns.chains import chains
 from stepscope.columns.space import I64, Bool
 from stepscope.tables.device.driver_calls import is_wait_for_device
 from stepscope.tables.steps.attribution import found_steps
-from stepscope.timeline.cancellation import waits
 from stepscope.timeline.cancellation import CancellationCheck, waits
 from stepscope.timeline.flows import KINDS, flows
 from stepscope.timeline.model import Timeline, Track
