@@ -45,6 +45,8 @@ class ValueReader:
     values: cython.int[::1]
     start_ns: cython.longlong[::1]
     duration_ns: cython.longlong[::1]
+    start_rest_ps: cython.short[::1]
+    duration_rest_ps: cython.short[::1]
     key: cython.int[::1]
     kind: cython.uchar[::1]
     number: cython.longlong[::1]
@@ -89,6 +91,7 @@ class ValueReader:
         (
             self.phase, self.flags, self.category, self.name, self.pid, self.tid, self.ident,
             self.chain, self.values, self.start_ns, self.duration_ns,
+            self.start_rest_ps, self.duration_rest_ps,
             self.key, self.kind, self.number, self.real,
         ) = columns  # fmt: skip
         self.row = -1
@@ -403,8 +406,10 @@ class ValueReader:
     def put_time(
         self, at: cython.Py_ssize_t, end: cython.Py_ssize_t, is_start: cython.bint
     ) -> cython.void:
-        """Keep a time, which stands in µs."""
+        """Keep a time, which stands in µs: the nearest ns, and what is left to the ps."""
         found: cython.int
+        whole_ns: cython.longlong
+        rest: cython.short = 0
         if self.buf[at] == 34:
             at += 1
             end -= 1
@@ -412,12 +417,24 @@ class ValueReader:
         if found != 1:
             self.words += found == 0 and not self.is_word(at, end)
             self.times += 1
-        elif is_start:
-            self.start_ns[self.row] = self.number_found
+            return
+        whole_ns = self.number_found
+        if self.has_more_than_ns(at, end) and self.read_number(at, end, 6) == 1:
+            rest = cython.cast(cython.short, self.number_found - whole_ns * 1000)
+        if is_start:
+            self.start_ns[self.row], self.start_rest_ps[self.row] = whole_ns, rest
             self.flags[self.row] |= 1
         else:
-            self.duration_ns[self.row] = self.number_found
+            self.duration_ns[self.row], self.duration_rest_ps[self.row] = whole_ns, rest
             self.flags[self.row] |= 2
+
+    @cython.cfunc
+    @cython.nogil
+    def has_more_than_ns(self, at: cython.Py_ssize_t, end: cython.Py_ssize_t) -> cython.bint:
+        """Whether a time in µs has more than three decimals."""
+        while at < end and self.buf[at] != 46:
+            at += 1
+        return end - at > 4
 
     @cython.cfunc
     @cython.nogil
@@ -433,7 +450,13 @@ class ValueReader:
             self.put_time(at, end, code == 2)
             return 0
         if code == 3:
-            self.ident[self.row] = self.number_found if self.read_number(at, end, 0) == 1 else -1
+            if self.read_number(at, end, 0) == 1:
+                self.ident[self.row] = self.number_found
+                return 0
+            text = self.intern(at, end)
+            if text < 0:
+                return -2
+            self.ident[self.row] = -2 - cython.cast(cython.longlong, text)
             return 0
         text = self.intern(at, end)
         if text < 0:
@@ -462,6 +485,7 @@ class ValueReader:
         self.ident[row] = self.chain[row] = -1
         self.values[row] = 0
         self.start_ns[row] = self.duration_ns[row] = 0
+        self.start_rest_ps[row] = self.duration_rest_ps[row] = 0
         return True
 
     def fill(

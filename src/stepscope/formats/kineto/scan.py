@@ -58,6 +58,7 @@ _COLUMNS: Final = (
     ("phase", np.uint8), ("flags", np.uint8), ("category", np.int32), ("name", np.int32),
     ("pid", np.int32), ("tid", np.int32), ("ident", np.int64), ("chain", np.int32),
     ("values", np.int32), ("start_ns", np.int64), ("duration_ns", np.int64),
+    ("start_rest_ps", np.int16), ("duration_rest_ps", np.int16),
 )  # fmt: skip
 _VALUES: Final = (("key", np.int32), ("kind", np.uint8), ("number", np.int64))
 HAS_START: Final = 1
