@@ -3,7 +3,7 @@
 """Kernel that reads the values of a JSON trace's events into columns.
 
 ``json_kernel`` has found where they stand. Texts are kept once and known by number, times are read
-digit by digit into ns. It never raises: it stops for want of room and resumes at its token.
+digit by digit. It never raises: it stops for want of room and resumes at its token.
 """
 
 from __future__ import annotations
@@ -43,10 +43,8 @@ class ValueReader:
     ident: cython.longlong[::1]
     chain: cython.int[::1]
     values: cython.int[::1]
-    start_ns: cython.longlong[::1]
-    duration_ns: cython.longlong[::1]
-    start_rest_ps: cython.short[::1]
-    duration_rest_ps: cython.short[::1]
+    start: cython.longlong[::1]
+    duration: cython.longlong[::1]
     key: cython.int[::1]
     kind: cython.uchar[::1]
     number: cython.longlong[::1]
@@ -83,15 +81,13 @@ class ValueReader:
         self.seed = seed
         self.token = self.value_row = self.texts = self.chains = 0
         self.row = -1
-        self.words = self.times = 0
-        self.reason = 0
+        self.words = self.times = self.reason = 0
 
     def room_for_events(self, columns: tuple[memoryview, ...]) -> None:
         """Write the next events and values from the beginning of these columns."""
         (
             self.phase, self.flags, self.category, self.name, self.pid, self.tid, self.ident,
-            self.chain, self.values, self.start_ns, self.duration_ns,
-            self.start_rest_ps, self.duration_rest_ps,
+            self.chain, self.values, self.start, self.duration,
             self.key, self.kind, self.number, self.real,
         ) = columns  # fmt: skip
         self.row = -1
@@ -103,10 +99,7 @@ class ValueReader:
         """Use a larger table that already holds the texts so far; slots are all -1."""
         i: cython.Py_ssize_t
         at: cython.ulonglong
-        self.arena = arena
-        self.text_begin = begin
-        self.text_hash = hashes
-        self.text_slots = slots
+        self.arena, self.text_begin, self.text_hash, self.text_slots = arena, begin, hashes, slots
         for i in range(self.texts):
             at = self.text_hash[i] & (self.text_slots.shape[0] - 1)
             while self.text_slots[at] >= 0:
@@ -119,10 +112,7 @@ class ValueReader:
         """Use a larger table that already holds the chains so far; slots are all -1."""
         i: cython.Py_ssize_t
         at: cython.ulonglong
-        self.before = before
-        self.link_key = keys
-        self.link_text = texts
-        self.chain_slots = slots
+        self.before, self.link_key, self.link_text, self.chain_slots = before, keys, texts, slots
         for i in range(self.chains):
             at = self.link_hash(self.before[i], self.link_key[i], self.link_text[i])
             at &= self.chain_slots.shape[0] - 1
@@ -167,9 +157,7 @@ class ValueReader:
         if found >= self.before.shape[0]:
             self.reason = 3
             return -2
-        self.before[found] = before
-        self.link_key[found] = key
-        self.link_text[found] = text
+        self.before[found], self.link_key[found], self.link_text[found] = before, key, text
         self.chain_slots[at] = found
         self.chains += 1
         return found
@@ -406,35 +394,28 @@ class ValueReader:
     def put_time(
         self, at: cython.Py_ssize_t, end: cython.Py_ssize_t, is_start: cython.bint
     ) -> cython.void:
-        """Keep a time, which stands in µs: the nearest ns, and what is left to the ps."""
+        """Keep a time, which stands in µs, as ns; as ps, and flagged, if it has more decimals."""
         found: cython.int
-        whole_ns: cython.longlong
-        rest: cython.short = 0
+        flag: cython.int = 1 if is_start else 2
+        point: cython.Py_ssize_t = at
         if self.buf[at] == 34:
-            at += 1
-            end -= 1
-        found = self.read_number(at, end, 3)
+            at, end = at + 1, end - 1
+        while point < end and self.buf[point] != 46:  # the decimal point
+            point += 1
+        found = self.read_number(at, end, 6) if end - point > 4 else 0
+        if found == 1:
+            flag *= 5
+        else:
+            found = self.read_number(at, end, 3)
         if found != 1:
             self.words += found == 0 and not self.is_word(at, end)
             self.times += 1
             return
-        whole_ns = self.number_found
-        if self.has_more_than_ns(at, end) and self.read_number(at, end, 6) == 1:
-            rest = cython.cast(cython.short, self.number_found - whole_ns * 1000)
         if is_start:
-            self.start_ns[self.row], self.start_rest_ps[self.row] = whole_ns, rest
-            self.flags[self.row] |= 1
+            self.start[self.row] = self.number_found
         else:
-            self.duration_ns[self.row], self.duration_rest_ps[self.row] = whole_ns, rest
-            self.flags[self.row] |= 2
-
-    @cython.cfunc
-    @cython.nogil
-    def has_more_than_ns(self, at: cython.Py_ssize_t, end: cython.Py_ssize_t) -> cython.bint:
-        """Whether a time in µs has more than three decimals."""
-        while at < end and self.buf[at] != 46:
-            at += 1
-        return end - at > 4
+            self.duration[self.row] = self.number_found
+        self.flags[self.row] |= flag
 
     @cython.cfunc
     @cython.nogil
@@ -449,19 +430,15 @@ class ValueReader:
         if code == 2 or code == 7:
             self.put_time(at, end, code == 2)
             return 0
-        if code == 3:
-            if self.read_number(at, end, 0) == 1:
-                self.ident[self.row] = self.number_found
-                return 0
-            text = self.intern(at, end)
-            if text < 0:
-                return -2
-            self.ident[self.row] = -2 - cython.cast(cython.longlong, text)
+        if code == 3 and self.read_number(at, end, 0) == 1:
+            self.ident[self.row] = self.number_found
             return 0
         text = self.intern(at, end)
         if text < 0:
             return -2
-        if code == 4:
+        if code == 3:
+            self.ident[self.row] = -2 - cython.cast(cython.longlong, text)
+        elif code == 4:
             self.category[self.row] = text
         elif code == 5:
             self.pid[self.row] = text
@@ -484,8 +461,7 @@ class ValueReader:
         self.category[row] = self.name[row] = self.pid[row] = self.tid[row] = -1
         self.ident[row] = self.chain[row] = -1
         self.values[row] = 0
-        self.start_ns[row] = self.duration_ns[row] = 0
-        self.start_rest_ps[row] = self.duration_rest_ps[row] = 0
+        self.start[row] = self.duration[row] = 0
         return True
 
     def fill(

@@ -16,8 +16,10 @@ from stepscope.formats.kineto import categories
 from stepscope.formats.kineto.args import NONE, Arguments
 from stepscope.formats.kineto.categories import KIND, OTHER
 from stepscope.formats.kineto.scan import (
+    DURATION_IN_PS,
     HAS_DURATION,
     HAS_START,
+    START_IN_PS,
     Damage,
     Scanned,
     scan,
@@ -152,8 +154,9 @@ class _Reader:
         self._trace.texts = scanned.texts
         columns = scanned.columns
         base = whole(scanned.head.get("baseTimeNanoseconds"), 0)
-        self._start: I64 = columns["start_ns"]
-        self._length: I64 = columns["duration_ns"]
+        flags = columns["flags"]
+        self._start, self._start_rest = _to_ns(columns["start"], (flags & START_IN_PS) > 0)
+        self._length, self._length_rest = _to_ns(columns["duration"], (flags & DURATION_IN_PS) > 0)
         self._has_time: Bool = (columns["flags"] & HAS_START) > 0
         self._drop_untimed(base)
         if base:
@@ -241,8 +244,7 @@ class _Reader:
         columns = self._scanned.columns
         columns["phase"][begin] = _SLICE
         self._length[begin] = self._start[end] - self._start[begin]
-        rest = columns["start_rest_ps"]
-        columns["duration_rest_ps"][begin] = rest[end] - rest[begin]
+        self._length_rest[begin] = self._start_rest[end] - self._start_rest[begin]
         columns["flags"][begin] |= HAS_DURATION
         self._trace.unpaired += len(rows) - 2 * len(begin)
         return begin
@@ -321,8 +323,8 @@ class _Reader:
             "category": category[order],
             "start_ns": start[order],
             "duration_ns": length[order],
-            "start_rest_ps": columns["start_rest_ps"][rows].astype(np.int64),
-            "duration_rest_ps": columns["duration_rest_ps"][rows].astype(np.int64),
+            "start_rest_ps": self._start_rest[rows].astype(np.int64),
+            "duration_rest_ps": self._length_rest[rows].astype(np.int64),
             "external": args.numbers("External id", "external id"),
             "correlation": args.numbers("correlation"),
         }
@@ -433,6 +435,17 @@ class _Reader:
                 trace.thread_names[trace.places[place]] = name
             elif what == "process_name":
                 trace.process_names[trace.places[place][0]] = name
+
+
+def _to_ns(time: I64, is_ps: Bool) -> tuple[I64, NDArray[np.int16]]:
+    """Times as the nearest ns, and what is left of those that are known to the ps."""
+    rest = np.zeros(len(time), np.int16)
+    rows = np.flatnonzero(is_ps)
+    if len(rows):
+        exact = time[rows]
+        time[rows] = exact // 1000 + (exact % 1000 >= 500)
+        rest[rows] = exact - time[rows] * 1000
+    return time, rest
 
 
 def _label(name: str, key: str) -> str:
