@@ -76,7 +76,7 @@ def _impossible(text: str, error: Exception) -> StoreError:
     refused = error if isinstance(error, OSError) else OSError(0, str(error))
     miss = unlistable(text, refused)
     return StoreError(
-        "The path cannot be looked for.",
+        "The path is not valid on this system.",
         where=text,
         why=miss.reason,
         hint=miss.hint,
@@ -283,7 +283,7 @@ def _relative(root: str, folder: str) -> str:
 
 
 def _unused(name: str, taken: Mapping[str, object]) -> str:
-    """The name, with a number behind it where odd bytes make two names look the same."""
+    """The name, with a number after it where odd bytes make two names look the same."""
     numbered = (f"{name} ({number})" for number in count(2))
     return name if name not in taken else next(one for one in numbered if one not in taken)
 
@@ -308,7 +308,7 @@ def _short_ids(relative: list[str]) -> dict[str, str]:
 
 
 def by_reason(misses: tuple[Miss, ...]) -> list[list[Miss]]:
-    """Near misses in groups that share reason and hint, so that each is said once."""
+    """Near misses in groups that share reason and hint, so that each is printed once."""
     groups: dict[tuple[str, str], list[Miss]] = defaultdict(list)
     for miss in misses:
         groups[miss.reason, miss.hint].append(miss)

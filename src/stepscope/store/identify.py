@@ -48,7 +48,7 @@ _LEGACY_TOOLS = (
     "|roofline_model|tf_data_bottleneck_analysis|inference_profile|graph_viewer"
 )
 
-# First match wins, so a narrower name stands before a wider one.
+# First match wins, so a narrower name comes before a wider one.
 BY_NAME: tuple[NearMiss, ...] = (
     _kind(
         "temporary-file",
@@ -130,7 +130,7 @@ def examine(
         path: Where it is, for the report.
         name: Its last part.
         size_bytes: Size as stored.
-        head: Reads so many of its first bytes; called only when the name does not settle it.
+        head: Reads this many of its first bytes; called only when the name does not settle it.
         named: The person named this very file, so even an unrelated one gets a reason.
 
     Returns:

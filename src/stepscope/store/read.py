@@ -29,7 +29,7 @@ _ALWAYS_ALLOWED_BYTES: Final = 256 << 20
 _BELIEVED_BYTES: Final = 64 << 20
 _READ_BYTES: Final = 16 << 20
 
-Progress = Callable[[int, int], None]
+ReadProgress = Callable[[int, int], None]
 
 
 @dataclass
@@ -77,7 +77,7 @@ class Contents:
         self.close()
 
 
-def read(path: str, progress: Progress | None = None) -> Contents:
+def read(path: str, progress: ReadProgress | None = None) -> Contents:
     """Read one file or URL for decoding.
 
     A file that is cut or overwritten while it is mapped ends every program that looks into it, so
@@ -120,7 +120,7 @@ class Pieces:
     """
 
     path: str
-    progress: Progress | None = None
+    progress: ReadProgress | None = None
     damage: str = ""
 
     def __iter__(self) -> Iterator[bytes]:
@@ -175,7 +175,7 @@ class Pieces:
             yield file, os.fstat(file.fileno()).st_size
 
 
-def read_pieces(path: str, progress: Progress | None = None) -> Pieces:
+def read_pieces(path: str, progress: ReadProgress | None = None) -> Pieces:
     """One file or URL to be read from begin to end, ``.gz`` (by content) inflated on the way.
 
     Args:
@@ -202,7 +202,7 @@ def _empty(path: str) -> StoreError:
     )
 
 
-def _snapshot(file: FileIO, size: int, progress: Progress | None) -> Contents:
+def _snapshot(file: FileIO, size: int, progress: ReadProgress | None) -> Contents:
     """The first ``size`` bytes of a file, and whether it held still meanwhile."""
     before = os.fstat(file.fileno())
     memory = _memory(size)
@@ -241,7 +241,7 @@ def _memory(size: int) -> mmap.mmap:
     return memory
 
 
-def _from_stream(stream: BinaryIO, size: int, progress: Progress | None, path: str) -> Contents:
+def _from_stream(stream: BinaryIO, size: int, progress: ReadProgress | None, path: str) -> Contents:
     chunks = _chunks(stream, size, progress)
     first = next(chunks, b"")
     rest = _after(first, chunks)
@@ -280,7 +280,7 @@ def _after(first: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
     yield from chunks
 
 
-def _chunks(stream: BinaryIO, size: int, progress: Progress | None) -> Iterator[bytes]:
+def _chunks(stream: BinaryIO, size: int, progress: ReadProgress | None) -> Iterator[bytes]:
     done = 0
     while chunk := stream.read(CHUNK_BYTES):
         done += len(chunk)

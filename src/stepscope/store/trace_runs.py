@@ -39,7 +39,7 @@ def copy_of_recording(entry: Entry) -> Miss:
         "chrome-trace",
         "A trace (JSON) beside an XSpace. TensorFlow and JAX write it of the same recording, cut "
         "at a million events.",
-        "Open the .xplane.pb of the same recording; give the trace itself to open it all the same.",
+        "Open the .xplane.pb of the same recording; give the trace's own path to open it anyway.",
         entry.size_bytes,
     )
 

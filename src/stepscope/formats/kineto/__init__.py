@@ -1,6 +1,6 @@
 """PyTorch's recordings (Kineto's trace JSON).
 
-``scan`` turns text into columns of whatever stands in it, ``read`` those into slices, allocations,
+``scan`` turns text into columns of all it has, ``read`` those into slices, allocations,
 arrows and counters in order of time, ``planes`` those into planes, lines and stats that every
 tool reads. ``links`` finds the op of every kernel, ``ranks`` what belongs to one run.
 """

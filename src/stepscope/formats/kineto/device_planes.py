@@ -205,7 +205,7 @@ class _Streams:
         return text
 
     def write(self, plane: PlaneWriter, rows: I64) -> None:
-        """A line per stream; annotations get one of their own, they are no work of the device."""
+        """A line per stream; annotations get one of their own, they are not device work."""
         slices = self._slices
         metadata = np.zeros(len(slices), np.int64)
         is_scope, is_copy = slices.is_kind("scope"), slices.is_kind("copy", "set")

@@ -45,7 +45,7 @@ def host_plane(
         ops: Whether ops are kept.
         count: Steps so far: the optimizer's become marked steps where nothing else is (None:
             they do not).
-        marks: Steps that the program's loop told of.
+        marks: Steps that the program's loop reported.
     """
     plane = PlaneWriter(names.HOST_PLANE)
     said = annotations_of(slices)
@@ -84,7 +84,7 @@ def _add_marks(
     marks: Sequence[steps.StepMark],
     lines: Mapping[int, LineParts],
 ) -> None:
-    """Put steps on the lines of the threads that told of them."""
+    """Put steps on the lines of the threads that reported them."""
     place_of = {slices.thread(place)[0]: place for place in lines}
     for thread in dict.fromkeys(mark.thread for mark in marks):
         mine = [mark for mark in marks if mark.thread == thread]

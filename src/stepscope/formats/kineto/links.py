@@ -37,7 +37,7 @@ class Origin(IntEnum):
     UNRECORDED = 4
 
 
-#: What is said of the events without an op.
+#: Labels of the events without an op.
 LABELS: Final = {
     Origin.OUTSIDE: "Launched outside of any op",
     Origin.BEFORE: "Launched before the recording",

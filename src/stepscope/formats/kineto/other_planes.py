@@ -1,4 +1,4 @@
-"""What has no place elsewhere and is shown all the same: unknown categories, marks, counters."""
+"""What has no place elsewhere and is shown anyway: unknown categories, marks, counters."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class Slices:
         self.duration_rest_ps = columns["duration_rest_ps"]
         self.external, self.correlation = columns["external"], columns["correlation"]
         self._thread_names = trace.thread_names
-        self._others: list[tuple[str, NDArray[Any], Bool]] | None = None
+        self._others: list[tuple[str, NDArray[np.int32], NDArray[Any]]] | None = None
         self.process = self._main_process()
 
     def __len__(self) -> int:
@@ -125,21 +125,18 @@ class Slices:
     def other_numbers(self, rows: I64) -> list[Stat]:
         """Stats of what some slices say in numbers that nothing else has read."""
         if self._others is None:
-            found = []
+            self._others = []
             for key, owners, values in self.args.others(_READ_ELSEWHERE):
-                has = np.zeros(len(self), bool)
-                has[owners] = True
-                column = np.zeros(len(self), values.dtype)
-                column[owners] = values
-                found.append((key, column, has))
-                if len(found) == _MOST_OTHERS:
+                order = np.argsort(owners, kind="stable")
+                self._others.append((key, owners[order].astype(np.int32), values[order]))
+                if len(self._others) == _MOST_OTHERS:
                     break
-            self._others = found
-        return [
-            stat
-            for key, column, has in self._others
-            for stat in stat_of(key, column[rows], has[rows])
-        ]
+        found: list[Stat] = []
+        for key, known, values in self._others:
+            at = np.searchsorted(known, rows, side="right") - 1
+            has = (at >= 0) & (known[np.maximum(at, 0)] == rows)
+            found += stat_of(key, values[at], has)
+        return found
 
     def _main_process(self) -> int:
         for place in np.unique(self.place[self.rows(*_OF_THE_PROCESS)]).tolist():

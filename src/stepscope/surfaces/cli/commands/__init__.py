@@ -6,6 +6,7 @@ Adding one is a file here and a line below. What is heavy is imported inside of 
 COMMANDS: tuple[str, ...] = (
     "show",
     "advise",
+    "sql",
     "compare",
     "check",
     "serve",
@@ -16,6 +17,7 @@ COMMANDS: tuple[str, ...] = (
     "doctor",
     "loader",
     "export",
+    "report",
     "repair",
     "demo",
     "version",
