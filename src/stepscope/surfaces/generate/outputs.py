@@ -8,6 +8,7 @@ from stepscope.advice import RULES
 from stepscope.analysis import TOOLS
 from stepscope.errors import UsageError
 from stepscope.store import write_atomic
+from stepscope.surfaces.agent.guide import skill
 from stepscope.surfaces.generate.advice_docs import advice_page
 from stepscope.surfaces.generate.command_docs import command_docs
 from stepscope.surfaces.generate.methods import methods_source
@@ -41,6 +42,7 @@ def outputs(root: Path) -> dict[Path, str]:
         root / "src/stepscope/advice/results.py": results_source(TOOLS),
         root / "src/stepscope/advice/facts.py": facts_source([rule.facts for rule in RULES]),
         root / "src/stepscope/redaction/words.py": words_source(root / "src" / "stepscope"),
+        root / "src/stepscope/surfaces/agent/SKILL.md": skill(),
         root / "web/src/api/types.gen.ts": types_source(TOOLS),
         root / "docs/cli.md": command_docs(TOOLS),
         root / "docs/tools/README.md": index_page(TOOLS),
