@@ -235,7 +235,7 @@ class Rule(RuleFacts):
         check: The results it reads -> findings, or why there is none.
         doc: The rule's four sections: what it checks, why it matters, what to do, when it is
             wrong.
-        threshold: From when on it speaks, in words.
+        threshold: When it fires, in words.
         evidence: Kinds of evidence that what it says rests on, its silence included; where the
             recording lacks one of them, the rule is not run and cannot tell.
     """

@@ -30,7 +30,7 @@ _NOISE_FRAC: Final = 0.05
 _PERIOD_FRAC: Final = 0.1
 # Steps cut at the edges: Keras begins and ends to record within a batch.
 _EDGES: Final = 2
-# A count with less confidence is one that is said to be uncertain.
+# A count with less confidence is reported as uncertain.
 _SURE: Final = 0.8
 # Rules that claim a cause; it is wrong where the label does not accept it, whatever the place.
 _CLAIMED: Final = """
@@ -50,7 +50,7 @@ _BINS: Final = ((0.0, 0.5), (0.5, 0.8), (0.8, 0.9), (0.9, 1.01))
 
 @dataclass(frozen=True)
 class Judged:
-    """A recording and what was said about it.
+    """A recording and what the advice says about it.
 
     Attributes:
         recorded: The recording.
@@ -61,7 +61,7 @@ class Judged:
         alarms: Rules above "info".
         saving: Lower and upper share of the step that the first finding promises, if it does.
         steps: Steps found and their mean time in ms; None without steps.
-        are_steps_sure: Whether they are told without reserve.
+        are_steps_sure: Whether they are reported as certain.
         failed: Rules that broke, or why nothing could be said at all.
     """
 

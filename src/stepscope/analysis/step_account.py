@@ -11,8 +11,9 @@ from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, ms
 from stepscope.tables.account.account import Account, account
 from stepscope.tables.account.instructions import Compiled, compiled_from
-from stepscope.tables.account.op_families import family_of
-from stepscope.tables.account.parts import Owner, Part, owners, parts
+from stepscope.tables.account.op_families import UNUSUAL, family_of
+from stepscope.tables.account.owners import Owner, owners
+from stepscope.tables.account.parts import Part, parts
 from stepscope.tables.account.rivals import rivals
 from stepscope.tables.account.series import series
 from stepscope.tables.core.profile import Host, Profile
@@ -31,6 +32,7 @@ class PartRow(Row):
     file: Annotated[str, Column("File", kind="name")]
     line: Annotated[int, Column("Line", kind="number", help="0: not known.")]
     caller: Annotated[str, Column("Called from", kind="name")]
+    between: Annotated[str, Column("Where", kind="text", help="The named calls around most of it.")]
     made_of: Annotated[str, Column("Made of", kind="text", help="Its largest owners.")]
     op: Annotated[str, Column("Largest op", kind="name", hidden=True)]
     first: Annotated[str, Column("Largest owner", kind="name", hidden=True)]
@@ -72,6 +74,7 @@ class OwnerRow(Row):
     file: Annotated[str, Column("File", kind="name")]
     line: Annotated[int, Column("Line", kind="number")]
     caller: Annotated[str, Column("Called from", kind="name")]
+    between: Annotated[str, Column("Where", kind="text", help="The named calls around it.")]
     time_ms: Annotated[float, Column("Time", unit="ms", kind="time", sort="desc")]
     step_frac: Annotated[float, Column("Share of step", unit="%", kind="ratio")]
     runs: Annotated[float, Column("Runs per step", kind="number")]
@@ -104,7 +107,7 @@ class StepAccount(Result):
         headline: The largest part, in one sentence.
         step_time_ms: Mean kept step of the host with the longest ones.
         step_count: Kept steps.
-        is_window: Whether there are no steps, and the whole recording stands in for one.
+        is_window: Whether there are no steps, and the whole recording counts as one.
         busy_ms: Per step, when anything computes beside the loop's thread.
         has_device: Whether any of that ran on a device.
         has_python: Whether what Python did was recorded.
@@ -181,7 +184,7 @@ def _mean_ps(found: Account) -> float:
 def _headline(made: list[Part], step_ps: float, count: int) -> str:
     shown = [one for one in made if one.kind != "recorder"]
     if not shown or not step_ps > 0:
-        return "The steps have no length."
+        return "All detected steps have zero duration."
     first = shown[0]
     share = first.total_ps / count / step_ps
     return (
@@ -191,6 +194,7 @@ def _headline(made: list[Part], step_ps: float, count: int) -> str:
 
 _WORDS = {
     "op": "The ops of the family {name}",
+    "eager": "What the program runs op by op in a loop",
     "framework": "The framework's own work on the loop's thread ({name})",
     "unrecorded": "Time in which nothing was recorded on the loop's thread",
     "input": "Waiting for input ({name})",
@@ -226,6 +230,7 @@ def _part_row(host: Host, one: Part, count: int, step_ps: float) -> dict[str, ob
         "file": place[1],
         "line": place[2],
         "caller": first.caller,
+        "between": _between(one),
         "made_of": _made_of(one),
         "op": op,
         "first": first.name,
@@ -252,13 +257,49 @@ def _place(one: Part, known: Compiled) -> tuple[str, str, int]:
     return first.function, first.file, first.line
 
 
+def _between(one: Part) -> str:
+    """The calls around most of a part; "" where there are none."""
+    total: dict[str, int] = {}
+    for owner in one.owners:
+        total[owner.between] = total.get(owner.between, 0) + owner.total_ps
+    most = max(total, key=lambda name: total[name], default="")
+    return most if total.get(most, 0) > one.total_ps / 2 else ""
+
+
 def _made_of(one: Part) -> str:
     total: dict[str, int] = {}
     for owner in one.owners:
         name = owner.name or owner.kind
         total[name] = total.get(name, 0) + owner.total_ps
     listed = sorted(total.items(), key=lambda item: -item[1])[:3]
+    if one.kind == "eager":
+        return _ops_of_loop(one)
     return ", ".join(f"{name} {time / max(one.total_ps, 1):.0%}" for name, time in listed)
+
+
+# Ops by which a program only makes its numbers and shapes tensors.
+_BOOKKEEPING = (
+    "_EagerConst",
+    "Const",
+    "Shape",
+    "StridedSlice",
+    "Pack",
+    "Identity",
+    "ReadVariableOp",
+)
+_LISTED = 5
+
+
+def _ops_of_loop(one: Part) -> str:
+    """The ops that a program runs again and again; what they are for, its rarest may tell."""
+    ops = [owner for owner in one.owners if owner.kind == "op"]
+    listed = list(dict.fromkeys(owner.name for owner in ops))
+    working = [name for name in listed if name not in _BOOKKEEPING] or listed
+    telling = {owner.name for owner in ops if owner.family in UNUSUAL}
+    shown = working[:_LISTED]
+    return ", ".join(
+        [*shown, *(name for name in working[_LISTED:] if name in telling)][: 2 * _LISTED]
+    )
 
 
 def _owner_table(found: list[Owner], count: int, step_ps: float) -> Table[OwnerRow]:
@@ -272,6 +313,7 @@ def _owner_table(found: list[Owner], count: int, step_ps: float) -> Table[OwnerR
             "file": [one.file for one in found],
             "line": [one.line for one in found],
             "caller": [one.caller for one in found],
+            "between": [one.between for one in found],
             "time_ms": [ms(one.total_ps) / count for one in found],
             "step_frac": [one.total_ps / count / step_ps if step_ps > 0 else nan for one in found],
             "runs": [one.runs / count for one in found],

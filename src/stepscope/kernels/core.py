@@ -1,7 +1,7 @@
 """Chooses the kernels: machine code where it was built, else the same source as plain Python.
 
 The environment variable ``STEPSCOPE_CORE`` decides for tests: ``python`` runs the source even
-where machine code stands beside it, ``native`` refuses to run without machine code.
+where machine code is beside it, ``native`` refuses to run without machine code.
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import html
 import os
 from collections.abc import Callable, Hashable, Sequence
 from threading import RLock
@@ -16,7 +15,7 @@ from stepscope.errors import NothingToShow, UsageError
 from stepscope.registry import Rule, Tool, Unavailable
 from stepscope.result import Advice, Diagnostic, Finding, Result
 from stepscope.session._tools import ToolMethods
-from stepscope.session.recording import FileReport, Progress, Recording
+from stepscope.session.decoded_run import DecodedRun, FileReport, StageProgress
 from stepscope.session.rules import all_rules, rules_reading_only
 from stepscope.store import Found, Run
 from stepscope.tables.core.profile import Profile
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from stepscope.redaction import Redaction
+    from stepscope.sql.database import Database
 
 T = TypeVar("T")
 
@@ -35,7 +35,7 @@ def open(  # `stepscope.open` is the published name
     run: str | None = None,
     host: str | None = None,
     redact: Redaction | None = None,
-    progress: Progress | None = None,
+    progress: StageProgress | None = None,
 ) -> Session:
     """Open a profile: a file, a run directory, a log directory or a URL.
 
@@ -61,7 +61,7 @@ def open(  # `stepscope.open` is the published name
         found, chosen = anonymous(found, chosen)
         if host in named:
             host = chosen.hosts[named.index(host)]
-    return Session(found, Recording(chosen, redact), host=host, progress=progress)
+    return Session(found, DecodedRun(chosen, redact), host=host, progress=progress)
 
 
 def pick_run(found: Found, name: str | None) -> Run:
@@ -94,10 +94,10 @@ class Session(ToolMethods):
     def __init__(
         self,
         found: Found,
-        recording: Recording,
+        recording: DecodedRun,
         *,
         host: str | None = None,
-        progress: Progress | None = None,
+        progress: StageProgress | None = None,
     ) -> None:
         known = recording.run.hosts
         if host is not None and host not in known:
@@ -113,6 +113,7 @@ class Session(ToolMethods):
         self._progress = progress
         self._lock = RLock()
         self._profile: Profile | None = None
+        self._database: Database | None = None
         self._answers: dict[Hashable, Any] = {}
         self._locks: dict[Hashable, RLock] = {}
 
@@ -127,8 +128,8 @@ class Session(ToolMethods):
         return self._found.root
 
     @property
-    def recording(self) -> Recording:
-        """The run's hosts, as far as they are decoded; whoever shares it shares that."""
+    def recording(self) -> DecodedRun:
+        """The run's hosts, as far as they are decoded; sessions that share it share them."""
         return self._recording
 
     @property
@@ -195,7 +196,7 @@ class Session(ToolMethods):
         return self._once(("findings", found.id, parsed), with_findings)
 
     def findings(self) -> tuple[Finding, ...]:
-        """What to change in this program, what to do first first."""
+        """What to change in this program, most useful first."""
         return self.advice().findings
 
     def advice(self) -> Advice:
@@ -217,11 +218,49 @@ class Session(ToolMethods):
                 missing[tool.id] = lacking.missing
         return advise(results, rules, missing)
 
-    def sql(self, query: str) -> pl.DataFrame:
-        """Run SQL over ``events``, ``steps`` and ``ops``; only the tables it names are built."""
-        from stepscope.session.sql import query_frames
+    def sql(
+        self,
+        query: str,
+        *,
+        trusted: bool = False,
+        max_rows: int = 1_000_000,
+        timeout_s: float = 30.0,
+    ) -> pl.DataFrame:
+        """Run SQL over the recording's tables (``docs/sql.md``); only those it names are built.
 
-        return query_frames(self.profile, query)
+        The query may come from a stranger: it runs in a process that can read nothing but the
+        tables.
+
+        Args:
+            query: One statement.
+            trusted: The query is your own: it runs here, without limits, and may read files.
+            max_rows: A larger answer is an error.
+            timeout_s: Longer than this and the query is given up.
+
+        Raises:
+            UsageError: The query is wrong, refused, or passes a limit; the message says which.
+        """
+        from stepscope.sql.database import Limits
+        from stepscope.sql.door import refusal
+        from stepscope.sql.run import run_query
+
+        if trusted:
+            return run_query(self.profile, query)
+        found = self.database.ask(query, Limits(max_rows, timeout_s))
+        if found.cut:
+            hint = "Add LIMIT, group the rows, or raise max_rows."
+            raise refusal(query, f"Its answer has more than {max_rows:,} rows.", hint)
+        return found.frame
+
+    @property
+    def database(self) -> Database:
+        """The recording's tables behind the closed door, for surfaces that pass queries on."""
+        with self._lock:
+            if self._database is None:
+                from stepscope.sql.database import Database
+
+                self._database = Database(self.profile)
+            return self._database
 
     def events(
         self,
@@ -237,7 +276,7 @@ class Session(ToolMethods):
         Args:
             from_: Its begin, as ``stepscope show trace_viewer --from`` takes it: ``"1.5s"``,
                 ``"20ms"``, ``"7us"`` or a number of ms; the trace's begin by default.
-            to: Its end, likewise; the trace's end by default.
+            to: Its end, in the same form; the trace's end by default.
             track: Only tracks whose section or name contains this text.
             find: Only events whose name contains this text, in any case.
             regex: Whether ``find`` is a regular expression.
@@ -263,6 +302,9 @@ class Session(ToolMethods):
     def close(self) -> None:
         """Let go of the decoded columns, the results and the files."""
         with self._lock:
+            if self._database is not None:
+                self._database.close()
+                self._database = None
             self._profile = None
             self._answers.clear()
             self._recording.close()
@@ -281,6 +323,8 @@ class Session(ToolMethods):
         return f"<stepscope session {self.name!r}: {over}, {state}{others}>"
 
     def _repr_html_(self) -> str:
+        import html  # for notebooks only; its table of entities takes a millisecond
+
         rows = "".join(
             f"<tr><td>{html.escape(tool.title)}</td><td><code>.{tool.id}()</code></td>"
             f"<td>{html.escape(tool.summary)}</td></tr>"
@@ -325,9 +369,9 @@ class Session(ToolMethods):
         return found
 
     def _frame(self, name: str) -> pl.DataFrame:
-        from stepscope.session.sql import frame
+        from stepscope.sql.run import table_frame
 
-        return frame(self.profile, name)
+        return table_frame(self.profile, name)
 
 
 def _merged(

@@ -1,7 +1,8 @@
-"""What is said of faults that no rule knows: largest-part, gil-contention, their order."""
+"""Findings about faults that no rule knows: largest-part, gil-contention, their order."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ PART: dict[str, Any] = {
     "file": "train.py",
     "line": 12,
     "caller": "train.py:40 main",
+    "between": "",
     "made_of": "prepare 100%",
     "op": "",
     "first": "prepare",
@@ -154,6 +156,68 @@ def test_a_rule_that_explains_the_part_takes_its_place() -> None:
     assert [one.rule for one in found.findings] == ["knows-why"]
     assert found.findings[0].place is not None
     assert found.findings[0].place.function == "prepare"
+
+
+def dispatching(saving_ms: float) -> Rule:
+    """A rule about handing ops over, which is said to be a cause of large parts."""
+    rule = saying("dispatch", saving_ms, "framework", "unrecorded")
+    return replace(rule, cause_of=("largest-part", "dominant-op"))
+
+
+def test_how_ops_are_handed_over_is_no_cause_of_what_an_op_computes() -> None:
+    """Dispatch costs 3 of 10 ms; writing files 6: what the files cost is not explained by it."""
+    found = told(account(op("WriteFile", 6.0), part(kind="framework", time_ms=3.0)), dispatching(3))
+    assert found.findings[0].rule == "largest-part"
+    assert found.findings[0].explained_by == ()
+
+
+def test_a_cause_that_speaks_of_the_part_comes_before_it() -> None:
+    found = told(account(part(kind="framework", time_ms=6.0)), dispatching(2.0))
+    assert [one.rule for one in found.findings] == ["dispatch", "largest-part"]
+    assert found.findings[1].explained_by == ("dispatch",)
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        (op("Conv2D", 8.0), "dominant-op"),
+        (op("WriteFile", 8.0), "largest-part"),
+        (op("dot_general", 8.0, data_type="f64"), "largest-part"),
+    ],
+    ids=["a layer", "an op that writes files", "a layer in double precision"],
+)
+def test_less_of_it_is_advised_of_layers_alone(row: dict[str, Any], says: str) -> None:
+    assert first(account(row), saying("dominant-op", 4.0, "op")).rule == says
+
+
+def test_a_loop_around_ops_comes_before_what_a_model_is_made_of() -> None:
+    """Ops have no worth of their own there: 3 ms of a loop before 5 of a product."""
+    row = part(
+        kind="eager", name="report", function="report", time_ms=3.0, op="Sum", made_of="Sum, Cast"
+    )
+    found = first(account(op("Conv2D", 5.0), row))
+    assert "report (train.py:12), called from train.py:40 main runs the same ops" in found.message
+    assert "3 of each 10 ms step (30%): Sum, Cast." in found.message
+    assert (found.severity, found.place and found.place.op) == ("info", "Sum")
+
+
+def test_what_is_worth_a_change_is_told_though_several_ops_take_longer() -> None:
+    rows = [op(name, 2.2) for name in ("Conv2D", "MatMul", "Relu", "MaxPool")]
+    found = first(account(*rows, part(time_ms=1.2)))
+    assert found.place is not None
+    assert found.place.function == "prepare"
+
+
+def test_of_a_recording_without_steps_what_was_recorded_is_told_first() -> None:
+    """Nobody knows whether the program ran in the 9 ms of which nothing is known."""
+    rows = [part(kind="unrecorded", name="unrecorded", function="", time_ms=9.0)]
+    rows.append(part(kind="compile", name="Compile", function="", time_ms=0.9))
+    whole = account(*rows)
+    object.__setattr__(whole, "is_window", True)
+    found = first(whole)
+    assert found.title == "Tracing and compiling takes 9% of the recording"
+    assert "takes 0.9 ms of the recording (9%)" in found.message
+    assert first(account(*rows)).measured["kind"] == "unrecorded"
 
 
 def test_a_rule_that_explains_little_of_it_does_not() -> None:

@@ -10,6 +10,7 @@ import { Header } from "./header.tsx";
 import { Help } from "./help.tsx";
 import { Nav } from "./nav.tsx";
 import { Palette } from "./palette.tsx";
+import { SqlView } from "./sql_view.tsx";
 import { type Loaded, useAnswer } from "./state/answer.ts";
 import { captureOpen } from "./state/capture.ts";
 import { helpOpen, listenForKeys, paletteOpen } from "./state/keys.ts";
@@ -25,9 +26,11 @@ import {
   sessionError,
 } from "./state/shell.ts";
 import { TimelineView } from "./timeline_view.tsx";
-import { Failure, setParams, ToolView, Waiting } from "./tool_view.tsx";
+import { Failure, pagesOf, setParams, ToolView, Waiting } from "./tool_view.tsx";
 
 const HOME = "overview_page";
+/** Pages of the shell itself, which no tool has. */
+const OWN_PAGES: Readonly<Record<string, string>> = { about: "About", sql: "SQL" };
 const NO_TOOLS: readonly ToolInfo[] = [];
 
 export function Shell() {
@@ -48,7 +51,7 @@ export function Shell() {
     [],
   );
   const page = resolvePage(route.value.page, tools);
-  const title = page === "about" ? "About" : tools.find((tool) => tool.id === page)?.title;
+  const title = OWN_PAGES[page] ?? tools.find((tool) => tool.id === page)?.title;
   useEffect(() => {
     document.title = [title, run?.name, "Stepscope"].filter(Boolean).join(" · ");
   }, [title, run?.name]);
@@ -99,6 +102,7 @@ function Content({ run, answer, page }: ContentProps) {
     return <TimelineView key={run.id} tool={tool ?? null} run={run} onParams={setParams} />;
   }
   if (!answer.value) return <Waiting progress={answer.progress} />;
+  if (page === "sql") return <SqlView key={run.id} run={run} pageFor={pagesOf(answer.value)} />;
   if (page === "about") return <About run={run} tools={answer.value} />;
   if (tool) return <ToolView key={tool.id + run.id} tool={tool} tools={answer.value} run={run} />;
   return (

@@ -41,7 +41,7 @@ def formats(*names: str, default: str | None = "table", help: str = "How to prin
 
 
 def rows(default: int) -> Decorator:
-    """``--top``: rows per table, so many by default in the terminal."""
+    """``--top``: rows per table, with this default for the terminal."""
     return click.option(
         "--top",
         type=click.IntRange(min=0),

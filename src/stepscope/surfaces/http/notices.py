@@ -28,7 +28,7 @@ def not_built_page() -> Response:
     body = (
         "<p>The web pages were not built when this copy of Stepscope was installed; the "
         "recordings are served "
-        "as JSON below <code>api/v1/</code> all the same.</p>"
+        "as JSON below <code>api/v1/</code> anyway.</p>"
         "<p>In a source checkout run:</p><pre>python3 dev.py web</pre>"
         "<p>For an installed package, install it again where node can be had (PyPI's node is "
         "enough):</p>"

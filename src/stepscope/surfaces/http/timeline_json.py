@@ -12,7 +12,7 @@ from stepscope.surfaces.tiles.meta import LABEL_LENGTH, NAMES_PER_PAGE, timeline
 from stepscope.timeline import Timeline
 from stepscope.timeline.details import Link, details
 from stepscope.timeline.flows import flows
-from stepscope.timeline.places import Place, place
+from stepscope.timeline.places import EventPlace, place
 from stepscope.timeline.ranges import range_totals
 from stepscope.timeline.search import InvalidPattern, search
 
@@ -80,7 +80,7 @@ def event(line: Timeline, query: Query) -> dict[str, Any]:
     }
 
 
-def _place(line: Timeline, at: Place) -> dict[str, Any]:
+def _place(line: Timeline, at: EventPlace) -> dict[str, Any]:
     return {
         "event": at.event,
         "track": at.track,
@@ -121,7 +121,7 @@ def flow_arrows(line: Timeline, query: Query) -> dict[str, Any]:
         try:
             ends = [place(line, int(side[row])) for side in (arrows.source, arrows.target)]
         except KeyError:
-            continue  # an end stands on a line that is not drawn
+            continue  # one end is on a line that is not drawn
         found.append(
             {
                 "kind": int(arrows.kind[row]),

@@ -18,7 +18,7 @@ _HEADER: Final = struct.Struct("<4sHHqqqqIIIIII")
 
 
 def pack(tile: Tile) -> bytes:
-    """The tile as little-endian arrays behind a header of 64 bytes, wide items first."""
+    """The tile as little-endian arrays after a header of 64 bytes, wide items first."""
     counters = tile.counters
     header = _HEADER.pack(
         _MAGIC,

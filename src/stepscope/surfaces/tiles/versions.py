@@ -1,4 +1,4 @@
-"""What answers that may be kept for ever depend on."""
+"""What answers that may be kept forever depend on."""
 
 from __future__ import annotations
 

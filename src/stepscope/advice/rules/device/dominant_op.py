@@ -58,7 +58,7 @@ def dominant_op(results: Results) -> Iterator[Answer]:
         return
     on_device = stats.device.op_time_us > 0
     pipeline = results.optional.tf_data_bottleneck_analysis
-    # What tf.data's threads run beside the step is no part of the model.
+    # What tf.data's threads run beside the step does not belong to the model.
     beside = set() if pipeline is None else set(pipeline.function_ops["operation"])
     rows = _rows(stats, "Device" if on_device else "Host", beside)
     whole = sum(row.self_time_us for row in rows)
@@ -90,7 +90,7 @@ def _rows(stats: FrameworkOpStats, side: str, beside: set[str]) -> list[OpRow]:
 
 
 def _outside(rows: list[OpRow], whole: float) -> Silence | None:
-    """Work that is no layer but takes most of the time: other rules say what to do about it."""
+    """Work outside the layers that takes most of the time: other rules say what to do about it."""
     spent: dict[str, float] = {}
     for row in rows:
         what = no_layer(row.operation, row.type)
@@ -100,8 +100,8 @@ def _outside(rows: list[OpRow], whole: float) -> Silence | None:
     if not what or spent[what] < OP_FRAC * whole:
         return None
     return Silence(
-        f"{what[0].upper()}{what[1:]}, no layer of the model, takes {spent[what] / whole:.0%} of "
-        "op time."
+        f"{what[0].upper()}{what[1:]}, which is not a layer of the model, takes "
+        f"{spent[what] / whole:.0%} of op time."
     )
 
 

@@ -16,7 +16,7 @@ from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
 
-# So many ops a step are updates of single variables; up to so long each is mostly overhead.
+# This many ops a step are updates of single variables; up to this time each is mostly overhead.
 _MANY: Final = 100
 _SHORT_US: Final = 100.0
 # An optimizer that takes less is how frameworks are, not what is wrong with a program.
@@ -32,7 +32,7 @@ def optimizer_per_variable(results: Results) -> Iterator[Answer]:
     host = results.host_activity
     step, optimizers = host.step_time_ms, list(host.optimizers.records())
     if not step > 0:
-        yield Unknown("The steps found have no length.")
+        yield Unknown("All detected steps have zero duration.")
         return
     if not optimizers:
         yield Unknown("No call of an optimizer, and no op named after one, was recorded in a step.")

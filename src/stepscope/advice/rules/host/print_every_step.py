@@ -31,7 +31,7 @@ def print_every_step(results: Results) -> Iterator[Answer]:
     host = results.host_activity
     step = host.step_time_ms
     if not step > 0:
-        yield Unknown("The steps found have no length.")
+        yield Unknown("All detected steps have zero duration.")
         return
     kinds = [
         one

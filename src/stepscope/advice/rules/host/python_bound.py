@@ -102,7 +102,7 @@ RULE = Rule(
     evidence=("host",),
     parts=("python", "library", "unrecorded"),
     doc=__doc__ or "",
-    title="Python holds the step up",
+    title="Python delays the step",
     threshold="a Python function ≥ 5 % of the step, or nothing recorded for ≥ 20 %",
     symptom_of=(
         "retracing",

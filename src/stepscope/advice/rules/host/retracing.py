@@ -1,4 +1,4 @@
-"""A tf.function is traced anew in step after step.
+"""A tf.function is retraced in step after step.
 
 What it checks: calls of tf.functions that trace, and the time of those calls in which nothing is
 computed.
@@ -41,7 +41,7 @@ def retracing(results: Results) -> Iterator[Answer]:
         severity=severity_of(saving, step),
         saving_ms=saving,
         confidence=0.9,
-        message=f"tf.function {name!r} is traced anew in {worst.built / worst.calls:.0%} of "
+        message=f"tf.function {name!r} is retraced in {worst.built / worst.calls:.0%} of "
         f"its calls ({worst.traces} traces so far): {saving:.3g} ms of each {step:.3g} ms step "
         "are spent tracing and setting up graphs.",
         measured={

@@ -1,11 +1,11 @@
 """A few steps are much slower than the rest, and nothing recorded says why.
 
 What it checks: counted steps longer than twice the median, and which part of the step grew.
-Why it matters: garbage collection, logging, a starved pipeline or a neighbour on the machine
-show as spikes.
+Why it matters: garbage collection, logging, a starved pipeline or another job on the machine show
+as spikes.
 What to do: look at the slowest step beside a median one in the timeline.
-When it is wrong: warm-up steps inside a short recording, or other programs on the machine: where
-ops of the CPU only take longer than else, that is likely.
+When it is wrong: warm-up steps inside a short recording, or other programs on the machine: likely
+where ops of the CPU just take longer than usual.
 """
 
 from __future__ import annotations

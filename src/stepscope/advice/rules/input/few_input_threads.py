@@ -4,7 +4,7 @@ What it checks: the size of tf.data's pool of threads against the parallel calls
 the step waits for, and the cores.
 Why it matters: parallel calls beyond the threads wait in a queue.
 What to do: leave private_threadpool_size unset, or raise it to the number of cores.
-When it is wrong: the threads were taken away on purpose, to leave cores to the program.
+When it is wrong: the pool is small on purpose, to leave cores to the program.
 """
 
 from __future__ import annotations

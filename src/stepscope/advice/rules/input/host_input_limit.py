@@ -62,7 +62,7 @@ RULE = Rule(
     needs=("overview_page", "tf_data_bottleneck_analysis"),
     parts=("input",),
     doc=__doc__ or "",
-    title="The host is the limit of input",
+    title="The host limits the input pipeline",
     threshold="the step waits ≥ 5 % for a map on all cores that no setting makes faster",
     cause_of=STARVED,
 )

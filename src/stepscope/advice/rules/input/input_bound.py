@@ -67,8 +67,8 @@ def input_bound(results: Results) -> Iterator[Answer]:
         measured={"input_wait_ms": waiting, "input_wait_frac": share, "step_time_ms": step},
         evidence=(Ref("overview_page", "breakdown_ms.input"), Ref("input_pipeline_analyzer")),
         actions=(
-            "Prefetch: make the next batches beside the step.",
-            "Give slow stages of the pipeline threads or processes, and read files side by side.",
+            "Prefetch: prepare the next batches while the step runs.",
+            "Give slow stages threads or processes, and read several files at once.",
             "Cache what is expensive and fits in memory; move constant preprocessing offline.",
         ),
         code=_CODE,

@@ -2,9 +2,9 @@
 
 What it checks: the stage of tf.data that the step waits for; whether anything between it and the
 program runs ahead (prefetch, or a stage with threads of its own).
-Why it matters: input and compute take turns, although they could run side by side.
+Why it matters: input and compute take turns, although they could overlap.
 What to do: end the pipeline with prefetch(tf.data.AUTOTUNE).
-When it is wrong: compute and input want the same cores, so that side by side both get slower.
+When it is wrong: compute and input compete for the same cores, so that overlapping slows both.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def missing_prefetch(results: Results) -> Iterator[Answer]:
         found,
         saving,
         f"Nothing is prefetched: the step waits {found.wait_ms:.3g} of {found.step_ms:.3g} ms "
-        f"while a batch is made; side by side with compute the step would take about "
+        f"while a batch is made; with that overlapped, the step would take about "
         f"{found.step_ms - saving:.3g} ms.",
         confidence=0.85,
         actions=("End the pipeline with prefetch(tf.data.AUTOTUNE).",),

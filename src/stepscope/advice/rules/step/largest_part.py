@@ -15,21 +15,23 @@ from math import isnan
 from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence import part_words
-from stepscope.advice.evidence.part_words import Words
+from stepscope.advice.evidence.part_words import PartWords
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref, Severity
-from stepscope.tables.account.op_families import PRODUCTS
+from stepscope.tables.account.op_families import DOUBLE, PRODUCTS
 
 if TYPE_CHECKING:
     from stepscope.analysis.step_account import PartRow, StepAccount
 
-# Parts of a smaller share are told only by rules that know them; so many of a kind are told.
+# Only rules that know them report parts of a smaller share; at most this many of a kind.
 _SOME_FRAC, _CODE_FRAC = 0.10, 0.05
 _MOST = 3
-# The recorder's own work is no part of the program; what a runtime does around ops goes with them.
+# The recorder's own work is not the program's; what a runtime does around ops goes with them.
 _OURS = ("recorder", "runtime")
 _AROUND_FRAC = 0.5
+# What time in which nothing was recorded is worth of its worth in a step.
+_BESIDE = 0.1
 # A line of the program is easier to change than what a framework does.
 _CODE = ("python", "library")
 
@@ -70,32 +72,38 @@ _HOPES = {
     "op": _Hope(0.5, 0.7, 1.0, 0.2, 0.5, False, "half of it, or all, is not needed"),
 }
 # Ops that seldom are what a model is for can go for the most part.
-_UNUSUAL = _Hope(0.6, 0.85, 1.0, 0.75, 0.7, False, "it can be done once, elsewhere, or otherwise")
-# What a model is made of is told, but after what else can be changed.
+_UNUSUAL = _Hope(0.6, 0.85, 1.0, 0.75, 0.7, False, "it can be done once, elsewhere or another way")
+# What a model is made of is reported after what else can be changed.
 _PRODUCT = _Hope(0.5, 0.7, 1.0, 0.15, 0.5, False, "half of it, or all, is not needed")
 _DOUBLE = _Hope(0.3, 0.5, 0.85, 0.5, 0.85, True, "32 bits suffice")
 
 
 def largest_part(results: Results) -> Iterator[Answer]:
-    """Fires for each part of the step with 10 % of it or more, the three largest."""
+    """Fires for parts of the step with 10 % of it or more: the three most worth a change."""
     account = results.step_account
     if not account.step_count or not account.step_time_ms > 0:
         yield Unknown("No event that lasts was recorded on the program's thread or a device.")
         return
     listed = list(account.parts.records())
     _with_runtime(listed, account.step_time_ms)
+    # Of a recording without steps it is what was recorded that parts have a share of.
+    nothing = sum(part.step_frac for part in listed if part.kind == "unrecorded")
+    known = 1 - nothing if account.is_window else 1.0
     shown = [
         part
         for part in listed
         if part.kind not in _OURS
-        and part.step_frac >= (_CODE_FRAC if part.kind in _CODE else _SOME_FRAC)
+        and part.step_frac >= known * (_CODE_FRAC if part.kind in _CODE else _SOME_FRAC)
     ]
     if not shown:
         yield Silence(f"No part of the step has {_SOME_FRAC:.0%} of it.")
         return
-    ranked = sorted(shown, key=lambda part: -_hope(part).expected * part.time_ms)
-    for part in ranked[:_MOST]:
-        yield _finding(part, account)
+    # Those that are most likely worth a change, and whichever is the largest.
+    ranked = sorted(shown, key=lambda part: -_worth(part, account) * part.time_ms)
+    largest = max(shown, key=lambda part: part.time_ms)
+    for at, part in enumerate(ranked):
+        if at < _MOST or part is largest:
+            yield _finding(part, account)
 
 
 def _with_runtime(parts: list[PartRow], step_ms: float) -> None:
@@ -119,7 +127,7 @@ def _finding(part: PartRow, account: StepAccount) -> Finding:
     expected = min(hope.expected * part.time_ms, most)
     # What surrounds a part, such as caches it empties, goes with some of it.
     around = _AROUND_FRAC * max(step - account.busy_ms - part.time_ms, 0.0)
-    is_code = part.kind in (*_CODE, "framework", "unrecorded", "compile")
+    is_code = part.kind in (*_CODE, "eager", "framework", "unrecorded", "compile")
     return Finding(
         rule=RULE.id,
         severity=_severity(part, hope, expected, account),
@@ -134,9 +142,10 @@ def _finding(part: PartRow, account: StepAccount) -> Finding:
         measured={
             "part_ms": part.time_ms,
             "step_frac": part.step_frac,
-            "worth_ms": min(hope.worth * part.time_ms, most),
+            "worth_ms": min(_worth(part, account) * part.time_ms, most),
             "step_time_ms": step,
             "kind": part.kind,
+            "data_type": part.data_type,
             "step_after_ms": step - expected,
         },
         evidence=_evidence(part, words),
@@ -145,13 +154,20 @@ def _finding(part: PartRow, account: StepAccount) -> Finding:
 
 
 def _hope(part: PartRow) -> _Hope:
-    if part.kind == "op" and part.data_type in part_words.DOUBLE:
+    if part.kind == "op" and part.data_type in DOUBLE:
         return _DOUBLE
-    if part.kind == "op" and part_words.is_unusual(part):
+    if part.kind == "eager" or (part.kind == "op" and part_words.is_unusual(part)):
         return _UNUSUAL
     if part.kind == "op" and part.name in PRODUCTS:
         return _PRODUCT
     return _HOPES.get(part.kind, _HOPES["op"])
+
+
+def _worth(part: PartRow, account: StepAccount) -> float:
+    """The share of a part that it is ranked by."""
+    worth = _hope(part).worth
+    # In a recording without steps nobody knows whether the program ran when nothing was recorded.
+    return worth * _BESIDE if account.is_window and part.kind == "unrecorded" else worth
 
 
 def _severity(part: PartRow, hope: _Hope, saving: float, account: StepAccount) -> Severity:
@@ -161,7 +177,7 @@ def _severity(part: PartRow, hope: _Hope, saving: float, account: StepAccount) -
 
 
 def _place(part: PartRow) -> Place:
-    is_op = part.kind == "op"
+    is_op = part.kind in ("op", "eager")
     call = part.first if part.first_kind in ("library", "framework") and not is_op else ""
     return Place(
         function=part.function,
@@ -170,11 +186,11 @@ def _place(part: PartRow) -> Place:
         caller=part.caller,
         call=call,
         op=part.op if is_op else "",
-        family=part.name if is_op else "",
+        family=part.name if part.kind == "op" else "",
     )
 
 
-def _evidence(part: PartRow, words: Words) -> tuple[Ref, ...]:
+def _evidence(part: PartRow, words: PartWords) -> tuple[Ref, ...]:
     refs = [Ref("step_account", "parts", rows=(part.name,) if part.name else ())]
     if part.kind == "op" and part.op:
         refs.append(Ref("framework_op_stats", "self_time_us", rows=(part.op,)))

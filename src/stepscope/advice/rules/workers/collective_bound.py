@@ -2,7 +2,7 @@
 
 What it checks: the transfer time of collectives (waits for stragglers taken out), exposed and
 hidden, against the work of the devices.
-Why it matters: more devices then make the step hardly faster; the network is the limit.
+Why it matters: more devices then hardly make the step faster; the network is the limit.
 What to do: send less (16-bit gradients, sharding that fits the network, gradient accumulation),
 send it in fewer and larger pieces, or use the faster links.
 When it is wrong: another job shares the network, or the recording's collectives are the first ones,

@@ -1,4 +1,4 @@
-"""Communication waits until compute is done, although it could run beside it.
+"""Communication waits until compute is done, although the two could overlap.
 
 What it checks: transfers of collectives that the step waits for, where the devices' work is long
 enough to hide them.
@@ -41,7 +41,7 @@ def exposed_collectives(results: Results) -> Iterator[Answer]:
         )
         return
     if time.transfer_ms > time.work_ms:
-        yield Silence("There is less work than communication: overlap alone would not do.")
+        yield Silence("There is less work than communication: overlap alone would not suffice.")
         return
     hidden = time.hidden_ms / time.transfer_ms
     yield Finding(

@@ -78,10 +78,10 @@ def _alone(time: CollectiveTime, overview: OverviewPage | None) -> Silence | Unk
     """What one worker's recording says of others."""
     many = 1 if overview is None else overview.environment.device_count
     if many > 1:
-        return Unknown(f"Of {many} devices recorded one works in the steps that were counted.")
+        return Unknown(f"Only one of the {many} recorded devices works in the counted steps.")
     if time.transfer_ms == 0:
         return Silence("One worker was recorded, and it runs no collective in its steps.")
-    return Unknown("One worker was recorded; who waits for whom takes the recordings of all.")
+    return Unknown("Only one worker was recorded; to see who waits for whom, record all of them.")
 
 
 RULE = Rule(

@@ -6,6 +6,7 @@ Adding one is a file here and a line below. What is heavy is imported inside of 
 COMMANDS: tuple[str, ...] = (
     "show",
     "advise",
+    "sql",
     "compare",
     "check",
     "ask",

@@ -45,14 +45,14 @@ def export(
     from stepscope.analysis.trace_viewer import range_of
     from stepscope.session import open
     from stepscope.store import write_atomic
-    from stepscope.surfaces.cli.progress import Waiting
+    from stepscope.surfaces.cli.progress import ProgressLine
     from stepscope.surfaces.export.recording import RECORDING_FORMATS
     from stepscope.timeline import timeline
 
     chosen = RECORDING_FORMATS[format]
     redaction = arguments.redaction_of(redact, redact_key)
     with (
-        Waiting() as waiting,
+        ProgressLine() as waiting,
         open(path, run=run, host=host, redact=redaction, progress=waiting.update) as session,
     ):
         line = timeline(session.profile)

@@ -46,7 +46,7 @@ def report(
     """Write the pages of a run as one file that opens anywhere, without Stepscope."""
     from stepscope.session import open
     from stepscope.store import write_atomic
-    from stepscope.surfaces.cli.progress import Waiting
+    from stepscope.surfaces.cli.progress import ProgressLine
     from stepscope.surfaces.report.report import Choice, make_report
     from stepscope.surfaces.report.summary import text_summary
 
@@ -58,7 +58,7 @@ def report(
         notes=(redaction.said,) if redaction else (),
     )
     with (
-        Waiting() as waiting,
+        ProgressLine() as waiting,
         open(path, run=run, host=host, redact=redaction, progress=waiting.update) as session,
     ):
         made = make_report(session, choice)

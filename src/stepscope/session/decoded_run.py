@@ -1,4 +1,4 @@
-"""One run's files, each read and decoded once, whoever asks and however often."""
+"""One run's files, each read and decoded once, however often they are asked for."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
     from stepscope.session.redacted import Redactor
 
 #: Called with (stage, done, total); the unit of done and total is bytes.
-Progress = Callable[[str, int, int], None]
-State = Literal["opened", "damaged", "failed", "skipped", "waiting"]
+StageProgress = Callable[[str, int, int], None]
+FileState = Literal["opened", "damaged", "failed", "skipped", "waiting"]
 
 
 @dataclass(frozen=True, slots=True)
 class FileReport:
-    """What became of one file.
+    """The state of one file.
 
     Attributes:
         path: Where it is.
         size_bytes: Size as stored (-1 when unknown).
-        state: "opened", "damaged" (what stands before the damage is shown), "failed",
+        state: "opened", "damaged" (everything before the damage is shown), "failed",
             "skipped" (not a recording) or "waiting" (not needed so far).
         reason: Why it is not simply opened; "" if it is.
         hint: What to do about it.
@@ -47,7 +47,7 @@ class FileReport:
 
     path: str
     size_bytes: int
-    state: State
+    state: FileState
     reason: str = ""
     hint: str = ""
     slug: str = ""
@@ -74,7 +74,7 @@ class _File:
     lock: RLock = field(default_factory=RLock, repr=False)
 
 
-class Recording:
+class DecodedRun:
     """The decoded hosts of one run.
 
     Args:
@@ -106,7 +106,7 @@ class Recording:
         first = next(iter(self._files.values()))
         return _decoded(_File(first.source, first.report), None)
 
-    def _open(self, file: _File, progress: Progress | None) -> Host | None:
+    def _open(self, file: _File, progress: StageProgress | None) -> Host | None:
         """The decoded host; None where its file cannot be opened, which is then reported for good.
 
         What is not the file's fault (Ctrl-C, no memory) is raised, and the next call tries again.
@@ -137,7 +137,9 @@ class Recording:
                 file.asked = True
             return file.host
 
-    def hosts(self, names: tuple[str, ...], progress: Progress | None = None) -> tuple[Host, ...]:
+    def hosts(
+        self, names: tuple[str, ...], progress: StageProgress | None = None
+    ) -> tuple[Host, ...]:
         """The decoded hosts of these names; those that fail are left out and reported.
 
         Raises:
@@ -151,7 +153,7 @@ class Recording:
 
     @property
     def reports(self) -> tuple[FileReport, ...]:
-        """What became of each file so far."""
+        """The state of each file so far."""
         return tuple(file.report for file in self._files.values())
 
     def opened(self, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -202,7 +204,7 @@ def _failed(report: FileReport, error: StepscopeError) -> FileReport:
     return FileReport(report.path, report.size_bytes, "failed", why, error.hint, error.anchor)
 
 
-def _decoded(file: _File, progress: Progress | None) -> Space:
+def _decoded(file: _File, progress: StageProgress | None) -> Space:
     """The columns of a file; notes what is wrong with it."""
     source = file.source
 
