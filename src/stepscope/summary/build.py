@@ -39,12 +39,13 @@ _MOST_OPS: Final = 3000
 _MOST_HISTOGRAMS: Final = 250
 
 
-def summarise(host: Host, notes: tuple[str, ...] = ()) -> Summary:
+def summarise(host: Host, notes: tuple[str, ...] = (), machine: str = "") -> Summary:
     """The summary of one host.
 
     Args:
         host: Its decoded recording.
         notes: What is known of its file, such as damage.
+        machine: The computer it ran on, where that is known.
     """
     profile = Profile(host.name, (host,))
     worked = worker_steps(profile)
@@ -57,6 +58,7 @@ def summarise(host: Host, notes: tuple[str, ...] = ()) -> Summary:
     known = {device.plane: device for device in devices(host)}
     who = Who(
         host=host.name,
+        machine=machine or host.name,
         rank=int(rank[1]) if rank else -1,
         world_size=0,
         origin_ns=host.space.origin_ns,
@@ -107,7 +109,10 @@ def _meetings(
     row, device, start, duration, exposed = _collectives(host, planes)
     found, place, number = communicators(host, row)
     step = _step_of(steps, device, start)
-    numbered = number >= 0
+    # A communicator of which the recorder numbered only some is not numbered.
+    some = np.zeros(len(found) + 1, dtype=np.bool_)
+    some[place[number < 0]] = True
+    numbered = ~some[place]
     # Where no recorder numbered them: the n-th of its communicator in its step.
     number = np.where(numbered, number, _nth(device, place, step, start))
     kept = numbered | (step >= 0) | (steps.height == 0)
@@ -133,6 +138,7 @@ def _meetings(
             "size": [one.size for one in found],
             "ranks": [list(one.ranks) for one in found],
             "is_guess": [one.is_guess for one in found],
+            "numbered": [bool(numbered[place == at].any()) for at in range(len(found))],
         },
         schema=COMMUNICATORS,
     )

@@ -39,7 +39,7 @@ _SCHEMAS: Final[dict[str, dict[str, Any]]] = {
     "histograms": HISTOGRAMS,
 }
 _WHO: Final = "who.json"
-_WHO_TYPES: Final = {"host": str, "rank": int, "world_size": int, "origin_ns": int}
+_WHO_TYPES: Final = {"host": str, "machine": str, "rank": int, "world_size": int, "origin_ns": int}
 _WHO_TYPES_OF_LISTS: Final = ("devices", "kinds", "notes")
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 
@@ -143,6 +143,7 @@ def _who(said: dict[str, Any]) -> Who:
     lists = {name: tuple(map(str, said[name])) for name in _WHO_TYPES_OF_LISTS}
     return Who(
         host=said["host"],
+        machine=said["machine"],
         rank=said["rank"],
         world_size=said["world_size"],
         origin_ns=said["origin_ns"],

@@ -39,6 +39,7 @@ COMMUNICATORS: Final[dict[str, Any]] = {
     "size": pl.UInt32,
     "ranks": pl.List(pl.Int32),
     "is_guess": pl.Boolean,
+    "numbered": pl.Boolean,
 }
 OPS: Final[dict[str, Any]] = {
     "device": pl.UInt16,
@@ -57,6 +58,7 @@ class Who:
 
     Attributes:
         host: Its name in the run.
+        machine: What it shares with the other processes of its computer; its own name if unknown.
         rank: Of the process in its job; -1 if unknown.
         world_size: Processes of the job; 0 if unknown.
         origin_ns: What its times count from, nanoseconds of its clock.
@@ -67,6 +69,7 @@ class Who:
     """
 
     host: str
+    machine: str
     rank: int
     world_size: int
     origin_ns: int
@@ -84,9 +87,9 @@ class Summary:
         who: Whose it is.
         steps: One row per device and step (``STEPS``).
         meetings: One row per device and collective, by device, then start (``MEETINGS``).
-            ``number`` is the how-manieth of its communicator (in its step, where no recorder
-            numbered it: then it is unique together with ``step``); ``exposed_ps`` is the part in
-            which the device did nothing else.
+            ``number`` is the how-manieth of its communicator, in all or, where
+            ``communicators.numbered`` is false, in its step; ``exposed_ps`` is the part in which
+            the device did nothing else.
         communicators: What ``meetings.communicator`` are (``COMMUNICATORS``).
         ops: Totals by device and op (``OPS``).
         histograms: Durations of the ops that take most time (``HISTOGRAMS``).
