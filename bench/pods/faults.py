@@ -6,8 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bench.pods.job import Fault, Layout, no_fault
+
+Bool = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -27,16 +30,18 @@ class Truth:
     causes: tuple[str, ...]
 
 
-def _ranks(layout: Layout, mask: np.ndarray) -> frozenset[int]:
+def _ranks(layout: Layout, mask: Bool) -> frozenset[int]:
     return frozenset(np.flatnonzero(mask.ravel()).tolist())
 
 
-def _host(layout: Layout, host: int) -> np.ndarray:
-    return np.arange(layout.world).reshape(layout.shape) // layout.devices == host
+def _host(layout: Layout, host: int) -> Bool:
+    found: Bool = np.arange(layout.world).reshape(layout.shape) // layout.devices == host
+    return found
 
 
-def _device(layout: Layout, rank: int) -> np.ndarray:
-    return np.arange(layout.world).reshape(layout.shape) == rank
+def _device(layout: Layout, rank: int) -> Bool:
+    found: Bool = np.arange(layout.world).reshape(layout.shape) == rank
+    return found
 
 
 def _pick(layout: Layout, random: np.random.Generator) -> tuple[int, int]:

@@ -137,7 +137,7 @@ class Simulation:
         self.random = np.random.default_rng(seed)
         self.run = Run(layout)
         self.now = np.zeros(layout.shape)
-        self.device = 1 + DEVICE_SPREAD * np.abs(self.random.standard_normal(layout.shape))
+        self.device = 1 + DEVICE_SPREAD * self.random.standard_normal(layout.shape)
         self.rank = np.arange(layout.world).reshape(layout.shape)
         self.host = self.rank // layout.devices
         self.numbers: dict[tuple[str, int], int] = {}

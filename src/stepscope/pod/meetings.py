@@ -23,6 +23,8 @@ from stepscope.summary.summary import Summary
 F64 = NDArray[np.float64]
 #: A step counts if at least this share of the units recorded it.
 QUORUM: Final = 0.95
+# A collective of which less is exposed runs beside other work.
+_BACKGROUND: Final = 0.1
 # Numbers in this place are of recorders, and unique without the step.
 _NO_STEP: Final = -1
 
@@ -62,7 +64,8 @@ class Meetings:
         start_ps, duration_ps: On the recording's own clock.
         wait_ps: Until the last member came; 0 where durations do not tell.
         stood_ps: Of that, time in which the unit did nothing else.
-        before: Row of the unit's last collective that ended before this began; -1 for none.
+        before: Row of the last collective that the unit stood for and that ended before this
+            began; -1 for none.
         stretch_ps: Its own time since then (since its first step began, where there is none).
         transfer_ps: By meeting.
         tells: By meeting: whether durations tell who came last.
@@ -209,7 +212,10 @@ def _measured(
     tells[node] = of_kind[communicator] | (is_pair[communicator] & (size[node] == 2))
     wait = np.where(tells[node], duration - transfer[node], 0) if len(node) else duration
     unit, start = rows["unit"].to_numpy(), rows["start_ps"].to_numpy()
-    before, stretch = _stretches(unit, start, start + duration, _first_begin(summaries))
+    exposed = rows["exposed_ps"].to_numpy()
+    # What runs in the background is not what the unit comes from.
+    stood = exposed >= _BACKGROUND * duration
+    before, stretch = _stretches(unit, start, start + duration, stood, _first_begin(summaries))
     return Meetings(
         unit=unit,
         node=node,
@@ -218,7 +224,7 @@ def _measured(
         start_ps=start,
         duration_ps=duration,
         wait_ps=wait,
-        stood_ps=np.minimum(wait, rows["exposed_ps"].to_numpy()),
+        stood_ps=np.minimum(wait, exposed),
         before=before,
         stretch_ps=stretch,
         transfer_ps=transfer,
@@ -249,17 +255,23 @@ def _first_begin(summaries: Sequence[Summary]) -> I64:
     return np.asarray(found, dtype=np.int64)
 
 
-def _stretches(unit: I64, start: I64, end: I64, begin: I64) -> tuple[I64, I64]:
+def _stretches(unit: I64, start: I64, end: I64, stood: Bool, begin: I64) -> tuple[I64, I64]:
     """The row that ended last before each row began on its unit, and the time since then."""
     before = np.full(len(unit), -1, dtype=np.int64)
     if not len(unit):
         return before, before
-    first = np.flatnonzero(np.diff(unit, prepend=-1))
     # Collectives of several streams overlap: what counts is the latest end so far.
     order = np.lexsort((end, unit))
-    ends = end[order]
-    for low, high in zip(first, np.append(first[1:], len(unit)), strict=True):
-        place = np.searchsorted(ends[low:high], start[low:high], side="right") - 1
-        before[low:high] = np.where(place >= 0, order[low + np.maximum(place, 0)], -1)
+    order = order[stood[order]]
+    ends, owner = end[order], unit[order]
+    used = np.unique(unit)
+    row_at = np.searchsorted(unit, [*used, used[-1] + 1])
+    end_at = np.searchsorted(owner, [*used, used[-1] + 1])
+    for place in range(len(used)):
+        mine, known = slice(*row_at[place : place + 2]), slice(*end_at[place : place + 2])
+        last = np.searchsorted(ends[known], start[mine], side="right") - 1
+        if known.start < known.stop:
+            source = order[known][np.maximum(last, 0)]
+            before[mine] = np.where(last >= 0, source, -1)
     since = np.where(before >= 0, end[before], np.minimum(begin[unit], start))
     return before, start - since

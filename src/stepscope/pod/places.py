@@ -20,6 +20,7 @@ from stepscope.pod.meetings import Meetings, Units
 
 # Smaller groups of hosts with a common name are no rack, larger ones are the job.
 _LEAST_IN_RACK: Final = 2
+STAGE: Final = "stage"
 _NUMBER: Final = re.compile(r"[-_.]?[a-z]*\d+$", re.I)
 
 
@@ -43,7 +44,8 @@ class Set:
     """Units that may be slow together.
 
     Attributes:
-        kind: "device", "host", "rack", "local" (the same place on every host), or "axis".
+        kind: "device", "host", "rack", "local" (the same place on every host), "stage"
+            or "axis".
         name: What to call it: "node17", "GPU:3 of node17", "stage 3".
         units: Mask over units.
     """
@@ -56,7 +58,7 @@ class Set:
 def axes_of(found: Meetings, units: Units) -> list[Axis]:
     """The axes of a job, the largest number of coordinates last."""
     members = _members(found, units)
-    families: dict[tuple[int, str], list[I64]] = defaultdict(list)
+    families: dict[tuple[int, str, bytes], list[I64]] = defaultdict(list)
     pairs: list[I64] = []
     seen: set[tuple[int, ...]] = set()
     for communicator, mine in members.items():
@@ -65,9 +67,11 @@ def axes_of(found: Meetings, units: Units) -> list[Axis]:
             continue
         if (key := tuple(mine.tolist())) not in seen:
             seen.add(key)
-            families[len(mine), found.labels[communicator]].append(mine)
+            # The groups of one axis of a mesh repeat the same distances.
+            apart = np.diff(mine).tobytes()
+            families[len(mine), found.labels[communicator], apart].append(mine)
     axes = [_stages(pairs, len(units))] if pairs else []
-    for (size, label), groups in sorted(families.items(), key=lambda one: one[0]):
+    for (size, label, _), groups in sorted(families.items(), key=lambda one: one[0]):
         place = np.full(len(units), -1, dtype=np.int64)
         together = np.concatenate(groups)
         if size < 2 or len(groups) < 2 or len(np.unique(together)) < len(together):
@@ -79,6 +83,12 @@ def axes_of(found: Meetings, units: Units) -> list[Axis]:
         name = label if label and label != "undefined" else f"axis {len(axes) + 1}"
         axes.append(Axis(name, size, place))
     return [axis for axis in axes if axis.size > 1]
+
+
+def stages_of(axes: list[Axis], units: int) -> I64:
+    """By unit, its stage in the pipeline; -1 without one."""
+    found = next((axis.place for axis in axes if axis.name == STAGE), None)
+    return np.full(units, -1, dtype=np.int64) if found is None else found
 
 
 def _members(found: Meetings, units: Units) -> dict[int, I64]:
@@ -109,7 +119,7 @@ def _stages(pairs: list[I64], count: int) -> Axis:
     begin = np.flatnonzero(np.diff(chain[order], prepend=-1))
     size = np.diff(np.append(begin, len(order)))
     place[order] = np.arange(len(order)) - np.repeat(begin, size)
-    return Axis("stage", int(size.max()), place)
+    return Axis(STAGE, int(size.max()), place)
 
 
 def sets_of(units: Units, axes: list[Axis]) -> list[Set]:
@@ -141,7 +151,8 @@ def sets_of(units: Units, axes: list[Axis]) -> list[Set]:
             found.append(Set("local", name, units.local == local))
     for axis in axes:
         for one in range(axis.size):
-            found.append(Set("axis", f"{axis.name} {one}", axis.place == one))
+            kind = "stage" if axis.name == STAGE else "axis"
+            found.append(Set(kind, f"{axis.name} {one}", axis.place == one))
     return found
 
 

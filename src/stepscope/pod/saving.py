@@ -21,11 +21,10 @@ F64 = NDArray[np.float64]
 class Replays:
     """One pod, replayed with any of its times replaced by typical ones."""
 
-    def __init__(self, found: Meetings, typical: Typical, waves: Waves, units: int) -> None:
+    def __init__(self, found: Meetings, typical: Typical, waves: Waves) -> None:
         self._found = found
         self._typical = typical
         self._waves = waves
-        self._units = units
         self._plan = [self._of_wave(wave) for wave in range(len(waves))]
         self.recorded_ps = self.length_ps()
 
@@ -38,12 +37,21 @@ class Replays:
         """
         return self.recorded_ps - self.length_ps(rows, nodes)
 
-    def length_ps(self, rows: Bool | None = None, nodes: Bool | None = None) -> float:
-        """From the first begin to the last end of a replay."""
+    def length_ps(
+        self, rows: Bool | None = None, nodes: Bool | None = None, usual_ps: F64 | None = None
+    ) -> float:
+        """From the first begin to the last end of a replay.
+
+        Args:
+            rows: As for ``saving_ps``.
+            nodes: Likewise.
+            usual_ps: What a typical stretch is, by row, if not what is typical of peers.
+        """
         found, typical = self._found, self._typical
-        stretch, transfer = found.stretch_ps, found.transfer_ps
+        stretch, transfer = found.stretch_ps.astype(np.float64), found.transfer_ps
         if rows is not None:
-            stretch = np.where(rows, np.minimum(stretch, typical.stretch_ps), stretch)
+            usual = typical.stretch_ps if usual_ps is None else usual_ps
+            stretch = np.where(rows, np.minimum(stretch, usual), stretch)
         if nodes is not None:
             transfer = np.where(nodes, np.minimum(transfer, typical.transfer_ps), transfer)
         end = np.zeros(len(found) + 1)

@@ -11,13 +11,14 @@ is taken as mended, and the next is looked for.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.columns.space import Bool
+from stepscope.columns.space import I64, Bool
 from stepscope.pod.meetings import Meetings, Units
 from stepscope.pod.places import Set
 from stepscope.pod.saving import Replays
@@ -32,9 +33,11 @@ COST_FROM: Final = 0.01
 _LATE: Final = 0.5
 # Peers are never more alike than this share of what they do.
 _ALIKE: Final = 0.005
+# A single measure is never more exact than this share of a step's work.
+_RESOLVED: Final = 0.001
 _MOST: Final = 20
-# A part that costs this share of the whole set's cost is the culprit.
-_PART: Final = 0.8
+# A set is named as a whole if this share of its units has at least half of its mean excess.
+_SHARED: Final = 0.75
 # Of the sets that stand out, so many are replayed.
 _REPLAYED: Final = 30
 
@@ -45,7 +48,7 @@ class Suspect:
 
     Attributes:
         where: The set.
-        is_link: Whether transfers through it are slow, not its own work.
+        kind: "work", "link" (transfers through it are slow) or "share" (it was given more to do).
         cost_ps: Of a mean step, by addition: typical step with only this as recorded.
         saving_ps: Of a mean step, by removal: recorded step with this typical.
         error_ps: Standard error of the cost, from step to step.
@@ -57,7 +60,7 @@ class Suspect:
     """
 
     where: Set
-    is_link: bool
+    kind: str
     cost_ps: float
     saving_ps: float
     error_ps: float
@@ -73,6 +76,7 @@ class Search:
     """One pod, searched for suspects.
 
     Attributes:
+        measures: By measure, what each unit spends on it more than its peers, ps a step.
         steps: How many steps the recording has.
         typical_ps: Mean step with typical times everywhere.
         recorded_ps: Mean step of the replay as recorded.
@@ -83,6 +87,7 @@ class Search:
     typical: Typical
     replays: Replays
     sets: list[Set]
+    measures: dict[str, F64]
     steps: int = field(init=False)
     typical_ps: float = field(init=False)
     recorded_ps: float = field(init=False)
@@ -110,7 +115,47 @@ class Search:
                 break
             named.append(one)
             mended |= one.where.units
-        return sorted(named + self._links(), key=lambda one: -one.cost_ps)
+        return sorted([*named, *self._links(), *self._shares()], key=lambda one: -one.cost_ps)
+
+    def _shares(self) -> list[Suspect]:
+        """Stages that were given more to do than the median stage."""
+        stages = [one for one in self.sets if one.kind == "stage"]
+        if len(stages) < 2:
+            return []
+        usual = self._usual.mean(axis=1)
+        work = np.asarray([usual[one.units].mean() for one in stages])
+        middle = float(np.quantile(work, 0.5, method="lower"))
+        everything = np.ones(len(self.found.size), dtype=np.bool_)
+        # Devices of a stage differ, so does the mean of a stage; two of these are compared.
+        own = self._excess.mean(axis=1)
+        apart = 1.4826 * float(np.median(np.abs(own - np.median(own)))) * np.sqrt(2) * 1.2533
+        found = []
+        for one, mine in zip(stages, work.tolist(), strict=True):
+            if mine <= middle:
+                continue
+            rows = one.units[self.found.unit]
+            usual_ps = self.typical.stretch_ps.astype(np.float64)
+            even = np.where(rows, middle / mine, 1.0) * usual_ps
+            length = self.replays.length_ps(np.ones(len(rows), np.bool_), everything, even)
+            cost = self.typical_ps - length / self.steps
+            z = (mine - middle) / max(apart / float(np.sqrt(one.units.sum())), _ALIKE * middle)
+            if cost < COST_FROM * self.recorded_ps or z < Z_FROM:
+                continue
+            found.append(
+                Suspect(
+                    where=one,
+                    kind="share",
+                    cost_ps=cost,
+                    saving_ps=cost,
+                    error_ps=0.0,
+                    z=z,
+                    ratio=mine / middle,
+                    late_frac=1.0,
+                    first_late=0,
+                    peers=len(stages) - 1,
+                )
+            )
+        return found
 
     def _by_step(self, values: F64) -> F64:
         """Sums by unit and step: float64[units, steps]."""
@@ -120,46 +165,51 @@ class Search:
         return total.reshape(len(self.units), size).astype(np.float64)
 
     def _worst(self, mended: Bool) -> Suspect | None:
-        """The set of those not mended that costs most, or the part of it that does."""
-        standing = self._standing(mended)
-        costs = [
-            (self._cost_ps(where.units & ~mended), where, z, peers) for where, z, peers in standing
-        ]
-        costs = [one for one in costs if one[0] >= COST_FROM * self.recorded_ps]
-        if not costs:
-            return None
-        cost, where, z, peers = max(costs, key=lambda one: (one[0], -int(one[1].units.sum())))
-        for part_cost, part, part_z, part_peers in sorted(
-            costs, key=lambda one: (int(one[1].units.sum()), -one[0])
-        ):
-            is_part = bool((part.units & ~where.units).sum() == 0)
-            if is_part and part_cost >= _PART * cost:
-                cost, where, z, peers = part_cost, part, part_z, part_peers
-                break
-        return self._suspect(where, cost, z, peers, mended)
+        """Of the sets not mended that stand out and cost enough, the one that explains most."""
+        for where, z, peers in self._standing(mended):
+            mine = where.units & ~mended
+            cost = self._cost_ps(mine)
+            if cost >= COST_FROM * self.recorded_ps:
+                return self._suspect(where, cost, z, peers, mine)
+        return None
 
     def _standing(self, mended: Bool) -> list[tuple[Set, float, int]]:
-        """Sets that stand out from those of their kind, with z and how many those are."""
-        excess = np.where(mended, 0.0, self._excess.mean(axis=1))
+        """Sets of which nearly all stand out from their kind: z, and how many those are.
+
+        First the set with the most excess over typical in any measure, all its units together.
+        """
+        best: dict[str, tuple[float, Set, float, int]] = {}
+        for name, values in {"work": self._excess.mean(axis=1), **self.measures}.items():
+            excess = values.copy()
+            excess[mended] = np.median(excess)
+            for one, z, peers in self._apart(excess, of_steps=name == "work"):
+                captured = float(excess[one.units].sum())
+                if one.name not in best or captured > best[one.name][0]:
+                    best[one.name] = captured, one, z, peers
+        ordered = sorted(best.values(), key=lambda one: -one[0])
+        return [one[1:] for one in ordered[:_REPLAYED]]
+
+    def _apart(self, excess: F64, *, of_steps: bool) -> Iterator[tuple[Set, float, int]]:
+        """Sets that stand out in one measure."""
         usual = self._usual.mean(axis=1)
-        found = []
+        apart = 1.4826 * float(np.median(np.abs(excess - np.median(excess))))
         for kind in dict.fromkeys(one.kind for one in self.sets):
             same = [one for one in self.sets if one.kind == kind]
             if len(same) < 2:
                 continue
             mine = np.asarray([excess[one.units].mean() for one in same])
             work = np.asarray([usual[one.units].mean() for one in same])
+            size = np.asarray([int(one.units.sum()) for one in same])
             middle = np.median(mine)
-            spread = 1.4826 * np.median(np.abs(mine - middle))
-            noise = np.asarray([self._noise(one.units) for one in same])
-            scale = np.maximum(np.maximum(spread, _ALIKE * work), noise)
-            z = np.where(scale > 0, (mine - middle) / np.maximum(scale, 1e-9), 0.0)
-            found += [
-                (same[place], float(z[place]), len(same) - 1)
-                for place in np.flatnonzero((z > Z_FROM) & (mine > 0)).tolist()
-            ]
-        found.sort(key=lambda one: -one[1] * float(excess[one[0].units].mean()))
-        return found[:_REPLAYED]
+            spread = np.full(len(same), 1.4826 * np.median(np.abs(mine - middle)))
+            noise = np.asarray([self._noise(one.units) if of_steps else 0.0 for one in same])
+            floor = (_ALIKE if of_steps else _RESOLVED) * work
+            scale = np.max([spread, floor, noise, apart / np.sqrt(size)], axis=0)
+            z = (mine - middle) / np.maximum(scale, 1.0)
+            for place in np.flatnonzero((z > Z_FROM) & (mine > 0)).tolist():
+                shared = (excess[same[place].units] > mine[place] / 2).mean()
+                if shared >= _SHARED:
+                    yield same[place], float(z[place]), len(same) - 1
 
     def _noise(self, units: Bool) -> float:
         """Standard error of a set's mean step among its usual steps."""
@@ -173,8 +223,7 @@ class Search:
         length = self.replays.length_ps(~units[self.found.unit], nodes)
         return length / self.steps - self.typical_ps
 
-    def _suspect(self, where: Set, cost: float, z: float, peers: int, mended: Bool) -> Suspect:
-        mine = where.units & ~mended
+    def _suspect(self, where: Set, cost: float, z: float, peers: int, mine: Bool) -> Suspect:
         saving = self.replays.saving_ps(rows=mine[self.found.unit]) / self.steps
         by_step = self._excess[mine].mean(axis=0)
         late = by_step > _LATE * max(float(by_step.mean()), 0.0)
@@ -182,7 +231,7 @@ class Search:
         usual = float(self._usual[mine].mean())
         return Suspect(
             where=where,
-            is_link=False,
+            kind="work",
             cost_ps=cost,
             saving_ps=saving,
             error_ps=float(by_step.std()) / float(np.sqrt(max(len(by_step), 1))),
@@ -195,32 +244,44 @@ class Search:
 
     def _links(self) -> list[Suspect]:
         """Sets through which transfers are slow: those that cover the slow and no normal one."""
-        found, typical = self.found, self.typical
+        found = self.found
         slow, ratio, z = self._slow_communicators()
         if not slow.any():
             return []
-        through = np.zeros((len(self.sets), len(slow)), dtype=np.bool_)
         member = np.zeros((len(self.units), len(slow)), dtype=np.bool_)
         member[found.unit, found.communicator] = True
-        seen = member.any(axis=0)
+        host = np.unique(np.asarray(self.units.host), return_inverse=True)[1]
+        # Transfers that stay on a host say nothing about its links.
+        on = [host[member[:, one]] for one in range(len(slow))]
+        leaves = np.asarray([len(one) > 0 and one.min() < one.max() for one in on])
+        through = np.stack([leaves & member[one.units].any(axis=0) for one in self.sets])
         for place, one in enumerate(self.sets):
-            # Transfers inside of a set say nothing about its links to others.
-            inside = member[one.units].any(axis=0)
-            through[place] = inside & (member[~one.units].any(axis=0) | (one.kind == "device"))
-        left, named = slow & seen, []
+            if one.kind == "rack":  # its uplink is not what its hosts share with each other
+                through[place] &= member[~one.units].any(axis=0)
+        sizes = np.asarray([int(one.units.sum()) for one in self.sets])
+        left = slow & leaves
+        named: list[Suspect] = []
         while left.any() and len(named) < _MOST:
-            covers = (through & left).sum(axis=1)
-            innocent = (through & seen & ~slow).sum(axis=1)
-            sizes = np.asarray([int(one.units.sum()) for one in self.sets])
-            fit = np.where(innocent == 0, covers, 0)
+            innocent = (through & ~slow).any(axis=1)
+            fit = np.where(innocent, 0, (through & left).sum(axis=1))
             if not fit.max():
                 break
-            best = int(np.lexsort((sizes, -fit))[0])
+            best = self._tied(np.flatnonzero(fit == fit.max()), sizes)
             mine = through[best] & left
             named.append(self._link(self.sets[best], mine, ratio, z))
             left &= ~mine
         cheap = COST_FROM * self.recorded_ps
         return [one for one in named if max(one.cost_ps, one.saving_ps) >= cheap]
+
+    def _tied(self, places: I64, sizes: I64) -> int:
+        """The smallest of these sets; of several as small, the smallest that has them all."""
+        smallest = places[sizes[places] == sizes[places].min()]
+        if len(smallest) > 1:
+            together = np.any([self.sets[place].units for place in smallest], axis=0)
+            wider = [p for p in places if not (together & ~self.sets[p].units).any()]
+            if wider:
+                return int(min(wider, key=lambda place: int(sizes[place])))
+        return int(smallest[0])
 
     def _slow_communicators(self) -> tuple[Bool, F64, F64]:
         """By communicator: whether its transfers are slow in its class; ratio and z."""
@@ -259,7 +320,7 @@ class Search:
         late = by_step > _LATE * float(by_step.mean())
         return Suspect(
             where=where,
-            is_link=True,
+            kind="link",
             cost_ps=length / self.steps - self.typical_ps,
             saving_ps=saving,
             error_ps=float(by_step.std()) / float(np.sqrt(max(len(by_step), 1))),

@@ -1,9 +1,9 @@
 """How long each stretch of own work typically takes: on peers, which do the same in a step.
 
-Peers are the units whose steps have the same sequence of collectives (kind and size): the last
-stage of a pipeline is compared with last stages. The typical stretch is the lower median over the
-peers of each one's median over steps, so that of two units the faster is typical, and a unit that
-is slow in every step, or all units in one step, are not.
+Peers are the units of the same stage whose steps have the same sequence of collectives (kind and
+size): the last stage of a pipeline is compared with last stages. The typical stretch is the lower
+median over the peers of each one's median over steps, so that of two units the faster is typical,
+and a unit that is slow in every step, or all units in one step, are not.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ class Typical:
     Attributes:
         role: By unit: which units are its peers.
         stretch_ps: By row; the row's own where it has no peers.
-        transfer_ps: By meeting: the median of its class (kind, size, place in the step).
+        transfer_ps: By meeting: the median of its class: kind, size, how often its communicator
+            meets in a step, and the how-manieth time this is.
     """
 
     role: I64
@@ -32,13 +33,18 @@ class Typical:
     transfer_ps: I64
 
 
-def typical_of(found: Meetings, units: int) -> Typical:
-    """Compare every stretch with those of peers, every transfer with those of its class."""
+def typical_of(found: Meetings, stage: I64) -> Typical:
+    """Compare every stretch with those of peers, every transfer with those of its class.
+
+    Args:
+        found: The meetings.
+        stage: By unit, its stage in a pipeline (-1: none).
+    """
     rows = pl.DataFrame(
         {
             "unit": found.unit,
             "step": found.step,
-            "what": _what(found),
+            "what": _what(found, stage),
             "stretch": found.stretch_ps,
             "start": found.start_ps,
         }
@@ -65,35 +71,45 @@ def typical_of(found: Meetings, units: int) -> Typical:
         .fill_null(strategy="zero")
         .to_numpy()
     )
-    role = np.full(units, -1, dtype=np.int64)
+    role = np.full(len(stage), -1, dtype=np.int64)
     place = usual["role"].rank("dense").to_numpy().astype(np.int64) - 1
     role[usual["unit"].to_numpy()] = place
-    return Typical(role, stretch, _transfers(found, rows["nth"].to_numpy(), role))
+    return Typical(role, stretch, _transfers(found))
 
 
-def _what(found: Meetings) -> I64:
-    """What a row does: kind of collective and number of members."""
+def _what(found: Meetings, stage: I64) -> I64:
+    """What a row does: kind of collective, number of members, and the stage it is on."""
     kinds = np.unique(np.asarray(found.kinds or [""]), return_inverse=True)[1]
     if not len(found):
         return np.zeros(0, dtype=np.int64)
-    what: I64 = kinds[found.communicator] * (1 << 32) + found.size[found.node]
+    what: I64 = (kinds[found.communicator] << 40) + (found.size[found.node] << 16)
+    what += stage[found.unit] + 1
     return what
 
 
-def _transfers(found: Meetings, nth: I64, role: I64) -> I64:
-    """By meeting, the median transfer of those of the same kind, size and place in the step."""
+def _transfers(found: Meetings) -> I64:
+    """By meeting, the median transfer of its class."""
     if not len(found):
         return found.transfer_ps
-    first = np.zeros(len(found.size), dtype=np.int64)
-    first[found.node] = np.arange(len(found))
-    table = pl.DataFrame(
+    rows = pl.DataFrame(
         {
-            "what": _what(found)[first],
-            "nth": nth[first],
-            "role": role[found.unit[first]],
-            "transfer": found.transfer_ps,
+            "node": found.node,
+            "communicator": found.communicator,
+            "step": found.step,
+            "start": found.start_ps,
         }
     )
-    middle = pl.col("transfer").quantile(0.5, "lower").over("what", "nth", "role")
+    table = rows.group_by("node").first().sort("node")
+    table = table.with_columns(
+        pl.Series("kind", np.asarray(found.kinds)).gather(table["communicator"]).alias("kind"),
+        pl.Series("size", found.size),
+        pl.Series("transfer", found.transfer_ps),
+    )
+    meets = ["communicator", "step"]
+    # Meetings are numbered by communicator, step and number: their order is that of numbers.
+    table = table.with_columns(
+        pl.col("node").rank("ordinal").over(meets).alias("nth"), pl.len().over(meets).alias("often")
+    )
+    middle = pl.col("transfer").quantile(0.5, "lower").over("kind", "size", "often", "nth")
     usual: I64 = table.select(middle.cast(pl.Int64))["transfer"].to_numpy()
     return usual
