@@ -126,9 +126,10 @@ class _Analysis:
             )
         first = next(suspects.rows())
         since = "" if first["since_step"] < 0 else f" since step {first['since_step']}"
+        why = f": {first['evidence']}" if first["evidence"] else ""
         return (
             f"{first['name']} costs {first['cost_ms']:.1f} ms of each {step:.1f} ms step "
-            f"({first['cost_frac']:.1%}, ± {first['error_ms']:.1f}){since}: {first['evidence']}. "
+            f"({first['cost_frac']:.1%}, ± {first['error_ms']:.1f}){since}{why}. "
             f"Without it {step - first['saving_ms']:.1f} ms."
         )
 

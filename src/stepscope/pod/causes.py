@@ -100,7 +100,8 @@ class Causes:
         cause = max(by_cause, key=by_cause.__getitem__)
         if by_cause[cause] <= 0:
             return Cause("unknown", "", pattern)
-        text = f"{cause} takes {by_cause[cause] / 1e9:.2f} ms a step more than on its peers"
+        more = f"{by_cause[cause] / 1e9:.2f} ms a step more than its peers"
+        text = f"{CAUSES[cause]} ({more})"
         return (
             self._by_kernel(mine, peers, pattern)
             if cause == "compute"

@@ -138,7 +138,7 @@ def _edges(one: I64, other: I64, difference: F64, when: F64, count: int) -> _Edg
     key = one * count + other
     order = np.lexsort((when, key))
     begin = np.flatnonzero(np.diff(key[order], prepend=-1))
-    parts = [order[low:high] for low, high in zip(begin, [*begin[1:], len(order)], strict=True)]
+    parts = np.split(order, begin[1:]) if len(begin) else []
     middle, sigma, slope, slope_sigma = (np.zeros(len(parts)) for _ in range(4))
     for place, rows in enumerate(parts):
         values = difference[rows]

@@ -24,6 +24,9 @@ from stepscope.tables.core.profile import Profile
 if TYPE_CHECKING:
     import polars as pl
 
+    from stepscope.pod.report import Pod
+    from stepscope.store.kept import Place
+
 T = TypeVar("T")
 
 
@@ -200,6 +203,27 @@ class Session(ToolMethods):
             else:
                 missing[tool.id] = lacking.missing
         return advise(results, rules, missing)
+
+    def pod(self, *, engine: str = "auto", memory_bytes: int = 0, keep: Place = "cache") -> Pod:
+        """Say which host, device or link makes the others wait, what it costs, and why.
+
+        Recordings are summarised one by one, so a run of any number of hosts can be asked.
+
+        Args:
+            engine: "here", "pool" (processes of this machine), "ray" or "auto".
+            memory_bytes: What reading may need at once; 0 for no limit.
+            keep: Where summaries are kept: "cache", "beside" the recordings, or "no".
+        """
+        from stepscope.session.pod import pod
+
+        return pod(
+            self.root,
+            run=self.name,
+            engine=engine,
+            memory_bytes=memory_bytes,
+            keep=keep,
+            progress=self._progress,
+        )
 
     def sql(self, query: str) -> pl.DataFrame:
         """Run SQL over ``events``, ``steps`` and ``ops``; only the tables it names are built."""

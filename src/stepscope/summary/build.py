@@ -52,6 +52,8 @@ def summarise(host: Host, notes: tuple[str, ...] = (), machine: str = "") -> Sum
     planes = _devices(host, worked)
     steps = _steps(profile, worked)
     meetings, met = _meetings(host, planes, steps)
+    if planes == [-1]:
+        steps = _told_apart(steps, meetings)
     ops, histograms = _ops(host, planes)
     rank = _RANK.fullmatch(host.name)
     found = aligned_steps(profile) if worked is not None else []
@@ -99,6 +101,19 @@ def _steps(profile: Profile, worked: WorkerSteps | None) -> pl.DataFrame:
             **{f"{part}_ps": parts[part].ravel() for part in PARTS},
         },
         schema=STEPS,
+    )
+
+
+def _told_apart(steps: pl.DataFrame, meetings: pl.DataFrame) -> pl.DataFrame:
+    """Steps of a host without devices: what it waits in collectives is no time of its own."""
+    start = meetings["start_ps"].to_numpy()
+    begin = steps["begin_ps"].to_numpy()
+    met = union_spans(start, start + meetings["duration_ps"].to_numpy())
+    inside = pl.Series(covered(*met, begin, begin + steps["duration_ps"].to_numpy()))
+    moved = pl.min_horizontal(inside, pl.col("other_ps"))
+    return steps.with_columns(
+        (pl.col("collectives_ps") + moved).alias("collectives_ps"),
+        (pl.col("other_ps") - moved).alias("other_ps"),
     )
 
 

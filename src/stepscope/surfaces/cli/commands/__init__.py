@@ -8,6 +8,7 @@ COMMANDS: tuple[str, ...] = (
     "advise",
     "compare",
     "check",
+    "pod",
     "serve",
     "ls",
     "record",
