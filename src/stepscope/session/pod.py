@@ -11,13 +11,11 @@ from collections.abc import Callable
 from typing import Final
 
 from stepscope import engine as engines
-from stepscope import store
 from stepscope.engine import Done
 from stepscope.errors import NothingToShow, StepscopeError, StoreError
 from stepscope.pod.analyse import analyse
 from stepscope.pod.report import Pod
 from stepscope.session.recording import Recording
-from stepscope.session.session import pick_run
 from stepscope.store import Run, Source
 from stepscope.store.kept import Kept, Place, shrink
 from stepscope.store.stamp import stamp
@@ -37,10 +35,9 @@ _TIMES_FILE: Final = 5
 _TIMES_COMPRESSED: Final = 40
 
 
-def pod(
-    path: str | os.PathLike[str],
+def pod_of(
+    run: Run,
     *,
-    run: str | None = None,
     engine: str = "auto",
     memory_bytes: int = 0,
     width: int = 0,
@@ -50,8 +47,7 @@ def pod(
     """Say who makes a pod slower, from the recordings of all its hosts.
 
     Args:
-        path: A run's folder, a log directory or a URL.
-        run: Which run, where there are several; the newest by default.
+        run: Its recordings.
         engine: "here", "pool" (processes of this machine), "ray", or "auto".
         memory_bytes: What reading may need at once; 0 for no limit but the number of processors.
         width: How many recordings are read at once; 0: one a processor.
@@ -59,18 +55,17 @@ def pod(
         progress: Called with (stage, done bytes, total bytes).
 
     Raises:
-        StoreError: Nothing there can be opened.
-        NothingToShow: Its devices share no collective.
-        UsageError: There is no such run or engine.
+        StoreError: Summaries cannot be kept where they should.
+        NothingToShow: None opens, or their devices share no collective.
+        UsageError: There is no such engine.
     """
-    chosen = pick_run(store.find(path), run)
     kept = Kept(keep, VERSION)
-    kept.check(chosen.sources)
+    kept.check(run.sources)
     found: dict[str, Summary] = {}
-    for source in chosen.sources:
+    for source in run.sources:
         if (known := _known(kept, source)) is not None:
             found[source.host] = known
-    missing = [source for source in chosen.sources if source.host not in found]
+    missing = [source for source in run.sources if source.host not in found]
     chosen_engine = _engine(engine, missing)
     failed = _summarise(missing, found, kept, chosen_engine, memory_bytes, width, progress)
     if keep == "cache" and missing:
@@ -78,14 +73,14 @@ def pod(
     if not found:
         raise NothingToShow(
             "None of this run's recordings could be summarised.",
-            where=chosen.path,
+            where=run.path,
             why="; ".join(f"{host}: {reason}" for host, _, reason in failed[:3]),
             hint="`stepscope ls --check` says more of each file.",
         )
     if progress is not None:
         progress(f"joining {len(found):,} recordings", 0, 0)
     summaries = list(found.values())
-    return analyse(summaries, chosen.id, failed, _expected(summaries, chosen))
+    return analyse(summaries, run.id, failed, _expected(summaries, run))
 
 
 def _known(kept: Kept, source: Source) -> Summary | None:

@@ -204,7 +204,14 @@ class Session(ToolMethods):
                 missing[tool.id] = lacking.missing
         return advise(results, rules, missing)
 
-    def pod(self, *, engine: str = "auto", memory_bytes: int = 0, keep: Place = "cache") -> Pod:
+    def pod(
+        self,
+        *,
+        engine: str = "auto",
+        memory_bytes: int = 0,
+        keep: Place = "cache",
+        progress: Progress | None = None,
+    ) -> Pod:
         """Say which host, device or link makes the others wait, what it costs, and why.
 
         Recordings are summarised one by one, so a run of any number of hosts can be asked.
@@ -213,16 +220,16 @@ class Session(ToolMethods):
             engine: "here", "pool" (processes of this machine), "ray" or "auto".
             memory_bytes: What reading may need at once; 0 for no limit.
             keep: Where summaries are kept: "cache", "beside" the recordings, or "no".
+            progress: Called with (stage, done bytes, total bytes).
         """
-        from stepscope.session.pod import pod
+        from stepscope.session.pod import pod_of
 
-        return pod(
-            self.root,
-            run=self.name,
+        return pod_of(
+            self._recording.run,
             engine=engine,
             memory_bytes=memory_bytes,
             keep=keep,
-            progress=self._progress,
+            progress=progress or self._progress,
         )
 
     def sql(self, query: str) -> pl.DataFrame:

@@ -10,12 +10,19 @@ import pytest
 
 import stepscope
 from stepscope.errors import StoreError
+from stepscope.pod.report import Pod
 from stepscope.session import pod as pods
 from stepscope.store import kept
 from stepscope.store.found import Source
+from stepscope.summary.build import summarise
 from tests.unit.summary.traces import trace
 
 SLOW_US = 1500.0
+
+
+def pod(path: Path | str, **how: Any) -> Pod:
+    with stepscope.open(path) as session:
+        return session.pod(**how)
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +58,7 @@ def job(folder: Path) -> Path:
 
 @pytest.mark.parametrize("engine", ["here", "pool"])
 def test_the_slow_rank_is_named_with_what_it_costs(tmp_path: Path, engine: str) -> None:
-    found = pods.pod(job(tmp_path / "run"), engine=engine)
+    found = pod(job(tmp_path / "run"), engine=engine)
     first = next(found.suspects.rows())
     assert first["name"] == "rank3"
     assert first["cost_ms"] == pytest.approx(SLOW_US / 1e3, rel=0.01)
@@ -60,15 +67,9 @@ def test_the_slow_rank_is_named_with_what_it_costs(tmp_path: Path, engine: str) 
     assert "rank3 costs 1.5 ms" in found.headline
 
 
-def test_the_same_answer_from_a_session(tmp_path: Path) -> None:
-    folder = job(tmp_path / "run")
-    with stepscope.open(folder) as session:
-        assert session.pod().to_dict() == pods.pod(folder).to_dict()
-
-
 def test_what_is_done_is_not_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = job(tmp_path / "run")
-    first = pods.pod(folder, engine="here")
+    first = pod(folder, engine="here")
     read: list[str] = []
     real = pods.summary_of
 
@@ -77,35 +78,35 @@ def test_what_is_done_is_not_done_again(tmp_path: Path, monkeypatch: pytest.Monk
         return real(source)
 
     monkeypatch.setattr(pods, "summary_of", noted)
-    assert pods.pod(folder, engine="here").to_dict() == first.to_dict()
+    assert pod(folder, engine="here").to_dict() == first.to_dict()
     assert read == []
     path = folder / "rank2.pt.trace.json"
     path.write_text(path.read_text() + " ")
-    assert pods.pod(folder, engine="here").to_dict() == first.to_dict()
+    assert pod(folder, engine="here").to_dict() == first.to_dict()
     assert read == ["rank2"]
 
 
 def test_summaries_are_kept_beside_the_recordings_if_asked(tmp_path: Path, cache: Path) -> None:
     folder = job(tmp_path / "run")
-    first = pods.pod(folder, keep="beside")
+    first = pod(folder, keep="beside")
     assert len(list((folder / ".stepscope").iterdir())) == 4
     assert not cache.exists()
-    assert pods.pod(folder, keep="beside").to_dict() == first.to_dict()
+    assert pod(folder, keep="beside").to_dict() == first.to_dict()
 
 
 def test_a_damaged_summary_is_made_again(tmp_path: Path, cache: Path) -> None:
     folder = job(tmp_path / "run")
-    first = pods.pod(folder)
+    first = pod(folder)
     for path in cache.rglob("*.stepscope-summary"):
         path.write_bytes(path.read_bytes()[:100])
-    assert pods.pod(folder).to_dict() == first.to_dict()
+    assert pod(folder).to_dict() == first.to_dict()
 
 
 def test_a_recording_that_does_not_open_is_named_and_the_others_count(tmp_path: Path) -> None:
     folder = job(tmp_path / "run")
     whole = (folder / "rank1.pt.trace.json").read_text()
     (folder / "rank1.pt.trace.json").write_text(whole[:300] + "\x00" * 50)
-    found = pods.pod(folder, engine="here")
+    found = pod(folder, engine="here")
     assert found.recordings < 4 or found.diagnostics
     assert next(found.suspects.rows())["name"] == "rank3"
 
@@ -115,19 +116,19 @@ def test_a_recording_written_while_it_is_read_fails(
 ) -> None:
     folder = job(tmp_path / "run")
     path = folder / "rank0.pt.trace.json"
-    real = pods.summarise
+    real = summarise
 
     def meanwhile(*args: Any, **how: Any) -> Any:
         path.write_text(path.read_text() + "\n")
         return real(*args, **how)
 
-    monkeypatch.setattr(pods, "summarise", meanwhile)
+    monkeypatch.setattr("stepscope.session.pod.summarise", meanwhile)
     with pytest.raises(StoreError, match="written while it was read"):
         pods.summary_of(Source(str(path), "rank0", path.stat().st_size, 0.0, "kineto"))
 
 
 def test_the_oldest_of_the_cache_goes_first(tmp_path: Path, cache: Path) -> None:
-    pods.pod(job(tmp_path / "run"))
+    pod(job(tmp_path / "run"))
     paths = sorted(cache.rglob("*.stepscope-summary"), key=lambda path: path.stat().st_mtime)
     sizes = [path.stat().st_size for path in paths]
     kept.shrink(sum(sizes[-2:]))
@@ -147,8 +148,8 @@ def test_a_pod_behind_a_url_is_the_same_pod(tmp_path: Path) -> None:
     for path in folder.iterdir():
         memory.pipe_file(f"/pod/run/{path.name}", path.read_bytes())
     try:
-        remote = pods.pod("memory://pod/run", engine="here").to_dict()
+        remote = pod("memory://pod/run", engine="here").to_dict()
     finally:
         memory.rm("/pod", recursive=True)
-    local = pods.pod(folder, engine="here").to_dict()
+    local = pod(folder, engine="here").to_dict()
     assert remote["suspects"] == local["suspects"]

@@ -50,18 +50,17 @@ def pod(
     output: str | None,
 ) -> None:
     """Say which host, device or link makes the others wait, what it costs, and why."""
-    from stepscope.session.pod import pod as open_pod
+    from stepscope.session.session import open as open_session
     from stepscope.surfaces.cli.progress import Waiting
 
     with Waiting() as waiting:
-        result = open_pod(
-            path,
-            run=run,
-            engine=engine,
-            memory_bytes=_bytes(memory),
-            keep=keep,
-            progress=waiting.update,
-        )
+        with open_session(path, run=run) as session:
+            result = session.pod(
+                engine=engine,
+                memory_bytes=_bytes(memory),
+                keep=keep,
+                progress=waiting.update,
+            )
         waiting.stop()
         target = Path(output).expanduser() if output else None
         rows = arguments.shown_rows(top, format, _ROWS)
