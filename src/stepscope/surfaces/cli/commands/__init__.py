@@ -13,6 +13,7 @@ COMMANDS: tuple[str, ...] = (
     "explain",
     "guide",
     "mcp",
+    "pod",
     "serve",
     "ls",
     "record",
