@@ -18,10 +18,10 @@ assign async asynchronous at atan atanh aten atomic att attention attn attribute
 autograd autograph autotun available average avg avx await awaiting backend backprop backward
 baddbmm balanced bandwidth banks barrier base basearray baseline batch batchdecode batches
 batching batchprefill bb bbs be before begin begun below bernoulli between bf bfloat bfnrt bh bias
-biasadd biasnhwc big binary binaryop bincount bind bit bitcast bitmatrix bitonic bits bitwise
-blackwell bljk block blocked blocks bmm bn bname bnorm board body bof bool boosted both bottleneck
-bound bprop brain branch breakdown bridge broadcast bs buffer build builder building builtins busy
-but bw bwd by byte bytes bzip cache call callable callback callbacks called calls can cancellation
+biasadd biasnhwc big binary binaryop bincount bit bitcast bitmatrix bitonic bits bitwise blackwell
+bljk block blocked blocks bmm bn bname bnorm board body bof bool boosted both bottleneck bound
+bprop brain branch breakdown bridge broadcast bs buffer build builder building builtins busy but
+bw bwd by byte bytes bzip cache call callable callback callbacks called calls can cancellation
 candidate cannot cap capture case cast cat catarray categories category cause cbid cbrt ccp cdf
 ceil cell celu certain chain change changing channel char check checker checkify checkpoint
 checkpoints child chip cholesky choose chrome chunk cid cijk clamp class client clip clk clock
@@ -51,13 +51,13 @@ eval even event events every everything ex example examples exceeded exceptions 
 executable execute executed execution executions executor exist exp expert expm exponential export
 exported expressions ext extdata extend extension external fadd false family fast faster
 fastparquet fault fb fcompute fd fdw feature fecs fermi fetch fetches fewer ff ffi fft field fifo
-file filename files filesystem fill fillbuffer fillfunctor filter find finding finished finite
-first fit fixed flags flash flat flatten flax flexible flip float floor flops flow flush fmac fmha
-fmod fmul fn fnu fnuz for foreach format formats formatted formatting forward forwardprop found fp
+file filename files filesystem fill fillbuffer fillfunctor filter finding finished finite first
+fit fixed flags flash flat flatten flax flexible flip float floor flops flow flush fmac fmha fmod
+fmul fn fnu fnuz for foreach format formats formatted formatting forward forwardprop found fp
 fprop frac fragmentation frame frames framework free freq from fromnumeric front frozen ftrl full
 fullest fun func function functional functions functor fused fusion fw fwd fwdbwd fx gammabeta
-garbage gather gathers gb ge gelu gemm gemv general generate generation generator generic genexpr
-get getitem getlimits gfx gi gigabytes git given global glow gmma gpu grad gradient
+garbage gather gathers gb gc ge gelu gemm gemv general generate generation generator generic
+genexpr get getitem getlimits gfx gi gigabytes git given global glow gmma gpu grad gradient
 gradientdescent gradients grain graph graphlaunch graphs greater green grew grid group grouped
 groupnorm groups grows gru gt gtcx gz gzip had half handle handler hardsigmoid hardswish hardtanh
 hardware has hash hashable hbm hbmc heap helper helpers hgemm hi hidden high hijax hip histogram
