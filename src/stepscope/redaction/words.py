@@ -10,12 +10,12 @@ _WORDS: Final = """
 abs absolute abstract ac access accessed accum achieved acos acosh acquire act action activation
 active activity ad ada adadelta adafactor adagrad adam adamw adaptive add addbias addcdiv addcmul
 added adding addmm addmv addr address addtensor advanced after afz agent agents ailk al aliases
-align alike all alloc allocate allocated allocating allocation allocator alone alu amax amd amin
-amount ampere an analysis analyzer and ann annotated annotation annotations anonymous another any
-api apply approx arange arch archive are arg argmax argmin args argument arguments arithmetic
-around array arraypad arrayprint arrays arraysetops arrayterator as asarray asin asinh assert
-assign async asynchronous at atan atanh aten atomic att attention attn attributes audio auto
-autograd autograph autotun available average avg avx await awaiting backend backprop backward
+align alike all alloc allocate allocated allocating allocation allocator alone alu always amax amd
+amin amount ampere an analysis analyzer and ann annotated annotation annotations anonymous another
+any api apply approx arange arch archive are arg argmax argmin args argument arguments arithmetic
+around array arraypad arrayprint arrays arraysetops arrayterator as asarray ascii asin asinh
+assert assign async asynchronous at atan atanh aten atomic att attention attn attributes audio
+auto autograd autograph autotun available average avg avx await awaiting backend backprop backward
 baddbmm balanced bandwidth banks barrier base basearray baseline batch batchdecode batches
 batching batchprefill bb bbs be before begin begun below bernoulli between bf bfloat bfnrt bh bias
 biasadd biasnhwc big binary binaryop bincount bit bitcast bitmatrix bitonic bits bitwise blackwell
@@ -107,10 +107,10 @@ rebatch receive recfunctions reciprocal record recorded recorder recording recor
 recurs recv red reduce reduction reductions ref reference regex region registers registry regs
 regular relative release relu rem remainder remat rematted remote removed rendezvous repeat
 replace replayed replica replicated repr req requested reserved reshape resource resources resp
-restore result resume return reverse rewriter rhs right ring rm rms rmsprop rng rnn rnnv ro rocclr
-rocdecode rocjpeg rocpd rocprof rocprofiler rocprofv rocrand roctracer roll root rope rotary
-rotate round routing rows rowwisemoments rr rsqrt rss rsub rt rule run runs runtime same sample
-sampler samples sampling save saved saving say says sc scalar scalars scale scaled
+rest restore result resume return reverse rewriter rhs right ring rm rms rmsprop rn rng rnn rnnv
+ro rocclr rocdecode rocjpeg rocpd rocprof rocprofiler rocprofv rocrand roctracer roll root rope
+rotary rotate round routing rows rowwisemoments rr rsqrt rss rsub rt rule run runs runtime same
+sample sampler samples sampling save saved saving say says sc scalar scalars scale scaled
 scalepackedtensor scan scankernel scanner scatter sched schema scimath scope scratch scs sct sctc
 sctd scudnn sdca sdcz sdk sdpa second section seed segment segmented segments select selector self
 selu send seq sequence sequencer serialization service serving session set setlimit setops sets
@@ -120,27 +120,27 @@ singular sinh site size sizes skew skip skipped sleep sli slice slices slicing s
 slowest sm small smart smisc sms sn snapshot so soft softmax softplus solve some something sort
 sorting soundfile source sourcemap space sparse spatial spec special splash split splitk splitting
 sprop sq sqlite sqrt square sram src ss sse stable stack stage stages stall standard start stat
-state stateful stateless states static stats status std step stepped steps stepscope stochastic
-stop stopped stores str stream streamk strict stride strided strides string strings structured sub
-subscribe substr substring subtensoropwith subtract such sum summaries summary sunk surrogatepass
-svd swap swapdimension switch sxm sym symbol symbols sync synchronization synchronize syscall
-system systems table tables tag take taken takes tan tanh tape target task tb tc tcgen tcs tec
-telemetry tell tem temp template temporary tensor tensorboard tensorflow tensorop tensors
-teraflops test text tf tfe tfprof tfrt than that the then this thq thread threadpool threads
-threefry threshold throttle throughput thunk thunks ti tid tifffile tile tiles time timeline times
-timeseries timestamp to together toggle toggles token tokens toks tolist too took tool top topk
-torch torchvision total tpu trace traceable traceback traced tracer traces tracing track trackable
-tracking train trainer training transfer transform transport transpose tree trees triangular
-tricks tril triton triu true truediv trunc trusted try ts tuple turing two twodim type types ucp
-ufunc ufunclike ufuncs uint um umath umma unaryop unattributed unbatch uncertain unconnected
-uneven unified uniform unique unit units unknown unmap unprivileged unrecorded unsigned unsorted
-unstack until unweighted update updates us usage use user utc utf util utils validate validation
-valu value values var variable variables variant varlen vdot vec vector vectorize vectorized
-vectors vendor version versions vex vf vgpr viewer virtual visualization vld vllm vmap vmem void
-volta voltage vpu vram vreg vres vst vulkan wait waited waiting waits wal warning warp warps was
-wave weak weight weights were wgmma wgrad what where while why width window windowed winogra
-winograd wire with without wmma work worker workers workgroup would wr wrap wrapped wrapper write
-writer writing written xdl xdlops xent xf xinfo xla xladot xlu xmap xml xmma xor xpu xyz xz yes za
-zarr zero zeros zip zstandard
+state stateful stateless states static stats status std step stepped steps stepscope stf
+stochastic stop stopped stores str stream streamk strict stride strided strides string strings
+structured sub subscribe substr substring subtensoropwith subtract such sum summaries summary sunk
+surrogatepass svd swap swapdimension switch sxm sym symbol symbols sync synchronization
+synchronize syscall system systems table tables tag take taken takes tan tanh tape target task tb
+tc tcgen tcs tec telemetry tell tem temp template temporary tensor tensorboard tensorflow tensorop
+tensors teraflops test text tf tfe tfprof tfrt than that the then this thq thread threadpool
+threads threefry threshold throttle throughput thunk thunks ti tid tifffile tile tiles time
+timeline times timeseries timestamp to together toggle toggles token tokens toks tolist too took
+tool top topk torch torchvision total tpu trace traceable traceback traced tracer traces tracing
+track trackable tracking train trainer training transfer transform transport transpose tree trees
+triangular tricks tril triton triu true truediv trunc trusted try ts tuple turing two twodim type
+types ucp ufunc ufunclike ufuncs uint um umath umma unaryop unattributed unbatch uncertain
+unconnected uneven unified uniform unique unit units unknown unmap unprivileged unrecorded
+unsigned unsorted unstack until unweighted update updates us usage use user utc utf util utils
+validate validation valu value values var variable variables variant varlen vdot vec vector
+vectorize vectorized vectors vendor version versions vex vf vgpr viewer virtual visualization
+viztracer vld vllm vmap vmem void volta voltage vpu vram vreg vres vst vulkan wait waited waiting
+waits wal warning warp warps was wave weak weight weights were wgmma wgrad what where while why
+width window windowed winogra winograd wire with without wmma work worker workers workgroup would
+wr wrap wrapped wrapper write writer writing written xdl xdlops xent xf xinfo xla xladot xlu xmap
+xml xmma xor xpu xyz xz yes za zarr zero zeros zip zstandard
 """
 WORDS: Final = OP_WORDS | frozenset(_WORDS.split())

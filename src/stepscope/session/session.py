@@ -23,8 +23,10 @@ from stepscope.tables.core.profile import Profile
 if TYPE_CHECKING:
     import polars as pl
 
+    from stepscope.pod.report import Pod
     from stepscope.redaction import Redaction
     from stepscope.sql.database import ProfileDatabase
+    from stepscope.store.kept import Place
 
 T = TypeVar("T")
 
@@ -154,6 +156,11 @@ class Session(ToolMethods):
         return self._recording.reports + misses
 
     @property
+    def files_used(self) -> tuple[str, ...]:
+        """Names of the files that the numbers are from: those of its hosts that were opened."""
+        return self._recording.opened(self._names)
+
+    @property
     def profile(self) -> Profile:
         """The decoded hosts; reading and decoding happen here, once."""
         decoded = self._profile
@@ -212,6 +219,34 @@ class Session(ToolMethods):
             else:
                 missing[tool.id] = lacking.missing
         return advise(results, rules, missing)
+
+    def pod(
+        self,
+        *,
+        engine: str = "auto",
+        memory_bytes: int = 0,
+        keep: Place = "cache",
+        progress: StageProgress | None = None,
+    ) -> Pod:
+        """Say which host, device or link makes the others wait, what it costs, and why.
+
+        Recordings are summarised one by one, so a run of any number of hosts can be asked.
+
+        Args:
+            engine: "here", "pool" (processes of this machine), "ray" or "auto".
+            memory_bytes: What reading may need at once; 0 for no limit.
+            keep: Where summaries are kept: "cache", "beside" the recordings, or "no".
+            progress: Called with (stage, done bytes, total bytes).
+        """
+        from stepscope.session.pod import pod_of
+
+        return pod_of(
+            self._recording.run,
+            engine=engine,
+            memory_bytes=memory_bytes,
+            keep=keep,
+            progress=progress or self._progress,
+        )
 
     def sql(
         self,
@@ -348,6 +383,7 @@ class Session(ToolMethods):
                 session=self.name,
                 hosts=tuple(host.name for host in self.profile.hosts),
                 diagnostics=_merged(self.profile.diagnostics, result.diagnostics),
+                files_used=self.files_used,
             )
 
         return self._once((tool.id, options), run)

@@ -18,6 +18,7 @@ export interface ResultBody {
   readonly session: string;
   readonly hosts: readonly string[];
   readonly diagnostics: readonly Diagnostic[];
+  readonly files_used: readonly string[];
 }
 
 /** One run. ``modified`` is the ISO 8601 time of its newest file. */
