@@ -278,6 +278,21 @@ def test_where_a_device_runs_the_model_the_host_does_not_loop_around_ops() -> No
     assert "eager" not in {part.kind for part in parts(found)}
 
 
+def test_a_wait_that_outlasts_the_steps_is_a_wait_though_work_goes_on() -> None:
+    """JAX runs behind its calls: one wait at the loop's end, for what all steps asked for."""
+    one = host(
+        """
+        /host:CPU
+          python   S---------S---------.....
+          "        .L----------------------
+          tf_pool  OOOOOOOOOOOOOOOOOOOOOOOO
+        """,
+        L=event("$train.py:12 main"),
+        O=event("a/MatMul:MatMul"),
+    )
+    assert told(one)["op", "a/MatMul"] == pytest.approx(2.0)
+
+
 def test_a_librarys_files_are_known_where_the_tracer_wrote_no_path() -> None:
     one = host(
         """
