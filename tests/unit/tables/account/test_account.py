@@ -285,7 +285,7 @@ def test_a_wait_that_outlasts_the_steps_is_a_wait_though_work_goes_on() -> None:
         /host:CPU
           python   S---------S---------.....
           "        .L----------------------
-          tf_pool  OOOOOOOOOOOOOOOOOOOOOOOO
+          tf_pool  O-----------------------
         """,
         L=event("$train.py:12 main"),
         O=event("a/MatMul:MatMul"),
