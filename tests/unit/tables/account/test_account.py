@@ -88,7 +88,7 @@ def test_what_is_waited_for_later_is_not_hidden_by_what_python_does_meanwhile() 
 
 
 def test_after_a_call_that_begins_to_wait_the_thread_waits() -> None:
-    """JAX's ``Await`` returns at once; the line of the program that waits is no Python at work."""
+    """JAX's ``Await`` returns at once; the line of the program that waits is not Python at work."""
     one = host(
         """
         /host:CPU

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from stepscope.advice.evidence.changes import SUPPLIED
 from stepscope.advice.evidence.recorded import not_recorded
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
@@ -101,6 +102,7 @@ RULE = Rule(
     needs=("overview_page",),
     parts=("input",),
     doc=__doc__ or "",
+    change=SUPPLIED,
     title="The step waits for input",
     symptom_of=("host-copies",),
     threshold="input and its copies to the device ≥ 5 % of the step",
