@@ -215,7 +215,7 @@ def _device_facts(host: Host, found: DeviceEvents, own: I64) -> tuple[I64, list[
     """A code of each of these device events, and what the codes stand for.
 
     That is its op. Where only words say why there is none ("Replayed from a graph"), the kernels
-    are told apart by their names.
+    are distinguished by their names.
     """
     count = max(len(found.ops), 1)
     wordy = np.asarray([op.type == "Unknown" and " " in op.name for op in found.ops] or [False])

@@ -72,7 +72,7 @@ def parts(found: Account) -> list[Part]:
 
 
 def _loop_place(found: Account, one: Owner, loops: frozenset[tuple[str, str]]) -> tuple[str, ...]:
-    """Where in the program ops may be run in a loop; () where nothing tells."""
+    """Where in the program ops may be run in a loop; () where it is not recorded."""
     if one.function and one.kind in (*_HOST, "op"):
         return _host_key(one, loops)
     # Without Python, what is named by its type alone was called by the program anyway.
