@@ -220,7 +220,7 @@ def test_without_python_a_place_is_told_by_the_functions_around_it() -> None:
 
 
 def test_what_python_calls_to_collect_garbage_is_of_the_call_it_happens_in() -> None:
-    """C code that reads JSON makes many objects; JAX asked to be told of collections."""
+    """C code that reads JSON makes many objects; JAX asked for a callback at collections."""
     one = host(
         """
         /host:CPU
