@@ -47,9 +47,9 @@ dtypes duplicate duration durations dv dynamic dynamo each eager earray ed edge 
 efficient eigen eigenmetakernel einsum einsumfunc element elementwise else elu emb embedding
 embeddings embs empty emset encode encoder encoding end ended ends engine enqueue entire entries
 entropy enum enumerate environment ep epoch eq equal er erf erfinv error errors escapes est etw ev
-eval even event events every everything ex example examples exceeded exceptions exclusive exec
-executable execute executed execution executions executor exist exp expert expm exponential export
-exported expressions ext extdata extend extension external fadd false family fast faster
+eval evaluate even event events every everything ex example examples exceeded exceptions exclusive
+exec executable execute executed execution executions executor exist exp expert expm exponential
+export exported expressions ext extdata extend extension external fadd false family fast faster
 fastparquet fault fb fcompute fd fdw feature fecs fermi fetch fetches fewer ff ffi fft field fifo
 file filename files filesystem fill fillbuffer fillfunctor filter finding finished finite first
 fit fixed flags flash flat flatten flax flexible flip float floor flops flow flush fmac fmha fmod

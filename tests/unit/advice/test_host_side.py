@@ -58,6 +58,13 @@ def test_an_optimizer_that_is_no_matter_is_left_in_peace(
     assert loop_of(*work).reason("optimizer-per-variable", Silence)
 
 
+def test_what_a_closure_computes_within_the_optimizers_step_is_not_its_own() -> None:
+    """LBFGS calls the model again and again within its step."""
+    backward = ("autograd::engine::evaluate_function: AddmmBackward0", 500.0, 50.0)
+    asked = loop_of(*updates(200, 3.0), backward)
+    assert asked.reason("optimizer-per-variable", Unknown)
+
+
 def test_without_a_name_nobody_knows_the_optimizer() -> None:
     assert "No call of an optimizer" in loop_of(("aten/mul:mul", 0, 5)).reason(
         "optimizer-per-variable", Unknown

@@ -195,6 +195,18 @@ def test_less_of_it_is_advised_of_layers_alone(row: dict[str, Any], says: str) -
     assert first(account(row), saying("dominant-op", 4.0, "op")).rule == says
 
 
+def test_making_tensors_of_what_does_not_change_is_told_as_such() -> None:
+    row = part(
+        kind="framework", name="main", first="tf.constant", first_kind="framework",
+        first_frac=0.9, made_of="tf.constant 90%, train_step 6%",
+    )  # fmt: skip
+    found = first(account(row))
+    assert found.title == "tf.constant takes 45% of the step"
+    assert "before the loop" in found.actions[0]
+    handed = first(account(part(kind="framework", name="main", first="train_step")))
+    assert "one compiled function" in handed.actions[0]
+
+
 def test_a_loop_around_ops_comes_before_what_a_model_is_made_of() -> None:
     """Ops have no worth of their own there: 3 ms of a loop before 5 of a product."""
     row = part(

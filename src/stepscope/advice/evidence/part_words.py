@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
 # A call out of a function is named where it has this share of the part.
 _NAMED_FRAC = 0.5
+# Calls that make tensors of what Python has.
+_CONVERTS = re.compile(r"(?:^|\.)(?:constant|convert_to_tensor|(?:as)?array|(?:as_)?tensor)$")
 # A trend, a number of runs and a share of steps from which they are worth a word.
 _GROWS, _SHRINKS, _MANY_RUNS = 1.4, 0.7, 8
 _MOST_STEPS = 0.5
@@ -178,6 +181,17 @@ def _framework(part: PartRow, account: StepAccount) -> PartWords:
         f"The framework's own work on the loop's thread{place}{called} takes "
         f"{_share(part, account)}: {part.made_of}. {' '.join(_unusual(part))}"
     ).strip()
+    if _CONVERTS.search(part.first) and part.first_frac >= _NAMED_FRAC:
+        return PartWords(
+            f"{part.first} takes {part.step_frac * part.first_frac:.0%} of the step",
+            message,
+            (
+                "Convert what does not change once, before the loop.",
+                "Hand over NumPy arrays of the type that the model computes in: lists and other "
+                "types are converted number by number.",
+            ),
+            part.first,
+        )
     return PartWords(
         f"Handing work over takes {part.step_frac:.0%} of the step",
         message,

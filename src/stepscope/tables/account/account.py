@@ -262,6 +262,8 @@ def _ends_with_work(
         np.searchsorted(work.busy_start_ps, end, side="left"), len(work.busy_start_ps)
     )
     goes_on = (running > 0) & (work.busy_end_ps[np.maximum(running - 1, 0)] > end + near)
+    # A call that lasts beyond the steps may go on as well.
+    goes_on &= calls.moments.end_ps < within[1]
     share = covered(work.busy_start_ps, work.busy_end_ps, start, end)
     together = (share >= _BUSY_FRAC * length) & (done >= end - near) & (done <= end)
     waits = (length > _TOGETHER_PS) & ~goes_on & (together | (share >= _MOSTLY_FRAC * length))

@@ -17,7 +17,8 @@ from stepscope.tables.account.op_families import family_of
 from stepscope.tables.core.op_name import OpCategory, OpName
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host
-from stepscope.tables.device.events import device_events
+from stepscope.tables.device.events import DeviceEvents, device_events
+from stepscope.tables.device.kernel_classes import kernel_class
 from stepscope.tables.host.events import (
     Work,
     host_names,
@@ -189,18 +190,51 @@ def _spans(host: Host, line: int) -> tuple[I64, I64, I64, I64, list[_Fact]]:
         parts += _runtime_spans(host, line, facts)
     if len(found):
         own = np.flatnonzero(~found.is_container)
-        work, op = found.work[own].astype(np.int64), found.op[own].astype(np.int64)
-        pair, code = np.unique(work * max(len(found.ops), 1) + op, return_inverse=True)
-        base = len(facts)
-        for one in pair.tolist():
-            kind, at = divmod(one, max(len(found.ops), 1))
-            facts.append(_Fact(_KINDS.get(Work(kind), "op"), found.ops[at], True))
-        parts.append((found.start_ps[own], found.end_ps[own], base + code, found.rows[own]))
+        code, of_device = _device_facts(host, found, own)
+        parts.append((found.start_ps[own], found.end_ps[own], len(facts) + code, found.rows[own]))
+        facts += of_device
     if not parts:
         nothing = np.empty(0, dtype=np.int64)
         return nothing, nothing, nothing, nothing, facts
     start, end, code, row = (np.concatenate([part[at] for part in parts]) for at in range(4))
     return start, end, code, row, facts
+
+
+# A kernel's own name in its signature: without what it returns, its namespaces and templates.
+_KERNEL = re.compile(r"^(?:void\s+)?(?:\w+::)*([\w.$-]+)")
+_LONG_NAME = 60
+# Classes of kernels that models are made of, and the ops that run them.
+_MODEL_OPS = {
+    "gemm": "matmul",
+    "convolution": "convolution",
+    "attention": "scaled_dot_product_attention",
+}
+
+
+def _device_facts(host: Host, found: DeviceEvents, own: I64) -> tuple[I64, list[_Fact]]:
+    """A code of each of these device events, and what the codes stand for.
+
+    That is its op. Where only words say why there is none ("Replayed from a graph"), the kernels
+    are distinguished by their names.
+    """
+    count = max(len(found.ops), 1)
+    wordy = np.asarray([op.type == "Unknown" and " " in op.name for op in found.ops] or [False])
+    op, meta = found.op[own].astype(np.int64), host.space.events.metadata[found.rows[own]]
+    thing = np.where(wordy[op], count + meta.astype(np.int64), op)
+    things = count + len(host.space.event_metadata.name)
+    pair, code = np.unique(found.work[own].astype(np.int64) * things + thing, return_inverse=True)
+    facts = []
+    for one in pair.tolist():
+        work, at = divmod(one, things)
+        named = found.ops[at] if at < count else _kernel(host.space.event_metadata.name[at - count])
+        facts.append(_Fact(_KINDS.get(Work(work), "op"), named, True))
+    return code.astype(np.int64), facts
+
+
+def _kernel(name: str) -> OpName:
+    told = _KERNEL.match(name)
+    short = (told.group(1) if told else name)[:_LONG_NAME]
+    return OpName(OpCategory.UNKNOWN, short, _MODEL_OPS.get(kernel_class(name), "Unknown"))
 
 
 def _input_spans(

@@ -39,11 +39,16 @@ def graph_loop(listed: Iterable[Owner]) -> frozenset[int]:
 
 @dataclass(slots=True)
 class _Sums:
-    """Time of one place, in ps; ``again`` is that of ops that are called again and again."""
+    """Time of one place, in ps.
+
+    ``again`` is that of ops that are called again and again, ``own`` that of Python and libraries,
+    ``products`` that of products, wherever they run.
+    """
 
     whole: int = 0
     ops: int = 0
     again: int = 0
+    own: int = 0
     products: int = 0
     is_optimizer: bool = False
 
@@ -51,6 +56,7 @@ class _Sums:
     def is_loop(self) -> bool:
         return (
             self.again > _MOST * self.ops
+            and self.own <= _MOST * self.whole
             and self.products < _MODEL_FRAC * self.whole
             and not self.is_optimizer
         )
@@ -60,19 +66,23 @@ def python_loops(listed: Iterable[tuple[Owner, Place]], count: int) -> frozenset
     """Places of the program that run ops one by one in a loop, and are not the model.
 
     Args:
-        listed: Owners and their places; ops of compiled programs have none.
+        listed: Owners and their places.
         count: Kept steps.
     """
     sums: dict[Place, _Sums] = {}
     for one, place in listed:
         found = sums.setdefault(place, _Sums())
+        if one.kind == "op" and one.family in PRODUCTS:
+            found.products += one.total_ps
+        if one.kind == "op" and not is_dispatched(one):
+            continue
         found.whole += one.total_ps
+        found.own += one.total_ps if one.kind in ("python", "library") else 0
         # Optimizers go over the variables by themselves; a rule knows them.
         found.is_optimizer |= one.name.startswith(names.PYTORCH_OPTIMIZER)
         if one.kind == "op":
             found.ops += one.total_ps
             found.again += one.total_ps if one.runs >= _MANY * count else 0
-            found.products += one.total_ps if one.family in PRODUCTS else 0
     return frozenset(place for place, found in sums.items() if found.is_loop)
 
 

@@ -59,7 +59,11 @@ def parts(found: Account) -> list[Part]:
     in_graph = graph_loop(listed)
     places = [(one, place) for one in listed if (place := _loop_place(found, one, loops))]
     eager = python_loops(places, int(found.found.kept.sum()))
-    placed = {id(one): place for one, place in places if place in eager}
+    placed = {
+        id(one): place
+        for one, place in places
+        if place in eager and (one.kind != "op" or is_dispatched(one))
+    }
     for one in listed:
         key = ("op", GRAPH_LOOP) if id(one) in in_graph else _key(one, loops)
         groups.setdefault(placed.get(id(one), key), []).append(one)
@@ -68,8 +72,8 @@ def parts(found: Account) -> list[Part]:
 
 
 def _loop_place(found: Account, one: Owner, loops: frozenset[tuple[str, str]]) -> tuple[str, ...]:
-    """Where in the program ops may be run in a loop; () where the owner is of no such loop."""
-    if one.function and (one.kind in _HOST or is_dispatched(one)):
+    """Where in the program ops may be run in a loop; () where it is not recorded."""
+    if one.function and one.kind in (*_HOST, "op"):
         return _host_key(one, loops)
     # Without Python, what is named by its type alone was called by the program anyway.
     nameless = found.frames is None and is_dispatched(one) and "/" not in one.name

@@ -1,4 +1,4 @@
-"""Batches whose marks the recording cut off, told from the function that is called in each.
+"""Batches whose marks the recording cut off, inferred from the function that is called in each.
 
 Keras 2 marks a batch around the callbacks that begin and end to record within it: of the first and
 the last batch the function's call is recorded and the mark is not.
@@ -21,7 +21,7 @@ _BATCH_FUNCTIONS = (
     "train_function", "test_function", "predict_function", "one_step_on_iterator",
     "multi_step_on_iterator",
 )  # fmt: skip
-# A batch without its mark is no further from the next than so many batches.
+# A batch without its mark is within this many batches of the next.
 _NEAR = 2.0
 
 

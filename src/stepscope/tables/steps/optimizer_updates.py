@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.columns import distinct, median, union_spans
+from stepscope.columns import distinct, median, rows_of, union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.tables.core.interval_overlap import covered
+from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host
 from stepscope.tables.host.events import on_host_threads, timed_rows
 from stepscope.tables.host.ops import host_ops
@@ -24,6 +25,8 @@ _SCOPE = re.compile(
     r"(?:^|/)(adam\w*|nadam|sgd|rmsprop|adagrad|adadelta|ftrl|lion|lamb|adafactor)(?:_\d+)?/",
     re.IGNORECASE,
 )
+# What optimizers with a closure (LBFGS) do within their step: the model's work, not theirs.
+_BACKWARD = "autograd::engine::evaluate_function"
 _TOGETHER = re.compile(r"(?:^|[/:_])(?:_foreach_|_fused_|_multi_tensor)")
 
 
@@ -58,11 +61,15 @@ def optimizer_updates(host: Host) -> tuple[OptimizerUpdates, ...]:
 def _of_torch(host: Host, time: HostTime) -> list[OptimizerUpdates]:
     space = host.space
     named = [_named(text) for text in space.event_metadata.name]
+    backward = entries_named(host, lambda name: name.startswith(_BACKWARD))
+    evaluated = rows_of(space.events.metadata, backward)
     found = []
     for name in sorted({one for one in named if one}):
         rows = timed_rows(host, np.asarray([one == name for one in named]))
         rows = rows[on_host_threads(host)[rows]]
         spans = union_spans(space.events.start_ps[rows], _ends(host, rows))
+        if len(_within(host, evaluated, spans)):
+            continue
         found.append(
             _updates(host, time, name, _within(host, torch_dispatches(host), spans), spans)
         )

@@ -220,7 +220,7 @@ def test_without_python_a_place_is_told_by_the_functions_around_it() -> None:
 
 
 def test_what_python_calls_to_collect_garbage_is_of_the_call_it_happens_in() -> None:
-    """C code that reads JSON makes many objects; JAX asked to be told of collections."""
+    """C code that reads JSON makes many objects; JAX asked for a callback at collections."""
     one = host(
         """
         /host:CPU
@@ -234,6 +234,63 @@ def test_what_python_calls_to_collect_garbage_is_of_the_call_it_happens_in() -> 
         G=event("$__init__.py:132 _xla_gc_callback"),
     )
     assert told(one) == {("python", "read_config"): 0.6, ("library", "decoder.raw_decode"): 1.4}
+
+
+def test_kernels_of_a_replayed_graph_are_told_apart_by_their_names() -> None:
+    """Words say why they have no op."""
+    name = "void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor>(int)"
+    replayed = {"tf_op": "Replayed from a graph"}
+    one = host(
+        """
+        /host:CPU
+          python         S---------S---------
+        /device:GPU:0
+          Stream #7      CCCCCVV...CCCCCVV...
+        """,
+        C=event("Cijk_Alik_Bljk_BBS_BH_MT256x32x64", **replayed),
+        V=event(name, **replayed),
+    )
+    found = account(one)
+    assert found is not None
+    made = {part.name: part.total_ps / 1e9 for part in parts(found) if part.kind == "op"}
+    assert made == {
+        "matmul": pytest.approx(1.0),
+        "vectorized_elementwise_kernel": pytest.approx(0.4),
+    }
+
+
+def test_where_a_device_runs_the_model_the_host_does_not_loop_around_ops() -> None:
+    """The place that launches the products is the model's, wherever they run."""
+    one = host(
+        LOOPED
+        + """
+        /device:GPU:0
+          Stream #7  .K---------------K--.K---------------K--
+        """.replace("        ", ""),
+        L=event("$train.py:12 report"),
+        M=event("$train.py:30 train"),
+        O=event("aten/add:add"),
+        C=event("aten/relu:relu"),
+        K=event("ampere_sgemm_128x64", tf_op="aten/mm:mm"),
+    )
+    found = account(one)
+    assert found is not None
+    assert "eager" not in {part.kind for part in parts(found)}
+
+
+def test_a_wait_that_outlasts_the_steps_is_a_wait_though_work_goes_on() -> None:
+    """JAX runs behind its calls: one wait at the loop's end, for what all steps asked for."""
+    one = host(
+        """
+        /host:CPU
+          python   S---------S---------.....
+          "        .L----------------------
+          tf_pool  O-----------------------
+        """,
+        L=event("$train.py:12 main"),
+        O=event("a/MatMul:MatMul"),
+    )
+    assert told(one)["op", "a/MatMul"] == pytest.approx(2.0)
 
 
 def test_a_librarys_files_are_known_where_the_tracer_wrote_no_path() -> None:

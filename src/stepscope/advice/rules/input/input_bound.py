@@ -62,7 +62,7 @@ def input_bound(results: Results) -> Iterator[Answer]:
         )
         return
     share = waiting / step
-    # One late batch among a few is no habit of the pipeline.
+    # One late batch among a few is not a habit of the pipeline.
     is_once = _is_once(overview)
     yield Finding(
         rule=RULE.id,
