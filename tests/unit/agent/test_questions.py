@@ -15,7 +15,6 @@ from stepscope.redaction import Redaction
 from stepscope.session import open
 from stepscope.surfaces.agent.guide import TOPICS, guide, skill
 from stepscope.surfaces.agent.questions import QUESTIONS, question
-from stepscope.surfaces.agent.questions.sql import safe
 from stepscope.surfaces.agent.recordings import Recordings
 from stepscope.surfaces.agent.reply import Reply, cell, data, tokens_of
 from stepscope.surfaces.cli.main import run
@@ -220,9 +219,9 @@ def test_a_cell_is_one_visible_line(value: Any, told: str) -> None:
         "",
     ],
 )
-def test_sql_reads_the_recording_and_nothing_else(query: str) -> None:
-    with pytest.raises(UsageError):
-        safe(query)
+def test_sql_reads_the_recording_and_nothing_else(recordings: Recordings, query: str) -> None:
+    reply = ask(recordings, "sql", query=query)
+    assert reply.outcome == "error", reply.text()
 
 
 def test_redacted_recordings_tell_no_name(recordings: Recordings) -> None:
