@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import stepscope
 from stepscope.advice import advise
-from stepscope.result import Advice, Finding
+from stepscope.result import Advice, Finding, Likelihood
 from stepscope.session.rules import all_rules
 from tests.collection.labels import Recorded, recordings
 
@@ -63,6 +63,8 @@ class Judged:
         steps: Steps found and their mean time in ms; None without steps.
         are_steps_sure: Whether they are reported as certain.
         failed: Rules that broke, or why nothing could be said at all.
+        told: Likelihood of each finding above "info", and whether it names the planted fault; on a
+            healthy program none does.
     """
 
     recorded: Recorded
@@ -75,6 +77,7 @@ class Judged:
     steps: tuple[int, float] | None
     are_steps_sure: bool
     failed: tuple[str, ...]
+    told: tuple[tuple[Likelihood, bool], ...] = ()
 
     @property
     def is_faulty(self) -> bool:
@@ -148,6 +151,11 @@ def judge(recorded: Recorded, without: Sequence[str] = ()) -> Judged:
         steps,
         found.confidence >= _SURE,
         tuple(one.rule for one in advice.checked if one.outcome == "failed"),
+        tuple(
+            (one.likelihood, one.rule in label.accept or label.places(text_of(one)))
+            for one in advice.findings
+            if one.severity != "info"
+        ),
     )
 
 
@@ -219,6 +227,10 @@ def totals(judged: Iterable[Judged]) -> str:
     seen = [one for one in faulty if one.is_visible]
     promised = [one for one in faulty if one.does_range_cover is not None]
     widths = [one.saving[1] - one.saving[0] for one in promised if one.saving is not None]
+    above = sum(
+        one.saving is not None and one.recorded.saving_frac > one.saving[1] + _NOISE_FRAC
+        for one in promised
+    )
     alarms = [one for one in healthy if one.alarms]
     counted = sum(one.are_steps_right for one in rows)
     covered = share(sum(bool(one.does_range_cover) for one in promised), len(promised))
@@ -228,14 +240,14 @@ def totals(judged: Iterable[Judged]) -> str:
         f"where it is recorded: {share(sum(one.is_placed for one in seen), len(seen))}",
         f"no finding at all: {share(sum(one.first is None for one in faulty), len(faulty))}",
         f"healthy with an alarm: {share(len(alarms), len(healthy))}",
-        f"savings covered: {covered}"
+        f"savings covered: {covered}, larger: {above}"
         + (f", median width {100 * median(widths):.0f} % of the step" if widths else ""),
         f"steps exact or said uncertain: {share(counted, len(rows))}",
         f"mean step within {100 * _PERIOD_FRAC:.0f} %: "
         + share(sum(one.is_period_right for one in rows), len(rows)),
         f"rules broken or files unread: {sum(len(one.failed) for one in rows)}",
     ]
-    return "\n".join([*lines, *reliability(faulty)])
+    return "\n".join([*lines, *reliability(faulty), *likelihoods(rows)])
 
 
 def reliability(faulty: Sequence[Judged]) -> list[str]:
@@ -249,6 +261,16 @@ def reliability(faulty: Sequence[Judged]) -> list[str]:
         lines.append(
             f"{low:.1f}–{min(high, 1.0):.1f}       {len(within):14}  {share(right, len(within))}"
         )
+    return lines
+
+
+def likelihoods(rows: Sequence[Judged]) -> list[str]:
+    """How many alarms of each likelihood are right, those about healthy programs among them."""
+    told = [one for row in rows for one in row.told]
+    lines = ["likelihood    all alarms      right"]
+    for word in ("likely", "possible", "doubtful"):
+        right = [is_right for likelihood, is_right in told if likelihood == word]
+        lines.append(f"{word:10}    {len(right):10}      {share(sum(right), len(right))}")
     return lines
 
 

@@ -16,6 +16,7 @@ from stepscope.advice.evidence.window import of_the_recording
 from stepscope.advice.facts import FACTS
 from stepscope.advice.order import StepTime, bounded, ordered, refined, step_time
 from stepscope.advice.results import Results
+from stepscope.advice.savings import ranged
 from stepscope.registry import Answer, Rule, Rules, Silence, Unknown
 from stepscope.result import Advice, Checked, Finding, Result
 
@@ -24,6 +25,7 @@ RULES = Rules(
     f"{__name__}.rules",
     (
         "input.input_bound",
+        "input.loader_workers",
         "input.serial_map",
         "input.missing_prefetch",
         "input.no_cache",
@@ -53,6 +55,7 @@ RULES = Rules(
         "memory.memory_growth",
         "workers.collective_bound",
         "workers.exposed_collectives",
+        "workers.gradient_buckets",
         "workers.unbalanced_devices",
         "workers.straggler",
         "workers.worker_skew",
@@ -62,6 +65,7 @@ RULES = Rules(
         "host.gil_contention",
         "host.retracing",
         "host.recompilation",
+        "host.graph_breaks",
         "host.python_bound",
         "host.print_every_step",
         "device.no_xla",
@@ -107,7 +111,8 @@ def advise(
             continue
         findings += found
         checked.append(_outcome(rule, found, quiet))
-    return Advice(ordered(refined(findings, facts), ran, time), tuple(checked))
+    placed = ordered(refined(findings, facts), ran, time)
+    return Advice(tuple(ranged(one, facts[one.rule], results) for one in placed), tuple(checked))
 
 
 def _answers(

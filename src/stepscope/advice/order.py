@@ -38,8 +38,6 @@ _SURE_CAUSE = 0.4
 _SAME_FRAC = 0.4
 # What a rule itself hardly believes is not an alarm.
 _DOUBTFUL = 0.25
-# What a change saves at least, where a rule does not say: as a share of what it expects.
-_LOW_FRAC = 0.5
 # How sure a saving can be of which one step was recorded.
 _OF_ONE = 0.6
 # From these on a confidence is called likely, or possible.
@@ -90,16 +88,14 @@ def step_time(results: Mapping[str, Result]) -> StepTime:
 
 
 def bounded(finding: Finding, rule: RuleFacts, time: StepTime) -> Finding:
-    """The finding with its range of savings; small ones never cry wolf."""
-    saving, high, low = finding.saving_ms, finding.saving_high_ms, finding.saving_low_ms
+    """The finding with its saving within its parts; small ones never cry wolf."""
+    saving, high = finding.saving_ms, finding.saving_high_ms
     high = saving if high is None else high
     severity = finding.severity
     if rule.parts and time.kinds_ms is not None and finding.rule != LOCATED:
         most = sum(time.kinds_ms.get(kind, 0.0) for kind in rule.parts)
         high = high if high is None else min(high, most)
         saving = saving if saving is None else min(saving, most)
-    if low is None and saving is not None:
-        low = _LOW_FRAC * saving
     if finding.confidence < _DOUBTFUL and severity in ("medium", "high"):
         severity = "low"
     confidence = finding.confidence
@@ -114,8 +110,8 @@ def bounded(finding: Finding, rule: RuleFacts, time: StepTime) -> Finding:
         finding,
         severity=severity,
         saving_ms=saving,
-        saving_low_ms=low,
         saving_high_ms=high,
+        saving_per="recording" if time.is_recording else "step",
         confidence=confidence,
         likelihood=likelihood(confidence),
     )
@@ -244,7 +240,7 @@ def _explains(cause: Finding, symptom: Finding) -> bool:
 
 
 def _concerns(cause: RuleFacts | None, symptom: Finding) -> bool:
-    """Whether a cause speaks of the part that a finding locates: dispatch is no cause of an op."""
+    """Whether a cause concerns the part that a finding locates: dispatch does not cause an op."""
     kind = symptom.measured.get("kind") if "worth_ms" in symptom.measured else None
     return kind is None or cause is None or not cause.parts or kind in cause.parts
 

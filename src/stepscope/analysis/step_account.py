@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from itertools import chain, repeat
 from math import nan
 from typing import Annotated
 
@@ -10,13 +12,15 @@ from stepscope import how_to_record
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, ms
 from stepscope.tables.account.account import Account, account
-from stepscope.tables.account.instructions import Compiled, compiled_from
+from stepscope.tables.account.instructions import CompiledOp, compiled_from
 from stepscope.tables.account.op_families import UNUSUAL, family_of
 from stepscope.tables.account.owners import Owner, owners
 from stepscope.tables.account.parts import Part, parts
 from stepscope.tables.account.rivals import rivals
 from stepscope.tables.account.series import series
+from stepscope.tables.account.what_if import WhatIf, what_if
 from stepscope.tables.core.profile import Host, Profile
+from stepscope.tables.host.cores import host_cores
 from stepscope.tables.steps.markers import has_account
 from stepscope.tables.steps.session import taking_part
 
@@ -42,6 +46,27 @@ class PartRow(Row):
         float, Column("Time", unit="ms", kind="time", sort="desc", help="Per mean step.")
     ]
     step_frac: Annotated[float, Column("Share of step", unit="%", kind="ratio")]
+    alone_ms: Annotated[
+        float,
+        Column(
+            "Saves alone", unit="ms", kind="time",
+            help="The step gets shorter by this if the part takes no time and all else stays.",
+        ),
+    ]  # fmt: skip
+    typical_ms: Annotated[
+        float,
+        Column(
+            "In a typical step", unit="ms", kind="time",
+            help="The same from the median of its shares: a burst in one step counts little.",
+        ),
+    ]  # fmt: skip
+    most_ms: Annotated[
+        float,
+        Column(
+            "Saves at most", unit="ms", kind="time",
+            help="With all that can go with it: hand-over, cold caches, shared cores.",
+        ),
+    ]  # fmt: skip
     runs: Annotated[float, Column("Runs per step", kind="number")]
     steps_frac: Annotated[
         float,
@@ -142,6 +167,7 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
     steps = longest.found
     start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
     made = parts(longest)
+    played = what_if(longest, made, host_cores(host))
     step_ps = _mean_ps(longest)
     recorder = sum(one.total_ps for one in made if one.kind == "recorder")
     return StepAccount(
@@ -154,7 +180,7 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
         has_python=longest.frames is not None,
         has_events=longest.native is not None,
         recorder_ms=ms(recorder) / len(start),
-        parts=_part_table(host, made, len(start), step_ps),
+        parts=_part_table(host, made, played, step_ps, len(start)),
         owners=_owner_table(owners(longest), len(start), step_ps),
         rivals=_rival_table(host, longest),
     )
@@ -212,10 +238,26 @@ def described(kind: str, name: str) -> str:
     return _WORDS.get(kind, "{name}").format(name=name)
 
 
-def _part_table(host: Host, made: list[Part], count: int, step_ps: float) -> Table[PartRow]:
-    rows = [_part_row(host, one, count, step_ps) for one in made]
+_NOT_PLAYED = WhatIf(nan, nan, nan)
+
+
+def _part_table(
+    host: Host, made: list[Part], played: list[WhatIf], step_ps: float, count: int
+) -> Table[PartRow]:
+    rows = [
+        _part_row(host, one, count, step_ps) | _saving(without)
+        for one, without in zip(made, chain(played, repeat(_NOT_PLAYED)), strict=False)
+    ]
     fields = list(PartRow.__annotations__)
     return Table(PartRow, {name: [row[name] for row in rows] for name in fields})
+
+
+def _saving(without: WhatIf) -> dict[str, object]:
+    return {
+        "alone_ms": ms(without.alone_ps),
+        "typical_ms": ms(without.typical_ps),
+        "most_ms": ms(without.most_ps),
+    }
 
 
 def _part_row(host: Host, one: Part, count: int, step_ps: float) -> dict[str, object]:
@@ -249,7 +291,7 @@ def _part_row(host: Host, one: Part, count: int, step_ps: float) -> dict[str, ob
     }
 
 
-def _place(one: Part, known: Compiled) -> tuple[str, str, int]:
+def _place(one: Part, known: CompiledOp) -> tuple[str, str, int]:
     """Where in the program a part is: its longest line, or the source of its op."""
     if known.line and one.kind not in ("python", "library"):
         return one.first.function, known.file, known.line
@@ -288,11 +330,15 @@ _BOOKKEEPING = (
     "ReadVariableOp",
 )
 _LISTED = 5
+_NUMBERED = re.compile(r"\.\d+$")
 
 
 def _ops_of_loop(one: Part) -> str:
     """The ops that a program runs again and again; what they are for, its rarest may tell."""
     ops = [owner for owner in one.owners if owner.kind == "op"]
+    # XLA's instructions have numbers; the functions that JAX dispatches say more than they do.
+    if all(_NUMBERED.search(owner.name) for owner in ops):
+        ops = [owner for owner in one.owners if owner.kind == "framework" and owner.name] or ops
     listed = list(dict.fromkeys(owner.name for owner in ops))
     working = [name for name in listed if name not in _BOOKKEEPING] or listed
     telling = {owner.name for owner in ops if owner.family in UNUSUAL}

@@ -24,6 +24,7 @@ I64 = NDArray[np.int64]
 I32 = NDArray[np.int32]
 U64 = NDArray[np.uint64]
 U8 = NDArray[np.uint8]
+F64 = NDArray[np.float64]
 Bool = NDArray[np.bool_]
 
 # Which member of XStat's `value` oneof is set; the number is the field number in XStat.

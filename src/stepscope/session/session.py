@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from stepscope.redaction import Redaction
-    from stepscope.sql.database import Database
+    from stepscope.sql.database import ProfileDatabase
 
 T = TypeVar("T")
 
@@ -113,7 +113,7 @@ class Session(ToolMethods):
         self._progress = progress
         self._lock = RLock()
         self._profile: Profile | None = None
-        self._database: Database | None = None
+        self._database: ProfileDatabase | None = None
         self._answers: dict[Hashable, Any] = {}
         self._locks: dict[Hashable, RLock] = {}
 
@@ -240,26 +240,26 @@ class Session(ToolMethods):
         Raises:
             UsageError: The query is wrong, refused, or passes a limit; the message says which.
         """
-        from stepscope.sql.database import Limits
+        from stepscope.sql.database import QueryLimits
         from stepscope.sql.door import refusal
         from stepscope.sql.run import run_query
 
         if trusted:
             return run_query(self.profile, query)
-        found = self.database.ask(query, Limits(max_rows, timeout_s))
+        found = self.database.ask(query, QueryLimits(max_rows, timeout_s))
         if found.cut:
             hint = "Add LIMIT, group the rows, or raise max_rows."
             raise refusal(query, f"Its answer has more than {max_rows:,} rows.", hint)
         return found.frame
 
     @property
-    def database(self) -> Database:
+    def database(self) -> ProfileDatabase:
         """The recording's tables behind the closed door, for surfaces that pass queries on."""
         with self._lock:
             if self._database is None:
-                from stepscope.sql.database import Database
+                from stepscope.sql.database import ProfileDatabase
 
-                self._database = Database(self.profile)
+                self._database = ProfileDatabase(self.profile)
             return self._database
 
     def events(

@@ -30,6 +30,27 @@ _CHUNK = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
+class Stretches:
+    """The kept steps as stretches in which nothing changes on the loop's thread, in order.
+
+    Attributes:
+        start_ps, end_ps: Of each stretch.
+        step: Which kept step it is in.
+        waits: Whether the thread waits for what computes or is made beside it.
+        stretch, owner, spent_ps: Who has how much of a stretch: rows of ``start_ps`` and of the
+            account; the times of a stretch sum to its length.
+    """
+
+    start_ps: I64
+    end_ps: I64
+    step: I64
+    waits: Bool
+    stretch: I64
+    owner: I64
+    spent_ps: I64
+
+
+@dataclass(frozen=True, slots=True)
 class Account:
     """Time of each owner in each kept step.
 
@@ -44,6 +65,7 @@ class Account:
             -1 unknown, below it -2 less the code of ``between``.
         time_ps: int64[owners, kept steps].
         runs: How often each owner's time was come to, in all kept steps.
+        timeline: What the sums are of.
         native, frames, compute, between: What it was derived from.
     """
 
@@ -54,6 +76,7 @@ class Account:
     place: I64
     time_ps: I64
     runs: I64
+    timeline: Stretches
     native: Native | None
     frames: Frames | None
     compute: Compute
@@ -268,18 +291,21 @@ def _summed(
     item = np.where(is_call, calls_out, moments.item)
     place = _merged_places(moments.place, calls)
     owner = np.stack([moments.kind.astype(np.int64), item, place], axis=1)
-    alone = ~moments.waits
+    alone = np.flatnonzero(~moments.waits)
     length = moments.end_ps - moments.start_ps
-    parts = [(length[alone], owner[alone], moments.step[alone]), *_swept(moments, owner, work)]
-    time, owners, step = (np.concatenate([part[at] for part in parts]) for at in range(3))
+    parts = [(length[alone], owner[alone], alone), *_swept(moments, owner, work)]
+    time, owners, stretch = (np.concatenate([part[at] for part in parts]) for at in range(3))
     first, code = distinct_rows(list(owners.T))
     listed = owners[first]
     total = np.zeros((len(listed), count), dtype=np.int64)
-    np.add.at(total, (code, step), time)
+    np.add.at(total, (code, moments.step[stretch]), time)
     runs = np.bincount(code, minlength=len(listed)).astype(np.int64)
+    timeline = Stretches(
+        moments.start_ps, moments.end_ps, moments.step, moments.waits, stretch, code, time
+    )
     return Account(
         found, line, listed[:, 0].astype(np.uint8), listed[:, 1], listed[:, 2], total, runs,
-        said, calls, work, around,
+        timeline, said, calls, work, around,
     )  # fmt: skip
 
 
@@ -293,7 +319,7 @@ def _merged_places(place: I64, calls: Frames | None) -> I64:
 
 
 def _swept(moments: _Moments, owner: I64, work: Compute) -> list[tuple[I64, I64, I64]]:
-    """Time, owner and step of what computes while the thread waits."""
+    """Time, owner and moment of what computes while the thread waits."""
     rows = np.flatnonzero(moments.waits)
     found = []
     for begin in range(0, len(rows), _CHUNK):
@@ -307,5 +333,5 @@ def _swept(moments: _Moments, owner: I64, work: Compute) -> list[tuple[I64, I64,
         some = label > 0
         chosen[some, 0], chosen[some, 1] = COMPUTED, label[some]
         chosen[some, 2] = np.maximum(chosen[some, 2], -1)
-        found.append((spent[at, label], chosen, moments.step[here[at]]))
+        found.append((spent[at, label], chosen, here[at]))
     return found

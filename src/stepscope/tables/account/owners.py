@@ -56,6 +56,7 @@ class Owner:
         is_inline: Whether it is an op that ran on the loop's thread.
         time_ps: Per kept step.
         runs: How often its time was come to.
+        row: Of the account.
     """
 
     kind: str
@@ -71,6 +72,7 @@ class Owner:
     is_inline: bool
     time_ps: I64
     runs: int
+    row: int
 
     @property
     def total_ps(self) -> int:
@@ -113,7 +115,7 @@ def _owner(found: Account, row: int) -> Owner:
         event = int(found.native.longest[item]) if code == of_native.OP else -1
     return Owner(
         kind, name, type_, function, file, line, caller, around, event, on_device,
-        code == of_native.OP, found.time_ps[row], int(found.runs[row]),
+        code == of_native.OP, found.time_ps[row], int(found.runs[row]), row,
     )  # fmt: skip
 
 

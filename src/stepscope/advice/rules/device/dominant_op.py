@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from stepscope.advice.evidence.changes import SHRUNK
 from stepscope.advice.evidence.device_time import compute_ms, short_name
 from stepscope.advice.evidence.op_families import FUSE, Family, family_of, no_layer, scopes_of
 from stepscope.advice.evidence.steps import NO_STEPS
@@ -215,6 +216,7 @@ RULE = Rule(
     evidence=("ops",),
     parts=("op",),
     doc=__doc__ or "",
+    change=SHRUNK,
     title="One op dominates",
     threshold="an op ≥ 30 %, a module ≥ 50 % or a family ≥ 60 % of op time",
     # What says how to make the op cheaper, or that another part of the step is the limit.

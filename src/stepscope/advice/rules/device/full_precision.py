@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from stepscope.advice.evidence.changes import NARROWED
 from stepscope.advice.evidence.device_time import (
     MATRIX_CLASSES,
     compute_ms,
@@ -188,6 +189,7 @@ RULE = Rule(
     optional=("kernel_stats",),
     parts=("op",),
     doc=__doc__ or "",
+    change=NARROWED,
     title="32-bit compute on 16-bit hardware",
     threshold="16-bit compute < 10 %, or 32-bit products ≥ 20 % of the step; compute ≥ 10 %",
 )

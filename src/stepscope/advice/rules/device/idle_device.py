@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from stepscope.advice.evidence.changes import OVERLAPPED
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, severity_of
@@ -98,6 +99,7 @@ RULE = Rule(
     needs=("overview_page", "device_idle"),
     evidence=("device",),
     doc=__doc__ or "",
+    change=OVERLAPPED,
     title="The device is idle",
     threshold="a device is idle ≥ 10 % of the step",
     # Everything that names why; this finding only says how much there is to explain.

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from stepscope.advice.evidence.changes import REMOVED
 from stepscope.advice.evidence.device_time import KernelTime, kernel_time, short_name
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
@@ -93,6 +94,7 @@ RULE = Rule(
     needs=("overview_page", "kernel_stats"),
     parts=("op",),
     doc=__doc__ or "",
+    change=REMOVED,
     title="Layouts change around convolutions",
     threshold="layout kernels ≥ 3 % of the step where something convolves",
 )

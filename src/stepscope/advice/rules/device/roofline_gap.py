@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from math import isnan
 from typing import TYPE_CHECKING
 
+from stepscope.advice.evidence.changes import TUNED
 from stepscope.advice.evidence.device_time import compute_ms, short_name
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
@@ -135,6 +136,7 @@ RULE = Rule(
     needs=("overview_page", "roofline_model"),
     parts=("op",),
     doc=__doc__ or "",
+    change=TUNED,
     title="Ops far below their roofline",
     threshold="ops below 30 % of their roofline, worth ≥ 3 % of the step",
     symptom_of=(

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from stepscope.advice.evidence.changes import NARROWED
 from stepscope.advice.evidence.device_time import (
     KernelTime,
     has_matrix_units,
@@ -117,6 +118,7 @@ RULE = Rule(
     needs=("overview_page", "kernel_stats"),
     parts=("op",),
     doc=__doc__ or "",
+    change=NARROWED,
     title="Tensor cores are not used",
     threshold="eligible products without tensor cores ≥ 3 % of the step",
 )

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from stepscope.advice.evidence.changes import BATCHED
 from stepscope.advice.evidence.device_time import (
     SLOW_LAUNCH_US,
     kernel_time,
@@ -110,6 +111,7 @@ RULE = Rule(
     evidence=("driver",),
     parts=("launch", "framework"),
     doc=__doc__ or "",
+    change=BATCHED,
     title="Kernels shorter than their launch",
     threshold="waiting for launches ≥ 3 % of the step and half of the kernels < 10 µs",
     symptom_of=("small-batch", "eager-execution"),

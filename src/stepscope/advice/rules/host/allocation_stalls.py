@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.advice.evidence.changes import ONCE
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
@@ -78,6 +79,7 @@ RULE = Rule(
     evidence=("driver",),
     parts=("allocation",),
     doc=__doc__ or "",
+    change=ONCE,
     title="Memory is allocated within the step",
     threshold="idle devices while memory is allocated ≥ 3 % of the step",
     symptom_of=("memory-fragmentation", "memory-near-limit"),

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from stepscope.advice.evidence.changes import BATCHED
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
@@ -141,6 +142,7 @@ RULE = Rule(
     evidence=("dispatch",),
     parts=("framework", "unrecorded"),
     doc=__doc__ or "",
+    change=BATCHED,
     title="Ops run one by one",
     threshold="≥ 20 dispatches in a step that computes nothing for ≥ 10 % of its time",
     symptom_of=("retracing", "recompilation", "print-every-step", "python-in-pipeline"),

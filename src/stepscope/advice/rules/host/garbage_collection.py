@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from stepscope.advice.evidence.changes import REMOVED
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
@@ -74,6 +75,7 @@ RULE = Rule(
     optional=("overview_page",),
     evidence=("garbage",),
     doc=__doc__ or "",
+    change=REMOVED,
     title="Python collects garbage",
     threshold="garbage collections ≥ 4 % of the step",
     cause_of=("python-bound", "uneven-steps", "slow-steps", "eager-execution"),

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from stepscope.advice.evidence.changes import REMOVED
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref
@@ -93,6 +94,7 @@ RULE = Rule(
     optional=("overview_page",),
     evidence=("python",),
     doc=__doc__ or "",
+    change=REMOVED,
     title="Another thread holds Python's lock",
     threshold="a thread runs Python ≥ 20 % of the steps, and the lock is late",
     cause_of=(

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from math import isnan
 from typing import TYPE_CHECKING
 
+from stepscope.advice.evidence.changes import OVERLAPPED
 from stepscope.advice.evidence.device_memory import device_memories, gib
 from stepscope.advice.evidence.device_time import compute_ms
 from stepscope.advice.evidence.offload import OFFLOAD_ACTIONS, OFFLOAD_CODE, host_memory_ops
@@ -136,6 +137,7 @@ RULE = Rule(
     optional=("hlo_stats", "memory_profile"),
     parts=("copy",),
     doc=__doc__ or "",
+    change=OVERLAPPED,
     title="The step waits for copies",
     threshold="copies between host and device that nothing hides ≥ 3 % of the step",
 )

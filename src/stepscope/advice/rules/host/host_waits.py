@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.advice.evidence.changes import READ_LATER
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
@@ -92,6 +93,7 @@ RULE = Rule(
     evidence=("driver",),
     parts=("wait", "copy"),
     doc=__doc__ or "",
+    change=READ_LATER,
     title="Host and device take turns",
     threshold="min(waiting, idle after a wait) ≥ 3 % of the step",
 )

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from stepscope.advice.evidence.changes import BATCHED
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
@@ -93,6 +94,7 @@ RULE = Rule(
     optional=("overview_page",),
     evidence=("host",),
     doc=__doc__ or "",
+    change=BATCHED,
     title="Variables are updated one by one",
     threshold="≥ 100 ops of ≤ 100 µs in the optimizer, and ≥ 5 % of the step",
     cause_of=("eager-execution", "dominant-op", "launch-bound", "tiny-kernels"),

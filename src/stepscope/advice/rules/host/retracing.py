@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.advice.evidence.changes import ONCE
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
@@ -74,6 +75,7 @@ RULE = Rule(
     evidence=("host",),
     parts=("compile", "framework", "python", "library", "unrecorded"),
     doc=__doc__ or "",
+    change=ONCE,
     title="Functions are traced again",
     threshold="tracing ≥ 3 % of the step, at least twice",
 )

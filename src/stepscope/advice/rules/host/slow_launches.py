@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from stepscope.advice.evidence.changes import BATCHED
 from stepscope.advice.evidence.device_time import SLOW_LAUNCH_US, launch_calls
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
@@ -101,6 +102,7 @@ RULE = Rule(
     evidence=("driver",),
     parts=("launch",),
     doc=__doc__ or "",
+    change=BATCHED,
     title="Launches are slow",
     threshold="waiting for launches ≥ 3 % of the step and a launch ≥ 25 µs",
     symptom_of=("eager-execution",),

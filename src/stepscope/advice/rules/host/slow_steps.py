@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from stepscope.advice.evidence.changes import EVEN
 from stepscope.advice.evidence.steps import long_steps
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
@@ -93,6 +94,7 @@ RULE = Rule(
     needs=("overview_page", "host_activity"),
     evidence=("host",),
     doc=__doc__ or "",
+    change=EVEN,
     title="Checkpoints or logging make some steps slow",
     threshold="steps beyond twice the median cost ≥ 3 % of all step time",
 )

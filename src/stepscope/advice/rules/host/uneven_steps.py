@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from stepscope.advice.evidence.changes import EVEN
 from stepscope.advice.evidence.steps import long_steps
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown
@@ -67,6 +68,7 @@ RULE = Rule(
     check=uneven_steps,
     needs=("overview_page",),
     doc=__doc__ or "",
+    change=EVEN,
     title="A few steps are much slower",
     threshold="steps beyond twice the median cost ≥ 3 % of all step time",
     symptom_of=(

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.advice.evidence.changes import SUPPLIED
 from stepscope.advice.evidence.input_stage import STARVED, InputStage, input_stage, stage_finding
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, severity_of
@@ -97,6 +98,7 @@ RULE = Rule(
     optional=("host_activity",),
     parts=("input",),
     doc=__doc__ or "",
+    change=SUPPLIED,
     title="Python makes the elements",
     threshold="the step waits ≥ 5 % for elements made in Python, or ≥ 30 % for Python's lock",
     cause_of=STARVED,

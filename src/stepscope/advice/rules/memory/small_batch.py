@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stepscope.advice.evidence.changes import BATCHED
 from stepscope.advice.evidence.device_memory import device_memories
 from stepscope.advice.evidence.steps import NO_STEPS, WINDOW, is_window
 from stepscope.advice.results import Results
@@ -22,6 +23,7 @@ from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, 
 from stepscope.result import Finding, Ref
 
 if TYPE_CHECKING:
+    from stepscope.analysis.device_idle import DeviceIdle
     from stepscope.analysis.overview_page import OverviewPage
 
 # Below this use the batch could at least double.
@@ -50,8 +52,7 @@ def small_batch(results: Results) -> Iterator[Answer]:
     if fullest.used_frac >= FULL_FRAC:
         yield Silence(f"{fullest.used_frac:.0%} of {fullest.name} is in use at the peak.")
         return
-    fixed = sum(float(row.idle_ms) for row in idle.causes.records() if row.cause in _FIXED)
-    fixed = min(fixed, _least_ms(overview))
+    fixed = min(_idle_ms(idle), _least_ms(overview))
     if fixed < _FIXED_FRAC * step:
         yield Silence(
             f"Memory is free, but costs per step that a larger batch would spread take only "
@@ -96,6 +97,11 @@ def small_batch(results: Results) -> Iterator[Answer]:
     )
 
 
+def _idle_ms(idle: DeviceIdle) -> float:
+    """Idle time of the devices per step while the host does what no batch size changes."""
+    return sum(row.idle_ms for row in idle.causes.records() if row.cause in _FIXED)
+
+
 def _least_ms(overview: OverviewPage) -> float:
     """What every step pays, whatever else some steps do: what the tenth with the least pays."""
     table = overview.step_table
@@ -110,6 +116,7 @@ RULE = Rule(
     check=small_batch,
     needs=("overview_page", "device_idle", "memory_profile"),
     doc=__doc__ or "",
+    change=BATCHED,
     title="The batch is small and memory is free",
     threshold="peak memory < 40 % and the device waits for the host ≥ 15 % of the step",
     symptom_of=("slow-launches", "host-waits", "eager-execution"),

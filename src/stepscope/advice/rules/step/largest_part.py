@@ -14,11 +14,13 @@ from dataclasses import dataclass
 from math import isnan
 from typing import TYPE_CHECKING
 
-from stepscope.advice.evidence import part_words
+from stepscope.advice.evidence import changes, part_words
 from stepscope.advice.evidence.part_words import PartWords
+from stepscope.advice.evidence.savings import saving_of
 from stepscope.advice.results import Results
-from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
+from stepscope.registry import Answer, ChangeClass, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref, Severity
+from stepscope.schema import names
 from stepscope.tables.account.op_families import DOUBLE, PRODUCTS
 
 if TYPE_CHECKING:
@@ -29,53 +31,59 @@ _SOME_FRAC, _CODE_FRAC = 0.10, 0.05
 _MOST = 3
 # The recorder's own work is not the program's; what a runtime does around ops goes with them.
 _OURS = ("recorder", "runtime")
-_AROUND_FRAC = 0.5
 # What time in which nothing was recorded is worth of its worth in a step.
 _BESIDE = 0.1
+# A part delays the step by its time; a smaller share of it than this is worth a word.
+_DELAYS_FRAC = 0.8
 # A line of the program is easier to change than what a framework does.
 _CODE = ("python", "library")
 
 
 @dataclass(frozen=True, slots=True)
 class _Hope:
-    """Which shares of a part a change takes away at least, as expected and at most.
+    """What a change to a part does.
 
     Attributes:
+        change: Its class.
+        expected: The share of the part that is expected to go.
         worth: The share it is ranked by: small where a part is likely to be needed.
         confidence: How sure it is that the part is worth a change.
         is_alarm: Whether the part alone is reason enough to change the program.
     """
 
-    low: float
+    change: ChangeClass
     expected: float
-    high: float
     worth: float
     confidence: float
     is_alarm: bool
-    assumption: str
 
 
 _HOPES = {
-    "python": _Hope(0.7, 0.95, 1.0, 0.9, 0.85, True, "its work moves out of the loop, or goes"),
-    "library": _Hope(0.7, 0.95, 1.0, 0.9, 0.85, True, "the call moves out of the loop, or goes"),
-    "compile": _Hope(0.7, 0.95, 1.0, 0.95, 0.85, True, "everything is compiled once"),
-    "input": _Hope(0.5, 0.8, 1.0, 0.8, 0.7, True, "batches are ready when the step asks for them"),
-    "copy": _Hope(0.4, 0.7, 1.0, 0.6, 0.6, True, "copies run beside the compute"),
-    "launch": _Hope(0.4, 0.7, 1.0, 0.5, 0.6, True, "the step is compiled into fewer launches"),
-    "allocation": _Hope(0.5, 0.8, 1.0, 0.8, 0.6, True, "memory is allocated once"),
-    "wait": _Hope(0.3, 0.6, 1.0, 0.5, 0.5, False, "the host need not wait in every step"),
-    "collective": _Hope(0.3, 0.6, 1.0, 0.5, 0.5, False, "transfers run beside the compute"),
-    "framework": _Hope(
-        0.5, 0.8, 1.0, 0.35, 0.6, False, "the step is compiled, or makes fewer calls"
-    ),
-    "unrecorded": _Hope(0.5, 0.8, 1.0, 0.6, 0.5, False, "what runs there is not needed"),
-    "op": _Hope(0.5, 0.7, 1.0, 0.2, 0.5, False, "half of it, or all, is not needed"),
+    "python": _Hope(changes.REMOVED, 0.95, 0.9, 0.85, True),
+    "library": _Hope(changes.REMOVED, 0.95, 0.9, 0.85, True),
+    "compile": _Hope(changes.ONCE, 0.95, 0.95, 0.85, True),
+    "input": _Hope(changes.SUPPLIED, 0.8, 0.8, 0.7, True),
+    "copy": _Hope(changes.OVERLAPPED, 0.7, 0.6, 0.6, True),
+    "launch": _Hope(changes.BATCHED, 0.7, 0.5, 0.6, True),
+    "allocation": _Hope(changes.ONCE, 0.8, 0.8, 0.6, True),
+    "wait": _Hope(changes.READ_LATER, 0.6, 0.5, 0.5, False),
+    "collective": _Hope(changes.OVERLAPPED, 0.6, 0.5, 0.5, False),
+    "framework": _Hope(changes.BATCHED, 0.8, 0.35, 0.6, False),
+    "unrecorded": _Hope(changes.UNSEEN, 0.8, 0.6, 0.5, False),
+    "eager": _Hope(changes.VECTORISED, 0.85, 0.75, 0.7, False),
+    "op": _Hope(changes.SHRUNK, 0.7, 0.2, 0.5, False),
 }
 # Ops that seldom are what a model is for can go for the most part.
-_UNUSUAL = _Hope(0.6, 0.85, 1.0, 0.75, 0.7, False, "it can be done once, elsewhere or another way")
+_UNUSUAL = _Hope(changes.SHRUNK, 0.85, 0.75, 0.7, False)
 # What a model is made of is reported after what else can be changed.
-_PRODUCT = _Hope(0.5, 0.7, 1.0, 0.15, 0.5, False, "half of it, or all, is not needed")
-_DOUBLE = _Hope(0.3, 0.5, 0.85, 0.5, 0.85, True, "32 bits suffice")
+_PRODUCT = _Hope(changes.SHRUNK, 0.7, 0.15, 0.5, False)
+_DOUBLE = _Hope(changes.NARROWED, 0.5, 0.5, 0.85, True)
+
+
+# Kernels that the recording ties to no op: there is nothing to halve.
+_UNKNOWN_OPS = tuple(
+    name for one in (names.BEFORE_RECORDING, names.NO_LAUNCH) for name in (one, f"{one} ops")
+)
 
 
 def largest_part(results: Results) -> Iterator[Answer]:
@@ -93,6 +101,7 @@ def largest_part(results: Results) -> Iterator[Answer]:
         part
         for part in listed
         if part.kind not in _OURS
+        and part.name not in _UNKNOWN_OPS
         and part.step_frac >= known * (_CODE_FRAC if part.kind in _CODE else _SOME_FRAC)
     ]
     if not shown:
@@ -119,44 +128,46 @@ def _with_runtime(parts: list[PartRow], step_ms: float) -> None:
 def _finding(part: PartRow, account: StepAccount) -> Finding:
     hope = _hope(part)
     words = part_words.words(part, account)
-    step = account.step_time_ms
-    # The step cannot get shorter than what computes beside the thread.
-    most = part.time_ms
-    if part.kind not in ("op", "collective", "copy"):
-        most = max(min(most, step - account.busy_ms), 0.0)
-    expected = min(hope.expected * part.time_ms, most)
-    # What surrounds a part, such as caches it empties, goes with some of it.
-    around = _AROUND_FRAC * max(step - account.busy_ms - part.time_ms, 0.0)
-    is_code = part.kind in (*_CODE, "eager", "framework", "unrecorded", "compile")
+    step, saving = account.step_time_ms, saving_of(part, hope.change.least, hope.expected)
     return Finding(
         rule=RULE.id,
-        severity=_severity(part, hope, expected, account),
-        saving_ms=expected,
-        saving_low_ms=min(hope.low * part.time_ms, expected),
-        saving_high_ms=min(hope.high * part.time_ms, most) + (around if is_code else 0.0),
-        assumption=hope.assumption,
+        severity=_severity(part, hope, saving.expected_ms, account),
+        saving_ms=saving.expected_ms,
+        saving_low_ms=saving.low_ms,
+        saving_high_ms=min(saving.high_ms, step),
+        assumption=hope.change.assumption,
         confidence=hope.confidence if account.step_count > 1 else min(hope.confidence, 0.6),
         title=words.title,
-        message=words.message,
+        message=words.message + _beside(part),
         place=_place(part),
         measured={
             "part_ms": part.time_ms,
             "step_frac": part.step_frac,
-            "worth_ms": min(_worth(part, account) * part.time_ms, most),
+            "worth_ms": _worth(part, account) * saving.expected_ms / hope.expected,
             "step_time_ms": step,
             "kind": part.kind,
             "data_type": part.data_type,
-            "step_after_ms": step - expected,
+            "step_after_ms": step - saving.expected_ms,
         },
         evidence=_evidence(part, words),
         actions=words.actions,
     )
 
 
+def _beside(part: PartRow) -> str:
+    """How little of a part the step waits for, where that is much less than its time."""
+    if not part.alone_ms < _DELAYS_FRAC * part.time_ms:
+        return ""
+    return (
+        f" Only {part.alone_ms:.3g} ms of it delay the step: beside the rest runs what it would "
+        "wait for without it."
+    )
+
+
 def _hope(part: PartRow) -> _Hope:
     if part.kind == "op" and part.data_type in DOUBLE:
         return _DOUBLE
-    if part.kind == "eager" or (part.kind == "op" and part_words.is_unusual(part)):
+    if part.kind == "op" and part_words.is_unusual(part):
         return _UNUSUAL
     if part.kind == "op" and part.name in PRODUCTS:
         return _PRODUCT
@@ -166,7 +177,7 @@ def _hope(part: PartRow) -> _Hope:
 def _worth(part: PartRow, account: StepAccount) -> float:
     """The share of a part that it is ranked by."""
     worth = _hope(part).worth
-    # In a recording without steps nobody knows whether the program ran when nothing was recorded.
+    # Without steps it is unknown whether the program ran when nothing was recorded.
     return worth * _BESIDE if account.is_window and part.kind == "unrecorded" else worth
 
 

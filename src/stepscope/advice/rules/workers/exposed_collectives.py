@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.advice.evidence.changes import OVERLAPPED
 from stepscope.advice.evidence.collective_time import collective_time
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
@@ -83,6 +84,7 @@ RULE = Rule(
     evidence=("ops",),
     parts=("collective",),
     doc=__doc__ or "",
+    change=OVERLAPPED,
     title="Communication does not overlap with compute",
     threshold="exposed transfers ≥ 3 % of the step and all transfers shorter than the work",
 )

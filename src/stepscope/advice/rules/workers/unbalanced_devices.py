@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stepscope.advice.evidence.changes import EVEN
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
@@ -149,6 +150,7 @@ RULE = Rule(
     evidence=("device",),
     parts=("collective",),
     doc=__doc__ or "",
+    change=EVEN,
     title="Devices do unequal work",
     threshold="busiest device - mean ≥ 5 % of the step, with more kernels or idle devices",
 )

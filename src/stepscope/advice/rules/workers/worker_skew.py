@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.advice.evidence.changes import EVEN
 from stepscope.advice.evidence.collective_time import collective_time
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
@@ -72,6 +73,7 @@ RULE = Rule(
     evidence=("ops",),
     parts=("collective",),
     doc=__doc__ or "",
+    change=EVEN,
     title="Workers wait for each other",
     threshold="mean wait in collectives ≥ 3 % of the step and no straggler explains half of it",
     symptom_of=("straggler", "unbalanced-devices", "tiny-kernels", "launch-bound"),
