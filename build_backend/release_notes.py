@@ -1,6 +1,6 @@
 """Puts the fragments of ``changes/`` into ``CHANGELOG.md``: ``release_notes.py 0.2.0 2026-12-01``.
 
-Numbers that changed come first: whoever compares a figure with last month's must find out here.
+Numbers that changed come first: anyone who compares a figure with last month's must find out here.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "build_backend"))
 
-import archives  # noqa: E402  (the build backend is no package)
+import archives  # noqa: E402  (the build backend is not a package)
 import release_notes  # noqa: E402
 
 

@@ -12,20 +12,20 @@ from typing import Any, Final
 from stepscope.sql.tables import TABLES
 from stepscope.surfaces.agent.question import CURSOR, MAX_TOKENS, RECORDING, Question
 from stepscope.surfaces.agent.recordings import Recordings
-from stepscope.surfaces.agent.reply import Reply, data
+from stepscope.surfaces.agent.reply import AgentReply, data
 
 _ROWS: Final = 5000
 _SECONDS: Final = 20.0
 
 
-def _answer(recordings: Recordings, arguments: Mapping[str, Any]) -> Reply:
+def _answer(recordings: Recordings, arguments: Mapping[str, Any]) -> AgentReply:
     session = recordings.session(str(arguments.get("recording") or ""))
     found = session.sql(str(arguments["query"]), max_rows=_ROWS, timeout_s=_SECONDS)
     first = int(arguments.get("cursor") or 0)
     rows = data("rows", found.columns, found.rows(), first=first)
     more = "the same query with cursor={cursor}, or with WHERE and LIMIT"
     said = (f"At most {_ROWS} rows are listed.",) if len(found) == _ROWS else ()
-    return Reply("rows" if len(found) else "none", said, (rows,), more=more)
+    return AgentReply("rows" if len(found) else "none", said, (rows,), more=more)
 
 
 QUESTION = Question(
