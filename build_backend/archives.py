@@ -26,7 +26,7 @@ _MODE = 0o644
 
 
 def epoch() -> int:
-    """The time that stands on every member, in seconds since 1970."""
+    """The time that is given to every member, in seconds since 1970."""
     return max(int(os.environ.get("SOURCE_DATE_EPOCH", _FIRST_OF_ZIP)), _FIRST_OF_ZIP)
 
 

@@ -1,5 +1,6 @@
 """The pytest plugin: marked tests are recorded, judged and blamed; others are left alone."""
 
+import os
 import subprocess
 import sys
 from importlib.metadata import entry_points
@@ -7,6 +8,8 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
+
+from tests.conftest import ROOT
 
 TESTS = """
     import time
@@ -114,3 +117,23 @@ def test_the_plugin_loads_nothing_before_a_marked_test() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_broken_environment_does_not_break_the_run(tmp_path: Path) -> None:
+    """The plugin is loaded by every pytest beside it: it must not need what it would use later."""
+    for name in ("numpy", "polars"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("raise RuntimeError('broken on purpose')\n")
+    (tmp_path / "test_own.py").write_text("def test_own():\n    assert True\n")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "stepscope.surfaces.pytest_plugin"]
+    path = os.pathsep.join([str(tmp_path), str(ROOT / "src")])
+    done = subprocess.run(
+        [*command, "-p", "no:cacheprovider", "test_own.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 passed" in done.stdout

@@ -15,9 +15,8 @@ from stepscope.redaction import Redaction
 from stepscope.session import open
 from stepscope.surfaces.agent.guide import TOPICS, guide, skill
 from stepscope.surfaces.agent.questions import QUESTIONS, question
-from stepscope.surfaces.agent.questions.sql import safe
 from stepscope.surfaces.agent.recordings import Recordings
-from stepscope.surfaces.agent.reply import Reply, cell, data, tokens_of
+from stepscope.surfaces.agent.reply import AgentReply, cell, data, tokens_of
 from stepscope.surfaces.cli.main import run
 from tests.labelled import Labelled
 from tests.labelled.synthetic import PROFILES
@@ -39,7 +38,7 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recordings]
     found.close()
 
 
-def ask(recordings: Recordings, name: str, **arguments: Any) -> Reply:
+def ask(recordings: Recordings, name: str, **arguments: Any) -> AgentReply:
     return question(name).ask(recordings, arguments)
 
 
@@ -220,9 +219,9 @@ def test_a_cell_is_one_visible_line(value: Any, told: str) -> None:
         "",
     ],
 )
-def test_sql_reads_the_recording_and_nothing_else(query: str) -> None:
-    with pytest.raises(UsageError):
-        safe(query)
+def test_sql_reads_the_recording_and_nothing_else(recordings: Recordings, query: str) -> None:
+    reply = ask(recordings, "sql", query=query)
+    assert reply.outcome == "error", reply.text()
 
 
 def test_redacted_recordings_tell_no_name(recordings: Recordings) -> None:
@@ -293,7 +292,7 @@ def test_commands_answer_within_a_budget(
 
 
 def test_a_table_is_cut_before_the_one_above_it() -> None:
-    reply = Reply(
+    reply = AgentReply(
         "rows",
         tables=(
             data("first", ("a",), [("x" * 20,)] * 20),

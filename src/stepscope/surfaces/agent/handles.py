@@ -41,12 +41,12 @@ def parse_handle(session: Session, text: str) -> Handle:
     """What a handle means in this recording.
 
     Raises:
-        UsageError: It is no handle, or one of another recording.
+        UsageError: It is not a handle, or one of another recording.
     """
     match = _HANDLE.fullmatch(text.strip())
     if match is None or match[1] not in KINDS:
         raise UsageError(
-            "This is no handle.",
+            "This is not a handle.",
             why=f"It is {len(text)} characters long and not like op:12.",
             hint=f"Handles are {', '.join(f'{kind}:N' for kind in KINDS)}; answers print them.",
             slug="handle",

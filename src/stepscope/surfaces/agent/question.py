@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from stepscope.errors import NothingToShow, StepscopeError, UsageError
 from stepscope.surfaces.agent.recordings import Recordings
-from stepscope.surfaces.agent.reply import DEFAULT_TOKENS, Reply, data
+from stepscope.surfaces.agent.reply import DEFAULT_TOKENS, AgentReply, data
 
 RECORDING: Final = {"type": "string", "description": "Handle such as r1; the newest by default."}
 MAX_TOKENS: Final = {"type": "integer", "minimum": 0, "maximum": 20_000, "default": DEFAULT_TOKENS}
@@ -31,7 +31,7 @@ class Question:
     id: str
     about: str
     properties: Mapping[str, Mapping[str, Any]]
-    answer: Callable[[Recordings, Mapping[str, Any]], Reply]
+    answer: Callable[[Recordings, Mapping[str, Any]], AgentReply]
     required: tuple[str, ...] = ()
 
     @property
@@ -44,7 +44,7 @@ class Question:
             "additionalProperties": False,
         }
 
-    def ask(self, recordings: Recordings, arguments: Mapping[str, Any]) -> Reply:
+    def ask(self, recordings: Recordings, arguments: Mapping[str, Any]) -> AgentReply:
         """The answer; what cannot be answered is an answer, too."""
         try:
             self._check(arguments)
@@ -52,8 +52,8 @@ class Question:
         except NothingToShow as error:
             reply = unknown(error.why or error.what, error.hint)
         except StepscopeError as error:
-            # Paths and names stand in `where`; an agent needs what to do.
-            reply = Reply(
+            # Paths and names are in `where`; an agent needs what to do.
+            reply = AgentReply(
                 "error", tables=(data("error", ("what", "why", "do"), [_told(error, recordings)]),)
             )
         if "recording" not in self.properties or reply.outcome == "error" or reply.recording:
@@ -89,9 +89,9 @@ def _told(error: StepscopeError, recordings: Recordings) -> tuple[str, str, str]
     return texts[0], texts[1], texts[2]
 
 
-def unknown(missing: str, record: str) -> Reply:
+def unknown(missing: str, record: str) -> AgentReply:
     """Nobody can know from this recording, and how to record it."""
-    return Reply(
+    return AgentReply(
         "unknown",
         ("This recording cannot tell. That is not the same as: there is nothing.",),
         (data("how_to_record", ("missing", "do"), [(missing, record)]),),

@@ -15,7 +15,7 @@ _KEPT = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ServedRecording:
     """One recording: its handle, where it was found, and the run."""
 
     handle: str
@@ -35,12 +35,13 @@ class Recordings:
         self.redaction = redaction
         runs = [(root, run) for root in roots for run in find(root).runs]
         self.entries = tuple(
-            Entry(f"r{number}", root, run) for number, (root, run) in enumerate(runs, start=1)
+            ServedRecording(f"r{number}", root, run)
+            for number, (root, run) in enumerate(runs, start=1)
         )
         self._opened: dict[str, Session] = {}
         self._lock = Lock()
 
-    def entry(self, name: str = "") -> Entry:
+    def entry(self, name: str = "") -> ServedRecording:
         """The recording of a handle, the name of a run, or the newest one for "".
 
         Raises:

@@ -1,6 +1,6 @@
 """One answer: its outcome, tables of data, and what was cut.
 
-Texts of a recording are a stranger's. They stand in cells and nowhere else: what we say around
+Texts of a recording are a stranger's. They appear in cells and nowhere else: what we say around
 them is fixed text and numbers. A cell cannot hold a line break, a control character or one that
 changes the direction of text, and ends after 120 characters.
 """
@@ -17,7 +17,7 @@ from stepscope.errors import UsageError
 
 #: "rows": there are some. "none": it was recorded, and there were none. "unknown": it was not
 #: recorded, and the answer says how to record it. "error": the question is wrong.
-Outcome = Literal["rows", "none", "unknown", "error"]
+ReplyOutcome = Literal["rows", "none", "unknown", "error"]
 
 DEFAULT_TOKENS: Final = 2000
 MOST_TOKENS: Final = 20_000
@@ -80,7 +80,7 @@ def data(
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class AgentReply:
     """One answer.
 
     Attributes:
@@ -92,7 +92,7 @@ class Reply:
         more: The question that gives what was cut, with ``{cursor}`` for where it goes on.
     """
 
-    outcome: Outcome
+    outcome: ReplyOutcome
     said: tuple[str, ...] = ()
     tables: tuple[Data, ...] = ()
     recording: str = ""
@@ -103,7 +103,7 @@ class Reply:
         """The answer within a budget, cut at rows, the last tables first; 0 gives everything.
 
         Raises:
-            UsageError: The budget is no number from 0 to 20,000.
+            UsageError: The budget is not a number from 0 to 20,000.
         """
         if not 0 <= max_tokens <= MOST_TOKENS:
             raise UsageError(

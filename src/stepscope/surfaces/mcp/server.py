@@ -64,13 +64,13 @@ class McpServer:
                 raise ProtocolError(protocol.INVALID_REQUEST, "The message is too long.")
             request = json.loads(line)
         except (ValueError, RecursionError):
-            return protocol.refusal(None, ProtocolError(protocol.PARSE_ERROR, "This is no JSON."))
+            return protocol.refusal(None, ProtocolError(protocol.PARSE_ERROR, "This is not JSON."))
         except ProtocolError as error:
             return protocol.refusal(None, error)
         if not isinstance(request, dict) or not isinstance(request.get("method"), str):
             if isinstance(request, dict) and ("result" in request or "error" in request):
                 return None  # an answer, and we asked nothing
-            unfit = ProtocolError(protocol.INVALID_REQUEST, "This is no request.")
+            unfit = ProtocolError(protocol.INVALID_REQUEST, "This is not a request.")
             return protocol.refusal(None, unfit)
         if "id" not in request:
             return None  # a notification

@@ -10,7 +10,7 @@ from stepscope.session import Session
 from stepscope.surfaces.agent.handles import handle_text
 from stepscope.surfaces.agent.question import CURSOR, MAX_TOKENS, RECORDING, Question
 from stepscope.surfaces.agent.recordings import Recordings
-from stepscope.surfaces.agent.reply import WIDE, Reply, data
+from stepscope.surfaces.agent.reply import WIDE, AgentReply, data
 
 _COLUMNS = (
     "handle",
@@ -42,7 +42,7 @@ def finding_rows(
     return _COLUMNS, rows
 
 
-def _answer(recordings: Recordings, arguments: Mapping[str, Any]) -> Reply:
+def _answer(recordings: Recordings, arguments: Mapping[str, Any]) -> AgentReply:
     session = recordings.session(str(arguments.get("recording") or ""))
     advice = session.advice()
     columns, rows = finding_rows(session, advice.findings)
@@ -52,7 +52,7 @@ def _answer(recordings: Recordings, arguments: Mapping[str, Any]) -> Reply:
     tables = (found, data("other_rules", ("rule", "outcome", "reason"), others))
     said = "Savings of several findings do not add up. explain HANDLE gives one in full, with code."
     more = "advise with cursor={cursor}, or a larger max_tokens"
-    return Reply("rows" if rows else "none", (said,), tables, more=more)
+    return AgentReply("rows" if rows else "none", (said,), tables, more=more)
 
 
 QUESTION = Question(

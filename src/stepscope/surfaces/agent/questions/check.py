@@ -8,12 +8,12 @@ from typing import Any
 from stepscope.session.compare import check
 from stepscope.surfaces.agent.question import MAX_TOKENS, RECORDING, Question
 from stepscope.surfaces.agent.recordings import Recordings
-from stepscope.surfaces.agent.reply import Reply, data
+from stepscope.surfaces.agent.reply import AgentReply, data
 
 _COLUMNS = ("metric", "status", "limit", "baseline", "measured", "change_frac", "message")
 
 
-def _answer(recordings: Recordings, arguments: Mapping[str, Any]) -> Reply:
+def _answer(recordings: Recordings, arguments: Mapping[str, Any]) -> AgentReply:
     name = str(arguments.get("recording") or "")
     baseline = str(arguments.get("baseline") or "")
     given = dict(arguments.get("limits") or {"step_time": "+5%"})
@@ -25,7 +25,7 @@ def _answer(recordings: Recordings, arguments: Mapping[str, Any]) -> Reply:
     rows = [tuple(row[column] for column in _COLUMNS) for row in found.limits.rows()]
     grew = list(found.guilty.rows())
     columns = tuple(grew[0]) if grew else ("name",)
-    return Reply(
+    return AgentReply(
         "unknown" if found.status == "unknown" else "rows",
         (f"status: {found.status}",),
         (

@@ -8,12 +8,12 @@ from typing import Any
 from stepscope.session.compare import compare
 from stepscope.surfaces.agent.question import MAX_TOKENS, Question
 from stepscope.surfaces.agent.recordings import Recordings
-from stepscope.surfaces.agent.reply import Reply, data
+from stepscope.surfaces.agent.reply import AgentReply, data
 
 _PARTS = ("kind", "name", "delta_ms")
 
 
-def _answer(recordings: Recordings, arguments: Mapping[str, Any]) -> Reply:
+def _answer(recordings: Recordings, arguments: Mapping[str, Any]) -> AgentReply:
     names = [str(arguments[side]) for side in ("before", "after")]
     before, after = (recordings.session(name) for name in names)
     found = compare(before, after)
@@ -35,7 +35,7 @@ def _answer(recordings: Recordings, arguments: Mapping[str, Any]) -> Reply:
         for row in found.parity.rows()
         if row["status"] == "differs"
     ]
-    return Reply(
+    return AgentReply(
         "rows",
         ("Negative is faster. Parts sum to delta_ms.",),
         (

@@ -11,7 +11,7 @@ from stepscope.session import Session
 from stepscope.surfaces.agent.handles import Handle, handle_text, parse_handle
 from stepscope.surfaces.agent.question import MAX_TOKENS, RECORDING, Question
 from stepscope.surfaces.agent.recordings import Recordings
-from stepscope.surfaces.agent.reply import WIDE, Data, Reply, data
+from stepscope.surfaces.agent.reply import WIDE, AgentReply, Data, data
 from stepscope.timeline import CATEGORIES, timeline
 from stepscope.timeline.details import details
 
@@ -19,11 +19,11 @@ _LISTED = 20
 _PAIR = ("what", "value")
 
 
-def _answer(recordings: Recordings, arguments: Mapping[str, Any]) -> Reply:
+def _answer(recordings: Recordings, arguments: Mapping[str, Any]) -> AgentReply:
     session = recordings.session(str(arguments.get("recording") or ""))
     handle = parse_handle(session, str(arguments["handle"]))
     found = _EXPLAINED[handle.kind](session, handle)
-    return Reply("rows", (), tuple(one for one in found if one.total))
+    return AgentReply("rows", (), tuple(one for one in found if one.total))
 
 
 def _finding(session: Session, handle: Handle) -> list[Data]:

@@ -8,10 +8,10 @@ from typing import Any
 
 from stepscope.surfaces.agent.question import MAX_TOKENS, Question
 from stepscope.surfaces.agent.recordings import Recordings
-from stepscope.surfaces.agent.reply import Reply, data
+from stepscope.surfaces.agent.reply import AgentReply, data
 
 
-def _answer(recordings: Recordings, _: Mapping[str, Any]) -> Reply:
+def _answer(recordings: Recordings, _: Mapping[str, Any]) -> AgentReply:
     rows = []
     for entry in recordings.entries:
         run = entry.run
@@ -28,7 +28,7 @@ def _answer(recordings: Recordings, _: Mapping[str, Any]) -> Reply:
         )
     columns = ("recording", "run", "recorded_utc", "hosts", "size_bytes")
     said = () if recordings.redaction is None else (recordings.redaction.said,)
-    return Reply("rows" if rows else "none", said, (data("recordings", columns, rows),))
+    return AgentReply("rows" if rows else "none", said, (data("recordings", columns, rows),))
 
 
 QUESTION = Question(

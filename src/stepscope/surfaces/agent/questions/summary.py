@@ -8,12 +8,12 @@ from typing import Any
 from stepscope.surfaces.agent.question import MAX_TOKENS, RECORDING, Question
 from stepscope.surfaces.agent.questions.advise import finding_rows
 from stepscope.surfaces.agent.recordings import Recordings
-from stepscope.surfaces.agent.reply import WIDE, Reply, data
+from stepscope.surfaces.agent.reply import WIDE, AgentReply, data
 
 _FINDINGS = 3
 
 
-def _answer(recordings: Recordings, arguments: Mapping[str, Any]) -> Reply:
+def _answer(recordings: Recordings, arguments: Mapping[str, Any]) -> AgentReply:
     session = recordings.session(str(arguments.get("recording") or ""))
     overview = session.overview_page()
     environment, steps = overview.environment, overview.steps
@@ -36,7 +36,7 @@ def _answer(recordings: Recordings, arguments: Mapping[str, Any]) -> Reply:
         data("mistrust", ("case", "message"), [(one.slug, one.message) for one in warned]),
     ]
     said = "Parts sum to the step. Next: advise for all findings, explain HANDLE for one."
-    return Reply("rows", (said,), tuple(one for one in tables if one.total))
+    return AgentReply("rows", (said,), tuple(one for one in tables if one.total))
 
 
 QUESTION = Question(

@@ -19,7 +19,7 @@ from stepscope.surfaces.agent.question import (
     unknown,
 )
 from stepscope.surfaces.agent.recordings import Recordings
-from stepscope.surfaces.agent.reply import Data, Outcome, Reply, data
+from stepscope.surfaces.agent.reply import AgentReply, Data, ReplyOutcome, data
 from stepscope.surfaces.fields import tables_of
 from stepscope.surfaces.outline import outline
 
@@ -76,7 +76,7 @@ def table_data(
     return data(name, headings, rows, first=int(arguments.get("cursor") or 0))
 
 
-def _answer(recordings: Recordings, arguments: Mapping[str, Any]) -> Reply:
+def _answer(recordings: Recordings, arguments: Mapping[str, Any]) -> AgentReply:
     tool = TOOLS.find(str(arguments["tool"]))
     session = recordings.session(str(arguments.get("recording") or ""))
     missing = session.available(tool.id)
@@ -98,8 +98,8 @@ def _answer(recordings: Recordings, arguments: Mapping[str, Any]) -> Reply:
     listed = ", ".join(tables)
     said = f"Tables of {tool.id}: {listed}. Name one with table=, more columns with columns=."
     more = f"table with tool={tool.id} table=NAME cursor={{cursor}}"
-    outcome: Outcome = "rows" if any(one.total for one in made) else "none"
-    return Reply(outcome, (said,), tuple(made), more=more)
+    outcome: ReplyOutcome = "rows" if any(one.total for one in made) else "none"
+    return AgentReply(outcome, (said,), tuple(made), more=more)
 
 
 QUESTION = Question(

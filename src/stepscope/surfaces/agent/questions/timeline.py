@@ -9,14 +9,14 @@ from stepscope.analysis.trace_viewer import range_of
 from stepscope.surfaces.agent.handles import handle_text
 from stepscope.surfaces.agent.question import MAX_TOKENS, RECORDING, TEXT, Question
 from stepscope.surfaces.agent.recordings import Recordings
-from stepscope.surfaces.agent.reply import Outcome, Reply, data
+from stepscope.surfaces.agent.reply import AgentReply, ReplyOutcome, data
 from stepscope.timeline import timeline
 from stepscope.timeline.ranges import range_totals
 
 _NAMES, _EVENTS = 50, 2000
 
 
-def _answer(recordings: Recordings, arguments: Mapping[str, Any]) -> Reply:
+def _answer(recordings: Recordings, arguments: Mapping[str, Any]) -> AgentReply:
     session = recordings.session(str(arguments.get("recording") or ""))
     line = timeline(session.profile)
     texts = {name: str(arguments.get(name) or "") for name in ("from", "to", "track", "find")}
@@ -66,9 +66,9 @@ def _answer(recordings: Recordings, arguments: Mapping[str, Any]) -> Reply:
         ]
         tables.append(data("tracks", ("section", "track", "events", "busy_ms", "idle_frac"), rows))
     said = f"Range {view[0] / 1e9:.6g} to {view[1] / 1e9:.6g} ms of the recording."
-    outcome: Outcome = "rows" if any(one.total for one in tables) else "none"
+    outcome: ReplyOutcome = "rows" if any(one.total for one in tables) else "none"
     more = "timeline with a narrower range (from, to)"
-    return Reply(outcome, (said,), tuple(tables), more=more)
+    return AgentReply(outcome, (said,), tuple(tables), more=more)
 
 
 QUESTION = Question(

@@ -37,7 +37,7 @@ def mcp(
             hint="Add --allow-remote if it may.",
         )
     recordings = Recordings(roots, arguments.redaction_of(redact, redact_key))
-    out, sys.stdout = sys.stdout.buffer, sys.stderr  # what is printed by mistake is no message
+    out, sys.stdout = sys.stdout.buffer, sys.stderr  # what is printed by mistake is not a message
     try:
         McpServer(recordings).serve(sys.stdin.buffer, out)
     finally:
