@@ -222,7 +222,7 @@ def _given(text: str) -> dict[str, float]:
             rate = nan
         if not type_ or not math.isfinite(rate) or rate <= 0:
             raise UsageError(
-                f"model_flops: {word!r} is no peak.",
+                f"model_flops: {word!r} is not a peak.",
                 hint="Write TYPE=TFLOP/s, joined by commas: bf16=989,fp32=67.",
             )
         found[type_.strip()] = rate * 1e12

@@ -107,6 +107,8 @@ NO_LAUNCH: Final = "Launch not recorded"
 # What a PyTorch recording says of an event beyond its other stats: a JSON object.
 ARGUMENTS: Final = "args"
 SEQUENCE_NUMBER: Final = "sequence_number"
+# Of a collective in a PyTorch recording: the how-manieth of its communicator.
+COLLECTIVE_NUMBER: Final = "Seq"
 GRAPH_NODE: Final = "graph_node_id"
 PYTHON_ID: Final = "python_id"
 PYTHON_PARENT_ID: Final = "python_parent_id"

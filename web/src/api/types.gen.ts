@@ -18,6 +18,7 @@ export interface ResultBody {
   readonly session: string;
   readonly hosts: readonly string[];
   readonly diagnostics: readonly Diagnostic[];
+  readonly files_used: readonly string[];
 }
 
 /** One run. ``modified`` is the ISO 8601 time of its newest file. */
@@ -295,6 +296,7 @@ export interface Finding {
   readonly place: Place | null;
   readonly saving_low_ms: number | null;
   readonly saving_high_ms: number | null;
+  readonly saving_per: "step" | "recording";
   readonly assumption: string;
   readonly likelihood: "likely" | "possible" | "doubtful";
   readonly measured: Readonly<Record<string, number | null | string>>;
@@ -1072,7 +1074,7 @@ export interface StepAccountPartRow {
   readonly step_frac: readonly (number | null)[];
   /** Saves alone (ms). The step gets shorter by this if the part takes no time and all else stays. */
   readonly alone_ms: readonly (number | null)[];
-  /** In a typical step (ms). The same told from the median of its shares: a burst in one step counts little. */
+  /** In a typical step (ms). The same from the median of its shares: a burst in one step counts little. */
   readonly typical_ms: readonly (number | null)[];
   /** Saves at most (ms). With all that can go with it: hand-over, cold caches, shared cores. */
   readonly most_ms: readonly (number | null)[];
