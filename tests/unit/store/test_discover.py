@@ -236,6 +236,6 @@ def test_windows_of_ranks_in_folders_of_their_own_stay_apart(tmp_path: Path) -> 
 def test_a_folder_of_one_rank_alone_is_a_run_of_its_own(tmp_path: Path) -> None:
     traces(tmp_path, "job/rank_0/trace.json", "other/trace.json")
     assert {run.hosts for run in find(tmp_path).runs} == {("trace",)}
-    # What lies beside the folders of ranks is of another recording, or of the same: nobody knows.
+    # What lies beside the folders of ranks is of another recording, or of the same.
     traces(tmp_path, "job/rank_1/trace.json", "job/whole.json")
     assert len(find(tmp_path / "job").runs) == 3
