@@ -55,7 +55,7 @@ SLICES: Final = (
 )
 MODULES: Final = (
     "Record PyTorch with torch.profiler.profile(with_stack=True, record_shapes=True), or with "
-    "stepscope record --python-tracer-level 1 train.py."
+    "stepscope record --python-level 1 train.py."
 )
 SHAPES: Final = (
     "Record PyTorch on a GPU with torch.profiler.profile(record_shapes=True), or with "

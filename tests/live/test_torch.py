@@ -71,6 +71,9 @@ def test_every_tool_opens_it(recordings: Path, name: str, tool: str) -> None:
 NEEDS_MORE = {
     "collectives",
     "module_tree",
+    "compiled_regions",
+    "model_flops",
+    "serving_steps",
     "device_idle",
     "graph_viewer",
     "hlo_stats",

@@ -39,9 +39,15 @@ XPLANES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 }
 KINETO: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     # The loader works in the main process: 60 of 178 ms wait for it …
-    "v100-resnet50-dataloader/workers_0": (("input-bound", "full-precision"), ("host-copies",)),
+    "v100-resnet50-dataloader/workers_0": (
+        ("loader-workers", "input-bound", "full-precision"),
+        ("host-copies",),
+    ),
     # … and with four workers no more; sgemm on tensor-core hardware is what stays.
-    "v100-resnet50-dataloader/workers_4": (("full-precision",), ("input-bound",)),
+    "v100-resnet50-dataloader/workers_4": (
+        ("full-precision",),
+        ("loader-workers", "input-bound"),
+    ),
     # Rank 2 comes last; the first of three steps has 175 ms of cudaMalloc and 166 of cudaFree.
     "v100-torchrec-4rank/before_qcomm": (
         ("allocation-stalls", "straggler", "full-precision", "exposed-collectives"),

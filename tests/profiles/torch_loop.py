@@ -26,7 +26,7 @@ class TorchLoop:
         is_compiled: Whether its products are in a region of torch.compile.
         breaks: How often that breaks; Python then takes ``break_us``.
         recompile_us: How long it is compiled at the begin of each step.
-        reductions: Bytes of each reduction, one behind the other at the end of the step.
+        reductions: Bytes of each reduction, one after the other at the end of the step.
         reduction_us: How long each takes.
     """
 

@@ -224,11 +224,14 @@ def _of_folder(tree: Tree, root: str) -> Found:
     walk = _Walk(tree)
     walk.into(root)
     runs = [_run(root, folder, entries, walk.misses) for folder, entries in walk.sources.items()]
+    alone = {}
     for folder, entries in walk.traces.items():
         if folder in walk.sources:
             walk.misses += [trace_runs.copy_of_recording(entry) for entry in entries]
         else:
-            runs += trace_runs.runs(tree, folder, _relative(root, folder), entries)
+            alone[folder] = entries
+    for folder, traces in trace_runs.gathered(alone).items():
+        runs += trace_runs.runs(tree, folder, _relative(root, folder), traces)
     for folder, files in walk.others.items():
         runs += [_one_file(_relative(root, folder), folder, *one) for one in files]
     ids = _short_ids([run.id for run in runs])

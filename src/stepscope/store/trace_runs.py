@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from stepscope.formats.kineto import FORMAT as KINETO
@@ -17,6 +19,7 @@ from stepscope.utf8 import shown
 #: The format whose files are put together into runs here.
 FORMAT: Final = KINETO.id
 _SURE: Final = re.compile(r"\.trace\.json(\.gz)?$", re.IGNORECASE)
+_RANK_FOLDER: Final = re.compile(r"(rank|worker)[-_=]?\d{1,5}", re.IGNORECASE)
 _GUESS: Final = (
     "No file says which rank it is of, so ranks are numbered in the order of their processes."
 )
@@ -44,16 +47,35 @@ def copy_of_recording(entry: Entry) -> Miss:
     )
 
 
-def runs(tree: Tree, folder: str, name: str, entries: Sequence[Entry]) -> list[Run]:
+def gathered(folders: Mapping[str, Sequence[Entry]]) -> dict[str, list[tuple[Entry, str]]]:
+    """The traces of each run's folder, each with the name that tells whose it is.
+
+    Where the ranks of a job have a folder each (``rank_0/trace.json``), their run has the folder
+    above, and a rank's name begins with its folder's.
+    """
+    of_rank = [one for one in folders if _RANK_FOLDER.fullmatch(posixpath.basename(one))]
+    siblings = Counter(posixpath.dirname(one) for one in of_rank)
+    found: dict[str, list[tuple[Entry, str]]] = defaultdict(list)
+    for folder, entries in folders.items():
+        above, own = posixpath.split(folder)
+        if folder in of_rank and siblings[above] > 1 and above not in folders:
+            found[above] += [(entry, f"{own}_{entry.name}") for entry in entries]
+        else:
+            found[folder] += [(entry, entry.name) for entry in entries]
+    return found
+
+
+def runs(tree: Tree, folder: str, name: str, entries: Sequence[tuple[Entry, str]]) -> list[Run]:
     """The runs of one folder.
 
     Args:
         tree: Where it is.
         folder: Its path.
         name: What a run is called that has the folder for itself.
-        entries: Its traces.
+        entries: Its traces, and the names that tell whose they are.
     """
-    found = windows([(entry, _identity(tree, entry, len(entries))) for entry in entries])
+    known = [(entry, _identity(tree, entry, name, len(entries))) for entry, name in entries]
+    found = windows(known)
     result = []
     for window in found:
         sources = tuple(
@@ -72,14 +94,14 @@ def runs(tree: Tree, folder: str, name: str, entries: Sequence[Entry]) -> list[R
     return result
 
 
-def _identity(tree: Tree, entry: Entry, count: int) -> Identity:
+def _identity(tree: Tree, entry: Entry, name: str, count: int) -> Identity:
     """Whose trace a file is; only where several could belong together its bytes are asked."""
     if count == 1 or tree.remote:
-        return identity(entry.name, b"")
+        return identity(name, b"")
     try:
         first = tree.head(entry.path, HEAD_BYTES)
     except OSError:
         first = b""
     if first.startswith(GZIP_MAGIC):
         first = inflate_head(first, 16 * HEAD_BYTES)
-    return identity(entry.name, first)
+    return identity(name, first)

@@ -208,3 +208,34 @@ def test_a_path_that_cannot_be_is_said(tmp_path: Path, name: str) -> None:
 def test_the_home_of_nobody_is_said() -> None:
     with pytest.raises(StoreError, match="not valid on this system"):
         search("~nobody-of-that-name/logs")
+
+
+TRACE = b'{"schemaVersion": 1, "traceEvents": [{"ph": "X", "name": "a", "ts": 1, "dur": 1}]}'
+
+
+def traces(root: Path, *names: str) -> None:
+    put(root, *names)
+    for name in names:
+        (root / name).write_bytes(TRACE)
+
+
+def test_ranks_with_a_folder_each_are_one_run(tmp_path: Path) -> None:
+    traces(tmp_path, "job/rank_0/trace.json", "job/rank_1/trace.json", "job/rank_10/trace.json")
+    (run,) = find(tmp_path).runs
+    assert run.hosts == ("rank00", "rank01", "rank10")
+
+
+def test_windows_of_ranks_in_folders_of_their_own_stay_apart(tmp_path: Path) -> None:
+    names = [f"job/rank{rank}/h_{7 + rank}.{time}.pt.trace.json"
+             for rank in (0, 1) for time in (1690000000000, 1690000900000)]  # fmt: skip
+    traces(tmp_path, *names)
+    first, second = find(tmp_path).runs
+    assert first.hosts == second.hosts == ("rank0", "rank1")
+
+
+def test_a_folder_of_one_rank_alone_is_a_run_of_its_own(tmp_path: Path) -> None:
+    traces(tmp_path, "job/rank_0/trace.json", "other/trace.json")
+    assert {run.hosts for run in find(tmp_path).runs} == {("trace",)}
+    # What lies beside the folders of ranks is of another recording, or of the same.
+    traces(tmp_path, "job/rank_1/trace.json", "job/whole.json")
+    assert len(find(tmp_path / "job").runs) == 3

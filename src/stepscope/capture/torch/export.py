@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +25,17 @@ class Export:
     def __init__(self, profile: Any, ended: Ended) -> None:
         self._profile = profile
         self._ended = ended
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: Path | None = None
 
     def write(self) -> None:
         """Write it; once."""
         memory = Path("/dev/shm")
         place = str(memory) if os.access(memory, os.W_OK) else None
-        self._folder = tempfile.TemporaryDirectory(prefix="stepscope-", dir=place)
+        self._folder = Path(tempfile.mkdtemp(prefix="stepscope-", dir=place))
+        # A TemporaryDirectory would go when the interpreter begins to end, which may be while the
+        # last chunk is still being read.
+        self._remove = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        self._remove.atexit = False
         profile, self._profile = self._profile, None
         try:
             profile.export_chrome_trace(str(self._path))
@@ -40,7 +46,7 @@ class Export:
     @property
     def _path(self) -> Path:
         assert self._folder is not None
-        return Path(self._folder.name) / "trace.json"
+        return self._folder / "trace.json"
 
     def __enter__(self) -> Path:
         if self._folder is None:
@@ -48,5 +54,4 @@ class Export:
         return self._path
 
     def __exit__(self, *exc: object) -> None:
-        if self._folder is not None:
-            self._folder.cleanup()
+        self._remove()

@@ -5,7 +5,7 @@ for them.
 Why it matters: a reduction takes some ten microseconds however little it carries, and more with
 more devices; only messages of many megabytes use the links.
 What to do: send gradients together, in buckets of tens of megabytes.
-When it is wrong: the small messages are no gradients (statistics of a normalisation, a loss), or
+When it is wrong: the small messages are not gradients (statistics of a normalisation, a loss), or
 each result is needed before the next can be sent.
 """
 
