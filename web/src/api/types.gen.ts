@@ -28,6 +28,19 @@ export interface RunInfo {
   readonly hosts: readonly string[];
   readonly modified: string;
   readonly bytes: number;
+  readonly tags: readonly string[];
+  readonly note: string;
+}
+
+/** What a list of runs says about one; ``problem`` is why it says nothing. */
+export interface RunFactsInfo {
+  readonly run: string;
+  readonly headline: string;
+  readonly bound_by: string;
+  readonly step_time_ms: number | null;
+  readonly steps: number;
+  readonly device: string;
+  readonly problem: string;
 }
 
 /** One file that was looked at, and why it is not simply opened. ``bytes`` -1 is unknown. */

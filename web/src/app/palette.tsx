@@ -1,10 +1,17 @@
 /** Go to: one list of everything that has an address. */
 
+import { reportNotes } from "../api/client.ts";
 import type { ToolInfo } from "../api/types.gen.ts";
 import { Dialog } from "../widgets/overlay/dialog.tsx";
 import { type Choice, ChoiceList } from "../widgets/overlay/picker.tsx";
 import { paletteOpen } from "./state/keys.ts";
 import { currentRun, navigate, route, session } from "./state/shell.ts";
+
+/** Pages that ask a server, which a report has not. */
+const ASKING: readonly Choice[] = [
+  { id: "page runs", label: "Runs", detail: "All runs with step time, verdict, tags and notes" },
+  { id: "page sql", label: "SQL", detail: "Queries over the recording's tables" },
+];
 
 function choices(tools: readonly ToolInfo[]): Choice[] {
   const runs = session.value?.runs ?? [];
@@ -16,7 +23,7 @@ function choices(tools: readonly ToolInfo[]): Choice[] {
       detail: tool.available ? tool.summary : tool.missing,
       keywords: `${tool.id} ${tool.short}`,
     })),
-    { id: "page sql", label: "SQL", detail: "Queries over the recording's tables" },
+    ...(reportNotes ? [] : ASKING),
     { id: "page about", label: "About this profile", detail: "Files, versions, missing data" },
     ...runs.map((run) => ({ id: `run ${run.id}`, label: run.name, detail: `Run, ${run.path}` })),
     ...(hosts.length > 1
