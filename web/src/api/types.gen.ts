@@ -200,6 +200,7 @@ export interface Checked {
   readonly title: string;
   readonly outcome: "fired" | "silent" | "unknown" | "failed";
   readonly reason: string;
+  readonly subject: string;
 }
 
 /** The steps the numbers are over. */
