@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _NAME: Final = re.compile(r"\.(sqlite3?|db)(\.gz)?$", re.IGNORECASE)
 _MAGIC: Final = b"SQLite format 3\0"
-# Some table of the schema, which stands in the first pages of a file.
+# Some table of the schema, which is in the first pages of a file.
 _TABLES: Final = (b"CUPTI_ACTIVITY_KIND_", b"NVTX_EVENTS", b"OSRT_API", b"TARGET_INFO_SESSION")
 
 
@@ -35,6 +35,12 @@ def _open(pieces: Input, file: str) -> Space:
     return open_export(pieces, file=file)
 
 
+def _writer(pieces: Input) -> str:
+    from stepscope.formats.nsight.read import writer_of
+
+    return writer_of(pieces)
+
+
 FORMAT = Format(
     id="nsight",
     title="Nsight Systems export (SQLite)",
@@ -42,4 +48,5 @@ FORMAT = Format(
     promises=_promises,
     starts=_starts,
     open=_open,
+    writer=_writer,
 )

@@ -153,7 +153,7 @@ def answer(
                 f"The timeline has no part {part!r}.",
                 hint=f"One of tile, export, flame, {', '.join(_PARTS)}.",
             )
-    # The version is that of this run; another one may be recorded anew.
+    # The version is that of this run; another one may be recorded again.
     lasting = request.args.get("v") == version_of(line) and not request.args.get("base_run")
     found.headers["Cache-Control"] = _FOREVER if lasting else _ALWAYS_ASK
     found.set_etag(_etag(request, line))
@@ -212,7 +212,7 @@ def _stale(request: Request, line: Timeline) -> Response | None:
     if given is None or given == version_of(line):
         return None
     error = StaleTimeline(
-        "The recording, or Stepscope, is another one than when this page was loaded.",
+        "The recording or Stepscope has changed since this page was loaded.",
         hint="Load the page again.",
     )
     return error_answer(request, error, 410)

@@ -1,4 +1,4 @@
-"""Exports of Nsight Systems open, and say what stands in them."""
+"""Exports of Nsight Systems open, and say what is in them."""
 
 from __future__ import annotations
 
@@ -280,6 +280,13 @@ def test_a_cut_file_gives_what_it_has_or_says_why_not(tmp_path: Path) -> None:
             assert error.why
             outcomes.add("refused")
     assert "refused" in outcomes
+
+
+def test_a_broken_schema_is_told_whatever_its_bytes_are(tmp_path: Path) -> None:
+    path = export(tmp_path / "a.sqlite", TEXTS, ranges=[range_(1, 9, "forward")])
+    path.write_bytes(path.read_bytes().replace(b"CREATE TABLE NVTX", b"CREATE \x84\xff\xfeLE NVTX"))
+    with pytest.raises(FormatError, match="not open"):
+        opened(path)
 
 
 def test_other_databases_and_reports_say_what_they_are(tmp_path: Path) -> None:
