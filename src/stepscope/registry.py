@@ -296,6 +296,12 @@ class Rules(Sequence[Rule]):
         return tuple(module.rpartition(".")[2].replace("_", "-") for module in self.modules)
 
     @property
+    def subjects(self) -> Mapping[str, str]:
+        """What each rule is about, by id: the folder its file is in."""
+        folders = (module.rpartition(".")[0] for module in self.modules)
+        return dict(zip(self.ids, folders, strict=True))
+
+    @property
     def facts(self) -> tuple[RuleFacts, ...]:
         """What is known of each rule, in order."""
         return tuple(

@@ -344,12 +344,15 @@ class Checked:
         outcome: "fired", "silent" (the problem is not there), "unknown" (the recording does not
             say) or "failed" (the rule itself broke).
         reason: Why it is silent or cannot know; "" when it fired.
+        subject: What it is about: "input", "host", "device", "memory", "workers", "step" or
+            "recording"; "" for a rule of another package.
     """
 
     rule: str
     title: str
     outcome: Outcome
     reason: str = ""
+    subject: str = ""
 
 
 @dataclass(frozen=True, slots=True)

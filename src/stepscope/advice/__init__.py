@@ -111,6 +111,8 @@ def advise(
             continue
         findings += found
         checked.append(_outcome(rule, found, quiet))
+    subjects = RULES.subjects
+    checked = [replace(one, subject=subjects.get(one.rule, "")) for one in checked]
     placed = ordered(refined(findings, facts), ran, time)
     return Advice(tuple(ranged(one, facts[one.rule], results) for one in placed), tuple(checked))
 

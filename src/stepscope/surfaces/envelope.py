@@ -12,6 +12,7 @@ from stepscope.registry import Option, Tool, Unavailable
 from stepscope.result import Checked, Finding, Result, columns_of
 from stepscope.session import FileReport
 from stepscope.store import Run
+from stepscope.store.notes import NO_NOTE, RunNote
 from stepscope.surfaces.fields import table_fields, tables_of
 from stepscope.utf8 import shown
 
@@ -27,6 +28,20 @@ class RunInfo(TypedDict):
     hosts: list[str]
     modified: str
     bytes: int
+    tags: list[str]
+    note: str
+
+
+class RunFactsInfo(TypedDict):
+    """What a list of runs says about one; ``problem`` is why it says nothing."""
+
+    run: str
+    headline: str
+    bound_by: str
+    step_time_ms: float | None
+    steps: int
+    device: str
+    problem: str
 
 
 class FileInfo(TypedDict):
@@ -199,6 +214,7 @@ class CaptureInfo(TypedDict):
 
 ENVELOPES: tuple[type, ...] = (
     RunInfo,
+    RunFactsInfo,
     FileInfo,
     SessionInfo,
     OptionInfo,
@@ -218,8 +234,8 @@ ENVELOPES: tuple[type, ...] = (
 )
 
 
-def run_info(run: Run) -> RunInfo:
-    """A run for JSON."""
+def run_info(run: Run, note: RunNote = NO_NOTE) -> RunInfo:
+    """A run for JSON, with what people wrote about it."""
     modified = datetime.fromtimestamp(run.modified).astimezone()
     return {
         "id": run.id,
@@ -228,6 +244,8 @@ def run_info(run: Run) -> RunInfo:
         "hosts": list(run.hosts),
         "modified": modified.isoformat(timespec="seconds"),
         "bytes": run.size_bytes,
+        "tags": list(note.tags),
+        "note": note.text,
     }
 
 

@@ -26,6 +26,14 @@ def test_rules_name_tools_and_rules_that_exist() -> None:
         assert {*facts.symptom_of, *facts.cause_of} <= {*RULES.ids}, facts.id
 
 
+def test_a_rule_is_about_what_its_folder_is_called() -> None:
+    for place, rule in enumerate(RULES):
+        assert RULES.modules[place].startswith(f"{RULES.subjects[rule.id]}.")
+    checked = advise(ask(GOOD).results("overview_page"), RULES, {}).checked
+    assert {one.subject for one in checked} == set(RULES.subjects.values())
+    assert all(one.subject == RULES.subjects[one.rule] for one in checked)
+
+
 def test_a_rule_that_nobody_described_is_asked_itself() -> None:
     unknown = Rules("stepscope.advice.rules", RULES.modules[:2], {})
     assert unknown.facts == RULES.facts[:2]

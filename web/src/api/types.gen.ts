@@ -29,6 +29,19 @@ export interface RunInfo {
   readonly hosts: readonly string[];
   readonly modified: string;
   readonly bytes: number;
+  readonly tags: readonly string[];
+  readonly note: string;
+}
+
+/** What a list of runs says about one; ``problem`` is why it says nothing. */
+export interface RunFactsInfo {
+  readonly run: string;
+  readonly headline: string;
+  readonly bound_by: string;
+  readonly step_time_ms: number | null;
+  readonly steps: number;
+  readonly device: string;
+  readonly problem: string;
 }
 
 /** One file that was looked at, and why it is not simply opened. ``bytes`` -1 is unknown. */
@@ -188,6 +201,7 @@ export interface Checked {
   readonly title: string;
   readonly outcome: "fired" | "silent" | "unknown" | "failed";
   readonly reason: string;
+  readonly subject: string;
 }
 
 /** The steps the numbers are over. */

@@ -41,6 +41,7 @@ export function Nav({ tools, page }: NavProps) {
       <section hidden={!known}>
         <h2>Profile</h2>
         <ul>
+          {!reportNotes && <OwnLink id="runs" title="Runs" page={page} />}
           {!reportNotes && <OwnLink id="sql" title="SQL" page={page} />}
           <OwnLink id="about" title="About this profile" page={page} />
         </ul>

@@ -7,6 +7,12 @@ import { type Choice, ChoiceList } from "../widgets/overlay/picker.tsx";
 import { paletteOpen } from "./state/keys.ts";
 import { currentRun, navigate, route, session } from "./state/shell.ts";
 
+/** Pages that ask a server, which a report has not. */
+const ASKING: readonly Choice[] = [
+  { id: "page runs", label: "Runs", detail: "All runs with step time, verdict, tags and notes" },
+  { id: "page sql", label: "SQL", detail: "Queries over the recording's tables" },
+];
+
 function choices(tools: readonly ToolInfo[]): Choice[] {
   const runs = session.value?.runs ?? [];
   const hosts = currentRun.value?.hosts ?? [];
@@ -17,9 +23,7 @@ function choices(tools: readonly ToolInfo[]): Choice[] {
       detail: tool.available ? tool.summary : tool.missing,
       keywords: `${tool.id} ${tool.short}`,
     })),
-    ...(reportNotes
-      ? []
-      : [{ id: "page sql", label: "SQL", detail: "Queries over the recording's tables" }]),
+    ...(reportNotes ? [] : ASKING),
     { id: "page about", label: "About this profile", detail: "Files, versions, missing data" },
     ...runs.map((run) => ({ id: `run ${run.id}`, label: run.name, detail: `Run, ${run.path}` })),
     ...(hosts.length > 1

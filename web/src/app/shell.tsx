@@ -10,6 +10,7 @@ import { Header } from "./header.tsx";
 import { Help } from "./help.tsx";
 import { Nav } from "./nav.tsx";
 import { Palette } from "./palette.tsx";
+import { RunsView } from "./runs_view.tsx";
 import { SqlView } from "./sql_view.tsx";
 import { type Loaded, useAnswer } from "./state/answer.ts";
 import { captureOpen } from "./state/capture.ts";
@@ -30,7 +31,11 @@ import { Failure, pagesOf, setParams, ToolView, Waiting } from "./tool_view.tsx"
 
 const HOME = "overview_page";
 /** Pages of the shell itself, which no tool has. */
-const OWN_PAGES: Readonly<Record<string, string>> = { about: "About", sql: "SQL" };
+const OWN_PAGES: Readonly<Record<string, string>> = {
+  about: "About",
+  runs: "Runs",
+  sql: "SQL",
+};
 const NO_TOOLS: readonly ToolInfo[] = [];
 
 export function Shell() {
@@ -103,6 +108,7 @@ function Content({ run, answer, page }: ContentProps) {
   }
   if (!answer.value) return <Waiting progress={answer.progress} />;
   if (page === "sql") return <SqlView key={run.id} run={run} pageFor={pagesOf(answer.value)} />;
+  if (page === "runs") return <RunsView run={run} />;
   if (page === "about") return <About run={run} tools={answer.value} />;
   if (tool) return <ToolView key={tool.id + run.id} tool={tool} tools={answer.value} run={run} />;
   return (

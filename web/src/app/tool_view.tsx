@@ -51,10 +51,13 @@ export function ToolView({ tool, tools, run }: ToolViewProps) {
 
 /** Links to the pages of these tools. */
 export function pagesOf(tools: readonly ToolInfo[]): PageFor {
-  return (id, wanted = {}) => {
-    const other = tools.find((each) => each.id === id && each.available);
-    return other ? { href: pageHref(id, wanted), title: other.title, tables: other.tables } : null;
+  const toolOf = (id: string) => tools.find((each) => each.id === id);
+  const linkTo = (id: string, wanted: Params = {}) => {
+    const other = toolOf(id);
+    if (!other?.available) return null;
+    return { href: pageHref(id, wanted), title: other.title, tables: other.tables };
   };
+  return Object.assign(linkTo, { titleOf: (id: string) => toolOf(id)?.title ?? null });
 }
 
 function Answer({ tool, tools, run }: ToolViewProps) {

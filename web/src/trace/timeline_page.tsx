@@ -14,6 +14,7 @@ import { Status } from "./controls/status.tsx";
 import { Toolbar } from "./controls/toolbar.tsx";
 import type { Size } from "./model/state.ts";
 import { Panels } from "./panels/panels.tsx";
+import { SecondTimeline } from "./second_timeline.tsx";
 import { Minimap } from "./stage/minimap.tsx";
 import { Ruler } from "./stage/ruler.tsx";
 import { Stage } from "./stage/stage.tsx";
@@ -52,6 +53,7 @@ export function TimelinePage(props: TimelinePageProps) {
     made.expect(likelySize());
     return made;
   }, [meta, run, host]);
+  const second = timeline.state.second.value;
   const [help, setHelp] = useState(false);
   // Before the browser paints the frame around it: tiles are on their way meanwhile.
   useLayoutEffect(() => timeline.start(), [timeline]);
@@ -71,11 +73,12 @@ export function TimelinePage(props: TimelinePageProps) {
   }, [timeline]);
   return (
     <div class="timeline">
-      <Toolbar timeline={timeline} title={title} onHelp={() => setHelp(true)} />
+      <Toolbar timeline={timeline} title={title} runs={props.runs} onHelp={() => setHelp(true)} />
       <Status timeline={timeline} onStale={onStale} />
       <Minimap timeline={timeline} />
       <Ruler timeline={timeline} />
       <Stage timeline={timeline} />
+      {second && <SecondTimeline first={timeline} second={second} />}
       <Panels timeline={timeline} runs={props.runs} />
       <p id="tl-how" class="off-screen">
         Events of the trace over time. Search to select one; then the arrow keys move to its

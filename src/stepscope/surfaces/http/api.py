@@ -13,6 +13,7 @@ from stepscope.errors import UsageError
 from stepscope.registry import RESERVED_OPTIONS
 from stepscope.result import Result
 from stepscope.session import Session, Workspace
+from stepscope.store.notes import NO_NOTE
 from stepscope.surfaces import export
 from stepscope.surfaces.envelope import (
     ProgressInfo,
@@ -26,6 +27,7 @@ from stepscope.surfaces.envelope import (
 from stepscope.surfaces.http import comparison, queries, timeline
 from stepscope.surfaces.http.answers import compressed, download, json_answer
 from stepscope.surfaces.http.capturing import CaptureDesk
+from stepscope.surfaces.http.runs import RunList
 from stepscope.utf8 import shown
 
 _FORMATS: dict[str, tuple[str, Callable[[Result, str], bytes]]] = {
@@ -51,14 +53,16 @@ class Api:
         self.workspace = workspace
         self.captures = CaptureDesk(workspace, allow_capture)
         self._comparisons = comparison.Comparisons(workspace)
+        self._runs = RunList(workspace)
 
     def session(self, request: Request) -> Response:
         """What is served, runs recorded since the last look included."""
         found = self.workspace.follow()
+        notes = self._runs.notes()
         body: SessionInfo = {
             "version": __version__,
             "path": shown(found.root),
-            "runs": [run_info(run) for run in found.runs],
+            "runs": [run_info(run, notes.get(run.id, NO_NOTE)) for run in found.runs],
             "default_run": found.runs[0].id if found.runs else "",
             "files": [file_info(report) for report in self.workspace.files],
             "notes": list(found.notes),
@@ -144,6 +148,14 @@ class Api:
             "message": progress.message,
         }
         return json_answer(request, body)
+
+    def run_facts(self, request: Request) -> Response:
+        """What a list of runs says about one."""
+        return self._runs.facts(request)
+
+    def run_note(self, request: Request) -> Response:
+        """Keep tags and a note on a run."""
+        return self._runs.note(request)
 
     def capture(self, request: Request) -> Response:
         """Recording from outside: how it goes, or the start of one."""

@@ -36,6 +36,8 @@ _ROUTES = Map(
         Rule("/index.html", endpoint="page"),
         Rule("/api/v1/session", endpoint="session"),
         Rule("/api/v1/tools", endpoint="tools"),
+        Rule("/api/v1/runs/facts", endpoint="run_facts"),
+        Rule("/api/v1/runs/note", endpoint="run_note"),
         Rule("/api/v1/progress", endpoint="progress"),
         Rule("/api/v1/report", endpoint="report"),
         Rule("/api/v1/advice", endpoint="advice"),
@@ -191,7 +193,7 @@ class Application:
 
 def _wrong_method(request: Request, endpoint: str) -> Response | None:
     """Reading is GET, ordering is POST; how an order goes can be read."""
-    wanted = {"capture": ("GET", "HEAD", "POST"), "capture_stop": ("POST",)}
+    wanted = {"capture": ("GET", "HEAD", "POST"), "capture_stop": ("POST",), "run_note": ("POST",)}
     methods = wanted.get(endpoint, ("GET", "HEAD"))
     if request.method in methods:
         return None

@@ -37,6 +37,8 @@ def session_answer(session: Session) -> SessionInfo:
         "hosts": list(session.hosts),
         "modified": "",
         "bytes": sum(file.size_bytes for file in session.files if file.size_bytes > 0),
+        "tags": [],
+        "note": "",
     }
     return {
         "version": __version__,

@@ -1,22 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { groupOfRule, ruleGroups } from "./rule_groups.ts";
+import { ruleGroups } from "./rule_groups.ts";
 
-test("rules are grouped by what they look at", () => {
-  assert.equal(groupOfRule("few-input-threads"), "Input");
-  assert.equal(groupOfRule("memory-fragmentation"), "Memory");
-  assert.equal(groupOfRule("worker-skew"), "Between workers");
-  assert.equal(groupOfRule("slow-launches"), "Host");
-  assert.equal(groupOfRule("a-rule-of-tomorrow"), "Device");
-});
-
-test("no rule is lost, and groups without rules are left out", () => {
-  const rules = ["idle-device", "input-bound", "no-cache"].map((rule) => ({ rule }));
+test("rules stand under their subject in the order they come, strangers last", () => {
+  const rules = ["", "input", "device", "input"].map((subject, i) => ({ rule: `r${i}`, subject }));
   assert.deepEqual(
-    ruleGroups(rules).map(([group, { length }]) => [group, length]),
+    ruleGroups(rules).map(([group, found]) => [group, found.map(({ rule }) => rule)]),
     [
-      ["Input", 2],
-      ["Device", 1],
+      ["Input", ["r1", "r3"]],
+      ["Device", ["r2"]],
+      ["Other", ["r0"]],
     ],
   );
 });

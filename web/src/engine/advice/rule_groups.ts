@@ -1,27 +1,26 @@
-/** Rules of the advice by what they look at, known from the words of their ids. */
+/** Rules of the advice by what they are about, as the server says. */
 
-const GROUPS: readonly (readonly [string, RegExp])[] = [
-  ["Memory", /memory|alloc|fragment|small-batch/],
-  ["Between workers", /collective|straggler|skew|unbalanced|worker|network|dcn/],
-  [
-    "Input",
-    /input|serial-map|prefetch|cache|interleave|pipeline|batch-after-map|file|shard|loader|decode|shuffle/,
-  ],
-  ["Host", /launch|host|eager|retrac|compil|python|print|steps|tiny-kernels|gil|blocking/],
-  ["Recording", /incomplete|profile|recording/],
-];
-const REST = "Device";
-const ORDER = ["Input", "Host", REST, "Memory", "Between workers", "Recording"];
-
-export function groupOfRule(rule: string): string {
-  return GROUPS.find(([, words]) => words.test(rule))?.[0] ?? REST;
+interface About {
+  readonly subject: string;
 }
 
-/** Rules by group, groups in a fixed order, empty ones left out. */
-export function ruleGroups<R extends { readonly rule: string }>(
+const REST = "Other";
+
+/** Rules by subject, in the order in which the subjects come; rules without one are last. */
+export function ruleGroups<R extends About>(
   rules: readonly R[],
 ): readonly (readonly [string, readonly R[]])[] {
-  return ORDER.map(
-    (group) => [group, rules.filter(({ rule }) => groupOfRule(rule) === group)] as const,
-  ).filter(([, found]) => found.length > 0);
+  const groups = new Map<string, R[]>();
+  for (const rule of rules) {
+    const group = groups.get(rule.subject);
+    if (group) group.push(rule);
+    else groups.set(rule.subject, [rule]);
+  }
+  return [...groups]
+    .sort(([a], [b]) => Number(a === "") - Number(b === ""))
+    .map(([subject, found]) => [headingOf(subject), found] as const);
+}
+
+function headingOf(subject: string): string {
+  return subject === "" ? REST : subject.charAt(0).toUpperCase() + subject.slice(1);
 }

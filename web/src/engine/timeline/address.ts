@@ -27,6 +27,19 @@ export interface FlameView {
   readonly baseRun: string;
 }
 
+/** A view with a name. */
+export interface Bookmark {
+  readonly name: string;
+  readonly span: Span;
+}
+
+/** Another run below this one. */
+export interface SecondRun {
+  readonly run: string;
+  /** Number of the step that begins at once in both; null: one that is in view. */
+  readonly step: number | null;
+}
+
 export interface TimelineLink {
   /** null: the whole trace. */
   readonly view: Span | null;
@@ -37,9 +50,14 @@ export interface TimelineLink {
   readonly rangeTracks: readonly number[] | null;
   /** null: the range is shown as tables. */
   readonly flame: FlameView | null;
+  readonly second: SecondRun | null;
   /** Whether the critical path of the range is shown. */
   readonly path: boolean;
   readonly marks: readonly number[];
+  /** What is written at a mark, by its time. */
+  readonly notes: ReadonlyMap<number, string>;
+  readonly bookmarks: readonly Bookmark[];
+  readonly logCounters: boolean;
   readonly sought: Sought;
   readonly colours: ColourMode;
   readonly hand: Hand;
@@ -76,6 +94,22 @@ function pairs(text: string | undefined): [number, number][] {
     .filter((match) => match !== null)
     .map((match) => [Number(match[1]), Number(match[2])]);
 }
+
+/** `place:text` parts; what cannot be read is left out. */
+function named(text: string | undefined): [string, string][] {
+  return (text ?? "").split(",").flatMap((part) => {
+    const match = /^(-?\d{1,16}(?:~-?\d{1,16})?):(.*)$/.exec(part);
+    if (!match) return [];
+    try {
+      return [[match[1] as string, decodeURIComponent(match[2] as string).slice(0, LONGEST_NOTE)]];
+    } catch {
+      return [];
+    }
+  });
+}
+
+/** An address has room for a sentence at each mark. */
+export const LONGEST_NOTE = 200;
 
 const pairText = ([a, b]: readonly [number, number]) => `${a}-${b}`;
 
@@ -117,7 +151,17 @@ export function linkTexts(link: TimelineLink): Record<string, string> {
     in: link.range && link.rangeTracks ? link.rangeTracks.join(",") : "",
     ...flameTexts(link.flame),
     path: link.path ? "critical" : "",
+    with: link.second?.run ?? "",
+    align: link.second && link.second.step !== null ? String(link.second.step) : "",
     marks: link.marks.map(Math.round).join(","),
+    notes: [...link.notes]
+      .filter(([at, text]) => text !== "" && link.marks.includes(at))
+      .map(([at, text]) => `${Math.round(at)}:${encodeURIComponent(text)}`)
+      .join(","),
+    books: link.bookmarks
+      .map(({ name, span }) => `${spanText(span)}:${encodeURIComponent(name)}`)
+      .join(","),
+    counters: link.logCounters ? "log" : "",
     q: sought.text,
     mode: sought.regex ? "regex" : "",
     stat: sought.stat,
@@ -148,7 +192,14 @@ export function linkFrom(texts: Texts, meta: TimelineMeta): TimelineLink {
     rangeTracks: texts.in ? tracks(texts.in) : tracksAt(texts.at ?? "", meta),
     flame: flameFrom(texts),
     path: texts.path === "critical",
+    second: texts.with ? { run: texts.with, step: numbers(texts.align)[0] ?? null } : null,
     marks: numbers(texts.marks),
+    notes: new Map(named(texts.notes).map(([at, text]) => [Number(at), text])),
+    bookmarks: named(texts.books).flatMap(([at, name]) => {
+      const span = spanFrom(at);
+      return span ? [{ name, span }] : [];
+    }),
+    logCounters: texts.counters === "log",
     sought: { text: texts.q ?? "", regex: texts.mode === "regex", stat: texts.stat ?? "" },
     colours: COLOUR_MODES.find((mode) => mode === texts.colours) ?? "name",
     hand: HANDS.find((hand) => hand === texts.hand) ?? "select",

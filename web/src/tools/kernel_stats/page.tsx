@@ -25,7 +25,7 @@ import {
 type KernelProps = ToolPageProps<KernelResult>;
 
 const ROWS: Readonly<Record<string, readonly [string, string]>> = {
-  kernel: ["kernel", "kernels"],
+  kernel: ["kernel by launch and op", "kernels by launch and op"],
   op: ["op", "ops"],
   class: ["class", "classes"],
   name: ["kernel name", "kernel names"],

@@ -283,11 +283,12 @@ function Alive(props: PointProps) {
     .slice(0, MOST_BARS);
   const isPeak = step === result.peak_step;
   const at = isPeak ? "At the peak" : `At point ${step}`;
-  const instruction = textsOf([result.timeline.columns.instruction[point] ?? ""])[0];
+  // Memory at a point is what the instructions before it have taken: the last of them led there.
+  const instruction = textsOf([result.timeline.columns.instruction[point - 1] ?? ""])[0];
   return (
     <ChartFrame
       title={`${at}: the largest of ${plural(alive.rows, "buffer")}`}
-      note={instruction ? `at ${shortened(instruction, 60)}` : ""}
+      note={instruction ? `reached at ${shortened(instruction, 60)}` : ""}
       file={`${result.session} buffers ${result.program} ${step}`}
       table={() => (
         <>

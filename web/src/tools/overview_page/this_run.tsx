@@ -22,7 +22,12 @@ export function OverviewRun({ result }: { result: OverviewPage }) {
       <h3>Precision and placement</h3>
       <Facts facts={shareFacts(result)} />
       <h3>
-        Completeness: <span class="verdict-word">{completeness.verdict}</span>
+        Completeness:{" "}
+        <span class="verdict-word">
+          {completeness.verdict === "complete" && completeness.notes.length > 0
+            ? "nothing is missing, but note"
+            : completeness.verdict}
+        </span>
       </h3>
       {completeness.notes.length > 0 ? (
         <ul class="notes">

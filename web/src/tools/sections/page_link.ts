@@ -10,5 +10,9 @@ export interface PageLink {
   readonly tables: ToolInfo["tables"];
 }
 
-/** Another tool's page for the same run and host; null when it has nothing to show. */
-export type PageFor = (tool: string, params?: Params) => PageLink | null;
+export interface PageFor {
+  /** Another tool's page for the same run and host; null when it has nothing to show. */
+  (tool: string, params?: Params): PageLink | null;
+  /** What a tool's page is called, whether or not it has anything to show; null for no tool. */
+  readonly titleOf: (tool: string) => string | null;
+}

@@ -13,13 +13,14 @@ export function Prose({ text, tool, pageFor }: ProseProps) {
   return (
     <>
       {text.split(IDENTIFIER).map((piece, index) => {
-        const page = index % 2 === 1 && piece !== tool.id ? pageFor(piece) : null;
-        return page ? (
+        if (index % 2 === 0) return piece;
+        const page = piece === tool.id ? null : pageFor(piece);
+        // A page that this recording has nothing for is called by its name all the same.
+        if (!page) return pageFor.titleOf(piece) ?? piece;
+        return (
           <a key={index} href={page.href}>
             {page.title}
           </a>
-        ) : (
-          piece
         );
       })}
     </>

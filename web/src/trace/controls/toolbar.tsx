@@ -10,17 +10,20 @@ import { Popover } from "../../widgets/overlay/popover.tsx";
 import type { TimelineState } from "../model/state.ts";
 import { categoryToken } from "../paint/palette.ts";
 import type { Timeline } from "../stage/timeline.ts";
+import { MarksMenu } from "./marks_menu.tsx";
 import { SearchBox } from "./search_box.tsx";
 
 interface ToolbarProps {
   readonly timeline: Timeline;
   readonly title: string;
+  /** Ids of all runs there are. */
+  readonly runs: readonly string[];
   readonly onHelp: () => void;
 }
 
 const HAND_NAMES = { select: "Select", pan: "Pan", zoom: "Zoom", timing: "Measure" } as const;
 
-export function Toolbar({ timeline, title, onHelp }: ToolbarProps) {
+export function Toolbar({ timeline, title, runs, onHelp }: ToolbarProps) {
   const { state } = timeline;
   const zoom = (factor: number) => {
     state.view.value = zoomed(state.view.value, factor, 0.5, state.whole);
@@ -53,7 +56,8 @@ export function Toolbar({ timeline, title, onHelp }: ToolbarProps) {
       <StepField state={state} />
       <SearchBox state={state} />
       <div class="tl-end">
-        <ViewMenu state={state} />
+        <MarksMenu state={state} />
+        <ViewMenu state={state} runs={runs} />
         <TracksMenu state={state} />
         {!reportNotes && <SaveMenu timeline={timeline} />}
         <button
@@ -133,7 +137,8 @@ function StepField({ state }: { state: TimelineState }) {
 
 const MODE_NAMES = { name: "Name", category: "Category", step: "Step" } as const;
 
-function ViewMenu({ state }: { state: TimelineState }) {
+function ViewMenu({ state, runs }: { state: TimelineState; runs: readonly string[] }) {
+  const others = runs.filter((run) => run !== state.scope.run);
   return (
     <Popover label="View" align="right">
       {() => (
@@ -174,6 +179,36 @@ function ViewMenu({ state }: { state: TimelineState }) {
             />
             All arrows in view
           </label>
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={state.logCounters.value}
+              onChange={() => {
+                state.logCounters.value = !state.logCounters.value;
+              }}
+            />
+            Logarithmic counters
+          </label>
+          {others.length > 0 && !reportNotes && (
+            <label>
+              <span class="quiet">Another run below</span>
+              <select
+                class="field"
+                value={state.second.value?.run ?? ""}
+                onChange={(event) => {
+                  const run = event.currentTarget.value;
+                  state.second.value = run ? { run, step: null } : null;
+                }}
+              >
+                <option value="">none</option>
+                {others.map((run) => (
+                  <option key={run} value={run}>
+                    {visible(run)}
+                  </option>
+                ))}
+              </select>
+            </label>
+          )}
           <button
             type="button"
             class="menu-item"

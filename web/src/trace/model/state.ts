@@ -11,7 +11,14 @@ import type {
   Span,
   TimelineMeta,
 } from "../../base/timeline.ts";
-import type { ColourMode, Hand, Sought, TimelineLink } from "../../engine/timeline/address.ts";
+import type {
+  Bookmark,
+  ColourMode,
+  Hand,
+  SecondRun,
+  Sought,
+  TimelineLink,
+} from "../../engine/timeline/address.ts";
 import { type Arrangement, arrange, type Layout } from "../../engine/timeline/arrangement.ts";
 import type { Hit } from "../../engine/timeline/hit_test.ts";
 import type { Drop } from "../../engine/timeline/reorder.ts";
@@ -72,9 +79,16 @@ export class TimelineState {
   readonly colours;
   readonly hand;
   readonly marks;
+  readonly notes;
+  readonly bookmarks;
+  readonly logCounters;
   readonly range;
   readonly flame: FlameState;
   readonly path: PathState;
+  /** Run that is shown below this one. */
+  readonly second;
+  /** Where the cursor of the other timeline is on this one's axis. */
+  readonly guest = signal<number | null>(null);
   readonly event;
   readonly sought;
   readonly allArrows;
@@ -116,9 +130,13 @@ export class TimelineState {
     this.colours = signal<ColourMode>(link.colours);
     this.hand = signal<Hand>(link.hand);
     this.marks = signal<readonly number[]>(link.marks);
+    this.notes = signal<ReadonlyMap<number, string>>(link.notes);
+    this.bookmarks = signal<readonly Bookmark[]>(link.bookmarks);
+    this.logCounters = signal(link.logCounters);
     this.range = signal<Range | null>(link.range && { span: link.range, tracks: link.rangeTracks });
     this.flame = new FlameState(scope, this.range, link.flame);
     this.event = signal<number | null>(link.event);
+    this.second = signal<SecondRun | null>(link.second);
     this.path = new PathState(meta, scope, this.range, this.event, link.path);
     this.sought = signal<Sought>(link.sought);
     this.allArrows = signal(link.arrows);
@@ -163,7 +181,11 @@ export class TimelineState {
       rangeTracks: range?.tracks ?? null,
       flame: this.flame.view.value,
       path: this.path.on.value,
+      second: this.second.value,
       marks: this.marks.value,
+      notes: this.notes.value,
+      bookmarks: this.bookmarks.value,
+      logCounters: this.logCounters.value,
       sought: this.sought.value,
       colours: this.colours.value,
       hand: this.hand.value,
@@ -182,9 +204,13 @@ export class TimelineState {
       this.colours.value = link.colours;
       this.hand.value = link.hand;
       this.marks.value = link.marks;
+      this.notes.value = link.notes;
+      this.bookmarks.value = link.bookmarks;
+      this.logCounters.value = link.logCounters;
       this.range.value = link.range && { span: link.range, tracks: link.rangeTracks };
       this.flame.view.value = link.flame;
       this.path.on.value = link.path;
+      this.second.value = link.second;
       this.event.value = link.event;
       this.sought.value = link.sought;
       this.allArrows.value = link.arrows;

@@ -10,6 +10,22 @@ import type { Palette } from "./palette.ts";
 export interface CounterScale {
   readonly least: number;
   readonly most: number;
+  /** Least value above 0; infinite where there is none. */
+  readonly leastPositive: number;
+}
+
+/**
+ * How high a value stands, 0–1. A logarithmic row begins at half of the least positive value, with 0
+ * at its foot; a counter that falls below 0 has no logarithm and stays linear.
+ */
+export function counterShare(scale: CounterScale, isLog: boolean): (value: number) => number {
+  const { least, most, leastPositive } = scale;
+  const foot = leastPositive / 2;
+  if (!isLog || least < 0 || !(most > foot)) {
+    return (value) => (value - least) / (most - least);
+  }
+  const decades = Math.log(most / foot);
+  return (value) => (value <= foot ? 0 : Math.log(value / foot) / decades);
 }
 
 /** Points of one counter in a tile: from, to; null when it is not in it. */
@@ -23,14 +39,18 @@ function pointsOf(counters: Counters, track: number): readonly [number, number] 
 export function counterScale(drawn: readonly Drawn[], track: number): CounterScale {
   let least = 0;
   let most = 0;
+  let leastPositive = Number.POSITIVE_INFINITY;
   for (const { tile } of drawn) {
     const points = pointsOf(tile.counters, track);
     for (let i = points?.[0] ?? 0; i < (points?.[1] ?? 0); i++) {
       least = Math.min(least, tile.counters.least[i] as number);
       most = Math.max(most, tile.counters.most[i] as number);
+      for (const value of [tile.counters.least[i], tile.counters.most[i]] as number[]) {
+        if (value > 0 && value < leastPositive) leastPositive = value;
+      }
     }
   }
-  return { least, most: most > least ? most : least + 1 };
+  return { least, most: most > least ? most : least + 1, leastPositive };
 }
 
 export function paintCounter(
@@ -41,10 +61,11 @@ export function paintCounter(
   height: number,
   drawn: readonly Drawn[],
   palette: Palette,
+  isLog: boolean,
 ): CounterScale {
   const scale = counterScale(drawn, row.track);
-  const top = (value: number) =>
-    y + height - ((value - scale.least) / (scale.most - scale.least)) * (height - 1);
+  const share = counterShare(scale, isLog);
+  const top = (value: number) => y + height - share(value) * (height - 1);
   const zero = top(Math.max(0, scale.least));
   context.fillStyle = palette.counter;
   for (const { tile, clip } of drawn) {

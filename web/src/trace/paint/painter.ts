@@ -43,6 +43,9 @@ export class Painter {
   private last: ReadonlyMap<number, GroupTiles> = new Map();
   private lastScreen: Screen | null = null;
 
+  /** Whether counters are drawn on logarithmic axes. */
+  logCounters = false;
+
   constructor(
     private readonly store: TileStore,
     private readonly index: GroupIndex,
@@ -146,7 +149,16 @@ export class Painter {
     clipped(context, screen, (place, y, height) => {
       const row = screen.rows[place] as Row;
       if (!row.counter) return;
-      const { most } = paintCounter(context, screen, row, y, height, this.drawnFor(row), palette);
+      const { most } = paintCounter(
+        context,
+        screen,
+        row,
+        y,
+        height,
+        this.drawnFor(row),
+        palette,
+        this.logCounters,
+      );
       paintScale(context, most, this.units[row.track] ?? "", y, height, palette);
     });
   }

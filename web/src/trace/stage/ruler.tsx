@@ -1,6 +1,7 @@
 /** The ruler: round times, steps, marks and the chosen range with its length. */
 
 import { duration } from "../../base/format.ts";
+import { shortened, visible } from "../../base/text.ts";
 import type { Span } from "../../base/timeline.ts";
 import { type Screen, xOf } from "../../engine/timeline/screen.ts";
 import { stepBlocks } from "../../engine/timeline/step_blocks.ts";
@@ -10,6 +11,7 @@ import { TICKS_APART_PX } from "../paint/ground.ts";
 import type { Timeline } from "./timeline.ts";
 
 const CHARACTER_PX = 7;
+const NOTE_CHARACTERS = 40;
 
 export function Ruler({ timeline }: { timeline: Timeline }) {
   const { state } = timeline;
@@ -34,7 +36,7 @@ export function Ruler({ timeline }: { timeline: Timeline }) {
         ))}
         <Steps state={state} screen={screen} />
         {state.marks.value.map((mark) => (
-          <Mark key={mark} screen={screen} time={mark} />
+          <Mark key={mark} screen={screen} time={mark} note={state.notes.value.get(mark) ?? ""} />
         ))}
       </svg>
       {range && <Measured screen={screen} range={range} />}
@@ -83,13 +85,24 @@ function Steps({ state, screen }: { state: TimelineState; screen: Screen }) {
   );
 }
 
-function Mark({ screen, time }: { screen: Screen; time: number }) {
+interface MarkProps {
+  readonly screen: Screen;
+  readonly time: number;
+  readonly note: string;
+}
+
+function Mark({ screen, time, note }: MarkProps) {
   const x = xOf(screen, time);
   if (x < 0 || x > screen.width) return null;
   return (
     <g class="tl-mark" transform={`translate(${x} 0)`}>
       <path d="M0 38l-5-7v-6h10v6z" />
-      <title>{axisTime(time)}</title>
+      {note && (
+        <text x={8} y={34}>
+          {shortened(visible(note), NOTE_CHARACTERS)}
+        </text>
+      )}
+      <title>{[axisTime(time), visible(note)].filter(Boolean).join(": ")}</title>
     </g>
   );
 }

@@ -253,6 +253,8 @@ export class Timeline {
       state.viewHits,
       state.range,
       state.path.answer,
+      state.guest,
+      state.logCounters,
       state.marks,
       state.details,
       state.found,
@@ -273,6 +275,7 @@ export class Timeline {
     paintGround(context, screen, dpr, palette);
     if (density) paintClosed(context, screen, closed, density, palette);
     paintBeyond(context, screen, this.meta.tracks, palette);
+    this.painter.logCounters = state.logCounters.peek();
     const { whole } = this.painter.paint(context, screen, dpr, palette, colours);
     if (whole && !this.painted) {
       this.painted = true;
@@ -318,7 +321,7 @@ export class Timeline {
       drawing: state.drawing.peek(),
       path: state.path.answer.peek().value?.pieces ?? null,
       marks: state.marks.peek(),
-      cursor: hover ? hover.time : null,
+      cursor: hover ? hover.time : state.guest.peek(),
       arrows: state.flows.peek(),
       quietArrows: state.viewFlows.peek()?.arrows ?? [],
       trackName: (track) => visible(this.meta.tracks[track]?.name ?? ""),

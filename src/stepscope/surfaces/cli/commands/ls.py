@@ -13,6 +13,7 @@ import click
 from stepscope.errors import StepscopeError
 from stepscope.session import FileReport, Workspace
 from stepscope.store import Found, by_reason, described, find
+from stepscope.store.notes import NO_NOTE, read_notes
 from stepscope.surfaces.cli import arguments
 from stepscope.surfaces.cli.pages.page import Page, terminal_width
 from stepscope.surfaces.envelope import file_info, run_info
@@ -49,13 +50,17 @@ def _checked(workspace: Workspace) -> tuple[FileReport, ...]:
 
 def listing(found: Found, reports: tuple[FileReport, ...]) -> dict[str, Any]:
     """The listing as JSON-ready values."""
+    notes = read_notes(found.root)
     return {
         "root": shown(found.root),
         "folders": found.folders,
         "files_looked_at": found.files,
         "notes": list(found.notes),
         "runs": [
-            {**run_info(run), "formats": [described(source) for source in run.sources]}
+            {
+                **run_info(run, notes.get(run.id, NO_NOTE)),
+                "formats": [described(source) for source in run.sources],
+            }
             for run in found.runs
         ],
         "files": [file_info(report) for report in reports],
@@ -76,10 +81,15 @@ def _page(found: Found, reports: tuple[FileReport, ...]) -> Page:
         page.text(clean(note), lead="! ", style="yellow")
     by_path = {report.path: report for report in reports}
     longest = max(width(clean(source.host)) for run in found.runs for source in run.sources)
+    notes = read_notes(found.root)
     for run in found.runs:
         when = datetime.fromtimestamp(run.recorded).strftime("%Y-%m-%d %H:%M")
         page.blank()
-        page.line((clean(run.id), "bold"), (f"  {when}", "dim"))
+        noted = notes.get(run.id, NO_NOTE)
+        tags = "".join(f"  #{clean(tag)}" for tag in noted.tags)
+        page.line((clean(run.id), "bold"), (f"  {when}", "dim"), (tags, "cyan"))
+        if noted.text:
+            page.text(clean(noted.text), indent=2, style="dim")
         for source in run.sources:
             report = by_path[shown(source.path)]
             state = {"waiting": "", "opened": "whole"}.get(report.state, report.state)
