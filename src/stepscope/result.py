@@ -300,6 +300,7 @@ class Finding:
         place: Where it is; None where the finding is about no one place.
         saving_low_ms: What fixing it saves per step at least, in ms; None if nothing is known.
         saving_high_ms: What fixing it saves per step at most, in ms; None if it cannot be bounded.
+        saving_per: What that is of: a "step", or, where none was found, the whole "recording".
         assumption: What the range of savings takes for granted.
         likelihood: The confidence in a word: "likely" (from 0.8 on), "possible" or "doubtful".
         measured: The numbers the finding rests on; names end in their unit.
@@ -320,6 +321,7 @@ class Finding:
     place: Place | None = None
     saving_low_ms: float | None = None
     saving_high_ms: float | None = None
+    saving_per: Literal["step", "recording"] = "step"
     assumption: str = ""
     likelihood: Likelihood = "possible"
     measured: dict[str, float | str] = field(default_factory=dict)
@@ -374,19 +376,21 @@ class Result:
         session: Name of the session (run).
         hosts: Hosts the numbers are over.
         diagnostics: What to know before believing them.
+        files_used: Names of the files the numbers are from.
     """
 
     tool: ClassVar[str] = ""
     session: str = ""
     hosts: tuple[str, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
+    files_used: tuple[str, ...] = ()
 
     def to_dict(self, top: int | None = None) -> dict[str, Any]:
         """The published JSON form. ``top`` keeps the first N rows of every table."""
         body = {
             f.name: _plain(getattr(self, f.name), top)
             for f in dataclasses.fields(self)
-            if f.name not in ("session", "hosts", "diagnostics")
+            if f.name not in ("session", "hosts", "diagnostics", "files_used")
         }
         return {
             "tool": type(self).tool,
@@ -394,6 +398,7 @@ class Result:
             "session": self.session,
             "hosts": list(self.hosts),
             "diagnostics": _plain(self.diagnostics, None),
+            "files_used": list(self.files_used),
             **body,
         }
 

@@ -91,7 +91,7 @@ def test_report_and_server_agree(name: str, tmp_path: Path) -> None:
     assert len(answers) == len(questions)
     for question, answer in zip(questions, answers, strict=True):
         served = client.get("/" + question)
-        if served.status_code != 200:  # an id that is no event on the timeline
+        if served.status_code != 200:  # an id that is not on the timeline
             assert answer["status"] == 404, question
             continue
         if "timeline/tile" in question:

@@ -111,6 +111,7 @@ def bounded(finding: Finding, rule: RuleFacts, time: StepTime) -> Finding:
         severity=severity,
         saving_ms=saving,
         saving_high_ms=high,
+        saving_per="recording" if time.is_recording else "step",
         confidence=confidence,
         likelihood=likelihood(confidence),
     )
@@ -239,7 +240,7 @@ def _explains(cause: Finding, symptom: Finding) -> bool:
 
 
 def _concerns(cause: RuleFacts | None, symptom: Finding) -> bool:
-    """Whether a cause speaks of the part that a finding locates: dispatch is no cause of an op."""
+    """Whether a cause concerns the part that a finding locates: dispatch does not cause an op."""
     kind = symptom.measured.get("kind") if "worth_ms" in symptom.measured else None
     return kind is None or cause is None or not cause.parts or kind in cause.parts
 

@@ -224,9 +224,9 @@ def _diagnostics(known: Bool) -> tuple[Diagnostic, ...]:
     if known.all():
         return ()
     text = (
-        f"Of {int((~known).sum()):,} of {len(known):,} exchanges the partners are not in this "
-        "recording, or did not do the same in the same order: how much of them is waiting is "
-        "unknown, and bandwidths that include waiting are lower bounds."
+        f"{int((~known).sum()):,} of {len(known):,} exchanges have no partners in this recording, "
+        "or partners that exchanged something else: how much of their time is waiting is unknown, "
+        "and bandwidths that include waiting are lower bounds."
     )
     return (Diagnostic("unmatched-collectives", "info", text),)
 

@@ -335,7 +335,7 @@ def _next_step(
     if verdict == "not_input_bound":
         return "Input does not limit this program: look at overview_page for what does."
     if verdict == "unknown":
-        return "Mark the steps and record again; the host side below holds without them."
+        return "Mark the steps and record again; the host side below is valid without them."
     if any(name.startswith("Iterator::") for name in ops.name):
         return "Open tf_data_bottleneck_analysis: it names the stage to change and the gain."
     if len(ops) == 0 and copies:

@@ -420,8 +420,8 @@ def _diagnostics(
             Diagnostic(
                 "collectives-cut",
                 "info",
-                "Sends and recv-dones whose other half lies beyond an edge of the recording, and "
-                f"which are not counted: {cut}.",
+                f"Not counted: {cut} sends and recv-dones whose other half is beyond an edge of "
+                "the recording.",
             )
         )
     if missing:
@@ -429,8 +429,8 @@ def _diagnostics(
             Diagnostic(
                 "collectives-incomplete",
                 "warning",
-                "Sends and recv-dones without their other half, although the recording goes on, "
-                f"and which are not counted: {missing}. Events were dropped.",
+                f"Not counted: {missing} sends and recv-dones whose other half is missing inside "
+                "the recording. Events were dropped.",
             )
         )
     unknown = int(np.isnan(table["sent_bytes"]).sum())
@@ -439,8 +439,8 @@ def _diagnostics(
             Diagnostic(
                 "collectives-without-size",
                 "info",
-                "Collectives of which the profile does not say how much they send, because their "
-                f"type or the size of their groups (dcn_collective_info) tells it not: {unknown}.",
+                f"It is unknown how much {unknown} collectives send: the profile lacks their type "
+                "or the size of their groups (dcn_collective_info).",
             )
         )
     if not dcn_paths(profile):
@@ -458,8 +458,8 @@ def _diagnostics(
             Diagnostic(
                 "messages-without-latency",
                 "info",
-                "Messages between slices without a latency, because the hosts' clocks differ by "
-                f"more than it: {skewed}.",
+                f"{skewed} messages between slices have no latency: the hosts' clocks differ by "
+                "more than it.",
             )
         )
     return tuple(notes)

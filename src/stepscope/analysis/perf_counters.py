@@ -352,7 +352,7 @@ def _diagnostics(
             "counters": every.known("counter"),
         }
         there = "; ".join(f"{what} {_some(names)}" for what, names in known.items())
-        message = f"No sample is what the options ask for. There are {there}."
+        message = f"No sample matches the options. There are {there}."
         yield Diagnostic("no-such-counter", "warning", message)
     if listed < len(chosen):
         message = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from itertools import chain, repeat
 from math import nan
@@ -11,7 +12,7 @@ from stepscope import how_to_record
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, ms
 from stepscope.tables.account.account import Account, account
-from stepscope.tables.account.instructions import Compiled, compiled_from
+from stepscope.tables.account.instructions import CompiledOp, compiled_from
 from stepscope.tables.account.op_families import UNUSUAL, family_of
 from stepscope.tables.account.owners import Owner, owners
 from stepscope.tables.account.parts import Part, parts
@@ -56,7 +57,7 @@ class PartRow(Row):
         float,
         Column(
             "In a typical step", unit="ms", kind="time",
-            help="The same told from the median of its shares: a burst in one step counts little.",
+            help="The same from the median of its shares: a burst in one step counts little.",
         ),
     ]  # fmt: skip
     most_ms: Annotated[
@@ -290,7 +291,7 @@ def _part_row(host: Host, one: Part, count: int, step_ps: float) -> dict[str, ob
     }
 
 
-def _place(one: Part, known: Compiled) -> tuple[str, str, int]:
+def _place(one: Part, known: CompiledOp) -> tuple[str, str, int]:
     """Where in the program a part is: its longest line, or the source of its op."""
     if known.line and one.kind not in ("python", "library"):
         return one.first.function, known.file, known.line
@@ -329,11 +330,15 @@ _BOOKKEEPING = (
     "ReadVariableOp",
 )
 _LISTED = 5
+_NUMBERED = re.compile(r"\.\d+$")
 
 
 def _ops_of_loop(one: Part) -> str:
     """The ops that a program runs again and again; what they are for, its rarest may tell."""
     ops = [owner for owner in one.owners if owner.kind == "op"]
+    # XLA's instructions have numbers; the functions that JAX dispatches say more than they do.
+    if all(_NUMBERED.search(owner.name) for owner in ops):
+        ops = [owner for owner in one.owners if owner.kind == "framework" and owner.name] or ops
     listed = list(dict.fromkeys(owner.name for owner in ops))
     working = [name for name in listed if name not in _BOOKKEEPING] or listed
     telling = {owner.name for owner in ops if owner.family in UNUSUAL}

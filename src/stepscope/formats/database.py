@@ -1,9 +1,9 @@
 """SQLite files of strangers: base tables as columns, nothing in the file is trusted.
 
-Only base tables that stand in the schema are read, column by column. Views, triggers, virtual
+Only base tables of the schema are read, column by column. Views, triggers, virtual
 tables and generated columns, which can call functions, are never touched: the connection refuses
-whatever is not a plain read. Cells are of any type in SQLite, so what is no integer in a column of
-integers is counted and becomes ``NULL``; a file that breaks on the way gives the rows before.
+whatever is not a plain read. Cells are of any type in SQLite: in a column of integers, what is not
+one is counted and becomes ``NULL``; a file that breaks on the way gives the rows before.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from stepscope.errors import FormatError
 I64 = NDArray[np.int64]
 Bool = NDArray[np.bool_]
 
-#: What stands in a column of integers where the cell has none.
+#: The value in a column of integers where the cell has none.
 NULL: Final = int(np.iinfo(np.int64).min)
 MAGIC: Final = b"SQLite format 3\0"
 #: What a broken file raises; the second, where it breaks the words of SQLite's own message.
@@ -78,7 +78,7 @@ class Rows:
 
 
 @dataclass(slots=True)
-class Database:
+class TraceDatabase:
     """An open file.
 
     Attributes:
@@ -227,7 +227,7 @@ class Database:
 
 
 @contextmanager
-def opened(path: Path, *, title: str, file: str) -> Iterator[Database]:
+def opened(path: Path, *, title: str, file: str) -> Iterator[TraceDatabase]:
     """An SQLite file for as long as the context lasts.
 
     Args:
@@ -236,7 +236,7 @@ def opened(path: Path, *, title: str, file: str) -> Iterator[Database]:
         file: Its name for reports.
 
     Raises:
-        FormatError: It is no database that opens.
+        FormatError: It is not a database that opens.
     """
     uri = f"{path.absolute().as_uri()}?mode=ro"
     # A journal beside it holds what the file does not; without one nothing needs to be locked.
@@ -246,7 +246,7 @@ def opened(path: Path, *, title: str, file: str) -> Iterator[Database]:
     try:
         connection = sqlite3.connect(uri, uri=True, isolation_level=None)
         _restrict(connection)
-        yield Database(_tables(connection), connection)
+        yield TraceDatabase(_tables(connection), connection)
     except _ERRORS as error:
         raise FormatError(title, f"SQLite says: {error}", file=file, hint=_hint(path)) from error
     finally:

@@ -71,7 +71,7 @@ class Parts:
         return key
 
     def _peek(self) -> str:
-        """The next character that is no blank; "" at the end."""
+        """The next character that is not a blank; "" at the end."""
         while True:
             blank = _BLANK.match(self._text, self._at)
             self._at = blank.end() if blank else self._at
@@ -92,7 +92,7 @@ class Parts:
             # A number that reaches to the end of what is there may go on.
             if end < len(self._text) or self._ended:
                 if end == len(self._text) and found is None and self._text[self._at :] != "null":
-                    raise ValueError("the text ends inside of a value, or is no JSON") from None
+                    raise ValueError("the text ends inside of a value, or is not JSON") from None
                 self._at = end
                 return found
             if len(self._text) - self._at > _LONGEST_VALUE_CHARS:

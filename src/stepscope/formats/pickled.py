@@ -61,7 +61,7 @@ class _Machine:
         self._before = 0  # bytes of the file that are let go already
         self._is_ended = False
         self._stack: list[Any] = []  # above the last mark
-        self._below: list[list[Any]] = []  # for each mark, what stands below it
+        self._below: list[list[Any]] = []  # for each mark, what is below it
         self._memo: dict[int, Any] = {}
         self._text_bytes = 0
 
@@ -148,7 +148,7 @@ class _Machine:
         return self._take(end + 1 - self._at)[:-1]
 
     def _marked(self) -> list[Any]:
-        """What stands above the last mark, which goes."""
+        """What is above the last mark, which goes."""
         found, self._stack = self._stack, self._below.pop()
         return found
 
@@ -285,7 +285,7 @@ class _Machine:
     def _list(self) -> list[Any]:
         found = self._stack[-1]
         if type(found) is not list:
-            raise _Refused("values are added to what is no list")
+            raise _Refused("values are added to what is not a list")
         return found
 
     def setitem(self) -> None:
@@ -301,7 +301,7 @@ class _Machine:
     def _dict(self) -> dict[Any, Any]:
         found = self._stack[-1]
         if type(found) is not dict:
-            raise _Refused("entries are added to what is no dict")
+            raise _Refused("entries are added to what is not a dict")
         return found
 
     def _offer(self) -> None:

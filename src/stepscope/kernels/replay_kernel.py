@@ -30,7 +30,7 @@ def replay(
     its input. Work begins when the thread has asked for it and what it queues behind is done, so
     its lead is at most the thread's, and at most its old one and the pause before it. The thread
     goes on when what it waits for is there, so its lead is at most that of the work. At the end of
-    a step it is no further ahead of the work than it was.
+    a step it is not further ahead of the work than it was.
 
     Args:
         step: Of each moment, ascending.

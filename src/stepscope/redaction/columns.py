@@ -23,7 +23,7 @@ from stepscope.columns.space import (
 from stepscope.columns.texts import equal_texts
 from stepscope.errors import DecodeError
 from stepscope.redaction.level import Level
-from stepscope.redaction.texts import REMOVED, Texts, is_private
+from stepscope.redaction.texts import REMOVED, RedactedTexts, is_private
 from stepscope.schema import names
 
 # Serialised messages that hold numbers alone; every other one is removed.
@@ -43,7 +43,7 @@ def redact(space: Space, level: Level, key: bytes, epoch_ns: int = 0) -> Space:
         epoch_ns: Subtracted from absolute times at the level "all"; one number for all hosts of
             a run keeps their clocks aligned.
     """
-    texts = Texts(level, key)
+    texts = RedactedTexts(level, key)
     store = _Store()
     meta, stat = space.event_metadata, space.stat_metadata
     keys = np.asarray([is_private(name) for name in stat.name], dtype=bool)
@@ -104,7 +104,7 @@ class _Store:
         return found
 
 
-def _line(line: Line, texts: Texts, moved_ns: int) -> Line:
+def _line(line: Line, texts: RedactedTexts, moved_ns: int) -> Line:
     return replace(
         line,
         name=texts.name(line.name),
@@ -123,7 +123,7 @@ def _damage(damage: DecodeError | None) -> DecodeError | None:
 def _stats(
     space: Space,
     column: Stats,
-    texts: Texts,
+    texts: RedactedTexts,
     store: _Store,
     is_private_key: np.ndarray[tuple[int, ...], np.dtype[np.bool_]],
     level: Level,

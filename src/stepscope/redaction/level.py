@@ -10,7 +10,7 @@ from stepscope.errors import UsageError
 Level = Literal["paths", "names", "all"]
 LEVELS: Final[tuple[Level, ...]] = ("paths", "names", "all")
 
-#: What is said wherever a redacted recording is shown.
+#: The sentence shown with every redacted recording.
 SAID: Final[dict[Level, str]] = {
     "paths": "Redacted (paths): paths, hosts, users, the environment and serialised programs "
     "are replaced or removed; names of ops, functions and layers are not.",

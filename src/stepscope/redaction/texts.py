@@ -1,4 +1,4 @@
-"""Which part of a text is the owner's, and what stands in its place.
+"""Which part of a text is the owner's, and what replaces it.
 
 A text is read as runs of letters between everything else. A run stays when each of its words is
 one that Stepscope's own code names (``words.py``); else the run becomes a pseudonym. Digits and
@@ -53,7 +53,7 @@ def is_private(stat: str) -> bool:
     return bool(_PRIVATE.search(stat))
 
 
-class Texts:
+class RedactedTexts:
     """Texts with pseudonyms in them, the same for the same text."""
 
     def __init__(self, level: Level, key: bytes) -> None:

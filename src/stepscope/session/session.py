@@ -23,8 +23,10 @@ from stepscope.tables.core.profile import Profile
 if TYPE_CHECKING:
     import polars as pl
 
+    from stepscope.pod.report import Pod
     from stepscope.redaction import Redaction
-    from stepscope.sql.database import Database
+    from stepscope.sql.database import ProfileDatabase
+    from stepscope.store.kept import Place
 
 T = TypeVar("T")
 
@@ -113,7 +115,7 @@ class Session(ToolMethods):
         self._progress = progress
         self._lock = RLock()
         self._profile: Profile | None = None
-        self._database: Database | None = None
+        self._database: ProfileDatabase | None = None
         self._answers: dict[Hashable, Any] = {}
         self._locks: dict[Hashable, RLock] = {}
 
@@ -152,6 +154,11 @@ class Session(ToolMethods):
         """Every file that was looked at with a reason: this run's, and the near misses."""
         misses = tuple(FileReport.of_miss(miss) for miss in self._found.misses)
         return self._recording.reports + misses
+
+    @property
+    def files_used(self) -> tuple[str, ...]:
+        """Names of the files that the numbers are from: those of its hosts that were opened."""
+        return self._recording.opened(self._names)
 
     @property
     def profile(self) -> Profile:
@@ -213,6 +220,34 @@ class Session(ToolMethods):
                 missing[tool.id] = lacking.missing
         return advise(results, rules, missing)
 
+    def pod(
+        self,
+        *,
+        engine: str = "auto",
+        memory_bytes: int = 0,
+        keep: Place = "cache",
+        progress: StageProgress | None = None,
+    ) -> Pod:
+        """Say which host, device or link makes the others wait, what it costs, and why.
+
+        Recordings are summarised one by one, so a run of any number of hosts can be asked.
+
+        Args:
+            engine: "here", "pool" (processes of this machine), "ray" or "auto".
+            memory_bytes: What reading may need at once; 0 for no limit.
+            keep: Where summaries are kept: "cache", "beside" the recordings, or "no".
+            progress: Called with (stage, done bytes, total bytes).
+        """
+        from stepscope.session.pod import pod_of
+
+        return pod_of(
+            self._recording.run,
+            engine=engine,
+            memory_bytes=memory_bytes,
+            keep=keep,
+            progress=progress or self._progress,
+        )
+
     def sql(
         self,
         query: str,
@@ -235,26 +270,26 @@ class Session(ToolMethods):
         Raises:
             UsageError: The query is wrong, refused, or passes a limit; the message says which.
         """
-        from stepscope.sql.database import Limits
+        from stepscope.sql.database import QueryLimits
         from stepscope.sql.door import refusal
         from stepscope.sql.run import run_query
 
         if trusted:
             return run_query(self.profile, query)
-        found = self.database.ask(query, Limits(max_rows, timeout_s))
+        found = self.database.ask(query, QueryLimits(max_rows, timeout_s))
         if found.cut:
             hint = "Add LIMIT, group the rows, or raise max_rows."
             raise refusal(query, f"Its answer has more than {max_rows:,} rows.", hint)
         return found.frame
 
     @property
-    def database(self) -> Database:
+    def database(self) -> ProfileDatabase:
         """The recording's tables behind the closed door, for surfaces that pass queries on."""
         with self._lock:
             if self._database is None:
-                from stepscope.sql.database import Database
+                from stepscope.sql.database import ProfileDatabase
 
-                self._database = Database(self.profile)
+                self._database = ProfileDatabase(self.profile)
             return self._database
 
     def events(
@@ -348,6 +383,7 @@ class Session(ToolMethods):
                 session=self.name,
                 hosts=tuple(host.name for host in self.profile.hosts),
                 diagnostics=_merged(self.profile.diagnostics, result.diagnostics),
+                files_used=self.files_used,
             )
 
         return self._once((tool.id, options), run)

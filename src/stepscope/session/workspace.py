@@ -108,7 +108,7 @@ class Workspace:
             recording.close()
 
     def redacted(self, run: str | None, redaction: Redaction) -> Session:
-        """A session of a run without its owner's names, decoded for whoever asks alone."""
+        """A session of a run without its owner's names, decoded for this caller alone."""
         from stepscope.session.redacted import anonymous
 
         found, chosen = anonymous(self.found, self._pick(run))

@@ -40,7 +40,7 @@ def main(memory_bytes: int) -> int:
 def _answer(target: BinaryIO, frames: dict[str, pl.DataFrame], query: str, rows: int) -> None:
     try:
         found = answer(frames, query).head(rows + 1).collect()
-    except Exception as error:  # of whatever kind: who asked is told, and asks again
+    except Exception as error:  # of whatever kind: the caller gets it, and may ask again
         _write(target, {"error": reason_of(error)})
         return
     data = io.BytesIO()

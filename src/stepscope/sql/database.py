@@ -28,7 +28,7 @@ _LEAST_MEMORY_BYTES: Final = 2 << 30
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class QueryLimits:
     """What one query may take.
 
     Attributes:
@@ -41,7 +41,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class QueryAnswer:
     """Rows of an answer, and whether there were more of them than the limit."""
 
     frame: pl.DataFrame
@@ -69,7 +69,7 @@ class _Process:
         return self.child.stdin, self.child.stdout
 
 
-class Database:
+class ProfileDatabase:
     """The tables of one profile behind a closed door; safe to use from several threads.
 
     Args:
@@ -87,7 +87,7 @@ class Database:
         self._process: _Process | None = None
         self._idle: Timer | None = None
 
-    def ask(self, query: str, limits: Limits = Limits()) -> Answer:
+    def ask(self, query: str, limits: QueryLimits = QueryLimits()) -> QueryAnswer:
         """The answer to a query.
 
         Raises:
@@ -109,7 +109,7 @@ class Database:
         with self._lock:
             self._end()
 
-    def _answer(self, query: str, limits: Limits) -> Answer:
+    def _answer(self, query: str, limits: QueryLimits) -> QueryAnswer:
         import polars as pl
 
         process = self._process = self._process or self._started()
@@ -138,7 +138,7 @@ class Database:
             )
             hint = "Filter before joining; session.sql(…, trusted=True) has no limits."
             raise refusal(query, f"It took more than {taken}.", hint)
-        return Answer(pl.read_ipc_stream(io.BytesIO(data)), head["cut"])
+        return QueryAnswer(pl.read_ipc_stream(io.BytesIO(data)), head["cut"])
 
     def _started(self) -> _Process:
         environment = {name: text for name, text in os.environ.items() if "POLARS" not in name}

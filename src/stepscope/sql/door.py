@@ -15,7 +15,7 @@ _STRING = re.compile(r"'(?:[^']|'')*'")
 _READING = re.compile(r"\b(?:read|scan)_\w*", re.IGNORECASE)
 _FIRST_WORD = re.compile(r"(?:\s|\(|--[^\n]*\n|/\*.*?\*/)*(\w*)", re.DOTALL)
 _STATEMENTS: Final = frozenset({"select", "with", "from", "values", "explain"})
-# Where one of these stands, quotes cannot be told from text without the database's own parser.
+# Where one of these occurs, only the database's own parser can distinguish quotes from text.
 _UNCLEAR: Final = ("--", "/*", "\\", "$", '"', "`", "[")
 
 
@@ -23,7 +23,7 @@ def check_query(query: str) -> None:
     """Refuse what is more than reading the tables.
 
     Functions that read files must be called by their name, so that a query without such a name
-    has none. The name may stand in a plain text literal; where it is not clear whether it does,
+    has none. The name may be in a plain text literal; where it is not clear whether it does,
     the query is refused.
 
     Raises:

@@ -69,7 +69,7 @@ BY_NAME: tuple[NearMiss, ...] = (
         r"(\.sstable|\.ldb|\.op_stats_v2\.pb|\.dcn_collective_stats\.pb|\.smart_suggestion\.pb"
         r"|\.hlo_proto\.pb|\.cached_tools\.json|cache_version\.txt)$",
         "A cache another viewer made from a recording, not the recording.",
-        "Open the .xplane.pb it was made from; it stands, or stood, in the same folder.",
+        "Open the .xplane.pb it was made from; it is, or was, in the same folder.",
     ),
     _kind(
         "tool-result",

@@ -37,7 +37,7 @@ def copy_of_recording(entry: Entry) -> Miss:
     return Miss(
         entry.path,
         "chrome-trace",
-        "A trace (JSON) beside an XSpace. TensorFlow and JAX write it of the same recording, cut "
+        "A trace (JSON) beside an XSpace. TensorFlow and JAX write it from the same recording, cut "
         "at a million events.",
         "Open the .xplane.pb of the same recording; give the trace's own path to open it anyway.",
         entry.size_bytes,

@@ -135,7 +135,7 @@ def flame(
 def inverted(tree: Flame) -> Flame:
     """The tree of who was called by whom: what took the time first, its callers below it.
 
-    The time of a node is the self time of what stands at its top, spent on this way into it.
+    The time of a node is the self time of what is at its top, spent on this way into it.
     """
     own = np.flatnonzero(tree.self_ps > 0)
     own = own[own != ROOT]
@@ -163,7 +163,7 @@ def inverted(tree: Flame) -> Flame:
     order = np.argsort(np.concatenate(sums), kind="stable")
     best[place[order]] = np.concatenate(examples)[order]
     count = _sum_at(place, np.concatenate(numbers), nodes.size)
-    # A way ends in its outermost caller: what is left of a node's time is no caller's.
+    # A way ends in its outermost caller: what is left of a node's time has no caller.
     return Flame(parent, label, tree.texts, count, total - below, total, best)
 
 

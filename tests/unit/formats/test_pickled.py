@@ -73,7 +73,7 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     "many digits": (b"I" + b"9" * 5_000 + b"\n.", "digits"),
     "a memo that is empty": (b"\x80\x02h\x05.", "value"),
     "a group without begin": (b"\x80\x02]e.", "not there"),
-    "a list that is none": (b"\x80\x02}K\x01a.", "no list"),
+    "a list that is none": (b"\x80\x02}K\x01a.", "not a list"),
     "a key that is none": (b"\x80\x02}]K\x01s.", "unhashable"),
     "half a group": (b"\x80\x02}(K\x01u.", "value"),
     "nothing": (b"", "cut"),

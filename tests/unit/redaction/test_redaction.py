@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from stepscope.columns.space import Space
 from stepscope.formats.xspace import decode, encode
 from stepscope.redaction import LEVELS, Level, Redaction, key_of, redact
-from stepscope.redaction.texts import Texts, is_known
+from stepscope.redaction.texts import RedactedTexts, is_known
 from stepscope.session import open
 from stepscope.surfaces.export.recording import RECORDING_FORMATS
 from stepscope.surfaces.http.app import STATIC_FOLDER
@@ -68,7 +68,7 @@ def planted(data: bytes) -> tuple[bytes, int]:
 
 
 def forms(word: str) -> Iterator[bytes]:
-    """The ways in which a word can stand in a file."""
+    """The ways in which a word can occur in a file."""
     yield word.encode()
     yield word.encode("utf-16-le")
     yield word.encode().hex().encode()
@@ -174,12 +174,12 @@ def test_structure_and_times_stay(level: Level) -> None:
 
 
 def test_pseudonyms_are_equal_where_names_are_and_only_under_one_key() -> None:
-    texts, others = Texts("names", KEY), Texts("names", b"x" * 32)
+    texts, others = RedactedTexts("names", KEY), RedactedTexts("names", b"x" * 32)
     layer = texts.name("acme_tower_3/MatMul")
     assert re.fullmatch(r"[b-z]{8}_[b-z]{8}_3/MatMul", layer)
     assert texts.name("tower").split("_")[0] == layer.split("_")[1]
     assert others.name("acme_tower_3/MatMul") != layer
-    assert Texts("names", KEY).name("acme_tower_3/MatMul") == layer
+    assert RedactedTexts("names", KEY).name("acme_tower_3/MatMul") == layer
 
 
 @pytest.mark.parametrize(
@@ -195,12 +195,12 @@ def test_pseudonyms_are_equal_where_names_are_and_only_under_one_key() -> None:
     ],
 )
 def test_what_frameworks_and_libraries_say_stays(text: str, level: Level, told: str | None) -> None:
-    assert Texts(level, KEY).name(text) == (text if told is None else told)
+    assert RedactedTexts(level, KEY).name(text) == (text if told is None else told)
 
 
 @given(st.text(max_size=60))
 def test_only_known_words_and_pseudonyms_are_left(text: str) -> None:
-    texts = Texts("names", KEY)
+    texts = RedactedTexts("names", KEY)
     made = texts.name(text)
     pseudonyms = set(texts._pseudonyms.values())
     for run in re.findall(r"[^\W\d_]+", made):

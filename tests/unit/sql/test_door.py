@@ -17,7 +17,7 @@ _READING = [
     "WITH t AS (SELECT * FROM read_ipc('x')) SELECT * FROM t",
     "SELECT (SELECT max(a) FROM read_json('x')) FROM steps",
     "SELECT name FROM steps UNION ALL SELECT b FROM read_csv('x')",
-    # Where a text ends is told by more than its quotes.
+    # Where a text ends depends on more than its quotes.
     "SELECT \"it's\" FROM read_csv('x') WHERE a = 'b'",
     "SELECT 1 -- it's\n FROM read_csv('x')",
     "SELECT $$ ' $$ FROM read_csv('/etc/passwd')",

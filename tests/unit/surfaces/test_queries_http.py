@@ -14,7 +14,7 @@ import pytest
 from werkzeug.test import Client
 
 from stepscope.session import Workspace
-from stepscope.sql.database import Limits
+from stepscope.sql.database import QueryLimits
 from stepscope.sql.tables import TABLES
 from stepscope.store import find
 from stepscope.surfaces.http import Application, Settings
@@ -63,7 +63,7 @@ def test_an_answer_is_a_table_with_units(client: Client) -> None:
 
 
 def test_long_answers_are_cut_and_say_so(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_SHOWN", Limits(rows=3))
+    monkeypatch.setattr(module, "_SHOWN", QueryLimits(rows=3))
     got = body(client, "SELECT * FROM events")
     assert (got["rows"], got["cut"]) == (3, True)
 

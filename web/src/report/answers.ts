@@ -149,7 +149,7 @@ function answered(
   }
 }
 
-/** Which names a search means; null where it asks for arguments, or is no expression. */
+/** Which names a search means; null where it asks for arguments, or is not an expression. */
 function matcher(asked: URLSearchParams): ((name: string) => boolean) | null {
   const text = asked.get("q") ?? "";
   if (asked.get("stat")) return null;

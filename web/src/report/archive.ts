@@ -1,7 +1,7 @@
 /**
  * What a report holds instead of a server: packed members behind the page, each unpacked when asked.
  *
- * They stand in an inert script element as base64, so that no name of a recording can end it.
+ * They are in an inert script element as base64, so that no name of a recording can end it.
  */
 
 const ELEMENT = "stepscope-report";

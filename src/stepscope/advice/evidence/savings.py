@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from stepscope.analysis.step_account import PartRow, StepAccount
 
-# A part that fewer steps have is no part of the typical one.
+# A part that fewer steps have is not in the typical one.
 _TYPICAL_FRAC = 0.5
 
 

@@ -1,4 +1,4 @@
-"""A recording without steps is told as a whole: what rules say of a step is said of all of it."""
+"""A recording without steps is judged as a whole: rules then speak about all of it."""
 
 from __future__ import annotations
 

@@ -2,31 +2,31 @@
 
 Threads call a runtime inside of ranges that the program marked; calls launch kernels and copies
 on streams; the number of a launch, unique within its process, joins the two. A reader fills
-``Recorded``, ``to_space`` makes of it the planes, lines and stats that every tool reads.
+``LaunchedRecording``, ``to_space`` makes of it the planes, lines and stats that every tool reads.
 """
 
 from __future__ import annotations
 
 from stepscope.formats.launched.recorded import (
-    Allocations,
-    Column,
     Counter,
-    DeviceEvents,
+    DeviceWork,
     HostEvents,
-    Recorded,
+    HostThread,
+    LaunchedRecording,
+    MemoryEvents,
+    NamedValues,
     Stream,
-    Thread,
 )
 from stepscope.formats.launched.space import to_space
 
 __all__ = [
-    "Allocations",
-    "Column",
     "Counter",
-    "DeviceEvents",
+    "DeviceWork",
     "HostEvents",
-    "Recorded",
+    "HostThread",
+    "LaunchedRecording",
+    "MemoryEvents",
+    "NamedValues",
     "Stream",
-    "Thread",
     "to_space",
 ]

@@ -9,9 +9,16 @@ import numpy as np
 
 from stepscope.formats.kineto.links import LABELS, Origin
 from stepscope.formats.launched.host_plane import chosen, written
-from stepscope.formats.launched.links import Calls, Scopes
+from stepscope.formats.launched.links import LaunchCalls, Scopes
 from stepscope.formats.launched.ranges import Ranges
-from stepscope.formats.launched.recorded import I64, NONE, Column, DeviceEvents, Recorded, by_row
+from stepscope.formats.launched.recorded import (
+    I64,
+    NONE,
+    DeviceWork,
+    LaunchedRecording,
+    NamedValues,
+    by_row,
+)
 from stepscope.formats.xspace.line_parts import LineParts, by_place
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat, Value
 from stepscope.schema import names
@@ -21,7 +28,7 @@ _WAITS: Final = names.DERIVED_LINE_COUNT // 2
 
 
 def device_planes(
-    recorded: Recorded, ranges: Ranges, scopes: Scopes, calls: Calls
+    recorded: LaunchedRecording, ranges: Ranges, scopes: Scopes, calls: LaunchCalls
 ) -> Iterator[PlaneWriter]:
     """A plane per device.
 
@@ -48,11 +55,11 @@ class _Table:
 
     def __init__(
         self,
-        events: DeviceEvents,
-        recorded: Recorded,
+        events: DeviceWork,
+        recorded: LaunchedRecording,
         ranges: Ranges,
         scopes: Scopes,
-        calls: Calls,
+        calls: LaunchCalls,
     ) -> None:
         self.events = events
         self.is_work = events.kind != "wait"
@@ -74,8 +81,8 @@ class _Table:
         self._origin = np.where(op >= 0, NONE, origin)
 
     def _hlo(
-        self, recorded: Recorded, ranges: Ranges, scopes: Scopes, thread: I64, start: I64
-    ) -> list[Column]:
+        self, recorded: LaunchedRecording, ranges: Ranges, scopes: Scopes, thread: I64, start: I64
+    ) -> list[NamedValues]:
         """The HLO instruction and program around each launch, where XLA marked them."""
         found = []
         for key in (names.HLO_OP, names.HLO_MODULE, names.PROGRAM_ID):
@@ -87,11 +94,11 @@ class _Table:
             said = {code: ranges.values[code][key] for code in np.unique(name[has]).tolist()}
             if all(isinstance(value, int) for value in said.values()) and key == names.PROGRAM_ID:
                 values = np.asarray([said.get(code, 0) for code in name.tolist()], np.int64)
-                found.append(Column(key, values, has))
+                found.append(NamedValues(key, values, has))
             else:
                 text = {code: recorded.texts.code(str(value)) for code, value in said.items()}
                 values = np.asarray([text.get(code, NONE) for code in name.tolist()], np.int64)
-                found.append(Column(key, values, has, is_text=True))
+                found.append(NamedValues(key, values, has, is_text=True))
         return found if found and found[0].name == names.HLO_OP else []
 
     def _is_early(
@@ -119,7 +126,7 @@ class _Table:
 
         return by_row((self.events.name[rows], shown), name)
 
-    def columns(self, plane: PlaneWriter, texts: list[str]) -> list[Column]:
+    def columns(self, plane: PlaneWriter, texts: list[str]) -> list[NamedValues]:
         """Everything said of the events, with texts as ids on a plane."""
         events = self.events
         labels = [LABELS.get(one, "") for one in Origin]
@@ -127,12 +134,12 @@ class _Table:
         code = np.where(self._op >= 0, self._op, self._origin + len(self._ops))
         has_hlo = self._hlo_columns[0].has if self._hlo_columns else np.zeros(len(events), bool)
         said = [
-            Column(names.CORRELATION_ID, events.launch.astype(np.uint64), events.launch > 0),
+            NamedValues(names.CORRELATION_ID, events.launch.astype(np.uint64), events.launch > 0),
             *(written(plane, texts, one) for one in (*events.columns, *self._hlo_columns)),
         ]
         if self.is_work:
-            op = Column(names.TF_OP, code, ~has_hlo, is_text=True)
-            origin = Column(
+            op = NamedValues(names.TF_OP, code, ~has_hlo, is_text=True)
+            origin = NamedValues(
                 names.LAUNCH_ORIGIN, self._origin, (self._origin >= 0) & ~has_hlo, is_text=True
             )
             said += [written(plane, [*self._ops, *labels], op), written(plane, labels, origin)]
@@ -140,7 +147,7 @@ class _Table:
 
 
 def _write_streams(
-    plane: PlaneWriter, number: int, recorded: Recorded, tables: list[_Table]
+    plane: PlaneWriter, number: int, recorded: LaunchedRecording, tables: list[_Table]
 ) -> None:
     """A line for each stream's work, and one for what it waited for."""
     lines: dict[tuple[int, bool], LineParts] = {}
@@ -173,7 +180,7 @@ def _write_streams(
             part.write(plane, derived, f"Synchronization #{label}")
 
 
-def _line_of(recorded: Recorded, row: int) -> tuple[int, str]:
+def _line_of(recorded: LaunchedRecording, row: int) -> tuple[int, str]:
     """Number and label of a stream's line: its own number where no other process has the same."""
     one = recorded.streams[row]
     same = [
@@ -186,7 +193,7 @@ def _line_of(recorded: Recorded, row: int) -> tuple[int, str]:
     return max(number, 0), f"{one.number}" if copy == 0 else f"{one.number} [{one.process}]"
 
 
-def _write_counters(plane: PlaneWriter, number: int, recorded: Recorded) -> None:
+def _write_counters(plane: PlaneWriter, number: int, recorded: LaunchedRecording) -> None:
     for at, one in enumerate(one for one in recorded.counters if one.device == number):
         facts: dict[str, Value] = {names.COUNTER_UNIT: one.unit} if one.unit else {}
         plane.line(

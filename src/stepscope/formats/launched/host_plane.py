@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.formats.launched.links import Calls, Scopes
+from stepscope.formats.launched.links import LaunchCalls, Scopes
 from stepscope.formats.launched.ranges import Ranges
 from stepscope.formats.launched.recorded import (
     I64,
     NONE,
-    Allocations,
-    Column,
     HostEvents,
-    Recorded,
+    LaunchedRecording,
+    MemoryEvents,
+    NamedValues,
 )
 from stepscope.formats.xspace.line_parts import LineParts, by_place, stat_of
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
@@ -24,7 +24,9 @@ from stepscope.schema import names
 _THREAD_BITS = 24
 
 
-def host_plane(recorded: Recorded, ranges: Ranges, scopes: Scopes, calls: Calls) -> PlaneWriter:
+def host_plane(
+    recorded: LaunchedRecording, ranges: Ranges, scopes: Scopes, calls: LaunchCalls
+) -> PlaneWriter:
     """The plane of all threads of all processes."""
     plane = PlaneWriter(names.HOST_PLANE)
     for key, value in {**recorded.host_facts, names.IMPORTED: recorded.origin}.items():
@@ -44,7 +46,7 @@ def host_plane(recorded: Recorded, ranges: Ranges, scopes: Scopes, calls: Calls)
 class _Writer:
     """Puts tables of events on lines of threads; what a name says is decided once."""
 
-    def __init__(self, recorded: Recorded, ranges: Ranges, plane: PlaneWriter) -> None:
+    def __init__(self, recorded: LaunchedRecording, ranges: Ranges, plane: PlaneWriter) -> None:
         self._texts = recorded.texts.list
         self._ranges = ranges
         self._plane = plane
@@ -56,7 +58,7 @@ class _Writer:
         stats += [self._written(column) for column in table.columns]
         if len(table.launch):
             launch = table.launch.astype(np.uint64)
-            stats.append(Column(names.CORRELATION_ID, launch, table.launch > 0))
+            stats.append(NamedValues(names.CORRELATION_ID, launch, table.launch > 0))
         for row, mine in by_place(table.thread, np.arange(len(table))):
             lines.setdefault(row, LineParts()).add(
                 metadata[mine], table.start_ns[mine], table.duration_ns[mine], chosen(stats, mine)
@@ -76,13 +78,13 @@ class _Writer:
             )
         return ids[inverse] if len(ids) else inverse
 
-    def _of_names(self, table: HostEvents) -> list[Column]:
+    def _of_names(self, table: HostEvents) -> list[NamedValues]:
         """Stats that follow from a range's name: the step's number, the values in it."""
         step = self._ranges.step[table.name]
         is_step = step >= 0
         found = [
-            Column(names.STEP_NUM, step, is_step),
-            Column(names.ROOT_LEVEL, np.ones(len(table), np.int64), is_step),
+            NamedValues(names.STEP_NUM, step, is_step),
+            NamedValues(names.ROOT_LEVEL, np.ones(len(table), np.int64), is_step),
         ]
         used, inverse = np.unique(table.name, return_inverse=True)
         said = [self._ranges.values[code] for code in used.tolist()]
@@ -94,15 +96,15 @@ class _Writer:
                 self._plane.text(str(one.get(key, ""))) if is_text else one.get(key, 0)
                 for one in said
             ]
-            found.append(Column(key, np.asarray(values)[inverse], has[inverse], is_text))
+            found.append(NamedValues(key, np.asarray(values)[inverse], has[inverse], is_text))
         return found
 
-    def _written(self, column: Column) -> Column:
+    def _written(self, column: NamedValues) -> NamedValues:
         """A column whose texts are ids on the plane."""
         return written(self._plane, self._texts, column)
 
     def add_allocations(
-        self, table: Allocations, scopes: Scopes, calls: Calls, lines: dict[int, LineParts]
+        self, table: MemoryEvents, scopes: Scopes, calls: LaunchCalls, lines: dict[int, LineParts]
     ) -> None:
         """Allocations as instants on the thread that asked for them, with what they left."""
         call = calls.of(table.launch)
@@ -114,13 +116,13 @@ class _Writer:
         every = np.ones(len(table), bool)
         code = np.where(table.size_bytes >= 0, *self._plane.names(names.MEMORY_EVENTS))
         stats = [
-            self._written(Column(names.ALLOCATOR_NAME, table.allocator, every, is_text=True)),
-            Column(names.REQUESTED_BYTES, size, every),
-            Column(names.ALLOCATION_BYTES, size, every),
-            Column(names.ADDRESS, table.address, table.address > 0),
-            Column(names.BYTES_ALLOCATED, held, every),
-            Column(names.PEAK_BYTES_IN_USE, peak, every),
-            written(self._plane, ops, Column(names.TF_OP, op, op >= 0, is_text=True)),
+            self._written(NamedValues(names.ALLOCATOR_NAME, table.allocator, every, is_text=True)),
+            NamedValues(names.REQUESTED_BYTES, size, every),
+            NamedValues(names.ALLOCATION_BYTES, size, every),
+            NamedValues(names.ADDRESS, table.address, table.address > 0),
+            NamedValues(names.BYTES_ALLOCATED, held, every),
+            NamedValues(names.PEAK_BYTES_IN_USE, peak, every),
+            written(self._plane, ops, NamedValues(names.TF_OP, op, op >= 0, is_text=True)),
         ]
         for row, mine in by_place(thread, np.arange(len(table))):
             lines.setdefault(row, LineParts()).add(
@@ -128,7 +130,7 @@ class _Writer:
             )
 
 
-def _held(table: Allocations) -> tuple[I64, I64]:
+def _held(table: MemoryEvents) -> tuple[I64, I64]:
     """Bytes each allocator held after each event, and the most so far; never below 0.
 
     What was taken before the recording is not known, so a running sum may dip below 0: the lowest
@@ -143,7 +145,7 @@ def _held(table: Allocations) -> tuple[I64, I64]:
     return held, peak
 
 
-def written(plane: PlaneWriter, texts: list[str], column: Column) -> Column:
+def written(plane: PlaneWriter, texts: list[str], column: NamedValues) -> NamedValues:
     """A column whose texts are ids on a plane; columns of numbers stay.
 
     Args:
@@ -158,10 +160,10 @@ def written(plane: PlaneWriter, texts: list[str], column: Column) -> Column:
     used, inverse = np.unique(column.values[rows], return_inverse=True)
     if len(used):
         ids[rows] = plane.texts(texts[code] for code in used.tolist())[inverse]
-    return Column(column.name, ids, column.has, is_text=True)
+    return NamedValues(column.name, ids, column.has, is_text=True)
 
 
-def chosen(columns: list[Column], rows: NDArray[Any]) -> list[Stat]:
+def chosen(columns: list[NamedValues], rows: NDArray[Any]) -> list[Stat]:
     """The stats of some of the rows."""
     return [
         stat
@@ -170,7 +172,7 @@ def chosen(columns: list[Column], rows: NDArray[Any]) -> list[Stat]:
     ]
 
 
-def _main_thread(recorded: Recorded) -> int:
+def _main_thread(recorded: LaunchedRecording) -> int:
     """The thread that launches most, which viewers expect to be called ``python``; -1 for none."""
     threads = [one.thread[one.launch > 0] for one in recorded.host if len(one.launch)]
     launching = np.concatenate([np.zeros(0, np.int64), *threads])
@@ -178,11 +180,11 @@ def _main_thread(recorded: Recorded) -> int:
     return int(np.bincount(launching).argmax()) if len(launching) else NONE
 
 
-def _processes(recorded: Recorded) -> list[int]:
+def _processes(recorded: LaunchedRecording) -> list[int]:
     return list(dict.fromkeys(one.process for one in recorded.threads))
 
 
-def _line_id(recorded: Recorded, row: int) -> int:
+def _line_id(recorded: LaunchedRecording, row: int) -> int:
     """A number of the line's own: the thread's, or one with its process where those collide."""
     one = recorded.threads[row]
     same = sum(other.number == one.number for other in recorded.threads)
@@ -191,7 +193,7 @@ def _line_id(recorded: Recorded, row: int) -> int:
     return ((_processes(recorded).index(one.process) + 1) << _THREAD_BITS) + one.number
 
 
-def _line_name(recorded: Recorded, row: int, main: int) -> str:
+def _line_name(recorded: LaunchedRecording, row: int, main: int) -> str:
     one = recorded.threads[row]
     own = one.name or f"thread {one.number}"
     if main < 0 or one.process == recorded.threads[main].process:

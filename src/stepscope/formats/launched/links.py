@@ -10,7 +10,7 @@ import numpy as np
 
 from stepscope.columns import innermost, nest
 from stepscope.formats.launched.ranges import Ranges
-from stepscope.formats.launched.recorded import I64, NONE, Bool, HostEvents, Recorded
+from stepscope.formats.launched.recorded import I64, NONE, Bool, HostEvents, LaunchedRecording
 from stepscope.formats.xspace.line_parts import by_place
 
 _NO_PART: Final = re.compile(r"[^\w.-]+")
@@ -21,7 +21,7 @@ _DEEPEST: Final = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Calls:
+class LaunchCalls:
     """The calls that launched something, one for each launch number, sorted by it.
 
     Attributes:
@@ -40,12 +40,12 @@ class Calls:
         return np.where((self.launch[at] == launch) & (launch > 0), at, NONE)
 
 
-def calls_of(recorded: Recorded) -> Calls:
+def calls_of(recorded: LaunchedRecording) -> LaunchCalls:
     """The calls of a recording; of several with one number the outermost."""
     tables = [one for one in recorded.host if one.kind == "call" and len(one.launch)]
     if not tables:
         empty = np.zeros(0, np.int64)
-        return Calls(empty, empty, empty)
+        return LaunchCalls(empty, empty, empty)
     launch = np.concatenate([one.launch for one in tables])
     thread = np.concatenate([one.thread for one in tables])
     start = np.concatenate([one.start_ns for one in tables])
@@ -54,7 +54,7 @@ def calls_of(recorded: Recorded) -> Calls:
     first = np.ones(len(order), bool)
     first[1:] = launch[order][1:] != launch[order][:-1]
     kept = order[first]
-    return Calls(launch[kept], thread[kept], start[kept])
+    return LaunchCalls(launch[kept], thread[kept], start[kept])
 
 
 class Scopes:
@@ -65,7 +65,7 @@ class Scopes:
         ranges: What its range names say.
     """
 
-    def __init__(self, recorded: Recorded, ranges: Ranges) -> None:
+    def __init__(self, recorded: LaunchedRecording, ranges: Ranges) -> None:
         tables = [one for one in recorded.host if one.kind == "range"]
         self._ranges = ranges
         self._name = _joined(tables, "name")
@@ -121,7 +121,7 @@ class Scopes:
             rows = np.flatnonzero(depth == level)
             before = np.where(has[rows], chain[parent[rows]], NONE)
             name = self._name[rows]
-            # An op says by itself what it is; steps and epochs are no part of what runs in them.
+            # An op says by itself what it is; steps and epochs do not belong to what runs in them.
             before = np.where(is_op[name], NONE, before)
             keys = np.stack([before, name])
             used, inverse = np.unique(keys, axis=1, return_inverse=True)

@@ -16,7 +16,7 @@ Bool = NDArray[np.bool_]
 
 #: A text, launch or thread that is not known.
 NONE: Final = -1
-#: Launch numbers of one process are below this; the process stands above.
+#: Launch numbers of one process are below this; the process is above.
 _PROCESS_SHIFT: Final = 32
 
 HostKind = Literal["range", "call", "other"]
@@ -24,12 +24,12 @@ DeviceKind = Literal["kernel", "copy", "set", "graph", "wait"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Column:
+class NamedValues:
     """A named value of some events.
 
     Attributes:
         name: What the stat is called.
-        values: One per event; codes of ``Recorded.texts`` for texts.
+        values: One per event; codes of ``LaunchedRecording.texts`` for texts.
         has: Which events have it.
         is_text: Whether values are codes of texts.
     """
@@ -41,7 +41,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Thread:
+class HostThread:
     """A thread: its process, its number, and what it is called ("" unknown)."""
 
     process: int
@@ -73,7 +73,7 @@ class HostEvents:
     Attributes:
         kind: "range" (marked by the program, may be an op), "call" (of the device's runtime or
             driver), or "other" (the system's calls, the profiler's own work).
-        thread: Row in ``Recorded.threads`` of each.
+        thread: Row in ``LaunchedRecording.threads`` of each.
         name: Code of each name.
         start_ns, duration_ns: On the recorder's clock.
         launch: Unique number of what a call launched, 0 for nothing; empty where none is a call.
@@ -86,20 +86,20 @@ class HostEvents:
     start_ns: I64
     duration_ns: I64
     launch: I64
-    columns: tuple[Column, ...] = ()
+    columns: tuple[NamedValues, ...] = ()
 
     def __len__(self) -> int:
         return len(self.start_ns)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DeviceEvents:
+class DeviceWork:
     """What devices did.
 
     Attributes:
         kind: "kernel", "copy", "set" (of memory), "graph" (a replay whose kernels were not
             recorded) or "wait" (of a stream; no work).
-        stream: Row in ``Recorded.streams`` of each.
+        stream: Row in ``LaunchedRecording.streams`` of each.
         name: Code of each name.
         display: Code of what a person sees instead of the name, ``NONE`` for the name.
         start_ns, duration_ns: On the recorder's clock.
@@ -113,7 +113,7 @@ class DeviceEvents:
     start_ns: I64
     duration_ns: I64
     launch: I64
-    columns: tuple[Column, ...] = ()
+    columns: tuple[NamedValues, ...] = ()
     display: I64 | None = None
 
     def __len__(self) -> int:
@@ -139,11 +139,11 @@ class Counter:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Allocations:
+class MemoryEvents:
     """Memory of devices that was taken and given back.
 
     Attributes:
-        allocator: Name of the allocator of each, as a code of ``Recorded.texts``.
+        allocator: Name of the allocator of each, as a code of ``LaunchedRecording.texts``.
         time_ns: When.
         size_bytes: Positive taken, negative given back.
         address: Where.
@@ -160,7 +160,7 @@ class Allocations:
         return len(self.time_ns)
 
 
-class Texts:
+class DistinctTexts:
     """Every distinct text once, by code."""
 
     def __init__(self) -> None:
@@ -181,7 +181,7 @@ class Texts:
 
 
 @dataclass
-class Recorded:
+class LaunchedRecording:
     """A recording.
 
     Attributes:
@@ -189,22 +189,22 @@ class Recorded:
         texts: Of all names and values.
         threads, streams: What rows of events count.
         host, device: Tables of events, one or more of each kind.
-        counters, allocations: Likewise.
+        counters, allocations: As above.
         facts: Properties of each device, under the names that XSpaces have for them.
         host_facts: Properties of the recording.
         origin: Which tool's file it was and what such files cannot hold, in sentences.
-        unix_ns: What 0 of the recorder's clock is on the wall clock; None where nobody knows.
+        unix_ns: What 0 of the recorder's clock is on the wall clock; None where unknown.
         warnings: What a reader of numbers must know, in sentences.
     """
 
     title: str
-    texts: Texts = field(default_factory=Texts)
-    threads: list[Thread] = field(default_factory=list)
+    texts: DistinctTexts = field(default_factory=DistinctTexts)
+    threads: list[HostThread] = field(default_factory=list)
     streams: list[Stream] = field(default_factory=list)
     host: list[HostEvents] = field(default_factory=list)
-    device: list[DeviceEvents] = field(default_factory=list)
+    device: list[DeviceWork] = field(default_factory=list)
     counters: list[Counter] = field(default_factory=list)
-    allocations: list[Allocations] = field(default_factory=list)
+    allocations: list[MemoryEvents] = field(default_factory=list)
     facts: dict[int, dict[str, Value]] = field(default_factory=dict)
     host_facts: dict[str, Value] = field(default_factory=dict)
     origin: str = ""
@@ -219,7 +219,7 @@ class Recorded:
             key = (pair[0], pair[1])
             if key not in known:
                 known[key] = len(self.threads)
-                self.threads.append(Thread(*key))
+                self.threads.append(HostThread(*key))
             return known[key]
 
         return by_row((process, number), row)
@@ -239,7 +239,7 @@ class Recorded:
 
     def text_column(
         self, name: str, columns: Sequence[I64], text: Callable[[list[int]], str]
-    ) -> Column:
+    ) -> NamedValues:
         """A text made of several numbers, once for each combination of them; "" is none.
 
         Args:
@@ -249,7 +249,7 @@ class Recorded:
         """
         code = by_row(columns, lambda one: self.texts.code(text(one)))
         empty = self.texts.code("")
-        return Column(name, code, code != empty, is_text=True)
+        return NamedValues(name, code, code != empty, is_text=True)
 
     @property
     def count(self) -> int:

@@ -14,7 +14,7 @@ from stepscope.formats.launched.device_planes import device_planes
 from stepscope.formats.launched.host_plane import host_plane
 from stepscope.formats.launched.links import Scopes, calls_of
 from stepscope.formats.launched.ranges import Ranges, ranges_of
-from stepscope.formats.launched.recorded import I64, Recorded
+from stepscope.formats.launched.recorded import I64, LaunchedRecording
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 from stepscope.formats.xspace.written import space_of
 from stepscope.schema import names
@@ -23,7 +23,7 @@ from stepscope.schema import names
 _REACH_NS: Final = 1 << 51
 
 
-def to_space(recorded: Recorded, *, file: str) -> Space:
+def to_space(recorded: LaunchedRecording, *, file: str) -> Space:
     """The recording as columns.
 
     Args:
@@ -51,7 +51,7 @@ def to_space(recorded: Recorded, *, file: str) -> Space:
     return space_of(planes, warnings=recorded.warnings)
 
 
-def _ranges(recorded: Recorded) -> Ranges:
+def _ranges(recorded: LaunchedRecording) -> Ranges:
     covered: dict[int, int] = {}
     for table in recorded.host:
         if table.kind == "range":
@@ -63,7 +63,7 @@ def _ranges(recorded: Recorded) -> Ranges:
     return ranges_of(recorded.texts.list, covered, covered)
 
 
-def _on_wall_clock(recorded: Recorded) -> None:
+def _on_wall_clock(recorded: LaunchedRecording) -> None:
     """Shift all times to the wall clock, and bring impossible ones within reach of it."""
     shift = recorded.unix_ns or 0
     starts = [one.start_ns for one in recorded.host] + [one.start_ns for one in recorded.device]
@@ -106,7 +106,7 @@ def _on_wall_clock(recorded: Recorded) -> None:
         )
 
 
-def _host_counters(recorded: Recorded) -> Iterator[PlaneWriter]:
+def _host_counters(recorded: LaunchedRecording) -> Iterator[PlaneWriter]:
     """A plane of what was counted of the host; none where nothing was."""
     found = [one for one in recorded.counters if one.device < 0]
     if not found:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _NAME: Final = re.compile(r"\.(sqlite3?|db)(\.gz)?$", re.IGNORECASE)
 _MAGIC: Final = b"SQLite format 3\0"
-# Some table of the schema, which stands in the first pages of a file.
+# Some table of the schema, which is in the first pages of a file.
 _TABLES: Final = (b"CUPTI_ACTIVITY_KIND_", b"NVTX_EVENTS", b"OSRT_API", b"TARGET_INFO_SESSION")
 
 

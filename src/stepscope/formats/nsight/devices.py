@@ -7,19 +7,19 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.formats.database import NULL, Database, Rows
+from stepscope.formats.database import NULL, Rows, TraceDatabase
 from stepscope.formats.launched.recorded import (
     I64,
     NONE,
     Bool,
-    Column,
-    DeviceEvents,
     DeviceKind,
-    Recorded,
+    DeviceWork,
+    LaunchedRecording,
+    NamedValues,
     launch_numbers,
 )
 from stepscope.formats.nsight.ids import Ids
-from stepscope.formats.nsight.names import Names, words
+from stepscope.formats.nsight.names import NsightNames, words
 from stepscope.formats.xspace.plane_writer import Value
 from stepscope.schema import names as stats
 
@@ -65,16 +65,18 @@ _FACTS: Final = (
 class Devices:
     """Reads the tables of devices' work."""
 
-    def __init__(self, database: Database, recorded: Recorded, ids: Ids, names: Names) -> None:
+    def __init__(
+        self, database: TraceDatabase, recorded: LaunchedRecording, ids: Ids, names: NsightNames
+    ) -> None:
         self._database = database
         self._recorded = recorded
         self._ids = ids
         self._names = names
         self._kinds_of_memory = words(database, "ENUM_CUDA_MEM_KIND", _MEMORIES)
 
-    def tables(self) -> Iterator[tuple[str, DeviceEvents]]:
+    def tables(self) -> Iterator[tuple[str, DeviceWork]]:
         """The events of each table that there is, with its name."""
-        readers: tuple[tuple[str, Callable[[str], DeviceEvents]], ...] = (
+        readers: tuple[tuple[str, Callable[[str], DeviceWork]], ...] = (
             ("KERNEL", self._kernels),
             ("MEMCPY", self._copies),
             ("MEMSET", self._sets),
@@ -86,7 +88,7 @@ class Devices:
             for table in versions(self._database, f"CUPTI_ACTIVITY_KIND_{kind}"):
                 yield table, read(table)
 
-    def _kernels(self, table: str) -> DeviceEvents:
+    def _kernels(self, table: str) -> DeviceWork:
         named = ("demangledName", "shortName", "mangledName")
         rows = self._database.rows(table, (*_COMMON, *named, *_LAUNCH, *_OF_KERNELS))
         full, short = rows["demangledName"], rows["shortName"]
@@ -94,7 +96,7 @@ class Devices:
         columns = [self._details(stats.KERNEL_DETAILS, rows, _LAUNCH, self._launch)]
         for key, column in (("short_name", "shortName"), ("mangled_name", "mangledName")):
             code = self._names.optional(rows[column])
-            columns.append(Column(key, code, (code >= 0) & (code != name), is_text=True))
+            columns.append(NamedValues(key, code, (code >= 0) & (code != name), is_text=True))
         return self._events_of("kernel", rows, name, [*columns, *_others(rows, _OF_KERNELS)])
 
     def _launch(self, values: list[int]) -> str:
@@ -109,7 +111,7 @@ class Devices:
             said.append("block:" + ",".join(map(str, block)))
         return " ".join(said)
 
-    def _copies(self, table: str) -> DeviceEvents:
+    def _copies(self, table: str) -> DeviceWork:
         what = ("copyKind", "bytes", "srcKind", "dstKind")
         rows = self._database.rows(table, (*_COMMON, *what, *_OF_COPIES))
         kind = rows.get("copyKind", 0)
@@ -137,7 +139,7 @@ class Devices:
             said.append(f"{key}:{word.lower().replace(' ', '_')}")
         return " ".join([*said, *([f"size:{size}"] if size >= 0 else [])])
 
-    def _sets(self, table: str) -> DeviceEvents:
+    def _sets(self, table: str) -> DeviceWork:
         what = ("bytes", "value", "memKind")
         rows = self._database.rows(table, (*_COMMON, *what, "graphNodeId"))
         name = np.full(len(rows), self._recorded.texts.code("Memset"))
@@ -151,23 +153,23 @@ class Devices:
         kind = self._kinds_of_memory.get(memory, "device").lower().replace(" ", "_")
         return f"kind_dst:{kind}" + (f" size:{size}" if size >= 0 else "")
 
-    def _graphs(self, table: str) -> DeviceEvents:
+    def _graphs(self, table: str) -> DeviceWork:
         what = ("graphId", "graphExecId")
         rows = self._database.rows(table, (*_COMMON, *what))
         name = self._names_of(rows["graphId"], lambda number: f"CUDA graph {number}")
         columns = [
-            Column("graph_id", rows["graphId"], rows.has("graphId")),
-            Column("graph_exec_id", rows["graphExecId"], rows.has("graphExecId")),
+            NamedValues("graph_id", rows["graphId"], rows.has("graphId")),
+            NamedValues("graph_exec_id", rows["graphExecId"], rows.has("graphExecId")),
         ]
         return self._events_of("graph", rows, name, columns)
 
-    def _waits(self, table: str) -> DeviceEvents:
+    def _waits(self, table: str) -> DeviceWork:
         what = ("syncType", "eventId", "eventSyncId")
         rows = self._database.rows(table, (*_COMMON, *what))
         name = self._names_of(rows["syncType"], lambda number: _WAITS.get(number, "Sync"))
         return self._events_of("wait", rows, name, _others(rows, ("eventId", "eventSyncId")))
 
-    def _events(self, table: str) -> DeviceEvents:
+    def _events(self, table: str) -> DeviceWork:
         """Events that streams recorded; one whose time was not collected cannot be shown."""
         what = ("timestamp", "eventId", "eventSyncId")
         rows = self._database.rows(table, (*_COMMON, *what))
@@ -183,7 +185,7 @@ class Devices:
 
     def _details(
         self, stat: str, rows: Rows, columns: tuple[str, ...], text: Callable[[list[int]], str]
-    ) -> Column:
+    ) -> NamedValues:
         """A text made of several columns, once for each combination of their values."""
         values = [rows.get(one, NONE) for one in columns]
         return self._recorded.text_column(stat, values, text)
@@ -193,16 +195,16 @@ class Devices:
         kind: DeviceKind,
         rows: Rows,
         name: I64,
-        columns: list[Column],
+        columns: list[NamedValues],
         *,
         display: I64 | None = None,
-    ) -> DeviceEvents:
+    ) -> DeviceWork:
         process = self._ids.processes(rows["globalPid"])
         columns = [*columns, *_others(rows, ("contextId", "greenContextId"))]
         timed = rows.has("start") & rows.has("end")
         start, end = rows["start"], rows["end"]
         return taken(
-            DeviceEvents(
+            DeviceWork(
                 kind,
                 self._ids.streams(rows, process),
                 name,
@@ -216,21 +218,22 @@ class Devices:
         )
 
 
-def taken(events: DeviceEvents, kept: Bool) -> DeviceEvents:
+def taken(events: DeviceWork, kept: Bool) -> DeviceWork:
     """The events that are kept; all of them as they are."""
     if kept.all():
         return events
     columns = tuple(
-        Column(one.name, one.values[kept], one.has[kept], one.is_text) for one in events.columns
+        NamedValues(one.name, one.values[kept], one.has[kept], one.is_text)
+        for one in events.columns
     )
     display = None if events.display is None else events.display[kept]
-    return DeviceEvents(
+    return DeviceWork(
         events.kind, events.stream[kept], events.name[kept], events.start_ns[kept],
         events.duration_ns[kept], events.launch[kept], columns, display,
     )  # fmt: skip
 
 
-def versions(database: Database, table: str) -> list[str]:
+def versions(database: TraceDatabase, table: str) -> list[str]:
     """The table of this name; of several versions (``_V2``, ``_V3``) the highest."""
     numbered = []
     for one in database.tables:
@@ -242,7 +245,7 @@ def versions(database: Database, table: str) -> list[str]:
     return [table] if database.has(table) else []
 
 
-def facts(database: Database) -> dict[int, dict[str, Value]]:
+def facts(database: TraceDatabase) -> dict[int, dict[str, Value]]:
     """What the file says of each GPU, under the names that XSpaces have for it."""
     wanted = tuple(column for _, column, _ in _FACTS)
     for table in ("TARGET_INFO_GPU", "TARGET_INFO_CUDA_GPU"):
@@ -264,11 +267,11 @@ def facts(database: Database) -> dict[int, dict[str, Value]]:
     return found
 
 
-def _others(rows: Rows, columns: tuple[str, ...]) -> list[Column]:
+def _others(rows: Rows, columns: tuple[str, ...]) -> list[NamedValues]:
     """Numbers that keep their own names, where any row has one that says something."""
     found = []
     for one in columns:
         has = rows.has(one) & ((rows[one] != 0) | (one == "value"))
         if has.any():
-            found.append(Column(_OWN_NAMES.get(one, one), rows[one], has))
+            found.append(NamedValues(_OWN_NAMES.get(one, one), rows[one], has))
     return found

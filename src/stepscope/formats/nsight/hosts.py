@@ -8,19 +8,19 @@ from typing import Any, Final
 
 import numpy as np
 
-from stepscope.formats.database import NULL, Database, Rows
+from stepscope.formats.database import NULL, Rows, TraceDatabase
 from stepscope.formats.launched.recorded import (
     I64,
     NONE,
     Bool,
-    Column,
     HostEvents,
-    Recorded,
+    LaunchedRecording,
+    NamedValues,
     launch_numbers,
 )
 from stepscope.formats.nsight.devices import versions
 from stepscope.formats.nsight.ids import Ids
-from stepscope.formats.nsight.names import Names, call_name, words
+from stepscope.formats.nsight.names import NsightNames, call_name, words
 from stepscope.schema import names as stats
 
 _MARKS: Final = (34, 65)
@@ -33,7 +33,7 @@ _OVERHEADS: Final = {
     6: "Runtime module loading (CUDA)", 7: "Lazy function loading (CUDA)",
     8: "Command buffer full (CUDA)",
 }  # fmt: skip
-# What torch.autograd.profiler.emit_nvtx puts behind the name of an op, in this order.
+# What torch.autograd.profiler.emit_nvtx puts after the name of an op, in this order.
 _OF_TORCH: Final = re.compile(
     r"(?P<name>[^,]+?)"
     r"(?:, seq = (?P<seq>\d{1,18}))?(?:, op_id = (?P<op_id>\d{1,18}))?"
@@ -50,7 +50,9 @@ class Hosts:
         open_ranges: Ranges that had not ended when the recording did.
     """
 
-    def __init__(self, database: Database, recorded: Recorded, ids: Ids, names: Names) -> None:
+    def __init__(
+        self, database: TraceDatabase, recorded: LaunchedRecording, ids: Ids, names: NsightNames
+    ) -> None:
         self._database = database
         self._recorded = recorded
         self._ids = ids
@@ -84,7 +86,7 @@ class Hosts:
                 rows["start"],
                 _length(rows),
                 launch_numbers(process, rows.get("correlationId", 0)),
-                (Column("return_value", rows["returnValue"], failed),),
+                (NamedValues("return_value", rows["returnValue"], failed),),
             ),
             rows,
         )
@@ -131,7 +133,7 @@ class Hosts:
             )  # fmt: skip
             yield kept(events, wanted & rows.has("start"))
 
-    def _labels(self, rows: Rows) -> tuple[I64, list[Column]]:
+    def _labels(self, rows: Rows) -> tuple[I64, list[NamedValues]]:
         """Names of the ranges, and what PyTorch says behind them: equal ops get equal names."""
         texts = rows.texts["text"]
         distinct = list(dict.fromkeys(texts))
@@ -154,28 +156,31 @@ class Hosts:
         said = {key: value for key, value in one.groupdict().items() if value and key != "name"}
         return self._recorded.texts.code(one["name"]), said
 
-    def _said(self, key: str, said: list[dict[str, str]], number: I64) -> Column:
+    def _said(self, key: str, said: list[dict[str, str]], number: I64) -> NamedValues:
         """One thing that names say: of each distinct text, for each row."""
         has = np.asarray([key in one for one in said], bool)[number]
         if key in ("seq", "op_id"):
             values = np.asarray([int(one.get(key, 0)) for one in said], np.int64)
             name = stats.SEQUENCE_NUMBER if key == "seq" else key
-            return Column(name, values[number], has)
+            return NamedValues(name, values[number], has)
         values = self._recorded.texts.codes(one.get(key, "") for one in said)
-        return Column(stats.SHAPE if key == "sizes" else key, values[number], has, is_text=True)
+        shown = stats.SHAPE if key == "sizes" else key
+        return NamedValues(shown, values[number], has, is_text=True)
 
-    def _payloads(self, rows: Rows) -> list[Column]:
+    def _payloads(self, rows: Rows) -> list[NamedValues]:
         """Payloads of ranges under their own names, where any row has one."""
-        found = [Column(one, rows[one], rows.has(one)) for one in _NUMBERS if rows.has(one).any()]
+        found = [
+            NamedValues(one, rows[one], rows.has(one)) for one in _NUMBERS if rows.has(one).any()
+        ]
         said = rows.texts["jsonText"]
         has = np.asarray([bool(one) for one in said] or [False], bool)[: len(rows)]
         if has.any():
             code = np.full(len(rows), NONE, np.int64)
             code[has] = self._recorded.texts.codes(one for one in said if one)
-            found.append(Column(stats.ARGUMENTS, code, has, is_text=True))
+            found.append(NamedValues(stats.ARGUMENTS, code, has, is_text=True))
         return found
 
-    def _domains(self, rows: Rows, is_domain: Bool) -> list[Column]:
+    def _domains(self, rows: Rows, is_domain: Bool) -> list[NamedValues]:
         """The domain of each range that is in one with a name."""
         name_of: dict[int, int] = {}
         registered = self._names.optional(rows["textId"][is_domain])
@@ -185,13 +190,14 @@ class Hosts:
         used, inverse = np.unique(rows["domainId"], return_inverse=True)
         code = np.asarray([name_of.get(one, NONE) for one in used.tolist()] or [NONE], np.int64)
         domain = code[inverse] if len(used) else inverse
-        return [Column("domain", domain, domain >= 0, is_text=True)]
+        return [NamedValues("domain", domain, domain >= 0, is_text=True)]
 
 
 def kept(events: HostEvents, wanted: Bool) -> HostEvents:
     """Some of the events."""
     columns = tuple(
-        Column(one.name, one.values[wanted], one.has[wanted], one.is_text) for one in events.columns
+        NamedValues(one.name, one.values[wanted], one.has[wanted], one.is_text)
+        for one in events.columns
     )
     launch = events.launch[wanted] if len(events.launch) else events.launch
     return HostEvents(

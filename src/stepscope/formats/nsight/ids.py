@@ -10,9 +10,16 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.formats.database import NULL, Database, Rows
-from stepscope.formats.launched.recorded import I64, NONE, Recorded, Stream, Thread, by_row
-from stepscope.formats.nsight.names import Names
+from stepscope.formats.database import NULL, Rows, TraceDatabase
+from stepscope.formats.launched.recorded import (
+    I64,
+    NONE,
+    HostThread,
+    LaunchedRecording,
+    Stream,
+    by_row,
+)
+from stepscope.formats.nsight.names import NsightNames
 
 _THREAD_BITS: Final = 24
 _MASK: Final = (1 << _THREAD_BITS) - 1
@@ -21,7 +28,9 @@ _MASK: Final = (1 << _THREAD_BITS) - 1
 class Ids:
     """The processes, threads, devices and streams of an export, numbered as they are met."""
 
-    def __init__(self, database: Database, recorded: Recorded, names: Names) -> None:
+    def __init__(
+        self, database: TraceDatabase, recorded: LaunchedRecording, names: NsightNames
+    ) -> None:
         self._recorded = recorded
         self._processes: dict[int, int] = {}
         self._threads: dict[int, int] = {}
@@ -60,7 +69,7 @@ class Ids:
             if not name and pid == tid:
                 name = self._process_names.get(pid, "")
             known = self._threads[global_id] = len(self._recorded.threads)
-            self._recorded.threads.append(Thread(pid, tid, name))
+            self._recorded.threads.append(HostThread(pid, tid, name))
         return known
 
     def streams(self, rows: Rows, process: I64) -> I64:
@@ -86,21 +95,21 @@ class Ids:
         return known
 
 
-def _thread_names(database: Database, names: Names) -> dict[int, str]:
+def _thread_names(database: TraceDatabase, names: NsightNames) -> dict[int, str]:
     rows = database.rows("ThreadNames", ("globalTid", "nameId"))
     texts = names.texts(rows["nameId"])
     pairs = zip(rows["globalTid"].tolist(), rows["nameId"].tolist(), strict=True)
     return {thread: texts[name] for thread, name in pairs if name in texts}
 
 
-def _process_names(database: Database) -> dict[int, str]:
+def _process_names(database: TraceDatabase) -> dict[int, str]:
     """Names of programs by process; paths to them are left out."""
     rows = database.rows("PROCESSES", ("pid",), ("name",))
     pairs = zip(rows["pid"].tolist(), rows.texts["name"], strict=True)
     return {pid: name.replace("\\", "/").rpartition("/")[2] for pid, name in pairs if name}
 
 
-def _gpus(database: Database) -> dict[tuple[int, int], int]:
+def _gpus(database: TraceDatabase) -> dict[tuple[int, int], int]:
     """The GPU of the machine behind each (process, device number), where CUDA was shown a part."""
     rows = database.rows("TARGET_INFO_CUDA_DEVICE", ("pid", "cudaId", "gpuId"))
     known = rows.has("pid") & rows.has("cudaId") & rows.has("gpuId")

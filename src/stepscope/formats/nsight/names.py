@@ -8,16 +8,16 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.formats.database import NULL, Database
-from stepscope.formats.launched.recorded import I64, NONE, Recorded
+from stepscope.formats.database import NULL, TraceDatabase
+from stepscope.formats.launched.recorded import I64, NONE, LaunchedRecording
 
 _VERSION: Final = re.compile(r"_v\d+(?:_ptsz|_ptds)?$")
 
 
-class Names:
+class NsightNames:
     """Texts by number, read when somebody names them and kept."""
 
-    def __init__(self, database: Database, recorded: Recorded) -> None:
+    def __init__(self, database: TraceDatabase, recorded: LaunchedRecording) -> None:
         self._database = database
         self._recorded = recorded
         self._texts: dict[int, str] = {}
@@ -63,7 +63,7 @@ def call_name(text: str) -> str:
     return _VERSION.sub("", text)
 
 
-def words(database: Database, table: str, fallback: Mapping[int, str]) -> dict[int, str]:
+def words(database: TraceDatabase, table: str, fallback: Mapping[int, str]) -> dict[int, str]:
     """What the numbers of an enumeration mean, as the file says, else as its documentation does."""
     rows = database.rows(table, ("id",), ("label",))
     said = {

@@ -10,14 +10,14 @@ import numpy as np
 
 from stepscope.columns.space import Space
 from stepscope.errors import FormatError
-from stepscope.formats.database import NULL, Database, opened
+from stepscope.formats.database import NULL, TraceDatabase, opened
 from stepscope.formats.format import Input
-from stepscope.formats.launched import Allocations, Counter, Recorded, to_space
+from stepscope.formats.launched import Counter, LaunchedRecording, MemoryEvents, to_space
 from stepscope.formats.launched.recorded import launch_numbers
 from stepscope.formats.nsight.devices import Devices, facts, versions
 from stepscope.formats.nsight.hosts import Hosts
 from stepscope.formats.nsight.ids import Ids
-from stepscope.formats.nsight.names import Names
+from stepscope.formats.nsight.names import NsightNames
 
 TITLE: Final = "an Nsight Systems export (SQLite)"
 # Tables with a row for each event that have no place here yet; they are counted in a warning.
@@ -49,9 +49,9 @@ def open_export(pieces: Input, *, file: str) -> Space:
         file: Name for reports.
 
     Raises:
-        FormatError: It is no export, or one without events.
+        FormatError: It is not an export, or has no events.
     """
-    recorded = Recorded(TITLE)
+    recorded = LaunchedRecording(TITLE)
     with pieces.on_disk() as path, opened(path, title=TITLE, file=file) as database:
         _read(database, recorded)
         recorded.warnings += _notes(database)
@@ -70,8 +70,8 @@ def writer_of(pieces: Input) -> str:
         return f"Nsight Systems{_of_version(database)}"
 
 
-def _read(database: Database, recorded: Recorded) -> None:
-    names = Names(database, recorded)
+def _read(database: TraceDatabase, recorded: LaunchedRecording) -> None:
+    names = NsightNames(database, recorded)
     ids = Ids(database, recorded, names)
     hosts = Hosts(database, recorded, ids, names)
     untimed: dict[str, int] = {}
@@ -101,7 +101,7 @@ def _read(database: Database, recorded: Recorded) -> None:
         )
 
 
-def _unix_ns(database: Database) -> int | None:
+def _unix_ns(database: TraceDatabase) -> int | None:
     """The wall clock at 0 of the events' clock.
 
     The session's start is known on the wall clock, and ``ANALYSIS_DETAILS.startTime`` says when
@@ -115,7 +115,7 @@ def _unix_ns(database: Database) -> int | None:
     return int(session["utcEpochNs"][0]) - (began if began != NULL else 0)
 
 
-def _versions(database: Database) -> dict[str, int | float | str]:
+def _versions(database: TraceDatabase) -> dict[str, int | float | str]:
     rows = database.rows(
         "META_DATA_EXPORT", (), ("name", "value"), where=("name", tuple(_VERSIONS))
     )
@@ -123,7 +123,7 @@ def _versions(database: Database) -> dict[str, int | float | str]:
     return {_VERSIONS[name]: value for name, value in pairs if name and value}
 
 
-def _gpu_metrics(database: Database) -> Iterator[Counter]:
+def _gpu_metrics(database: TraceDatabase) -> Iterator[Counter]:
     """Samples of each metric of each GPU; the GPU's number is the low byte of the type."""
     named = database.rows("TARGET_INFO_GPU_METRICS", ("typeId", "metricId"), ("metricName",))
     keys = zip(named["typeId"].tolist(), named["metricId"].tolist(), strict=True)
@@ -143,8 +143,8 @@ def _gpu_metrics(database: Database) -> Iterator[Counter]:
 
 
 def _allocations(
-    database: Database, recorded: Recorded, ids: Ids, names: Names
-) -> Iterator[Allocations]:
+    database: TraceDatabase, recorded: LaunchedRecording, ids: Ids, names: NsightNames
+) -> Iterator[MemoryEvents]:
     """Memory of GPUs taken and given back through CUDA."""
     wanted = (
         "start", "deviceId", "address", "bytes", "memKind", "memoryOperationType",
@@ -158,7 +158,7 @@ def _allocations(
         used, inverse = np.unique(rows.get("deviceId", 0), return_inverse=True)
         code = recorded.texts.codes(f"cuda_gpu_{device}" for device in used.tolist())
         process = ids.processes(rows["globalPid"])
-        yield Allocations(
+        yield MemoryEvents(
             (code[inverse] if len(used) else inverse)[kept],
             rows["start"][kept],
             np.where(taken, size, -size)[kept],
@@ -167,7 +167,7 @@ def _allocations(
         )
 
 
-def _notes(database: Database) -> Iterator[str]:
+def _notes(database: TraceDatabase) -> Iterator[str]:
     """What a reader of numbers must know about an export."""
     left_out = [
         f"{one} ({count:,})"
@@ -197,13 +197,13 @@ def _notes(database: Database) -> Iterator[str]:
         )
 
 
-def _of_version(database: Database) -> str:
+def _of_version(database: TraceDatabase) -> str:
     said = _versions(database)
     version, schema = (str(said.get(one, "")) for one in _VERSIONS.values())
     return f" {version} (export schema {schema})" if version and schema else ""
 
 
-def _lost_events(database: Database) -> Iterator[str]:
+def _lost_events(database: TraceDatabase) -> Iterator[str]:
     """How many events the recorder says that it lost."""
     texts = [one for one in database.rows("DIAGNOSTIC_EVENT", (), ("text",)).texts["text"] if one]
     produced = sum(int(one[1]) for text in texts if (one := _PRODUCED.search(text)))

@@ -1,7 +1,7 @@
 """What rocprofv3 writes: rocpd databases (its default since ROCm 7), JSON, and CSV by domain.
 
 All three tell of the same records; ``work`` makes device events of them, whichever file they
-stand in. Times are of the machine's clock since it started. Environment, command line and host
+are in. Times are of the machine's clock since it started. Environment, command line and host
 name, which all of them hold, are not read.
 """
 

@@ -1,4 +1,4 @@
-"""rocpd databases: a set of tables per process, told apart by a suffix; two generations of schema.
+"""rocpd databases: a set of tables per process, each with its suffix; two generations of schema.
 
 Version 3 has process, thread and agent on each row, version 4 a number of a track that has them.
 Ids are unique within a suffix alone.
@@ -13,15 +13,15 @@ import numpy as np
 
 from stepscope.columns.space import Space
 from stepscope.errors import FormatError
-from stepscope.formats.database import NULL, Database, Rows, opened
+from stepscope.formats.database import NULL, Rows, TraceDatabase, opened
 from stepscope.formats.format import Input
-from stepscope.formats.launched import Counter, Recorded, to_space
-from stepscope.formats.launched.recorded import I64, NONE, Thread
+from stepscope.formats.launched import Counter, LaunchedRecording, to_space
+from stepscope.formats.launched.recorded import I64, NONE, HostThread
 from stepscope.formats.rocprof.work import (
     DIMS,
     LACKS,
     Agent,
-    Kernel,
+    RocmKernel,
     add_calls,
     add_copies,
     add_dispatches,
@@ -48,7 +48,7 @@ def open_database(pieces: Input, *, file: str) -> Space:
     Raises:
         FormatError: It is no such database, or one without events.
     """
-    recorded = Recorded(TITLE)
+    recorded = LaunchedRecording(TITLE)
     with pieces.on_disk() as path, opened(path, title=TITLE, file=file) as database:
         for index, suffix in enumerate(_suffixes(database)):
             _Process(database, recorded, suffix, index).read()
@@ -70,7 +70,7 @@ def writer_of(pieces: Input) -> str:
     return f"rocprofv3 (schema {found[0]})" if found else "rocprofv3"
 
 
-def _suffixes(database: Database) -> list[str]:
+def _suffixes(database: TraceDatabase) -> list[str]:
     """What follows the names of tables: one for each process, "" where there is none."""
     found: dict[str, None] = {}
     for table in database.tables:
@@ -81,14 +81,14 @@ def _suffixes(database: Database) -> list[str]:
     return sorted(found)
 
 
-def _version(database: Database, suffix: str) -> list[str]:
+def _version(database: TraceDatabase, suffix: str) -> list[str]:
     rows = database.rows(
         f"rocpd_metadata{suffix}", (), ("value",), where=("tag", ("schema_version",))
     )
     return [one for one in rows.texts["value"] if one]
 
 
-def _finish(database: Database, recorded: Recorded, versions: list[str]) -> None:
+def _finish(database: TraceDatabase, recorded: LaunchedRecording, versions: list[str]) -> None:
     schema = f" (schema {versions[0]})" if versions else ""
     recorded.origin = f"Imported from rocprofv3{schema}. {LACKS}"
     if versions:
@@ -115,7 +115,9 @@ def _finish(database: Database, recorded: Recorded, versions: list[str]) -> None
 class _Process:
     """Reads the tables of one suffix."""
 
-    def __init__(self, database: Database, recorded: Recorded, suffix: str, index: int) -> None:
+    def __init__(
+        self, database: TraceDatabase, recorded: LaunchedRecording, suffix: str, index: int
+    ) -> None:
         self._database = database
         self._recorded = recorded
         self._suffix = suffix
@@ -144,7 +146,7 @@ class _Process:
         for number, name in zip(names["tid"].tolist(), names.texts["name"], strict=True):
             for row, one in enumerate(self._recorded.threads):
                 if name and (one.process, one.number) == (self._pid, number):
-                    self._recorded.threads[row] = Thread(one.process, one.number, name)
+                    self._recorded.threads[row] = HostThread(one.process, one.number, name)
 
     def _rows(
         self, table: str, numbers: tuple[str, ...], texts: tuple[str, ...] = (), **more: Any
@@ -170,7 +172,7 @@ class _Process:
         return found
 
     def _place(self, rows: Rows, column: str) -> I64:
-        """A column that stands on the row itself, or on its track; -1 where nowhere."""
+        """A column of the row itself, or of its track; -1 where nowhere."""
         if column in rows.known or "track_id" not in rows.known:
             return rows.get(column, NONE)
         at, found = self._by_track.find(rows["track_id"])
@@ -209,12 +211,12 @@ class _Process:
         )
         self._counters(rows)
 
-    def _kernels(self) -> dict[int, Kernel]:
+    def _kernels(self) -> dict[int, RocmKernel]:
         numbers = ("id", "arch_vgpr_count", "accum_vgpr_count", "sgpr_count")
         rows = self._rows("rocpd_info_kernel_symbol", numbers, ("display_name", "kernel_name"))
         registers = [rows.get(one, NONE).tolist() for one in numbers[1:]]
         return {
-            key: Kernel(display or (name or "").removesuffix(".kd"), *counts)
+            key: RocmKernel(display or (name or "").removesuffix(".kd"), *counts)
             for key, display, name, *counts in zip(
                 rows["id"].tolist(), rows.texts["display_name"], rows.texts["kernel_name"],
                 *registers, strict=True,
@@ -349,7 +351,7 @@ class _Lookup:
 
 
 def _extdata(text: str | None) -> dict[str, Any]:
-    """What stands in a column of JSON; empty where it is none."""
+    """What is in a column of JSON; empty where it is none."""
     try:
         found = json.loads(text) if text and len(text) > 2 else {}
     except (ValueError, RecursionError):

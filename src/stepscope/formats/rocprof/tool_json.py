@@ -12,13 +12,13 @@ from stepscope.columns.space import Space
 from stepscope.errors import FormatError
 from stepscope.formats.format import Input
 from stepscope.formats.json_parts import Parts, Path
-from stepscope.formats.launched import Recorded, to_space
+from stepscope.formats.launched import LaunchedRecording, to_space
 from stepscope.formats.launched.recorded import I64, NONE
 from stepscope.formats.rocprof.work import (
     DIMS,
     LACKS,
     Agent,
-    Kernel,
+    RocmKernel,
     add_calls,
     add_copies,
     add_dispatches,
@@ -57,7 +57,7 @@ def open_json(pieces: Input, *, file: str) -> Space:
     Raises:
         FormatError: It is no such file, or one without events.
     """
-    recorded = Recorded(TITLE)
+    recorded = LaunchedRecording(TITLE)
     parts = Parts(pieces, _INSIDE)
     processes: list[_Process] = []
     for path, value in parts:
@@ -108,7 +108,7 @@ class _Process:
         self._pid = index
         self._agents: dict[int, Agent] = {}
         self._facts: dict[int, dict[str, Any]] = {}
-        self._kernels: dict[int, Kernel] = {}
+        self._kernels: dict[int, RocmKernel] = {}
         self._strings: dict[str, Any] = {}
         self._dispatches = _Records(_DISPATCH, _dispatch)
         self._copies = _Records(_COPY, _copy)
@@ -119,7 +119,7 @@ class _Process:
         """A part of the text."""
         where = path[2:]
         if where == ("metadata",) and isinstance(value, dict):
-            # Nothing else of it: command, host and environment stand there, too.
+            # Nothing else of it: command, host and environment are there, too.
             self._pid = max(_whole(value.get("pid")), 0)
         elif where == ("strings",) and isinstance(value, dict):
             self._strings = value
@@ -155,14 +155,14 @@ class _Process:
                 break
         else:
             name = ""
-        self._kernels[_whole(said.get("kernel_id"))] = Kernel(
+        self._kernels[_whole(said.get("kernel_id"))] = RocmKernel(
             name,
             _whole(said.get("arch_vgpr_count")),
             _whole(said.get("accum_vgpr_count")),
             _whole(said.get("sgpr_count")),
         )
 
-    def add_to(self, recorded: Recorded) -> None:
+    def add_to(self, recorded: LaunchedRecording) -> None:
         """The process's events."""
         for number, said in self._facts.items():
             add_facts(recorded, number, said)
@@ -180,7 +180,9 @@ class _Process:
         if lost:
             recorded.warnings.append(f"{lost:,} records have no time; they are left out.")
 
-    def _names(self, recorded: Recorded, columns: Mapping[str, I64], *, is_range: bool) -> I64:
+    def _names(
+        self, recorded: LaunchedRecording, columns: Mapping[str, I64], *, is_range: bool
+    ) -> I64:
         """Names of calls by domain and operation, and what the program called its ranges."""
         operations = _operations(self._strings.get("buffer_records"))
         pairs = (columns["kind"], columns["operation"])

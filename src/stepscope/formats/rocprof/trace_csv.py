@@ -11,12 +11,12 @@ import numpy as np
 from stepscope.columns.space import Space
 from stepscope.errors import FormatError
 from stepscope.formats.format import Input
-from stepscope.formats.launched import Recorded, to_space
+from stepscope.formats.launched import LaunchedRecording, to_space
 from stepscope.formats.launched.recorded import I64, NONE
 from stepscope.formats.rocprof.work import (
     LACKS,
     Agent,
-    Kernel,
+    RocmKernel,
     add_calls,
     add_copies,
     add_dispatches,
@@ -40,7 +40,7 @@ def open_csv(pieces: Input, *, file: str) -> Space:
     """
     import polars as pl
 
-    recorded = Recorded(TITLE)
+    recorded = LaunchedRecording(TITLE)
     data = b"".join(pieces)
     try:
         # Cells as texts: an unusual one costs its own row, not the file.
@@ -51,7 +51,7 @@ def open_csv(pieces: Input, *, file: str) -> Space:
                 ignore_errors=True, encoding="utf8-lossy",
             )  # fmt: skip
     except (pl.exceptions.PolarsError, ValueError) as error:
-        raise FormatError(TITLE, f"it is no table: {error}", file=file) from error
+        raise FormatError(TITLE, f"it is not a table: {error}", file=file) from error
     if odd:
         recorded.warnings.append("The table is broken in places: rows may be missing.")
     _Rows(table, recorded).read()
@@ -64,7 +64,7 @@ def open_csv(pieces: Input, *, file: str) -> Space:
 class _Rows:
     """Reads the rows of a file, whatever its domain."""
 
-    def __init__(self, table: pl.DataFrame, recorded: Recorded) -> None:
+    def __init__(self, table: pl.DataFrame, recorded: LaunchedRecording) -> None:
         self._recorded = recorded
         self._table = table
         start, end = self._numbers("Start_Timestamp"), self._numbers("End_Timestamp")
@@ -121,7 +121,7 @@ class _Rows:
         )
         texts = self._recorded.texts.list
         kernels = {
-            at: Kernel(texts[code], *registers)
+            at: RocmKernel(texts[code], *registers)
             for at, (code, *registers) in enumerate(used.T.tolist())
         }
         columns = {

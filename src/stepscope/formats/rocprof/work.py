@@ -1,4 +1,4 @@
-"""Device events of ROCm's records: dispatches, copies, agents; whichever file they stand in."""
+"""Device events of ROCm's records: dispatches, copies, agents; whichever file they are in."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 from stepscope.formats.launched.recorded import (
     I64,
     NONE,
-    Column,
-    DeviceEvents,
+    DeviceWork,
     HostEvents,
     HostKind,
-    Recorded,
+    LaunchedRecording,
+    NamedValues,
     launch_numbers,
 )
 from stepscope.formats.xspace.plane_writer import Value
@@ -56,7 +56,7 @@ class Agent:
 
 
 @dataclass(frozen=True, slots=True)
-class Kernel:
+class RocmKernel:
     """A kernel: its name, and registers of each kind (-1 unknown)."""
 
     name: str
@@ -66,10 +66,10 @@ class Kernel:
 
 
 def add_dispatches(
-    recorded: Recorded,
+    recorded: LaunchedRecording,
     columns: Mapping[str, I64],
     agents: Mapping[int, Agent],
-    kernels: Mapping[int, Kernel],
+    kernels: Mapping[int, RocmKernel],
     process: int,
 ) -> None:
     """Dispatches of one process.
@@ -94,7 +94,7 @@ def add_dispatches(
     named = [columns[one] for one in ("kernel", "private", "group", *DIMS)]
     details = recorded.text_column(stats.KERNEL_DETAILS, named, lambda one: _details(one, kernels))
     others = [
-        Column(name, columns[key], columns[key] >= 0)
+        NamedValues(name, columns[key], columns[key] >= 0)
         for name, key in (("queue_id", "queue"), ("dispatch_id", "dispatch_id"))
     ]
     for name, registers in (
@@ -102,9 +102,9 @@ def add_dispatches(
         ("sgpr_count", [one.scalar_registers if one else NONE for one in lookup]),
     ):
         values = np.asarray(registers or [NONE], np.int64)[inverse if count else slice(0, 0)]
-        others.append(Column(name, values, values > 0))
+        others.append(NamedValues(name, values, values > 0))
     recorded.device.append(
-        DeviceEvents(
+        DeviceWork(
             "kernel",
             recorded.stream_rows(device, _streams(columns), np.full(count, process)),
             codes[inverse] if count else inverse,
@@ -117,7 +117,10 @@ def add_dispatches(
 
 
 def add_copies(
-    recorded: Recorded, columns: Mapping[str, I64], agents: Mapping[int, Agent], process: int
+    recorded: LaunchedRecording,
+    columns: Mapping[str, I64],
+    agents: Mapping[int, Agent],
+    process: int,
 ) -> None:
     """Copies of one process, on the device that has part in each.
 
@@ -137,9 +140,9 @@ def add_copies(
     details = recorded.text_column(
         stats.MEMCPY_DETAILS, columns_of_details, lambda one: _copy_details(one, agents)
     )
-    queue = Column("queue_id", columns["queue"], columns["queue"] >= 0)
+    queue = NamedValues("queue_id", columns["queue"], columns["queue"] >= 0)
     recorded.device.append(
-        DeviceEvents(
+        DeviceWork(
             "copy",
             recorded.stream_rows(device, _streams(columns), np.full(count, process)),
             label.values,
@@ -152,7 +155,7 @@ def add_copies(
 
 
 def add_calls(
-    recorded: Recorded,
+    recorded: LaunchedRecording,
     name: I64,
     columns: Mapping[str, I64],
     process: int,
@@ -180,7 +183,7 @@ def add_calls(
     recorded.host.append(HostEvents(kind, threads, name, columns["start"], length, launch))
 
 
-def add_facts(recorded: Recorded, number: int, said: Mapping[str, Any]) -> None:
+def add_facts(recorded: LaunchedRecording, number: int, said: Mapping[str, Any]) -> None:
     """What an agent's record says of a GPU, under the names that XSpaces have for it."""
     facts: dict[str, Value] = {"device_vendor": "AMD"}
     model = said.get("product_name") or said.get("name")
@@ -222,7 +225,7 @@ def _streams(columns: Mapping[str, I64]) -> I64:
     return stream if (stream > 0).any() else np.maximum(columns["queue"], 0)
 
 
-def _details(values: list[int], kernels: Mapping[int, Kernel]) -> str:
+def _details(values: list[int], kernels: Mapping[int, RocmKernel]) -> str:
     """``regs:32 grid:4,1,1 block:256,1,1 …``; ROCm counts the grid in threads, others in blocks."""
     kernel, private, group, *dims = values
     known = kernels.get(kernel)

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from stepscope.formats.torch_memory.trace import ACTIONS, I64, Trace, whole
+from stepscope.formats.torch_memory.trace import ACTIONS, I64, MemoryTrace, whole
 
 _ALLOC, _FREE = ACTIONS.index("alloc"), ACTIONS.index("free_completed")
 _RESERVES: Final = [ACTIONS.index(one) for one in ("segment_alloc", "segment_map")]
@@ -39,7 +39,7 @@ class State:
         return 1 - self.largest_free_bytes / self.free_bytes if self.free_bytes else float("nan")
 
 
-def states(segments: Any, trace: Trace) -> dict[int, State]:
+def states(segments: Any, trace: MemoryTrace) -> dict[int, State]:
     """The state of each device that has segments."""
     found: dict[int, State] = {}
     for segment in segments if isinstance(segments, list) else ():
@@ -56,7 +56,7 @@ def states(segments: Any, trace: Trace) -> dict[int, State]:
     return found
 
 
-def _add_block(state: State, block: dict[Any, Any], at: int, trace: Trace) -> int:
+def _add_block(state: State, block: dict[Any, Any], at: int, trace: MemoryTrace) -> int:
     """Count one block; where the next begins."""
     size = max(whole(block.get("size")), 0)
     # Old snapshots give blocks in order, without their addresses.
@@ -80,7 +80,7 @@ class Held:
 
     Attributes:
         size_bytes: Positive taken, negative given back.
-        address, time_ns, stack, line, kind: Of each; codes of ``Trace.texts`` for the last three.
+        address, time_ns, stack, line, kind: Of each; the last three are codes of the trace's texts.
         allocated_bytes, reserved_bytes: After each.
         before: How many of the first rows stand for what was taken before the recording.
     """
@@ -100,7 +100,7 @@ def held(events: dict[str, I64], state: State) -> Held:
     """What a device held.
 
     The ring of events may begin long after the program did. What its first events give back, and
-    what lives at the snapshot without having been taken in it, was taken before: it stands at the
+    what lives at the snapshot without having been taken in it, was taken before: it comes at the
     begin, so that sums are what the allocator had.
 
     Args:

@@ -12,7 +12,7 @@ from stepscope.errors import FormatError
 from stepscope.formats.format import Input
 from stepscope.formats.pickled import loaded
 from stepscope.formats.torch_memory.held import Held, State, held, states
-from stepscope.formats.torch_memory.trace import ACTIONS, I64, Trace
+from stepscope.formats.torch_memory.trace import ACTIONS, I64, MemoryTrace
 from stepscope.formats.xspace.line_parts import LineParts, stat_of
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 from stepscope.formats.xspace.written import space_of
@@ -37,9 +37,9 @@ def open_snapshot(pieces: Input, *, file: str) -> Space:
         file: Name for reports.
 
     Raises:
-        FormatError: It is no snapshot, holds more than plain values, or nothing at all.
+        FormatError: It is not a snapshot, holds more than plain values, or nothing at all.
     """
-    trace = Trace()
+    trace = MemoryTrace()
     value = loaded(pieces, title=TITLE, file=file, replace=trace.take)
     segments, rings = _parts(value)
     if segments is None:
@@ -67,7 +67,7 @@ def open_snapshot(pieces: Input, *, file: str) -> Space:
 
 
 def _parts(value: Any) -> tuple[Any, list[I64]]:
-    """Segments, and the rows of each device's events; segments are None where it is no snapshot."""
+    """Segments, and the rows of each device's events; segments are None where it is not one."""
     if isinstance(value, list):  # before PyTorch 2.0
         return value, []
     if not isinstance(value, dict) or not {"segments", "device_traces"} & set(value):
@@ -93,7 +93,7 @@ def _set_times(columns: dict[str, I64]) -> bool:
 
 
 def _write(
-    plane: PlaneWriter, device: int, events: dict[str, I64], state: State, trace: Trace
+    plane: PlaneWriter, device: int, events: dict[str, I64], state: State, trace: MemoryTrace
 ) -> None:
     """The line of one device: allocations and deallocations, and where memory ran out."""
     line = LineParts()
@@ -118,7 +118,7 @@ def _write(
 
 
 def _stats(
-    plane: PlaneWriter, device: int, found: Held, state: State, trace: Trace
+    plane: PlaneWriter, device: int, found: Held, state: State, trace: MemoryTrace
 ) -> Iterator[Stat]:
     """What the memory page reads of each allocation."""
     size = np.abs(found.size_bytes)
@@ -148,7 +148,7 @@ def _stats(
         yield Stat(names.FRAGMENTATION, np.asarray([state.fragmentation]), np.asarray([count - 1]))
 
 
-def _texts(plane: PlaneWriter, trace: Trace, codes: I64) -> I64:
+def _texts(plane: PlaneWriter, trace: MemoryTrace, codes: I64) -> I64:
     """Ids on the plane of texts by code; 0 for none."""
     used, inverse = np.unique(codes, return_inverse=True)
     ids = [plane.text(trace.texts[one]) if one > 0 else 0 for one in used.tolist()]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 I64 = NDArray[np.int64]
 
-#: Events of the allocator, by the code in ``Trace.columns()["action"]``.
+#: Events of the allocator, by the code in ``MemoryTrace.columns()["action"]``.
 ACTIONS: Final = (
     "alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map",
     "segment_unmap", "oom", "snapshot", "user_defined",
@@ -29,7 +29,7 @@ _PYTHON: Final = re.compile(r"\.py$")
 _MOST_FRAMES: Final = 256
 
 
-class Trace:
+class MemoryTrace:
     """Events in the order in which the pickle has them; each is named by its row.
 
     Attributes:

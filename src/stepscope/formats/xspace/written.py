@@ -89,7 +89,7 @@ def space_of(planes: Sequence[PlaneWriter], *, warnings: Iterable[str] = ()) -> 
 
 
 class _Filler:
-    """Writes lines into the columns, one behind the other.
+    """Writes lines into the columns, one after the other.
 
     Attributes:
         event, stat: The next rows.

@@ -165,7 +165,7 @@ class Application:
             status,
             "token",
             "The token is missing or wrong.",
-            "Open the full address that `stepscope serve` printed; a server started again has "
+            "Open the full address that `stepscope serve` printed; a restarted server has "
             "a new one.",
         )
 

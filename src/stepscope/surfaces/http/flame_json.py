@@ -71,7 +71,7 @@ def _base_stretch(base: Timeline, query: Query) -> tuple[int, int]:
     if "base_start_ps" in query.args:
         begin, end = query.number("base_start_ps"), query.number("base_end_ps")
         if not 0 < end - begin < 1 << 62 or abs(begin) >= 1 << 62:
-            raise UsageError("timeline: base_end_ps must lie behind base_start_ps.")
+            raise UsageError("timeline: base_end_ps must be after base_start_ps.")
         return begin, end
     stretches = []
     for number, host in enumerate(base.profile.hosts):
@@ -99,10 +99,10 @@ def _section(line: Timeline, track: int) -> str:
 
 
 def _largest(total: I64, limit: int) -> I64:
-    """Rows of the largest nodes, in order; with a node its parents, which are no smaller."""
+    """Rows of the largest nodes, in order; with a node its parents, which are at least as large."""
     if len(total) <= limit:
         return np.arange(len(total), dtype=np.int64)
-    # Of equals the first: a parent stands before its children.
+    # Of equals the first: a parent comes before its children.
     return np.sort(np.argsort(-total, kind="stable")[:limit])
 
 

@@ -10,14 +10,12 @@ from werkzeug.wrappers import Response
 def no_token_page(given: bool) -> Response:
     """What a browser without the right token sees."""
     why = (
-        "The token in this address is not the one of this server."
-        if given
-        else "This page needs its token."
+        "The token in this address is not this server's." if given else "This page needs its token."
     )
     body = (
         f"<p>{why} Open the full address that <code>stepscope serve</code> printed in the "
         "terminal; "
-        "a server started again has a new one.</p>"
+        "a restarted server has a new one.</p>"
         '<p>If you already opened it in this browser: <a href="">open this page again</a>.</p>'
     )
     return _page("Stepscope needs its token", body, 403 if given else 401)

@@ -11,7 +11,7 @@ from werkzeug.wrappers import Request, Response
 from stepscope.errors import UsageError
 from stepscope.result import Row, Table
 from stepscope.session import Session
-from stepscope.sql.database import Limits
+from stepscope.sql.database import QueryLimits
 from stepscope.sql.examples import EXAMPLES
 from stepscope.sql.tables import TABLES
 from stepscope.surfaces import export
@@ -19,8 +19,8 @@ from stepscope.surfaces.envelope import QueryInfo, QueryTablesInfo, column_infos
 from stepscope.surfaces.http.answers import compressed, download, json_answer
 from stepscope.surfaces.query_answer import answer_table
 
-_SHOWN: Final = Limits(rows=10_000, seconds=20)
-_SAVED: Final = Limits(rows=1_000_000, seconds=60)
+_SHOWN: Final = QueryLimits(rows=10_000, seconds=20)
+_SAVED: Final = QueryLimits(rows=1_000_000, seconds=60)
 _FORMATS: Final[dict[str, tuple[str, Callable[[Table[Row]], bytes]]]] = {
     "csv": ("text/csv", lambda table: export.csv_text(table).encode()),
     "json": ("application/json", lambda table: export.table_json(table).encode()),

@@ -24,6 +24,7 @@ from stepscope.surfaces.http.answers import (
 )
 from stepscope.surfaces.http.flame_json import flame_answer
 from stepscope.surfaces.http.leaving import check_of
+from stepscope.surfaces.http.path_json import path_answer
 from stepscope.surfaces.http.settings import is_loopback
 from stepscope.surfaces.tiles import tile_format
 from stepscope.surfaces.tiles.versions import version_of
@@ -152,7 +153,7 @@ def answer(
                 f"The timeline has no part {part!r}.",
                 hint=f"One of tile, export, flame, {', '.join(_PARTS)}.",
             )
-    # The version is that of this run; another one may be recorded anew.
+    # The version is that of this run; another one may be recorded again.
     lasting = request.args.get("v") == version_of(line) and not request.args.get("base_run")
     found.headers["Cache-Control"] = _FOREVER if lasting else _ALWAYS_ASK
     found.set_etag(_etag(request, line))
@@ -211,7 +212,7 @@ def _stale(request: Request, line: Timeline) -> Response | None:
     if given is None or given == version_of(line):
         return None
     error = StaleTimeline(
-        "The recording, or Stepscope, is another one than when this page was loaded.",
+        "The recording or Stepscope has changed since this page was loaded.",
         hint="Load the page again.",
     )
     return error_answer(request, error, 410)
@@ -236,4 +237,5 @@ _PARTS: Final[dict[str, Callable[[Timeline, Query], Any]]] = {
     "search": timeline_json.search_answer,
     "range": timeline_json.range_answer,
     "density": timeline_json.density,
+    "path": path_answer,
 }

@@ -21,7 +21,7 @@ LEFT_OUT: Final = Unavailable(
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ReportAnswer:
     """One answer: its name in the archive, and its JSON."""
 
     name: str
@@ -70,13 +70,15 @@ def advice_answer(session: Session) -> dict[str, Any]:
     return {"session": session.name, "hosts": list(session.hosts), **session.advice().to_dict()}
 
 
-def tool_answer(session: Session, tool: Tool, options: Mapping[str, str], rows: int) -> Answer:
-    """One tool's answer with tables of at most so many rows."""
+def tool_answer(
+    session: Session, tool: Tool, options: Mapping[str, str], rows: int
+) -> ReportAnswer:
+    """One tool's answer with tables of at most ``rows`` rows."""
     result = session.run(tool.id, **options)
-    return Answer(_name(f"tool/{tool.id}", options), columnar(result, rows))
+    return ReportAnswer(_name(f"tool/{tool.id}", options), columnar(result, rows))
 
 
-def variations(session: Session, pages: tuple[str, ...], rows: int) -> Iterator[Answer]:
+def variations(session: Session, pages: tuple[str, ...], rows: int) -> Iterator[ReportAnswer]:
     """Each page with each choice of one of its options: what a reader can switch to."""
     for tool in (tool for tool in TOOLS if tool.id in pages and tool.id != TIMELINE):
         if tool.available(session.profile) is not None:

@@ -139,7 +139,7 @@ def _lanes(timeline: Timeline, track: Track) -> I64:
 def _track(timeline: Timeline, track: Track, rows: I64, code: I64) -> bytes:
     start = track.start_ps[rows]
     length = np.maximum(track.duration_ps[rows], 0)
-    # Most recorders count in ns or coarser; what all times are a multiple of is said once.
+    # Most recorders count in ns or coarser; what all times are a multiple of is written once.
     unit = int(np.gcd.reduce(np.concatenate([start, length]))) if len(rows) else 1
     unit = max(unit, 1)
     ticks = start // unit

@@ -1,6 +1,6 @@
 """One HTML file around an archive: the pages' own script and style, and a policy that binds both.
 
-Nothing of the recording stands in executable text: it is base64 in an element that no browser
+Nothing of the recording is in executable text: it is base64 in an element that no browser
 runs. The policy names the one script and the one style by their hashes and allows no request.
 """
 

@@ -1,4 +1,4 @@
-"""A run as one file: which answers and events go in, and what is said about those that do not."""
+"""A run as one file: which answers and events go in, and the notes about those that do not."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""How a timeline is told to the pages, by a server or in a report: what is on it, and its tiles."""
+"""How the pages get a timeline, from a server or in a report: what is on it, and its tiles."""

@@ -16,7 +16,7 @@ from stepscope.tables.hlo.shape import PRIMITIVES
 
 
 @dataclass(frozen=True, slots=True)
-class Compiled:
+class CompiledOp:
     """Of one op; empty where nothing was recorded of it.
 
     Attributes:
@@ -42,14 +42,14 @@ _TORCH_TYPES: Final = {
 }
 
 
-def compiled_from(host: Host, event: int) -> Compiled:
+def compiled_from(host: Host, event: int) -> CompiledOp:
     """Of the op that an event ran: from XLA's program, else from the event's own arguments."""
     if event < 0:
-        return Compiled()
-    return _of_program(host, event) or Compiled(data_type=_argument_type(host, event))
+        return CompiledOp()
+    return _of_program(host, event) or CompiledOp(data_type=_argument_type(host, event))
 
 
-def _of_program(host: Host, event: int) -> Compiled | None:
+def _of_program(host: Host, event: int) -> CompiledOp | None:
     stats, row = event_stats(host), np.asarray([event])
     texts = stats.texts(names.HLO_OP)
     code = int(texts.at(row)[0])
@@ -65,7 +65,7 @@ def _of_program(host: Host, event: int) -> Compiled | None:
     shape = instruction.shape
     leaves = [leaf.element_type for _index, leaf in shape.leaves()]
     kind = PRIMITIVES.get(leaves[0], ("", 0))[0] if leaves else ""
-    return Compiled(file, int(line) if line.isdigit() else 0, kind, instruction.opcode)
+    return CompiledOp(file, int(line) if line.isdigit() else 0, kind, instruction.opcode)
 
 
 def _argument_type(host: Host, event: int) -> str:

@@ -71,7 +71,7 @@ def _loop_place(found: Account, one: Owner, loops: frozenset[tuple[str, str]]) -
     """Where in the program ops may be run in a loop; () where the owner is of no such loop."""
     if one.function and (one.kind in _HOST or is_dispatched(one)):
         return _host_key(one, loops)
-    # Without Python, what is named by its type alone was called by the program all the same.
+    # Without Python, what is named by its type alone was called by the program anyway.
     nameless = found.frames is None and is_dispatched(one) and "/" not in one.name
     return ("eager", "") if nameless else ()
 

@@ -43,6 +43,7 @@ WANTED = (
     names.LAUNCH_ORIGIN,
     names.ARGUMENTS,
     names.SEQUENCE_NUMBER,
+    names.COLLECTIVE_NUMBER,
 )
 
 

@@ -34,7 +34,7 @@ class GpuModel(NamedTuple):
     source: str
 
 
-# The first whose name is in the recorded one counts: variants stand before their family.
+# The first whose name is in the recorded one counts: variants come before their family.
 MODELS: Final[tuple[GpuModel, ...]] = (
     GpuModel("V100-PCIE", 112, _NONE, _NONE, 14, 7, 0.9, 80, "NVIDIA V100 data sheet"),
     GpuModel("V100", 125, _NONE, _NONE, 15.7, 7.8, 0.9, 80, "NVIDIA V100 data sheet"),
@@ -105,5 +105,5 @@ def model_peaks(name: str, units: int) -> ModelPeaks | None:
 
 
 def _is_named(model: str, name: str) -> bool:
-    """Whether the model's name stands in a device's as a word: "A10" is neither A100 nor A10G."""
+    """Whether the model's name is a word of the device's: "A10" is neither A100 nor A10G."""
     return re.search(rf"(?<![A-Za-z0-9]){re.escape(model)}(?![A-Za-z0-9])", name) is not None

@@ -23,7 +23,7 @@ _FEWEST, _ENOUGH = 3, 5
 # Share of the calls that must recur in every round for the rounds to be likely.
 _MOST, _NEARLY_ALL = 0.6, 0.9
 _CONFIDENCE: dict[Certainty, float] = {"certain": 0.95, "likely": 0.7, "uncertain": 0.45}
-# Calls that take less than this of what a thread did are no step: of a first call the compilation.
+# Calls that take less than this of what a thread did are not steps: a first call compiles.
 _A_PART = 0.02
 # Rounds this evenly spaced, and this many, are a loop's.
 _EVEN, _EVEN_FROM = 0.15, 10
@@ -66,7 +66,7 @@ def rounds_of_kernels(host: Host) -> Markers | None:
 
 
 def single_calls(host: Host) -> Markers | None:
-    """One or two calls of a function, where they are no trifle of what was recorded: a batch."""
+    """One or two calls of a function, where they are a good part of what was recorded: a batch."""
     called = [one for one in lists.function_calls(host) if one.kind == "call"]
     if not called:
         return None

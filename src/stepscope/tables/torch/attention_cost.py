@@ -94,7 +94,7 @@ def _attention(
         size = query.bytes + key.bytes + value.bytes + out
         if backward:  # reads the gradient and the result, too, and writes three gradients
             size = 2 * size + out
-        # Without the values of the arguments nobody knows whether half of it was masked.
+        # Without the values of the arguments it is unknown whether half of it was masked.
         is_at_most = packed or (causal is not None and not call.values)
         return OpCost(model, model * share, size, query.type, is_at_most)
 
@@ -104,7 +104,7 @@ def _attention(
 def _packed(
     call: Signature, query: Tensor, key: Tensor, value: Tensor, lengths: int
 ) -> _Heads | None:
-    """Sequences packed one behind the other: at most, each query sees as many keys as any does."""
+    """Sequences packed one after the other: at most, each query sees as many keys as any does."""
     longest = call.whole_numbers(lengths + 3)
     if not longest or len(query.shape) < 3 or len(value.shape) < 3:
         return None

@@ -70,7 +70,7 @@ class Signature:
         dims: Per input its shape; a tuple of shapes for a list of tensors, () for what has none.
         types: Per input what C++ calls its type; empty where types were not recorded.
         strides: Per input, like ``dims``; empty where not recorded.
-        values: Per input the value of what is no tensor, as text; empty where not recorded.
+        values: Per input the value of what is not a tensor, as text; empty where not recorded.
         is_triton: Whether a kernel of Triton's was called, not an op.
     """
 

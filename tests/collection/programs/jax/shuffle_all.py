@@ -9,7 +9,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from clock import run
 
 LABEL = {
-    "planted": "the whole data set is shuffled anew for every batch",
+    "planted": "the whole data set is shuffled again for every batch",
     "cause": "sampling on the host",
     "accept": ["python-bound"],
     "rules": ["python-bound"],

@@ -1,4 +1,4 @@
-"""Exports of Nsight Systems open, and say what stands in them."""
+"""Exports of Nsight Systems open, and say what is in them."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ function tableOf(columns: Record<string, readonly [Kind, string, readonly Cell[]
   return buildTable({ rows: Object.values(cells)[0]?.length ?? 0, columns: cells }, metas);
 }
 
-test("names with times are bars of the time, whatever stands before it", () => {
+test("names with times are bars of the time, whatever comes before it", () => {
   const chart = answerChart(
     tableOf({
       name: ["name", "", ["a", "b"]],

@@ -23,7 +23,7 @@ export interface FlameChange {
 }
 
 const SAME_LENGTH = 0.01;
-/** Changes of less than this share of the whole are no colour. */
+/** Changes of less than this share of the whole have no colour. */
 const LEAST = 0.002;
 const STRONG = 0.02;
 

@@ -92,7 +92,7 @@ function finite(values: ArrayLike<number>): number[] {
   return found.length > 0 ? found : [0];
 }
 
-/** Times in ms, which axes are told in; other values as they are. */
+/** Times in ms, the unit of axes; other values as they are. */
 function inMs(column: NumberColumn): Float64Array {
   const scale = IN_MS[column.meta.unit] ?? 1;
   return scale === 1 ? column.values : column.values.map((value) => value * scale);

@@ -23,6 +23,7 @@ from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, 
 from stepscope.result import Finding, Ref
 
 if TYPE_CHECKING:
+    from stepscope.analysis.device_idle import DeviceIdle
     from stepscope.analysis.overview_page import OverviewPage
 
 # Below this use the batch could at least double.
@@ -51,8 +52,7 @@ def small_batch(results: Results) -> Iterator[Answer]:
     if fullest.used_frac >= FULL_FRAC:
         yield Silence(f"{fullest.used_frac:.0%} of {fullest.name} is in use at the peak.")
         return
-    fixed = sum(float(row.idle_ms) for row in idle.causes.records() if row.cause in _FIXED)
-    fixed = min(fixed, _least_ms(overview))
+    fixed = min(_idle_ms(idle), _least_ms(overview))
     if fixed < _FIXED_FRAC * step:
         yield Silence(
             f"Memory is free, but costs per step that a larger batch would spread take only "
@@ -95,6 +95,11 @@ def small_batch(results: Results) -> Iterator[Answer]:
             "pytorch": "DataLoader(dataset, batch_size=2 * batch_size)",
         },
     )
+
+
+def _idle_ms(idle: DeviceIdle) -> float:
+    """Idle time of the devices per step while the host does what no batch size changes."""
+    return sum(row.idle_ms for row in idle.causes.records() if row.cause in _FIXED)
 
 
 def _least_ms(overview: OverviewPage) -> float:

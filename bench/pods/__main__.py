@@ -1,0 +1,35 @@
+"""Pods with known faults: the confusion matrix, and what summaries of many hosts cost.
+
+python3 dev.py bench --pods [--quick]
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+from bench.pods.matrix import Matrix, clean, trials
+
+
+def main(arguments: list[str]) -> int:
+    """Print the matrix."""
+    parser = argparse.ArgumentParser(prog="dev.py bench --pods", description=__doc__)
+    parser.add_argument("--pods", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--quick", action="store_true", help="a tenth of the pods")
+    parser.add_argument("--faulty", type=int, help="how many pods with a fault (240)")
+    parser.add_argument("--clean", type=int, help="how many clean pods (100)")
+    parser.add_argument("--hosts", type=int, default=1000, help="hosts of a clean pod")
+    chosen = parser.parse_args(arguments)
+    faulty = chosen.faulty if chosen.faulty is not None else (24 if chosen.quick else 240)
+    healthy = chosen.clean if chosen.clean is not None else (10 if chosen.quick else 100)
+    began = time.perf_counter()
+    matrix = Matrix(list(trials(faulty)))
+    matrix.clean, matrix.named_in_clean = clean(healthy, chosen.hosts)
+    print(matrix.render())
+    print(f"{time.perf_counter() - began:.0f} s")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

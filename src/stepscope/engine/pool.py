@@ -1,0 +1,94 @@
+"""In processes of this machine: a file that crashes its reader costs no other file its answer.
+
+A process that is killed (most often by the system, for its memory) breaks the whole pool, and
+nothing says which item it had. All that were under way are then tried once more, one at a time: who
+breaks the pool while alone is the culprit, and failed.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+from typing import Any
+
+from stepscope.engine.outcome import Done, Failed, Outcome, in_words
+from stepscope.kernels.cores import cores
+
+_KILLED = "The process that read it was killed, twice; most likely there is too little memory."
+
+
+def run_in_processes(
+    items: Sequence[Any],
+    work: Callable[[Any], Any],
+    bytes_of: Callable[[Any], int],
+    budget_bytes: int,
+    width: int,
+) -> Iterator[Outcome[Any, Any]]:
+    """Run as many items at once as processors and the budget allow."""
+    pending = deque(items)
+    doubtful: deque[Any] = deque()
+    width = width or cores()
+    pool = _Pool(width)
+    try:
+        while pending or doubtful or pool.running:
+            while pending and not doubtful and pool.has_room(bytes_of, pending[0], budget_bytes):
+                pool.submit(work, pending.popleft())
+            if doubtful and not pool.running:
+                pool.submit(work, doubtful.popleft())
+            broken = []
+            for future in pool.finished():
+                item = pool.running.pop(future)
+                try:
+                    yield Done(item, future.result())
+                except BrokenProcessPool:
+                    broken.append(item)
+                except Exception as error:
+                    yield Failed(item, in_words(error))
+            if broken:
+                broken += pool.running.values()
+                pool.renew()
+                if len(broken) == 1:
+                    yield Failed(broken[0], _KILLED)
+                else:
+                    doubtful.extend(broken)
+    finally:
+        pool.stop()
+
+
+class _Pool:
+    """Processes, and which items they have."""
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+        self._executor = self._new()
+        self.running: dict[Future[Any], Any] = {}
+
+    def _new(self) -> ProcessPoolExecutor:
+        # Fork would copy the locks of threads that are not there any more.
+        return ProcessPoolExecutor(self._width, mp_context=get_context("spawn"))
+
+    def has_room(self, bytes_of: Callable[[Any], int], item: Any, budget_bytes: int) -> bool:
+        if len(self.running) >= self._width:
+            return False
+        needed = sum(map(bytes_of, self.running.values())) + bytes_of(item)
+        return not self.running or not budget_bytes or needed <= budget_bytes
+
+    def submit(self, work: Callable[[Any], Any], item: Any) -> None:
+        self.running[self._executor.submit(work, item)] = item
+
+    def finished(self) -> list[Future[Any]]:
+        return list(wait(self.running, return_when=FIRST_COMPLETED).done)
+
+    def renew(self) -> None:
+        self.stop()
+        self.running.clear()
+        self._executor = self._new()
+
+    def stop(self) -> None:
+        self._executor.shutdown(wait=True, cancel_futures=True)
+
+
+ENGINE = run_in_processes

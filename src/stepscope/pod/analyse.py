@@ -1,0 +1,346 @@
+"""Summaries of one job → the answer about it. Two hosts or ten thousand: the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.columns.space import I64
+from stepscope.errors import NothingToShow
+from stepscope.pod.causes import Causes
+from stepscope.pod.clocks import Clocks, clocks_of
+from stepscope.pod.delay import delays_of
+from stepscope.pod.measures import excesses_of
+from stepscope.pod.meetings import Meetings, Units, join, units_of
+from stepscope.pod.places import Axis, axes_of, sets_of, stages_of
+from stepscope.pod.report import (
+    AxisRow,
+    CostRow,
+    DeviceRow,
+    FileRow,
+    LinkRow,
+    Pod,
+    StepRow,
+    SuspectRow,
+)
+from stepscope.pod.saving import Replays
+from stepscope.pod.suspects import Search, Suspect
+from stepscope.pod.typical import Typical, typical_of
+from stepscope.pod.waves import Waves, waves_of
+from stepscope.result import Diagnostic, Table, ms, us
+from stepscope.summary.summary import Summary
+
+F64 = NDArray[np.float64]
+# A step that is so much longer than the typical one has stragglers, whoever they are.
+_UNEVEN: Final = 0.03
+_MOST_LINKS: Final = 500
+
+
+def analyse(
+    summaries: Sequence[Summary],
+    session: str = "",
+    files: Sequence[tuple[str, str, str]] = (),
+    expected: int = 0,
+) -> Pod:
+    """Say who makes a pod slower.
+
+    Args:
+        summaries: One of each recording.
+        session: What to call the run.
+        files: Recordings that are not among them: name, state, reason.
+        expected: How many recordings there should be; 0 where nothing says.
+
+    Raises:
+        NothingToShow: No two devices share a collective.
+    """
+    # By rank, then name: the order in which files came must not matter.
+    ordered = sorted(summaries, key=lambda one: (one.who.rank, one.who.host))
+    found = join(ordered) if ordered else None
+    if found is None or not len(found):
+        raise NothingToShow(
+            "No two devices of these recordings share a collective.",
+            why="Nothing in them says who waits for whom.",
+            hint="Record all hosts of the job at the same time, with steps marked.",
+        )
+    return _Analysis(ordered, found).report(session, files, expected)
+
+
+class _Analysis:
+    def __init__(self, summaries: list[Summary], found: Meetings) -> None:
+        self.summaries, self.found = summaries, found
+        self.units: Units = units_of(summaries)
+        self.axes: list[Axis] = axes_of(found, self.units)
+        self.stage: I64 = stages_of(self.axes, len(self.units))
+        self.typical: Typical = typical_of(found, self.stage)
+        self.waves: Waves = waves_of(found)
+        self.delays = delays_of(found, self.typical, self.waves)
+        self.replays = Replays(found, self.typical, self.waves)
+        self.clocks: Clocks = clocks_of(found, self.units, summaries)
+        sets = sets_of(self.units, self.axes)
+        excess = excesses_of(summaries, self.stage, max(len(found.steps), 1))
+        self.search = Search(found, self.units, self.typical, self.replays, sets, excess)
+
+    def report(self, session: str, files: Sequence[tuple[str, str, str]], expected: int) -> Pod:
+        suspects = self.search.run()
+        causes = Causes(self.summaries, self.units, self.stage)
+        step, typical = self.search.recorded_ps, self.search.typical_ps
+        verdict = "suspects" if suspects else "even"
+        if not suspects and step - typical > _UNEVEN * step:
+            verdict = "rotating"
+        table = self._suspects(suspects, causes)
+        finite = self.clocks.uncertainty_ps[np.isfinite(self.clocks.uncertainty_ps)]
+        return Pod(
+            session=session,
+            hosts=tuple(one.who.host for one in self.summaries[:1000]),
+            diagnostics=self._diagnostics(files, expected),
+            headline=self._headline(table, verdict),
+            recordings=len(self.summaries),
+            expected=max(expected, len(self.summaries)),
+            devices_found=len(self.units),
+            counted_steps=self.search.steps,
+            step_ms=ms(step),
+            typical_step_ms=ms(typical),
+            clock_u_us=us(float(np.median(finite))) if len(finite) else float("nan"),
+            verdict=verdict,
+            suspects=table,
+            costs=self._costs(suspects),
+            steps=self._steps(),
+            axes=self._axes(),
+            devices=self._devices(),
+            links=self._links(),
+            files=_files(files),
+        )
+
+    def _headline(self, suspects: Table[SuspectRow], verdict: str) -> str:
+        step = ms(self.search.recorded_ps)
+        lost = ms(self.search.recorded_ps - self.search.typical_ps)
+        if verdict == "even":
+            return f"Nobody makes the others wait: the step takes {step:.1f} ms on all devices."
+        if verdict == "rotating":
+            return (
+                f"{lost:.1f} of {step:.1f} ms of each step are lost to whoever is late, "
+                "which is always somebody else: uneven work, not a slow device."
+            )
+        first = next(suspects.rows())
+        since = "" if first["since_step"] < 0 else f" since step {first['since_step']}"
+        why = f": {first['evidence']}" if first["evidence"] else ""
+        return (
+            f"{first['name']} costs {first['cost_ms']:.1f} ms of each {step:.1f} ms step "
+            f"({first['cost_frac']:.1%}, ± {first['error_ms']:.1f}){since}{why}. "
+            f"Without it {step - first['saving_ms']:.1f} ms."
+        )
+
+    def _suspects(self, suspects: list[Suspect], causes: Causes) -> Table[SuspectRow]:
+        steps, number = self.search.steps, self.found.steps
+        why = [causes.of(one, steps) for one in suspects]
+        began = [one.first_late > 0 and one.first_late < len(number) for one in suspects]
+        return Table(
+            SuspectRow,
+            {
+                "name": [one.where.name for one in suspects],
+                "kind": [one.where.kind for one in suspects],
+                "devices": [int(one.where.units.sum()) for one in suspects],
+                "cost_ms": [ms(one.cost_ps) for one in suspects],
+                "cost_frac": [one.cost_ps / self.search.recorded_ps for one in suspects],
+                "error_ms": [ms(one.error_ps) for one in suspects],
+                "saving_ms": [ms(one.saving_ps) for one in suspects],
+                "cause": [one.id for one in why],
+                "evidence": [one.evidence for one in why],
+                "pattern": [one.pattern for one in why],
+                "late_frac": [one.late_frac for one in suspects],
+                "since_step": [
+                    int(number[one.first_late]) if late else -1
+                    for one, late in zip(suspects, began, strict=True)
+                ],
+                "z": [one.z for one in suspects],
+                "work_ratio": [one.ratio for one in suspects],
+                "peers": [one.peers for one in suspects],
+            },
+        )
+
+    def _costs(self, suspects: list[Suspect]) -> Table[CostRow]:
+        """The recorded step in parts: typical, what mending suspects one by one saves, the rest."""
+        rows = np.zeros(len(self.found), dtype=np.bool_)
+        nodes = np.zeros(len(self.found.size), dtype=np.bool_)
+        parts = {"typical step": self.search.typical_ps}
+        before = self.search.recorded_ps
+        for one in suspects:
+            members = one.where.units[self.found.unit]
+            if one.kind == "work":
+                rows |= members
+            elif one.kind == "link":
+                nodes[self.found.node[members]] = True
+            else:
+                continue
+            now = self.replays.length_ps(rows, nodes) / self.search.steps
+            parts[one.where.name] = before - now
+            before = now
+        parts["everybody else, in turn"] = before - self.search.typical_ps
+        return Table(
+            CostRow, {"part": list(parts), "time_ms": [ms(value) for value in parts.values()]}
+        )
+
+    def _devices(self) -> Table[DeviceRow]:
+        found, units, steps = self.found, self.units, self.search.steps
+        size = len(units)
+        charged = np.bincount(found.unit, self.delays.own_ps, size) / steps
+        waits = np.bincount(found.unit, found.stood_ps, size) / steps
+        tells = found.tells[found.node]
+        is_last = tells & (found.wait_ps == 0)
+        met = np.bincount(found.unit[tells], minlength=size)
+        last = np.bincount(found.unit[is_last], minlength=size)
+        own = np.bincount(found.unit, found.stretch_ps, size)
+        usual = np.bincount(found.unit, self.typical.stretch_ps, size)
+        clock, u = self.clocks.offset_ps, self.clocks.uncertainty_ps
+        return Table(
+            DeviceRow,
+            {
+                "host": list(units.host),
+                "device": list(units.name),
+                "rank": units.rank,
+                "place": self._places(),
+                "charged_ms": charged / 1e9,
+                "waits_ms": waits / 1e9,
+                "last_frac": _ratio(last, met),
+                "work_ratio": _ratio(own, usual),
+                "clock_offset_ms": clock[units.recording] / 1e9,
+                "clock_u_us": np.where(np.isfinite(u), u, np.nan)[units.recording] / 1e6,
+            },
+        )
+
+    def _places(self) -> list[str]:
+        columns = [
+            [f"{axis.name} {one}" if one >= 0 else "" for one in axis.place.tolist()]
+            for axis in self.axes
+        ]
+        if not columns:
+            return [""] * len(self.units)
+        return [" · ".join(filter(None, row)) for row in zip(*columns, strict=True)]
+
+    def _steps(self) -> Table[StepRow]:
+        found, size = self.found, len(self.units)
+        steps = self.search.steps
+        place = found.unit * steps + np.maximum(found.step, 0)
+        own = np.bincount(place, found.stretch_ps, size * steps).reshape(size, steps) / 1e9
+        waits = np.bincount(place, found.stood_ps, size * steps).reshape(size, steps) / 1e9
+        took = np.zeros(size * steps)
+        np.add.at(took, place, found.stretch_ps + np.maximum(found.stood_ps, 0))
+        transfer = np.bincount(place, found.duration_ps - found.wait_ps, size * steps) * 1.0
+        whole = (took + transfer).reshape(size, steps) / 1e9
+        slowest = own.argmax(axis=0).tolist()
+        quantiles = np.quantile(own, [0.01, 0.5, 0.9, 0.99], axis=0)
+        names = [f"{self.units.name[one]} of {self.units.host[one]}" for one in slowest]
+        numbers = found.steps if len(found.steps) else np.zeros(1, dtype=np.int64)
+        return Table(
+            StepRow,
+            {
+                "step_num": numbers,
+                "time_ms": whole.max(axis=0),
+                "work_p1_ms": quantiles[0],
+                "work_p50_ms": quantiles[1],
+                "work_p90_ms": quantiles[2],
+                "work_p99_ms": quantiles[3],
+                "waits_p50_ms": np.median(waits, axis=0),
+                "slowest": names,
+            },
+        )
+
+    def _axes(self) -> Table[AxisRow]:
+        found, steps = self.found, self.search.steps
+        rows: list[tuple[str, int, int, float, float, float]] = []
+        size = len(self.units)
+        own = np.bincount(found.unit, found.stretch_ps, size) / steps / 1e9
+        charged = np.bincount(found.unit, self.delays.own_ps, size) / steps / 1e9
+        waits = np.bincount(found.unit, found.stood_ps, size) / steps / 1e9
+        for axis in self.axes:
+            for one in range(axis.size):
+                mine = axis.place == one
+                amounts = [float(values[mine].mean()) for values in (own, charged, waits)]
+                rows.append((axis.name, one, int(mine.sum()), amounts[0], amounts[1], amounts[2]))
+        names = ("axis", "coordinate", "devices", "work_ms", "charged_ms", "waits_ms")
+        columns = zip(*rows, strict=True) if rows else ([] for _ in names)
+        return Table(
+            AxisRow, {name: list(column) for name, column in zip(names, columns, strict=True)}
+        )
+
+    def _links(self) -> Table[LinkRow]:
+        """The communicators with most transfer time."""
+        found, steps = self.found, self.search.steps
+        count = len(found.keys)
+        of_node = np.zeros(len(found.size), dtype=np.int64)
+        of_node[found.node] = found.communicator
+        met = np.bincount(of_node, minlength=count)
+        took = np.bincount(of_node, found.transfer_ps, count)
+        usual = np.bincount(of_node, self.typical.transfer_ps, count)
+        waits = np.bincount(found.communicator, found.stood_ps, count)
+        members = np.zeros(count, dtype=np.int64)
+        np.maximum.at(members, of_node, found.size)
+        first = np.full(count, len(self.units) - 1)
+        np.minimum.at(first, found.communicator, found.unit)
+        kept = np.argsort(-took, kind="stable")[:_MOST_LINKS]
+        kept = kept[met[kept] > 0]
+        names = [
+            f"{self.units.name[one]} of {self.units.host[one]}" for one in first[kept].tolist()
+        ]
+        return Table(
+            LinkRow,
+            {
+                "collective": [found.kinds[one] for one in kept.tolist()],
+                "label": [found.labels[one] for one in kept.tolist()],
+                "members": members[kept],
+                "first": names,
+                "meetings": met[kept],
+                "transfer_ms": took[kept] / steps / 1e9,
+                "waits_ms": waits[kept] / steps / 1e9,
+                "ratio": _ratio(took, usual)[kept],
+            },
+        )
+
+    def _diagnostics(
+        self, files: Sequence[tuple[str, str, str]], expected: int
+    ) -> tuple[Diagnostic, ...]:
+        found: list[Diagnostic] = []
+        missing = expected - len(self.summaries)
+        if missing > 0:
+            text = f"{missing:,} of {expected:,} recordings are missing."
+            found.append(Diagnostic("host-missing", "error", text))
+        failed = [name for name, state, _ in files if state == "failed"]
+        if failed:
+            text = f"{len(failed):,} recordings did not open: {', '.join(failed[:5])}."
+            found.append(Diagnostic("host-missing", "error", text))
+        found += [Diagnostic("pod-left-out", "warning", text) for text in self.found.left_out]
+        if self.waves.lost:
+            text = (
+                f"{self.waves.lost:,} collectives wait for one another in a circle: wrong matches."
+            )
+            found.append(Diagnostic("pod-circle", "warning", text))
+        guessed = [one for one in self.summaries if one.communicators["is_guess"].any()]
+        if guessed:
+            text = (
+                "These recordings do not say who meets whom; devices that do the same in the same "
+                "order were taken to meet."
+            )
+            found.append(Diagnostic("pod-guessed-groups", "warning", text))
+        if len(np.unique(self.clocks.component)) > 1:
+            text = "Some recordings share no collective with the others; their clocks are apart."
+            found.append(Diagnostic("pod-clocks-apart", "warning", text))
+        for one in self.summaries:
+            found += [
+                Diagnostic("pod-recording", "warning", note, one.who.host) for note in one.who.notes
+            ]
+        return tuple(found[:100])
+
+
+def _files(files: Sequence[tuple[str, str, str]]) -> Table[FileRow]:
+    names = ("name", "state", "reason")
+    columns = zip(*files, strict=True) if files else ([] for _ in names)
+    return Table(FileRow, {name: list(one) for name, one in zip(names, columns, strict=True)})
+
+
+def _ratio(above: NDArray[np.generic], below: NDArray[np.generic]) -> F64:
+    top, bottom = above.astype(np.float64), below.astype(np.float64)
+    found: F64 = np.divide(top, bottom, out=np.full(len(top), np.nan), where=bottom > 0)
+    return found

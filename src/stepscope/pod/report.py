@@ -1,0 +1,162 @@
+"""The answer about a pod: its tables and the units they are published in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from stepscope.result import Column, Result, Row, Table
+
+
+class SuspectRow(Row):
+    """Who makes the pod slower."""
+
+    name: Annotated[str, Column("Who", kind="name")]
+    kind: Annotated[str, Column("Kind", kind="category", help="device, host, rack, stage …")]
+    devices: Annotated[int, Column("Devices", kind="count")]
+    cost_ms: Annotated[
+        float,
+        Column(
+            "Cost", unit="ms", kind="time", sort="desc",
+            help="What a typical step takes longer with this as recorded.",
+        ),
+    ]  # fmt: skip
+    cost_frac: Annotated[float, Column("Of the step", unit="%", kind="ratio")]
+    error_ms: Annotated[
+        float, Column("±", unit="ms", kind="time", help="Standard error, from step to step.")
+    ]
+    saving_ms: Annotated[
+        float,
+        Column(
+            "Saves alone", unit="ms", kind="time",
+            help="What the recorded step would save if only this were as its peers.",
+        ),
+    ]  # fmt: skip
+    cause: Annotated[str, Column("Cause", kind="category")]
+    evidence: Annotated[str, Column("Evidence", kind="text")]
+    pattern: Annotated[str, Column("When", kind="category")]
+    late_frac: Annotated[float, Column("Late steps", unit="%", kind="ratio")]
+    since_step: Annotated[int, Column("Since step", kind="number", help="-1: not known.")]
+    z: Annotated[float, Column("z", kind="number", help="Distance from its peers, in spreads.")]
+    work_ratio: Annotated[
+        float, Column("× peers", kind="number", help="Its own work, or transfers, against peers'.")
+    ]
+    peers: Annotated[int, Column("Peers", kind="count", hidden=True)]
+
+
+class CostRow(Row):
+    """A part of the recorded step; the parts sum to it."""
+
+    part: Annotated[str, Column("Part", kind="name")]
+    time_ms: Annotated[float, Column("Time", unit="ms", kind="time")]
+
+
+class DeviceRow(Row):
+    """One device, in its place."""
+
+    host: Annotated[str, Column("Host", kind="name")]
+    device: Annotated[str, Column("Device", kind="name")]
+    rank: Annotated[int, Column("Rank", kind="number", help="Of its process; -1: not known.")]
+    place: Annotated[str, Column("Place", kind="text", help="Its coordinates on the job's axes.")]
+    charged_ms: Annotated[
+        float,
+        Column(
+            "Makes others wait", unit="ms", kind="time", sort="desc",
+            help="Waiting of all others per step that goes back to its own work.",
+        ),
+    ]  # fmt: skip
+    waits_ms: Annotated[float, Column("Waits", unit="ms", kind="time", help="Per step.")]
+    last_frac: Annotated[
+        float, Column("Arrives last", unit="%", kind="ratio", help="Share of its collectives.")
+    ]
+    work_ratio: Annotated[float, Column("× peers", kind="number", help="Own work against peers'.")]
+    clock_offset_ms: Annotated[
+        float, Column("Clock", unit="ms", kind="time", help="Ahead of the median clock.")
+    ]
+    clock_u_us: Annotated[
+        float, Column("± u", unit="µs", kind="time", help="Uncertainty of its alignment.")
+    ]
+
+
+class StepRow(Row):
+    """One step of the pod."""
+
+    step_num: Annotated[int, Column("Step", kind="number")]
+    time_ms: Annotated[float, Column("Step time", unit="ms", kind="time", help="Of the slowest.")]
+    work_p1_ms: Annotated[float, Column("Own work p1", unit="ms", kind="time")]
+    work_p50_ms: Annotated[float, Column("p50", unit="ms", kind="time")]
+    work_p90_ms: Annotated[float, Column("p90", unit="ms", kind="time")]
+    work_p99_ms: Annotated[float, Column("p99", unit="ms", kind="time")]
+    waits_p50_ms: Annotated[float, Column("Waits p50", unit="ms", kind="time")]
+    slowest: Annotated[str, Column("Most own work", kind="name")]
+
+
+class AxisRow(Row):
+    """One coordinate of one axis of parallelism."""
+
+    axis: Annotated[str, Column("Axis", kind="name")]
+    coordinate: Annotated[int, Column("Coordinate", kind="number")]
+    devices: Annotated[int, Column("Devices", kind="count")]
+    work_ms: Annotated[float, Column("Own work", unit="ms", kind="time", help="Per step.")]
+    charged_ms: Annotated[float, Column("Makes others wait", unit="ms", kind="time")]
+    waits_ms: Annotated[float, Column("Waits", unit="ms", kind="time")]
+
+
+class LinkRow(Row):
+    """One communicator."""
+
+    collective: Annotated[str, Column("Collective", kind="category")]
+    label: Annotated[str, Column("Group", kind="name")]
+    members: Annotated[int, Column("Members", kind="count")]
+    first: Annotated[str, Column("First member", kind="name")]
+    meetings: Annotated[int, Column("Meetings", kind="count")]
+    transfer_ms: Annotated[
+        float, Column("Transfers", unit="ms", kind="time", help="Per step.", sort="desc")
+    ]
+    waits_ms: Annotated[
+        float, Column("Waits", unit="ms", kind="time", help="Of all members per step.")
+    ]
+    ratio: Annotated[float, Column("× class", kind="number", help="Transfers against its class.")]
+
+
+class FileRow(Row):
+    """A recording that is not in the numbers, or only in part."""
+
+    name: Annotated[str, Column("Host", kind="name")]
+    state: Annotated[str, Column("State", kind="category")]
+    reason: Annotated[str, Column("Reason", kind="text")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pod(Result):
+    """Who makes a pod slower, what it costs, and why.
+
+    Attributes:
+        headline: The answer in a sentence.
+        recordings, expected: How many recordings are in the numbers, of how many there should be.
+        devices_found: How many devices they have.
+        counted_steps: Steps that the numbers are over.
+        step_ms: Mean step, as replayed from what was recorded.
+        typical_step_ms: The same with typical times everywhere.
+        clock_u_us: Median uncertainty of the alignment.
+        verdict: "suspects", "rotating" (always somebody else) or "even".
+        suspects, costs, steps, axes, devices, links, files: See their rows.
+    """
+
+    tool: ClassVar[str] = "pod"
+    headline: str = ""
+    recordings: int = 0
+    expected: int = 0
+    devices_found: int = 0
+    counted_steps: int = 0
+    step_ms: float = 0.0
+    typical_step_ms: float = 0.0
+    clock_u_us: float = 0.0
+    verdict: str = ""
+    suspects: Table[SuspectRow]
+    costs: Table[CostRow]
+    steps: Table[StepRow]
+    axes: Table[AxisRow]
+    devices: Table[DeviceRow]
+    links: Table[LinkRow]
+    files: Table[FileRow]

@@ -1,0 +1,332 @@
+"""Who is slow, by how much, and what it costs: few names, each with its evidence.
+
+Each set of units that may share a fault (a device, host, rack, the same device of every host, a
+coordinate of an axis) is held against its peers: by how much more own work it takes in a step than
+the median peer, in units of the spread among peers (z). Sets that stand out are replayed: in the
+step with typical times everywhere, only they keep their own. What that takes longer is their
+*cost*; it does not vanish where two are slow together. What the recorded step would save without
+them is their *saving*. A set whose part costs nearly as much gives way to the part. Then that set
+is taken as mended, and the next is looked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.columns.space import I64, Bool
+from stepscope.pod.meetings import Meetings, Units
+from stepscope.pod.places import Set
+from stepscope.pod.saving import Replays
+from stepscope.pod.typical import Typical
+
+F64 = NDArray[np.float64]
+#: Beyond this a set is not one of many: 0.1 false alarms among 10,000 hosts with 20 measures.
+Z_FROM: Final = 5.1
+#: A set that costs less of the step is not named.
+COST_FROM: Final = 0.01
+#: A step in which a set takes this share of its usual excess more than typical counts as late.
+_LATE: Final = 0.5
+# Peers are never more alike than this share of what they do.
+_ALIKE: Final = 0.005
+# A single measure is never more exact than this share of a step's work.
+_RESOLVED: Final = 0.001
+_MOST: Final = 20
+# A set is named as a whole if this share of its units has at least half of its mean excess.
+_SHARED: Final = 0.75
+# Of the sets that stand out, so many are replayed.
+_REPLAYED: Final = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """A set of units, or the links of one, that makes the pod slower.
+
+    Attributes:
+        where: The set.
+        kind: "work", "link" (transfers through it are slow) or "share" (it was given more to do).
+        cost_ps: Of a mean step, by addition: typical step with only this as recorded.
+        saving_ps: Of a mean step, by removal: recorded step with this typical.
+        error_ps: Standard error of the cost, from step to step.
+        z: How far from its peers.
+        ratio: Its own work, or transfers, as a multiple of the peers'.
+        late_frac: Share of the steps in which it is late.
+        first_late: The first of these steps, as a place in ``Meetings.steps``; -1 for none.
+        peers: How many sets it was held against.
+    """
+
+    where: Set
+    kind: str
+    cost_ps: float
+    saving_ps: float
+    error_ps: float
+    z: float
+    ratio: float
+    late_frac: float
+    first_late: int
+    peers: int
+
+
+@dataclass
+class Search:
+    """One pod, searched for suspects.
+
+    Attributes:
+        measures: By measure, what each unit spends on it more than its peers, ps a step.
+        steps: How many steps the recording has.
+        typical_ps: Mean step with typical times everywhere.
+        recorded_ps: Mean step of the replay as recorded.
+    """
+
+    found: Meetings
+    units: Units
+    typical: Typical
+    replays: Replays
+    sets: list[Set]
+    measures: dict[str, F64]
+    steps: int = field(init=False)
+    typical_ps: float = field(init=False)
+    recorded_ps: float = field(init=False)
+    _excess: F64 = field(init=False)
+    _usual: F64 = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.steps = max(len(self.found.steps), 1)
+        everything = np.ones(len(self.found), dtype=np.bool_)
+        nodes = np.ones(len(self.found.size), dtype=np.bool_)
+        self.recorded_ps = self.replays.recorded_ps / self.steps
+        self.typical_ps = self.replays.length_ps(everything, nodes) / self.steps
+        # By unit and step: own work beyond typical, and what is typical.
+        over = self.found.stretch_ps - self.typical.stretch_ps
+        self._excess = self._by_step(over.astype(np.float64))
+        self._usual = self._by_step(self.typical.stretch_ps.astype(np.float64))
+
+    def run(self) -> list[Suspect]:
+        """The suspects, the most expensive first."""
+        named: list[Suspect] = []
+        mended = np.zeros(len(self.units), dtype=np.bool_)
+        while len(named) < _MOST:
+            one = self._worst(mended)
+            if one is None:
+                break
+            named.append(one)
+            mended |= one.where.units
+        return sorted([*named, *self._links(), *self._shares()], key=lambda one: -one.cost_ps)
+
+    def _shares(self) -> list[Suspect]:
+        """Stages that were given more to do than the median stage."""
+        stages = [one for one in self.sets if one.kind == "stage"]
+        if len(stages) < 2:
+            return []
+        usual = self._usual.mean(axis=1)
+        work = np.asarray([usual[one.units].mean() for one in stages])
+        middle = float(np.quantile(work, 0.5, method="lower"))
+        everything = np.ones(len(self.found.size), dtype=np.bool_)
+        # Devices of a stage differ, so does the mean of a stage; two of these are compared.
+        own = self._excess.mean(axis=1)
+        apart = 1.4826 * float(np.median(np.abs(own - np.median(own)))) * np.sqrt(2) * 1.2533
+        found = []
+        for one, mine in zip(stages, work.tolist(), strict=True):
+            if mine <= middle:
+                continue
+            rows = one.units[self.found.unit]
+            usual_ps = self.typical.stretch_ps.astype(np.float64)
+            even = np.where(rows, middle / mine, 1.0) * usual_ps
+            length = self.replays.length_ps(np.ones(len(rows), np.bool_), everything, even)
+            cost = self.typical_ps - length / self.steps
+            z = (mine - middle) / max(apart / float(np.sqrt(one.units.sum())), _ALIKE * middle)
+            if cost < COST_FROM * self.recorded_ps or z < Z_FROM:
+                continue
+            found.append(
+                Suspect(
+                    where=one,
+                    kind="share",
+                    cost_ps=cost,
+                    saving_ps=cost,
+                    error_ps=0.0,
+                    z=z,
+                    ratio=mine / middle,
+                    late_frac=1.0,
+                    first_late=0,
+                    peers=len(stages) - 1,
+                )
+            )
+        return found
+
+    def _by_step(self, values: F64) -> F64:
+        """Sums by unit and step: float64[units, steps]."""
+        found, size = self.found, max(len(self.found.steps), 1)
+        place = found.unit * size + np.maximum(found.step, 0)
+        total = np.bincount(place, values, len(self.units) * size)
+        return total.reshape(len(self.units), size).astype(np.float64)
+
+    def _worst(self, mended: Bool) -> Suspect | None:
+        """Of the sets not mended that stand out and cost enough, the one that explains most."""
+        for where, z, peers in self._standing(mended):
+            mine = where.units & ~mended
+            cost = self._cost_ps(mine)
+            if cost >= COST_FROM * self.recorded_ps:
+                return self._suspect(where, cost, z, peers, mine)
+        return None
+
+    def _standing(self, mended: Bool) -> list[tuple[Set, float, int]]:
+        """Sets of which nearly all stand out from their kind: z, and how many those are.
+
+        First the set with the most excess over typical in any measure, all its units together.
+        """
+        best: dict[str, tuple[float, Set, float, int]] = {}
+        for name, values in {"work": self._excess.mean(axis=1), **self.measures}.items():
+            excess = values.copy()
+            excess[mended] = np.median(excess)
+            for one, z, peers in self._apart(excess, of_steps=name == "work"):
+                captured = float(excess[one.units].sum())
+                if one.name not in best or captured > best[one.name][0]:
+                    best[one.name] = captured, one, z, peers
+        ordered = sorted(best.values(), key=lambda one: -one[0])
+        return [one[1:] for one in ordered[:_REPLAYED]]
+
+    def _apart(self, excess: F64, *, of_steps: bool) -> Iterator[tuple[Set, float, int]]:
+        """Sets that stand out in one measure."""
+        usual = self._usual.mean(axis=1)
+        apart = 1.4826 * float(np.median(np.abs(excess - np.median(excess))))
+        for kind in dict.fromkeys(one.kind for one in self.sets):
+            same = [one for one in self.sets if one.kind == kind]
+            if len(same) < 2:
+                continue
+            mine = np.asarray([excess[one.units].mean() for one in same])
+            work = np.asarray([usual[one.units].mean() for one in same])
+            size = np.asarray([int(one.units.sum()) for one in same])
+            middle = np.median(mine)
+            spread = np.full(len(same), 1.4826 * np.median(np.abs(mine - middle)))
+            noise = np.asarray([self._noise(one.units) if of_steps else 0.0 for one in same])
+            floor = (_ALIKE if of_steps else _RESOLVED) * work
+            scale = np.max([spread, floor, noise, apart / np.sqrt(size)], axis=0)
+            z = (mine - middle) / np.maximum(scale, 1.0)
+            for place in np.flatnonzero((z > Z_FROM) & (mine > 0)).tolist():
+                shared = (excess[same[place].units] > mine[place] / 2).mean()
+                if shared >= _SHARED:
+                    yield same[place], float(z[place]), len(same) - 1
+
+    def _noise(self, units: Bool) -> float:
+        """Standard error of a set's mean step among its usual steps."""
+        by_step = self._excess[units].mean(axis=0)
+        spread = 1.4826 * float(np.median(np.abs(by_step - np.median(by_step))))
+        return spread / float(np.sqrt(len(by_step)))
+
+    def _cost_ps(self, units: Bool) -> float:
+        """What a step takes longer where all is typical but these units."""
+        nodes = np.ones(len(self.found.size), dtype=np.bool_)
+        length = self.replays.length_ps(~units[self.found.unit], nodes)
+        return length / self.steps - self.typical_ps
+
+    def _suspect(self, where: Set, cost: float, z: float, peers: int, mine: Bool) -> Suspect:
+        saving = self.replays.saving_ps(rows=mine[self.found.unit]) / self.steps
+        by_step = self._excess[mine].mean(axis=0)
+        late = by_step > _LATE * max(float(by_step.mean()), 0.0)
+        late &= by_step > _ALIKE * self._usual[mine].mean(axis=0)
+        usual = float(self._usual[mine].mean())
+        return Suspect(
+            where=where,
+            kind="work",
+            cost_ps=cost,
+            saving_ps=saving,
+            error_ps=float(by_step.std()) / float(np.sqrt(max(len(by_step), 1))),
+            z=z,
+            ratio=1 + float(by_step.mean()) / usual if usual > 0 else float("nan"),
+            late_frac=float(late.mean()),
+            first_late=int(np.argmax(late)) if late.any() else -1,
+            peers=peers,
+        )
+
+    def _links(self) -> list[Suspect]:
+        """Sets through which transfers are slow: those that cover the slow and no normal one."""
+        found = self.found
+        slow, ratio, z = self._slow_communicators()
+        if not slow.any():
+            return []
+        member = np.zeros((len(self.units), len(slow)), dtype=np.bool_)
+        member[found.unit, found.communicator] = True
+        host = np.unique(np.asarray(self.units.host), return_inverse=True)[1]
+        # Transfers that stay on a host say nothing about its links.
+        on = [host[member[:, one]] for one in range(len(slow))]
+        leaves = np.asarray([len(one) > 0 and one.min() < one.max() for one in on])
+        through = np.stack([leaves & member[one.units].any(axis=0) for one in self.sets])
+        for place, one in enumerate(self.sets):
+            if one.kind == "rack":  # its uplink is not what its hosts share with each other
+                through[place] &= member[~one.units].any(axis=0)
+        sizes = np.asarray([int(one.units.sum()) for one in self.sets])
+        left = slow & leaves
+        named: list[Suspect] = []
+        while left.any() and len(named) < _MOST:
+            innocent = (through & ~slow).any(axis=1)
+            fit = np.where(innocent, 0, (through & left).sum(axis=1))
+            if not fit.max():
+                break
+            best = self._tied(np.flatnonzero(fit == fit.max()), sizes)
+            mine = through[best] & left
+            named.append(self._link(self.sets[best], mine, ratio, z))
+            left &= ~mine
+        cheap = COST_FROM * self.recorded_ps
+        return [one for one in named if max(one.cost_ps, one.saving_ps) >= cheap]
+
+    def _tied(self, places: I64, sizes: I64) -> int:
+        """The smallest of these sets; of several as small, the smallest that has them all."""
+        smallest = places[sizes[places] == sizes[places].min()]
+        if len(smallest) > 1:
+            together = np.any([self.sets[place].units for place in smallest], axis=0)
+            wider = [p for p in places if not (together & ~self.sets[p].units).any()]
+            if wider:
+                return int(min(wider, key=lambda place: int(sizes[place])))
+        return int(smallest[0])
+
+    def _slow_communicators(self) -> tuple[Bool, F64, F64]:
+        """By communicator: whether its transfers are slow in its class; ratio and z."""
+        found, typical = self.found, self.typical
+        count = len(found.keys)
+        of_node = np.zeros(len(found.size), dtype=np.int64)
+        of_node[found.node] = found.communicator
+        told = found.tells
+        took = np.bincount(of_node[told], found.transfer_ps[told], count)
+        usual = np.bincount(of_node[told], typical.transfer_ps[told], count)
+        ratio = np.divide(took, usual, out=np.ones(count), where=usual > 0)
+        size = np.zeros(count, dtype=np.int64)
+        size[of_node] = found.size
+        kinds = np.unique(np.asarray(found.kinds or [""]), return_inverse=True)[1]
+        group = kinds * (1 << 32) + size
+        z = np.zeros(count)
+        for one in np.unique(group):
+            mine = (group == one) & (usual > 0)
+            if mine.sum() < 2:
+                continue
+            middle = np.quantile(ratio[mine], 0.5, method="lower")
+            spread = 1.4826 * np.median(np.abs(ratio[mine] - middle))
+            z[mine] = (ratio[mine] - middle) / max(spread, 0.02)
+        return z > Z_FROM, ratio, z
+
+    def _link(self, where: Set, communicators: Bool, ratio: F64, z: F64) -> Suspect:
+        found = self.found
+        nodes = np.zeros(len(found.size), dtype=np.bool_)
+        nodes[found.node] = communicators[found.communicator]
+        everything = np.ones(len(found), dtype=np.bool_)
+        length = self.replays.length_ps(everything, ~nodes)
+        saving = self.replays.saving_ps(nodes=nodes) / self.steps
+        over = np.where(nodes, found.transfer_ps - self.typical.transfer_ps, 0)[found.node]
+        share = 1 / np.maximum(found.size[found.node], 1)
+        by_step = np.bincount(np.maximum(found.step, 0), np.maximum(over, 0) * share, self.steps)
+        late = by_step > _LATE * float(by_step.mean())
+        return Suspect(
+            where=where,
+            kind="link",
+            cost_ps=length / self.steps - self.typical_ps,
+            saving_ps=saving,
+            error_ps=float(by_step.std()) / float(np.sqrt(max(len(by_step), 1))),
+            z=float(z[communicators].max()),
+            ratio=float(np.median(ratio[communicators])),
+            late_frac=float(late.mean()),
+            first_late=int(np.argmax(late)) if late.any() else -1,
+            peers=int((~communicators).sum()),
+        )

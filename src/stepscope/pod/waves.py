@@ -1,0 +1,72 @@
+"""The meetings of a pod as a graph, and the order in which it can be walked.
+
+A *wave* is a set of meetings none of which waits for another of them. Walking wave by wave visits
+every row once, with array operations as wide as the pod.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stepscope.columns.space import I64
+from stepscope.pod.meetings import Meetings
+
+
+@dataclass(frozen=True, slots=True)
+class Waves:
+    """Rows of meetings, wave after wave.
+
+    Attributes:
+        rows: Rows, sorted by wave, then meeting.
+        begin: Where each wave begins in ``rows``; one more for the end.
+        lost: Rows of meetings that wait for one another in a circle, so that they are matched
+            wrongly; they are in no wave.
+    """
+
+    rows: I64
+    begin: I64
+    lost: int
+
+    def __len__(self) -> int:
+        return len(self.begin) - 1
+
+    def __getitem__(self, wave: int) -> I64:
+        return self.rows[self.begin[wave] : self.begin[wave + 1]]
+
+
+def waves_of(found: Meetings) -> Waves:
+    """Put the meetings in waves: one is ready when all that its members came from are visited.
+
+    Members end a meeting together, and come to the next one after that: true matches cannot wait
+    for one another in a circle, whatever streams they are on.
+    """
+    count = len(found)
+    by_node = np.argsort(found.node, kind="stable")
+    node_at = np.searchsorted(found.node[by_node], np.arange(len(found.size) + 1))
+    # Rows by what they came from; those that came from nothing stand first.
+    by_before = np.argsort(found.before, kind="stable")
+    before_at = np.searchsorted(found.before[by_before], np.arange(count + 1))
+    has_before = found.before >= 0
+    missing = np.bincount(found.node[has_before], minlength=len(found.size))
+    ready = np.flatnonzero(missing == 0)
+    waves: list[I64] = []
+    while len(ready):
+        rows = by_node[_ranges(node_at[ready], node_at[ready + 1])]
+        waves.append(rows)
+        after = by_before[_ranges(before_at[rows], before_at[rows + 1])]
+        nodes, came = np.unique(found.node[after], return_counts=True)
+        missing[nodes] -= came
+        ready = nodes[missing[nodes] == 0]
+    begin = np.append(0, np.cumsum([len(wave) for wave in waves])).astype(np.int64)
+    rows = np.concatenate(waves) if waves else np.zeros(0, np.int64)
+    return Waves(rows, begin, count - len(rows))
+
+
+def _ranges(low: I64, high: I64) -> I64:
+    """The numbers of all these ranges, one after another."""
+    length = high - low
+    offset = np.repeat(low - np.append(0, np.cumsum(length)[:-1]), length)
+    found: I64 = offset + np.arange(int(length.sum()))
+    return found

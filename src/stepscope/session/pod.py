@@ -1,0 +1,182 @@
+"""A pod opened: its recordings summarised, each once and wherever there are processors, and joined.
+
+Of a recording only its summary is kept; the driver never holds more than these.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from typing import Final
+
+from stepscope import engine as engines
+from stepscope.engine import Done
+from stepscope.errors import NothingToShow, StepscopeError, StoreError
+from stepscope.pod.analyse import analyse
+from stepscope.pod.report import Pod
+from stepscope.session.decoded_run import DecodedRun
+from stepscope.store import Run, Source
+from stepscope.store.kept import Kept, Place, shrink
+from stepscope.store.stamp import stamp
+from stepscope.summary.build import summarise
+from stepscope.summary.encode import decode, encode
+from stepscope.summary.summary import VERSION, Summary
+
+#: Called with (what is done, done bytes, total bytes).
+Progress = Callable[[str, int, int], None]
+
+# From so much on, processes are worth their start.
+_POOL_FROM_FILES: Final = 4
+_POOL_FROM_BYTES: Final = 500_000_000
+# What a process needs to read a recording: itself, and its columns (a compressed one's are larger).
+_PROCESS_BYTES: Final = 150_000_000
+_TIMES_FILE: Final = 5
+_TIMES_COMPRESSED: Final = 40
+
+
+def pod_of(
+    run: Run,
+    *,
+    engine: str = "auto",
+    memory_bytes: int = 0,
+    width: int = 0,
+    keep: Place = "cache",
+    progress: Progress | None = None,
+) -> Pod:
+    """Say who makes a pod slower, from the recordings of all its hosts.
+
+    Args:
+        run: Its recordings.
+        engine: "here", "pool" (processes of this machine), "ray", or "auto".
+        memory_bytes: What reading may need at once; 0 for no limit but the number of processors.
+        width: How many recordings are read at once; 0: one a processor.
+        keep: Where summaries are kept: "cache", "beside" the recordings, or "no".
+        progress: Called with (stage, done bytes, total bytes).
+
+    Raises:
+        StoreError: Summaries cannot be kept where they should.
+        NothingToShow: None opens, or their devices share no collective.
+        UsageError: There is no such engine.
+    """
+    kept = Kept(keep, VERSION)
+    kept.check(run.sources)
+    found: dict[str, Summary] = {}
+    for source in run.sources:
+        if (known := _known(kept, source)) is not None:
+            found[source.host] = known
+    missing = [source for source in run.sources if source.host not in found]
+    chosen_engine = _engine(engine, missing)
+    failed = _summarise(missing, found, kept, chosen_engine, memory_bytes, width, progress)
+    if keep == "cache" and missing:
+        shrink()
+    if not found:
+        raise NothingToShow(
+            "None of this run's recordings could be summarised.",
+            where=run.path,
+            why="; ".join(f"{host}: {reason}" for host, _, reason in failed[:3]),
+            hint="`stepscope ls --check` says more of each file.",
+        )
+    if progress is not None:
+        progress(f"joining {len(found):,} recordings", 0, 0)
+    summaries = list(found.values())
+    return analyse(summaries, run.id, failed, _expected(summaries, run))
+
+
+def _known(kept: Kept, source: Source) -> Summary | None:
+    """The kept summary of a recording, if it is one that can be read."""
+    data = kept.read(source)
+    try:
+        return None if data is None else decode(data, source.path)
+    except StepscopeError:
+        return None  # damaged: made again
+
+
+def _engine(name: str, missing: list[Source]) -> str:
+    if name != "auto":
+        return name
+    if os.environ.get("RAY_ADDRESS"):
+        return "ray"
+    size = sum(source.size_bytes for source in missing)
+    many = len(missing) >= _POOL_FROM_FILES or (len(missing) > 1 and size > _POOL_FROM_BYTES)
+    return "pool" if many else "here"
+
+
+def _summarise(
+    missing: list[Source],
+    found: dict[str, Summary],
+    kept: Kept,
+    engine: str,
+    memory_bytes: int,
+    width: int,
+    progress: Progress | None,
+) -> list[tuple[str, str, str]]:
+    """Summarise recordings, keep each as it comes; those that fail, with the reason."""
+    failed: list[tuple[str, str, str]] = []
+    done_bytes, total = 0, sum(source.size_bytes for source in missing)
+    began = time.monotonic()
+    outcomes = engines.run(
+        missing,
+        summary_of,
+        engine=engine,
+        bytes_of=_needed_bytes,
+        budget_bytes=memory_bytes,
+        width=width,
+    )
+    for count, outcome in enumerate(outcomes, start=1):
+        source = outcome.item
+        done_bytes += source.size_bytes
+        if isinstance(outcome, Done):
+            summary = decode(outcome.answer, source.path)
+            assert summary is not None  # of this version: it was made just now
+            kept.write(source, outcome.answer)
+            found[source.host] = summary
+        else:
+            failed.append((source.host, "failed", outcome.reason))
+        if progress is not None:
+            speed = done_bytes / 1e6 / max(time.monotonic() - began, 1e-3)
+            lost = f", {len(failed):,} failed" if failed else ""
+            stage = f"summarised {count:,} of {len(missing):,}{lost}, {speed:.0f} MB/s"
+            progress(stage, done_bytes, total)
+    return failed
+
+
+def _needed_bytes(source: Source) -> int:
+    times = _TIMES_COMPRESSED if source.path.endswith(".gz") else _TIMES_FILE
+    return _PROCESS_BYTES + times * source.size_bytes
+
+
+def summary_of(source: Source) -> bytes:
+    """The summary of one recording; runs in any process of any machine that can read it.
+
+    Raises:
+        StepscopeError: It does not open, or was written while it was read.
+    """
+    before = stamp(source.path)
+    recording = DecodedRun(Run(source.host, source.path, (source,)))
+    try:
+        (host,) = recording.hosts((source.host,))
+        notes = tuple(one.message for one in recording.diagnostics((source.host,)))
+        data = encode(summarise(host, notes))
+    finally:
+        recording.close()
+    if stamp(source.path) != before:
+        raise StoreError(
+            "The recording was written while it was read.",
+            where=source.path,
+            hint="Wait until its recorder has ended, and ask again.",
+            slug="written-meanwhile",
+        )
+    return data
+
+
+def _expected(summaries: list[Summary], run: Run) -> int:
+    """How many recordings there should be, as far as ranks and groups tell."""
+    ranks = max((one.who.rank for one in summaries), default=-1) + 1
+    largest = 0
+    for one in summaries:
+        sizes = one.communicators.filter(~one.communicators["is_guess"])["size"]
+        largest = max(largest, *sizes.to_list(), 0)
+    devices = {len(one.who.devices) for one in summaries}
+    by_group = largest if devices == {1} else 0
+    return max(ranks, by_group, len(run.sources))

@@ -1,0 +1,1 @@
+"""One recording in less than a megabyte: what a pod needs to know of a file."""

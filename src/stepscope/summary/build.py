@@ -1,0 +1,270 @@
+"""From the decoded recording of one host to its summary."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from stepscope.columns import union_spans
+from stepscope.columns.space import I64, Bool
+from stepscope.summary import histogram
+from stepscope.summary.identity import communicators
+from stepscope.summary.summary import (
+    COMMUNICATORS,
+    HISTOGRAMS,
+    MEETINGS,
+    OPS,
+    STEPS,
+    Summary,
+    Who,
+)
+from stepscope.tables.core.devices import devices
+from stepscope.tables.core.interval_overlap import covered
+from stepscope.tables.core.profile import Host, Profile
+from stepscope.tables.device.events import device_events
+from stepscope.tables.host.events import Work, host_thread_rows, timed_events
+from stepscope.tables.steps.attribution import PARTS
+from stepscope.tables.steps.session import aligned_steps
+from stepscope.tables.workers.steps import TRANSFER, WAIT, WorkerSteps, worker_steps
+
+_RANK: Final = re.compile(r"rank(\d{1,7})")
+# Backends of torch.distributed that leave their mark on threads of the host.
+_ON_HOST: Final = re.compile(r"(gloo|mpi|ucc):\w")
+_COPIES: Final = (Work.HOST_TO_DEVICE, Work.DEVICE_TO_HOST, Work.DEVICE_TO_DEVICE)
+#: Ops with totals, and of these those with histograms; the others take next to no time.
+_MOST_OPS: Final = 3000
+_MOST_HISTOGRAMS: Final = 250
+
+
+def summarise(host: Host, notes: tuple[str, ...] = (), machine: str = "") -> Summary:
+    """The summary of one host.
+
+    Args:
+        host: Its decoded recording.
+        notes: What is known of its file, such as damage.
+        machine: The computer it ran on, where that is known.
+    """
+    profile = Profile(host.name, (host,))
+    worked = worker_steps(profile)
+    planes = _devices(host, worked)
+    steps = _steps(profile, worked)
+    meetings, met = _meetings(host, planes, steps)
+    if planes == [-1]:
+        steps = _told_apart(steps, meetings)
+    ops, histograms = _ops(host, planes)
+    rank = _RANK.fullmatch(host.name)
+    found = aligned_steps(profile) if worked is not None else []
+    known = {device.plane: device for device in devices(host)}
+    who = Who(
+        host=host.name,
+        machine=machine or host.name,
+        rank=int(rank[1]) if rank else -1,
+        world_size=0,
+        origin_ns=host.space.origin_ns,
+        devices=tuple(_name(host, plane) for plane in planes),
+        kinds=tuple(known[plane].type if plane in known else "CPU" for plane in planes),
+        confidence=str(found[0].steps.markers.certainty) if found else "",
+        notes=notes,
+    )
+    return Summary(who, steps, meetings, met, ops, histograms)
+
+
+def _name(host: Host, plane: int) -> str:
+    return "CPU" if plane < 0 else host.space.planes[plane].name.removeprefix("/device:")
+
+
+def _devices(host: Host, worked: WorkerSteps | None) -> list[int]:
+    """Rows in ``Space.planes`` of what ran; −1 is the host itself."""
+    if worked is not None:
+        return [worker.device for worker in worked.workers]
+    found = device_events(host)
+    return sorted(set(found.device[~found.is_container].tolist())) or [-1]
+
+
+def _steps(profile: Profile, worked: WorkerSteps | None) -> pl.DataFrame:
+    if worked is None:
+        return pl.DataFrame(schema=STEPS)
+    aligned = aligned_steps(profile)[0]
+    begin = aligned.steps.start_ps[aligned.rows]
+    size, count = len(worked.workers), len(worked.num)
+    parts = dict(worked.parts_ps)
+    parts["collectives"] = parts.pop(WAIT) + parts.pop(TRANSFER)
+    return pl.DataFrame(
+        {
+            "device": np.repeat(np.arange(size), count),
+            "step": np.tile(worked.num, size),
+            "begin_ps": np.tile(begin, size),
+            "duration_ps": worked.duration_ps.ravel(),
+            **{f"{part}_ps": parts[part].ravel() for part in PARTS},
+        },
+        schema=STEPS,
+    )
+
+
+def _told_apart(steps: pl.DataFrame, meetings: pl.DataFrame) -> pl.DataFrame:
+    """Steps of a host without devices: what it waits in collectives is no time of its own."""
+    start = meetings["start_ps"].to_numpy()
+    begin = steps["begin_ps"].to_numpy()
+    met = union_spans(start, start + meetings["duration_ps"].to_numpy())
+    inside = pl.Series(covered(*met, begin, begin + steps["duration_ps"].to_numpy()))
+    moved = pl.min_horizontal(inside, pl.col("other_ps"))
+    return steps.with_columns(
+        (pl.col("collectives_ps") + moved).alias("collectives_ps"),
+        (pl.col("other_ps") - moved).alias("other_ps"),
+    )
+
+
+def _meetings(
+    host: Host, planes: list[int], steps: pl.DataFrame
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Collectives in time order, device by device, and their communicators."""
+    row, device, start, duration, exposed = _collectives(host, planes)
+    found, place, number = communicators(host, row)
+    step = _step_of(steps, device, start)
+    # A communicator of which the recorder numbered only some is not numbered.
+    some = np.zeros(len(found) + 1, dtype=np.bool_)
+    some[place[number < 0]] = True
+    numbered = ~some[place]
+    # Where no recorder numbered them: the n-th of its communicator in its step.
+    number = np.where(numbered, number, _nth(device, place, step, start))
+    kept = numbered | (step >= 0) | (steps.height == 0)
+    order = np.lexsort((start, device))
+    order = order[kept[order]]
+    meetings = pl.DataFrame(
+        {
+            "device": device[order],
+            "communicator": place[order],
+            "number": number[order],
+            "step": step[order],
+            "start_ps": start[order],
+            "duration_ps": duration[order],
+            "exposed_ps": exposed[order],
+        },
+        schema=MEETINGS,
+    )
+    names = pl.DataFrame(
+        {
+            "key": [one.key for one in found],
+            "label": [one.label for one in found],
+            "kind": [one.kind for one in found],
+            "size": [one.size for one in found],
+            "ranks": [list(one.ranks) for one in found],
+            "is_guess": [one.is_guess for one in found],
+            "numbered": [bool(numbered[place == at].any()) for at in range(len(found))],
+        },
+        schema=COMMUNICATORS,
+    )
+    return meetings, names
+
+
+def _collectives(host: Host, planes: list[int]) -> tuple[I64, I64, I64, I64, I64]:
+    """Event row, device, start, duration and exposed time of the collectives."""
+    if planes == [-1]:
+        return _on_host(host)
+    found = device_events(host)
+    met = (found.work == Work.COLLECTIVE) & ~found.is_container
+    computes = ~np.isin(found.work, (*_COPIES, Work.COLLECTIVE)) & ~found.is_container
+    parts = []
+    for place, plane in enumerate(planes):
+        on_it = found.device == plane
+        mine = np.flatnonzero(met & on_it)
+        own = computes & on_it
+        busy = union_spans(found.start_ps[own], found.end_ps[own])
+        hidden = covered(*busy, found.start_ps[mine], found.end_ps[mine])
+        duration = found.duration_ps[mine]
+        where = np.full(len(mine), place, dtype=np.int64)
+        rows = found.rows[mine].astype(np.int64)
+        parts.append((rows, where, found.start_ps[mine], duration, duration - hidden))
+    row, device, start, duration, exposed = (
+        np.concatenate([np.zeros(0, np.int64), *column]) for column in zip(*parts, strict=True)
+    )
+    return row, device, start, duration, exposed
+
+
+def _on_host(host: Host) -> tuple[I64, I64, I64, I64, I64]:
+    space = host.space
+    entries: Bool = np.asarray([bool(_ON_HOST.match(name)) for name in space.event_metadata.name])
+    if not entries.any():
+        nothing = np.zeros(0, dtype=np.int64)
+        return nothing, nothing, nothing, nothing, nothing
+    chosen = entries[space.events.metadata] & timed_events(host)
+    row = np.flatnonzero(chosen & space.on_lines(host_thread_rows(host).tolist()))
+    duration = space.length_ps[row]
+    device = np.zeros(len(row), dtype=np.int64)
+    return row, device, space.events.start_ps[row], duration, duration
+
+
+def _step_of(steps: pl.DataFrame, device: I64, start: I64) -> I64:
+    """The step in which each collective begins; −1 before the first, or where there are none."""
+    found = np.full(len(device), -1, dtype=np.int64)
+    for (one,), rows in steps.sort("device", "begin_ps").group_by(["device"]):
+        mine = device == one
+        place = np.searchsorted(rows["begin_ps"].to_numpy(), start[mine], side="right") - 1
+        number = np.append(rows["step"].to_numpy(), -1)
+        found[mine] = number[place]
+    return found
+
+
+def _nth(device: I64, communicator: I64, step: I64, start: I64) -> I64:
+    """The how-manieth of its communicator and step each is on its device, from 0."""
+    order = np.lexsort((start, step, communicator, device))
+    keys = np.stack([device, communicator, step])[:, order]
+    is_first = np.append(True, (np.diff(keys, axis=1) != 0).any(axis=0))[: len(order)]
+    begin = np.flatnonzero(is_first)
+    found = np.empty(len(order), dtype=np.int64)
+    within = np.arange(len(order)) - np.repeat(begin, np.diff(np.append(begin, len(order))))
+    found[order] = within
+    return found
+
+
+def _ops(host: Host, planes: list[int]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Totals by device and op, and histograms of those that take most time."""
+    space = host.space
+    if planes == [-1]:
+        row = np.flatnonzero(timed_events(host) & space.on_lines(host_thread_rows(host).tolist()))
+        device = np.zeros(len(row), dtype=np.int64)
+        duration = space.length_ps[row]
+    else:
+        found = device_events(host)
+        place = np.full(len(space.planes), -1, dtype=np.int64)
+        place[planes] = np.arange(len(planes))
+        kept = ~found.is_container & (found.work != Work.COLLECTIVE)
+        kept &= place[found.device] >= 0
+        row, device = found.rows[kept], place[found.device[kept]]
+        duration = found.self_ps[kept]
+    entry = space.events.metadata[row].astype(np.int64)
+    every = pl.DataFrame({"device": device, "entry": entry, "duration": duration}).with_columns(
+        bucket=pl.Series(histogram.bucket_of(duration))
+    )
+    names = space.event_metadata.name
+    used = every["entry"].unique().to_list()
+    labels = pl.DataFrame(
+        {"entry": used, "op": [names[one] for one in used]},
+        schema={"entry": pl.Int64, "op": pl.String},
+    )
+    every = every.join(labels, on="entry", how="left")
+    by_op = every.group_by("op").agg(pl.col("duration").sum().alias("all"))
+    largest = by_op.sort("all", "op", descending=[True, False])["op"]
+    ops = (
+        every.filter(pl.col("op").is_in(largest[:_MOST_OPS].implode()))
+        .group_by("device", "op")
+        .agg(
+            pl.len().alias("count"),
+            pl.col("duration").sum().alias("total_ps"),
+            pl.col("duration").min().alias("min_ps"),
+            pl.col("duration").max().alias("max_ps"),
+        )
+        .sort("device", "op")
+        .cast(pl.Schema(OPS))
+    )
+    histograms = (
+        every.filter(pl.col("op").is_in(largest[:_MOST_HISTOGRAMS].implode()))
+        .group_by("op", "bucket")
+        .agg(pl.len().alias("count"))
+        .sort("op", "bucket")
+        .cast(pl.Schema(HISTOGRAMS))
+    )
+    return ops, histograms

@@ -1,0 +1,112 @@
+"""``stepscope pod``: who makes the others wait, from the recordings of all hosts."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from stepscope.surfaces.cli import arguments
+
+if TYPE_CHECKING:
+    from stepscope.pod.report import Pod
+    from stepscope.store.kept import Place
+
+_ROWS: Final = 10
+
+
+@click.command()
+@arguments.path
+@click.option("--run", metavar="NAME", help="Which run; the newest by default.")
+@click.option(
+    "--engine",
+    type=click.Choice(["auto", "here", "pool", "ray"]),
+    default="auto",
+    help="Where recordings are read: in this process, in many, or on a Ray cluster.",
+)
+@click.option("--memory", metavar="SIZE", help="What reading may need at once, e.g. 8GB.")
+@click.option(
+    "--keep",
+    type=click.Choice(["cache", "beside", "no"]),
+    default="cache",
+    help="Where summaries are kept for the next time.",
+)
+@arguments.formats("table", "json", "csv")
+@arguments.rows(_ROWS)
+@click.option("--table", help="Only this table, e.g. devices; csv writes suspects by default.")
+@arguments.output
+def pod(
+    path: str,
+    run: str | None,
+    engine: str,
+    memory: str | None,
+    keep: Place,
+    format: str,
+    top: int | None,
+    table: str | None,
+    output: str | None,
+) -> None:
+    """Say which host, device or link makes the others wait, what it costs, and why."""
+    from stepscope.session.session import open as open_session
+    from stepscope.surfaces.cli.progress import ProgressLine
+
+    with ProgressLine() as waiting:
+        with open_session(path, run=run) as session:
+            result = session.pod(
+                engine=engine,
+                memory_bytes=_bytes(memory),
+                keep=keep,
+                progress=waiting.update,
+            )
+        waiting.stop()
+        target = Path(output).expanduser() if output else None
+        rows = arguments.shown_rows(top, format, _ROWS)
+        text = _rendered(result, format, rows, table, to_file=target is not None)
+        if text is None:
+            return
+        if target is None:
+            print(text, end="")
+            return
+        from stepscope.store import write_atomic
+
+        write_atomic(target, text.encode())
+        print(f"wrote {target}", file=sys.stderr)
+
+
+COMMAND = pod
+
+
+def _bytes(text: str | None) -> int:
+    if text is None:
+        return 0
+    from stepscope.comparison.limit import Limit
+
+    return int(Limit.parse(text, "bytes", "--memory").number)
+
+
+def _rendered(
+    result: Pod, format: str, rows: int | None, table: str | None, *, to_file: bool
+) -> str | None:
+    """The answer as text; None where a page printed itself."""
+    from stepscope.surfaces import export
+    from stepscope.surfaces.cli.pages.page import Page, terminal_width
+    from stepscope.surfaces.cli.pages.pod import write_pod
+
+    if format == "json":
+        return export.json_text(result, rows) + "\n"
+    if format == "csv":
+        return export.csv_text(export.main_table(result, table)[1], rows)
+    page = Page(None if to_file else terminal_width(sys.stdout))
+    if table:
+        page.table(export.main_table(result, table)[1], rows)
+    else:
+        write_pod(page, result, rows)
+    if not to_file:
+        page.print()
+        return None
+    text = io.StringIO()
+    page.print(text)
+    return text.getvalue()

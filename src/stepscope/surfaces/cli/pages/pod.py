@@ -1,0 +1,38 @@
+"""A pod as a page of the terminal: the answer first, then who, then where the rest is."""
+
+from __future__ import annotations
+
+from stepscope.pod.report import Pod
+from stepscope.surfaces.cli.pages.page import Page
+from stepscope.surfaces.cli.pages.parts import diagnostics
+from stepscope.surfaces.format import clean
+
+
+def write_pod(page: Page, result: Pod, rows: int | None) -> None:
+    """Write who makes the pod slower, with so many rows per table."""
+    page.line(("Pod", "bold"), (f"  ·  run {clean(result.session)}", "dim"))
+    page.blank()
+    # Who is missing comes first: the last to arrive may be among them.
+    diagnostics(page, result.diagnostics)
+    page.text(clean(result.headline), style="bold")
+    page.text(
+        f"{result.recordings:,} of {result.expected:,} recordings, {result.devices_found:,} "
+        f"devices, {result.counted_steps:,} steps; clocks aligned to ± {result.clock_u_us:.0f} µs.",
+        style="dim",
+    )
+    if len(result.suspects):
+        page.heading("Who makes the others wait")
+        page.table(result.suspects, rows)
+    page.heading(f"Where {result.step_ms:.2f} ms of each step go")
+    page.table(result.costs, None)
+    if len(result.axes):
+        page.heading("By place in the job")
+        page.table(result.axes, rows)
+    page.heading("Devices")
+    page.table(result.devices, rows)
+    if len(result.files):
+        page.heading("Not in the numbers")
+        page.table(result.files, rows)
+    page.blank()
+    page.text("Steps, links and more: --table steps, --table links. Everything: --format json.",
+              indent=2, style="dim")  # fmt: skip

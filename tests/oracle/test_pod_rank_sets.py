@@ -1,0 +1,70 @@
+"""Real rank sets: a clock that is moved is found where it was moved to, and moves no wait."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import stepscope
+from stepscope.pod.clocks import clocks_of
+from stepscope.pod.meetings import join, units_of
+from stepscope.summary.build import summarise
+from stepscope.summary.summary import Summary
+
+DATA = Path(__file__).parents[3] / "shared" / "data" / "kineto"
+SETS = ["v100-dlrm-8rank", "v100-torchrec-4rank/before_qcomm", "v100-torchrec-4rank/after_qcomm"]
+SHIFT_NS = 5_123_456
+
+pytestmark = pytest.mark.skipif(not DATA.exists(), reason="needs ../shared/data/kineto")
+
+
+def ranks(name: str) -> list[Summary]:
+    with stepscope.open(DATA / name) as session:
+        return [summarise(host) for host in session.profile.hosts]
+
+
+@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("moved", [0, 2])
+def test_a_moved_clock_is_found_within_ten_microseconds(name: str, moved: int) -> None:
+    many = ranks(name)
+    before = clocks_of(join(many), units_of(many), many)
+    who = replace(many[moved].who, origin_ns=many[moved].who.origin_ns + SHIFT_NS)
+    many[moved] = replace(many[moved], who=who)
+    after = clocks_of(join(many), units_of(many), many)
+    change_ns = (after.offset_ps - before.offset_ps) / 1e3
+    others = np.delete(change_ns, moved)
+    assert change_ns[moved] - np.median(others) == pytest.approx(SHIFT_NS, abs=10_000)
+    assert np.ptp(others) < 10_000
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_waits_do_not_move_with_a_clock(name: str) -> None:
+    many = ranks(name)
+    before = join(many)
+    moved = many[1].meetings.with_columns(many[1].meetings["start_ps"] + SHIFT_NS * 1000)
+    steps = many[1].steps.with_columns(many[1].steps["begin_ps"] + SHIFT_NS * 1000)
+    many[1] = replace(many[1], meetings=moved, steps=steps)
+    after = join(many)
+    assert before.wait_ps.tolist() == after.wait_ps.tolist()
+    assert before.transfer_ps.tolist() == after.transfer_ps.tolist()
+
+
+def test_the_last_to_come_is_whom_clocks_name_where_it_leads_clearly() -> None:
+    """On one host clocks agree to some µs: the shortest part is that of the last arrival."""
+    many = ranks("v100-dlrm-8rank")
+    found, units = join(many), units_of(many)
+    offset_ps = clocks_of(found, units, many).offset_ps[units.recording][found.unit]
+    origin = np.asarray([one.who.origin_ns for one in many])[units.recording][found.unit]
+    arrival = found.start_ps + (origin - origin.min()) * 1000 - offset_ps
+    checked = 0
+    for node in range(len(found.size)):
+        mine = np.flatnonzero(found.node == node)
+        ordered = np.sort(arrival[mine])
+        if not found.tells[node] or ordered[-1] - ordered[-2] < 100e6:
+            continue
+        checked += 1
+        assert arrival[mine].argmax() == found.wait_ps[mine].argmin()
+    assert checked > 0 or found.tells.any()

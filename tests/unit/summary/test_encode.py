@@ -1,0 +1,104 @@
+"""Summaries as bytes: the same each time, never larger than a bucket wants, safe to read."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from dataclasses import replace
+from random import Random
+
+import polars as pl
+import pytest
+
+from stepscope.errors import StepscopeError
+from stepscope.summary.build import summarise
+from stepscope.summary.encode import MOST_BYTES, decode, encode
+from stepscope.summary.summary import MEETINGS, Summary, merged_histograms, merged_ops
+from stepscope.tables.core.profile import Host
+from tests.unit.summary.traces import host_of, trace
+
+
+def summary(rank: int = 0) -> Summary:
+    return summarise(host_of(trace(rank), f"rank{rank}"))
+
+
+def fresh(host: Host) -> Host:
+    return Host(host.name, host.space)
+
+
+def test_what_is_read_is_what_was_written() -> None:
+    one = summary()
+    again = decode(encode(one))
+    assert again is not None
+    assert again.who == one.who
+    for name in ("steps", "meetings", "communicators", "ops", "histograms"):
+        assert getattr(again, name).equals(getattr(one, name)), name
+
+
+def test_a_recording_has_the_same_bytes_every_time() -> None:
+    host = host_of(trace(0), "rank0")
+    assert len({encode(summarise(fresh(host))) for _ in range(5)}) == 1
+
+
+def test_collectives_of_late_steps_are_left_out_of_a_large_summary_and_said() -> None:
+    random, one = Random(3), summary()
+    rows = 200_000
+    noise = [random.getrandbits(40) for _ in range(rows)]
+    meetings = pl.DataFrame(
+        {
+            "device": [0] * rows,
+            "communicator": [0] * rows,
+            "number": list(range(rows)),
+            "step": [row // 2000 for row in range(rows)],
+            "start_ps": noise,
+            "duration_ps": noise[::-1],
+            "exposed_ps": noise,
+        },
+        schema=MEETINGS,
+    )
+    data = encode(replace(one, meetings=meetings))
+    kept = decode(data)
+    assert kept is not None
+    assert MOST_BYTES // 3 < len(data) <= MOST_BYTES
+    last = kept.meetings["step"].max()
+    assert kept.meetings.equals(meetings.filter(pl.col("step") <= last))
+    (note,) = kept.who.notes
+    assert note.startswith(f"Collectives of {kept.meetings['step'].n_unique()} steps are kept")
+
+
+def test_another_version_is_no_summary_of_ours_but_no_error() -> None:
+    data = encode(summary())
+    target = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(target, "w") as new:
+        for name in old.namelist():
+            text = old.read(name)
+            if name == "who.json":
+                text = json.dumps(json.loads(text) | {"version": 0}).encode()
+            new.writestr(name, text)
+    assert decode(target.getvalue()) is None
+
+
+def test_bytes_that_are_none_are_refused() -> None:
+    data = encode(summary())
+    random = Random(1)
+    broken = [b"", b"PK", data[: len(data) // 2], b"\0" * 1000]
+    for _ in range(200):
+        copy = bytearray(data)
+        copy[random.randrange(len(copy))] ^= 1 << random.randrange(8)
+        broken.append(bytes(copy))
+    for one in broken:
+        try:
+            decode(one, "here")
+        except StepscopeError as error:
+            assert error.anchor == "bad-summary"
+    with pytest.raises(StepscopeError, match="not a summary"):
+        decode(b"", "here")
+
+
+def test_totals_of_many_are_those_of_their_sum_in_any_order() -> None:
+    many = [summary(rank) for rank in range(3)]
+    assert merged_ops(many).equals(merged_ops(many[::-1]))
+    assert merged_histograms(many).equals(merged_histograms(many[::-1]))
+    one = merged_ops(many).filter(pl.col("op") == "gemm")
+    assert one["count"].item() == 3 * summary().ops.filter(pl.col("op") == "gemm")["count"].item()
