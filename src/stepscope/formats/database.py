@@ -126,12 +126,15 @@ class TraceDatabase:
         query, values = self._query(table, numbers, texts, known, where)
         parts: list[I64] = []
         said: list[list[str | None]] = [[] for _ in texts]
+        known_texts: list[dict[object, str | None]] = [{} for _ in texts]
         for chunk in self._chunks(query, values):
             if numbers:
                 cells = [row[: len(numbers)] for row in chunk] if texts else chunk
                 parts.append(self._integers(cells, len(numbers)))
-            for column, into in enumerate(said, len(numbers)):
-                into += [self._text(row[column]) for row in chunk]
+            for column, (into, seen) in enumerate(
+                zip(said, known_texts, strict=True), len(numbers)
+            ):
+                into += self._texts([row[column] for row in chunk], seen)
             if not numbers:
                 parts.append(np.zeros((len(chunk), 0), np.int64))
         table_of_numbers = np.concatenate([np.zeros((0, len(numbers)), np.int64), *parts])
@@ -163,7 +166,11 @@ class TraceDatabase:
                 f"FROM {_quoted(table)} WHERE {_quoted(key)} IN ({', '.join('?' * len(some))})"
             )
             for chunk in self._chunks(query, some):
-                found.update((one, value) for one, value in chunk if isinstance(value, str))
+                found.update(
+                    (one, value.decode("utf-8", "replace"))
+                    for one, value in chunk
+                    if isinstance(value, bytes)
+                )
         return found
 
     def _query(
@@ -205,11 +212,13 @@ class TraceDatabase:
             flat = np.fromiter((NULL if one is None else one for one in plain), np.int64, count)
         return flat.reshape(-1, width)
 
-    def _text(self, cell: object) -> str | None:
-        if cell is None or isinstance(cell, str):
-            return cell
-        self.odd_cells += 1
-        return None
+    def _texts(self, cells: list[object], seen: dict[object, str | None]) -> list[str | None]:
+        """Cells as texts; equal ones are one, as names repeat from row to row."""
+        for cell in set(cells).difference(seen):
+            is_text = cell is None or isinstance(cell, bytes)
+            self.odd_cells += not is_text
+            seen[cell] = cell.decode("utf-8", "replace") if isinstance(cell, bytes) else None
+        return [seen[cell] for cell in cells]
 
     def _end(self, error: Exception) -> None:
         is_late = isinstance(error, sqlite3.OperationalError) and "interrupt" in str(error)
@@ -252,7 +261,7 @@ def _restrict(connection: sqlite3.Connection) -> None:
     if hasattr(connection, "setlimit"):  # Python 3.11
         connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
         connection.setlimit(sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 0)
-    connection.text_factory = _utf8
+    connection.text_factory = bytes  # decoded once for each distinct text
     connection.set_authorizer(_allowed)
     deadline = time.monotonic() + _TIME_LIMIT_S
     connection.set_progress_handler(lambda: time.monotonic() > deadline, _STEPS_BETWEEN_LOOKS)
@@ -270,26 +279,27 @@ def _allowed(action: int, first: str | None, second: str | None, *_: str | None)
 def _tables(connection: sqlite3.Connection) -> dict[str, tuple[str, ...]]:
     """Base tables and their ordinary columns."""
     listed = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
-    names = [
-        name
-        for name, sql in listed.fetchall()
-        if isinstance(name, str) and isinstance(sql, str) and not _VIRTUAL.match(sql)
-    ]
+    texts = [(_decoded(name), _decoded(sql)) for name, sql in listed.fetchall()]
+    names = [name for name, sql in texts if name and sql and not _VIRTUAL.match(sql)]
     found = {}
     for name in names:
         columns = connection.execute(f"PRAGMA table_xinfo({_quoted(name)})").fetchall()
         found[name] = tuple(
-            str(column[1]) for column in columns if len(column) > 6 and column[6] == _ORDINARY
+            _decoded(column[1]) for column in columns if len(column) > 6 and column[6] == _ORDINARY
         )
     return found
 
 
+def _decoded(cell: object) -> str:
+    """A text of the schema; "" for what is none, or could not be asked for by its name."""
+    try:
+        return cell.decode() if isinstance(cell, bytes) else ""
+    except UnicodeDecodeError:
+        return ""
+
+
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
-
-
-def _utf8(data: bytes) -> str:
-    return data.decode("utf-8", "replace")
 
 
 def _integer(cell: object) -> int | None:

@@ -132,8 +132,14 @@ class _Machine:
         self._at += size
         return found
 
+    def _few(self, size: int) -> bytes:
+        """So few bytes that they are at hand, as ``_run`` sees to; fewer only where it is cut."""
+        at = self._at
+        self._at = at + size
+        return self._data[at : at + size]
+
     def _number(self, size: int) -> int:
-        return int.from_bytes(self._take(size), "little")
+        return int.from_bytes(self._few(size), "little")
 
     def _line(self) -> bytes:
         end = self._data.find(b"\n", self._at, self._at + _LOOKAHEAD_BYTES)
@@ -163,13 +169,15 @@ class _Machine:
         self._memo[len(self._memo)] = self._stack[-1]
 
     def binput(self) -> None:
-        self._memo[self._number(1)] = self._stack[-1]
+        self._memo[self._data[self._at]] = self._stack[-1]
+        self._at += 1
 
     def long_binput(self) -> None:
         self._memo[self._number(4)] = self._stack[-1]
 
     def binget(self) -> None:
-        self._stack.append(self._memo[self._number(1)])
+        self._stack.append(self._memo[self._data[self._at]])
+        self._at += 1
 
     def long_binget(self) -> None:
         self._stack.append(self._memo[self._number(4)])
@@ -191,10 +199,11 @@ class _Machine:
         self._stack.append(known[line] if line in known else int(line.removesuffix(b"L")))
 
     def binint(self) -> None:
-        self._stack.append(int.from_bytes(self._take(4), "little", signed=True))
+        self._stack.append(int.from_bytes(self._few(4), "little", signed=True))
 
     def binint1(self) -> None:
-        self._stack.append(self._number(1))
+        self._stack.append(self._data[self._at])
+        self._at += 1
 
     def binint2(self) -> None:
         self._stack.append(self._number(2))
@@ -208,10 +217,10 @@ class _Machine:
     def _long(self, size: int) -> None:
         if size > _LONGEST_INTEGER_BYTES:
             raise _Refused(f"a number has {size:,} bytes")
-        self._stack.append(int.from_bytes(self._take(size), "little", signed=True))
+        self._stack.append(int.from_bytes(self._few(size), "little", signed=True))
 
     def binfloat(self) -> None:
-        self._stack.append(struct.unpack(">d", self._take(8))[0])
+        self._stack.append(struct.unpack(">d", self._few(8))[0])
 
     def short_text(self) -> None:
         self._text(self._number(1))

@@ -17,6 +17,7 @@ from stepscope.formats.launched.recorded import (
     DeviceWork,
     LaunchedRecording,
     NamedValues,
+    by_row,
 )
 from stepscope.formats.xspace.line_parts import LineParts, by_place
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat, Value
@@ -119,13 +120,11 @@ class _Table:
         """Ids of the names of some rows."""
         display = self.events.display
         shown = np.full(len(rows), NONE) if display is None else display[rows]
-        pairs = np.stack([self.events.name[rows], shown])
-        used, inverse = np.unique(pairs, axis=1, return_inverse=True)
-        ids = [
-            plane.name(texts[name], display=texts[other] if other >= 0 else "")
-            for name, other in used.T.tolist()
-        ]
-        return np.asarray(ids, np.int64)[inverse.ravel()]
+
+        def name(pair: list[int]) -> int:
+            return plane.name(texts[pair[0]], display=texts[pair[1]] if pair[1] >= 0 else "")
+
+        return by_row((self.events.name[rows], shown), name)
 
     def columns(self, plane: PlaneWriter, texts: list[str]) -> list[NamedValues]:
         """Everything said of the events, with texts as ids on a plane."""

@@ -222,7 +222,7 @@ class LaunchedRecording:
                 self.threads.append(HostThread(*key))
             return known[key]
 
-        return _by_row((process, number), row)
+        return by_row((process, number), row)
 
     def stream_rows(self, device: I64, number: I64, process: I64) -> I64:
         """Rows of ``streams`` for these (device, number, process); new ones are added."""
@@ -235,7 +235,7 @@ class LaunchedRecording:
                 self.streams.append(Stream(*key))
             return known[key]
 
-        return _by_row((device, number, process), row)
+        return by_row((device, number, process), row)
 
     def text_column(
         self, name: str, columns: Sequence[I64], text: Callable[[list[int]], str]
@@ -247,7 +247,7 @@ class LaunchedRecording:
             columns: The numbers of each event.
             text: What becomes of them.
         """
-        code = _by_row(columns, lambda one: self.texts.code(text(one)))
+        code = by_row(columns, lambda one: self.texts.code(text(one)))
         empty = self.texts.code("")
         return NamedValues(name, code, code != empty, is_text=True)
 
@@ -259,11 +259,19 @@ class LaunchedRecording:
         return sum(sizes) + sum(len(one.time_ns) for one in self.counters)
 
 
-def _by_row(columns: Sequence[I64], value: Callable[[list[int]], int]) -> I64:
+def by_row(columns: Sequence[I64], value: Callable[[list[int]], int]) -> I64:
     """A value for each row of some columns, asked for once for each combination in them."""
-    used, inverse = np.unique(np.stack(columns), axis=1, return_inverse=True)
-    found = np.asarray([value(one) for one in used.T.tolist()], np.int64)
-    return found[inverse.ravel()] if len(found) else inverse.ravel()
+    if not len(columns[0]):
+        return np.zeros(0, np.int64)
+    code = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        # Most columns of most tables are the same on every row.
+        if (column != column[0]).any():
+            used, inverse = np.unique(column, return_inverse=True)
+            code = np.unique(code * len(used) + inverse, return_inverse=True)[1]
+    first = np.unique(code, return_index=True)[1]
+    rows = np.stack([column[first] for column in columns]).T.tolist()
+    return np.asarray([value(one) for one in rows], np.int64)[code]
 
 
 def launch_numbers(process: I64, number: I64) -> I64:

@@ -135,42 +135,37 @@ class Hosts:
 
     def _labels(self, rows: Rows) -> tuple[I64, list[NamedValues]]:
         """Names of the ranges, and what PyTorch says behind them: equal ops get equal names."""
+        texts = rows.texts["text"]
+        distinct = list(dict.fromkeys(texts))
+        index = {text: number for number, text in enumerate(distinct)}
+        number = np.fromiter((index[text] for text in texts), np.int64, len(texts))
+        parsed = [self._parsed(text) for text in distinct]
+        code = np.asarray([one[0] for one in parsed] or [NONE], np.int64)[number]
         registered = self._names.optional(rows["textId"])
-        texts, count = rows.texts["text"], len(rows)
-        seen: dict[str, tuple[int, dict[str, str]]] = {}
-        code = registered.copy()
-        found: dict[str, tuple[list[int], list[str]]] = {}
-        for row, text in enumerate(texts):
-            if text is None:
-                continue
-            known = seen.get(text)
-            if known is None:
-                known = seen[text] = self._parsed(text)
-            code[row] = known[0]
-            for key, value in known[1].items():
-                at, values = found.setdefault(key, ([], []))
-                at.append(row)
-                values.append(value)
+        code = np.where(code >= 0, code, registered)
         code[code < 0] = self._recorded.texts.code("range")
-        return code, [self._column(key, *one, count) for key, one in found.items()]
+        keys = dict.fromkeys(key for _, said in parsed for key in said)
+        return code, [self._said(key, [said for _, said in parsed], number) for key in keys]
 
-    def _parsed(self, text: str) -> tuple[int, dict[str, str]]:
+    def _parsed(self, text: str | None) -> tuple[int, dict[str, str]]:
+        if text is None:
+            return NONE, {}
         one = _OF_TORCH.fullmatch(text) if " = " in text else None
         if one is None:
             return self._recorded.texts.code(text), {}
         said = {key: value for key, value in one.groupdict().items() if value and key != "name"}
         return self._recorded.texts.code(one["name"]), said
 
-    def _column(self, key: str, rows: list[int], values: list[str], count: int) -> NamedValues:
-        has = np.zeros(count, bool)
-        has[rows] = True
-        column = np.zeros(count, np.int64)
+    def _said(self, key: str, said: list[dict[str, str]], number: I64) -> NamedValues:
+        """One thing that names say: of each distinct text, for each row."""
+        has = np.asarray([key in one for one in said], bool)[number]
         if key in ("seq", "op_id"):
-            column[rows] = np.asarray(values, np.int64)
+            values = np.asarray([int(one.get(key, 0)) for one in said], np.int64)
             name = stats.SEQUENCE_NUMBER if key == "seq" else key
-            return NamedValues(name, column, has)
-        column[rows] = self._recorded.texts.codes(values)
-        return NamedValues(stats.SHAPE if key == "sizes" else key, column, has, is_text=True)
+            return NamedValues(name, values[number], has)
+        values = self._recorded.texts.codes(one.get(key, "") for one in said)
+        shown = stats.SHAPE if key == "sizes" else key
+        return NamedValues(shown, values[number], has, is_text=True)
 
     def _payloads(self, rows: Rows) -> list[NamedValues]:
         """Payloads of ranges under their own names, where any row has one."""

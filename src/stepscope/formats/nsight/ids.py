@@ -11,7 +11,14 @@ from typing import Final
 import numpy as np
 
 from stepscope.formats.database import NULL, Rows, TraceDatabase
-from stepscope.formats.launched.recorded import I64, NONE, HostThread, LaunchedRecording, Stream
+from stepscope.formats.launched.recorded import (
+    I64,
+    NONE,
+    HostThread,
+    LaunchedRecording,
+    Stream,
+    by_row,
+)
 from stepscope.formats.nsight.names import NsightNames
 
 _THREAD_BITS: Final = 24
@@ -73,10 +80,8 @@ class Ids:
             process: Index of the process of each.
         """
         pid = rows.get("globalPid", NONE) >> _THREAD_BITS & _MASK
-        keys = np.stack([rows.get("deviceId", 0), rows.get("streamId", 0), process, pid])
-        used, inverse = np.unique(keys, axis=1, return_inverse=True)
-        found = [self._stream(*one) for one in used.T.tolist()]
-        return np.asarray(found, np.int64)[inverse.ravel()] if found else inverse.ravel()
+        keys = (rows.get("deviceId", 0), rows.get("streamId", 0), process, pid)
+        return by_row(keys, lambda one: self._stream(*one))
 
     def _stream(self, device: int, stream: int, process: int, pid: int) -> int:
         device = self._gpus.get((pid, device), device)

@@ -1,0 +1,182 @@
+"""``python3 dev.py bench --formats``: recordings of other tools, opened cold.
+
+Files are made by the builders of our tests, larger by repetition with times and numbers moved on;
+Nsight's is the shared one where it is here. Each is opened in a process of its own: bytes as
+stored, processor time from its begin to the columns, and the most memory it held, of which
+"empty" is what a process holds that has imported the reader and opened a file of one event.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pickle
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from bench.machine import machine, say
+from bench.measure import Run, measure
+from bench.recordings import ROOT
+from tests.unit.formats.nsight.export import call, export, kernel, range_
+from tests.unit.formats.rocprof.files import kernel_csv, rocpd, run, tool_json
+from tests.unit.formats.torch_memory.snapshot import event, training
+
+FOLDER: Final = ROOT / ".stepscope" / "bench" / "formats"
+SHARED: Final = ROOT.parent / "shared" / "data" / "nsight" / "h100_2gpu_1s.sqlite"
+_NS: Final = 1_000_000_000
+_OPEN: Final = """
+import sys
+from stepscope.formats import FORMATS
+from stepscope.store import read_pieces
+print(len(FORMATS[sys.argv[1]].open(read_pieces(sys.argv[2]), sys.argv[2]).events))
+"""
+
+
+def main() -> int:
+    """Make and open a file of each format; a row each."""
+    parser = argparse.ArgumentParser(prog="dev.py bench --formats", description=__doc__)
+    parser.add_argument("--formats", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--times", type=int, default=40, help="how large the files are made")
+    parser.add_argument("--make", help=argparse.SUPPRESS)
+    parser.add_argument("path", nargs="?", type=Path, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    times = given.times
+    if given.make:
+        MADE[given.make](given.path, times)
+        return 0
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    print(machine())
+    print(f"{'format':<14}{'MB':>8}{'events':>11}{'cpu s':>8}{'MB/s':>8}{'events/s':>11}"
+          f"{'peak MB':>9}{'empty MB':>10}")  # fmt: skip
+    for name in MADE:
+        format_ = name.partition(":")[0]
+        file = name.partition(":")[2]
+        small, large = FOLDER / f"small_{file}", FOLDER / f"large_{file}"
+        for path, size in ((small, 0), (large, times)):
+            say(f"making {path.name}")
+            path.unlink(missing_ok=True)
+            # In a process of its own: what this one holds would count as its children's memory.
+            command = [sys.executable, "-m", "bench.formats", "--make", name, "--times", str(size)]
+            subprocess.run([*command, str(path)], check=True, cwd=ROOT)
+        print(_row(format_, small, large), flush=True)
+        small.unlink()
+        large.unlink()
+    return 0
+
+
+def _row(format_: str, small: Path, large: Path) -> str:
+    empty, _ = _opened(format_, small)
+    took, events = _opened(format_, large)
+    size_mb, cpu_s = large.stat().st_size / 1e6, max(took.cpu_s - empty.cpu_s, 0.01)
+    return (
+        f"{format_:<14}{size_mb:>8.1f}{events:>11,}{cpu_s:>8.2f}{size_mb / cpu_s:>8.1f}"
+        f"{events / cpu_s:>11,.0f}{took.peak_mb:>9.0f}{empty.peak_mb:>10.0f}"
+    )
+
+
+def _opened(format_: str, path: Path) -> tuple[Run, int]:
+    log = FOLDER / "output.log"
+    took = measure([sys.executable, "-c", _OPEN, format_, str(path)], log)
+    return took, int(log.read_text().splitlines()[-1])
+
+
+def _nsight(path: Path, times: int) -> None:
+    """The shared export again and again, a second later each; else one of our own."""
+    if not SHARED.is_file() or not times:
+        count = 25_000 * times + 1
+        export(
+            path,
+            ("gemm", "cudaLaunchKernel_v7000"),
+            kernels=[kernel(1000 * n + 300, 1000 * n + 900, 1, n) for n in range(1, count)]
+            or [kernel(1, 2, 1, 1)],
+            calls=[call(1000 * n, 1000 * n + 50, 2, n) for n in range(1, count)],
+            ranges=[range_(1000 * n, 1000 * n + 90, "aten::mm") for n in range(1, count)],
+        )
+        return
+    shutil.copyfile(SHARED, path)
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TEMP TABLE again (n)")
+        database.executemany("INSERT INTO again VALUES (?)", [(n,) for n in range(1, times)])
+        for (table,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'"):
+            columns = [row[1] for row in database.execute(f"PRAGMA table_info({table})")]
+            if (
+                not {"start", "end", "globalPid", "globalTid"} & set(columns)
+                or "end" not in columns
+            ):
+                continue
+            moved = {
+                "start": f"start + n * {_NS}",
+                "end": f'"end" + n * {_NS}',
+                "correlationId": "correlationId + n * 3000000",
+            }
+            values = ", ".join(moved.get(one, f'"{one}"') for one in columns)
+            database.execute(
+                f"INSERT INTO {table} SELECT {values} FROM (SELECT * FROM {table}), again"
+            )
+    database.close()
+
+
+def _repeated_run(times: int) -> dict[str, object]:
+    """The small run of rocprofv3, with many dispatches and their launches."""
+    found = run()
+    records = found["buffer_records"]
+    dispatch, launch = records["kernel_dispatch"][0], records["hip_api"][0]
+    for n in range(1, 4_000 * times):
+        moved = {"correlation_id": {"internal": 10 + n}}
+        for into, one in (("kernel_dispatch", dispatch), ("hip_api", launch)):
+            later = {key: one[key] + n * 2_000 for key in ("start_timestamp", "end_timestamp")}
+            records[into].append({**one, **moved, **later})
+    return found
+
+
+def _rocpd(path: Path, times: int) -> None:
+    rocpd(path, _repeated_run(times))
+
+
+def _rocprof_json(path: Path, times: int) -> None:
+    tool_json(path, _repeated_run(times))
+
+
+def _rocprof_csv(path: Path, times: int) -> None:
+    head, row = kernel_csv(path).read_text().splitlines()
+    rows = [row.replace(",2000,2600,", f",{2_000 * n},{2_000 * n + 600},")
+            for n in range(1, 10_000 * times + 2)]  # fmt: skip
+    path.write_text("\n".join([head, *rows]) + "\n")
+
+
+def _snapshot(path: Path, times: int) -> None:
+    found = training()
+    stack = found["device_traces"][0][2]["frames"]
+    for n in range(3_000 * times):
+        for step, action in enumerate(("alloc", "free_requested", "free_completed")):
+            one = event(action, (1 << 40) + n * 512, 512, 100 + 10 * n + step)
+            found["device_traces"][0].append({**one, "frames": stack})
+    path.write_bytes(pickle.dumps(found, protocol=4))
+
+
+def _chrome(path: Path, times: int) -> None:
+    events = [
+        {"ph": "X", "cat": "net", "name": f"call {n % 100}", "pid": 1, "tid": n % 8,
+         "ts": 10 * n, "dur": 5.25, "args": {"size": n}}
+        for n in range(10_000 * times + 1)
+    ]  # fmt: skip
+    path.write_text(json.dumps({"traceEvents": events}))
+
+
+MADE: Final[dict[str, Callable[[Path, int], None]]] = {
+    "nsight:n.sqlite": _nsight,
+    "rocpd:r.db": _rocpd,
+    "rocprof-json:r.json": _rocprof_json,
+    "rocprof-csv:r_kernel_trace.csv": _rocprof_csv,
+    "torch-memory:m.pickle": _snapshot,
+    "kineto:c.json": _chrome,
+}
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
