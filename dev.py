@@ -342,6 +342,7 @@ def check(_: argparse.Namespace) -> int:
         [*python, "mypy"],
         [str(PYTHON.with_name("lint-imports")), "--no-cache"],
         [*python, "stepscope.surfaces.generate", "--check"],
+        [str(PYTHON), "lint/words.py"],
     ]
     failed = []
     for command in commands:

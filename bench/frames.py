@@ -11,7 +11,7 @@ from typing import Any, Final
 
 #: What Chromium has to record for this.
 CATEGORIES: Final = ("devtools.timeline", "disabled-by-default-devtools.timeline", "toplevel")
-_PAUSE_MS: Final = 200  # no frame for so long: nothing moved, rather than a slow frame
+_PAUSE_MS: Final = 200  # no frame for this long: nothing moved, rather than a slow frame
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """``python3 dev.py bench --pytorch``: PyTorch's traces, ours against HTA, cold.
 
 Files are the shared ones of ``../shared/data/kineto``, and two that are made of one of them by
-repetition, with times and ids moved on. Each program starts anew for each file: ours makes the
+repetition, with times and ids moved on. Each program starts afresh for each file: ours makes the
 whole overview, HTA its temporal breakdown. Processor time and peak memory are those of the process.
 """
 

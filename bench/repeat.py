@@ -19,7 +19,7 @@ from typing import BinaryIO, Final
 
 import numpy as np
 
-from stepscope.columns import Events, Line, Plane, Space, Stats, Unknown
+from stepscope.columns import Events, Line, Plane, Space, Stats, UnknownFields
 from stepscope.columns.space import DATA_OCCURRENCES, I32, I64, KIND_INT64, KIND_UINT64, Bool
 from stepscope.formats.xspace import decode
 from stepscope.formats.xspace.encode import encode
@@ -265,7 +265,7 @@ def _line_head(space: Space, row: int) -> bytes:
     return _inner(replace(_nameless(space), planes=(_ONE_PLANE,), lines=(line,), unknown=unknown))
 
 
-def _unknown(space: Space, level: str) -> tuple[Unknown, ...]:
+def _unknown(space: Space, level: str) -> tuple[UnknownFields, ...]:
     return tuple(one for one in space.unknown if one.level == level)
 
 

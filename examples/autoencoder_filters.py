@@ -30,7 +30,7 @@ def convolution(name: str, size: int, inputs: int, filters: int) -> Any:
 
 
 def autoencoder(wide: int) -> stages.Step:
-    """Training steps of an autoencoder whose widest layer has so many filters."""
+    """Training steps of an autoencoder whose widest layer has this many filters."""
     narrow = convolution("narrow", 3, 1, 32)
     widest = convolution("widest", 3, 32, wide)
     image = convolution("image", 1, wide, 8)

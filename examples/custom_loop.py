@@ -1,4 +1,4 @@
-"""A custom training loop that is traced anew in each step, and prints in each step.
+"""A custom training loop that is retraced in every step, and prints in every step.
 
     python examples/custom_loop.py
 

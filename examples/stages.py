@@ -1,7 +1,7 @@
 """Runs a program in stages, each with one fix more, and holds advice to what the fix gains.
 
 For every stage: the step is timed, then recorded; advice names what to change and predicts the
-step time after it; the next stage is that change, and its measured step time stands beside it.
+step time after it; the next stage is that change. Predicted and measured times are printed.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ class Campaign:
         self.failed = 0
 
     def run(self, seconds: float, seed: int) -> None:
-        """Fuzz for so long."""
+        """Fuzz for this long."""
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 1:
             self._one_worker(left, seed)

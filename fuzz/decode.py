@@ -53,7 +53,7 @@ def _check_stats(space: Space, stats: Stats) -> None:
 
 
 def try_once(data: bytes) -> str:
-    """Run everything on one input; what came of it."""
+    """Run everything on one input; the outcome in a word."""
     try:
         space = decode(data, threads=1)
     except DecodeError as error:

@@ -102,7 +102,7 @@ def _within(numbers: np.ndarray[tuple[int, ...], np.dtype[Any]], size: int) -> b
 
 
 def try_once(data: bytes, size: int) -> str:
-    """Run everything on one input; what came of it."""
+    """Run everything on one input; the outcome in a word."""
     try:
         check_sound(scan(pieces(data, size)))
     except ValueError:

@@ -8,14 +8,16 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from bisect import bisect_left
 from collections.abc import Iterator
+from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 SUFFIXES = {".css", ".html", ".md", ".py", ".pyi", ".toml", ".ts", ".tsx", ".txt"}
 # What quotes the phrases, and what records the past.
-LEFT_OUT = {"lint/words.txt", "LICENSE"}
+LEFT_OUT = {"lint/words.txt", "tests/architecture/test_words.py", "LICENSE"}
 
 
 class Phrase(NamedTuple):
@@ -26,7 +28,7 @@ class Phrase(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a phrase stands in a file."""
+    """Where a file has a phrase."""
 
     line: int
     words: str
@@ -47,21 +49,26 @@ def phrases(text: str) -> list[Phrase]:
 
 def places(text: str, wanted: list[Phrase]) -> Iterator[Place]:
     """Every place of a text that has one of the phrases, line breaks within a phrase included."""
-    # A phrase may be broken over two lines of a comment or a paragraph.
-    plain = re.sub(r"\n[ \t]*(#|//|\*)?[ \t]*", lambda m: "\n" + " " * (len(m[0]) - 1), text)
+    plain, breaks = _one_line(text)
     for phrase in wanted:
         for match in phrase.pattern.finditer(plain):
-            yield Place(plain.count("\n", 0, match.start()) + 1, match[0], phrase.better)
+            yield Place(bisect_left(breaks, match.start()) + 1, match[0], phrase.better)
+
+
+def _one_line(text: str) -> tuple[str, list[int]]:
+    """A text with a blank for each line break, comment signs included; where the breaks were."""
+    parts = re.split(r"\n[ \t]*(?:#|//|\*)?[ \t]*", text)
+    return " ".join(parts), [end - 1 for end in accumulate(len(part) + 1 for part in parts)]
 
 
 def files() -> Iterator[Path]:
-    """The files of the repository that people read."""
+    """The files of the repository that people read, relative to its root."""
     listed = subprocess.run(
         ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
     )
     for name in listed.stdout.split("\0"):
-        path = ROOT / name
-        if path.suffix in SUFFIXES and name not in LEFT_OUT and path.is_file():
+        path = Path(name)
+        if path.suffix in SUFFIXES and name not in LEFT_OUT and (ROOT / path).is_file():
             yield path
 
 
@@ -70,9 +77,8 @@ def main(arguments: list[str]) -> int:
     wanted = phrases((ROOT / "lint" / "words.txt").read_text("utf-8"))
     count = 0
     for path in map(Path, arguments) if arguments else files():
-        for place in sorted(places(path.read_text("utf-8"), wanted)):
-            name = path.resolve().relative_to(ROOT).as_posix()
-            print(f"{name}:{place.line}: {place.words!r}: write {place.better or 'nothing'}")
+        for place in sorted(places((ROOT / path).read_text("utf-8"), wanted)):
+            print(f"{path}:{place.line}: {place.words!r}: write {place.better or 'nothing'}")
             count += 1
     return 1 if count else 0
 

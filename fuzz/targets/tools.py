@@ -24,5 +24,5 @@ def _attempt(data: bytes) -> str:
     return "answered"
 
 
-# All answers about one file take a while; on a busy machine that is no hang.
+# All answers about one file take a while; on a busy machine that is not a hang.
 TARGET = Target("tools", 0.2, seeds, mutated, _attempt, slow_s=60.0)

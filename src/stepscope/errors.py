@@ -86,6 +86,27 @@ class DecodeError(StepscopeError):
         )
 
 
+class FormatError(StepscopeError):
+    """A recording of another tool that cannot be read.
+
+    Args:
+        title: What kind of file it is.
+        reason: What is wrong with it.
+        file: Which file.
+        hint: What the person can do.
+    """
+
+    slug: ClassVar[str] = "unreadable-recording"
+
+    def __init__(self, title: str, reason: str, *, file: str = "", hint: str = "") -> None:
+        super().__init__(
+            f"This file does not open: {title}.",
+            where=file,
+            why=reason,
+            hint=hint or "Export or copy the file again; a cut copy does this.",
+        )
+
+
 class StoreError(StepscopeError):
     """A path that holds no profile that can be opened."""
 

@@ -15,13 +15,13 @@ STEPS: Final = (
     "step()."
 )
 DEVICE: Final = (
-    "Record on a machine with an accelerator: stepscope doctor says whether its driver lets a "
-    "profiler in, stepscope record train.py records."
+    "Record on a machine with an accelerator: stepscope doctor says whether its driver "
+    "allows profiling, stepscope record train.py records."
 )
 COMPILED: Final = (
     "Record a program that XLA compiles (jax.jit, tf.function(jit_compile=True)): stepscope record "
     "train.py, or any profiler with enable_hlo_proto left on. On a CPU, XLA's runtime of some "
-    "versions (that of JAX 0.4.30 and 0.6.2) runs ops and writes no event of them."
+    "versions (that of JAX 0.4.30 and 0.6.2) runs ops without recording them."
 )
 TF_DATA: Final = (
     "Record while the program takes batches from a tf.data.Dataset: stepscope record train.py, or "
@@ -32,14 +32,14 @@ SERVER: Final = (
     'tf.profiler.experimental.client.trace("grpc://HOST:PORT", logdir, 2000).'
 )
 MEMORY: Final = (
-    "Record with stepscope record train.py, which counts the allocations on the CPU, too. By other "
-    "means: allocators of GPU and TPU report at host_tracer_level 2, TensorFlow's of the CPU when "
-    "TF_CPU_ALLOCATOR_USE_BFC=1 is in its environment."
+    "Record with stepscope record train.py, which counts the allocations on the CPU, too. "
+    "Otherwise: allocators of GPU and TPU report at host_tracer_level 2, TensorFlow's of the CPU "
+    "when TF_CPU_ALLOCATOR_USE_BFC=1 is in its environment."
 )
 HARDWARE_COUNTERS: Final = (
     "Record with JAX on a TPU or an NVIDIA GPU: options = jax.profiler.ProfileOptions(), then "
     'options.advanced_configuration = {"tpu_perf_counters": True} or '
-    '{"gpu_pm_sample_counters": "sm__cycles_active.sum"} (metrics of CUPTI, by commas), then '
+    '{"gpu_pm_sample_counters": "sm__cycles_active.sum"} (CUPTI metrics, with commas), then '
     "jax.profiler.start_trace(logdir, profiler_options=options)."
 )
 TPU_COUNTERS: Final = (
@@ -56,4 +56,16 @@ SLICES: Final = (
 MODULES: Final = (
     "Record PyTorch with torch.profiler.profile(with_stack=True, record_shapes=True), or with "
     "stepscope record --python-tracer-level 1 train.py."
+)
+SHAPES: Final = (
+    "Record PyTorch on a GPU with torch.profiler.profile(record_shapes=True), or with "
+    "stepscope record train.py."
+)
+TORCH_COMPILED: Final = (
+    "Record a PyTorch program that uses torch.compile or torch.cuda.graph, with "
+    "torch.profiler.profile(record_shapes=True, with_stack=True) or stepscope record train.py."
+)
+ENGINE: Final = (
+    "Record vLLM (--profiler-config, then POST /start_profile) or SGLang (POST /start_profile) "
+    "while it answers requests; both mark their steps."
 )

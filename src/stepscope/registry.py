@@ -196,6 +196,19 @@ def severity_of(saving_ms: float, step_ms: float) -> Severity:
     return "high" if saving_ms >= _LARGE_FRAC * step_ms else "medium"
 
 
+@dataclass(frozen=True, slots=True)
+class ChangeClass:
+    """A class of changes to a program: how much of what they are made to they take away.
+
+    Attributes:
+        least: The share that goes at least; all of it may.
+        assumption: What the range of savings takes for granted, as a clause.
+    """
+
+    least: float
+    assumption: str
+
+
 @dataclass(frozen=True)
 class RuleFacts:
     """What a list of rules knows of one without importing it.
@@ -235,9 +248,10 @@ class Rule(RuleFacts):
         check: The results it reads -> findings, or why there is none.
         doc: The rule's four sections: what it checks, why it matters, what to do, when it is
             wrong.
-        threshold: From when on it speaks, in words.
+        threshold: When it fires, in words.
         evidence: Kinds of evidence that what it says rests on, its silence included; where the
             recording lacks one of them, the rule is not run and cannot tell.
+        change: The class of changes that it advises, where they save time.
     """
 
     check: Callable[[Results], Iterator[Answer]]
@@ -245,6 +259,7 @@ class Rule(RuleFacts):
     doc: str = ""
     threshold: str = ""
     evidence: tuple[Evidence, ...] = ()
+    change: ChangeClass | None = None
 
     @property
     def wrong_when(self) -> str:

@@ -26,6 +26,7 @@ from typing import (
     get_origin,
     get_type_hints,
 )
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 
-Kind = Literal[
+ColumnKind = Literal[
     "name", "text", "category", "count", "time", "ratio", "bytes", "rate", "number", "flag", "rank"
 ]
 Severity = Literal["info", "low", "medium", "high"]
@@ -69,7 +70,7 @@ class Column:
 
     label: str
     unit: str = ""
-    kind: Kind = "number"
+    kind: ColumnKind = "number"
     help: str = ""
     sort: Literal["", "asc", "desc"] = ""
     hidden: bool = False
@@ -82,8 +83,9 @@ class Row:
 R = TypeVar("R", bound=Row)
 
 
-# Reading annotations takes a millisecond, and every table asks: it is done once a schema.
-_COLUMNS: dict[type[Row], Mapping[str, tuple[Any, Column]]] = {}
+# Reading annotations takes a millisecond, and every table asks: it is done once a schema. Answers
+# to queries have schemas of their own, which are gone when they are.
+_COLUMNS: WeakKeyDictionary[type[Row], Mapping[str, tuple[Any, Column]]] = WeakKeyDictionary()
 
 
 def columns_of(row: type[Row]) -> Mapping[str, tuple[Any, Column]]:
@@ -188,7 +190,7 @@ class Table(Generic[R]):
                 # Integers beside fractions: a frame's column has one type, and doubles hold both.
                 return pl.Series(name, values, strict=False)
             except UnicodeEncodeError:
-                # A name whose bytes are no UTF-8: what cannot be said becomes "?".
+                # A name whose bytes are not UTF-8: what cannot be encoded becomes "?".
                 clean = [
                     v.encode("utf-8", "replace").decode() if isinstance(v, str) else v
                     for v in values
@@ -298,10 +300,11 @@ class Finding:
         place: Where it is; None where the finding is about no one place.
         saving_low_ms: What fixing it saves per step at least, in ms; None if nothing is known.
         saving_high_ms: What fixing it saves per step at most, in ms; None if it cannot be bounded.
+        saving_per: What that is of: a "step", or, where none was found, the whole "recording".
         assumption: What the range of savings takes for granted.
         likelihood: The confidence in a word: "likely" (from 0.8 on), "possible" or "doubtful".
         measured: The numbers the finding rests on; names end in their unit.
-        threshold: From when on the rule speaks.
+        threshold: When the rule fires.
         wrong_when: When not to believe it.
         code: The change as code, by framework: "tensorflow", "jax", "pytorch".
         explained_by: Rules that fired and name the cause of this one.
@@ -318,6 +321,7 @@ class Finding:
     place: Place | None = None
     saving_low_ms: float | None = None
     saving_high_ms: float | None = None
+    saving_per: Literal["step", "recording"] = "step"
     assumption: str = ""
     likelihood: Likelihood = "possible"
     measured: dict[str, float | str] = field(default_factory=dict)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from tests.profiles import draw, event, nth, space
 
 HEAVY = {
     "google", "grpc", "jax", "jaxlib", "keras", "pandas", "polars", "tensorboard", "tensorflow",
@@ -14,11 +17,23 @@ HEAVY = {
 }  # fmt: skip
 
 
+# What cost the overview of a small profile a millisecond or more, and gave it nothing.
+NEEDLESS = {
+    "concurrent.futures", "csv", "html", "importlib.metadata", "logging", "numpy.ma", "secrets",
+    "shutil", "stepscope.session.sql", "stepscope.timeline.model", "tempfile",
+}  # fmt: skip
+
+
 def loaded_by(statement: str) -> set[str]:
     """Top-level modules that a fresh interpreter has after a statement."""
+    return {name.partition(".")[0] for name in modules_of(statement)}
+
+
+def modules_of(statement: str) -> set[str]:
+    """All modules that a fresh interpreter has after a statement."""
     code = f"{statement}; import sys, json; print(json.dumps(sorted(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return {name.partition(".")[0] for name in json.loads(done.stdout.splitlines()[-1])}
+    return set(json.loads(done.stdout.splitlines()[-1]))
 
 
 @pytest.mark.parametrize(
@@ -44,3 +59,23 @@ def test_the_command_line_says_its_version_without_loading_the_spine() -> None:
         "except SystemExit: pass"
     )
     assert loaded_by(f"exec({code!r})") & {*HEAVY, "werkzeug", "waitress"} == set()
+
+
+def test_the_overview_imports_only_what_it_shows(tmp_path: Path) -> None:
+    """Two thirds of a small profile's overview is start-up: this is what keeps it short."""
+    marked = event("train", step_num=nth, _r=1)
+    planes = draw("""
+        /host:CPU
+          python    S------S------S------
+    """, unit_us=100, S=marked)  # fmt: skip
+    path = tmp_path / "small.xplane.pb"
+    path.write_bytes(space(*planes))
+    code = (
+        f"import sys; sys.argv = ['stepscope', 'show', 'overview_page', {str(path)!r}]\n"
+        "from stepscope.surfaces.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass"
+    )
+    found = modules_of(f"exec({code!r})")
+    assert {"numpy", "stepscope.analysis.overview_page"} <= found
+    assert found & NEEDLESS == set()

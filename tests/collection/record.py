@@ -239,7 +239,7 @@ def main() -> None:
     parser.add_argument("--environments", default=str(ROOT / ".stepscope" / "collection"))
     parser.add_argument("--only", default="", help="programs or takes with this text")
     parser.add_argument("--again", action="store_true", help="also what is there already")
-    parser.add_argument("--labels", action="store_true", help="only write the labels anew")
+    parser.add_argument("--labels", action="store_true", help="only rewrite the labels")
     parser.add_argument("--first", action="store_true", help="go before other programs")
     given = parser.parse_args()
     if given.labels:

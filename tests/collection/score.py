@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import stepscope
 from stepscope.advice import advise
-from stepscope.result import Advice, Finding
+from stepscope.result import Advice, Finding, Likelihood
 from stepscope.session.rules import all_rules
 from tests.collection.labels import Recorded, recordings
 
@@ -30,7 +30,7 @@ _NOISE_FRAC: Final = 0.05
 _PERIOD_FRAC: Final = 0.1
 # Steps cut at the edges: Keras begins and ends to record within a batch.
 _EDGES: Final = 2
-# A count with less confidence is one that is said to be uncertain.
+# A count with less confidence is reported as uncertain.
 _SURE: Final = 0.8
 # Rules that claim a cause; it is wrong where the label does not accept it, whatever the place.
 _CLAIMED: Final = """
@@ -50,7 +50,7 @@ _BINS: Final = ((0.0, 0.5), (0.5, 0.8), (0.8, 0.9), (0.9, 1.01))
 
 @dataclass(frozen=True)
 class Judged:
-    """A recording and what was said about it.
+    """A recording and what the advice says about it.
 
     Attributes:
         recorded: The recording.
@@ -61,8 +61,10 @@ class Judged:
         alarms: Rules above "info".
         saving: Lower and upper share of the step that the first finding promises, if it does.
         steps: Steps found and their mean time in ms; None without steps.
-        are_steps_sure: Whether they are told without reserve.
+        are_steps_sure: Whether they are reported as certain.
         failed: Rules that broke, or why nothing could be said at all.
+        told: Likelihood of each finding above "info", and whether it names the planted fault; on a
+            healthy program none does.
     """
 
     recorded: Recorded
@@ -75,6 +77,7 @@ class Judged:
     steps: tuple[int, float] | None
     are_steps_sure: bool
     failed: tuple[str, ...]
+    told: tuple[tuple[Likelihood, bool], ...] = ()
 
     @property
     def is_faulty(self) -> bool:
@@ -148,6 +151,11 @@ def judge(recorded: Recorded, without: Sequence[str] = ()) -> Judged:
         steps,
         found.confidence >= _SURE,
         tuple(one.rule for one in advice.checked if one.outcome == "failed"),
+        tuple(
+            (one.likelihood, one.rule in label.accept or label.places(text_of(one)))
+            for one in advice.findings
+            if one.severity != "info"
+        ),
     )
 
 
@@ -235,7 +243,7 @@ def totals(judged: Iterable[Judged]) -> str:
         + share(sum(one.is_period_right for one in rows), len(rows)),
         f"rules broken or files unread: {sum(len(one.failed) for one in rows)}",
     ]
-    return "\n".join([*lines, *reliability(faulty)])
+    return "\n".join([*lines, *reliability(faulty), *likelihoods(rows)])
 
 
 def reliability(faulty: Sequence[Judged]) -> list[str]:
@@ -249,6 +257,16 @@ def reliability(faulty: Sequence[Judged]) -> list[str]:
         lines.append(
             f"{low:.1f}–{min(high, 1.0):.1f}       {len(within):14}  {share(right, len(within))}"
         )
+    return lines
+
+
+def likelihoods(rows: Sequence[Judged]) -> list[str]:
+    """How many alarms of each likelihood are right, those about healthy programs among them."""
+    told = [one for row in rows for one in row.told]
+    lines = ["likelihood    all alarms      right"]
+    for word in ("likely", "possible", "doubtful"):
+        right = [is_right for likelihood, is_right in told if likelihood == word]
+        lines.append(f"{word:10}    {len(right):10}      {share(sum(right), len(right))}")
     return lines
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from stepscope.result import Finding
 from tests.collection.labels import Label, Recorded
-from tests.collection.score import Judged, report, saving_of
+from tests.collection.score import Judged, likelihoods, report, saving_of
 
 LABEL = Label(
     "tf/x", "develop", "slow", "slow", ("serial-map",), (), ("Map",), ("augment",), (9,), 3, False
@@ -56,3 +56,15 @@ def test_the_parts_are_told_apart() -> None:
     develop, score = text.split("== score")
     assert "first finding right: 1 of 1 (100 %)" in develop
     assert "first finding right: 0 of 1 (0 %)" in score
+
+
+def test_alarms_about_healthy_programs_count_against_their_likelihood() -> None:
+    healthy = replace(RECORDED, label=replace(LABEL, planted=None))
+    rows = [
+        replace(JUDGED, told=(("likely", True), ("possible", False))),
+        replace(JUDGED, recorded=healthy, told=(("likely", False),)),
+    ]
+    likely, possible, doubtful = likelihoods(rows)[1:]
+    assert likely.endswith("1 of 2 (50 %)")
+    assert possible.endswith("0 of 1 (0 %)")
+    assert doubtful.endswith("0 of 0")

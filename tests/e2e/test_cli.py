@@ -54,6 +54,19 @@ def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+# ------------------------------------------------------------------ sql
+
+
+def test_sql_answers_and_keeps_its_door_closed(logdir: Path) -> None:
+    query = "SELECT count(*) AS n FROM steps"
+    assert answer("sql", logdir, query) == [{"n": 8}]
+    assert stepscope("sql", logdir, query).stdout.split() == ["N", "8"]
+    assert "duration_us" in stepscope("sql", logdir).stdout
+    refused = stepscope("sql", logdir, "SELECT * FROM read_csv('/etc/passwd')")
+    assert refused.returncode == 2
+    assert "read_csv" in refused.stderr
+
+
 # ------------------------------------------------------------------ show
 
 
@@ -281,7 +294,7 @@ def test_advise_says_what_to_change_and_what_it_looked_for(logdir: Path) -> None
         rule for rule, outcome in outcomes.items() if outcome == "fired"
     }
     assert "failed" not in outcomes.values()
-    # A symptom stands behind the causes that explain it.
+    # A symptom comes after the causes that explain it.
     place = {one["rule"]: at for at, one in reversed(list(enumerate(got["findings"])))}
     for finding in got["findings"]:
         assert all(place[cause] < place[finding["rule"]] for cause in finding["explained_by"])

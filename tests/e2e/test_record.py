@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import stepscope
-from stepscope.capture.launch.instructions import Order, environment_for
+from stepscope.capture.launch.instructions import Instructions, environment_for
 from stepscope.capture.options import ProfilerOptions
 from stepscope.columns import Space
 from stepscope.formats.xspace import decode
@@ -345,18 +345,23 @@ def test_options_end_with_the_module(given: str, ours: str | None) -> None:
     assert at == (None if ours is None else len(ours.split()))
 
 
-def test_an_order_survives_the_environment() -> None:
-    order = Order("logs, with = and é", "run", ProfilerOptions(frameworks=("jax",), max_bytes=9), 7)
-    assert Order.from_text(environment_for(order, {})["STEPSCOPE_RECORD"]) == order
+def test_instructions_survive_the_environment() -> None:
+    instructions = Instructions(
+        "logs, with = and é", "run", ProfilerOptions(frameworks=("jax",), max_bytes=9), 7
+    )
+    assert (
+        Instructions.from_text(environment_for(instructions, {})["STEPSCOPE_RECORD"])
+        == instructions
+    )
 
 
 def test_the_environment_of_the_program_keeps_what_the_user_set() -> None:
-    order = Order("logs", "run", ProfilerOptions())
+    instructions = Instructions("logs", "run", ProfilerOptions())
     base = {"PYTHONPATH": "/a:/b", "TF_CPU_ALLOCATOR_USE_BFC": "0"}
-    made = environment_for(order, base)
+    made = environment_for(instructions, base)
     assert made["PYTHONPATH"].split(":")[1:] == ["/a", "/b"]
     assert made["TF_CPU_ALLOCATOR_USE_BFC"] == "0"
-    assert environment_for(order, made)["PYTHONPATH"] == made["PYTHONPATH"]
+    assert environment_for(instructions, made)["PYTHONPATH"] == made["PYTHONPATH"]
 
 
 @pytest.mark.parametrize("launched", [{"SLURM_PROCID": "0"}, {"RANK": "3", "WORLD_SIZE": "8"}])

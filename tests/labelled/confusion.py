@@ -18,7 +18,7 @@ NOTHING = "–"
 
 @dataclass(frozen=True)
 class Judged:
-    """A labelled profile and what was said about it.
+    """A labelled profile and what the advice says about it.
 
     Attributes:
         label: The profile.
@@ -47,7 +47,7 @@ def judge(label: Labelled) -> Judged:
     advice = advice_on(Profile(label.name, hosts))
     alarms = tuple(one.rule for one in advice.findings if one.severity != "info")
     failed = tuple(one.rule for one in advice.checked if one.outcome == "failed")
-    # Some faults, such as one large op, are no alarm by themselves; they still come first.
+    # Some faults, such as one large op, are not alarms by themselves; they still come first.
     counts = bool(alarms) or (label.expected is not None and len(advice.findings) > 0)
     first = advice.findings[0].rule if counts else NOTHING
     return Judged(label, first, alarms, failed)

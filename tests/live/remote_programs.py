@@ -95,7 +95,7 @@ def of_torch() -> tuple[int, Iterator[None]]:
     def steps() -> Iterator[None]:
         number = 0
         while True:
-            # Forks both workers anew: fork meets captures as often as it can.
+            # Forks both workers again: fork meets captures as often as it can.
             for inputs, wanted in DataLoader(data, batch_size=8, num_workers=2):
                 with stepscope.Trace("train", step_num=number, _r=1):
                     optimizer.zero_grad()

@@ -18,7 +18,7 @@ import pytest
 import stepscope
 from stepscope.capture.rpc.client.address import parse_addresses
 from stepscope.capture.rpc.client.gather import Gathering
-from stepscope.capture.rpc.client.request import Order
+from stepscope.capture.rpc.client.request import CaptureRequest
 from stepscope.errors import CaptureError
 from stepscope.surfaces.remote import step_time_ms
 
@@ -117,7 +117,7 @@ def test_our_client_records_our_server_and_its_steps(tmp_path: Path) -> None:
     (worker,) = capture.workers
     assert "tensorflow" in worker.server
     count, source = marked_steps(capture.folder)
-    # The step under way at the start is no whole one, and so may be the one after the tenth.
+    # The step under way at the start is not whole, nor perhaps the one after the tenth.
     assert 8 <= count <= 14
     assert source == "markers"
     assert " a second" in look
@@ -181,7 +181,7 @@ def test_tensorflows_client_records_our_server(tmp_path: Path) -> None:
     assert "steps: " in done.stdout
 
 
-# Made by `dev.py bench`: xprof must not stand beside TensorFlow.
+# Made by `dev.py bench`: xprof must not share an environment with TensorFlow.
 XPROFS = sorted((ROOT / ".stepscope" / "bench").glob("xprof-*/bin/python"))
 
 INCUMBENT = """
@@ -286,8 +286,8 @@ def test_a_recording_does_not_load_pytorchs_compiler() -> None:
 @pytest.mark.framework_tf
 def test_steps_of_tensorflow_are_timed_by_a_second_of_it(tmp_path: Path) -> None:
     with running("tensorflow") as program:
-        order = Order(parse_addresses(program.address), str(tmp_path), steps=20)
-        capture = Gathering(order, step_time_ms).run()
+        request = CaptureRequest(parse_addresses(program.address), str(tmp_path), steps=20)
+        capture = Gathering(request, step_time_ms).run()
     # The edges of the window cut two, and steps vary; the pause between them counts.
     count, _ = marked_steps(capture.folder)
     assert 12 <= count <= 60

@@ -144,7 +144,7 @@ def test_within_a_range_of_the_programs_nothing_is_cut_and_nothing_lost(recordin
 
 
 def test_after_the_range_it_ended_in_pytorch_is_recorded_again(recordings: Path) -> None:
-    """Within that range it is not, and the reason is said (asked in the program itself)."""
+    """Within that range it is not, and the note says why (asked in the program itself)."""
     noted = said(recordings, "ended_in_a_range")
     assert noted["counts"]["torch"] > 100 * STEPS
     assert not [slug for slug, _ in noted["warnings"] if slug == "recorder-failed"]

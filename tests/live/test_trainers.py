@@ -15,7 +15,7 @@ import pytest
 import stepscope
 from stepscope.formats.xspace import decode
 from stepscope.tables.core.profile import Host
-from stepscope.tables.steps.attribution import Steps, steps
+from stepscope.tables.steps.attribution import HostSteps, steps
 from tests.live.test_torch import PATHS, ROOT
 
 pytestmark = pytest.mark.framework_torch
@@ -47,7 +47,7 @@ def recordings(
     return {name: [Path(path) for path in paths] for name, paths in said.items()}
 
 
-def marked(recordings: dict[str, list[Path]], name: str) -> Steps:
+def marked(recordings: dict[str, list[Path]], name: str) -> HostSteps:
     (path,) = recordings[name]
     found = steps(Host("h", decode(path.read_bytes())))
     assert found is not None and found.markers.source == "markers"

@@ -38,7 +38,7 @@ SEVERAL_KERNELS = ("cudnn-conv.1", "cudnn-conv.1.0")
 #   addition counts 3), ours counts operations, as XLA does on every other device. So only ops
 #   without arithmetic, or of one product, can be compared.
 NO_ELEMENTWISE = ("gemm_fusion_dot_general.1", "wrapped_broadcast", "copy.1")
-# * library calls: the incumbent knows no cost of `__cublas$gemm`; ours takes it from its operands.
+# * library calls: the incumbent has no cost for `__cublas$gemm`; ours takes it from its operands.
 # * asynchronous ops: the incumbent counts the bytes of a copy where it starts, 6 ns at 10^9 GiB/s;
 #   ours where the program waits for it.
 ASYNC_START = "copy-start"
@@ -129,7 +129,7 @@ def our_nodes(name: str, **options: Any) -> dict[tuple[str, ...], dict[str, Any]
 def test_the_tree_has_the_incumbents_nodes_and_times(name: str, include_idle: bool) -> None:
     key = "byProgram" if include_idle else "byProgramExcludeIdle"
     ours = our_nodes(name, include_idle=include_idle)
-    # Copies by a kernel of the runtime are no HLO ops: idle time to the incumbent, work to us.
+    # Copies by a kernel of the runtime are not HLO ops: idle time to the incumbent, work to us.
     outside = ours.get(("outside of XLA",), {"time_us": 0.0})["time_us"]
     for path, metrics in their_nodes(answer(name, "op_profile")[key]):
         time_us = metrics["rawTime"] / 1e6

@@ -3,12 +3,12 @@
 Accepted differences:
 
 * the time of a recv: the incumbent divides picoseconds by 10⁶ twice, so its ``recv_stall`` is
-  always 0; its ``stall_duration`` counts it all the same;
+  always 0; its ``stall_duration`` counts it anyway;
 * bandwidth without slack: the incumbent shows 2147483647, we nothing;
 * bytes are whole in the incumbent, and 0 where it cannot tell them;
-* a recv before its send, and a send-done behind the recv-done, belong to the run: the incumbent
+* a recv before its send, and a send-done after the recv-done, belong to the run: the incumbent
   forgets them in ``stall_duration`` and shows the send-done of the run before;
-* a second recv-done after one send is no second run;
+* a second recv-done after one send is not a second run;
 * the incumbent looks at the first TPU of a host alone, and counts callbacks to the host as
   collectives;
 * the incumbent cuts every time to whole microseconds: times here are whole.

@@ -71,7 +71,7 @@ SILENT_DEVICES = {
 # * an op of several kernels runs as often as its most frequent kernel (see test_hlo_stats).
 SEVERAL_KERNELS = ("cudnn-conv.1", "cudnn-conv.1.0")
 # * FLOPs on GPUs: the incumbent weighs elementwise operations with cycles of instructions and
-#   knows no cost of library calls; ours counts operations as XLA does, transcendental functions
+#   has no cost for library calls; ours counts operations as XLA does, transcendental functions
 #   apart, and takes a library call's from its operands. Only ops without arithmetic, or of one
 #   product, can be compared. On a TPU all can.
 NO_ELEMENTWISE = ("gemm_fusion_dot_general.1", "wrapped_broadcast", "copy.1", "wrapped_transpose")

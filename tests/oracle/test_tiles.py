@@ -7,7 +7,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from stepscope.timeline import Timeline, Wanted, tile, timeline
+from stepscope.timeline import LaneRange, Timeline, tile, timeline
 from tests.oracle.recorded import PROFILES, recording
 
 WIDTH_PX = 1200
@@ -32,7 +32,7 @@ def test_slices_sum_to_the_count_and_the_busy_time_of_what_touches_the_view(name
     found = timeline(recording(name))
     tracks = [track for track in found.tracks if track.counter is None]
     for begin, end in _views(found):
-        made = tile(found, [Wanted(track.id) for track in tracks], begin, end, WIDTH_PX)
+        made = tile(found, [LaneRange(track.id) for track in tracks], begin, end, WIDTH_PX)
         count = busy = told = 0
         for track in tracks:
             shift = found.axis.shift_ps[track.host]
@@ -60,7 +60,7 @@ def test_every_event_of_a_stretch_is_reached_by_zooming(name: str) -> None:
     length = end - begin + 1
     while _touching(found, middle, middle + length) > 4_000:
         length //= 2
-    wanted = [Wanted(track.id) for track in tracks]
+    wanted = [LaneRange(track.id) for track in tracks]
     reached: set[int] = set()
     views = [(middle, middle + length)]
     while views:

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from stepscope.timeline import Wanted, tile, timeline
+from stepscope.timeline import LaneRange, tile, timeline
 from tests.oracle.recorded import recording
 
 _DERIVED = ("Steps", "XLA Modules", "XLA Ops", "Framework ", "TensorFlow ", "Source")
@@ -78,6 +78,6 @@ def test_the_two_million_events_are_all_on_one_screen() -> None:
     profile = recording("tf-cpu-custom-loop-2M")
     found = timeline(profile)
     begin, end = found.span()
-    recorded = [Wanted(one.id) for one in found.tracks if not one.derived]
+    recorded = [LaneRange(one.id) for one in found.tracks if not one.derived]
     made = tile(found, recorded, begin, end + 1, 1440)
     assert int(made.count.sum()) == len(profile.hosts[0].space.events) == 2_052_510

@@ -18,7 +18,7 @@ import pytest
 from stepscope.analysis.utilization_viewer import Options, utilization_viewer
 from stepscope.formats.xspace import decode
 from stepscope.tables.core.profile import Host, Profile
-from stepscope.tables.tpu.counters import V6E, V7X, Counter, Generation
+from stepscope.tables.tpu.counters import V6E, V7X, Generation, PerfCounter
 from tests.profiles.counters import chip, reading_by, sample
 from tests.profiles.model import space
 
@@ -26,7 +26,7 @@ ANSWERS: dict[str, list[list[Any]]] = json.loads(
     (Path(__file__).parent / "utilization_viewer.json").read_text("utf-8")
 )
 CHIPS = {"v6e": V6E, "v7x": V7X}
-# The incumbent's name: ours. Cores and nodes are the same where nothing else is said below.
+# The incumbent's name: ours. Cores and nodes are the same unless given below.
 NAMES = {
     "Clocks Skipped": "Cycles skipped",
     "Ext Throttle Clocks Skipped": "Cycles skipped, throttled from outside",
@@ -81,14 +81,14 @@ MEMORY_PEAKS = {"v6e": 1638e9 / (1525.5 * 2**30), "v7x": 3690e9 / (3433 * 2**30)
 LINK_PEAKS = {"v6e": 400e9 / 1.75e9 / 294.9473684210526, "v7x": 600e9 / 1.9e9 / 294.9473684210526}
 
 
-def value(counter: Counter) -> int:
+def value(counter: PerfCounter) -> int:
     """What a counter reads: some number of its own, and large ones of cycles."""
     read = (counter.id * 2_654_435_761 >> 7) % 9973
     of_cycles = counter.name.endswith(("count_cycles", "cycle_count"))
     return 10_000_000 + 101 * read if of_cycles else read
 
 
-def partial(counter: Counter) -> int | None:
+def partial(counter: PerfCounter) -> int | None:
     """The same with every seventh counter not recorded."""
     return value(counter) if counter.id // 8 % 7 else None
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from stepscope.tables.tpu.counters import Counter, Generation
+from stepscope.tables.tpu.counters import Generation, PerfCounter
 from tests.profiles.model import Event, Line, Plane, Value, line, plane, u
 
 
-def counters(generation: Generation) -> list[Counter]:
+def counters(generation: Generation) -> list[PerfCounter]:
     """All counters of a generation that Stepscope knows, once."""
     blocks = (
         generation.tensor_core,
@@ -29,7 +29,7 @@ def counters(generation: Generation) -> list[Counter]:
     return list(found.values())
 
 
-def sample(number: int, values: Mapping[Counter, Value]) -> Line:
+def sample(number: int, values: Mapping[PerfCounter, Value]) -> Line:
     """One reading of these counters."""
     events = [
         Event(counter.name, 0, 0, {"performance_counter_id": u(counter.id), "counter_value": value})
@@ -45,8 +45,8 @@ def chip(device: int, type_: str, samples: Iterable[Line]) -> Plane:
 
 
 def reading_by(
-    generation: Generation, value: Callable[[Counter], int | None]
-) -> dict[Counter, Value]:
+    generation: Generation, value: Callable[[PerfCounter], int | None]
+) -> dict[PerfCounter, Value]:
     """What ``value`` says of each counter; None leaves it out."""
     said = {counter: value(counter) for counter in counters(generation)}
     return {counter: u(read) for counter, read in said.items() if read is not None}

@@ -77,7 +77,7 @@ def _resolve(value: Any, number: int) -> Any:
 def draw(picture: str, *, unit_us: float = 1.0, **letters: Drawn) -> tuple[Plane, ...]:
     """The planes of a picture; planes named ``/device:GPU:…`` are A100s.
 
-    Letters are numbered in the order in which they stand in time, line after line.
+    Letters are numbered in order of time, line after line.
 
     Raises:
         ValueError: A row that is not of the form above; the message quotes it.

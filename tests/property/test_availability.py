@@ -1,4 +1,4 @@
-"""Which tools have something to show is told from names and first events: the tables agree.
+"""Which tools have something to show follows from names and first events: the tables agree.
 
 Each tool's need is held against what it stands for, computed in full, on every profile that
 tests build, on the same with one name, line or plane of it gone, and on real recordings.
@@ -38,7 +38,12 @@ from stepscope.tables.steps.attribution import found_steps, steps
 from stepscope.tables.steps.idle import idle
 from stepscope.tables.steps.session import taking_part
 from stepscope.tables.tf_data.events import iterator_calls
-from stepscope.tables.tpu.counters import V6E, Counter
+from stepscope.tables.torch.graph_replays import replays
+from stepscope.tables.torch.op_calls import op_calls
+from stepscope.tables.torch.regions import compiled
+from stepscope.tables.torch.serving_steps import serving_steps
+from stepscope.tables.torch.triton_kernels import triton_kernels
+from stepscope.tables.tpu.counters import V6E, PerfCounter
 from stepscope.tables.tpu.samples import tpu_samples
 from tests.labelled import Labelled
 from tests.labelled.synthetic import PROFILES
@@ -84,6 +89,12 @@ IN_FULL: dict[str, Callable[[Profile], bool]] = {
     ),
     "step_account": lambda p: any(account(one) is not None for one in p.hosts),
     "module_tree": lambda p: any(len(module_tree(one)) for one in p.hosts),
+    "model_flops": lambda p: any(one.dims for host in p.hosts for one in op_calls(host).signatures),
+    "compiled_regions": lambda p: any(
+        compiled(one).regions or compiled(one).compiles or triton_kernels(one) or len(replays(one))
+        for one in p.hosts
+    ),
+    "serving_steps": lambda p: any(len(serving_steps(one)) for one in p.hosts),
     "op_profile": lambda p: len(profile_totals(p)) > 0,
     "hlo_stats": lambda p: any(op.is_hlo for op in profile_totals(p).ops),
     "roofline_model": lambda p: bool(np.isfinite(profile_totals(p).flops).any()),
@@ -213,7 +224,7 @@ def sampled() -> bytes:
 
 
 def counted() -> bytes:
-    """A counter of a TPU behind its ops, with no place in time."""
+    """A counter of a TPU after its ops, with no place in time."""
     ops = line("XLA Ops", *(Event("%a.1 = f32[8] add()", 10 * n, 5) for n in range(3)))
     cycles = Event("CYCLES", 0, 0, {"counter_value": 7}, occurrences=2)
     return space(plane("/device:TPU:0", ops, line("jit_step", Event("CYCLES", 0, 0), cycles)))
@@ -222,7 +233,7 @@ def counted() -> bytes:
 CYCLES, STORES = (V6E.tensor_core.counters(name, 0)[0] for name in ("CYCLES", "VST_INSTRUCTION"))
 
 
-def chips(*read: Counter, type_: str = V6E.type) -> bytes:
+def chips(*read: PerfCounter, type_: str = V6E.type) -> bytes:
     """A TPU with one sample of these counters."""
     return space(chip(0, type_, [sample(1, dict.fromkeys(read, 7))]))
 
@@ -239,8 +250,27 @@ def layers() -> bytes:
     return space(plane("/device:CUSTOM:Python calls", line("thread 7 (python)", *calls)))
 
 
+def shapes() -> bytes:
+    """A product of matrices with its shapes, as PyTorch's recordings become planes."""
+    op = Event("aten/mm:mm", 0, 20, {"shape": "[[4, 5], [5, 6]]", "args": "{}"})
+    call = Event("cudaLaunchKernel", 5, 2, {"correlation_id": 3})
+    kernel = Event("gemm", 10, 20, {"correlation_id": 3, "tf_op": "aten/mm:mm"})
+    return space(host(line("python", op, call)), gpu(0, stream(7, kernel)))
+
+
+def regions() -> bytes:
+    """A step of an engine with a compiled region that launches a graph."""
+    step = Event("step[DECODE bs=32]", 0, 50)
+    region = Event("Torch-Compiled Region: 0/0", 0, 40)
+    call = Event("cudaGraphLaunch", 5, 2, {"correlation_id": 3})
+    kernel = Event("triton_poi_fused_add_0", 10, 20, {"correlation_id": 3})
+    return space(host(line("python", step, region, call)), gpu(0, stream(7, kernel)))
+
+
 BUILT: dict[str, Callable[[], Iterable[bytes]]] = {
     "modules": lambda: [layers()],
+    "shapes": lambda: [shapes()],
+    "regions": lambda: [regions()],
     "worked example": lambda: [worked_example()],
     "with a GPU": lambda: [worked_example(gpu=True)],
     "asynchronous": lambda: [async_gpu()],

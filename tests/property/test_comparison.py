@@ -89,7 +89,7 @@ def test_parts_of_any_two_runs_sum_to_the_difference(before: Profile, after: Pro
 @settings(max_examples=60)
 @given(profiles())
 def test_exposed_times_sum_to_every_part_of_the_step(profile: Profile) -> None:
-    """The sweep over kinds of work, which knows no single event, is the independent answer."""
+    """The sweep over kinds of work, which sees no single event, is the independent answer."""
     for one, aligned in zip(exposed(profile), aligned_steps(profile), strict=True):
         kept = np.all([other.steps.kept[other.rows] for other in aligned_steps(profile)], axis=0)
         rows = aligned.rows[kept]

@@ -145,14 +145,14 @@ def test_what_is_cut_opens_up_to_the_cut(layout: str) -> None:
 
 
 def _events(trace: Trace) -> list[tuple[str, int]]:
-    """Names and relative times; the base may be behind the cut."""
+    """Names and relative times; the base may be after the cut."""
     base = int(trace.head.get("baseTimeNanoseconds", 0))
     names = [trace.names[code] for code in trace.slices["name"].tolist()]
     return list(zip(names, (trace.slices["start_ns"] - base).tolist(), strict=True))
 
 
 BROKEN: dict[str, tuple[str, str, str]] = {
-    # what in the text, what instead, what is said of it
+    # what in the text, what instead, a word of the warning
     "a quote in a name": ('"aten::op3"', '"aten::"op3""', "not escaped"),
     "a name of quoted words": ('"aten::op3"', '"f("a", "b")"', "not escaped"),
     "a path that ends in a backslash": ('"aten::op3"', '"C:\\dir\\"', "not escaped"),
@@ -178,7 +178,7 @@ def test_each_kind_of_damage_costs_at_most_its_event(case: str) -> None:
     assert len(trace.memory["bytes"]) == len(sound.memory["bytes"])
     to_xspace(trace, count=StepCount())
     assert any(said in one for one in warnings(trace)), list(warnings(trace))
-    assert not list(warnings(sound))[:-1]  # of it only the unknown category is told
+    assert not list(warnings(sound))[:-1]  # the only warning is of the unknown category
 
 
 def test_bytes_that_are_no_text_are_replaced_and_counted() -> None:

@@ -91,7 +91,7 @@ def test_damaged_bytes_give_columns_or_an_error_that_says_where(
 @settings(max_examples=200, deadline=None)
 @given(message("XPlane"), st.data())
 def test_everything_before_a_cut_is_kept(plane: bytes, drawn: st.DataObject) -> None:
-    """Bytes that end at a field of a plane lose nothing that stands before."""
+    """Bytes that end at a field of a plane lose nothing that comes before."""
     whole = decode(HOST + framed(1, plane) + framed(1, framed(2, b"second")))
     cut = drawn.draw(st.integers(0, 8))
     data = HOST + framed(1, plane) + framed(1, framed(2, b"second"))[: -1 - cut]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from stepscope.formats.xspace import decode
 from stepscope.tables.core.profile import Host
-from stepscope.tables.steps.attribution import Steps, steps
+from stepscope.tables.steps.attribution import HostSteps, steps
 from tests.profiles.model import Event, gpu, host, line, space, stream
 from tests.profiles.rounds import cpu_runs, every, fetches, jit, marks, tf_function
 
@@ -94,14 +94,14 @@ LOOPS: list[Callable[[], Tracks]] = [
 ]  # fmt: skip
 
 
-def found(tracks: Tracks, keep: Callable[[Event], bool]) -> Steps | None:
+def found(tracks: Tracks, keep: Callable[[Event], bool]) -> HostSteps | None:
     kept = {name: [one for one in events if keep(one)] for name, events in tracks.items()}
     threads = [line(name, *events) for name, events in kept.items() if name != "stream"]
     devices = [gpu(0, stream(7, *kept["stream"]))] if "stream" in kept else []
     return steps(Host("h", decode(space(host(*threads), *devices))))
 
 
-def period(one: Steps | None) -> float:
+def period(one: HostSteps | None) -> float:
     assert one is not None
     assert not one.markers.is_window
     return float(np.median(one.duration_ps[one.kept])) / US

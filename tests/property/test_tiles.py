@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from stepscope.formats.xspace import decode
 from stepscope.tables.core.profile import Host, Profile
-from stepscope.timeline import Tile, Timeline, Wanted, tile, timeline
+from stepscope.timeline import LaneRange, Tile, Timeline, tile, timeline
 from stepscope.timeline.tiles import ENDS_AFTER, STARTS_BEFORE
 from tests.profiles import Event, gpu, host, line, space, stream
 
@@ -43,7 +43,7 @@ def test_slices_hold_every_event_that_touches_the_view(
     lines: list[list[tuple[int, int]]], begin: int, length: int, width: int
 ) -> None:
     found = _opened(lines)
-    made = tile(found, [Wanted(one.id) for one in found.tracks], begin, begin + length, width)
+    made = tile(found, [LaneRange(one.id) for one in found.tracks], begin, begin + length, width)
     count, _busy = _seen(found, begin, begin + length)
     assert int(made.count.sum()) == count
     assert made.row_begin[-1] == len(made.event)
@@ -79,7 +79,7 @@ def test_a_tile_never_has_more_slices_than_asked_for_and_loses_none(
 ) -> None:
     found = _opened(lines)
     begin, end = found.span()
-    wanted = [Wanted(one.id) for one in found.tracks]
+    wanted = [LaneRange(one.id) for one in found.tracks]
     made = tile(found, wanted, begin, end + 1, 4000, max_slices=most)
     lanes = sum(found.pyramid(one).lanes for one in found.tracks)
     assert len(made.event) <= max(most, 3 * lanes)
@@ -96,7 +96,7 @@ def test_every_event_of_a_large_profile_is_reached_by_zooming() -> None:
     views = [(0, found.span()[1] + 1)]
     while views:
         begin, end = views.pop()
-        shown = tile(found, [Wanted(0)], begin, end, 1500)
+        shown = tile(found, [LaneRange(0)], begin, end, 1500)
         reached.update(shown.event[shown.count == 1].tolist())
         merged = np.flatnonzero(shown.count > 1)
         if len(merged):
@@ -109,4 +109,4 @@ def test_a_view_that_is_none_is_refused() -> None:
     found = _opened([[(0, 1)]])
     for begin, end, width in ((5, 5, 10), (0, 1 << 62, 10), (0, 9, 0), (0, 9, 99_999)):
         with pytest.raises(ValueError, match="must"):
-            tile(found, [Wanted(0)], begin, end, width)
+            tile(found, [LaneRange(0)], begin, end, width)

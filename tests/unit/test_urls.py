@@ -1,4 +1,4 @@
-"""URLs go through fsspec, and its absence is said by whoever was asked."""
+"""URLs go through fsspec, and the caller reports where it is absent."""
 
 from __future__ import annotations
 

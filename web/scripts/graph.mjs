@@ -6,7 +6,8 @@ export const MOST_IN_A_FOLDER = 24;
 
 const MAY_IMPORT = {
   base: [],
-  api: ["base"],
+  report: ["base"],
+  api: ["base", "report"],
   engine: ["base"],
   widgets: ["base", "engine"],
   trace: ["base", "api", "engine", "widgets"],

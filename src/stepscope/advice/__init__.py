@@ -12,9 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from stepscope.advice.evidence.recorded import not_recorded
+from stepscope.advice.evidence.window import of_the_recording
 from stepscope.advice.facts import FACTS
 from stepscope.advice.order import StepTime, bounded, ordered, refined, step_time
 from stepscope.advice.results import Results
+from stepscope.advice.savings import ranged
 from stepscope.registry import Answer, Rule, Rules, Silence, Unknown
 from stepscope.result import Advice, Checked, Finding, Result
 
@@ -78,7 +80,7 @@ def advise(
     rules: Iterable[Rule] = RULES,
     missing: Mapping[str, str] | None = None,
 ) -> Advice:
-    """What the rules find in these results, and what became of every rule.
+    """What the rules find in these results, and the outcome of every rule.
 
     Args:
         results: Results by tool id.
@@ -106,7 +108,8 @@ def advise(
             continue
         findings += found
         checked.append(_outcome(rule, found, quiet))
-    return Advice(ordered(refined(findings, facts), ran, time), tuple(checked))
+    placed = ordered(refined(findings, facts), ran, time)
+    return Advice(tuple(ranged(one, facts[one.rule], results) for one in placed), tuple(checked))
 
 
 def _answers(
@@ -136,13 +139,10 @@ def _outcome(rule: Rule, found: list[Finding], quiet: list[Silence | Unknown]) -
 
 def _completed(finding: Finding, rule: Rule, time: StepTime) -> Finding:
     """The finding with what its rule says once for all, and its savings within bounds."""
-    return bounded(
-        replace(
-            finding,
-            title=finding.title or rule.title,
-            threshold=finding.threshold or rule.threshold,
-            wrong_when=finding.wrong_when or rule.wrong_when,
-        ),
-        rule,
-        time,
+    whole = replace(
+        finding,
+        title=finding.title or rule.title,
+        threshold=finding.threshold or rule.threshold,
+        wrong_when=finding.wrong_when or rule.wrong_when,
     )
+    return bounded(of_the_recording(whole) if time.is_recording else whole, rule, time)

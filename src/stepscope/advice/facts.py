@@ -14,7 +14,7 @@ FACTS = (
     ),
     RuleFacts(
         "serial-map",
-        title="A map on one thread",
+        title="A map runs on one thread",
         needs=("overview_page", "tf_data_bottleneck_analysis"),
         cause_of=("input-bound", "uneven-steps"),
         parts=("input",),
@@ -28,14 +28,14 @@ FACTS = (
     ),
     RuleFacts(
         "no-cache",
-        title="The same elements made again",
+        title="Elements are made again in every pass",
         needs=("overview_page", "tf_data_bottleneck_analysis"),
         cause_of=("input-bound", "uneven-steps"),
         parts=("input",),
     ),
     RuleFacts(
         "no-interleave",
-        title="Files read one by one",
+        title="Files are read one by one",
         needs=("overview_page", "tf_data_bottleneck_analysis"),
         cause_of=("input-bound", "uneven-steps"),
         parts=("input",),
@@ -50,21 +50,21 @@ FACTS = (
     ),
     RuleFacts(
         "batch-after-map",
-        title="Cheap calls for single elements",
+        title="Many cheap calls per batch",
         needs=("overview_page", "tf_data_bottleneck_analysis"),
         cause_of=("input-bound", "uneven-steps"),
         parts=("input",),
     ),
     RuleFacts(
         "file-reads",
-        title="A file opened per element",
+        title="A file is opened for every element",
         needs=("overview_page", "tf_data_bottleneck_analysis"),
         cause_of=("input-bound", "uneven-steps"),
         parts=("input",),
     ),
     RuleFacts(
         "late-shard",
-        title="Sharded after the work",
+        title="Sharding comes too late",
         needs=("overview_page", "tf_data_bottleneck_analysis"),
         cause_of=("input-bound", "uneven-steps"),
         parts=("input",),
@@ -78,7 +78,7 @@ FACTS = (
     ),
     RuleFacts(
         "host-input-limit",
-        title="The host is the limit of input",
+        title="The host limits the input pipeline",
         needs=("overview_page", "tf_data_bottleneck_analysis"),
         cause_of=("input-bound", "uneven-steps"),
         parts=("input",),
@@ -107,7 +107,7 @@ FACTS = (
     ),
     RuleFacts(
         "slow-launches",
-        title="Launches take long",
+        title="Launches are slow",
         needs=("overview_page", "device_idle"),
         optional=("input_pipeline_analyzer",),
         symptom_of=("eager-execution",),
@@ -142,7 +142,7 @@ FACTS = (
     ),
     RuleFacts(
         "idle-device",
-        title="The device idles",
+        title="The device is idle",
         needs=("overview_page", "device_idle"),
         symptom_of=(
             "input-bound",
@@ -164,14 +164,14 @@ FACTS = (
     ),
     RuleFacts(
         "full-precision",
-        title="Compute in 32 bits on 16-bit hardware",
+        title="32-bit compute on 16-bit hardware",
         needs=("overview_page",),
         optional=("kernel_stats",),
         parts=("op",),
     ),
     RuleFacts(
         "tensor-cores-unused",
-        title="Tensor cores could be used and are not",
+        title="Tensor cores are not used",
         needs=("overview_page", "kernel_stats"),
         parts=("op",),
     ),
@@ -219,7 +219,7 @@ FACTS = (
     ),
     RuleFacts(
         "small-batch",
-        title="A small batch on a free device",
+        title="The batch is small and memory is free",
         needs=("overview_page", "device_idle", "memory_profile"),
         symptom_of=("slow-launches", "host-waits", "eager-execution"),
     ),
@@ -231,7 +231,7 @@ FACTS = (
     ),
     RuleFacts(
         "memory-fragmentation",
-        title="Free memory in pieces",
+        title="Free memory is fragmented",
         needs=("memory_profile",),
     ),
     RuleFacts(
@@ -278,7 +278,7 @@ FACTS = (
         "eager-execution",
         title="Ops run one by one",
         needs=("overview_page",),
-        optional=("host_activity",),
+        optional=("host_activity", "step_account"),
         symptom_of=("retracing", "recompilation", "print-every-step", "python-in-pipeline"),
         parts=("framework", "unrecorded"),
     ),
@@ -325,7 +325,7 @@ FACTS = (
     ),
     RuleFacts(
         "python-bound",
-        title="Python holds the step up",
+        title="Python delays the step",
         needs=("overview_page", "host_activity"),
         symptom_of=("retracing", "recompilation", "print-every-step", "python-in-pipeline"),
         parts=("python", "library", "unrecorded"),

@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, RuleFacts
 from stepscope.result import Finding, Likelihood, Result, Severity
+from stepscope.tables.account.op_families import DOUBLE, UNUSUAL
 
 LOCATED = "largest-part"
-# Rules that tell where time goes by one table alone: what the account says of it is more exact.
+# Rules that locate time by one table alone: the account is more exact.
 _LOCATORS = {
     "python-bound": ("python", "library", "unrecorded"),
     "dominant-op": ("op",),
@@ -35,10 +36,8 @@ _EXPLAINS_FRAC = 0.25
 _SURE_CAUSE = 0.4
 # A rule explains a part if it accounts for this share of it.
 _SAME_FRAC = 0.4
-# What a rule itself hardly believes is no alarm.
+# What a rule itself hardly believes is not an alarm.
 _DOUBTFUL = 0.25
-# What a change saves at least, where a rule does not say: as a share of what it expects.
-_LOW_FRAC = 0.5
 # How sure a saving can be of which one step was recorded.
 _OF_ONE = 0.6
 # From these on a confidence is called likely, or possible.
@@ -54,12 +53,14 @@ class StepTime:
         kinds_ms: Its parts by kind; None where the account does not bound what rules say.
         is_one: Whether only one was recorded, which need not be like the others.
         is_window: Whether there is none but the recording as a whole, or one that is a guess.
+        is_recording: Whether there is none but the recording as a whole.
     """
 
     step_ms: float | None
     kinds_ms: Mapping[str, float] | None
     is_one: bool
     is_window: bool
+    is_recording: bool
 
 
 def step_time(results: Mapping[str, Result]) -> StepTime:
@@ -75,25 +76,26 @@ def step_time(results: Mapping[str, Result]) -> StepTime:
             kinds[part.kind] = kinds.get(part.kind, 0.0) + part.time_ms
     is_one = account is not None and account.step_count == 1
     is_guess = is_one and overview is not None and overview.steps.confidence < _POSSIBLE
+    is_recording = account is not None and account.step_count > 0 and account.is_window
+    is_recording |= overview is not None and overview.steps.source == "window"
     return StepTime(
         mean if mean > 0 else None,
         kinds,
         is_one=is_one,
         is_window=is_guess or (account is not None and account.is_window),
+        is_recording=is_recording,
     )
 
 
 def bounded(finding: Finding, rule: RuleFacts, time: StepTime) -> Finding:
-    """The finding with its range of savings; small ones never cry wolf."""
-    saving, high, low = finding.saving_ms, finding.saving_high_ms, finding.saving_low_ms
+    """The finding with its saving within its parts; small ones never cry wolf."""
+    saving, high = finding.saving_ms, finding.saving_high_ms
     high = saving if high is None else high
     severity = finding.severity
     if rule.parts and time.kinds_ms is not None and finding.rule != LOCATED:
         most = sum(time.kinds_ms.get(kind, 0.0) for kind in rule.parts)
         high = high if high is None else min(high, most)
         saving = saving if saving is None else min(saving, most)
-    if low is None and saving is not None:
-        low = _LOW_FRAC * saving
     if finding.confidence < _DOUBTFUL and severity in ("medium", "high"):
         severity = "low"
     confidence = finding.confidence
@@ -108,8 +110,8 @@ def bounded(finding: Finding, rule: RuleFacts, time: StepTime) -> Finding:
         finding,
         severity=severity,
         saving_ms=saving,
-        saving_low_ms=low,
         saving_high_ms=high,
+        saving_per="recording" if time.is_recording else "step",
         confidence=confidence,
         likelihood=likelihood(confidence),
     )
@@ -123,7 +125,7 @@ def likelihood(confidence: float) -> Likelihood:
 
 
 def refined(findings: Sequence[Finding], rules: Mapping[str, RuleFacts]) -> list[Finding]:
-    """Parts that a rule explains are told by the rule, with their place; others by themselves."""
+    """Replace each part that a rule explains by the rule's finding, with the part's place."""
     located = [one for one in findings if one.rule == LOCATED]
     others = [one for one in findings if one.rule != LOCATED]
     kept: list[Finding] = []
@@ -144,8 +146,14 @@ def _explains_part(one: Finding, part: Finding, rules: Mapping[str, RuleFacts]) 
     if facts is None or kind not in facts.parts or one.place is not None:
         return False
     if one.rule in _LOCATORS:
-        return kind in _LOCATORS[one.rule]
+        return kind in _LOCATORS[one.rule] and (kind != "op" or _is_layer(part))
     return (one.saving_high_ms or 0.0) >= _SAME_FRAC * time
+
+
+def _is_layer(part: Finding) -> bool:
+    """Whether an op may be a layer of the model, so that less of it is what helps."""
+    family = "" if part.place is None else part.place.family
+    return family not in UNUSUAL and part.measured.get("data_type") not in DOUBLE
 
 
 def _with_place(one: Finding, part: Finding) -> Finding:
@@ -169,8 +177,8 @@ def _with_place(one: Finding, part: Finding) -> Finding:
 def _rank(one: Finding, time: StepTime) -> tuple[bool, bool, float, int, str]:
     """What comes first: what voids the rest, then by saving; what only informs comes last.
 
-    A part of the step is told by its size, whether or not it is an alarm: nothing about a small
-    part stands before it. What saves no time, such as memory, ranks by its severity.
+    A part of the step ranks by its size, whether or not it is an alarm: nothing about a small
+    part comes before it. What saves no time, such as memory, ranks by its severity.
     """
     is_part = "worth_ms" in one.measured
     saving = float(one.measured["worth_ms"]) if is_part else one.saving_ms
@@ -192,7 +200,7 @@ def ordered(
 ) -> tuple[Finding, ...]:
     """By saving; a cause directly before the strongest of its symptoms that would outrank it."""
     ranked = sorted(findings, key=lambda one: _rank(one, time))
-    causes = _causes(rules)
+    causes, facts = _causes(rules), {rule.id: rule for rule in rules}
     placed: list[Finding] = []
     visited: set[int] = set()
 
@@ -205,7 +213,9 @@ def ordered(
         explaining = [
             other
             for other, cause in enumerate(ranked)
-            if cause.rule in causes.get(one.rule, ()) and _explains(cause, one)
+            if cause.rule in causes.get(one.rule, ())
+            and _explains(cause, one)
+            and _concerns(facts.get(cause.rule), one)
         ]
         for other in explaining:
             place(other)
@@ -227,6 +237,12 @@ def _explains(cause: Finding, symptom: Finding) -> bool:
         return False
     most, cost = cause.saving_high_ms, symptom.saving_ms
     return most is None or cost is None or most >= _EXPLAINS_FRAC * cost
+
+
+def _concerns(cause: RuleFacts | None, symptom: Finding) -> bool:
+    """Whether a cause concerns the part that a finding locates: dispatch does not cause an op."""
+    kind = symptom.measured.get("kind") if "worth_ms" in symptom.measured else None
+    return kind is None or cause is None or not cause.parts or kind in cause.parts
 
 
 def _causes(rules: Sequence[RuleFacts]) -> dict[str, tuple[str, ...]]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from stepscope.analysis.collectives import Collectives
+    from stepscope.analysis.compiled_regions import CompiledRegions
     from stepscope.analysis.device_idle import DeviceIdle
     from stepscope.analysis.framework_op_stats import FrameworkOpStats
     from stepscope.analysis.graph_viewer import GraphViewer
@@ -18,12 +19,14 @@ if TYPE_CHECKING:
     from stepscope.analysis.megascale_stats import MegascaleStats
     from stepscope.analysis.memory_profile import MemoryProfile
     from stepscope.analysis.memory_viewer import MemoryViewer
+    from stepscope.analysis.model_flops import ModelFlops
     from stepscope.analysis.module_tree import ModuleTree
     from stepscope.analysis.op_profile import OpProfile
     from stepscope.analysis.overview_page import OverviewPage
     from stepscope.analysis.perf_counters import PerfCounters
     from stepscope.analysis.pod_viewer import PodViewer
     from stepscope.analysis.roofline_model import RooflineModel
+    from stepscope.analysis.serving_steps import ServingSteps
     from stepscope.analysis.step_account import StepAccount
     from stepscope.analysis.tf_data_bottleneck_analysis import TfDataBottleneckAnalysis
     from stepscope.analysis.trace_viewer import TraceViewer
@@ -91,6 +94,11 @@ class Results:
         return cast("ModuleTree", self._found["module_tree"])
 
     @property
+    def compiled_regions(self) -> CompiledRegions:
+        """Of compiled_regions."""
+        return cast("CompiledRegions", self._found["compiled_regions"])
+
+    @property
     def op_profile(self) -> OpProfile:
         """Of op_profile."""
         return cast("OpProfile", self._found["op_profile"])
@@ -104,6 +112,11 @@ class Results:
     def roofline_model(self) -> RooflineModel:
         """Of roofline_model."""
         return cast("RooflineModel", self._found["roofline_model"])
+
+    @property
+    def model_flops(self) -> ModelFlops:
+        """Of model_flops."""
+        return cast("ModelFlops", self._found["model_flops"])
 
     @property
     def perf_counters(self) -> PerfCounters:
@@ -144,6 +157,11 @@ class Results:
     def inference_profile(self) -> InferenceProfile:
         """Of inference_profile."""
         return cast("InferenceProfile", self._found["inference_profile"])
+
+    @property
+    def serving_steps(self) -> ServingSteps:
+        """Of serving_steps."""
+        return cast("ServingSteps", self._found["serving_steps"])
 
     @property
     def graph_viewer(self) -> GraphViewer:
@@ -212,6 +230,11 @@ class OptionalResults:
         return cast("ModuleTree | None", self._found.get("module_tree"))
 
     @property
+    def compiled_regions(self) -> CompiledRegions | None:
+        """Of compiled_regions."""
+        return cast("CompiledRegions | None", self._found.get("compiled_regions"))
+
+    @property
     def op_profile(self) -> OpProfile | None:
         """Of op_profile."""
         return cast("OpProfile | None", self._found.get("op_profile"))
@@ -225,6 +248,11 @@ class OptionalResults:
     def roofline_model(self) -> RooflineModel | None:
         """Of roofline_model."""
         return cast("RooflineModel | None", self._found.get("roofline_model"))
+
+    @property
+    def model_flops(self) -> ModelFlops | None:
+        """Of model_flops."""
+        return cast("ModelFlops | None", self._found.get("model_flops"))
 
     @property
     def perf_counters(self) -> PerfCounters | None:
@@ -265,6 +293,11 @@ class OptionalResults:
     def inference_profile(self) -> InferenceProfile | None:
         """Of inference_profile."""
         return cast("InferenceProfile | None", self._found.get("inference_profile"))
+
+    @property
+    def serving_steps(self) -> ServingSteps | None:
+        """Of serving_steps."""
+        return cast("ServingSteps | None", self._found.get("serving_steps"))
 
     @property
     def graph_viewer(self) -> GraphViewer | None:

@@ -12,7 +12,7 @@ from stepscope import how_to_record
 from stepscope.columns.space import Bool
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, ms
-from stepscope.tables.collectives.exchanges import Exchanges, Kind, exchanges
+from stepscope.tables.collectives.exchanges import ExchangeKind, Exchanges, exchanges
 from stepscope.tables.core.presence import any_stretch
 from stepscope.tables.core.profile import Profile
 from stepscope.tables.device.events import device_entries, device_lines
@@ -47,15 +47,17 @@ class GroupRow(Row):
             "Waiting",
             unit="ms",
             kind="time",
-            help="Until the last device came; unknown where partners are not in the recording.",
+            help="Until the last device arrived; unknown where partners are not in the recording.",
         ),
     ]
     transfer_ms: Annotated[
-        float, Column("Transfer", unit="ms", kind="time", help="The rest: all were there.")
+        float, Column("Transfer", unit="ms", kind="time", help="The rest, once all have arrived.")
     ]
     algorithm_gbps: Annotated[
         float,
-        Column("Algorithm bandwidth", unit="GB/s", kind="rate", help="Message by transfer time."),
+        Column(
+            "Algorithm bandwidth", unit="GB/s", kind="rate", help="Message size ÷ transfer time."
+        ),
     ]
     bus_gbps: Annotated[
         float,
@@ -98,7 +100,7 @@ class Collectives(Result):
         headline: The answer in one sentence.
         time_ms: Time in collectives, a mean over the devices.
         exposed_ms: Of that, with nothing computing meanwhile.
-        wait_ms: Of the time, until the last device came; None if unknown.
+        wait_ms: Of the time, until the last device arrived; None if unknown.
         groups: Each collective of each process group.
         workers: Each device.
     """
@@ -184,7 +186,7 @@ def _group_rows(found: Exchanges) -> Iterator[dict[str, Any]]:
         }
 
 
-def _bus_factor(kind: Kind) -> float:
+def _bus_factor(kind: ExchangeKind) -> float:
     """What share of the message each link carries; unknown without the number of ranks."""
     if not kind.ranks:
         return nan
@@ -222,9 +224,9 @@ def _diagnostics(known: Bool) -> tuple[Diagnostic, ...]:
     if known.all():
         return ()
     text = (
-        f"Of {int((~known).sum()):,} of {len(known):,} exchanges the partners are not in this "
-        "recording, or did not do the same in the same order: how much of them is waiting is "
-        "unknown, and bandwidths that include waiting are lower bounds."
+        f"{int((~known).sum()):,} of {len(known):,} exchanges have no partners in this recording, "
+        "or partners that exchanged something else: how much of their time is waiting is unknown, "
+        "and bandwidths that include waiting are lower bounds."
     )
     return (Diagnostic("unmatched-collectives", "info", text),)
 

@@ -101,7 +101,7 @@ class LaunchRow(Row):
 
 
 class AllocationRow(Row):
-    """Calls of one name in which the host gets a device's memory or gives it back."""
+    """Calls of one name in which the host allocates or frees device memory."""
 
     call: Annotated[str, Column("Call", kind="name")]
     per_step: Annotated[float, Column("Calls per step", kind="number", help="All hosts together.")]
@@ -152,7 +152,7 @@ class DeviceIdle(Result):
     Attributes:
         step_time_ms: Mean counted step, over the hosts that take part.
         step_count: Counted steps.
-        idle_ms: Time in which a device runs nothing, mean over devices, per step.
+        idle_ms: Time in which a device is idle, mean over devices, per step.
         idle_frac: The same as a share of the step.
         after_wait_ms: Its part in gaps that opened while the host waited for the device.
         blocked_ms: Time per step the host waits for busy devices, mean over hosts.
@@ -160,7 +160,7 @@ class DeviceIdle(Result):
         devices: The idle time by device.
         waits: Calls that wait for the device.
         launches: Calls that launch kernels.
-        allocations: Calls that get memory from the driver or give it back.
+        allocations: Calls that allocate memory from the driver or free it.
         copies: What is copied in a step, to, from and between devices.
         gaps: The gaps, longest first.
     """

@@ -16,7 +16,7 @@ from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of,
 from stepscope.tables.core.profile import Profile
 from stepscope.tables.hlo import Computation, HloModule, Instruction
 from stepscope.tables.hlo.category import category
-from stepscope.tables.hlo.neighbourhood import Part, consumers, neighbourhood, producers, whole
+from stepscope.tables.hlo.neighbourhood import Subgraph, consumers, neighbourhood, producers, whole
 from stepscope.tables.hlo.programs import Program, find_program, has_programs, programs
 from stepscope.tables.hlo.source import source_line
 from stepscope.tables.hlo.text import expression
@@ -108,7 +108,7 @@ class Options:
         str, Help("Instruction to centre on, or computation. Default: the slowest op.")
     ] = ""
     radius: Annotated[int, Help("How many edges from the instruction to show.")] = 3
-    max_nodes: Annotated[int, Help("Show at most so many instructions.")] = 2000
+    max_nodes: Annotated[int, Help("Show at most this many instructions.")] = 2000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -245,7 +245,7 @@ def _program_table(known: list[Program], times: _Times) -> Table[ProgramRow]:
 
 
 def _nodes(
-    module: HloModule, part: Part, centre: Instruction | None, own: dict[str, tuple[int, int]]
+    module: HloModule, part: Subgraph, centre: Instruction | None, own: dict[str, tuple[int, int]]
 ) -> Table[NodeRow]:
     whole_ps = sum(time for time, _runs in own.values())
     found: list[dict[str, Any]] = []
@@ -276,7 +276,7 @@ def _nodes(
     return Table(NodeRow, {name: [row[name] for row in found] for name in columns_of(NodeRow)})
 
 
-def _edges(part: Part) -> Table[EdgeRow]:
+def _edges(part: Subgraph) -> Table[EdgeRow]:
     shapes = [part.nodes[edge.source].shape for edge in part.edges]
     return Table(
         EdgeRow,

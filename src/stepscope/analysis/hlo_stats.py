@@ -112,7 +112,7 @@ class HloStats(Result):
         ops: The ops, by self time. No cap.
         categories: The same time by category.
         rematerialised: Time in ops that recompute values, and in all others.
-        op_time_us: Σ self time of all device ops, those that are no HLO ops included.
+        op_time_us: Σ self time of all device ops, HLO ops or not.
         other_time_us: Of these, the time of kernels that XLA did not compile.
         idle_time_us: Σ over devices of the time between ops.
         device_type: What the ops ran on.

@@ -128,8 +128,8 @@ class HostActivity(Result):
         headline: How much of the step nothing computes, in one sentence.
         step_time_ms: Mean counted step, mean over the hosts that have steps.
         step_count: Counted steps.
-        step_source: How steps were found; "window": there are none, and the recording as a whole
-            stands in for one.
+        step_source: How steps were found; "window": there are none, and the recording as a
+            whole counts as one.
         computing_ms: Per step, while an op or a device runs.
         input_ms: Per step, while the program waits for input and nothing computes.
         idle_ms: The rest: ``computing_ms + input_ms + idle_ms = step_time_ms``.
@@ -279,7 +279,7 @@ def _table(schema: type[Row], rows: Iterable[tuple[Any, ...]]) -> Table[Any]:
 TOOL = Tool(
     id="host_activity",
     short="host",
-    title="Host Activity",
+    title="Python and Host",
     group="Where time goes",
     run=host_activity,
     options=Options,

@@ -32,7 +32,7 @@ from stepscope.tables.steps import bottleneck
 from stepscope.tables.steps.attribution import steps, sum_parts
 from stepscope.tables.steps.session import SessionSteps, has_aligned_steps, session_steps
 
-Verdict = Literal["highly_input_bound", "moderately_input_bound", "not_input_bound", "unknown"]
+InputVerdict = Literal["highly_input_bound", "moderately_input_bound", "not_input_bound", "unknown"]
 # Parts of a step that are waiting for input, and the categories the chart stacks.
 _WAIT = ("input", "host_to_device")
 _STACK: dict[str, tuple[str, ...]] = {
@@ -173,7 +173,7 @@ class InputPipelineAnalyzer(Result):
     """
 
     tool = "input_pipeline_analyzer"
-    verdict: Verdict
+    verdict: InputVerdict
     headline: str
     input_frac: float | None
     step_count: int
@@ -216,7 +216,7 @@ def input_pipeline_analyzer(
     )
 
 
-def verdict_of(input_frac: float | None) -> Verdict:
+def verdict_of(input_frac: float | None) -> InputVerdict:
     """The verdict on a share of step time (reference §3.4)."""
     if input_frac is None:
         return "unknown"
@@ -274,7 +274,7 @@ _WHAT: dict[str, tuple[str, str]] = {
         "interleave(num_parallel_calls=tf.data.AUTOTUNE), cache() what fits in memory.",
     ),
     ADVANCED: (
-        "Reading files ahead of the step: behind prefetch, interleave or parallel map.",
+        "Reading files ahead of the step: with prefetch, interleave or parallel map.",
         "Tune the reader: interleave's cycle_length, prefetch's buffer, "
         "TFRecordDataset(buffer_size=…); then look at where the files are stored.",
     ),
@@ -307,7 +307,7 @@ def _host_breakdown(ops: InputOps) -> tuple[CategoryTime, ...]:
 
 
 def _headline(
-    verdict: Verdict, frac: float | None, breakdown: tuple[CategoryTime, ...], *, copies: bool
+    verdict: InputVerdict, frac: float | None, breakdown: tuple[CategoryTime, ...], *, copies: bool
 ) -> str:
     if frac is None:
         return "No step was found, so the share of time spent waiting for input is unknown."
@@ -330,12 +330,12 @@ def _headline(
 
 
 def _next_step(
-    verdict: Verdict, ops: InputOps, breakdown: tuple[CategoryTime, ...], *, copies: bool
+    verdict: InputVerdict, ops: InputOps, breakdown: tuple[CategoryTime, ...], *, copies: bool
 ) -> str:
     if verdict == "not_input_bound":
         return "Input does not limit this program: look at overview_page for what does."
     if verdict == "unknown":
-        return "Mark the steps and record again; the host side below holds without them."
+        return "Mark the steps and record again; the host side below is valid without them."
     if any(name.startswith("Iterator::") for name in ops.name):
         return "Open tf_data_bottleneck_analysis: it names the stage to change and the gain."
     if len(ops) == 0 and copies:

@@ -17,7 +17,7 @@ from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, ms
 from stepscope.tables.collectives.dcn_messages import dcn_paths
 from stepscope.tables.collectives.dcn_ops import (
-    Role,
+    DcnRole,
     has_dcn_collectives,
     has_host_transfers,
     has_their_programs,
@@ -250,7 +250,7 @@ def _collectives(found: DcnRuns, picked: Bool, lone: Bool) -> Table[DcnCollectiv
     def mean_ms(values: I64) -> F64:
         return _shares(total_ps(values[picked], of), runs) / 1e9
 
-    def role_ms(role: Role) -> F64:
+    def role_ms(role: DcnRole) -> F64:
         """Mean over all runs, so that the four sum to the stall; NaN where no run has the op."""
         own = found.role_ps[role][picked]
         has = own >= 0
@@ -268,10 +268,10 @@ def _collectives(found: DcnRuns, picked: Bool, lone: Bool) -> Table[DcnCollectiv
         "total_stall_ms": stall,
         "stall_frac": _shares(stall, np.full(size, stall.sum())),
         "stall_ms": mean_ms(found.stall_ps),
-        "send_ms": role_ms(Role.SEND),
-        "send_done_ms": role_ms(Role.SEND_DONE),
-        "recv_ms": role_ms(Role.RECV),
-        "recv_done_ms": role_ms(Role.RECV_DONE),
+        "send_ms": role_ms(DcnRole.SEND),
+        "send_done_ms": role_ms(DcnRole.SEND_DONE),
+        "recv_ms": role_ms(DcnRole.RECV),
+        "recv_done_ms": role_ms(DcnRole.RECV_DONE),
         "slack_ms": slack,
         "observed_ms": mean_ms(found.observed_ps),
         "runs": runs,
@@ -324,7 +324,7 @@ def _devices(profile: Profile, found: DcnRuns, picked: Bool, lone: Bool) -> Tabl
                 "device": name if len(profile.hosts) == 1 else f"{host.name}/{name}",
                 "host": host.name,
                 "total_stall_ms": ms(found.stall_ps[own].sum()),
-                "recv_done_ms": ms(found.role_ps[Role.RECV_DONE][own].sum()),
+                "recv_done_ms": ms(found.role_ps[DcnRole.RECV_DONE][own].sum()),
                 "runs": int(own.sum()),
                 "incomplete": int(half.sum()),
             }
@@ -420,8 +420,8 @@ def _diagnostics(
             Diagnostic(
                 "collectives-cut",
                 "info",
-                "Sends and recv-dones whose other half lies beyond an edge of the recording, and "
-                f"which are not counted: {cut}.",
+                f"Not counted: {cut} sends and recv-dones whose other half is beyond an edge of "
+                "the recording.",
             )
         )
     if missing:
@@ -429,8 +429,8 @@ def _diagnostics(
             Diagnostic(
                 "collectives-incomplete",
                 "warning",
-                "Sends and recv-dones without their other half, although the recording goes on, "
-                f"and which are not counted: {missing}. Events were dropped.",
+                f"Not counted: {missing} sends and recv-dones whose other half is missing inside "
+                "the recording. Events were dropped.",
             )
         )
     unknown = int(np.isnan(table["sent_bytes"]).sum())
@@ -439,8 +439,8 @@ def _diagnostics(
             Diagnostic(
                 "collectives-without-size",
                 "info",
-                "Collectives of which the profile does not say how much they send, because their "
-                f"type or the size of their groups (dcn_collective_info) tells it not: {unknown}.",
+                f"It is unknown how much {unknown} collectives send: the profile lacks their type "
+                "or the size of their groups (dcn_collective_info).",
             )
         )
     if not dcn_paths(profile):
@@ -458,8 +458,8 @@ def _diagnostics(
             Diagnostic(
                 "messages-without-latency",
                 "info",
-                "Messages between slices without a latency, because the hosts' clocks differ by "
-                f"more than it: {skewed}.",
+                f"{skewed} messages between slices have no latency: the hosts' clocks differ by "
+                "more than it.",
             )
         )
     return tuple(notes)
@@ -468,7 +468,7 @@ def _diagnostics(
 TOOL = Tool(
     id="megascale_stats",
     short="dcn",
-    title="DCN Collectives",
+    title="Cross-slice Collectives",
     group="Where time goes",
     run=megascale_stats,
     options=Options,

@@ -108,10 +108,10 @@ class MemoryViewer(Result):
             program) or "none" (it has no temporary buffers).
         peak_bytes, peak_unpadded_bytes: The most in use at once, with and without padding.
         peak_step, peak_instruction: Where.
-        parameter_bytes, constant_bytes, output_bytes, thread_local_bytes: Memory held all along.
+        parameter_bytes, constant_bytes, output_bytes, thread_local_bytes: Held for the whole run.
         temporary_bytes: Blocks that temporary buffers share.
         allocated_bytes: All blocks of the memory space.
-        timeline: Memory in use, step by step; the memory held all along is in every step.
+        timeline: Memory in use, step by step; the memory held for the whole run is in every step.
         buffers: Every buffer of the memory space, largest first. No cap.
         peak_groups: Memory at the peak by kind.
     """

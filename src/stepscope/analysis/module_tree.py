@@ -76,7 +76,7 @@ def modules(profile: Profile, options: Options = Options()) -> ModuleTree:
     )
 
 
-def _rows(host: str, tree: facts.ModuleTree, whole_ps: int) -> list[dict[str, Any]]:
+def _rows(host: str, tree: facts.ModuleTable, whole_ps: int) -> list[dict[str, Any]]:
     """The rows of a tree, each module before those it calls."""
     phases = [tree.with_children(own).tolist() for own in tree.device_ps]
     kernels = tree.with_children(tree.kernels).tolist()

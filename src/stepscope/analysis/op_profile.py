@@ -22,7 +22,7 @@ from stepscope.tables.ops.hlo_ops import HloOp
 from stepscope.tables.ops.hlo_presence import has_device_ops
 from stepscope.tables.ops.hlo_totals import COST_FIELDS, profile_totals
 from stepscope.tables.ops.op_tree import Node, op_tree
-from stepscope.tables.ops.roofline import Rates, rates
+from stepscope.tables.ops.roofline import OpRates, rates
 
 
 class NodeRow(Row):
@@ -195,7 +195,7 @@ def _text(node: Node, name: str) -> str:
     return str(getattr(node.op, name)) if node.op is not None else ""
 
 
-def _rates(nodes: list[Node], peaks: Peaks) -> Rates:
+def _rates(nodes: list[Node], peaks: Peaks) -> OpRates:
     costs = {
         name: np.asarray([node.costs[at] for node in nodes], dtype=np.float64)
         for at, name in enumerate(COST_FIELDS)

@@ -33,7 +33,7 @@ from stepscope.tables.steps.found import WINDOW
 from stepscope.tables.steps.precision import precision_shares
 from stepscope.tables.steps.session import SessionSteps, session_steps
 from stepscope.verdicts.account import Steps, steps_account
-from stepscope.verdicts.step import Verdict, headline, next_steps
+from stepscope.verdicts.step import StepVerdict, headline, next_steps
 
 
 class StepRow(Row):
@@ -87,8 +87,8 @@ class Precision:
 
     Attributes:
         bits_16_frac: In 16 bits or fewer.
-        bits_32_frac: In more; the step's parts count what nobody knows among it.
-        unknown_frac: In nobody knows how many: no operands, no program and no telling name.
+        bits_32_frac: In more; the step's parts count the unknown here.
+        unknown_frac: Not known: no operands, no program and no telling name.
     """
 
     bits_16_frac: float | None
@@ -163,7 +163,7 @@ class OverviewPage(Result):
         breakdown_ms: Mean of each part per kept step; the values sum to ``steps.time_ms.mean``.
         next_steps: What to look at next.
         recorded: Kinds of evidence that the profile holds: host, driver, device, ops, input,
-            python, dispatch, garbage. That a thing is absent says nothing where its kind is.
+            python, dispatch, garbage. Silence about a kind that is not here proves nothing.
         window: The devices over the whole recording.
         findings: What the rules of advice found (filled in by the session).
     """
@@ -208,7 +208,7 @@ def overview_page(profile: Profile, options: Options = Options()) -> OverviewPag
     has_device = any(_active_devices(host) for host in profile.hosts)
     bound, bound_frac = bottleneck.bound_by(breakdown, stats.time_ms.mean, has_device=has_device)
     precision = _precision(profile, found)
-    verdict = Verdict(
+    verdict = StepVerdict(
         bound_by=bound,
         share_frac=bound_frac,
         steps=stats.count,
@@ -284,7 +284,7 @@ def _precision(profile: Profile, found: SessionSteps | None) -> Precision:
 
 
 def _low_precision_frac(precision: Precision) -> float:
-    """The share in 16 bits; NaN where more is unknown than could be told from it."""
+    """The share in 16 bits; NaN where more is unknown than the verdict allows."""
     low, unknown = precision.bits_16_frac, precision.unknown_frac
     return nan if low is None or unknown is None or unknown > low else low
 

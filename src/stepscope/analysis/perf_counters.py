@@ -17,7 +17,7 @@ from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.exact_numbers import Readings, as_column, joined
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.device.perf_counters import (
-    Words,
+    SampleTexts,
     chip_of,
     counter_samples,
     has_counter_samples,
@@ -105,7 +105,7 @@ class Options:
         str, Help("Only counters whose name contains this text, in any case; empty for all.")
     ] = ""
     max_samples: Annotated[
-        int, Help("List at most so many samples, the earliest; 0 for all. Totals are over all.")
+        int, Help("List at most this many samples, the earliest; 0 for all. Totals are over all.")
     ] = 100_000
 
 
@@ -113,7 +113,7 @@ class Options:
 class PerfCounters(Result):
     """What the hardware counters of GPUs and TPUs counted: each counter, and each sample of it.
 
-    Counters of hosts and of Stepscope's own telemetry are no counters of a device's hardware; they
+    Counters of hosts and of Stepscope's own telemetry do not belong to a device's hardware; they
     are on the timeline.
 
     Attributes:
@@ -138,7 +138,7 @@ class _Samples:
         start_ps, duration_ps: NaN for events without a place in time.
     """
 
-    words: dict[str, Words]
+    words: dict[str, SampleTexts]
     sample: I64
     start_ps: F64
     duration_ps: F64
@@ -150,7 +150,7 @@ class _Samples:
     def take(self, places: I64 | Bool | slice) -> _Samples:
         """Those at these places."""
         return _Samples(
-            {name: Words(one.codes[places], one.words) for name, one in self.words.items()},
+            {name: SampleTexts(one.codes[places], one.words) for name, one in self.words.items()},
             self.sample[places],
             self.start_ps[places],
             self.duration_ps[places],
@@ -225,10 +225,10 @@ def _of_host(host: Host) -> _Samples:
     )
 
 
-def _said(rows: I64, text: Callable[[int], str]) -> Words:
+def _said(rows: I64, text: Callable[[int], str]) -> SampleTexts:
     """The text of what each row of another table stands for."""
     distinct, codes = np.unique(rows, return_inverse=True)
-    return Words(codes.astype(np.int64), [text(row) for row in distinct.tolist()])
+    return SampleTexts(codes.astype(np.int64), [text(row) for row in distinct.tolist()])
 
 
 def _joined(hosts: Sequence[_Samples]) -> _Samples:
@@ -240,7 +240,7 @@ def _joined(hosts: Sequence[_Samples]) -> _Samples:
         for one in (host.words[name] for host in hosts):
             new = np.asarray([codes.setdefault(w, len(codes)) for w in one.words], dtype=np.int64)
             parts.append(new[one.codes])
-        words[name] = Words(np.concatenate(parts), list(codes))
+        words[name] = SampleTexts(np.concatenate(parts), list(codes))
     nothing = np.zeros(0)
     return _Samples(
         words,
@@ -352,7 +352,7 @@ def _diagnostics(
             "counters": every.known("counter"),
         }
         there = "; ".join(f"{what} {_some(names)}" for what, names in known.items())
-        message = f"No sample is what the options ask for. There are {there}."
+        message = f"No sample matches the options. There are {there}."
         yield Diagnostic("no-such-counter", "warning", message)
     if listed < len(chosen):
         message = (
@@ -362,7 +362,7 @@ def _diagnostics(
         yield Diagnostic("samples-cut", "info", message)
     for host in profile.hosts:
         for text in left_out(host):
-            message = f"The recorder left out samples that were no number: {text}."
+            message = f"The recorder left out samples that were not numbers: {text}."
             yield Diagnostic("samples-left-out", "info", message, host.name)
 
 

@@ -15,7 +15,7 @@ from stepscope.columns.space import I64
 from stepscope.errors import UsageError
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, ms
-from stepscope.tables.collectives.operations import Collectives, collectives
+from stepscope.tables.collectives.operations import CollectiveEvents, collectives
 from stepscope.tables.core.devices import devices
 from stepscope.tables.core.profile import Profile
 from stepscope.tables.steps.attribution import sum_parts
@@ -30,7 +30,7 @@ from stepscope.tables.workers.steps import (
     TRANSFER,
     WAIT,
     WORKER_PARTS,
-    Worker,
+    PodColumn,
     WorkerSteps,
     worker_steps,
 )
@@ -323,7 +323,7 @@ def _cause(means: dict[str, F64], late: list[int]) -> tuple[str, float]:
     return (label, excess[label]) if excess[label] > 0 else ("", 0.0)
 
 
-def _title(worker: Worker) -> str:
+def _title(worker: PodColumn) -> str:
     return f"{worker.device_name} of {worker.host_name}"
 
 
@@ -384,7 +384,7 @@ def _pod_table(found: WorkerSteps, step: int) -> Table[PodRow]:
     return Table(PodRow, columns | {f"{part}_ms": values for part, values in parts.items()})
 
 
-def _collective_table(meeting: Collectives, arrivals: Arrivals) -> Table[CollectiveRow]:
+def _collective_table(meeting: CollectiveEvents, arrivals: Arrivals) -> Table[CollectiveRow]:
     names = list(dict.fromkeys(meeting.names))
     codes = {name: code for code, name in enumerate(names)}
     kept = np.unique(arrivals.group)
@@ -419,7 +419,7 @@ def _collective_table(meeting: Collectives, arrivals: Arrivals) -> Table[Collect
 
 
 def _diagnostics(
-    profile: Profile, steps_found: WorkerSteps, meeting: Collectives
+    profile: Profile, steps_found: WorkerSteps, meeting: CollectiveEvents
 ) -> tuple[Diagnostic, ...]:
     taking_part = {one.host for one in aligned_steps(profile)}
     found = [
@@ -474,7 +474,7 @@ def _diagnostics(
 TOOL = Tool(
     id="pod_viewer",
     short="pod",
-    title="Pod Viewer",
+    title="Workers",
     group="Where time goes",
     run=pod_viewer,
     options=Options,

@@ -18,8 +18,8 @@ from stepscope.tables.ops.device_peaks import Peaks, active_peaks
 from stepscope.tables.ops.hlo_ops import HloOp, HloOpEvents, hlo_op_events
 from stepscope.tables.ops.hlo_presence import has_compiled_ops, has_known_flops
 from stepscope.tables.ops.hlo_totals import COST_FIELDS, HloTotals, profile_totals
-from stepscope.tables.ops.roofline import F64, GIB, UNKNOWN, Rates, rates, rates_of, ridge
-from stepscope.tables.steps.attribution import Steps, found_steps
+from stepscope.tables.ops.roofline import F64, GIB, UNKNOWN, OpRates, rates, rates_of, ridge
+from stepscope.tables.steps.attribution import HostSteps, found_steps
 
 PROGRAM = "Program"
 _FEEDS = ("infeed", "outfeed")
@@ -101,7 +101,7 @@ class RoofPoint(Row):
 
 
 @dataclass(frozen=True, slots=True)
-class Device:
+class RooflineDevice:
     """The device the roofs belong to; None where a limit is unknown.
 
     Attributes:
@@ -148,7 +148,7 @@ class RooflineModel(Result):
     """
 
     tool = "roofline_model"
-    device: Device
+    device: RooflineDevice
     roofs: Table[RoofPoint]
     programs: Table[RooflineRow]
     ops: Table[RooflineRow]
@@ -192,8 +192,8 @@ def _counted(ops: list[HloOp], options: Options) -> Bool:
     return np.asarray([options.include_infeed_outfeed or not feed for feed in feeds], dtype=bool)
 
 
-def _device(type_: str, count: int, peaks: Peaks) -> Device:
-    return Device(
+def _device(type_: str, count: int, peaks: Peaks) -> RooflineDevice:
+    return RooflineDevice(
         device_type=type_,
         device_count=count,
         peak_gflops=peaks.flops / 1e9,
@@ -282,7 +282,7 @@ def _known(values: F64) -> F64:
     return np.asarray([values[known].sum() if known.any() else np.nan], dtype=np.float64)
 
 
-def _op_rate_columns(found: Rates, ops: list[HloOp]) -> dict[str, Any]:
+def _op_rate_columns(found: OpRates, ops: list[HloOp]) -> dict[str, Any]:
     """Rates of single ops; none for one that only waits for bytes that moved before.
 
     Caches let an op read faster than its memory; the end of an asynchronous copy that does is
@@ -299,7 +299,7 @@ def _op_rate_columns(found: Rates, ops: list[HloOp]) -> dict[str, Any]:
     return columns
 
 
-def _rate_columns(found: Rates) -> dict[str, Any]:
+def _rate_columns(found: OpRates) -> dict[str, Any]:
     return {
         "flop_rate_gflops": found.gflops,
         "model_flop_rate_gflops": found.model_gflops,
@@ -351,7 +351,7 @@ def _step_rows(hosts: list[Host], peaks: Peaks, options: Options) -> list[dict[s
     return average + rows
 
 
-def _costs_by_step(found: Steps, events: HloOpEvents, options: Options) -> dict[str, F64]:
+def _costs_by_step(found: HostSteps, events: HloOpEvents, options: Options) -> dict[str, F64]:
     """``COST_FIELDS`` of the innermost ops that start in each step."""
     place = np.searchsorted(found.start_ps, events.start_ps, side="right") - 1
     inside = (place >= 0) & (events.start_ps < found.end_ps[np.maximum(place, 0)])

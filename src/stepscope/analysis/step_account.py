@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain, repeat
 from math import nan
 from typing import Annotated
 
@@ -10,12 +11,15 @@ from stepscope import how_to_record
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, ms
 from stepscope.tables.account.account import Account, account
-from stepscope.tables.account.instructions import Compiled, compiled_from
-from stepscope.tables.account.op_families import family_of
-from stepscope.tables.account.parts import Owner, Part, owners, parts
+from stepscope.tables.account.instructions import CompiledOp, compiled_from
+from stepscope.tables.account.op_families import UNUSUAL, family_of
+from stepscope.tables.account.owners import Owner, owners
+from stepscope.tables.account.parts import Part, parts
 from stepscope.tables.account.rivals import rivals
 from stepscope.tables.account.series import series
+from stepscope.tables.account.what_if import WhatIf, what_if
 from stepscope.tables.core.profile import Host, Profile
+from stepscope.tables.host.cores import host_cores
 from stepscope.tables.steps.markers import has_account
 from stepscope.tables.steps.session import taking_part
 
@@ -31,6 +35,7 @@ class PartRow(Row):
     file: Annotated[str, Column("File", kind="name")]
     line: Annotated[int, Column("Line", kind="number", help="0: not known.")]
     caller: Annotated[str, Column("Called from", kind="name")]
+    between: Annotated[str, Column("Where", kind="text", help="The named calls around most of it.")]
     made_of: Annotated[str, Column("Made of", kind="text", help="Its largest owners.")]
     op: Annotated[str, Column("Largest op", kind="name", hidden=True)]
     first: Annotated[str, Column("Largest owner", kind="name", hidden=True)]
@@ -40,6 +45,27 @@ class PartRow(Row):
         float, Column("Time", unit="ms", kind="time", sort="desc", help="Per mean step.")
     ]
     step_frac: Annotated[float, Column("Share of step", unit="%", kind="ratio")]
+    alone_ms: Annotated[
+        float,
+        Column(
+            "Saves alone", unit="ms", kind="time",
+            help="The step gets shorter by this if the part takes no time and all else stays.",
+        ),
+    ]  # fmt: skip
+    typical_ms: Annotated[
+        float,
+        Column(
+            "In a typical step", unit="ms", kind="time",
+            help="The same from the median of its shares: a burst in one step counts little.",
+        ),
+    ]  # fmt: skip
+    most_ms: Annotated[
+        float,
+        Column(
+            "Saves at most", unit="ms", kind="time",
+            help="With all that can go with it: hand-over, cold caches, shared cores.",
+        ),
+    ]  # fmt: skip
     runs: Annotated[float, Column("Runs per step", kind="number")]
     steps_frac: Annotated[
         float,
@@ -72,6 +98,7 @@ class OwnerRow(Row):
     file: Annotated[str, Column("File", kind="name")]
     line: Annotated[int, Column("Line", kind="number")]
     caller: Annotated[str, Column("Called from", kind="name")]
+    between: Annotated[str, Column("Where", kind="text", help="The named calls around it.")]
     time_ms: Annotated[float, Column("Time", unit="ms", kind="time", sort="desc")]
     step_frac: Annotated[float, Column("Share of step", unit="%", kind="ratio")]
     runs: Annotated[float, Column("Runs per step", kind="number")]
@@ -104,7 +131,7 @@ class StepAccount(Result):
         headline: The largest part, in one sentence.
         step_time_ms: Mean kept step of the host with the longest ones.
         step_count: Kept steps.
-        is_window: Whether there are no steps, and the whole recording stands in for one.
+        is_window: Whether there are no steps, and the whole recording counts as one.
         busy_ms: Per step, when anything computes beside the loop's thread.
         has_device: Whether any of that ran on a device.
         has_python: Whether what Python did was recorded.
@@ -139,6 +166,7 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
     steps = longest.found
     start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
     made = parts(longest)
+    played = what_if(longest, made, host_cores(host))
     step_ps = _mean_ps(longest)
     recorder = sum(one.total_ps for one in made if one.kind == "recorder")
     return StepAccount(
@@ -151,7 +179,7 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
         has_python=longest.frames is not None,
         has_events=longest.native is not None,
         recorder_ms=ms(recorder) / len(start),
-        parts=_part_table(host, made, len(start), step_ps),
+        parts=_part_table(host, made, played, step_ps, len(start)),
         owners=_owner_table(owners(longest), len(start), step_ps),
         rivals=_rival_table(host, longest),
     )
@@ -181,7 +209,7 @@ def _mean_ps(found: Account) -> float:
 def _headline(made: list[Part], step_ps: float, count: int) -> str:
     shown = [one for one in made if one.kind != "recorder"]
     if not shown or not step_ps > 0:
-        return "The steps have no length."
+        return "All detected steps have zero duration."
     first = shown[0]
     share = first.total_ps / count / step_ps
     return (
@@ -191,6 +219,7 @@ def _headline(made: list[Part], step_ps: float, count: int) -> str:
 
 _WORDS = {
     "op": "The ops of the family {name}",
+    "eager": "What the program runs op by op in a loop",
     "framework": "The framework's own work on the loop's thread ({name})",
     "unrecorded": "Time in which nothing was recorded on the loop's thread",
     "input": "Waiting for input ({name})",
@@ -208,10 +237,26 @@ def described(kind: str, name: str) -> str:
     return _WORDS.get(kind, "{name}").format(name=name)
 
 
-def _part_table(host: Host, made: list[Part], count: int, step_ps: float) -> Table[PartRow]:
-    rows = [_part_row(host, one, count, step_ps) for one in made]
+_NOT_PLAYED = WhatIf(nan, nan, nan)
+
+
+def _part_table(
+    host: Host, made: list[Part], played: list[WhatIf], step_ps: float, count: int
+) -> Table[PartRow]:
+    rows = [
+        _part_row(host, one, count, step_ps) | _saving(without)
+        for one, without in zip(made, chain(played, repeat(_NOT_PLAYED)), strict=False)
+    ]
     fields = list(PartRow.__annotations__)
     return Table(PartRow, {name: [row[name] for row in rows] for name in fields})
+
+
+def _saving(without: WhatIf) -> dict[str, object]:
+    return {
+        "alone_ms": ms(without.alone_ps),
+        "typical_ms": ms(without.typical_ps),
+        "most_ms": ms(without.most_ps),
+    }
 
 
 def _part_row(host: Host, one: Part, count: int, step_ps: float) -> dict[str, object]:
@@ -226,6 +271,7 @@ def _part_row(host: Host, one: Part, count: int, step_ps: float) -> dict[str, ob
         "file": place[1],
         "line": place[2],
         "caller": first.caller,
+        "between": _between(one),
         "made_of": _made_of(one),
         "op": op,
         "first": first.name,
@@ -244,12 +290,21 @@ def _part_row(host: Host, one: Part, count: int, step_ps: float) -> dict[str, ob
     }
 
 
-def _place(one: Part, known: Compiled) -> tuple[str, str, int]:
+def _place(one: Part, known: CompiledOp) -> tuple[str, str, int]:
     """Where in the program a part is: its longest line, or the source of its op."""
     if known.line and one.kind not in ("python", "library"):
         return one.first.function, known.file, known.line
     first = next((owner for owner in one.owners if owner.file), one.first)
     return first.function, first.file, first.line
+
+
+def _between(one: Part) -> str:
+    """The calls around most of a part; "" where there are none."""
+    total: dict[str, int] = {}
+    for owner in one.owners:
+        total[owner.between] = total.get(owner.between, 0) + owner.total_ps
+    most = max(total, key=lambda name: total[name], default="")
+    return most if total.get(most, 0) > one.total_ps / 2 else ""
 
 
 def _made_of(one: Part) -> str:
@@ -258,7 +313,34 @@ def _made_of(one: Part) -> str:
         name = owner.name or owner.kind
         total[name] = total.get(name, 0) + owner.total_ps
     listed = sorted(total.items(), key=lambda item: -item[1])[:3]
+    if one.kind == "eager":
+        return _ops_of_loop(one)
     return ", ".join(f"{name} {time / max(one.total_ps, 1):.0%}" for name, time in listed)
+
+
+# Ops by which a program only makes its numbers and shapes tensors.
+_BOOKKEEPING = (
+    "_EagerConst",
+    "Const",
+    "Shape",
+    "StridedSlice",
+    "Pack",
+    "Identity",
+    "ReadVariableOp",
+)
+_LISTED = 5
+
+
+def _ops_of_loop(one: Part) -> str:
+    """The ops that a program runs again and again; what they are for, its rarest may tell."""
+    ops = [owner for owner in one.owners if owner.kind == "op"]
+    listed = list(dict.fromkeys(owner.name for owner in ops))
+    working = [name for name in listed if name not in _BOOKKEEPING] or listed
+    telling = {owner.name for owner in ops if owner.family in UNUSUAL}
+    shown = working[:_LISTED]
+    return ", ".join(
+        [*shown, *(name for name in working[_LISTED:] if name in telling)][: 2 * _LISTED]
+    )
 
 
 def _owner_table(found: list[Owner], count: int, step_ps: float) -> Table[OwnerRow]:
@@ -272,6 +354,7 @@ def _owner_table(found: list[Owner], count: int, step_ps: float) -> Table[OwnerR
             "file": [one.file for one in found],
             "line": [one.line for one in found],
             "caller": [one.caller for one in found],
+            "between": [one.between for one in found],
             "time_ms": [ms(one.total_ps) / count for one in found],
             "step_frac": [one.total_ps / count / step_ps if step_ps > 0 else nan for one in found],
             "runs": [one.runs / count for one in found],

@@ -18,7 +18,7 @@ from stepscope.tables.tf_data.calls import Pipeline, pipelines
 from stepscope.tables.tf_data.events import has_iterator_calls, iterator_calls, leaf
 from stepscope.verdicts.tf_data import (
     SLOW_PS,
-    Waiting,
+    PipelineWait,
     holds_up,
     most_waited_for,
     node_facts,
@@ -29,7 +29,7 @@ from stepscope.verdicts.tf_data import (
 )
 from stepscope.verdicts.tf_data_changes import Change, changes, stage_kind, suggestion
 
-Verdict = Literal["input_bound", "healthy", "no_activity"]
+PipelineVerdict = Literal["input_bound", "healthy", "no_activity"]
 
 
 class PipelineRow(Row):
@@ -227,7 +227,7 @@ class TfDataBottleneckAnalysis(Result):
     """
 
     tool = "tf_data_bottleneck_analysis"
-    verdict: Verdict
+    verdict: PipelineVerdict
     summary: tuple[str, ...]
     bottleneck: Bottleneck | None
     knobs: tuple[Knob, ...]
@@ -242,7 +242,7 @@ class _Found:
 
     host: Host
     pipeline: Pipeline
-    waiting: Waiting
+    waiting: PipelineWait
     holds_up: bool
 
     @property

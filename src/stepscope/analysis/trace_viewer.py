@@ -148,13 +148,13 @@ class TraceViewer(Result):
 
     Attributes:
         names: What ran in the range, by self time. Without ``track`` it leaves out tracks that
-            tell the same time again (steps, scopes, framework ops …).
+            repeat the same time (steps, scopes, framework ops …).
         tracks: Every track and how busy it was in the range.
         events: The matches of ``find``; without it the events of the range where one is given.
             Tracks are left out as for ``names``.
         counters: What counters and allocators reported.
         range: The range.
-        launches: How long device work waited behind its launch.
+        launches: How long device work waited after its launch.
         aligned_by: "clock", or "first event" when the hosts' clocks do not fit together.
     """
 
@@ -226,7 +226,7 @@ def _no_expression(text: str, error: InvalidPattern) -> UsageError:
     return UsageError(
         f"trace_viewer: {text!r} is not a valid regular expression.",
         why=str(error),
-        hint="Escape its special characters, or look for it as plain text.",
+        hint="Escape its special characters, or search for it as plain text.",
     )
 
 

@@ -57,7 +57,7 @@ class UnitRow(Row):
             unit="%",
             kind="ratio",
             sort="desc",
-            help="All it achieved, over all it could have: long samples weigh more.",
+            help="Σ achieved ÷ Σ possible: long samples weigh more.",
         ),
     ]
     achieved: Annotated[float, Column("Achieved", kind="number", help="Mean of the readings.")]
@@ -80,7 +80,7 @@ class DetailRow(UnitRow):
             "Share",
             unit="%",
             kind="ratio",
-            help="All it came to, over all it could have: long samples weigh more.",
+            help="Σ achieved ÷ Σ possible: long samples weigh more.",
         ),
     ]
 
@@ -100,7 +100,7 @@ class UtilizationRow(Row):
             "Role",
             kind="category",
             hidden=True,
-            help='"unit", "detail" (a part of one) or "state" (cycles in which something was so).',
+            help='"unit", "detail" (a part of one) or "state" (cycles spent in a state).',
         ),
     ]
     achieved: Annotated[
@@ -372,7 +372,7 @@ def _diagnostics(
 TOOL = Tool(
     id="utilization_viewer",
     short="units",
-    title="Utilization of Units",
+    title="Unit Utilization",
     group="Resources",
     run=utilization_viewer,
     options=Options,

@@ -36,7 +36,7 @@ _log: Final = logging.getLogger("stepscope")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ChildFile:
     """A child process's place in its parent's recording.
 
     Attributes:
@@ -73,7 +73,7 @@ def start(
     *,
     owner: str = "person",
     run: str | None = None,
-    part: Part | None = None,
+    part: ChildFile | None = None,
 ) -> Recording:
     """Start recording this process: all loaded frameworks, annotations, Python and the machine.
 

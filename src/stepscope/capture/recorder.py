@@ -20,7 +20,7 @@ from typing import Literal, Protocol
 
 from stepscope.capture.options import ProfilerOptions
 
-Severity = Literal["info", "warning", "error"]
+NoteSeverity = Literal["info", "warning", "error"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Note:
     """
 
     slug: str
-    severity: Severity
+    severity: NoteSeverity
     message: str
 
 
@@ -88,7 +88,7 @@ class Recorder(Protocol):
         ...
 
     def collect(self) -> Collected:
-        """End the recording (or the chunk) and hand it over; no events is no error."""
+        """End the recording (or the chunk) and hand it over; it may have no events."""
         ...
 
     def drop(self) -> None:

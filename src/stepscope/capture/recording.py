@@ -20,15 +20,15 @@ from typing import Any, Final, Literal, TypeVar
 
 from stepscope.capture import tracing
 from stepscope.capture.budget import Budget
-from stepscope.capture.file.assemble import PROFILE_OPTIONS, Planes, Value, hostname, message
+from stepscope.capture.file.assemble import PROFILE_OPTIONS, Assembly, Value, hostname, message
 from stepscope.capture.file.compact import compact
 from stepscope.capture.file.logdir import host_name
 from stepscope.capture.file.option_diff import differences, encoded_options
-from stepscope.capture.file.recording_gaps import Gap, Gaps
+from stepscope.capture.file.recording_gaps import Gap, RecordingGaps
 from stepscope.capture.file.verify import slowdown, verify
 from stepscope.capture.file.writer import Writer
 from stepscope.capture.options import FRAMEWORKS, ProfilerOptions
-from stepscope.capture.recorder import Collected, Note, Recorded, Recorder, Severity
+from stepscope.capture.recorder import Collected, Note, NoteSeverity, Recorded, Recorder
 from stepscope.capture.result import Capture
 from stepscope.capture.runtime import machine
 from stepscope.schema import names
@@ -98,7 +98,7 @@ class Recording:
         self._pause_wanted: bool | None = None
         self._chunks = 0
         self._lost = 0
-        self._gaps = Gaps()
+        self._gaps = RecordingGaps()
         self._effective = b""
         self._plane_names: set[str] = set()
         self._capture: Capture | None = None
@@ -289,9 +289,9 @@ class Recording:
                 return
         tracing.switch(None)
 
-    def _collect(self, restart: bool) -> Planes:
+    def _collect(self, restart: bool) -> Assembly:
         """End every recorder and take its events; with ``restart`` each begins again at once."""
-        planes = Planes(self.origin_ns, self.suffix)
+        planes = Assembly(self.origin_ns, self.suffix)
         taken = []
         for slot in reversed(self._slots):
             if slot.state == "running":
@@ -323,7 +323,7 @@ class Recording:
             self._note("recorder-failed", "error", text)
             return Recorded()
 
-    def _take(self, planes: Planes, slot: _Slot, collected: Collected) -> None:
+    def _take(self, planes: Assembly, slot: _Slot, collected: Collected) -> None:
         recorded = self._safely(slot, collected) if callable(collected) else collected
         for note in recorded.notes:
             self._note(note.slug, note.severity, note.message)
@@ -414,7 +414,7 @@ class Recording:
             text = f"{slot.recorder.name} could not be stopped: {error!r}."
             self._note("recorder-failed", "error", text)
 
-    def _write_last(self, planes: Planes, stopped_ns: int) -> None:
+    def _write_last(self, planes: Assembly, stopped_ns: int) -> None:
         """The last chunk; if it is the only one, the file is that chunk, written as a whole."""
         if self._gaps:
             planes.add(self._gaps.plane())
@@ -439,9 +439,9 @@ class Recording:
         if self._chunks or planes.repeated or children:
             self.notes += compact(self.writer, self.options.stop_seconds, children)
 
-    def _environment(self, stopped_ns: int = 0, planes: Planes | None = None) -> Planes:
+    def _environment(self, stopped_ns: int = 0, planes: Assembly | None = None) -> Assembly:
         """The planes with what is known of machine, software and time."""
-        into = planes or Planes(self.origin_ns, self.suffix)
+        into = planes or Assembly(self.origin_ns, self.suffix)
         if self.suffix:
             return into  # a child's file joins its parent's, which states all this
         facts: dict[str, Value] = {names.PROFILE_START: self.origin_ns}
@@ -490,7 +490,7 @@ class Recording:
     def _seconds(self, stopped_ns: int) -> float:
         return max(stopped_ns - self._started_ns, 0) / 1e9 if self._started_ns else 0.0
 
-    def _note(self, slug: str, severity: Severity, text: str) -> None:
+    def _note(self, slug: str, severity: NoteSeverity, text: str) -> None:
         note = Note(slug, severity, text)
         if note not in self.notes:
             self.notes.append(note)

@@ -271,7 +271,7 @@ def trace_me(kind: Any) -> Emitter:
     return emit
 
 
-class Kept:
+class KeptAnnotations:
     """Annotations of a process without a framework: what was emitted, by thread.
 
     There is no lock: a signal handler of the program's may annotate in the middle of an end, and

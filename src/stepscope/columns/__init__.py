@@ -15,6 +15,7 @@ from stepscope.columns.by_key import (
     sum_labels,
 )
 from stepscope.columns.nesting import Nesting, innermost, nest, sweep, union_spans
+from stepscope.columns.ordered import distinct, median, quantile
 from stepscope.columns.pivot import (
     StatColumn,
     StrColumn,
@@ -33,7 +34,7 @@ from stepscope.columns.space import (
     Space,
     StatMetadata,
     Stats,
-    Unknown,
+    UnknownFields,
 )
 
 __all__ = [
@@ -47,15 +48,18 @@ __all__ = [
     "StatMetadata",
     "Stats",
     "StrColumn",
-    "Unknown",
+    "UnknownFields",
     "count_of",
+    "distinct",
     "distinct_keys",
     "event_stats",
     "innermost",
     "look_up",
+    "median",
     "metadata_stats_by_name",
     "nest",
     "plane_stats",
+    "quantile",
     "read_bytes",
     "read_string",
     "rows_of",

@@ -23,7 +23,7 @@ from stepscope.columns.space import (
     Space,
     StatMetadata,
     Stats,
-    Unknown,
+    UnknownFields,
 )
 
 _MOST: Final = (1 << 63) - 1
@@ -75,7 +75,7 @@ def merged(space: Space) -> Space:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Entries:
-    """What became of metadata entries.
+    """Where metadata entries went.
 
     Attributes:
         kept: Old rows that stay, in their new order.
@@ -173,7 +173,7 @@ def _event_order(space: Space, groups: list[list[int]]) -> I64:
 
 
 def _ranges(begin: I64, end: I64, rows: I64) -> I64:
-    """The numbers of the ranges ``begin[row]:end[row]``, one behind the other."""
+    """The numbers of the ranges ``begin[row]:end[row]``, one after the other."""
     sizes = end[rows] - begin[rows]
     ends = np.cumsum(sizes)
     total = int(ends[-1]) if len(ends) else 0
@@ -317,7 +317,7 @@ def _inverse(rows: I64, size: int) -> I64:
     return place
 
 
-def _unknown(space: Space, moved: dict[str, I64]) -> tuple[Unknown, ...]:
+def _unknown(space: Space, moved: dict[str, I64]) -> tuple[UnknownFields, ...]:
     """Fields that are kept as they stood, at their new rows."""
     found = []
     for one in space.unknown:

@@ -10,7 +10,6 @@ Negative durations count as 0.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 
 from stepscope.columns.space import I32, I64, U8, Bool
 from stepscope.kernels import core
-from stepscope.kernels.cores import cores
+from stepscope.kernels.cores import on_cores
 
 CLASSES: Final = 64
 _THREADS_FROM_EVENTS: Final = 1 << 17
@@ -56,7 +55,7 @@ def nest(
         line_begin: lines+1 offsets.
         select: Events to nest, as if the others did not exist; those get parent -1, self 0 and
             depth 0.
-        threads: At most so many lines at a time; the cores this process may use by default.
+        threads: At most this many lines at a time; the cores this process may use by default.
     """
     count = len(start_ps)
     nesting = Nesting(
@@ -70,15 +69,8 @@ def nest(
             starts, durations, int(line_begin[line]), int(line_begin[line + 1]), mask, nesting
         )
 
-    lines = range(len(line_begin) - 1)
-    workers = threads or cores()
-    if workers == 1 or count < _THREADS_FROM_EVENTS:
-        for line in lines:
-            work(line)
-    else:
-        by_size = sorted(lines, key=lambda line: int(line_begin[line] - line_begin[line + 1]))
-        with ThreadPoolExecutor(workers, "stepscope-nest") as pool:
-            list(pool.map(work, by_size))
+    by_size = np.argsort(line_begin[:-1] - line_begin[1:], kind="stable").tolist()
+    on_cores(work, by_size, "stepscope-nest", 1 if count < _THREADS_FROM_EVENTS else threads)
     return nesting
 
 

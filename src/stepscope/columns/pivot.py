@@ -7,13 +7,13 @@ stats finds those of all wanted names; values are converted when they are asked 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
 import numpy as np
 
+from stepscope.columns.ordered import distinct
 from stepscope.columns.space import (
     I32,
     I64,
@@ -33,14 +33,14 @@ from stepscope.columns.space import (
 )
 from stepscope.columns.texts import equal_texts
 from stepscope.kernels import core
-from stepscope.kernels.cores import cores
+from stepscope.kernels.cores import cores, on_cores
 from stepscope.utf8 import text_of
 
 Value = int | float | str | bytes | None
 F64 = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 _TEXT_KINDS: Final = (KIND_STR, KIND_BYTES, KIND_REF)
 _THREADS_FROM_STATS: Final = 1 << 17
-# So many strings are made objects as fast as they are compared in the file.
+# This many strings become objects as fast as they are compared in the file.
 _OBJECTS_UP_TO: Final = 1 << 10
 
 
@@ -172,7 +172,7 @@ def _intern(space: Space, rows: I64, kind: U8, bits: U64) -> StrColumn:
             values.append(text)
         return found
 
-    for one in np.unique(kind).tolist():
+    for one in distinct(kind).tolist():
         where = np.flatnonzero(kind == one)
         unique, inverse = np.unique(bits[where], return_inverse=True)
         if one in (KIND_STR, KIND_BYTES) and len(unique) > _OBJECTS_UP_TO:
@@ -292,22 +292,21 @@ def _pivot(
         core.gather.count_wanted(stats.key[first:last].data, wanted.data, counts[share].data)
 
     source = stats.key.data, stats.kind.data, stats.value.data, wanted.data
-    with ThreadPoolExecutor(shares, "stepscope-pivot") as pool:
-        list(pool.map(count, range(shares)))
-        begin = np.concatenate([[0], np.cumsum(counts.sum(axis=0))]).astype(np.int64)
-        place = begin[:-1] + np.cumsum(counts, axis=0) - counts
-        owner = np.empty(int(begin[-1]), np.int64)
-        kind, bits = np.empty(len(owner), np.uint8), np.empty(len(owner), np.uint64)
+    on_cores(count, range(shares), "stepscope-pivot")
+    begin = np.concatenate([[0], np.cumsum(counts.sum(axis=0))]).astype(np.int64)
+    place = begin[:-1] + np.cumsum(counts, axis=0) - counts
+    owner = np.empty(int(begin[-1]), np.int64)
+    kind, bits = np.empty(len(owner), np.uint8), np.empty(len(owner), np.uint64)
 
-        def collect(share: int) -> None:
-            first, last = int(cuts[share]), int(cuts[share + 1])
-            core.gather.collect_wanted(
-                first_owner + first, stat_begin[first : last + 1].data, *source,
-                place[share].data, owner.data, kind.data, bits.data,
-            )  # fmt: skip
+    def collect(share: int) -> None:
+        first, last = int(cuts[share]), int(cuts[share + 1])
+        core.gather.collect_wanted(
+            first_owner + first, stat_begin[first : last + 1].data, *source,
+            place[share].data, owner.data, kind.data, bits.data,
+        )  # fmt: skip
 
-        if len(owner):
-            list(pool.map(collect, range(shares)))
+    if len(owner):
+        on_cores(collect, range(shares), "stepscope-pivot")
     spans = {name: slice(int(begin[i]), int(begin[i + 1])) for name, i in number.items()}
     return {
         name: StatColumn(owner[span], kind[span], bits[span], space) for name, span in spans.items()

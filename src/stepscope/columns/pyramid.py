@@ -108,7 +108,7 @@ class Pyramid:
             end_ps: Its end.
             bucket_ps: A power of two.
             lanes: Which lanes.
-            room: At most so many cells.
+            room: At most this many cells.
 
         Returns:
             The cells, or None when there are more than ``room``.
@@ -143,7 +143,7 @@ def build(start_ps: I64, duration_ps: I64, select: I32 | None = None) -> Pyramid
 
     Args:
         start_ps: Of each event, in any order; kept, not copied.
-        duration_ps: Likewise.
+        duration_ps: As ``start_ps``.
         select: The events to take; all by default.
     """
     starts, durations = np.ascontiguousarray(start_ps), np.ascontiguousarray(duration_ps)
@@ -165,7 +165,7 @@ def build(start_ps: I64, duration_ps: I64, select: I32 | None = None) -> Pyramid
 
 
 def _lay_out(starts: I64, durations: I64, order: I32, lane: I32) -> int:
-    """Fill ``lane``; the number of lanes, or -1 when the events do not stand in order."""
+    """Fill ``lane``; the number of lanes, or -1 when the events are not in order."""
     ends, state = np.zeros(64, np.int64), np.zeros(3, np.int64)
     while stopped := core.pyramid.lay_out(starts, durations, order, ends, lane, state):
         if stopped == 1:

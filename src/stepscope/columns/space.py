@@ -24,6 +24,7 @@ I64 = NDArray[np.int64]
 I32 = NDArray[np.int32]
 U64 = NDArray[np.uint64]
 U8 = NDArray[np.uint8]
+F64 = NDArray[np.float64]
 Bool = NDArray[np.bool_]
 
 # Which member of XStat's `value` oneof is set; the number is the field number in XStat.
@@ -102,7 +103,7 @@ class EventMetadata:
         metadata: ``{row: bytes}`` for entries that carry the opaque ``metadata`` field.
         child_id: ``{row: ids}`` for entries with children.
         present: Whether the file holds the entry.
-        own_id: ``{row: id}`` for entries whose own id is not the key they stand under.
+        own_id: ``{row: id}`` for entries whose own id is not their key in the map.
     """
 
     plane: I32
@@ -177,7 +178,7 @@ class Plane:
 
 
 @dataclass(frozen=True, slots=True)
-class Unknown:
+class UnknownFields:
     """Bytes of fields this version does not know, kept so that writing loses nothing.
 
     Attributes:
@@ -200,9 +201,9 @@ class Space:
         buffer: The uncompressed bytes everything was decoded from, where the strings of stats
             are; what lies between them may have been forgotten.
         origin_ns: What ``start_ps`` 0 means, in the file's own clock (ns; a Python int).
-        damage: Set when the bytes ended early or broke: what stands before is decoded.
+        damage: Set when the bytes ended early or broke: everything before is decoded.
         raw_text: Bytes of the names that are not UTF-8, by the text shown for them, which has
-            ``\xff`` where such a byte stood. Every text in the columns can be encoded.
+            ``\xff`` in place of such a byte. Every text in the columns can be encoded.
     """
 
     buffer: memoryview
@@ -218,7 +219,7 @@ class Space:
     warnings: tuple[str, ...]
     hostnames: tuple[str, ...]
     origin_ns: int
-    unknown: tuple[Unknown, ...] = ()
+    unknown: tuple[UnknownFields, ...] = ()
     damage: DecodeError | None = None
     raw_text: dict[str, bytes] = field(default_factory=dict)
 

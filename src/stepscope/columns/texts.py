@@ -40,7 +40,7 @@ def stretches_without_text(space: Space) -> list[tuple[int, int]]:
 
 
 def _ends(buffer: memoryview, offsets: I64) -> I64:
-    """Where the strings end whose lengths stand at ``offsets``."""
+    """Where the strings end whose lengths are at ``offsets``."""
     bytes_ = np.frombuffer(buffer, np.uint8)
     at, size = offsets.copy(), np.zeros(len(offsets), np.int64)
     going = np.arange(len(offsets))

@@ -22,7 +22,7 @@ from stepscope.tables.steps.batch_sizes import examples_per_step
 from stepscope.tables.steps.bottleneck import LIMITS
 from stepscope.tables.steps.session import session_steps
 
-Status = Literal["kept", "exceeded", "unknown"]
+LimitStatus = Literal["kept", "exceeded", "unknown"]
 
 # What a limit may be on, and in which quantity.
 METRICS: Final[dict[str, Quantity]] = {
@@ -54,7 +54,7 @@ class LimitRow(Row):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Check(Result):
+class GateReport(Result):
     """Whether a run keeps its limits, and which ops are to blame where it does not.
 
     Attributes:
@@ -66,14 +66,14 @@ class Check(Result):
     """
 
     tool = "check"
-    status: Status
+    status: LimitStatus
     limits: Table[LimitRow]
     headline: str
     guilty: Table[PartRow]
     differences: tuple[str, ...]
 
 
-def check(run: Side, limits: Mapping[str, Limit], baseline: Side | None = None) -> Check:
+def check(run: Side, limits: Mapping[str, Limit], baseline: Side | None = None) -> GateReport:
     """Hold a run against its limits.
 
     Args:
@@ -84,8 +84,8 @@ def check(run: Side, limits: Mapping[str, Limit], baseline: Side | None = None) 
     compared = compare([baseline, run]) if baseline is not None else None
     rows = [_judge(metric, limit, run, baseline) for metric, limit in limits.items()]
     found = [row["status"] for row in rows]
-    order: tuple[Status, ...] = ("exceeded", "unknown", "kept")
-    return Check(
+    order: tuple[LimitStatus, ...] = ("exceeded", "unknown", "kept")
+    return GateReport(
         session=run.name,
         hosts=tuple(host.name for host in run.profile.hosts),
         diagnostics=compared.diagnostics if compared else run.profile.diagnostics,
@@ -170,7 +170,7 @@ def _told(over: bool, why: str = "") -> dict[str, Any]:
 
 
 def _divisor(metric: str, run: Side) -> float:
-    """What the time of a step is divided by: 1, or its examples (NaN where nothing tells them)."""
+    """What the time of a step is divided by: 1, or its examples (NaN where they are unknown)."""
     if metric == "step_time":
         return 1.0
     found = examples_per_step(run.profile)

@@ -98,7 +98,7 @@ def op_class(name: str, op_type: str) -> str:
 
 
 def natural_key(name: str) -> tuple[tuple[int, int, str], ...]:
-    """Sorts ``a_10`` behind ``a_9``."""
+    """Sorts ``a_10`` after ``a_9``."""
     return tuple(
         (0, int(part), "") if part.isdigit() and part.isascii() else (1, 0, part)
         for part in _DIGITS.split(name)

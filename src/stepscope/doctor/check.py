@@ -10,7 +10,7 @@ from stepscope.doctor.system import System
 
 #: "ok"; "absent": not on this machine, which is not a problem; "warning": recordings lack or cost
 #: something; "problem": recordings fail or have no device events.
-Status = Literal["ok", "absent", "warning", "problem"]
+CheckStatus = Literal["ok", "absent", "warning", "problem"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,14 +19,14 @@ class Check:
 
     Attributes:
         id: A heading in docs/doctor.md.
-        status: See ``Status``.
+        status: See ``CheckStatus``.
         what: One sentence: the finding.
         why: The effect on a recording; "" if there is none.
         hint: The fix, as one would type it; "" if there is nothing to do.
     """
 
     id: str
-    status: Status
+    status: CheckStatus
     what: str
     why: str = ""
     hint: str = ""

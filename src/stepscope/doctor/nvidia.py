@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stepscope.doctor.check import Check
-from stepscope.doctor.place import Place, may_administrate, may_monitor, place_of
+from stepscope.doctor.place import MachineKind, may_administrate, may_monitor, place_of
 from stepscope.doctor.system import Library, System
 
 _DRIVER = "/proc/driver/nvidia/version"
@@ -25,7 +25,7 @@ _MODPROBE = (
     "/etc/modprobe.d/nvidia-profiling.conf && sudo update-initramfs -u && sudo reboot "
     "(Fedora and RHEL: sudo dracut --force)"
 )
-_GRANTS: dict[Place, str] = {
+_GRANTS: dict[MachineKind, str] = {
     "machine": f"{_MODPROBE}; or run the program as root.",
     "docker": "docker run --cap-add=SYS_ADMIN … (same for Podman); or on the host, for all "
     f"containers: {_MODPROBE}",

@@ -6,14 +6,14 @@ from typing import Literal
 
 from stepscope.doctor.system import System
 
-Place = Literal["wsl", "kubernetes", "docker", "machine"]
+MachineKind = Literal["wsl", "kubernetes", "docker", "machine"]
 
 # Bits of CapEff in /proc/self/status (capabilities(7)).
 _CAP_SYS_ADMIN = 21
 _CAP_PERFMON = 38
 
 
-def place_of(system: System) -> Place:
+def place_of(system: System) -> MachineKind:
     """Where this process runs; a pod in WSL is a pod."""
     if system.environment.get("KUBERNETES_SERVICE_HOST"):
         return "kubernetes"

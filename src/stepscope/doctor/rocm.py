@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stepscope.doctor.check import Check
-from stepscope.doctor.place import Place, place_of
+from stepscope.doctor.place import MachineKind, place_of
 from stepscope.doctor.system import System
 
 _DEVICE = "/dev/kfd"
@@ -18,7 +18,7 @@ _TRACERS = (
     "/opt/rocm/lib/librocprofiler-sdk.so.1",
     "/opt/rocm/lib/libroctracer64.so.4",
 )
-_GRANTS: dict[Place, str] = {
+_GRANTS: dict[MachineKind, str] = {
     "machine": "sudo usermod -a -G render,video $USER, then log in again.",
     "docker": "docker run --device=/dev/kfd --device=/dev/dri --group-add video --group-add "
     "render --security-opt seccomp=unconfined …",
@@ -50,7 +50,7 @@ def rocm(system: System, logdir: str) -> Iterator[Check]:
     yield _tracer(system)
 
 
-def _rights(system: System, place: Place) -> Check:
+def _rights(system: System, place: MachineKind) -> Check:
     nodes = [_DEVICE, *system.found("/dev/dri/renderD*")]
     closed = [path for path in nodes if not system.may_use(path)]
     if not closed:

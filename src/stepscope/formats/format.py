@@ -2,27 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
 
 from stepscope.columns.space import Space
 
 
+class Input(Protocol):
+    """The inflated bytes of a file, wherever it is."""
+
+    def __iter__(self) -> Iterator[bytes]:
+        """The bytes from begin to end, piece by piece, once."""
+
+    def on_disk(self) -> AbstractContextManager[Path]:
+        """The bytes as a file of this machine, for readers that jump to and fro.
+
+        The file itself where that will do, else a copy that goes with the context.
+        """
+
+
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A file format that is read piece by piece.
+    """A file format other than XSpace.
 
     Attributes:
         id: Its name in ``Source.format``.
+        title: What a person calls such a file.
         head_bytes: How many first bytes of a file tell whether it is one.
         promises: Whether a file of this name may be one; its bytes tell.
         starts: Whether these first bytes (inflated) are the start of one.
-        open: (pieces of the inflated bytes, file name for reports) → the columns; raises
-            ``DecodeError``.
+        open: (the file, its name for reports) → the columns; raises ``DecodeError``.
     """
 
     id: str
+    title: str
     head_bytes: int
     promises: Callable[[str], bool]
     starts: Callable[[bytes], bool]
-    open: Callable[[Iterable[bytes], str], Space]
+    open: Callable[[Input, str], Space]

@@ -1,4 +1,4 @@
-"""What bytes that are no XSpace are instead, so that the report can name it."""
+"""What bytes are that are not an XSpace, so that the report can name it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Wrong:
 
 
 def looks_like(buffer: memoryview, *, damaged: bool, recognised: bool) -> Wrong | None:
-    """Why these bytes are no XSpace at all; None if they are one, damaged or not.
+    """Why these bytes are not an XSpace; None if they are one, damaged or not.
 
     Args:
         buffer: The whole file.

@@ -1,7 +1,7 @@
 """Chooses the kernels: machine code where it was built, else the same source as plain Python.
 
 The environment variable ``STEPSCOPE_CORE`` decides for tests: ``python`` runs the source even
-where machine code stands beside it, ``native`` refuses to run without machine code.
+where machine code is beside it, ``native`` refuses to run without machine code.
 """
 
 from __future__ import annotations
@@ -48,9 +48,10 @@ pyramid = _load("pyramid_kernel")
 key = _load("key_kernel")
 json = _load("json_kernel")
 json_values = _load("json_values_kernel")
+replay = _load("replay_kernel")
 
 
 def compiled() -> bool:
     """Whether the kernels run as machine code."""
-    kernels = (read, write, nest, gather, pyramid, key, json, json_values)
+    kernels = (read, write, nest, gather, pyramid, key, json, json_values, replay)
     return all(kernel.is_compiled() for kernel in kernels)

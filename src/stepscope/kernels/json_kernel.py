@@ -30,9 +30,9 @@ class EventScanner:
     """Lists the tokens of events.
 
     A token is (what, key_begin, key_end, begin, end). ``what`` is 0 where an event begins, else
-    the key of the event whose value stands in ``begin:end``: 1 ph, 2 ts, 3 id, 4 cat, 5 pid,
+    the key of the event whose value is ``begin:end``: 1 ph, 2 ts, 3 id, 4 cat, 5 pid,
     6 tid, 7 dur, 8 name; 9 is a value of ``args``, with its own key in ``key_begin:key_end``.
-    Texts stand as in the file, quotes and escapes included. Other keys are passed over.
+    Texts are as in the file, quotes and escapes included. Other keys are skipped.
 
     Why ``scan`` came back is in ``reason``: 0 more bytes are needed, 1 the list of events ended,
     2 no room for tokens. ``at`` is where to go on. ``lost`` events were left out, ``repaired`` ones
@@ -70,7 +70,7 @@ class EventScanner:
     @cython.nogil
     @cython.exceptval(check=False)
     def blank(self, at: cython.Py_ssize_t) -> cython.Py_ssize_t:
-        """The next position that is no white space."""
+        """The next position that is not white space."""
         while at < self.end and (
             self.buf[at] == 32 or self.buf[at] == 10 or self.buf[at] == 13 or self.buf[at] == 9
         ):
@@ -97,7 +97,7 @@ class EventScanner:
             return 1
         if self.buf[at] != 34:
             return 0
-        # Behind a comma stands a key, short and without a quote, with a colon behind it.
+        # After a comma comes a key, short and without a quote, then a colon.
         limit = at + 200
         at += 1
         while at < self.end and at < limit and self.buf[at] != 34:
@@ -115,7 +115,7 @@ class EventScanner:
     @cython.nogil
     @cython.exceptval(check=False)
     def text_end(self, at: cython.Py_ssize_t, is_key: cython.bint) -> cython.Py_ssize_t:
-        """The position behind the text that begins with the quote at ``at``; -1: it goes on."""
+        """The position after the text that begins with the quote at ``at``; -1: it goes on."""
         ends: cython.int
         byte: cython.uchar
         at += 1
@@ -145,7 +145,7 @@ class EventScanner:
     @cython.nogil
     @cython.exceptval(check=False)
     def value_end(self, at: cython.Py_ssize_t) -> cython.Py_ssize_t:
-        """The position behind the value at ``at``; -1: it goes on, -3: it is none."""
+        """The position after the value at ``at``; -1: it goes on, -3: it is none."""
         begin: cython.Py_ssize_t = at
         depth: cython.Py_ssize_t = 0
         byte: cython.uchar
@@ -183,7 +183,7 @@ class EventScanner:
     @cython.nogil
     @cython.exceptval(check=False)
     def key_code(self, at: cython.Py_ssize_t, end: cython.Py_ssize_t) -> cython.int:
-        """Which key of an event stands in the quotes ``at:end``: 0 none of interest."""
+        """Which key of an event is in the quotes ``at:end``: 0 none of interest."""
         size: cython.Py_ssize_t = end - at - 2
         first: cython.uchar
         second: cython.uchar
@@ -246,8 +246,8 @@ class EventScanner:
     def read_object(self, at: cython.Py_ssize_t, inside: cython.bint) -> cython.Py_ssize_t:
         """Read the event, or what is ``inside`` its ``args``, whose brace is at ``at``.
 
-        Returns the position behind it; -1 if more bytes are needed, -2 without room, -3 if it is
-        no JSON.
+        Returns the position after it; -1 if more bytes are needed, -2 without room, -3 if it is
+        not JSON.
         """
         key: cython.Py_ssize_t
         key_stop: cython.Py_ssize_t
@@ -362,7 +362,7 @@ class EventScanner:
         if past == -1 and not self.final:
             self.reason = 0
             return False
-        # What is tried in vain must not cost more than the text is long, whoever wrote it.
+        # Failed attempts must not cost more than the text is long, even where it is hostile.
         if self.longest > 16384:
             self.longest //= 2
         past = self.next_event(self.at + 1)
@@ -374,7 +374,7 @@ class EventScanner:
         return True
 
     def skip(self, buf: memoryview, at: int, end: int, final: bool) -> int:
-        """The position behind the value at ``at``; -1 if it goes on, -3 if it is none."""
+        """The position after the value at ``at``; -1 if it goes on, -3 if it is none."""
         self.buf = buf
         self.end = end
         self.final = final

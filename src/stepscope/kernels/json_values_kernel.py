@@ -29,8 +29,8 @@ class ValueReader:
 
     Values of ``args`` that repeat from event to event (shapes, launch dimensions) form *chains*:
     (chain before, key, text), each kept once, so that an event needs one number for all of them.
-    The others (ids, counts) stand in rows of their own. ``words`` counts values that are no JSON,
-    ``times`` those that are no time.
+    The others (ids, counts) have rows of their own. ``words`` counts values that are not JSON,
+    ``times`` those that are not times.
     """
 
     buf: cython.const[cython.uchar][::1]
@@ -236,7 +236,7 @@ class ValueReader:
         """Read the number ``at:end`` times ten to the power ``shift``.
 
         Returns: 1 it is whole and in ``number_found`` (rounded, where ``shift`` is not 0), 2 it
-        has a fraction and is in ``real_found``, 0 it is no number, -1 it is out of range.
+        has a fraction and is in ``real_found``, 0 it is not a number, -1 it is out of range.
         """
         negative: cython.bint = False
         mantissa: cython.ulonglong = 0
@@ -403,7 +403,7 @@ class ValueReader:
     def put_time(
         self, at: cython.Py_ssize_t, end: cython.Py_ssize_t, is_start: cython.bint
     ) -> cython.void:
-        """Keep a time, which stands in µs."""
+        """Keep a time, which is in µs."""
         found: cython.int
         if self.buf[at] == 34:
             at += 1
@@ -451,7 +451,7 @@ class ValueReader:
     @cython.cfunc
     @cython.nogil
     def begin_event(self, values: cython.Py_ssize_t) -> cython.bint:
-        """Begin the next row of events; False without room for it and so many values."""
+        """Begin the next row of events; False without room for it and this many values."""
         row: cython.Py_ssize_t = self.row + 1
         if row >= self.phase.shape[0] or self.value_row + values > self.key.shape[0]:
             self.reason = 1
@@ -470,7 +470,7 @@ class ValueReader:
         columns: tuple[memoryview, memoryview, memoryview, memoryview, memoryview],
         tokens: int,
     ) -> None:
-        """Read so many tokens of some bytes, from ``token`` on."""
+        """Read this many tokens of some bytes, from ``token`` on."""
         what: cython.const[cython.uchar][::1] = columns[0]
         key_begin: cython.const[cython.int][::1] = columns[1]
         key_stop: cython.const[cython.int][::1] = columns[2]

@@ -43,7 +43,7 @@ def nest_line(
 ) -> cython.int:
     """Nest the events ``begin:end`` of one line.
 
-    ``order`` holds their rows in nesting order, or nothing when they stand in it; ``select``
+    ``order`` holds their rows in nesting order, or nothing when they are in it; ``select``
     holds a flag per row, or nothing for all. ``covered[d]`` is scratch: up to where the open
     event at depth d is covered by its children. Returns 0; 1 when the rows are not in nesting
     order, 2 when ``covered`` is too short. The chain of parents serves as the stack.

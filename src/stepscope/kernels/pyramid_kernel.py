@@ -47,7 +47,7 @@ def lay_out(
 
     ``lane[i]`` answers for the i-th event taken. ``ends[d]`` is scratch: where lane d is free
     again. ``state``: events done, lanes open, lanes used. Returns 0; 1 when the events do not
-    stand in order, 2 when ``ends`` is too short: then it goes on from ``state``.
+    are not in order, 2 when ``ends`` is too short: then it goes on from ``state``.
     """
     result: cython.int = 0
     ordered: cython.bint = order.shape[0] > 0
@@ -295,7 +295,7 @@ def merge_cell(
     cell_busy: cython.longlong[::1],
     cell_event: cython.int[::1],
 ) -> cython.Py_ssize_t:
-    """The position behind the cell that begins at ``p``; writes its busy time and its longest.
+    """The position after the cell that begins at ``p``; writes its busy time and its longest.
 
     It takes the events that start before ``stop``, up to the first that is a bucket long.
     """

@@ -30,7 +30,7 @@ def is_compiled() -> bool:
 def varint(
     buf: cython.const[cython.uchar][::1], at: cython.Py_ssize_t, end: cython.Py_ssize_t
 ) -> tuple[int, int]:
-    """The number at ``at`` and the position behind it (or a negative error code)."""
+    """The number at ``at`` and the position after it (or a negative error code)."""
     value: cython.ulonglong = 0
     shift: cython.int = 0
     byte: cython.ulonglong
@@ -88,7 +88,7 @@ def skip(
     tag: cython.ulonglong,
     depth: cython.int,
 ) -> cython.Py_ssize_t:
-    """The position behind the payload at ``at`` of a field with ``tag``, or an error code."""
+    """The position after the payload at ``at`` of a field with ``tag``, or an error code."""
     wire: cython.ulonglong = tag & 7
     size: cython.ulonglong
     inner: cython.ulonglong
@@ -192,7 +192,7 @@ def index_fields(
 ) -> None:
     """List the fields of many messages in order, until the output is full or a field is broken.
 
-    For each field: ``parent`` message, ``tags``, ``begin`` of the tag, ``prefix`` (behind the
+    For each field: ``parent`` message, ``tags``, ``begin`` of the tag, ``prefix`` (after the
     tag), ``value`` (the number itself; for a length-delimited field where its payload begins) and
     ``end``. A payload that runs past its message is listed as cut, and reported with error -6.
     Fields with the tag ``counted`` are events: they and their stats are counted instead.
@@ -247,7 +247,7 @@ def index_fields(
 class LineReader:
     """Writes the events and stats of one line into their columns.
 
-    It stands at byte ``at``, and writes event ``row`` and stat ``stat`` next. Small ids become
+    It begins at byte ``at``, and writes event ``row`` and stat ``stat`` next. Small ids become
     rows by a table, which has -1 where there is none. What is rare is noted for the caller, who
     finds ``noted`` notes at each pause. They are (what, row, a, b): 0 unknown field a:b
     of event row, 1 unknown field a:b of stat row, 2 event row has metadata id a that the table
@@ -343,7 +343,7 @@ class LineReader:
     @cython.nogil
     @cython.exceptval(check=False)
     def read_stat(self, at: cython.Py_ssize_t, end: cython.Py_ssize_t) -> cython.Py_ssize_t:
-        """Read the stat whose length stands at ``at``; the position behind it, or an error code.
+        """Read the stat whose length is at ``at``; the position after it, or an error code.
 
         Where a field inside is broken, ``self.error_at`` receives its position.
         """

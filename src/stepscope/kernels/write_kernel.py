@@ -2,7 +2,7 @@
 # cython: cdivision=True, freethreading_compatible=True
 """Kernels that write events and their stats in the protobuf wire format.
 
-The tags of XEvent and XStat stand here as literals; see ``stepscope.schema.xspace``.
+The tags of XEvent and XStat are literals here; see ``stepscope.schema.xspace``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def size_of(number: cython.ulonglong) -> cython.Py_ssize_t:
 def put(
     out: cython.uchar[::1], at: cython.Py_ssize_t, number: cython.ulonglong
 ) -> cython.Py_ssize_t:
-    """Write a number; the position behind it."""
+    """Write a number; the position after it."""
     while number >= 0x80:
         out[at] = number & 0x7F | 0x80
         number >>= 7
@@ -49,7 +49,7 @@ def put(
 @cython.nogil
 @cython.exceptval(check=False)
 def payload_begin(buf: cython.const[cython.uchar][::1], at: cython.Py_ssize_t) -> cython.Py_ssize_t:
-    """Where the payload behind the length prefix at ``at`` begins."""
+    """Where the payload after the length prefix at ``at`` begins."""
     while 0 <= at < buf.shape[0] and buf[at] >= 0x80:
         at += 1
     return at + 1
@@ -59,7 +59,7 @@ def payload_begin(buf: cython.const[cython.uchar][::1], at: cython.Py_ssize_t) -
 @cython.nogil
 @cython.exceptval(check=False)
 def payload_length(buf: cython.const[cython.uchar][::1], at: cython.Py_ssize_t) -> cython.ulonglong:
-    """The length prefix at ``at``; never more than the buffer holds behind it."""
+    """The length prefix at ``at``; never more than the buffer holds after it."""
     length: cython.ulonglong = 0
     shift: cython.int = 0
     left: cython.Py_ssize_t = buf.shape[0] - payload_begin(buf, at)

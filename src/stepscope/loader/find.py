@@ -92,7 +92,7 @@ def _file(path: Path) -> ModuleType:
     if spec is None or spec.loader is None:
         raise UsageError("This file cannot be imported.", where=str(path), hint="Check the path.")
     module = importlib.util.module_from_spec(spec)
-    # Workers that are started anew import it by this name.
+    # Workers that are spawned import it by this name.
     sys.modules[path.stem] = module
     spec.loader.exec_module(module)
     return module

@@ -27,8 +27,8 @@ class Delivery:
         waits_ms: How long each took, in order of length.
         elements: Examples in them; None where batches do not tell.
         bytes: Bytes of their arrays; None where one does not tell.
-        starts: How often the pipeline began anew, having come to its end.
-        start_seconds: How long these beginnings took; they are in ``seconds``.
+        starts: How often the pipeline was restarted at its end.
+        start_seconds: How long the restarts took; they are in ``seconds``.
     """
 
     batches: int
@@ -85,7 +85,7 @@ def deliver(open_: Callable[[], Iterable[Any]], seconds: float) -> tuple[Deliver
         counts.append(elements_of(batch))
         sizes.append(bytes_of(batch))
     if not waits:
-        raise _empty("It ended after its first batch, and cannot begin anew.")
+        raise _empty("It ended after its first batch and cannot be restarted.")
     delivery = Delivery(
         len(waits),
         took,
@@ -156,7 +156,7 @@ class _Source:
     """Batch after batch, from the beginning again where they end.
 
     Attributes:
-        starts: How often it began anew.
+        starts: How often it was restarted.
         start_seconds: How long that took, to the first batch each.
     """
 
@@ -199,5 +199,5 @@ def _empty(why: str) -> UsageError:
     return UsageError(
         "The pipeline delivers too little to be measured.",
         why=why,
-        hint="Name a pipeline with several batches, or a function that makes it anew.",
+        hint="Name a pipeline with several batches, or a function that makes a new one.",
     )

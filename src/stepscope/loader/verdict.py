@@ -12,11 +12,11 @@ from stepscope.loader.measure import Delivery
 _AMPLE: Final = 0.7
 # A turn of the loop this much longer than its longer part: the parts do not overlap.
 _OVERLAPS: Final = 1.2
-Status = Literal["fast enough", "close", "too slow", "not compared"]
+LoaderStatus = Literal["fast enough", "close", "too slow", "not compared"]
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class LoaderVerdict:
     """What the measurements say.
 
     Attributes:
@@ -25,12 +25,12 @@ class Verdict:
         next_steps: What to do about it.
     """
 
-    status: Status
+    status: LoaderStatus
     summary: str
     next_steps: tuple[str, ...]
 
 
-def judge(delivery: Delivery, step_ms: float | None, loop_ms: float | None = None) -> Verdict:
+def judge(delivery: Delivery, step_ms: float | None, loop_ms: float | None = None) -> LoaderVerdict:
     """Compare a pipeline with a step.
 
     Args:
@@ -40,7 +40,7 @@ def judge(delivery: Delivery, step_ms: float | None, loop_ms: float | None = Non
     """
     batch_ms = delivery.batch_ms
     if step_ms is None or step_ms <= 0:
-        return Verdict(
+        return LoaderVerdict(
             "not compared",
             f"The pipeline delivers a batch every {batch_ms:.3g} ms by itself.",
             ("Compare it with a step: give --step-ms, --recording or --step.",),
@@ -48,7 +48,7 @@ def judge(delivery: Delivery, step_ms: float | None, loop_ms: float | None = Non
     ratio = batch_ms / step_ms
     times = f"a batch takes {batch_ms:.3g} ms, a step without input {step_ms:.3g} ms"
     if ratio > 1:
-        return Verdict(
+        return LoaderVerdict(
             "too slow",
             f"The pipeline is too slow: {times}, so each step waits {batch_ms - step_ms:.3g} ms "
             "or more.",
@@ -59,7 +59,7 @@ def judge(delivery: Delivery, step_ms: float | None, loop_ms: float | None = Non
             ),
         )
     if loop_ms is not None and loop_ms > _OVERLAPS * step_ms:
-        return Verdict(
+        return LoaderVerdict(
             "too slow",
             f"The pipeline could keep up, but does not overlap with the step: {times}, and both "
             f"in a loop {loop_ms:.3g} ms.",
@@ -70,12 +70,12 @@ def judge(delivery: Delivery, step_ms: float | None, loop_ms: float | None = Non
             ),
         )
     if ratio > _AMPLE:
-        return Verdict(
+        return LoaderVerdict(
             "close",
             f"The pipeline just keeps up: {times}. While the step runs it has fewer processors.",
             ("Measure both together: give --step, or record the program.",),
         )
-    return Verdict(
+    return LoaderVerdict(
         "fast enough",
         f"The pipeline is fast enough: {times}.",
         ("Look for the time in the step itself: stepscope record, then stepscope advise.",),

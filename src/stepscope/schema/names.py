@@ -15,7 +15,7 @@ ENVIRONMENT_PLANE: Final = "Task Environment"
 GPU_PLANE: Final = "/device:GPU:"
 TPU_PLANE: Final = "/device:TPU:"
 CUSTOM_PLANE: Final = "/device:CUSTOM:"
-# Planes of our own recorders. Viewers of others show custom planes; they are no devices to us.
+# Planes of our own recorders. Other viewers show custom planes; to us they are not devices.
 PYTHON_SAMPLES_PLANE: Final = "/device:CUSTOM:Python samples"
 PYTHON_CALLS_PLANE: Final = "/device:CUSTOM:Python calls"
 # Events of categories that a reader does not know, and marks of recorders.
@@ -131,6 +131,8 @@ INPUT_STAGE_NAME: Final = "_ipl_stage_name"
 INPUT_STAGE_CATEGORY: Final = "_ipl_stage_cat"
 PROFILE_START: Final = "profile_start_time"
 PROFILE_STOP: Final = "profile_stop_time"
+# Of the host's plane of another tool's recording: which tool's, and what such files cannot hold.
+IMPORTED: Final = "_imported"
 # What the recorder was asked for, serialised (schema/profile_options.py).
 PROFILE_OPTIONS: Final = "profile_options"
 DROPPED_TRACES: Final = "dropped_traces"
@@ -140,7 +142,7 @@ COUNTER_ID: Final = "performance_counter_id"
 # Of the events of a device's hardware counter, or of their metadata.
 COUNTER_DESCRIPTION: Final = "performance_counter_description"
 COUNTER_SETS: Final = "performance_counter_sets"
-# Of a device's plane: how many samples were no number and left out, in words; once a counter.
+# Of a device's plane: how many samples were not numbers and left out, in words; once a counter.
 NAN_COUNTER_EVENTS: Final = "nan_counter_events"
 # Of a gap of the recording: the recorder that saw nothing ("tensorflow", "torch" …), and why:
 # GAP_CHUNK (it handed over what it had) or GAP_PAUSE (the program ran a profiler of its own).

@@ -1,4 +1,4 @@
-"""Numbers in recordings: digits of any length in names, and doubles that are no numbers."""
+"""Numbers in recordings: digits of any length in names, and doubles that are not numbers."""
 
 from __future__ import annotations
 

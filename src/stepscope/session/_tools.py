@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from stepscope.analysis.collectives import Collectives
+    from stepscope.analysis.compiled_regions import CompiledRegions
     from stepscope.analysis.device_idle import DeviceIdle
     from stepscope.analysis.framework_op_stats import FrameworkOpStats
     from stepscope.analysis.graph_viewer import GraphViewer
@@ -20,12 +21,14 @@ if TYPE_CHECKING:
     from stepscope.analysis.megascale_stats import MegascaleStats
     from stepscope.analysis.memory_profile import MemoryProfile
     from stepscope.analysis.memory_viewer import MemoryViewer
+    from stepscope.analysis.model_flops import ModelFlops
     from stepscope.analysis.module_tree import ModuleTree
     from stepscope.analysis.op_profile import OpProfile
     from stepscope.analysis.overview_page import OverviewPage
     from stepscope.analysis.perf_counters import PerfCounters
     from stepscope.analysis.pod_viewer import PodViewer
     from stepscope.analysis.roofline_model import RooflineModel
+    from stepscope.analysis.serving_steps import ServingSteps
     from stepscope.analysis.step_account import StepAccount
     from stepscope.analysis.tf_data_bottleneck_analysis import TfDataBottleneckAnalysis
     from stepscope.analysis.trace_viewer import TraceViewer
@@ -208,6 +211,10 @@ class ToolMethods(ABC):
         """The modules of a PyTorch model as a tree, with their time on host and device."""
         return cast("ModuleTree", self.run("module_tree"))
 
+    def compiled_regions(self) -> CompiledRegions:
+        """Regions of torch.compile, graph breaks, Triton kernels, and replays of CUDA graphs."""
+        return cast("CompiledRegions", self.run("compiled_regions"))
+
     def op_profile(
         self,
         *,
@@ -260,6 +267,27 @@ class ToolMethods(ABC):
             ),
         )
 
+    def model_flops(
+        self,
+        *,
+        peak_tflops: str = "",
+        peak_memory_gbps: float | None = None,
+    ) -> ModelFlops:
+        """FLOPs and bytes of PyTorch's ops by shape, and the model FLOP utilisation (MFU).
+
+        Args:
+            peak_tflops: Peaks of one device by type in TFLOP/s, before the table's: bf16=989,fp32=67.
+            peak_memory_gbps: Peak memory bandwidth of one device in GB/s; from its name by default.
+        """
+        return cast(
+            "ModelFlops",
+            self.run(
+                "model_flops",
+                peak_tflops=peak_tflops,
+                peak_memory_gbps=peak_memory_gbps,
+            ),
+        )
+
     def perf_counters(
         self,
         *,
@@ -274,7 +302,7 @@ class ToolMethods(ABC):
             chip: Only this chip, or device: "3", "TPU:0"; empty for all.
             counter_set: Only counters of this set; empty for all.
             counter: Only counters whose name contains this text, in any case; empty for all.
-            max_samples: List at most so many samples, the earliest; 0 for all. Totals are over all.
+            max_samples: List at most this many samples, the earliest; 0 for all. Totals are over all.
         """
         return cast(
             "PerfCounters",
@@ -411,6 +439,10 @@ class ToolMethods(ABC):
             ),
         )
 
+    def serving_steps(self) -> ServingSteps:
+        """Steps of an engine that serves language models, by kind and batch size."""
+        return cast("ServingSteps", self.run("serving_steps"))
+
     def graph_viewer(
         self,
         *,
@@ -425,7 +457,7 @@ class ToolMethods(ABC):
             program: Program: "jit_step(12)", its name or its id. Default: the one that ran longest.
             node: Instruction to centre on, or computation. Default: the slowest op.
             radius: How many edges from the instruction to show.
-            max_nodes: Show at most so many instructions.
+            max_nodes: Show at most this many instructions.
         """
         return cast(
             "GraphViewer",

@@ -8,19 +8,19 @@ from contextlib import ExitStack
 
 from stepscope.comparison import Comparison, Side, side_of
 from stepscope.comparison import compare as compare_runs
-from stepscope.comparison.gate import METRICS, Check
+from stepscope.comparison.gate import METRICS, GateReport
 from stepscope.comparison.gate import check as check_run
 from stepscope.comparison.limit import Limit
 from stepscope.errors import StepscopeError, UsageError
 from stepscope.result import Diagnostic
-from stepscope.session.recording import Progress
+from stepscope.session.decoded_run import StageProgress
 from stepscope.session.session import Session, open
 
 #: A path as ``stepscope.open`` takes it, or what it gave.
 Comparable = str | os.PathLike[str] | Session
 
 
-def compare(*runs: Comparable, progress: Progress | None = None) -> Comparison:
+def compare(*runs: Comparable, progress: StageProgress | None = None) -> Comparison:
     """Say what changed from the first of these runs to the last, and where the difference lies.
 
     A single path that holds several runs stands for all of them, the oldest first. Of those between
@@ -69,8 +69,8 @@ def check(
     limits: Mapping[str, str],
     *,
     baseline: Comparable | None = None,
-    progress: Progress | None = None,
-) -> Check:
+    progress: StageProgress | None = None,
+) -> GateReport:
     """Hold a run against limits: ``check(new, {"step_time": "+5%"}, baseline=old)``.
 
     Args:
@@ -81,7 +81,7 @@ def check(
         progress: Called with (stage, done bytes, total bytes) while files are read and decoded.
 
     Raises:
-        UsageError: An unknown metric, a text that is no limit, or a limit on change without a
+        UsageError: An unknown metric, an invalid limit, or a limit on change without a
             baseline.
         NothingToShow: One of the runs has no steps.
     """
@@ -129,13 +129,13 @@ def left_out(name: str, error: StepscopeError) -> Diagnostic:
 
 
 def comparable(sessions: Sequence[Session]) -> list[Side]:
-    """The runs of these sessions, named so that they can be told apart."""
+    """The runs of these sessions, named so that no two names are the same."""
     names = _told_apart(sessions)
     return [side_of(name, one.profile) for name, one in zip(names, sessions, strict=True)]
 
 
 def _sessions(
-    runs: Sequence[Comparable], progress: Progress | None
+    runs: Sequence[Comparable], progress: StageProgress | None
 ) -> Iterator[tuple[Session, bool]]:
     """The sessions of what was named, not yet decoded, and whether they are ours to close."""
     for one in runs:

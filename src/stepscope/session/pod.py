@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from stepscope import engine as engines
@@ -15,13 +15,14 @@ from stepscope.engine import Done
 from stepscope.errors import NothingToShow, StepscopeError, StoreError
 from stepscope.pod.analyse import analyse
 from stepscope.pod.report import Pod
-from stepscope.session.recording import Recording
+from stepscope.session.decoded_run import DecodedRun
 from stepscope.store import Run, Source
 from stepscope.store.kept import Kept, Place, shrink
 from stepscope.store.stamp import stamp
 from stepscope.summary.build import summarise
 from stepscope.summary.encode import decode, encode
 from stepscope.summary.summary import VERSION, Summary
+from stepscope.tables.core.profile import Host
 
 #: Called with (what is done, done bytes, total bytes).
 Progress = Callable[[str, int, int], None]
@@ -81,6 +82,11 @@ def pod_of(
         progress(f"joining {len(found):,} recordings", 0, 0)
     summaries = list(found.values())
     return analyse(summaries, run.id, failed, _expected(summaries, run))
+
+
+def pod_of_hosts(hosts: Sequence[Host], name: str) -> Pod:
+    """The same from hosts that are decoded already, of a run of this name."""
+    return analyse([summarise(host) for host in hosts], name)
 
 
 def _known(kept: Kept, source: Source) -> Summary | None:
@@ -153,7 +159,7 @@ def summary_of(source: Source) -> bytes:
         StepscopeError: It does not open, or was written while it was read.
     """
     before = stamp(source.path)
-    recording = Recording(Run(source.host, source.path, (source,)))
+    recording = DecodedRun(Run(source.host, source.path, (source,)))
     try:
         (host,) = recording.hosts((source.host,))
         notes = tuple(one.message for one in recording.diagnostics((source.host,)))

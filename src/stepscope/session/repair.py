@@ -33,7 +33,7 @@ class Repaired:
 
 
 def repair(path: str, also: Sequence[str] = (), output: str | None = None) -> Repaired:
-    """Write a recording anew, each plane once, without what is torn.
+    """Rewrite a recording: each plane once, without what is torn.
 
     Args:
         path: The recording's file.
@@ -42,7 +42,7 @@ def repair(path: str, also: Sequence[str] = (), output: str | None = None) -> Re
         output: Where to write; over ``path`` by default.
 
     Raises:
-        StoreError: A file cannot be read, or is no recording: what it holds would be lost.
+        StoreError: A file cannot be read, or is not a recording: what it holds would be lost.
         DecodeError: Nothing in it is readable.
     """
     target = Path(output or path)
@@ -52,7 +52,7 @@ def repair(path: str, also: Sequence[str] = (), output: str | None = None) -> Re
             store.find(one)
     with contextlib.ExitStack() as opened:
         pieces = [opened.enter_context(store.read(one)) for one in files]
-        # The pieces of one XSpace, one behind the other, are that XSpace; none may be torn but the
+        # The pieces of one XSpace, one after the other, are that XSpace; none may be torn but the
         # last, or what follows the tear would be lost with it: each is decoded by itself first.
         spaces = [
             decode(piece.buffer, file=name) for piece, name in zip(pieces, files, strict=True)

@@ -6,13 +6,20 @@ Another package adds rules by an entry point of the group ``stepscope.rules`` th
 
 from __future__ import annotations
 
+import contextlib
+import os
+import sys
 from collections.abc import Iterator
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from stepscope.advice import RULES
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "stepscope.rules"
 
@@ -36,6 +43,10 @@ def rules_reading_only(tool: str) -> tuple[Rule, ...]:
 @cache
 def added_rules() -> tuple[Rule, ...]:
     """The rules of the installed packages."""
+    if not _some_package_adds():
+        return ()
+    from importlib.metadata import entry_points
+
     taken = set(RULES.ids)
     added: list[Rule] = []
     for point in sorted(entry_points(group=GROUP), key=lambda one: one.name):
@@ -45,6 +56,30 @@ def added_rules() -> tuple[Rule, ...]:
         taken.add(rule.id)
         added.append(rule)
     return tuple(added)
+
+
+def _some_package_adds() -> bool:
+    """Whether the group's name is in what any package says of itself.
+
+    ``importlib.metadata`` and the packages it imports take longer than a small profile's overview,
+    and nearly nobody has such a package; it is asked where one may be, as inside an archive.
+    """
+    for place in sys.path:
+        if Path(place).is_file():
+            return True
+        with contextlib.suppress(OSError), os.scandir(place or ".") as entries:
+            for entry in entries:
+                if entry.name.endswith((".dist-info", ".egg-info")) and _names_group(
+                    Path(entry.path)
+                ):
+                    return True
+    return False
+
+
+def _names_group(package: Path) -> bool:
+    with contextlib.suppress(OSError):
+        return GROUP.encode() in (package / "entry_points.txt").read_bytes()
+    return False
 
 
 def _loaded(point: EntryPoint) -> Rule:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import html
 import os
 from collections.abc import Callable, Hashable, Sequence
 from threading import RLock
@@ -16,7 +15,7 @@ from stepscope.errors import NothingToShow, UsageError
 from stepscope.registry import Rule, Tool, Unavailable
 from stepscope.result import Advice, Diagnostic, Finding, Result
 from stepscope.session._tools import ToolMethods
-from stepscope.session.recording import FileReport, Progress, Recording
+from stepscope.session.decoded_run import DecodedRun, FileReport, StageProgress
 from stepscope.session.rules import all_rules, rules_reading_only
 from stepscope.store import Found, Run
 from stepscope.tables.core.profile import Profile
@@ -25,6 +24,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from stepscope.pod.report import Pod
+    from stepscope.redaction import Redaction
+    from stepscope.sql.database import ProfileDatabase
     from stepscope.store.kept import Place
 
 T = TypeVar("T")
@@ -35,7 +36,8 @@ def open(  # `stepscope.open` is the published name
     *,
     run: str | None = None,
     host: str | None = None,
-    progress: Progress | None = None,
+    redact: Redaction | None = None,
+    progress: StageProgress | None = None,
 ) -> Session:
     """Open a profile: a file, a run directory, a log directory or a URL.
 
@@ -45,6 +47,7 @@ def open(  # `stepscope.open` is the published name
         path: Where to look.
         run: Which run, where there are several; the newest by default.
         host: Only this host; all hosts by default.
+        redact: What to take out of the recording before anything is computed; nothing by default.
         progress: Called with (stage, done bytes, total bytes) while files are read and decoded.
 
     Raises:
@@ -53,7 +56,14 @@ def open(  # `stepscope.open` is the published name
     """
     found = store.find(path)
     chosen = pick_run(found, run)
-    return Session(found, Recording(chosen), host=host, progress=progress)
+    if redact is not None:
+        from stepscope.session.redacted import anonymous
+
+        named = chosen.hosts
+        found, chosen = anonymous(found, chosen)
+        if host in named:
+            host = chosen.hosts[named.index(host)]
+    return Session(found, DecodedRun(chosen, redact), host=host, progress=progress)
 
 
 def pick_run(found: Found, name: str | None) -> Run:
@@ -86,10 +96,10 @@ class Session(ToolMethods):
     def __init__(
         self,
         found: Found,
-        recording: Recording,
+        recording: DecodedRun,
         *,
         host: str | None = None,
-        progress: Progress | None = None,
+        progress: StageProgress | None = None,
     ) -> None:
         known = recording.run.hosts
         if host is not None and host not in known:
@@ -105,6 +115,7 @@ class Session(ToolMethods):
         self._progress = progress
         self._lock = RLock()
         self._profile: Profile | None = None
+        self._database: ProfileDatabase | None = None
         self._answers: dict[Hashable, Any] = {}
         self._locks: dict[Hashable, RLock] = {}
 
@@ -119,8 +130,8 @@ class Session(ToolMethods):
         return self._found.root
 
     @property
-    def recording(self) -> Recording:
-        """The run's hosts, as far as they are decoded; whoever shares it shares that."""
+    def recording(self) -> DecodedRun:
+        """The run's hosts, as far as they are decoded; sessions that share it share them."""
         return self._recording
 
     @property
@@ -182,7 +193,7 @@ class Session(ToolMethods):
         return self._once(("findings", found.id, parsed), with_findings)
 
     def findings(self) -> tuple[Finding, ...]:
-        """What to change in this program, what to do first first."""
+        """What to change in this program, most useful first."""
         return self.advice().findings
 
     def advice(self) -> Advice:
@@ -210,7 +221,7 @@ class Session(ToolMethods):
         engine: str = "auto",
         memory_bytes: int = 0,
         keep: Place = "cache",
-        progress: Progress | None = None,
+        progress: StageProgress | None = None,
     ) -> Pod:
         """Say which host, device or link makes the others wait, what it costs, and why.
 
@@ -222,8 +233,10 @@ class Session(ToolMethods):
             keep: Where summaries are kept: "cache", "beside" the recordings, or "no".
             progress: Called with (stage, done bytes, total bytes).
         """
-        from stepscope.session.pod import pod_of
+        from stepscope.session.pod import pod_of, pod_of_hosts
 
+        if self._recording.redaction is not None:  # names stay in this process, and are not kept
+            return pod_of_hosts(self.profile.hosts, self.name)
         return pod_of(
             self._recording.run,
             engine=engine,
@@ -232,11 +245,49 @@ class Session(ToolMethods):
             progress=progress or self._progress,
         )
 
-    def sql(self, query: str) -> pl.DataFrame:
-        """Run SQL over ``events``, ``steps`` and ``ops``; only the tables it names are built."""
-        from stepscope.session.sql import query_frames
+    def sql(
+        self,
+        query: str,
+        *,
+        trusted: bool = False,
+        max_rows: int = 1_000_000,
+        timeout_s: float = 30.0,
+    ) -> pl.DataFrame:
+        """Run SQL over the recording's tables (``docs/sql.md``); only those it names are built.
 
-        return query_frames(self.profile, query)
+        The query may come from a stranger: it runs in a process that can read nothing but the
+        tables.
+
+        Args:
+            query: One statement.
+            trusted: The query is your own: it runs here, without limits, and may read files.
+            max_rows: A larger answer is an error.
+            timeout_s: Longer than this and the query is given up.
+
+        Raises:
+            UsageError: The query is wrong, refused, or passes a limit; the message says which.
+        """
+        from stepscope.sql.database import QueryLimits
+        from stepscope.sql.door import refusal
+        from stepscope.sql.run import run_query
+
+        if trusted:
+            return run_query(self.profile, query)
+        found = self.database.ask(query, QueryLimits(max_rows, timeout_s))
+        if found.cut:
+            hint = "Add LIMIT, group the rows, or raise max_rows."
+            raise refusal(query, f"Its answer has more than {max_rows:,} rows.", hint)
+        return found.frame
+
+    @property
+    def database(self) -> ProfileDatabase:
+        """The recording's tables behind the closed door, for surfaces that pass queries on."""
+        with self._lock:
+            if self._database is None:
+                from stepscope.sql.database import ProfileDatabase
+
+                self._database = ProfileDatabase(self.profile)
+            return self._database
 
     def events(
         self,
@@ -252,7 +303,7 @@ class Session(ToolMethods):
         Args:
             from_: Its begin, as ``stepscope show trace_viewer --from`` takes it: ``"1.5s"``,
                 ``"20ms"``, ``"7us"`` or a number of ms; the trace's begin by default.
-            to: Its end, likewise; the trace's end by default.
+            to: Its end, in the same form; the trace's end by default.
             track: Only tracks whose section or name contains this text.
             find: Only events whose name contains this text, in any case.
             regex: Whether ``find`` is a regular expression.
@@ -278,6 +329,9 @@ class Session(ToolMethods):
     def close(self) -> None:
         """Let go of the decoded columns, the results and the files."""
         with self._lock:
+            if self._database is not None:
+                self._database.close()
+                self._database = None
             self._profile = None
             self._answers.clear()
             self._recording.close()
@@ -296,6 +350,8 @@ class Session(ToolMethods):
         return f"<stepscope session {self.name!r}: {over}, {state}{others}>"
 
     def _repr_html_(self) -> str:
+        import html  # for notebooks only; its table of entities takes a millisecond
+
         rows = "".join(
             f"<tr><td>{html.escape(tool.title)}</td><td><code>.{tool.id}()</code></td>"
             f"<td>{html.escape(tool.summary)}</td></tr>"
@@ -339,9 +395,9 @@ class Session(ToolMethods):
         return found
 
     def _frame(self, name: str) -> pl.DataFrame:
-        from stepscope.session.sql import frame
+        from stepscope.sql.run import table_frame
 
-        return frame(self.profile, name)
+        return table_frame(self.profile, name)
 
 
 def _merged(

@@ -1,4 +1,4 @@
-"""Many runs behind one door, for surfaces that switch between them."""
+"""Many runs in one object, for surfaces that switch between them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from dataclasses import dataclass
 from math import inf
 from threading import Lock, RLock, Thread
 from time import monotonic
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from stepscope.errors import StepscopeError
-from stepscope.session.recording import FileReport, Progress, Recording
+from stepscope.session.decoded_run import DecodedRun, FileReport, StageProgress
 from stepscope.session.session import Session, pick_run
 from stepscope.store import Found, Run, nothing_found, search
+
+if TYPE_CHECKING:
+    from stepscope.redaction import Redaction
 
 MAX_DECODED_RUNS = 4
 _PATIENCE_SECONDS = 0.5
@@ -44,7 +47,7 @@ class OpenProgress:
 
 @dataclass
 class _Opened:
-    recording: Recording
+    recording: DecodedRun
     progress: OpenProgress
     sessions: dict[str | None, Session]
 
@@ -67,12 +70,12 @@ class Workspace:
 
     @property
     def files(self) -> tuple[FileReport, ...]:
-        """What became of every file of every run, and the near misses."""
+        """The state of every file of every run, and the near misses."""
         with self._lock:
             reports: list[FileReport] = []
             for run in self.runs:
                 opened = self._opened.get(run.id)
-                recording = opened.recording if opened else Recording(run)
+                recording = opened.recording if opened else DecodedRun(run)
                 reports += recording.reports
         return (*reports, *(FileReport.of_miss(miss) for miss in self.found.misses))
 
@@ -89,7 +92,7 @@ class Workspace:
 
     @contextmanager
     def aside(
-        self, run: str, host: str | None = None, progress: Progress | None = None
+        self, run: str, host: str | None = None, progress: StageProgress | None = None
     ) -> Iterator[Session]:
         """The session of a run for a moment: it does not push out those that pages look at."""
         chosen = self._pick(run)
@@ -98,11 +101,18 @@ class Workspace:
         if is_open:
             yield self.session(run, host)
             return
-        recording = Recording(chosen)
+        recording = DecodedRun(chosen)
         try:
             yield Session(self.found, recording, host=host or None, progress=progress)
         finally:
             recording.close()
+
+    def redacted(self, run: str | None, redaction: Redaction) -> Session:
+        """A session of a run without its owner's names, decoded for this caller alone."""
+        from stepscope.session.redacted import anonymous
+
+        found, chosen = anonymous(self.found, self._pick(run))
+        return Session(found, DecodedRun(chosen, redaction))
 
     def adopt(self, session: Session) -> None:
         """Look at a run through what a session of it has decoded, instead of reading it again."""
@@ -143,7 +153,7 @@ class Workspace:
         return found
 
     def follow(self) -> Found:
-        """What is there by now, searched for again where that is due.
+        """What is there by now, after a new search where the last one is too old.
 
         Searches take a tenth of the time at most: a second one begins no sooner than ten times the
         length of the last one after it. This waits half a second for it; what it finds later is
@@ -180,7 +190,7 @@ class Workspace:
     def _open(self, run: Run) -> _Opened:
         opened = self._opened.get(run.id)
         if opened is None:
-            opened = self._opened[run.id] = _Opened(Recording(run), OpenProgress(), {})
+            opened = self._opened[run.id] = _Opened(DecodedRun(run), OpenProgress(), {})
             while len(self._opened) > MAX_DECODED_RUNS:
                 # Not closed: a request may still compute on it; memory goes with the last user.
                 self._opened.popitem(last=False)

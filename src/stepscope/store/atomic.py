@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
 import stat
 from collections.abc import Iterable
 from pathlib import Path
@@ -30,7 +29,7 @@ def write_atomic(path: Path, data: bytes | Iterable[bytes]) -> None:
         else:
             _replace(path.resolve(), chunks)
     except BrokenPipeError:
-        raise  # the reader of a pipe has enough, which is no failure
+        raise  # the reader of a pipe has enough, which is not a failure
     except OSError as error:
         raise StoreError(
             "The file cannot be written.",
@@ -85,7 +84,7 @@ def _temporary_beside(path: Path) -> tuple[int, Path]:
     ``os.umask``, which takes it from all threads of the program for a moment.
     """
     while True:
-        temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+        temporary = path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
         with contextlib.suppress(FileExistsError):
             flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
             return os.open(temporary, flags, 0o666), temporary

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import posixpath
+import re
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -30,6 +31,7 @@ _NEVER_PROFILES = frozenset(
     {".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "site-packages"}
 )
 _SHOWN_PER_REASON = 5
+_EXTENSION = re.compile(r"(\.[A-Za-z][\w-]{0,15})?(\.gz)?$", re.IGNORECASE)
 
 
 def find(path: str | os.PathLike[str]) -> Found:
@@ -74,7 +76,7 @@ def _impossible(text: str, error: Exception) -> StoreError:
     refused = error if isinstance(error, OSError) else OSError(0, str(error))
     miss = unlistable(text, refused)
     return StoreError(
-        "The path cannot be looked for.",
+        "The path is not valid on this system.",
         where=text,
         why=miss.reason,
         hint=miss.hint,
@@ -106,7 +108,7 @@ def _absent(local: Path, text: str) -> StoreError:
 def _of_file(tree: Tree, entry: Entry) -> Found:
     verdict = _verdict(tree, entry, named=True)
     if verdict in FORMATS:
-        return _of_trace(tree, entry, str(verdict))
+        return _of_trace(entry, str(verdict))
     if isinstance(verdict, Miss):
         raise StoreError(
             "This file is not a recording that can be opened.",
@@ -123,11 +125,17 @@ def _of_file(tree: Tree, entry: Entry) -> Found:
     return Found(entry.path, (Run(name, folder, (source,)),), (), folders=0, files=1)
 
 
-def _of_trace(tree: Tree, entry: Entry, format_: str) -> Found:
-    label = trace_runs.label_of(entry.name)
+def _of_trace(entry: Entry, format_: str) -> Found:
+    is_trace = format_ == trace_runs.FORMAT
+    label = trace_runs.label_of(entry.name) if is_trace else _label(entry.name)
     source = Source(entry.path, label, entry.size_bytes, entry.modified, format_)
     folder = posixpath.dirname(entry.path.replace(os.sep, "/"))
     return Found(entry.path, (Run(label, folder, (source,)),), (), folders=0, files=1)
+
+
+def _label(name: str) -> str:
+    """What a recording of another format is called: its file's name without the ending."""
+    return shown(_EXTENSION.sub("", name) or name)
 
 
 @dataclass
@@ -137,6 +145,7 @@ class _Walk:
     tree: Tree
     sources: dict[str, list[tuple[Entry, str]]] = field(default_factory=lambda: defaultdict(list))
     traces: dict[str, list[Entry]] = field(default_factory=lambda: defaultdict(list))
+    others: dict[str, list[tuple[Entry, str]]] = field(default_factory=lambda: defaultdict(list))
     misses: list[Miss] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     folders: int = 0
@@ -188,8 +197,10 @@ class _Walk:
                 self.misses.append(verdict)
             elif verdict == XSPACE:
                 self.sources[folder].append((entry, shown(host_of(entry.name))))
-            elif verdict:
+            elif verdict == trace_runs.FORMAT:
                 self.traces[folder].append(entry)
+            elif verdict:
+                self.others[folder].append((entry, verdict))
 
 
 def _verdict(tree: Tree, entry: Entry, *, named: bool = False) -> Miss | str:
@@ -218,6 +229,8 @@ def _of_folder(tree: Tree, root: str) -> Found:
             walk.misses += [trace_runs.copy_of_recording(entry) for entry in entries]
         else:
             runs += trace_runs.runs(tree, folder, _relative(root, folder), entries)
+    for folder, files in walk.others.items():
+        runs += [_one_file(_relative(root, folder), folder, *one) for one in files]
     ids = _short_ids([run.id for run in runs])
     named: dict[str, Run] = {}
     for run in runs:
@@ -256,6 +269,13 @@ def _run(root: str, folder: str, entries: list[tuple[Entry, str]], misses: list[
     return Run(_relative(root, folder), folder, sources)
 
 
+def _one_file(name: str, folder: str, entry: Entry, format_: str) -> Run:
+    """A recording that is a run by itself: nothing in its format tells of others."""
+    label = _label(entry.name)
+    source = Source(entry.path, label, entry.size_bytes, entry.modified, format_)
+    return Run(f"{name}/{label}", folder, (source,))
+
+
 def _relative(root: str, folder: str) -> str:
     """A folder as seen from the root; the root itself by its name."""
     relative = posixpath.relpath(folder.replace(os.sep, "/"), root.replace(os.sep, "/"))
@@ -263,7 +283,7 @@ def _relative(root: str, folder: str) -> str:
 
 
 def _unused(name: str, taken: Mapping[str, object]) -> str:
-    """The name, with a number behind it where odd bytes make two names look the same."""
+    """The name, with a number after it where odd bytes make two names look the same."""
     numbered = (f"{name} ({number})" for number in count(2))
     return name if name not in taken else next(one for one in numbered if one not in taken)
 
@@ -288,7 +308,7 @@ def _short_ids(relative: list[str]) -> dict[str, str]:
 
 
 def by_reason(misses: tuple[Miss, ...]) -> list[list[Miss]]:
-    """Near misses in groups that share reason and hint, so that each is said once."""
+    """Near misses in groups that share reason and hint, so that each is printed once."""
     groups: dict[tuple[str, str], list[Miss]] = defaultdict(list)
     for miss in misses:
         groups[miss.reason, miss.hint].append(miss)

@@ -48,7 +48,7 @@ _LEGACY_TOOLS = (
     "|roofline_model|tf_data_bottleneck_analysis|inference_profile|graph_viewer"
 )
 
-# First match wins, so a narrower name stands before a wider one.
+# First match wins, so a narrower name comes before a wider one.
 BY_NAME: tuple[NearMiss, ...] = (
     _kind(
         "temporary-file",
@@ -69,7 +69,7 @@ BY_NAME: tuple[NearMiss, ...] = (
         r"(\.sstable|\.ldb|\.op_stats_v2\.pb|\.dcn_collective_stats\.pb|\.smart_suggestion\.pb"
         r"|\.hlo_proto\.pb|\.cached_tools\.json|cache_version\.txt)$",
         "A cache another viewer made from a recording, not the recording.",
-        "Open the .xplane.pb it was made from; it stands, or stood, in the same folder.",
+        "Open the .xplane.pb it was made from; it is, or was, in the same folder.",
     ),
     _kind(
         "tool-result",
@@ -87,8 +87,14 @@ BY_NAME: tuple[NearMiss, ...] = (
         "was not profiled.",
     ),
     _kind(
+        "nsight-report",
+        r"\.(nsys-rep|qdrep)$",
+        "A report of Nsight Systems in NVIDIA's own format; its export to SQLite opens.",
+        "nsys export --type sqlite --lazy=true REPORT.nsys-rep, then open the .sqlite file.",
+    ),
+    _kind(
         "other-profiler",
-        r"\.(nsys-rep|qdrep|ncu-rep|pftrace|perfetto-trace|rocpd|speedscope\.json|prof|pstat)$",
+        r"\.(ncu-rep|pftrace|perfetto-trace|rocpd|speedscope\.json|prof|pstat)$",
         "A recording of another profiler.",
         "Record with tf.profiler or jax.profiler to get an .xplane.pb.",
     ),
@@ -124,7 +130,7 @@ def examine(
         path: Where it is, for the report.
         name: Its last part.
         size_bytes: Size as stored.
-        head: Reads so many of its first bytes; called only when the name does not settle it.
+        head: Reads this many of its first bytes; called only when the name does not settle it.
         named: The person named this very file, so even an unrelated one gets a reason.
 
     Returns:
@@ -134,7 +140,8 @@ def examine(
     by_name = next((kind for kind in BY_NAME if kind.name.search(name)), None)
     if by_name is not None:
         return Miss(path, by_name.slug, by_name.reason, by_name.hint, size_bytes)
-    if _UNRELATED.search(name) and not named:
+    promised = [one for one in FORMATS.values() if one.promises(name)]
+    if _UNRELATED.search(name) and not named and not promised:
         return ""
     like = bool(_PROFILE_LIKE.search(name)) or named
     if size_bytes == 0:
@@ -143,11 +150,14 @@ def examine(
     if promises_xspace(name):
         return _wrapped(path, size_bytes, first) or XSPACE
     inner = inflate_head(first) if first.startswith(GZIP_MAGIC) else first
+    # Text that begins with a quote may read as the start of an XSpace, so the name is heard first.
+    for one in promised:
+        if one.starts(inner) or one.starts(_more(head, one.head_bytes)):
+            return one.id
     if starts_xspace(inner):
         return XSPACE
-    for one in FORMATS.values():
-        may_be = one.promises(name) or (named and inner.lstrip()[:1] in (b"{", b"["))
-        if may_be and (one.starts(inner) or one.starts(_more(head, one.head_bytes))):
+    for one in FORMATS.values() if named else ():
+        if one.starts(inner) or one.starts(_more(head, one.head_bytes)):
             return one.id
     if not like:
         return ""
@@ -195,7 +205,7 @@ _CONTENT: tuple[tuple[str, tuple[bytes, ...], str, str], ...] = (
     (
         "sqlite",
         (b"SQLite format 3\x00",),
-        "An SQLite database, as Nsight Systems and rocprof export.",
+        "An SQLite database, but no export of a profiler.",
         "Record with tf.profiler or jax.profiler to get an .xplane.pb.",
     ),
 )

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import mmap
 import os
+import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ _ALWAYS_ALLOWED_BYTES: Final = 256 << 20
 _BELIEVED_BYTES: Final = 64 << 20
 _READ_BYTES: Final = 16 << 20
 
-Progress = Callable[[int, int], None]
+ReadProgress = Callable[[int, int], None]
 
 
 @dataclass
@@ -76,7 +77,7 @@ class Contents:
         self.close()
 
 
-def read(path: str, progress: Progress | None = None) -> Contents:
+def read(path: str, progress: ReadProgress | None = None) -> Contents:
     """Read one file or URL for decoding.
 
     A file that is cut or overwritten while it is mapped ends every program that looks into it, so
@@ -119,7 +120,7 @@ class Pieces:
     """
 
     path: str
-    progress: Progress | None = None
+    progress: ReadProgress | None = None
     damage: str = ""
 
     def __iter__(self) -> Iterator[bytes]:
@@ -136,6 +137,25 @@ class Pieces:
             limit = _limit(max(size, len(first)))
             yield from _limited(inflate(rest, damage), limit, self.path)
             self.damage = damage[0] if damage else ""
+
+    @contextlib.contextmanager
+    def on_disk(self) -> Iterator[Path]:
+        """The bytes as a file of this machine: the file itself, or an inflated copy for a while."""
+        if not is_url(self.path):
+            try:
+                with Path(self.path).open("rb") as file:
+                    is_plain = file.read(2) != GZIP_MAGIC
+            except OSError as error:
+                raise _unreadable(self.path, error) from error
+            if is_plain:
+                yield Path(self.path)
+                return
+        with tempfile.TemporaryDirectory(prefix="stepscope-") as folder:
+            copy = Path(folder) / "copy"
+            with copy.open("wb") as out:
+                for piece in self:
+                    out.write(piece)
+            yield copy
 
     @contextlib.contextmanager
     def _stream(self) -> Iterator[tuple[BinaryIO, int]]:
@@ -155,7 +175,7 @@ class Pieces:
             yield file, os.fstat(file.fileno()).st_size
 
 
-def read_pieces(path: str, progress: Progress | None = None) -> Pieces:
+def read_pieces(path: str, progress: ReadProgress | None = None) -> Pieces:
     """One file or URL to be read from begin to end, ``.gz`` (by content) inflated on the way.
 
     Args:
@@ -182,7 +202,7 @@ def _empty(path: str) -> StoreError:
     )
 
 
-def _snapshot(file: FileIO, size: int, progress: Progress | None) -> Contents:
+def _snapshot(file: FileIO, size: int, progress: ReadProgress | None) -> Contents:
     """The first ``size`` bytes of a file, and whether it held still meanwhile."""
     before = os.fstat(file.fileno())
     memory = _memory(size)
@@ -221,7 +241,7 @@ def _memory(size: int) -> mmap.mmap:
     return memory
 
 
-def _from_stream(stream: BinaryIO, size: int, progress: Progress | None, path: str) -> Contents:
+def _from_stream(stream: BinaryIO, size: int, progress: ReadProgress | None, path: str) -> Contents:
     chunks = _chunks(stream, size, progress)
     first = next(chunks, b"")
     rest = _after(first, chunks)
@@ -260,7 +280,7 @@ def _after(first: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
     yield from chunks
 
 
-def _chunks(stream: BinaryIO, size: int, progress: Progress | None) -> Iterator[bytes]:
+def _chunks(stream: BinaryIO, size: int, progress: ReadProgress | None) -> Iterator[bytes]:
     done = 0
     while chunk := stream.read(CHUNK_BYTES):
         done += len(chunk)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from stepscope.formats.kineto import FORMAT as KINETO
 from stepscope.formats.kineto.ranks import windows
 from stepscope.formats.kineto.recognise import HEAD_BYTES, Identity, identity
 from stepscope.store.found import Miss, Run, Source
@@ -13,6 +14,8 @@ from stepscope.store.identify import GZIP_MAGIC, inflate_head
 from stepscope.store.tree import Entry, Tree
 from stepscope.utf8 import shown
 
+#: The format whose files are put together into runs here.
+FORMAT: Final = KINETO.id
 _SURE: Final = re.compile(r"\.trace\.json(\.gz)?$", re.IGNORECASE)
 _GUESS: Final = (
     "No file says which rank it is of, so ranks are numbered in the order of their processes."
@@ -34,9 +37,9 @@ def copy_of_recording(entry: Entry) -> Miss:
     return Miss(
         entry.path,
         "chrome-trace",
-        "A trace (JSON) beside an XSpace. TensorFlow and JAX write it of the same recording, cut "
+        "A trace (JSON) beside an XSpace. TensorFlow and JAX write it from the same recording, cut "
         "at a million events.",
-        "Open the .xplane.pb of the same recording; give the trace itself to open it all the same.",
+        "Open the .xplane.pb of the same recording; give the trace's own path to open it anyway.",
         entry.size_bytes,
     )
 
@@ -59,7 +62,7 @@ def runs(tree: Tree, folder: str, name: str, entries: Sequence[Entry]) -> list[R
                 shown(one.host),
                 one.file.size_bytes,
                 one.file.modified,
-                "kineto",
+                FORMAT,
                 _GUESS if one.is_guess else "",
             )
             for one in window.files

@@ -105,6 +105,46 @@ class ToolsInfo(TypedDict):
     tools: list[ToolInfo]
 
 
+class QueryColumnInfo(TypedDict):
+    """One column of a table that queries name."""
+
+    name: str
+    type: Literal["text", "integer", "number", "flag"]
+    meaning: str
+
+
+class QueryTableInfo(TypedDict):
+    """One table that queries name."""
+
+    name: str
+    meaning: str
+    columns: list[QueryColumnInfo]
+
+
+class QueryExampleInfo(TypedDict):
+    """A query to begin with."""
+
+    question: str
+    query: str
+
+
+class QueryTablesInfo(TypedDict):
+    """All tables that queries name, and queries to begin with."""
+
+    tables: list[QueryTableInfo]
+    examples: list[QueryExampleInfo]
+
+
+class QueryInfo(TypedDict):
+    """The answer to a query: its first rows, and whether there are more (``cut``)."""
+
+    rows: int
+    cut: bool
+    seconds: float
+    schema: list[ColumnInfo]
+    columns: dict[str, list[Any]]
+
+
 class ProgressInfo(TypedDict):
     """How far the opening of a run is; ``done`` and ``total`` are bytes of the stage."""
 
@@ -165,6 +205,11 @@ ENVELOPES: tuple[type, ...] = (
     ColumnInfo,
     ToolInfo,
     ToolsInfo,
+    QueryColumnInfo,
+    QueryTableInfo,
+    QueryExampleInfo,
+    QueryTablesInfo,
+    QueryInfo,
     ProgressInfo,
     ErrorInfo,
     AdviceInfo,

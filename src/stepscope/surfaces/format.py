@@ -11,9 +11,11 @@ import re
 import unicodedata
 from typing import Any
 
-from stepscope.result import Column
+from stepscope.result import Column, Finding
 
 NOT_AVAILABLE = "–"
+# A saving whose least is nearer to its most than this is one figure.
+_ONE_FIGURE = 0.9
 
 _UNITS = {
     "_ps": "ps",
@@ -73,8 +75,8 @@ def signed(value: float) -> str:
 
 
 def percent(fraction: float | None) -> str:
-    """A fraction 0–1 as per cent: "12.3 %"."""
-    return NOT_AVAILABLE if fraction is None or math.isnan(fraction) else f"{fraction * 100:.1f} %"
+    """A fraction 0–1 as per cent: "12.3%"."""
+    return NOT_AVAILABLE if fraction is None or math.isnan(fraction) else f"{fraction * 100:.1f}%"
 
 
 def milliseconds(value: float) -> str:
@@ -84,6 +86,29 @@ def milliseconds(value: float) -> str:
     if abs(value) >= 10_000:
         return f"{number(value / 1000)} s"
     return f"{number(value)} ms"
+
+
+def roughly(value_ms: float) -> str:
+    """An estimated time: two digits, for more are not known."""
+    if value_ms == 0 or not math.isfinite(value_ms):
+        return milliseconds(value_ms)
+    rounded = float(f"{value_ms:.2g}")
+    name, scale = ("µs", 1000) if rounded < 1 else ("s", 0.001) if rounded >= 10_000 else ("ms", 1)
+    return f"{float(f'{rounded * scale:.2g}'):,.12g} {name}"
+
+
+def saving_text(finding: Finding) -> str:
+    """What a finding saves and how likely: "Saves 3.1 to 3.6 ms per step · likely"."""
+    if finding.saving_ms is None:
+        return finding.likelihood
+    low = min(finding.saving_ms, finding.saving_low_ms or finding.saving_ms)
+    high = max(finding.saving_ms, finding.saving_high_ms or 0.0)
+    least, most = roughly(low), roughly(high)
+    number, unit = least.split()
+    least = number if unit == most.split()[1] else least
+    amount = f"{least} to {most}" if low < _ONE_FIGURE * high else f"up to {most}"
+    per = "per step" if finding.saving_per == "step" else "of the recording"
+    return f"Saves {amount} {per} · {finding.likelihood}"
 
 
 def size(value: float) -> str:

@@ -14,7 +14,7 @@ _ENVELOPE = frozenset({"session", "hosts", "diagnostics"})
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class OutlineLine:
     """One line: its depth, its label ("" for a plain list item) and its text ("" for a heading)."""
 
     depth: int
@@ -22,7 +22,7 @@ class Line:
     text: str = ""
 
 
-def outline(result: Result) -> Iterator[Line]:
+def outline(result: Result) -> Iterator[OutlineLine]:
     """The values of a result that are not tables, in field order."""
     for f in dataclasses.fields(result):
         value = getattr(result, f.name)
@@ -30,30 +30,30 @@ def outline(result: Result) -> Iterator[Line]:
             yield from _lines(f.name, value, 0)
 
 
-def _lines(name: str, value: Any, depth: int, label: str | None = None) -> Iterator[Line]:
+def _lines(name: str, value: Any, depth: int, label: str | None = None) -> Iterator[OutlineLine]:
     title = label_of(name) if label is None else label
     if isinstance(value, Table):
-        yield Line(depth, title, f"{len(value):,} rows, below")
+        yield OutlineLine(depth, title, f"{len(value):,} rows, below")
     elif _is_record(value):
-        yield Line(depth, title)
+        yield OutlineLine(depth, title)
         for f in dataclasses.fields(value):
             yield from _lines(f.name, getattr(value, f.name), depth + 1)
     elif isinstance(value, Mapping):
-        yield Line(depth, title, "" if value else "none")
+        yield OutlineLine(depth, title, "" if value else "none")
         for key, item in value.items():
             # The values of a map carry the unit of the map's name, not of their key.
             yield from _lines(suffix_of(name), item, depth + 1, clean(str(key)))
     elif isinstance(value, (tuple, list)):
         yield from _sequence(name, title, value, depth)
     else:
-        yield Line(depth, title, scalar(name, value))
+        yield OutlineLine(depth, title, scalar(name, value))
 
 
 def _sequence(
     name: str, title: str, values: tuple[Any, ...] | list[Any], depth: int
-) -> Iterator[Line]:
+) -> Iterator[OutlineLine]:
     if any(_is_record(value) for value in values):
-        yield Line(depth, title)
+        yield OutlineLine(depth, title)
         for value in values:
             fields = [
                 (f.name, inner)
@@ -61,15 +61,15 @@ def _sequence(
                 # A record's own table is among the result's tables, too.
                 if not isinstance(inner := getattr(value, f.name), Table)
             ]
-            yield Line(
+            yield OutlineLine(
                 depth + 1, "", ", ".join(f"{label_of(k).lower()}: {_flat(k, v)}" for k, v in fields)
             )
     elif len(values) > 1:
-        yield Line(depth, title)
+        yield OutlineLine(depth, title)
         for value in values:
-            yield Line(depth + 1, "", scalar(name, value))
+            yield OutlineLine(depth + 1, "", scalar(name, value))
     else:
-        yield Line(depth, title, scalar(name, values[0]) if values else "none")
+        yield OutlineLine(depth, title, scalar(name, values[0]) if values else "none")
 
 
 def _flat(name: str, value: Any) -> str:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 if TYPE_CHECKING:
-    from stepscope.comparison.gate import Check
+    from stepscope.comparison.gate import GateReport
 
 _MARK: Final = "stepscope"
 # Arguments of the mark that are limits, and what they are on; ``limits`` takes any other.
@@ -138,7 +138,7 @@ def _keep(recording: Path, folder: Path) -> None:
     shutil.copyfile(recording, folder / recording.name)
 
 
-def _report(item: pytest.Item, result: Check) -> None:
+def _report(item: pytest.Item, result: GateReport) -> None:
     """Add the numbers to pytest's reports; fail the test where a limit is not kept."""
     from stepscope.surfaces.format import clean
 

@@ -39,7 +39,7 @@ _STATS = (
 class DeviceTime:
     """How long the devices of the host worked while each span lasted (ps), by kind of work.
 
-    Spans at the same time share this time: it is no sum over spans.
+    Spans at the same time share this time: it is not a sum over spans.
     """
 
     compute_ps: I64

@@ -2,6 +2,6 @@
 
 from stepscope.timeline.model import CATEGORIES, Section, Timeline, Track
 from stepscope.timeline.session import timeline
-from stepscope.timeline.tiles import Tile, Wanted, tile
+from stepscope.timeline.tiles import LaneRange, Tile, tile
 
-__all__ = ["CATEGORIES", "Section", "Tile", "Timeline", "Track", "Wanted", "tile", "timeline"]
+__all__ = ["CATEGORIES", "LaneRange", "Section", "Tile", "Timeline", "Track", "tile", "timeline"]

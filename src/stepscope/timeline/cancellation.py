@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 #: Called now and then during the work; raises ``GivenUp`` when it should end.
-Check = Callable[[], None]
+CancellationCheck = Callable[[], None]
 
 
 class GivenUp(Exception):

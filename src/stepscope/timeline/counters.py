@@ -16,7 +16,7 @@ from stepscope.tables.core.planes import LineKind, planes
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.stats import Ints, metadata_texts
 from stepscope.tables.device.perf_counters import counter_samples
-from stepscope.timeline.model import F64, Counter, Labels, Track
+from stepscope.timeline.model import F64, CounterTrack, Labels, Track
 
 if TYPE_CHECKING:
     from stepscope.timeline.model import Timeline
@@ -73,7 +73,9 @@ def counter_cells(
     )
 
 
-def _one(counter: Counter, begin_ps: int, end_ps: int, bucket_ps: int) -> tuple[I64, F64, F64, F64]:
+def _one(
+    counter: CounterTrack, begin_ps: int, end_ps: int, bucket_ps: int
+) -> tuple[I64, F64, F64, F64]:
     """Offset from the view's begin, least, most and last per bucket; on the host's clock."""
     low, high = np.searchsorted(counter.time_ps, [begin_ps, end_ps], side="left").tolist()
     low = max(low - 1, 0)
@@ -175,5 +177,5 @@ def _track(name: str, time: I64, value: F64, unit: str) -> Track:
         duration_ps=nothing,
         code=no_codes,
         labels=Labels(no_codes, np.empty(0, np.uint8)),
-        counter=Counter(time[order], value[order], unit),
+        counter=CounterTrack(time[order], value[order], unit),
     )

@@ -11,7 +11,7 @@ from stepscope.columns import pivot
 from stepscope.columns.space import I64
 from stepscope.timeline.flows import KINDS, flows
 from stepscope.timeline.model import F64, Timeline, Track
-from stepscope.timeline.places import Place, children_of, parent_of, place, place_in
+from stepscope.timeline.places import EventPlace, children_of, parent_of, place, place_in
 
 BINS: Final = 40
 
@@ -21,7 +21,7 @@ class Link:
     """An arrow to or from the event: its kind, and the event at the other end."""
 
     kind: str
-    other: Place
+    other: EventPlace
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +64,11 @@ class Details:
         occurrences: The others of its name.
     """
 
-    place: Place
+    place: EventPlace
     full_name: str
     self_ps: int
     stats: tuple[tuple[str, int | float | str | bytes | None], ...]
-    parent: Place | None
+    parent: EventPlace | None
     children: I64
     into: tuple[Link, ...]
     out_of: tuple[Link, ...]
@@ -126,7 +126,7 @@ def _links(timeline: Timeline, ends: list[tuple[int, int]]) -> tuple[Link, ...]:
     return tuple(found)
 
 
-def occurrences(timeline: Timeline, own: Place) -> Occurrences:
+def occurrences(timeline: Timeline, own: EventPlace) -> Occurrences:
     """All events that are called like this one."""
     durations, ids, beside = [], [], np.empty(0, np.int64)
     for track in timeline.tracks:

@@ -181,7 +181,7 @@ def _join(
     group = np.cumsum(changes)
     place = np.arange(len(rows))
     latest = np.maximum.accumulate(np.where(is_target, -1, place))
-    # The first source at or behind each place, for targets that start before any source.
+    # The first source at or after each place, for targets that start before any source.
     ahead = np.minimum.accumulate(np.where(is_target, len(rows), place)[::-1])[::-1]
     wanted = place[is_target]
     chosen = latest[wanted]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from threading import Lock
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from stepscope.columns.pyramid import Pyramid, build
 from stepscope.columns.space import I32, I64, U8
-from stepscope.kernels.cores import cores
+from stepscope.kernels.cores import on_cores
 from stepscope.tables.core.profile import Profile
 
 #: What an event is, for colours; the number in a tile is the index here. At most 64.
@@ -69,7 +68,7 @@ class Labels:
 
 
 @dataclass(frozen=True, slots=True)
-class Counter:
+class CounterTrack:
     """A number over time: it keeps each value until the next.
 
     Attributes:
@@ -110,7 +109,7 @@ class Track:
     code: I32
     labels: Labels
     select: I32 | None = None
-    counter: Counter | None = None
+    counter: CounterTrack | None = None
 
     def __len__(self) -> int:
         return len(self.start_ps) if self.select is None else len(self.select)
@@ -188,8 +187,7 @@ class Timeline:
         missing = [track for track in chosen if track.id not in self.pyramids]
         if len(missing) > 1:
             missing.sort(key=len, reverse=True)
-            with ThreadPoolExecutor(cores(), "stepscope-timeline") as pool:
-                list(pool.map(self.pyramid, missing))
+            on_cores(self.pyramid, missing, "stepscope-timeline")
 
     def span_of(self, track: Track) -> tuple[int, int]:
         """First start and last end of a track on the axis."""

@@ -11,7 +11,7 @@ from stepscope.timeline.model import Timeline, Track
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class EventPlace:
     """One event on the axis.
 
     Attributes:
@@ -36,7 +36,7 @@ class Place:
         return self.end_ps - self.begin_ps
 
 
-def place(timeline: Timeline, event: int) -> Place:
+def place(timeline: Timeline, event: int) -> EventPlace:
     """Where an event is.
 
     Raises:
@@ -46,12 +46,12 @@ def place(timeline: Timeline, event: int) -> Place:
     return place_in(timeline, track, index)
 
 
-def place_in(timeline: Timeline, track: Track, index: int) -> Place:
+def place_in(timeline: Timeline, track: Track, index: int) -> EventPlace:
     """Where event ``index`` of a track is."""
     shift = timeline.axis.shift_ps[track.host]
     start = int(track.start_ps[index])
     code = int(track.code[index])
-    return Place(
+    return EventPlace(
         event=track.first_event + index,
         track=track.id,
         lane=_lane(timeline, track, index),
@@ -72,7 +72,7 @@ def _lane(timeline: Timeline, track: Track, index: int) -> int:
     return -1
 
 
-def parent_of(timeline: Timeline, own: Place) -> Place | None:
+def parent_of(timeline: Timeline, own: EventPlace) -> EventPlace | None:
     """The innermost event of the same track that contains this one."""
     track = timeline.tracks[own.track]
     pyramid, shift = timeline.pyramid(track), timeline.axis.shift_ps[track.host]
@@ -86,7 +86,7 @@ def parent_of(timeline: Timeline, own: Place) -> Place | None:
     return None
 
 
-def children_of(timeline: Timeline, own: Place) -> I64:
+def children_of(timeline: Timeline, own: EventPlace) -> I64:
     """Events (of the track, by time) in the lane below that this one contains."""
     track = timeline.tracks[own.track]
     pyramid, shift = timeline.pyramid(track), timeline.axis.shift_ps[track.host]

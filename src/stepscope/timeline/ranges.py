@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from typing import Final, NamedTuple
 
@@ -11,8 +10,8 @@ import numpy as np
 
 from stepscope.columns import nest, sum_by_key, sum_labels, union_spans
 from stepscope.columns.space import I32, I64
-from stepscope.kernels.cores import cores
-from stepscope.timeline.cancellation import Check, waits
+from stepscope.kernels.cores import on_cores
+from stepscope.timeline.cancellation import CancellationCheck, waits
 from stepscope.timeline.flows import launches
 from stepscope.timeline.model import Timeline, Track
 
@@ -87,7 +86,7 @@ def range_totals(
     begin_ps: int,
     end_ps: int,
     tracks: Sequence[int] | None = None,
-    check: Check = waits,
+    check: CancellationCheck = waits,
 ) -> RangeTotals:
     """Statistics of the events that touch ``begin_ps:end_ps``.
 
@@ -107,9 +106,7 @@ def range_totals(
         check()
         return _part(timeline, track, begin_ps, end_ps)
 
-    with ThreadPoolExecutor(cores(), "stepscope-range") as pool:
-        found = pool.map(part, chosen)
-        parts = list(zip(chosen, found, strict=True))
+    parts = list(zip(chosen, on_cores(part, chosen, "stepscope-range"), strict=True))
     used = [(track, part) for track, part in parts if part.events]
     delay, gap = _launches(timeline, [track for track, _ in used], begin_ps, end_ps)
     return RangeTotals(

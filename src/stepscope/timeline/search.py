@@ -12,7 +12,7 @@ import numpy as np
 from stepscope.columns import pivot
 from stepscope.columns.space import I64, Bool
 from stepscope.tables.core.profile import Host
-from stepscope.timeline.cancellation import Check, waits
+from stepscope.timeline.cancellation import CancellationCheck, waits
 from stepscope.timeline.model import Timeline, Track
 
 Mode = Literal["substring", "regex"]
@@ -100,7 +100,7 @@ def search(
     mode: Mode = "substring",
     stat: str = "",
     tracks: Sequence[int] | None = None,
-    check: Check = waits,
+    check: CancellationCheck = waits,
 ) -> Hits:
     """Find events in the whole trace.
 
@@ -136,7 +136,7 @@ def matcher(query: str, mode: Mode) -> Matches:
     """Which texts match the query.
 
     Expressions are Rust's: they take time in proportion to the text, whatever they are. Python's
-    can take for ever, and hold up every other thread meanwhile.
+    can take forever, and block every other thread meanwhile.
 
     Raises:
         InvalidPattern: The regular expression is not valid, or too large.
@@ -169,8 +169,8 @@ def _expression(query: str) -> Matches:
     return matches
 
 
-def _checked(matches: Matches, check: Check) -> Matches:
-    """The same, with a check every so many texts: there may be millions."""
+def _checked(matches: Matches, check: CancellationCheck) -> Matches:
+    """The same, with a check every few thousand texts: there may be millions."""
 
     def checked(texts: Sequence[str]) -> Bool:
         parts = [np.zeros(0, dtype=bool)]
@@ -182,7 +182,7 @@ def _checked(matches: Matches, check: Check) -> Matches:
     return checked
 
 
-def _nonempty(found: Iterable[TrackHits], check: Check) -> Iterable[TrackHits]:
+def _nonempty(found: Iterable[TrackHits], check: CancellationCheck) -> Iterable[TrackHits]:
     for one in found:
         check()
         if len(one.event):

@@ -1,4 +1,4 @@
-"""Tiles: what some tracks show between two times on so many pixels, in typed arrays."""
+"""Tiles: what some tracks show between two times on a number of pixels, in typed arrays."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stepscope.columns.pyramid import Cells
 from stepscope.columns.space import I32, I64, U8
-from stepscope.timeline.cancellation import Check, waits
+from stepscope.timeline.cancellation import CancellationCheck, waits
 from stepscope.timeline.counters import CounterCells, counter_cells
 from stepscope.timeline.model import Timeline, Track
 
@@ -28,7 +28,7 @@ ENDS_AFTER: Final = 128
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class LaneRange:
     """Lanes ``first_lane:last_lane`` of a track; all below when ``last_lane`` is None."""
 
     track: int
@@ -76,12 +76,12 @@ class Tile:
 
 def tile(
     timeline: Timeline,
-    wanted: Sequence[Wanted],
+    wanted: Sequence[LaneRange],
     begin_ps: int,
     end_ps: int,
     width_px: int,
     max_slices: int = MAX_SLICES,
-    check: Check = waits,
+    check: CancellationCheck = waits,
 ) -> Tile:
     """What the wanted lanes show between two times when drawn ``width_px`` wide.
 
@@ -125,12 +125,12 @@ def _power_of_two(at_least: int) -> int:
 
 def _cut(
     timeline: Timeline,
-    events: list[tuple[Track, Wanted]],
+    events: list[tuple[Track, LaneRange]],
     begin_ps: int,
     end_ps: int,
     bucket_ps: int,
     room: int,
-    check: Check,
+    check: CancellationCheck,
 ) -> list[tuple[Track, Cells]] | None:
     """The cells of each track that has any, on its host's clock; None when they do not fit."""
     parts = []

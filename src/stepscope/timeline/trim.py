@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from stepscope.columns.space import I64, Bool, Events, Space, Stats, Unknown
+from stepscope.columns.space import I64, Bool, Events, Space, Stats, UnknownFields
 from stepscope.tables.core.profile import Host
 
 
@@ -61,7 +61,9 @@ def trimmed(space: Space, keep: Bool) -> Space:
     )
 
 
-def _renumbered(space: Space, keep: Bool, new_row: I64, stat_rows: I64) -> tuple[Unknown, ...]:
+def _renumbered(
+    space: Space, keep: Bool, new_row: I64, stat_rows: I64
+) -> tuple[UnknownFields, ...]:
     """The unknown fields that stay, at their new rows."""
     found = []
     for one in space.unknown:

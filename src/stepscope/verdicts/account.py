@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import nan
 
-import numpy as np
-
+from stepscope.columns import median, quantile
 from stepscope.tables.steps.session import SessionSteps, why_no_step
 
 
@@ -29,16 +28,16 @@ class Steps:
     Attributes:
         count: Steps kept.
         source: How steps were found: "markers", "framework", "device_steps", "inferred"; "window"
-            where there are none and the recording as a whole stands in for one; "none".
+            where there are none and the recording as a whole counts as one; "none".
         confidence: 0–1, how sure the source is.
         dropped: Steps found but not kept (cut at an edge, incomplete).
         time_ms: Statistics of the kept steps' times.
         explanation: One sentence: what the steps are and how they were found.
         certainty: The confidence in a word: "certain", "likely" or "uncertain".
         reason: Why it is that sure, as a clause.
-        left_out: Which steps and times the numbers are not over, and why; sentences.
+        left_out: Which steps and times are left out of the numbers, and why; sentences.
         recorder_ms: Mean time per counted step of the recorder's own work on the program's
-            thread, which is no work of the step.
+            thread, which is not work of the step.
     """
 
     count: int
@@ -70,8 +69,8 @@ def steps_account(found: SessionSteps | None) -> Steps:
             std=float(time.std(ddof=1)) if len(time) > 1 else 0.0,
             min=float(time.min()),
             max=float(time.max()),
-            median=float(np.median(time)),
-            p95=float(np.percentile(time, 95)),
+            median=median(time),
+            p95=quantile(time, 0.95),
         ),
         explanation=found.explanation,
         certainty=found.certainty,

@@ -10,7 +10,7 @@ from stepscope.tables.steps.bottleneck import INPUT_SOME_FRAC, LIMITS, BoundBy
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class StepVerdict:
     """What limits the steps, with what the sentence about it needs.
 
     Attributes:
@@ -21,7 +21,7 @@ class Verdict:
         breakdown_ms: Mean time of each part.
         has_device: Whether a device ran anything.
         is_marked: Whether the program marked its steps.
-        is_window: Whether there are no steps, and the recording as a whole stands in for one.
+        is_window: Whether there are no steps, and the recording as a whole counts as one.
         low_precision_frac: Share of device compute in 16 bits or fewer; NaN where not known.
     """
 
@@ -52,17 +52,17 @@ _WORDS: dict[str, str] = {
 }
 
 
-def headline(verdict: Verdict) -> str:
+def headline(verdict: StepVerdict) -> str:
     """The verdict in one sentence."""
     if verdict.steps == 0:
         return (
-            "No step was found, so nothing can be said about where a step goes; "
-            "the op and timeline tables still hold."
+            "No step was found, so it is unknown where a step goes; "
+            "the op tables and the timeline are still valid."
         )
     step, breakdown = verdict.step_ms, verdict.breakdown_ms
     bound_by, share = verdict.bound_by, verdict.share_frac
     if not step > 0:
-        return "The steps found have no length, so nothing can be said about where their time goes."
+        return "All detected steps have zero duration, so there is no time to account for."
     each = f"of the {step:.3g} ms recorded" if verdict.is_window else f"of each {step:.3g} ms step"
     if verdict.is_copies:
         return f"Bound by copies to the devices: {share:.0%} {each} goes to moving data there."
@@ -109,7 +109,7 @@ _PARTS: dict[str, str] = {
 }
 
 
-def _limits(verdict: Verdict) -> list[tuple[str, float]]:
+def _limits(verdict: StepVerdict) -> list[tuple[str, float]]:
     """Every limit with its share of the step, the largest first."""
     parts, step = verdict.breakdown_ms, verdict.step_ms
     shares = [
@@ -119,7 +119,7 @@ def _limits(verdict: Verdict) -> list[tuple[str, float]]:
     return sorted(shares, key=lambda one: -one[1])
 
 
-def _larger(verdict: Verdict) -> str:
+def _larger(verdict: StepVerdict) -> str:
     """The part that has more of the step than what it is bound by, "" where none has."""
     first, share = _limits(verdict)[0]
     if first == verdict.bound_by or share <= verdict.share_frac:
@@ -137,7 +137,7 @@ _SECOND: tuple[tuple[BoundBy, str, tuple[str, ...]], ...] = (
 )
 
 
-def _second(verdict: Verdict) -> str:
+def _second(verdict: StepVerdict) -> str:
     """The largest part that the step waits for besides its limit, where it is worth a word."""
     shares = [
         (sum(verdict.breakdown_ms.get(part, 0.0) for part in parts) / verdict.step_ms, words)
@@ -187,7 +187,7 @@ _NEXT_FOR_COPIES = (
 )
 
 
-def next_steps(verdict: Verdict) -> tuple[str, ...]:
+def next_steps(verdict: StepVerdict) -> tuple[str, ...]:
     """Where to look next, and what usually helps."""
     advice = list(_NEXT_FOR_COPIES if verdict.is_copies else _NEXT[verdict.bound_by])
     if verdict.bound_by == "device" and verdict.low_precision_frac < _LOW_PRECISION_FRAC:

@@ -34,7 +34,7 @@ _PYTHON_FUNCTIONS = frozenset({"PyFunc", "EagerPyFunc", "PyFuncStateless"})
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class PipelineWait:
     """What the program waits for a pipeline.
 
     Attributes:
@@ -58,7 +58,7 @@ class Waiting:
     bottleneck: int
 
 
-def waiting(host: Host, pipeline: Pipeline) -> Waiting:
+def waiting(host: Host, pipeline: Pipeline) -> PipelineWait:
     """Judge a pipeline over all its calls: one odd call decides nothing."""
     calls = iterator_calls(host)
     start = calls.start_ps[pipeline.calls]
@@ -72,7 +72,7 @@ def waiting(host: Host, pipeline: Pipeline) -> Waiting:
     felt = step_input_frac(host)
     if felt is None or not any(device.has_events for device in devices(host)):
         felt = frac
-    return Waiting(duration, judged, period, wait, frac, min(frac, felt), critical, bottleneck)
+    return PipelineWait(duration, judged, period, wait, frac, min(frac, felt), critical, bottleneck)
 
 
 def most_waited_for(host: Host, pipeline: Pipeline, critical_ps: F64) -> int:
@@ -117,7 +117,7 @@ def _recorded_ps(host: Host) -> int:
     return int((start + host.space.length_ps[on_thread]).max() - start.min())
 
 
-def holds_up(found: Waiting) -> bool:
+def holds_up(found: PipelineWait) -> bool:
     """Whether the pipeline is slow and the program feels it.
 
     It is slow when calls take longer than ``SLOW_PS``; the program feels it when waiting takes
@@ -193,7 +193,7 @@ def settings(host: Host, sample: int) -> dict[str, str]:
     }
 
 
-def stage_of(host: Host, pipeline: Pipeline, found: Waiting) -> Stage | None:
+def stage_of(host: Host, pipeline: Pipeline, found: PipelineWait) -> Stage | None:
     """The bottleneck as the model of gains needs it; None without one."""
     if found.bottleneck < 0 or found.wait_ps <= 0:
         return None

@@ -130,7 +130,7 @@ class Stage:
         shards: Shards that its elements are divided into downstream of it; 1 without.
         runs_ahead: Whether batches are made on threads of their own, ahead of the program.
         has_cache: Whether a cache lies downstream of it.
-        batches: Whether a batch is made from its elements right behind it.
+        batches: Whether a batch is made from its elements right after it.
     """
 
     long_name: str
@@ -240,7 +240,7 @@ def _parallel(stage: Stage) -> Change:
 
 def _cache(stage: Stage) -> Change:
     leaf = stage.long_name.rpartition("::")[2]
-    change = f"insert .cache() behind {leaf}, before shuffling and random augmentation"
+    change = f"insert .cache() after {leaf}, before shuffling and random augmentation"
     if stage.has_cache:
         return Change("cache", False, 0.0, change, "Its results are cached already.")
     note = (

@@ -104,7 +104,7 @@ def packed_varints(data: bytes) -> Iterator[int]:
 
 
 def whole_prefix(view: memoryview) -> int:
-    """How many bytes of an XSpace are whole fields: what stands before a torn tail."""
+    """How many bytes of an XSpace are whole fields: what comes before a torn tail."""
     end = 0
     try:
         for field in fields(view):

@@ -33,7 +33,7 @@ def fixed64(field: int, bits: int) -> bytes:
 
 
 def prefix(field: int, size: int) -> bytes:
-    """What stands before ``size`` bytes of payload."""
+    """The tag and length of ``size`` bytes of payload."""
     return varint(tag(field, Wire.LEN)) + varint(size)
 
 

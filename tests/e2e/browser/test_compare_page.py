@@ -211,4 +211,4 @@ def test_the_picker_stays_where_a_comparison_fails(page: Page, two_kinds: Server
     picker.click()
     page.get_by_role("option", name="2026_02_01_00_00_00").click()
     expect(page.locator(".verdict h2")).to_be_visible()
-    assert errors == [], "a state that the page foresees is no error of it"
+    assert errors == [], "a state that the page foresees is not an error"

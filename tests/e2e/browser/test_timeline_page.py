@@ -447,7 +447,7 @@ def test_the_end_of_an_arrow_that_is_not_on_the_screen_is_named_and_gone_to(stag
     launch = stage.place("cuLaunchKernel", 5)
     details = stage.ask("event", id=launch["event"])
     kernel = next(link for link in details["out_of"] if "sgemm" in link["name"])
-    # The launch fills the view: its kernel begins behind the right edge.
+    # The launch fills the view: its kernel begins beyond the right edge.
     stage.open(view=f"{launch['begin_ps']}~{launch['end_ps']}", event=str(launch["event"]))
     stage.page.locator(".tl-panel").wait_for()
     stage.page.wait_for_timeout(300)

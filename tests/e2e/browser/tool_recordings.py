@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stepscope.tables.tpu.counters import V6E, Counter
+from stepscope.tables.tpu.counters import V6E, PerfCounter
 from tests.profiles.counters import chip, reading_by, sample
 from tests.profiles.dcn import Collective, Op, message
 from tests.profiles.dcn import slices as tpu_of_slices
@@ -175,7 +175,7 @@ def counters() -> bytes:
     def read(device: int, number: int) -> Line:
         cycles = 1_750_000 * number
 
-        def value(counter: Counter) -> int | None:
+        def value(counter: PerfCounter) -> int | None:
             if device and "_icr_" in counter.name:
                 return None
             if counter.name.endswith("count_cycles"):

@@ -15,7 +15,9 @@ from stepscope.result import Finding, Severity
 
 # A step of 100 ms: 3 ms are the least that is worth a change.
 STEP: dict[str, Any] = {
-    "overview_page": SimpleNamespace(steps=SimpleNamespace(time_ms=SimpleNamespace(mean=100.0)))
+    "overview_page": SimpleNamespace(
+        steps=SimpleNamespace(time_ms=SimpleNamespace(mean=100.0), source="markers")
+    )
 }
 
 
@@ -154,3 +156,22 @@ def test_severity_follows_the_share_of_the_step(saving: float, severity: str) ->
 
 def test_without_steps_no_saving_is_large() -> None:
     assert severity_of(5.0, float("nan")) == "info"
+
+
+def test_a_recording_without_steps_is_told_as_a_whole() -> None:
+    """No rule says "of each step" of what is the only one."""
+    page: Any = SimpleNamespace(
+        steps=SimpleNamespace(time_ms=SimpleNamespace(mean=100.0), source="window", confidence=0.3)
+    )
+
+    def fires(_results: Results) -> Iterator[Answer]:
+        yield Finding(
+            "waits", "high", 40.0, 0.9, "The device waits 40 ms of each 1e+02 ms step (40%).",
+            title="Waiting takes 40% of the step",
+        )  # fmt: skip
+
+    (found,) = advise({"overview_page": page}, [rule("waits", check=fires)]).findings
+    assert found.message == "The device waits 40 ms of the 1e+02 ms recorded (40%)."
+    assert found.title == "Waiting takes 40% of the recording"
+    (found,) = advise(STEP, [rule("waits", check=fires)]).findings
+    assert "of each" in found.message

@@ -65,7 +65,7 @@ def test_without_a_name_nobody_knows_the_optimizer() -> None:
 
 
 def collecting(length_us: float, every: int) -> Asked:
-    """Ten steps of 1 ms; every so many of them Python collects garbage."""
+    """Ten steps of 1 ms; in some of them Python collects garbage."""
     steps = [Event("train", 1000.0 * n, 1000, {"step_num": n, "_r": 1}) for n in range(10)]
     found = [
         Event("garbage collection, generation 2", 1000.0 * n + 100, length_us)
@@ -124,7 +124,7 @@ def traced(*, tracing_in: str) -> Asked:
 def test_retracing_costs_the_calls_that_trace_less_what_they_compute() -> None:
     found = traced(tracing_in="TT").finding("retracing")
     assert found.saving_ms == pytest.approx(0.8 - 0.2)
-    assert "'step' is traced anew in 100% of its calls (3 traces" in found.message
+    assert "'step' is retraced in 100% of its calls (3 traces" in found.message
 
 
 def test_tracing_once_is_no_retracing() -> None:

@@ -4,8 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from stepscope.advice import RULES
+from stepscope.advice.results import Results
+from stepscope.analysis.overview_page import StepRow
 from stepscope.formats.xspace import decode
 from stepscope.registry import Silence
+from stepscope.result import Table
 from stepscope.tables.core.profile import Host, Profile
 from tests.labelled.synthetic import BF16, GIB, GOOD, GOOD_TPU, HALF_SUM, WAIT, layers
 from tests.profiles.loops import Kernel, copy_to_device
@@ -58,7 +62,7 @@ def test_pytorchs_ops_are_part_of_what_a_launch_costs() -> None:
 
 def test_slow_launches_are_not_the_kernels_fault() -> None:
     asked = ask(replace(TINY, launch_us=60))
-    assert "launches that are slow" in asked.reason("tiny-kernels", Silence)
+    assert "launches, not kernels, are the slow part" in asked.reason("tiny-kernels", Silence)
     found = asked.finding("slow-launches")
     # 300 launches of 60 µs for 0.9 ms of kernels: 17.1 ms of waiting, of which five sixths are
     # beyond the usual 10 µs.
@@ -142,6 +146,20 @@ def test_twice_the_batch_halves_what_does_not_grow_with_it() -> None:
     assert found.saving_ms == pytest.approx((1.801 - 0.9) / 2, abs=0.002)
     assert found.saving_high_ms == pytest.approx((1.801 - 0.9) * 7 / 8, abs=0.002)
     assert found.measured["batch_times"] == 8
+
+
+def test_costs_that_not_every_step_has_do_not_shrink_with_the_batch() -> None:
+    """Allocations of the first steps look like launches: the step without them tells what stays."""
+    asked = ask(replace(TINY, heap=(GIB, 16 * GIB, 0.05)))
+    (rule,) = (rule for rule in RULES if rule.id == "small-batch")
+    results = asked.results(*rule.reads)
+    overview = results["overview_page"]
+    columns = {name: list(overview.step_table[name]) for name in overview.step_table.columns}
+    quick = columns["kept"].index(True)
+    columns["kernel_launch_ms"][quick] = columns["host_compute_ms"][quick] = 0.0
+    results["overview_page"] = replace(overview, step_table=Table(StepRow, columns))
+    (answer,) = rule.check(Results(results))
+    assert isinstance(answer, Silence)
 
 
 def test_a_full_memory_leaves_no_room_for_a_larger_batch() -> None:

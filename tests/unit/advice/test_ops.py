@@ -22,7 +22,7 @@ def test_halving_the_largest_op_saves_half_of_its_share() -> None:
     assert found.saving_ms == pytest.approx(1.75)
     assert found.saving_high_ms == pytest.approx(3.5)
     assert found.measured["step_after_ms"] == pytest.approx(3.25)
-    assert found.severity == "info", "a large op is no fault"
+    assert found.severity == "info", "a large op is not a fault"
     assert "model/head/MatMul" in found.message
 
 

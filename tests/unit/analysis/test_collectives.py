@@ -68,7 +68,7 @@ def test_a_longer_recording_is_matched_where_its_ends_keep_one_distance(tmp_path
     found = opened(tmp_path, rank(0, 0, [5, 300, 200, 0]), rank(1, 1000, [0, 0, 50]))
     assert [row["last"] for row in found.workers.rows()] == [1, 2]
     (note,) = found.diagnostics
-    assert note.message.startswith("Of 1 of 7 exchanges")
+    assert note.message.startswith("1 of 7 exchanges")
 
 
 def test_what_ranks_do_in_different_order_is_not_matched(tmp_path: Path) -> None:

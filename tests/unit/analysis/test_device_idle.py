@@ -167,7 +167,7 @@ def test_a_device_that_idles_while_another_works_is_told_so() -> None:
 
 
 def test_a_device_whose_events_are_in_no_step_is_not_called_idle() -> None:
-    """Its clock is off, or it worked at another time: nobody knows what it did in the steps."""
+    """Its clock is off, or it worked at another time: what it did in the steps is unknown."""
     found = profile(
         space(
             *draw(

@@ -97,7 +97,7 @@ def test_steps_without_length_are_said_to_have_none() -> None:
     marks = [Event("train", 0, 0, {"step_num": 0, "_r": 1})]
     page = overview(space(host(line("python", *marks))))
     assert page.bound_by == "unknown"
-    assert "no length" in page.headline
+    assert "zero duration" in page.headline
 
 
 def test_hosts_that_share_only_a_step_at_the_edge_have_steps_but_none_that_counts() -> None:

@@ -41,7 +41,7 @@ def slugs(result: PerfCounters) -> list[str]:
 
 
 def every_form() -> bytes:
-    """One sample of every form that recorders write, and counters that are no device's."""
+    """One sample of every form that recorders write, and counters that are not a device's."""
     said = {"performance_counter_description": "Cycles", "performance_counter_sets": ref("tc")}
     return space(
         host(line("python", counted(1, "of the host"))),
@@ -87,7 +87,7 @@ XPROF = [
 # * It reads integers only; ours keeps fractions, and numbers that were written as text.
 NO_INTEGERS = {"ratio": 1.5, "text": 12.0}
 # * It leaves out planes without an id, which is what CUPTI writes of every GPU, and counters whose
-#   value stands under the counter's own name, which is how CUPTI's periodic sampling writes.
+#   value is under the counter's own name, which is how CUPTI's periodic sampling writes.
 NOT_THERE = [
     ("GPU:0", "_counters_", 8, "SM active", 40.5, "sm__cycles_active.avg", ""),
     ("GPU:0", "Stream #7(Compute)", 7, "sm__cycles_active.sum", 8, "", ""),

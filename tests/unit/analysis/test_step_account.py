@@ -7,7 +7,7 @@ import pytest
 from stepscope.analysis.step_account import TOOL, StepAccount, step_account
 from stepscope.formats.xspace import decode
 from stepscope.tables.core.profile import Host, Profile
-from tests.profiles import draw, event, nth, space
+from tests.profiles import draw, event, hlo, nth, space
 from tests.profiles.drawing import Drawn
 
 
@@ -73,3 +73,54 @@ def test_without_events_there_is_nothing_to_account_for() -> None:
     empty = Profile("s", (Host("h", decode(space())),))
     assert TOOL.available(empty) is not None
     assert step_account(empty).step_count == 0
+
+
+def test_the_type_that_an_op_computes_in_is_told_where_pytorch_recorded_it() -> None:
+    arguments = '{"Input type": ["", "double", "double"], "Ev Idx": 3}'
+    one = found(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        MMMMMMM...MMMMMMM...
+        """,
+        M=event("aten/mm:mm", args=arguments),
+    )
+    first = next(iter(one.parts.records()))
+    assert (first.name, first.data_type) == ("matmul", "f64")
+
+
+@pytest.mark.parametrize("arguments", ["", "{", "[]", '{"Input type": "double"}'])
+def test_arguments_that_tell_no_type_leave_it_unknown(arguments: str) -> None:
+    one = found(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        MMMMMMM...MMMMMMM...
+        """,
+        M=event("aten/mm:mm", args=arguments),
+    )
+    assert next(iter(one.parts.records())).data_type == ""
+
+
+def test_a_product_that_took_in_a_transposition_is_a_product() -> None:
+    """XLA gives the product the name of what it took in; its instruction tells what runs."""
+    name = "jit(step)/transpose(jvp())/transpose"
+    product = hlo.instruction("dot.1", "dot", hlo.f32(8, 8), "p", op_name=name)
+    compiled = hlo.program("jit_step", [hlo.instruction("p", "parameter", hlo.f32(8, 8)), product])
+    step = event("train", step_num=nth, _r=1)
+    planes = draw(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        W--------.W--------.
+          tf_pool  OOOOOOO...OOOOOOO...
+        """,
+        unit_us=100,
+        S=step,
+        W=event("BlockHostUntilReady"),
+        O=event("dot.1", hlo_op="dot.1", program_id=7),
+    )
+    every = space(*planes, hlo.metadata_plane(("jit_step", 7, compiled)))
+    one = step_account(Profile("s", (Host("h", decode(every)),)))
+    first = next(iter(one.parts.records()))
+    assert (first.kind, first.name) == ("op", "dot_general")

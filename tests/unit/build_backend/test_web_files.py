@@ -1,4 +1,4 @@
-"""When the built web files count as fresh, which Node is taken, and what is said without one."""
+"""When the built web files count as fresh, which Node is taken, and the message without one."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from tests.profiles import parse
 
 
 class Double:
-    """A recorder that counts how often it was begun and ended, and fails where it is told to."""
+    """A recorder that counts how often it was begun and ended, and fails on request."""
 
     def __init__(self, name: str = "double", **does: Callable[[], Any]) -> None:
         self.name = name

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stepscope.capture.call_tracer.call_spans import pair
-from stepscope.capture.call_tracer.filters import Wanted
+from stepscope.capture.call_tracer.filters import CodeFilter
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recorder import Recorded
 from stepscope.capture.recorders.python_calls import PythonCalls
@@ -202,13 +202,13 @@ def test_what_runs_through_a_chunk_is_in_every_chunk() -> None:
 
 def test_filters_choose_by_file_or_module_and_leave_our_own_code_out() -> None:
     code = leaf.__code__
-    assert Wanted().admits(code)
-    assert Wanted(include=(code.co_filename,)).admits(code)
-    assert Wanted(include=("tests.unit.capture", "torch")).admits(code)
-    assert not Wanted(include=("torch",)).admits(code)
-    assert not Wanted(exclude=("tests.unit",)).admits(code)
-    assert not Wanted(include=("tests",), exclude=("tests/unit/capture",)).admits(code)
-    assert not Wanted().admits(PythonCalls.collect.__code__)
+    assert CodeFilter().admits(code)
+    assert CodeFilter(include=(code.co_filename,)).admits(code)
+    assert CodeFilter(include=("tests.unit.capture", "torch")).admits(code)
+    assert not CodeFilter(include=("torch",)).admits(code)
+    assert not CodeFilter(exclude=("tests.unit",)).admits(code)
+    assert not CodeFilter(include=("tests",), exclude=("tests/unit/capture",)).admits(code)
+    assert not CodeFilter().admits(PythonCalls.collect.__code__)
 
 
 def test_what_is_filtered_out_is_not_recorded() -> None:

@@ -1,4 +1,4 @@
-"""Telemetry: rates by hand from files of /proc, GPUs from fakes, absence that is no zero."""
+"""Telemetry: rates by hand from files of /proc, GPUs from fakes, absence that is not zero."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from stepscope.capture import telemetry
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recorders.telemetry import Telemetry
-from stepscope.capture.telemetry import Counter, Rates, amd, nvidia, torch_memory
+from stepscope.capture.telemetry import Metric, Rates, amd, nvidia, torch_memory
 from stepscope.capture.telemetry.proc import ProcSource
 from stepscope.formats.xspace import decode
 from stepscope.tables.core.devices import devices
@@ -97,7 +97,7 @@ def test_broken_files_are_left_out(tmp_path: Path) -> None:
 
 
 def test_a_total_that_went_back_gives_no_rate() -> None:
-    rates, counter = Rates(), Counter("x", "bytes/s")
+    rates, counter = Rates(), Metric("x", "bytes/s")
     assert rates.of(counter, 0, 100) == []
     assert rates.of(counter, SECOND, 50) == []
     assert rates.of(counter, SECOND, 60) == []

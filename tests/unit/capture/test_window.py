@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from stepscope.capture.hooks import window as module
-from stepscope.capture.hooks.window import StepsLike, Window, parse_steps
+from stepscope.capture.hooks.window import StepsLike, StepWindow, parse_steps
 from stepscope.errors import UsageError
 
 
@@ -26,7 +26,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
     yield found
 
 
-def run(window: Window, clock: Clock, seconds: list[float]) -> tuple[int | None, int | None]:
+def run(window: StepWindow, clock: Clock, seconds: list[float]) -> tuple[int | None, int | None]:
     """Before which step (from 1) recording begins, and after which it ends."""
     begun = ended = None
     for number, took in enumerate(seconds, 1):
@@ -63,32 +63,32 @@ def test_what_says_no_steps_is_refused(given: StepsLike) -> None:
 
 
 def test_named_steps_are_recorded_the_last_included(clock: Clock) -> None:
-    assert run(Window((10, 15)), clock, [1.0] * 30) == (10, 15)
-    assert run(Window((1, 1)), clock, [1.0] * 3) == (1, 1)
+    assert run(StepWindow((10, 15)), clock, [1.0] * 30) == (10, 15)
+    assert run(StepWindow((1, 1)), clock, [1.0] * 3) == (1, 1)
 
 
 def test_steady_steps_begin_after_five_that_took_alike(clock: Clock) -> None:
     # Step 1 compiles, 2 and 3 warm up; 4 … 8 are alike, so 9 … 18 are recorded.
     seconds = [30.0, 3.0, 2.0] + [1.0] * 30
-    assert run(Window(count=10), clock, seconds) == (9, 18)
+    assert run(StepWindow(count=10), clock, seconds) == (9, 18)
 
 
 def test_steps_that_never_become_steady_are_recorded_in_the_end(clock: Clock) -> None:
-    begun, ended = run(Window(count=10), clock, [1.0, 9.0] * 50)
+    begun, ended = run(StepWindow(count=10), clock, [1.0, 9.0] * 50)
     assert (begun, ended) == (51, 60)
 
 
 def test_a_short_training_is_recorded_while_it_lasts(clock: Clock) -> None:
-    window = Window(count=10)
+    window = StepWindow(count=10)
     window.total = 8
     assert run(window, clock, [1.0, 9.0] * 4)[0] == 3
-    window = Window(count=10)
+    window = StepWindow(count=10)
     window.total = 1
     assert run(window, clock, [1.0])[0] is None  # nothing is left once it has begun
 
 
 def test_a_pause_between_epochs_is_no_step_time(clock: Clock) -> None:
-    window = Window(count=2)
+    window = StepWindow(count=2)
     for took in [1.0] * 4:
         clock.now += took
         window.step_done()
@@ -101,7 +101,7 @@ def test_a_pause_between_epochs_is_no_step_time(clock: Clock) -> None:
 
 
 def test_a_call_that_does_several_steps_counts_them(clock: Clock) -> None:
-    window = Window((10, 15))
+    window = StepWindow((10, 15))
     for _ in range(3):
         window.step_done(4)
     assert window.done == 12

@@ -18,7 +18,7 @@ STRINGS = st.binary(max_size=20) | st.sampled_from(
 
 
 def written(strings: list[bytes]) -> tuple[memoryview, np.ndarray]:
-    """The strings as a file holds them: each behind its length, in seven bits a byte."""
+    """The strings as a file holds them: each after its length, in seven bits a byte."""
     data, offsets = b"", []
     for text in strings:
         offsets.append(len(data))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stepscope.comparison.compare import Side, side_of
-from stepscope.comparison.gate import METRICS, Check, check
+from stepscope.comparison.gate import METRICS, GateReport, check
 from stepscope.comparison.limit import Limit
 from stepscope.errors import UsageError
 from stepscope.formats.xspace import decode
@@ -24,12 +24,12 @@ def run(loop: Loop, name: str = "new") -> Side:
     return side_of(name, Profile(name, hosts))
 
 
-def judged(new: Loop, old: Loop | None = None, **limits: str) -> Check:
+def judged(new: Loop, old: Loop | None = None, **limits: str) -> GateReport:
     parsed = {name: Limit.parse(text, METRICS[name], name) for name, text in limits.items()}
     return check(run(new), parsed, run(old, "old") if old else None)
 
 
-def statuses(found: Check) -> dict[str, str]:
+def statuses(found: GateReport) -> dict[str, str]:
     return dict(zip(found.limits["metric"], found.limits["status"], strict=True))
 
 

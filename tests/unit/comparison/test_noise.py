@@ -1,4 +1,4 @@
-"""The noise model: what is no change is called none, what is one is found."""
+"""The noise model: it finds a change where there is one, and none elsewhere."""
 
 import json
 from collections.abc import Callable

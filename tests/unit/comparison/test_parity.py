@@ -1,4 +1,4 @@
-"""Conditions of two runs: what differs is said, what no recording tells is unknown."""
+"""Conditions of two runs: differences are listed, what no recording has is unknown."""
 
 from typing import Any
 

@@ -239,7 +239,7 @@ def test_one_step_shows_a_difference_but_not_its_noise() -> None:
 
 
 def test_steps_that_were_marked_as_points_in_time_are_compared() -> None:
-    """They take no time: nothing is a share of that, and the answer comes all the same."""
+    """They take no time: nothing is a share of that, and there is still an answer."""
 
     def marked(us: float) -> Profile:
         steps = [Event("train", us * i, us, {"step_num": i, "_r": 1}) for i in range(5)]

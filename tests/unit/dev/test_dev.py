@@ -59,7 +59,7 @@ def test_a_step_that_works_says_one_line(tree: Path, capfd: pytest.CaptureFixtur
     assert "noise" not in said
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows knows no SIGTERM")
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGTERM")
 def test_a_command_in_the_foreground_ends_with_us() -> None:
     child = "import time; print('ready', flush=True); time.sleep(60)"
     code = f"import dev, sys; sys.exit(dev.run([sys.executable, '-c', {child!r}]))"

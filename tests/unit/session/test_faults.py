@@ -86,12 +86,12 @@ def test_an_interruption_while_a_host_decodes_loses_no_host(
         return decode(buffer, **more)  # type: ignore[arg-type]  # passes on what it is given
 
     session = stepscope.open(tmp_path)
-    monkeypatch.setattr("stepscope.session.recording.decode", interrupted)
+    monkeypatch.setattr("stepscope.session.decoded_run.decode", interrupted)
     with pytest.raises((KeyboardInterrupt, StoreError)) as caught:
         _ = session.profile
     if interruption is MemoryError:
         assert isinstance(caught.value, StoreError) and caught.value.anchor == "out-of-memory"
-    monkeypatch.setattr("stepscope.session.recording.decode", decode)
+    monkeypatch.setattr("stepscope.session.decoded_run.decode", decode)
     assert [one.name for one in session.profile.hosts] == ["a", "b"]
     assert {one.state for one in session.files} == {"opened"}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint
+from pathlib import Path
 
 import pytest
 
@@ -23,10 +24,15 @@ NO_RULE = "a text"
 
 
 @pytest.fixture
-def found(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
+def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
+    """What the rules say where a package is installed that adds four."""
     names = ("THEIRS", "TAKEN", "NO_RULE", "MISSING")
-    points = [EntryPoint(name.lower(), f"{__name__}:{name}", rules.GROUP) for name in names]
-    monkeypatch.setattr(rules, "entry_points", lambda *, group: points)
+    package = tmp_path / "their_rules-1.0.dist-info"
+    package.mkdir()
+    (package / "METADATA").write_text("Name: their-rules\nVersion: 1.0\n")
+    points = "".join(f"{name.lower()} = {__name__}:{name}\n" for name in names)
+    (package / "entry_points.txt").write_text(f"[{rules.GROUP}]\n{points}")
+    monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setattr(EntryPoint, "load", lambda self: globals()[self.attr])
     rules.added_rules.cache_clear()
     rules.all_rules.cache_clear()

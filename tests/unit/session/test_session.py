@@ -14,7 +14,7 @@ from stepscope.analysis import TOOLS
 from stepscope.columns import Space
 from stepscope.errors import NothingToShow, StoreError, UsageError
 from stepscope.formats.xspace import decode
-from stepscope.session import recording
+from stepscope.session import decoded_run
 from tests.profiles import no_events, worked_example
 
 DATA = worked_example(gpu=True)
@@ -29,7 +29,7 @@ def logdir(tmp_path: Path) -> Path:
         folder.mkdir(parents=True)
         (folder / "good.xplane.pb").write_bytes(DATA)
     (new / "cut.xplane.pb.gz").write_bytes(gzip.compress(DATA)[:-40])
-    (new / "text.xplane.pb").write_bytes(b"this is no profile at all, it is text\n" * 20)
+    (new / "text.xplane.pb").write_bytes(b"this is not a profile, it is text\n" * 20)
     (new / "host.overview_page.pb").write_bytes(b"\x12\x00")
     return tmp_path
 
@@ -83,7 +83,7 @@ def test_unknown_run_or_host_lists_what_there_is(
 
 
 def test_only_file_broken_is_its_own_error(tmp_path: Path) -> None:
-    (tmp_path / "a.xplane.pb").write_bytes(b"this is no profile at all, it is text\n" * 20)
+    (tmp_path / "a.xplane.pb").write_bytes(b"this is not a profile, it is text\n" * 20)
     with stepscope.open(tmp_path) as session, pytest.raises(stepscope.DecodeError) as caught:
         session.overview_page()
     assert str(tmp_path / "a.xplane.pb") in caught.value.where
@@ -91,7 +91,7 @@ def test_only_file_broken_is_its_own_error(tmp_path: Path) -> None:
 
 def test_all_files_broken_lists_each(tmp_path: Path) -> None:
     for name in "ab":
-        (tmp_path / f"{name}.xplane.pb").write_bytes(b"this is no profile at all\n" * 20)
+        (tmp_path / f"{name}.xplane.pb").write_bytes(b"this is not a profile\n" * 20)
     with stepscope.open(tmp_path) as session, pytest.raises(StoreError) as caught:
         session.overview_page()
     assert caught.value.anchor == "no-host-opens"
@@ -107,7 +107,7 @@ def test_each_host_is_decoded_once_whoever_asks(
         calls.append(Path(file).name)
         return decode(buffer, file=file, progress=progress)
 
-    monkeypatch.setattr(recording, "decode", counting)
+    monkeypatch.setattr(decoded_run, "decode", counting)
     with stepscope.open(logdir) as session:
         threads = [
             threading.Thread(target=session.run, args=(name,))

@@ -1,16 +1,17 @@
-"""SQL over events, steps and ops, with only the named tables built."""
+"""SQL over the recording's tables: only the named ones are built, limits hold, trust opens."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 import stepscope
+from stepscope.sql.tables import TABLES, QueryTable
 from stepscope.tables.core.profile import Profile
-from stepscope.tables.recording.query_frames import FRAMES
 from tests.profiles import worked_example
 
 
@@ -38,17 +39,17 @@ def test_only_named_tables_are_built(
 ) -> None:
     built: list[str] = []
 
-    def noting(name: str) -> Callable[[Profile], pl.DataFrame]:
-        build = FRAMES[name]
+    def noting(name: str) -> QueryTable:
+        rows = TABLES[name].rows
 
-        def noted(profile: Profile) -> pl.DataFrame:
+        def noted(profile: Profile, number: int) -> dict[str, Any] | None:
             built.append(name)
-            return build(profile)
+            return rows(profile, number)
 
-        return noted
+        return replace(TABLES[name], rows=noted)
 
-    for name in list(FRAMES):
-        monkeypatch.setitem(FRAMES, name, noting(name))
+    for name in list(TABLES):
+        monkeypatch.setitem(TABLES, name, noting(name))
     session.sql("SELECT step_num FROM Steps WHERE name <> 'events of ops'")
     assert built == ["steps"]
 
@@ -65,3 +66,29 @@ def test_wrong_queries_say_why_and_what_there_is(session: stepscope.Session, que
 def test_names_are_text_to_a_query(session: stepscope.Session) -> None:
     query = "select distinct name from events where name like '%MatMul%' and plane like '/host%'"
     assert session.sql(query)["name"].to_list() == ["model/dense/MatMul:MatMul"]
+
+
+def test_an_answer_beyond_the_limit_is_an_error(session: stepscope.Session) -> None:
+    assert session.sql("SELECT * FROM steps", max_rows=8).height == 8
+    with pytest.raises(stepscope.UsageError, match="not run") as caught:
+        session.sql("SELECT * FROM steps", max_rows=7)
+    assert "more than 7 rows" in caught.value.why
+
+
+def test_only_trusted_queries_read_files(session: stepscope.Session, tmp_path: Path) -> None:
+    file = tmp_path / "own.csv"
+    file.write_text("step_num,note\n3,slow\n")
+    query = f"SELECT note FROM steps JOIN read_csv('{file}') USING (step_num)"
+    assert session.sql(query, trusted=True)["note"].to_list() == ["slow"]
+    with pytest.raises(stepscope.UsageError) as caught:
+        session.sql(query)
+    assert caught.value.anchor == "sql-closed"
+
+
+def test_a_closed_session_answers_again_when_asked(session: stepscope.Session) -> None:
+    session.sql("SELECT 1")
+    first = session.database
+    session.close()
+    assert session.sql("SELECT count(*) AS n FROM steps").item() == 8
+    assert session.database is not first
+    session.close()

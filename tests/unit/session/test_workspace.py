@@ -1,4 +1,4 @@
-"""Many runs behind one door."""
+"""Many runs in one workspace."""
 
 from __future__ import annotations
 

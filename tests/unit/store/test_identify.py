@@ -26,7 +26,7 @@ NEAR_MISSES: dict[str, tuple[str, bytes, str]] = {
     "TensorFlow 2.2's results": ("host.overview_page.pb", b"\x12\x93", "tool-result"),
     "results as JSON": ("10.0.0.1.input_pipeline.json", b"{}", "tool-result"),
     "TensorBoard's events": ("events.out.tfevents.1.host", b"\x18\0\0\0", "event-file"),
-    "Nsight's recording": ("report.nsys-rep", b"\x1f", "other-profiler"),
+    "Nsight's recording": ("report.nsys-rep", b"\x1f", "nsight-report"),
     "a Git LFS pointer": (
         "host.xplane.pb",
         b"version https://git-lfs.github.com/spec",

@@ -1,4 +1,4 @@
-"""Bytes come out as they were written, mapped or inflated, and damage is said."""
+"""Bytes come out as they were written, mapped or inflated, and damage is reported."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def test_a_url_of_no_known_kind_is_refused() -> None:
 
 
 class _Failing(fsspec.AbstractFileSystem):  # type: ignore[misc, name-defined]  # no types
-    """A bucket that breaks where it is told to."""
+    """A bucket that breaks on request."""
 
     protocol = "failing"
     cachable = False

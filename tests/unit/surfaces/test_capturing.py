@@ -224,5 +224,5 @@ def test_an_empty_folder_is_served_where_it_will_be_recorded_into(tmp_path: Path
         assert running.workspace.runs == ()
     file = tmp_path / "a.xplane.pb"
     file.write_bytes(worked_example(gpu=False))
-    with pytest.raises(UsageError, match="cannot be recorded into"):
+    with pytest.raises(UsageError, match="not a file"):
         Server(str(file), Settings(port=0, allow_capture=True))

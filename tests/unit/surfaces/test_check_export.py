@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from stepscope.comparison import Side, side_of
-from stepscope.comparison.gate import METRICS, Check, check
+from stepscope.comparison.gate import METRICS, GateReport, check
 from stepscope.comparison.limit import Limit
 from stepscope.formats.xspace import decode
 from stepscope.surfaces import pytest_plugin
@@ -35,7 +35,7 @@ def run(name: str, *us: float) -> Side:
     return side_of(name, Profile(name, (Host("h", decode(data)),)))
 
 
-def checked(**limits: str) -> Check:
+def checked(**limits: str) -> GateReport:
     parsed = {name: Limit.parse(text, METRICS[name], name) for name, text in limits.items()}
     return check(run("new|<b>\x1b[31m", 900, 900, 100, 900), parsed, run("old", 100, 100, 100, 100))
 

@@ -22,7 +22,7 @@ FIRST, LAST = DAYS[0], DAYS[-1]
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
-    """Seven runs, each with a slower kernel than the one before, but the third is no recording."""
+    """Seven runs, each with a slower kernel than the one before; the third is not a recording."""
     for place, name in enumerate(DAYS):
         folder = tmp_path / "plugins" / "profile" / name
         folder.mkdir(parents=True)
@@ -56,7 +56,7 @@ def test_runs_between_come_when_they_are_asked_for(client: Client) -> None:
     assert runs_of(plain) == [FIRST, LAST]
     course = ask(client, f"run={LAST}&baseline={FIRST}&between=true")
     assert runs_of(course) == [FIRST, DAYS[1], *DAYS[3:]]
-    # What is said of the two ends is the same.
+    # The answer about the two ends is the same.
     assert course["delta_ms"] == plain["delta_ms"] and course["parts"] == plain["parts"]
     (note,) = [one for one in course["diagnostics"] if one["slug"] == "run-left-out"]  # type: ignore[attr-defined]
     assert DAYS[2] in note["message"]
@@ -135,7 +135,7 @@ def test_a_run_may_vanish_once_it_is_read(
     monkeypatch.setattr(workspace, "load", loaded)
     answer = client.get(f"/api/v1/{what}run={DAYS[4]}")
     assert answer.status_code == 200, answer.text
-    # What stands beside it is then the newest.
+    # Its baseline is then the newest.
     assert LAST in answer.text
 
 

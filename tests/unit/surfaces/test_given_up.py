@@ -14,7 +14,7 @@ from stepscope.session import Workspace
 from stepscope.store import find
 from stepscope.surfaces.http import Application, Server, Settings
 from stepscope.surfaces.http.security import Guard
-from stepscope.timeline import Wanted, search, tile, timeline
+from stepscope.timeline import LaneRange, search, tile, timeline
 from stepscope.timeline.cancellation import GivenUp
 from stepscope.timeline.ranges import range_totals
 from tests.profiles import host, line, space
@@ -48,7 +48,7 @@ class Leaving:
 def test_tiles_searches_and_statistics_look_up_between_their_parts(folder: Path) -> None:
     found = timeline(Workspace(find(str(folder))).load().profile)
     begin, end = found.span()
-    wanted = [Wanted(track.id) for track in found.tracks]
+    wanted = [LaneRange(track.id) for track in found.tracks]
     with pytest.raises(GivenUp):
         tile(found, wanted, begin, end, 100, check=Leaving(3).check)
     with pytest.raises(GivenUp):

@@ -1,4 +1,4 @@
-"""Clients that ask too much, too slowly or not at all: the others are answered all the same."""
+"""Clients that ask too much, too slowly or not at all: the others are still answered."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_answers_kept_for_ever_depend_on_the_version(
     """After an upgrade a browser would mix old tiles and track ids with a new page."""
     before = ask(client, "meta").json["fingerprint"]
     assert "immutable" in ask(client, f"tile?v={before}").headers["Cache-Control"]
-    monkeypatch.setattr("stepscope.surfaces.http.versions.__version__", "99")
+    monkeypatch.setattr("stepscope.surfaces.tiles.versions.__version__", "99")
     assert ask(client, "meta").json["fingerprint"] != before
     assert ask(client, f"tile?v={before}").status_code == 410
 
@@ -128,7 +128,7 @@ def server(logs: Path) -> Iterator[Server]:
 
 
 def test_idle_connections_do_not_keep_others_out(server: Server) -> None:
-    """Of 100 that said nothing, the 101st client waited for ever."""
+    """Of 100 that said nothing, the 101st client waited forever."""
     idle = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(300)]
     try:
         with urlopen(f"{server.url}api/v1/session", timeout=60) as answer:

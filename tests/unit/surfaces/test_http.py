@@ -338,7 +338,7 @@ def test_pages_get_foreseen_errors_as_answers(client: Client) -> None:
     assert soft.headers["X-Stepscope-Status"] == "409"
     assert soft.json == plain.json
     wrong = ask(client, "/api/v1/tool/nonsense", **{"X-Stepscope-Errors": "soft"})
-    assert wrong.status_code >= 400, "a wrong question is no state of a page"
+    assert wrong.status_code >= 400, "a wrong question is not a state of a page"
 
 
 def test_unreadable_run_is_an_error_with_its_place(logs: Path, static: Path) -> None:
@@ -405,7 +405,7 @@ def test_runs_are_compared_like_a_tool(client: Client) -> None:
     info = next(tool for tool in tools if tool["id"] == "compare")
     assert info["available"]
     assert info["options"][0]["choices"] == ["empty"]
-    # The other run holds nothing: that is said, as for any tool with nothing to show.
+    # The other run holds nothing: the answer says so, as for any tool with nothing to show.
     answer = ask(client, f"/api/v1/tool/compare?run={run}&baseline=empty")
     assert answer.status_code == 409
     assert body(answer)["error"] == "no-steps"

@@ -29,7 +29,7 @@ def session(client: Client) -> Any:
 
 def test_the_home_of_nobody_is_said() -> None:
     found = session(pages("~nobody-of-that-name/logs"))
-    assert found["runs"] == [] and "cannot be looked for" in found["notes"][0]
+    assert found["runs"] == [] and "not valid on this system" in found["notes"][0]
 
 
 def test_an_unknown_error_of_a_search_is_said(

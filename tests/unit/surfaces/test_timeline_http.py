@@ -15,9 +15,9 @@ from stepscope.session import Workspace
 from stepscope.store import find
 from stepscope.surfaces.http import Application, Settings
 from stepscope.surfaces.http.security import Guard
-from stepscope.surfaces.http.tile_format import pack
+from stepscope.surfaces.tiles.tile_format import pack
 from stepscope.tables.core.profile import Host, Profile
-from stepscope.timeline import Wanted, tile, timeline
+from stepscope.timeline import LaneRange, tile, timeline
 from tests.profiles import Event, gpu, host, line, space, stream, worked_example
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "timeline_tile_v1.hex"
@@ -43,7 +43,7 @@ def golden_profile() -> bytes:
 
 def golden_tile() -> bytes:
     found = timeline(Profile("s", (Host("h", decode(golden_profile())),)))
-    wanted = [Wanted(one.id) for one in found.tracks]
+    wanted = [LaneRange(one.id) for one in found.tracks]
     return pack(tile(found, wanted, 50_000_000, 1_074_000_000, 64))
 
 

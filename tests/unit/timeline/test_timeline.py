@@ -9,7 +9,7 @@ import pytest
 from stepscope.analysis.memory_profile import memory_profile
 from stepscope.formats.xspace import decode
 from stepscope.tables.core.profile import Host, Profile
-from stepscope.timeline import Timeline, Track, Wanted, tile, timeline
+from stepscope.timeline import LaneRange, Timeline, Track, tile, timeline
 from tests.profiles import (
     Event,
     Line,
@@ -45,7 +45,7 @@ def names_on(found: Timeline, one: Track) -> list[str]:
 def whole(found: Timeline, width_px: int = 1000) -> tuple[int, int]:
     """(slices, events) of everything on one screen."""
     begin, end = found.span()
-    made = tile(found, [Wanted(one.id) for one in found.tracks], begin, end + 1, width_px)
+    made = tile(found, [LaneRange(one.id) for one in found.tracks], begin, end + 1, width_px)
     return len(made.event), int(made.count.sum())
 
 
@@ -195,7 +195,7 @@ def test_ten_thousand_depths_and_a_name_of_100_kb_draw() -> None:
 def test_events_of_one_instant_each_have_a_lane() -> None:
     found = opened(space(host(line("python", *[("tick", 5, 0)] * 20, ("after", 6, 1)))))
     begin, _end = found.span()
-    made = tile(found, [Wanted(0)], begin, begin + 1, 100)
+    made = tile(found, [LaneRange(0)], begin, begin + 1, 100)
     assert made.count.tolist() == [1] * 20
     assert len(set(made.event.tolist())) == 20
 
@@ -222,9 +222,9 @@ def test_allocators_become_counters_that_hold_their_value() -> None:
     found = opened(space(host(line("python", at(1, 100), at(2, 300), at(9, 50)))))
     counter = track(found, "Memory in use: GPU_0_bfc")
     assert counter.counter is not None and counter.counter.value.tolist() == [100, 300, 50]
-    made = tile(found, [Wanted(counter.id)], 5_000_000, 12_000_000, 100).counters
+    made = tile(found, [LaneRange(counter.id)], 5_000_000, 12_000_000, 100).counters
     assert made.last.tolist() == [300, 50] and made.x[0] == 0
-    rough = tile(found, [Wanted(counter.id)], 0, 1 << 40, 1).counters
+    rough = tile(found, [LaneRange(counter.id)], 0, 1 << 40, 1).counters
     assert (rough.least.tolist(), rough.most.tolist(), rough.last.tolist()) == ([50], [300], [50])
 
 
@@ -252,7 +252,7 @@ def test_a_sample_that_is_no_number_hides_no_other() -> None:
     samples = [Event("load", us, 0, {"counter_value": value})
                for us, value in ((1, 5.0), (2, math.nan), (3, 9.0))]  # fmt: skip
     found = opened(space(gpu(0, line("_counters_", *samples))))
-    whole = tile(found, [Wanted(track(found, "load").id)], 0, 1 << 40, 1).counters
+    whole = tile(found, [LaneRange(track(found, "load").id)], 0, 1 << 40, 1).counters
     assert (whole.least.tolist(), whole.most.tolist(), whole.last.tolist()) == ([5], [9], [9])
 
 

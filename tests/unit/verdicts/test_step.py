@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from stepscope.tables.steps.attribution import PARTS
-from stepscope.verdicts.step import Verdict, headline, next_steps
+from stepscope.verdicts.step import StepVerdict, headline, next_steps
 
-INPUT = Verdict(
+INPUT = StepVerdict(
     bound_by="input",
     share_frac=0.6,
     steps=10,

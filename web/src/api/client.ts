@@ -1,5 +1,9 @@
-/** Requests to the server this page came from; every URL is relative to the page. */
+/**
+ * Requests to the server this page came from; every URL is relative to the page. In a report there
+ * is no server: the same questions are answered from the file.
+ */
 
+import { report } from "../report/answers.ts";
 import type {
   AdviceInfo,
   ErrorInfo,
@@ -52,11 +56,13 @@ async function request(
   const headers: Record<string, string> = { accept, "x-stepscope-errors": "soft" };
   if (order) headers["content-type"] = "application/json";
   try {
-    response = await fetch(url, {
-      headers,
-      ...(order ? { method: "POST", body: JSON.stringify(order) } : {}),
-      ...(signal ? { signal } : {}),
-    });
+    response = report
+      ? await report.answer(url)
+      : await fetch(url, {
+          headers,
+          ...(order ? { method: "POST", body: JSON.stringify(order) } : {}),
+          ...(signal ? { signal } : {}),
+        });
   } catch (error) {
     if (signal?.aborted) throw error;
     throw new ServerGone("The Stepscope server does not answer.");
@@ -138,6 +144,14 @@ export function getAdvice(query: Query, signal: AbortSignal): Promise<AdviceInfo
 
 export function getProgress(run: string): Promise<ProgressInfo> {
   return getJson(apiUrl("progress", { run }));
+}
+
+/** What a report says of what it leaves out; null where a server answers. */
+export const reportNotes: readonly string[] | null = report?.notes ?? null;
+
+/** URL of the report on a run as a file to download. */
+export function reportUrl(run: string, redact: string): string {
+  return apiUrl("report", { run, redact });
 }
 
 export type ExportFormat = "csv" | "json" | "parquet";

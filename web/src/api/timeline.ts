@@ -3,6 +3,7 @@
 import type {
   Density,
   EventDetails,
+  FlameAnswer,
   Flows,
   Occurrences,
   Place,
@@ -12,7 +13,7 @@ import type {
 } from "../base/timeline.ts";
 import { apiUrl, getBytes, getJson } from "./client.ts";
 
-/** Which recording is asked about. `v` is its fingerprint, so that answers may be kept for ever. */
+/** Which recording is asked about. `v` is its fingerprint, so that answers may be kept forever. */
 export interface TimelineScope {
   readonly run: string;
   readonly host: string;
@@ -80,6 +81,14 @@ export function getRange(
   signal: AbortSignal,
 ): Promise<RangeAnswer> {
   return getJson(url(scope, "range", question), signal);
+}
+
+export function getFlame(
+  scope: TimelineScope,
+  question: Question,
+  signal: AbortSignal,
+): Promise<FlameAnswer> {
+  return getJson(url(scope, "flame", question), signal);
 }
 
 export function getDensity(

@@ -90,6 +90,41 @@ export interface ToolsInfo {
   readonly tools: readonly ToolInfo[];
 }
 
+/** One column of a table that queries name. */
+export interface QueryColumnInfo {
+  readonly name: string;
+  readonly type: "text" | "integer" | "number" | "flag";
+  readonly meaning: string;
+}
+
+/** One table that queries name. */
+export interface QueryTableInfo {
+  readonly name: string;
+  readonly meaning: string;
+  readonly columns: readonly QueryColumnInfo[];
+}
+
+/** A query to begin with. */
+export interface QueryExampleInfo {
+  readonly question: string;
+  readonly query: string;
+}
+
+/** All tables that queries name, and queries to begin with. */
+export interface QueryTablesInfo {
+  readonly tables: readonly QueryTableInfo[];
+  readonly examples: readonly QueryExampleInfo[];
+}
+
+/** The answer to a query: its first rows, and whether there are more (``cut``). */
+export interface QueryInfo {
+  readonly rows: number;
+  readonly cut: boolean;
+  readonly seconds: number | null;
+  readonly schema: readonly ColumnInfo[];
+  readonly columns: Readonly<Record<string, readonly unknown[]>>;
+}
+
 /** How far the opening of a run is; ``done`` and ``total`` are bytes of the stage. */
 export interface ProgressInfo {
   readonly state: "idle" | "opening" | "ready" | "failed";
@@ -260,6 +295,7 @@ export interface Finding {
   readonly place: Place | null;
   readonly saving_low_ms: number | null;
   readonly saving_high_ms: number | null;
+  readonly saving_per: "step" | "recording";
   readonly assumption: string;
   readonly likelihood: "likely" | "possible" | "doubtful";
   readonly measured: Readonly<Record<string, number | null | string>>;
@@ -401,7 +437,7 @@ export interface KernelTotals {
 }
 
 /** The device the roofs belong to; None where a limit is unknown. */
-export interface Device {
+export interface RooflineDevice {
   readonly device_type: string;
   readonly device_count: number;
   readonly peak_gflops: number | null;
@@ -412,6 +448,24 @@ export interface Device {
   readonly on_chip_read_ridge_flop_per_byte: number | null;
   readonly on_chip_write_ridge_flop_per_byte: number | null;
   readonly peak_source: string;
+}
+
+/** The devices and what one of them can do. */
+export interface Limits {
+  readonly device_type: string;
+  readonly device_count: number;
+  readonly memory_gbps: number | null;
+  readonly peak_source: string;
+}
+
+/** How much of the devices the model uses; None where it cannot be told. */
+export interface Utilisation {
+  readonly steps: number;
+  readonly step_ms: number | null;
+  readonly model_tflop: number | null;
+  readonly mfu_frac: number | null;
+  readonly hfu_frac: number | null;
+  readonly known_frac: number | null;
 }
 
 /** One memory: what the profile says about its use, and about its peak. */
@@ -941,7 +995,7 @@ export interface LaunchRow {
   readonly max_us: readonly (number | null)[];
 }
 
-/** Columns: Calls of one name in which the host gets a device's memory or gives it back. */
+/** Columns: Calls of one name in which the host allocates or frees device memory. */
 export interface AllocationRow {
   /** Call. */
   readonly call: readonly (string | null)[];
@@ -1001,6 +1055,8 @@ export interface StepAccountPartRow {
   readonly line: readonly (number | null)[];
   /** Called from. */
   readonly caller: readonly (string | null)[];
+  /** Where. The named calls around most of it. */
+  readonly between: readonly (string | null)[];
   /** Made of. Its largest owners. */
   readonly made_of: readonly (string | null)[];
   /** Largest op. */
@@ -1015,6 +1071,12 @@ export interface StepAccountPartRow {
   readonly time_ms: readonly (number | null)[];
   /** Share of step (%). */
   readonly step_frac: readonly (number | null)[];
+  /** Saves alone (ms). The step gets shorter by this if the part takes no time and all else stays. */
+  readonly alone_ms: readonly (number | null)[];
+  /** In a typical step (ms). The same from the median of its shares: a burst in one step counts little. */
+  readonly typical_ms: readonly (number | null)[];
+  /** Saves at most (ms). With all that can go with it: hand-over, cold caches, shared cores. */
+  readonly most_ms: readonly (number | null)[];
   /** Runs per step. */
   readonly runs: readonly (number | null)[];
   /** Steps with it (%). Where it takes half its mean. */
@@ -1049,6 +1111,8 @@ export interface OwnerRow {
   readonly line: readonly (number | null)[];
   /** Called from. */
   readonly caller: readonly (string | null)[];
+  /** Where. The named calls around it. */
+  readonly between: readonly (string | null)[];
   /** Time (ms). */
   readonly time_ms: readonly (number | null)[];
   /** Share of step (%). */
@@ -1177,6 +1241,102 @@ export interface ModuleRow {
   readonly self_ms: readonly (number | null)[];
   /** Kernels. */
   readonly kernels: readonly (number | null)[];
+}
+
+/** Columns: One compiled region: a frame, or the part of one up to a graph break, in one variant. */
+export interface RegionRow {
+  /** Host. */
+  readonly host: readonly (string | null)[];
+  /** Region. Frame/variant: 0/1 is frame 0, recompiled. */
+  readonly region: readonly (string | null)[];
+  /** Calls. */
+  readonly calls: readonly (number | null)[];
+  /** Host (ms). Time of its calls. */
+  readonly host_ms: readonly (number | null)[];
+  /** Host, self (ms). Without regions inside of it. */
+  readonly self_ms: readonly (number | null)[];
+  /** Device (ms). What it launched. */
+  readonly device_ms: readonly (number | null)[];
+  /** Share (%). Of the time of all devices. */
+  readonly device_frac: readonly (number | null)[];
+  /** Kernels. */
+  readonly kernels: readonly (number | null)[];
+  /** Compiled. How often, within the recording. */
+  readonly compiles: readonly (number | null)[];
+  /** Compiling (ms). */
+  readonly compile_ms: readonly (number | null)[];
+}
+
+/** Columns: One graph break: a line behind which a function could not be compiled on. */
+export interface BreakRow {
+  /** Host. */
+  readonly host: readonly (string | null)[];
+  /** Function. */
+  readonly function: readonly (string | null)[];
+  /** File. */
+  readonly file: readonly (string | null)[];
+  /** Line. Where the rest of it begins. */
+  readonly line: readonly (number | null)[];
+  /** Calls. Of the rest. */
+  readonly calls: readonly (number | null)[];
+  /** Host (ms). Of the rest. */
+  readonly host_ms: readonly (number | null)[];
+}
+
+/** Columns: One kernel of Triton's with tensors of one shape. */
+export interface TritonRow {
+  /** Kernel. */
+  readonly kernel: readonly (string | null)[];
+  /** Kind. */
+  readonly kind: readonly (string | null)[];
+  /** Fused. Ops, as the name lists them. */
+  readonly fused: readonly (string | null)[];
+  /** Tensors. */
+  readonly shapes: readonly (string | null)[];
+  /** Calls. */
+  readonly calls: readonly (number | null)[];
+  /** Device time (µs). */
+  readonly device_time_us: readonly (number | null)[];
+  /** Per call (µs). */
+  readonly avg_time_us: readonly (number | null)[];
+  /** Moved (B). Each tensor once: at least this. */
+  readonly moved_bytes: readonly (number | null)[];
+  /** Memory (GB/s). */
+  readonly memory_gbps: readonly (number | null)[];
+  /** Of peak memory (%). Of the device's, by its name. */
+  readonly memory_frac: readonly (number | null)[];
+  /** Arguments. Blocks, warps, stages. */
+  readonly arguments: readonly (string | null)[];
+  /** Source. In Inductor's cache. */
+  readonly source: readonly (string | null)[];
+}
+
+/** Columns: One CUDA or HIP graph: all replays that run the same kernels in the same order. */
+export interface GraphRow {
+  /** Host. */
+  readonly host: readonly (string | null)[];
+  /** Graph. By first replay, from 1. */
+  readonly graph: readonly (number | null)[];
+  /** Replays. */
+  readonly replays: readonly (number | null)[];
+  /** Kernels. Of one replay, copies included. */
+  readonly kernels: readonly (number | null)[];
+  /** First kernel. */
+  readonly first_kernel: readonly (string | null)[];
+  /** Launch (µs). Mean, on the host. */
+  readonly launch_us: readonly (number | null)[];
+  /** Device (ms). Of all replays, busy. */
+  readonly device_ms: readonly (number | null)[];
+  /** Share (%). Of the time of all devices. */
+  readonly device_frac: readonly (number | null)[];
+  /** Replay (µs). Mean, from first begin to last end. */
+  readonly replay_us: readonly (number | null)[];
+  /** Gaps inside (µs). Mean of a replay: nothing ran. */
+  readonly inside_gap_us: readonly (number | null)[];
+  /** Gap before (µs). Mean; the device ran nothing. */
+  readonly before_gap_us: readonly (number | null)[];
+  /** Longest gap before (µs). */
+  readonly longest_gap_us: readonly (number | null)[];
 }
 
 /** Columns: One node of the tree; rows come in reading order, parents first. */
@@ -1387,6 +1547,54 @@ export interface RooflineRow {
   readonly source: readonly (string | null)[];
 }
 
+/** Columns: What one device can do at most in a type. */
+export interface PeakRow {
+  /** Type. */
+  readonly data_type: readonly (string | null)[];
+  /** Peak (TFLOP/s). Dense. */
+  readonly peak_tflops: readonly (number | null)[];
+}
+
+/** Columns: One op with inputs of one shape and type. */
+export interface ShapedOpRow {
+  /** Op. */
+  readonly op: readonly (string | null)[];
+  /** Shapes. Of its inputs. */
+  readonly shapes: readonly (string | null)[];
+  /** Type. Of its inputs; tf32 where the kernel says so. */
+  readonly data_type: readonly (string | null)[];
+  /** Calls. */
+  readonly calls: readonly (number | null)[];
+  /** Device time (µs). Of its kernels. */
+  readonly device_time_us: readonly (number | null)[];
+  /** Share (%). Of the time of all but exchanges. */
+  readonly device_time_frac: readonly (number | null)[];
+  /** Per call (µs). */
+  readonly avg_time_us: readonly (number | null)[];
+  /** GFLOP. Of one call: what is done, masks regarded. */
+  readonly gflop: readonly (number | null)[];
+  /** Model GFLOP. As PyTorch's own counter has it. */
+  readonly model_gflop: readonly (number | null)[];
+  /** Moved (B). Inputs and outputs, each once. */
+  readonly moved_bytes: readonly (number | null)[];
+  /** TFLOP/s. */
+  readonly tflops_per_s: readonly (number | null)[];
+  /** Memory (GB/s). Moved bytes ÷ time, decimal. */
+  readonly memory_gbps: readonly (number | null)[];
+  /** Intensity (FLOP/B). */
+  readonly intensity: readonly (number | null)[];
+  /** Of peak FLOPs (%). Of the peak of its type. */
+  readonly peak_frac: readonly (number | null)[];
+  /** Of peak memory (%). */
+  readonly memory_frac: readonly (number | null)[];
+  /** Bound by. What would limit it on a perfect device. */
+  readonly bound_by: readonly (string | null)[];
+  /** At the roof (µs). Time of all calls at the bounding limit. */
+  readonly possible_us: readonly (number | null)[];
+  /** Note. */
+  readonly note: readonly (string | null)[];
+}
+
 /** Columns: One counter, over all of its samples. */
 export interface PerfCounterRow {
   /** Counter. */
@@ -1465,7 +1673,7 @@ export interface UnitRow {
   readonly part: readonly (string | null)[];
   /** Unit. */
   readonly unit: readonly (string | null)[];
-  /** Utilization (%). All it achieved, over all it could have: long samples weigh more. */
+  /** Utilization (%). Σ achieved ÷ Σ possible: long samples weigh more. */
   readonly utilization_frac: readonly (number | null)[];
   /** Achieved. Mean of the readings. */
   readonly achieved: readonly (number | null)[];
@@ -1489,7 +1697,7 @@ export interface DetailRow {
   readonly part: readonly (string | null)[];
   /** Unit. */
   readonly unit: readonly (string | null)[];
-  /** Share (%). All it came to, over all it could have: long samples weigh more. */
+  /** Share (%). Σ achieved ÷ Σ possible: long samples weigh more. */
   readonly utilization_frac: readonly (number | null)[];
   /** Achieved. Mean of the readings. */
   readonly achieved: readonly (number | null)[];
@@ -1521,7 +1729,7 @@ export interface UtilizationRow {
   readonly core: readonly (number | null)[];
   /** Unit. */
   readonly unit: readonly (string | null)[];
-  /** Role. "unit", "detail" (a part of one) or "state" (cycles in which something was so). */
+  /** Role. "unit", "detail" (a part of one) or "state" (cycles spent in a state). */
   readonly role: readonly (string | null)[];
   /** Achieved. Empty where a counter was not recorded. */
   readonly achieved: readonly (number | null)[];
@@ -1805,11 +2013,11 @@ export interface CollectivesGroupRow {
   readonly time_ms: readonly (number | null)[];
   /** Exposed (ms). With nothing computing meanwhile. */
   readonly exposed_ms: readonly (number | null)[];
-  /** Waiting (ms). Until the last device came; unknown where partners are not in the recording. */
+  /** Waiting (ms). Until the last device arrived; unknown where partners are not in the recording. */
   readonly wait_ms: readonly (number | null)[];
-  /** Transfer (ms). The rest: all were there. */
+  /** Transfer (ms). The rest, once all have arrived. */
   readonly transfer_ms: readonly (number | null)[];
-  /** Algorithm bandwidth (GB/s). Message by transfer time. */
+  /** Algorithm bandwidth (GB/s). Message size ÷ transfer time. */
   readonly algorithm_gbps: readonly (number | null)[];
   /** Bus bandwidth (GB/s). What the links carried: 2(n-1)/n of it for all-reduce, (n-1)/n for gather, scatter and all-to-all. */
   readonly bus_gbps: readonly (number | null)[];
@@ -1982,7 +2190,7 @@ export interface RequestRow {
 }
 
 /** Columns: One batch. */
-export interface BatchRow {
+export interface InferenceProfileBatchRow {
   /** Host. */
   readonly host: readonly (string | null)[];
   /** Batch. */
@@ -2027,6 +2235,58 @@ export interface BatchSizeRow {
   readonly device_compute_mean_us: readonly (number | null)[];
   /** Padding (%). */
   readonly padding_frac: readonly (number | null)[];
+}
+
+/** Columns: All steps of one kind with as many requests. */
+export interface ServingStepsBatchRow {
+  /** Kind. Prefill, decode, mixed (both) or other. */
+  readonly kind: readonly (string | null)[];
+  /** Requests. -1: the mark does not say it. */
+  readonly requests: readonly (number | null)[];
+  /** Steps. */
+  readonly steps: readonly (number | null)[];
+  /** Tokens. Computed in a step, a mean. */
+  readonly tokens_mean: readonly (number | null)[];
+  /** Device (ms). Busy, of all these steps. */
+  readonly device_ms: readonly (number | null)[];
+  /** Device per step (ms). Busy, a mean. */
+  readonly device_mean_ms: readonly (number | null)[];
+  /** Host per step (ms). Length of the mark, a mean. */
+  readonly host_mean_ms: readonly (number | null)[];
+  /** Gap before (ms). Device idle since the step before, a mean. */
+  readonly gap_mean_ms: readonly (number | null)[];
+  /** Gaps inside (ms). Device idle within, a mean. */
+  readonly idle_mean_ms: readonly (number | null)[];
+  /** From graphs (%). Of the device's time. */
+  readonly graph_frac: readonly (number | null)[];
+  /** Tokens per second (1/s). While gap and step last. */
+  readonly tokens_per_s: readonly (number | null)[];
+}
+
+/** Columns: One step. */
+export interface ServingStepsStepRow {
+  /** Host. */
+  readonly host: readonly (string | null)[];
+  /** Step. In order of begin, from 1. */
+  readonly step: readonly (number | null)[];
+  /** Start (ms). */
+  readonly start_ms: readonly (number | null)[];
+  /** Kind. */
+  readonly kind: readonly (string | null)[];
+  /** Requests. */
+  readonly requests: readonly (number | null)[];
+  /** Tokens. */
+  readonly tokens: readonly (number | null)[];
+  /** Host (ms). */
+  readonly host_ms: readonly (number | null)[];
+  /** Device (ms). Busy. */
+  readonly device_ms: readonly (number | null)[];
+  /** Gap before (ms). */
+  readonly gap_ms: readonly (number | null)[];
+  /** Kernels. Copies included. */
+  readonly kernels: readonly (number | null)[];
+  /** From graphs (%). */
+  readonly graph_frac: readonly (number | null)[];
 }
 
 /** Columns: A program that can be viewed. */
@@ -2363,6 +2623,19 @@ export interface ModuleTree extends ResultBody {
   readonly outside_ms: number | null;
 }
 
+/** Regions of torch.compile, graph breaks, Triton kernels, and replays of CUDA graphs. */
+export interface CompiledRegions extends ResultBody {
+  readonly tool: "compiled_regions";
+  readonly compiles: number;
+  readonly compile_ms: number | null;
+  readonly guard_ms: number | null;
+  readonly outside_ms: number | null;
+  readonly regions: TableOf<RegionRow>;
+  readonly breaks: TableOf<BreakRow>;
+  readonly triton: TableOf<TritonRow>;
+  readonly graphs: TableOf<GraphRow>;
+}
+
 /** Where the device's time goes as a tree, and how well each part uses the device. */
 export interface OpProfile extends ResultBody {
   readonly tool: "op_profile";
@@ -2389,10 +2662,19 @@ export interface HloStats extends ResultBody {
 /** How close each op, and the whole program, comes to the device's roofline. */
 export interface RooflineModel extends ResultBody {
   readonly tool: "roofline_model";
-  readonly device: Device;
+  readonly device: RooflineDevice;
   readonly roofs: TableOf<RoofPoint>;
   readonly programs: TableOf<RooflineRow>;
   readonly ops: TableOf<RooflineRow>;
+}
+
+/** FLOPs and bytes of PyTorch's ops by shape, and the model FLOP utilisation (MFU). */
+export interface ModelFlops extends ResultBody {
+  readonly tool: "model_flops";
+  readonly limits: Limits;
+  readonly utilisation: Utilisation;
+  readonly peaks: TableOf<PeakRow>;
+  readonly ops: TableOf<ShapedOpRow>;
 }
 
 /** What the hardware counters of GPUs and TPUs counted: each counter, and each sample of it. */
@@ -2494,8 +2776,15 @@ export interface InferenceProfile extends ResultBody {
   readonly tool: "inference_profile";
   readonly models: TableOf<ServedModelRow>;
   readonly requests: TableOf<RequestRow>;
-  readonly batches: TableOf<BatchRow>;
+  readonly batches: TableOf<InferenceProfileBatchRow>;
   readonly batch_sizes: TableOf<BatchSizeRow>;
+}
+
+/** Steps of an engine that serves language models, by kind and batch size. */
+export interface ServingSteps extends ResultBody {
+  readonly tool: "serving_steps";
+  readonly batches: TableOf<ServingStepsBatchRow>;
+  readonly steps: TableOf<ServingStepsStepRow>;
 }
 
 /** Part of a compiled program as a graph, ready to be laid out, and all there is to search. */
@@ -2549,9 +2838,11 @@ export interface Results {
   readonly step_account: StepAccount;
   readonly host_activity: HostActivity;
   readonly module_tree: ModuleTree;
+  readonly compiled_regions: CompiledRegions;
   readonly op_profile: OpProfile;
   readonly hlo_stats: HloStats;
   readonly roofline_model: RooflineModel;
+  readonly model_flops: ModelFlops;
   readonly perf_counters: PerfCounters;
   readonly utilization_viewer: UtilizationViewer;
   readonly memory_profile: MemoryProfile;
@@ -2560,6 +2851,7 @@ export interface Results {
   readonly collectives: Collectives;
   readonly megascale_stats: MegascaleStats;
   readonly inference_profile: InferenceProfile;
+  readonly serving_steps: ServingSteps;
   readonly graph_viewer: GraphViewer;
   readonly compare: Comparison;
 }

@@ -1,6 +1,7 @@
 /** The bar on top: which run and host, where to go, how it looks. */
 
 import { useState } from "preact/hooks";
+import { reportNotes, reportUrl } from "../api/client.ts";
 import { bytes, moment } from "../base/format.ts";
 import { copyToClipboard } from "../widgets/clipboard.ts";
 import { Picker } from "../widgets/overlay/picker.tsx";
@@ -15,7 +16,8 @@ const ALL_HOSTS = "";
 
 export function Header({ home }: { home: string }) {
   const run = currentRun.value;
-  const hosts = run?.hosts ?? [];
+  // A report holds the hosts together.
+  const hosts = reportNotes ? [] : (run?.hosts ?? []);
   const runs = session.value?.runs ?? [];
   return (
     <header class="header">
@@ -64,6 +66,7 @@ export function Header({ home }: { home: string }) {
       )}
       <div class="header-controls">
         {session.value?.capture_allowed && <CaptureButton />}
+        {run && !reportNotes && <ReportMenu run={run.id} />}
         <CopyLink />
         <button
           type="button"
@@ -86,6 +89,37 @@ export function Header({ home }: { home: string }) {
         </button>
       </div>
     </header>
+  );
+}
+
+const REDACTIONS = [
+  ["", "With all names"],
+  ["paths", "Without paths and hosts"],
+  ["names", "Without names"],
+  ["all", "Without names and shapes"],
+] as const;
+
+/** The pages of this run as one file to send, which opens without Stepscope. */
+function ReportMenu({ run }: { run: string }) {
+  return (
+    <Popover label="Report" align="right">
+      {(close) => (
+        <div class="menu">
+          <p class="quiet">Save these pages as one file</p>
+          {REDACTIONS.map(([level, text]) => (
+            <a
+              key={level}
+              class="menu-item"
+              href={reportUrl(run, level)}
+              download=""
+              onClick={close}
+            >
+              {text}
+            </a>
+          ))}
+        </div>
+      )}
+    </Popover>
   );
 }
 

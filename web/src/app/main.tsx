@@ -6,6 +6,7 @@ import "../widgets/charts/charts.css";
 import "../widgets/charts/plots.css";
 import "../widgets/grid/grid.css";
 import "../tools/tools.css";
+import "../tools/sql/sql.css";
 import "./shell.css";
 
 import { render } from "preact";

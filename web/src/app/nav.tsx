@@ -40,11 +40,8 @@ export function Nav({ tools, page }: NavProps) {
       <section hidden={!known}>
         <h2>Profile</h2>
         <ul>
-          <li>
-            <a href={pageHref("about")} aria-current={page === "about" ? "page" : undefined}>
-              About this profile
-            </a>
-          </li>
+          <OwnLink id="sql" title="SQL" page={page} />
+          <OwnLink id="about" title="About this profile" page={page} />
         </ul>
       </section>
       {empty.length > 0 && (
@@ -55,6 +52,16 @@ export function Nav({ tools, page }: NavProps) {
         </details>
       )}
     </nav>
+  );
+}
+
+function OwnLink({ id, title, page }: { id: string; title: string; page: string }) {
+  return (
+    <li>
+      <a href={pageHref(id)} aria-current={page === id ? "page" : undefined}>
+        {title}
+      </a>
+    </li>
   );
 }
 

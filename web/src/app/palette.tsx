@@ -16,6 +16,7 @@ function choices(tools: readonly ToolInfo[]): Choice[] {
       detail: tool.available ? tool.summary : tool.missing,
       keywords: `${tool.id} ${tool.short}`,
     })),
+    { id: "page sql", label: "SQL", detail: "Queries over the recording's tables" },
     { id: "page about", label: "About this profile", detail: "Files, versions, missing data" },
     ...runs.map((run) => ({ id: `run ${run.id}`, label: run.name, detail: `Run, ${run.path}` })),
     ...(hosts.length > 1

@@ -1,6 +1,7 @@
 /** The frame of every page, and the choice of what is in it. */
 
 import { useEffect, useRef } from "preact/hooks";
+import { reportNotes } from "../api/client.ts";
 import type { ErrorInfo, RunInfo, SessionInfo, ToolInfo } from "../api/types.gen.ts";
 import { Notice } from "../widgets/notice.tsx";
 import { About, FileList } from "./about.tsx";
@@ -9,6 +10,7 @@ import { Header } from "./header.tsx";
 import { Help } from "./help.tsx";
 import { Nav } from "./nav.tsx";
 import { Palette } from "./palette.tsx";
+import { SqlView } from "./sql_view.tsx";
 import { type Loaded, useAnswer } from "./state/answer.ts";
 import { captureOpen } from "./state/capture.ts";
 import { helpOpen, listenForKeys, paletteOpen } from "./state/keys.ts";
@@ -24,9 +26,11 @@ import {
   sessionError,
 } from "./state/shell.ts";
 import { TimelineView } from "./timeline_view.tsx";
-import { Failure, setParams, ToolView, Waiting } from "./tool_view.tsx";
+import { Failure, pagesOf, setParams, ToolView, Waiting } from "./tool_view.tsx";
 
 const HOME = "overview_page";
+/** Pages of the shell itself, which no tool has. */
+const OWN_PAGES: Readonly<Record<string, string>> = { about: "About", sql: "SQL" };
 const NO_TOOLS: readonly ToolInfo[] = [];
 
 export function Shell() {
@@ -47,7 +51,7 @@ export function Shell() {
     [],
   );
   const page = resolvePage(route.value.page, tools);
-  const title = page === "about" ? "About" : tools.find((tool) => tool.id === page)?.title;
+  const title = OWN_PAGES[page] ?? tools.find((tool) => tool.id === page)?.title;
   useEffect(() => {
     document.title = [title, run?.name, "Stepscope"].filter(Boolean).join(" · ");
   }, [title, run?.name]);
@@ -58,6 +62,7 @@ export function Shell() {
       </button>
       <Header home={HOME} />
       {serverGone.value && <GoneBanner />}
+      {reportNotes && reportNotes.length > 0 && <ReportBanner notes={reportNotes} />}
       <div class="frame">
         <Nav tools={tools} page={page} />
         <main id="main" class="main" tabIndex={-1}>
@@ -97,6 +102,7 @@ function Content({ run, answer, page }: ContentProps) {
     return <TimelineView key={run.id} tool={tool ?? null} run={run} onParams={setParams} />;
   }
   if (!answer.value) return <Waiting progress={answer.progress} />;
+  if (page === "sql") return <SqlView key={run.id} run={run} pageFor={pagesOf(answer.value)} />;
   if (page === "about") return <About run={run} tools={answer.value} />;
   if (tool) return <ToolView key={tool.id + run.id} tool={tool} tools={answer.value} run={run} />;
   return (
@@ -162,6 +168,17 @@ function NoRun() {
       </Notice>
       <FileList files={info.files} notes={info.notes} root={info.path} />
     </div>
+  );
+}
+
+/** What this file leaves out, where nobody can overlook it. */
+function ReportBanner({ notes }: { notes: readonly string[] }) {
+  return (
+    <aside class="report-notes" aria-label="About this report">
+      {notes.map((note) => (
+        <p key={note}>{note}</p>
+      ))}
+    </aside>
   );
 }
 

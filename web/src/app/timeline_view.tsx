@@ -6,7 +6,7 @@ import type { Params } from "../tools/sections/page_link.ts";
 import { TimelinePage } from "../trace/timeline_page.tsx";
 import { useAnswer } from "./state/answer.ts";
 import { timelineOf, timelineShown } from "./state/prefetch.ts";
-import { route } from "./state/shell.ts";
+import { route, session } from "./state/shell.ts";
 import { Failure, Waiting } from "./tool_view.tsx";
 
 const TITLE = "Timeline";
@@ -32,6 +32,7 @@ export function TimelineView({ tool, run, onParams }: TimelineViewProps) {
         title={tool?.title ?? TITLE}
         meta={answer.value}
         run={run.id}
+        runs={(session.value?.runs ?? []).map(({ id }) => id)}
         host={host}
         params={params}
         onParams={onParams}

@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { getResult } from "../api/client.ts";
 import type { ErrorInfo, ProgressInfo, RunInfo, ToolInfo } from "../api/types.gen.ts";
 import { pageOf } from "../tools/index.ts";
-import type { Params } from "../tools/sections/page_link.ts";
+import type { PageFor, Params } from "../tools/sections/page_link.ts";
 import { Boundary } from "../widgets/boundary.tsx";
 import { Notice, ProgressBar } from "../widgets/notice.tsx";
 import { chosenOptions, Options } from "./options.tsx";
@@ -49,6 +49,14 @@ export function ToolView({ tool, tools, run }: ToolViewProps) {
   );
 }
 
+/** Links to the pages of these tools. */
+export function pagesOf(tools: readonly ToolInfo[]): PageFor {
+  return (id, wanted = {}) => {
+    const other = tools.find((each) => each.id === id && each.available);
+    return other ? { href: pageHref(id, wanted), title: other.title, tables: other.tables } : null;
+  };
+}
+
 function Answer({ tool, tools, run }: ToolViewProps) {
   const { host, params } = route.value;
   const { Page, Recover, owns = [], asks } = pageOf(tool.id);
@@ -59,10 +67,7 @@ function Answer({ tool, tools, run }: ToolViewProps) {
   );
   const asked = tool.options.filter((option) => !owns.includes(option.name));
   const runs = (session.value?.runs ?? []).map(({ id }) => id);
-  const pageFor = (id: string, wanted: Params = {}) => {
-    const other = tools.find((each) => each.id === id && each.available);
-    return other ? { href: pageHref(id, wanted), title: other.title, tables: other.tables } : null;
-  };
+  const pageFor = pagesOf(tools);
   return (
     <>
       {asked.length > 0 && (

@@ -66,7 +66,7 @@ test("AMD's names lose their settings", () => {
   assert.equal(shortName("gemm_fusion_dot_general_1.kd"), "gemm_fusion_dot_general_1");
 });
 
-test("names that are no C++ stay as they are", () => {
+test("names that are not C++ stay as they are", () => {
   for (const name of [
     "jit(step)/transpose(jvp())/transpose",
     "IteratorGetNext",

@@ -2,8 +2,12 @@
 
 const session = new Map<string, string>();
 
+/** Files that are opened from a disk share one store, or have none: they remember nothing. */
+const KEPT = typeof window !== "undefined" && window.location?.protocol !== "file:";
+
 /** The stored text, or null. */
 export function recall(key: string): string | null {
+  if (!KEPT) return session.get(key) ?? null;
   try {
     return window.localStorage.getItem(`stepscope.${key}`) ?? session.get(key) ?? null;
   } catch {
@@ -15,6 +19,7 @@ export function recall(key: string): string | null {
 export function remember(key: string, value: string | null): void {
   if (value === null) session.delete(key);
   else session.set(key, value);
+  if (!KEPT) return;
   try {
     if (value === null) window.localStorage.removeItem(`stepscope.${key}`);
     else window.localStorage.setItem(`stepscope.${key}`, value);

@@ -146,6 +146,27 @@ export interface RangeAnswer {
   readonly launch_gap_ps: Spread | null;
 }
 
+/** The tree of a range as columns, one row per node; row 0 is the root. */
+export interface FlameAnswer {
+  readonly begin_ps: number;
+  readonly end_ps: number;
+  readonly name: readonly string[];
+  /** Row of the parent; -1 for the root. */
+  readonly parent: readonly number[];
+  readonly total_ps: readonly number[];
+  readonly self_ps: readonly number[];
+  readonly count: readonly number[];
+  /** Id of its longest event; -1 where it has none. */
+  readonly example: readonly number[];
+  /** Nodes too small to be sent. */
+  readonly left_out: number;
+  /** Of the range it is compared with, where there is one. */
+  readonly base_begin_ps?: number;
+  readonly base_end_ps?: number;
+  readonly base_total_ps?: readonly number[];
+  readonly base_count?: readonly number[];
+}
+
 export interface Density {
   readonly begin_ps: number;
   readonly column_ps: number;

@@ -25,6 +25,8 @@ export interface TimelinePageProps {
   readonly title: string;
   readonly meta: TimelineMeta;
   readonly run: string;
+  /** Ids of all runs there are. */
+  readonly runs: readonly string[];
   readonly host: string;
   readonly params: Params;
   readonly onParams: (params: Params) => void;
@@ -74,7 +76,7 @@ export function TimelinePage(props: TimelinePageProps) {
       <Minimap timeline={timeline} />
       <Ruler timeline={timeline} />
       <Stage timeline={timeline} />
-      <Panels timeline={timeline} />
+      <Panels timeline={timeline} runs={props.runs} />
       <p id="tl-how" class="off-screen">
         Events of the trace over time. Search to select one; then the arrow keys move to its
         neighbours, its parent and its children. Press the question mark for all shortcuts.

@@ -38,7 +38,7 @@ class CollectiveTime:
 
     @property
     def doubt(self) -> str:
-        """What a message must add where waits cannot be told from transfers."""
+        """What a message must add where waits and transfers cannot be separated."""
         if self.is_matched:
             return ""
         return " (waits for workers that were not recorded included)"

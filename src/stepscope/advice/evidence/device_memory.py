@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 # Allocators of the host's memory, pinned or not.
 _HOST = ("gpu_host", "xla_gpu_host", "cpu", "mklcpu")
-# PyTorch's caching allocator says what it has reserved so far, which grows: that is no limit.
+# PyTorch's caching allocator reports what it has reserved so far, which grows: not a limit.
 _GROWING = ("torch_",)
 # From this share of the highest use ever on, what held the bytes in the recording holds them then.
 _NEARLY = 0.9

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 # From this share of the step on, input costs a person something (reference §3.4).
 SOME_FRAC = 0.05
-# Rules that see the symptoms of a slow stage; what names one stands before them.
+# Rules that see the symptoms of a slow stage; a rule that names the stage comes before them.
 STARVED = ("input-bound", "uneven-steps")
-# Up to this time a call is mostly overhead of tf.data; so many of them make a batch expensive.
+# Up to this time a call is mostly overhead of tf.data; this many of them make a batch expensive.
 CHEAP_US = 200.0
 MANY_CALLS = 16
 
@@ -59,7 +59,7 @@ class InputStage:
 
 
 def input_stage(results: Results) -> InputStage | Silence | Unknown:
-    """The bottleneck of a step that waits for tf.data, or why there is none to speak of."""
+    """The bottleneck of a step that waits for tf.data, or why there is none that matters."""
     overview, found = results.overview_page, results.tf_data_bottleneck_analysis
     step = overview.steps.time_ms.mean
     if not step > 0:

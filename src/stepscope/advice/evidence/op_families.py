@@ -1,4 +1,4 @@
-"""What kind of work an op is: a family of layers, or work that is no layer at all.
+"""What kind of work an op is: a family of layers, or work outside any layer.
 
 Types come as frameworks write them ("_MklNativeConv2DBackpropFilterWithBias",
 "conv_general_dilated", "convolution_backward"); forward and backward ops are one family, since a
@@ -91,7 +91,7 @@ FAMILIES: Final = (
     ),
 )
 
-# Work that is no compute of a model, whose time rules of their own explain.
+# Work outside the model's compute; other rules explain its time.
 _NO_LAYER: Final = (
     ("input", re.compile(r"^Iterator(::|:)|(^|[:/ ])Dataset$|Iterator(GetNext|BaseGetNext)")),
     ("Python called from the graph", re.compile(r"PyFunc|python_\w*callback|(pure|io)_callback")),

@@ -1,4 +1,4 @@
-"""What is said of a part of the step: what is unusual about it, and what would settle it."""
+"""The wording about a part of the step: what is unusual, and what would settle it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stepscope.tables.account.op_families import UNUSUAL
+from stepscope.tables.account.op_families import DOUBLE, UNUSUAL
 
 if TYPE_CHECKING:
     from stepscope.analysis.step_account import PartRow, StepAccount
 
-DOUBLE = ("f64", "c128")
 # A call out of a function is named where it has this share of the part.
 _NAMED_FRAC = 0.5
 # A trend, a number of runs and a share of steps from which they are worth a word.
@@ -20,7 +19,7 @@ _MOST_STEPS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class PartWords:
     """What a finding about a part says.
 
     Attributes:
@@ -41,7 +40,7 @@ def is_unusual(part: PartRow) -> bool:
     return part.name in UNUSUAL or part.data_type in DOUBLE
 
 
-def words(part: PartRow, account: StepAccount) -> Words:
+def words(part: PartRow, account: StepAccount) -> PartWords:
     """What to say of a part."""
     tell = _TELLS.get(part.kind, _of_kind)
     return tell(part, account)
@@ -61,6 +60,11 @@ def at(part: PartRow) -> str:
     return f" ({part.file}:{part.line})" if part.line else f" ({part.file})"
 
 
+def _between(part: PartRow) -> str:
+    """The named calls around it, as an insertion; "" where they are not known."""
+    return f", most of it {part.between}," if part.between else ""
+
+
 def _unusual(part: PartRow) -> Iterator[str]:
     """What about a part's time over the steps is not as one would expect."""
     if part.every == part.every:
@@ -75,7 +79,7 @@ def _unusual(part: PartRow) -> Iterator[str]:
         yield "It gets shorter from step to step: the first steps may be warming up."
 
 
-def _code(part: PartRow, account: StepAccount) -> Words:
+def _code(part: PartRow, account: StepAccount) -> PartWords:
     """A function of the program, or a library's function it calls."""
     name = part.function or part.name
     call = part.first if part.first_kind == "library" and part.first != name else ""
@@ -94,7 +98,7 @@ def _code(part: PartRow, account: StepAccount) -> Words:
         + ("" if account.is_window else f": a step should then take about {after:.3g} ms")
         + "."
     )
-    return Words(
+    return PartWords(
         f"{what} takes {part.step_frac:.0%} of the step",
         message,
         (
@@ -106,7 +110,7 @@ def _code(part: PartRow, account: StepAccount) -> Words:
     )
 
 
-def _ops(part: PartRow, account: StepAccount) -> Words:
+def _ops(part: PartRow, account: StepAccount) -> PartWords:
     why = UNUSUAL.get(part.name, "")
     what = f"{part.name} ops" + (f" ({why})" if why else "")
     typed = f" in {part.data_type}" if part.data_type in DOUBLE else ""
@@ -132,7 +136,7 @@ def _ops(part: PartRow, account: StepAccount) -> Words:
             "Make one variant with half the size (units, filters, resolution) and time it: if the "
             "step shortens accordingly, less of it is what helps."
         )
-    return Words(
+    return PartWords(
         f"{part.name} takes {part.step_frac:.0%} of the step",
         message,
         (first, "See in roofline_model whether it runs well; a fused or library variant may do."),
@@ -140,14 +144,39 @@ def _ops(part: PartRow, account: StepAccount) -> Words:
     )
 
 
-def _framework(part: PartRow, account: StepAccount) -> Words:
-    place = f" below {part.function}{at(part)}" if part.function else ""
+def _eager(part: PartRow, account: StepAccount) -> PartWords:
+    """Ops that the program runs one by one in a loop of its own."""
+    name = part.function
+    called = f", called from {part.caller}" if part.caller and name else ""
+    where = f"{name}{at(part)}{called}" if name else "The program"
+    facts = " ".join(_unusual(part))
+    message = (
+        f"{where} runs the same ops one by one, again and again. They take "
+        f"{_share(part, account)}: {part.made_of}. {facts}"
+    ).strip()
+    what = f"{name}{at(part)}" if name else "that loop"
+    return PartWords(
+        f"{name or 'A loop around ops'} takes {part.step_frac:.0%} of the step",
+        message,
+        (
+            f"Leave out what {what} does for some steps, and time the loop."
+            if name
+            else "Look for the loop that calls these ops; leave it out for some steps.",
+            "If it is needed: one op over all samples or variables instead of one each, the whole "
+            "of it in a compiled function, or every n-th step only.",
+        ),
+        part.op,
+    )
+
+
+def _framework(part: PartRow, account: StepAccount) -> PartWords:
+    place = f" below {part.function}{at(part)}" if part.function else _between(part)
     called = f", called from {part.caller}" if part.caller and part.function else ""
     message = (
         f"The framework's own work on the loop's thread{place}{called} takes "
         f"{_share(part, account)}: {part.made_of}. {' '.join(_unusual(part))}"
     ).strip()
-    return Words(
+    return PartWords(
         f"Handing work over takes {part.step_frac:.0%} of the step",
         message,
         (
@@ -159,8 +188,9 @@ def _framework(part: PartRow, account: StepAccount) -> Words:
     )
 
 
-def _unrecorded(part: PartRow, account: StepAccount) -> Words:
+def _unrecorded(part: PartRow, account: StepAccount) -> PartWords:
     after = f", most of it after {part.first}" if part.first and part.first != "unrecorded" else ""
+    after = _between(part).rstrip(",") or after
     message = (
         f"For {_share(part, account)} nothing was recorded on the loop's thread{after}: Python, or "
         "a library between the framework's calls."
@@ -168,20 +198,20 @@ def _unrecorded(part: PartRow, account: StepAccount) -> Words:
     record = "Record with stepscope record to see function and line of what runs there."
     if account.has_python:
         record = "Look in the timeline at what other threads do meanwhile."
-    return Words(
+    return PartWords(
         f"Nothing was recorded for {part.step_frac:.0%} of the step",
         message,
         (record, "Leave out what the loop does besides the model for some steps, and time it."),
     )
 
 
-def _of_kind(part: PartRow, account: StepAccount) -> Words:
+def _of_kind(part: PartRow, account: StepAccount) -> PartWords:
     what = _KINDS.get(part.kind, part.kind)
     name = f" ({part.name})" if part.name and part.name != part.kind else ""
-    place = f" below {part.function}{at(part)}" if part.function else ""
+    place = f" below {part.function}{at(part)}" if part.function else _between(part)
     facts = " ".join(_unusual(part))
     message = f"{what}{name}{place} takes {_share(part, account)}. {facts}".strip()
-    return Words(
+    return PartWords(
         f"{what} takes {part.step_frac:.0%} of the step",
         message,
         _ACTIONS.get(part.kind, ("Look at it in the timeline.",)),
@@ -217,6 +247,7 @@ _TELLS = {
     "python": _code,
     "library": _code,
     "op": _ops,
+    "eager": _eager,
     "framework": _framework,
     "unrecorded": _unrecorded,
 }

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.columns import median
 from stepscope.registry import NEGLIGIBLE_FRAC, Unknown
 from stepscope.result import Ref
 
 if TYPE_CHECKING:
     from stepscope.analysis.overview_page import OverviewPage
 
-WINDOW = Unknown("No step was found; what the whole recording holds is no habit of a step.")
+WINDOW = Unknown("No step was found; what the whole recording holds says nothing about a step.")
 NO_STEPS = Unknown("No step was found, so no share of a step is known.")
 # Beyond this many times the median a step is long; of fewer steps than this the median says little.
 _LONG_FACTOR = 2.0
@@ -59,7 +60,7 @@ class LongSteps:
 
     @property
     def is_cheap(self) -> bool:
-        """Whether there are none, or they are no reason to change a program."""
+        """Whether there are none, or too few to change a program for."""
         return not self.count or self.cost_frac < NEGLIGIBLE_FRAC
 
     @property
@@ -99,19 +100,19 @@ def long_steps(overview: OverviewPage) -> LongSteps | Unknown:
     time = np.asarray(table["step_time_ms"], dtype=np.float64)[kept]
     if len(time) < _FEWEST_STEPS:
         return Unknown(f"{len(time)} steps are too few to call one of them slow.")
-    median = float(np.median(time))
-    is_long = time > _LONG_FACTOR * median
+    typical = median(time)
+    is_long = time > _LONG_FACTOR * typical
     slowest = int(time.argmax())
     return LongSteps(
         time_ms=time,
         is_long=is_long,
-        median_ms=median,
-        excess_ms=float((time[is_long] - median).sum()),
+        median_ms=typical,
+        excess_ms=float((time[is_long] - typical).sum()),
         slowest=int(np.asarray(table["step_num"])[kept][slowest]),
         slowest_begin_ms=float(np.asarray(table["start_ms"], dtype=np.float64)[kept][slowest]),
     )
 
 
 def is_window(overview: OverviewPage) -> bool:
-    """Whether no step was found, and the whole recording stands in for one."""
+    """Whether no step was found, and the whole recording counts as one."""
     return overview.steps.source == "window"

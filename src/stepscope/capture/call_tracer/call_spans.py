@@ -10,7 +10,7 @@ from stepscope.capture.call_tracer.log import I64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Calls:
+class CallSpans:
     """Calls of one thread, in no particular order.
 
     Attributes:
@@ -29,7 +29,7 @@ class Calls:
     open: list[int]
 
 
-def pair(code: I64, time: I64, begin_ns: int, end_ns: int) -> Calls:
+def pair(code: I64, time: I64, begin_ns: int, end_ns: int) -> CallSpans:
     """Calls from begins (positive codes) and ends (negative) in order of time.
 
     Begins and ends nest like brackets. The depth after a begin, and before an end, is the level
@@ -54,7 +54,7 @@ def pair(code: I64, time: I64, begin_ns: int, end_ns: int) -> Calls:
     rows = np.concatenate([start_row, orphan])
     called = np.concatenate([start_row, np.full(len(orphan), -1, np.int64)])
     running = start_row[unended]
-    return Calls(
+    return CallSpans(
         code=np.abs(code[rows]),
         start_ns=np.concatenate([time[start_row], np.full(len(orphan), begin_ns, np.int64)]),
         end_ns=np.concatenate([end, time[orphan]]),

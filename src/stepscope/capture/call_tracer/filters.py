@@ -11,7 +11,7 @@ from stepscope.capture.runtime.frame_names import FrameNames
 _OURS: Final = str(Path(__file__).resolve().parents[1])
 
 
-class Wanted:
+class CodeFilter:
     """Decides about code objects.
 
     Args:

@@ -23,7 +23,7 @@ Writer = tuple[Callable[[int], None], Callable[[int], None], Callable[[int], Non
 
 
 @dataclass(slots=True)
-class Kept:
+class ThreadLog:
     """What one thread did.
 
     Attributes:
@@ -89,14 +89,14 @@ class Log:
     def __init__(self) -> None:
         self.writers: dict[int, Writer] = {}
         self.codes: dict[int, CodeType] = {}
-        self._kept: list[Kept] = []
+        self._kept: list[ThreadLog] = []
         # What perf_counter_ns has to be moved by to be the time of day.
         self.offset_ns = time.time_ns() - time.perf_counter_ns()
 
     def writer(self) -> Writer:
         """A new writer for the calling thread."""
         number = threading.get_native_id()
-        kept = Kept(number, _name_of_thread() or f"thread {number}")
+        kept = ThreadLog(number, _name_of_thread() or f"thread {number}")
         if kept.name.startswith(THREAD_PREFIX):
             self.writers[threading.get_ident()] = NOWHERE
             return NOWHERE

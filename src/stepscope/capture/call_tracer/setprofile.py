@@ -20,7 +20,7 @@ from stepscope.capture.call_tracer.log import NOWHERE, Log
 from stepscope.capture.runtime.main_thread import on_main_thread
 from stepscope.capture.runtime.ticker import THREAD_PREFIX
 
-# Between two chunks a hook stays: so long does it wait for hearing to go on.
+# Between two chunks a hook stays this long, waiting for the recording to go on.
 _GRACE_NS: Final = 1_000_000_000
 _INSTALL_SECONDS: Final = 5.0
 

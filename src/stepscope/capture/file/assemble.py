@@ -44,7 +44,7 @@ class Clock:
 
 
 @dataclass(slots=True)
-class Planes:
+class Assembly:
     """Planes on the way into a file.
 
     Attributes:

@@ -36,7 +36,7 @@ class Gap(NamedTuple):
     reason: str = names.GAP_CHUNK
 
 
-class Gaps:
+class RecordingGaps:
     """The gaps of one recording."""
 
     def __init__(self) -> None:

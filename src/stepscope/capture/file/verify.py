@@ -17,8 +17,8 @@ from stepscope.wire.read import fields
 # Protobuf's limit for one message; TensorBoard and XProf read no larger file.
 LARGEST_MESSAGE_BYTES: Final = (1 << 31) - 1
 
-# Share of the time that went to recording from which a person should know, and the most that is
-# said of it: what is foreseen from the number of events is not exact.
+# Share of the time spent recording from which a person should know, and the most ever reported:
+# a forecast from the number of events is not exact.
 _SLOWED: Final = 0.25
 _MOST_SLOWED: Final = 0.9
 

@@ -16,7 +16,7 @@ import keras
 
 from stepscope.capture import control
 from stepscope.capture.hooks.isolation import harmless
-from stepscope.capture.hooks.window import DEFAULT_STEPS, StepsLike, Window, parse_steps
+from stepscope.capture.hooks.window import DEFAULT_STEPS, StepsLike, StepWindow, parse_steps
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recording import Recording
 from stepscope.capture.result import Capture
@@ -56,7 +56,7 @@ class Callback(keras.callbacks.Callback):  # type: ignore[misc]  # Keras is opti
         self._logdir = logdir
         self._options = options
         self._verbose = verbose
-        self._window = Window(parse_steps(profile_batch), steps)
+        self._window = StepWindow(parse_steps(profile_batch), steps)
         self._recording: Recording | None = None
         self._marker: AbstractContextManager[object] | None = None
         self.is_off = False

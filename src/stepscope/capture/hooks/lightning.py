@@ -55,7 +55,7 @@ class Callback(LoopCallback, _Framework):  # type: ignore[misc]  # Any: Lightnin
 
 
 def batches_of(trainer: Any) -> int | None:
-    """How many batches a training will have; None where nothing limits it, or nobody knows.
+    """How many batches a training will have; None where nothing limits it, or it is unknown.
 
     Args:
         trainer: With ``max_steps`` of the optimizer (-1: no limit), or ``max_epochs`` of
@@ -66,7 +66,7 @@ def batches_of(trainer: Any) -> int | None:
     if isinstance(steps, int) and steps > 0:
         limits.append(steps * (each if isinstance(each, int) and each > 0 else 1))
     epochs = getattr(trainer, "max_epochs", None)
-    batches = getattr(trainer, "num_training_batches", None)  # infinity where nobody knows
+    batches = getattr(trainer, "num_training_batches", None)  # infinity where unknown
     if isinstance(epochs, int) and epochs > 0 and isinstance(batches, int) and batches > 0:
         limits.append(epochs * batches)
     return min(limits, default=None)

@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol
 
 from stepscope.capture import control, tracing
 from stepscope.capture.hooks.isolation import harmless
-from stepscope.capture.hooks.schedule import OFF, Phase
+from stepscope.capture.hooks.schedule import OFF, StepPhase
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recording import Recording
 from stepscope.capture.result import Capture
@@ -22,8 +22,8 @@ from stepscope.capture.summary import print_summary
 _log: Final = logging.getLogger("stepscope")
 
 
-class Plan(Protocol):
-    """Decides what happens to the next step; ``Window`` and ``Schedule`` are plans."""
+class StepPlan(Protocol):
+    """Decides what happens to the next step; ``StepWindow`` and ``Schedule`` are plans."""
 
     total: int | None
 
@@ -33,7 +33,7 @@ class Plan(Protocol):
         ...
 
     @property
-    def phase(self) -> Phase:
+    def phase(self) -> StepPhase:
         """What the next step is for."""
         ...
 
@@ -67,7 +67,7 @@ class LoopRecorder:
     def __init__(
         self,
         logdir: str | os.PathLike[str],
-        plan: Plan,
+        plan: StepPlan,
         options: ProfilerOptions | None = None,
         *,
         verbose: bool = True,

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from stepscope.errors import UsageError
 
 
-class Phase(NamedTuple):
+class StepPhase(NamedTuple):
     """What a step is for.
 
     Attributes:
@@ -21,7 +21,7 @@ class Phase(NamedTuple):
     cycle: int
 
 
-OFF: Final = Phase(False, False, 0)
+OFF: Final = StepPhase(False, False, 0)
 
 
 class Schedule:
@@ -64,14 +64,14 @@ class Schedule:
         self.total: int | None = None
 
     @property
-    def phase(self) -> Phase:
+    def phase(self) -> StepPhase:
         """What the next step is for."""
         at = self.done - self._skip_first
         length = self._wait + self._warmup + self._active
         cycle, place = divmod(at, length)
         if at < 0 or (self._repeat and cycle >= self._repeat) or place < self._wait:
             return OFF
-        return Phase(True, place >= self._wait + self._warmup, cycle)
+        return StepPhase(True, place >= self._wait + self._warmup, cycle)
 
     def step_done(self, steps: int = 1) -> None:
         """Steps have ended."""

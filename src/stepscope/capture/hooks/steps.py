@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 from typing import Final, TypeVar
 
 from stepscope.capture import control
-from stepscope.capture.hooks.window import DEFAULT_STEPS, StepsLike, Window, parse_steps
+from stepscope.capture.hooks.window import DEFAULT_STEPS, StepsLike, StepWindow, parse_steps
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recording import Recording
 from stepscope.capture.summary import print_summary
@@ -50,7 +50,7 @@ def steps(
     Raises:
         UsageError: ``profile_steps`` is not a valid choice of steps.
     """
-    window = Window(parse_steps(profile_steps), count)
+    window = StepWindow(parse_steps(profile_steps), count)
     if isinstance(batches, Sized):
         window.total = len(batches)
     return _Recorder(logdir, window, options, name, verbose).turns(iter(batches))
@@ -62,7 +62,7 @@ class _Recorder:
     def __init__(
         self,
         logdir: str | os.PathLike[str] | None,
-        window: Window,
+        window: StepWindow,
         options: ProfilerOptions | None,
         name: str,
         verbose: bool,

@@ -15,20 +15,20 @@ import os
 from types import TracebackType
 from typing import Any
 
-from stepscope.capture.hooks.loop import LoopRecorder, Plan
+from stepscope.capture.hooks.loop import LoopRecorder, StepPlan
 from stepscope.capture.hooks.schedule import Schedule
-from stepscope.capture.hooks.window import DEFAULT_STEPS, StepsLike, Window, parse_steps
+from stepscope.capture.hooks.window import DEFAULT_STEPS, StepsLike, StepWindow, parse_steps
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.result import Capture
 
 schedule = Schedule
 
 
-def plan(profile_steps: StepsLike | Schedule, steps: int) -> Plan:
+def plan(profile_steps: StepsLike | Schedule, steps: int) -> StepPlan:
     """Which steps: a schedule, named ones, or ``steps`` once they run steadily."""
     if isinstance(profile_steps, Schedule):
         return profile_steps
-    return Window(parse_steps(profile_steps), steps)
+    return StepWindow(parse_steps(profile_steps), steps)
 
 
 class profile:

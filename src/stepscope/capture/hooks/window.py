@@ -7,11 +7,11 @@ from collections import deque
 from itertools import pairwise
 from typing import Final
 
-from stepscope.capture.hooks.schedule import Phase
+from stepscope.capture.hooks.schedule import StepPhase
 from stepscope.errors import UsageError
 
 DEFAULT_STEPS: Final = 10
-# Steady: of this many steps in a row the slowest takes at most so much longer than the fastest.
+# Steady: of this many steps in a row the slowest takes at most this much longer than the fastest.
 _STEADY_STEPS: Final = 5
 _STEADY_SPREAD: Final = 1.25
 # Compilation, autotuning and caches are over by then, or never will be.
@@ -46,7 +46,7 @@ def parse_steps(given: StepsLike) -> tuple[int, int] | None:
     return first, last
 
 
-class Window:
+class StepWindow:
     """Decides when to begin and end recording, from the ends of steps.
 
     Args:
@@ -88,10 +88,10 @@ class Window:
         return self._done >= last
 
     @property
-    def phase(self) -> Phase:
+    def phase(self) -> StepPhase:
         """What the next step is for."""
         is_in = self.begins() and not self.ends()
-        return Phase(is_in, is_in, 0)
+        return StepPhase(is_in, is_in, 0)
 
     def pause(self) -> None:
         """Something other than steps ran, such as a validation; ignore the time across it."""

@@ -15,7 +15,7 @@ from stepscope.capture import control
 from stepscope.capture.file import logdir as places
 from stepscope.capture.file.compact import RECORD_VARIABLE
 from stepscope.capture.launch import import_hook
-from stepscope.capture.launch.instructions import Order
+from stepscope.capture.launch.instructions import Instructions
 from stepscope.capture.recording import Recording
 
 # Python processes that serve others of the program and do none of its work.
@@ -26,23 +26,25 @@ _CHILD_CHUNK_SECONDS: Final = 1.0
 
 
 def begin() -> None:
-    """Carry out the order in this process's environment."""
+    """Carry out the instructions in this process's environment."""
     if any(servant in argument for argument in sys.orig_argv for servant in _SERVANTS):
         return
-    order = Order.from_text(os.environ[RECORD_VARIABLE])
+    instructions = Instructions.from_text(os.environ[RECORD_VARIABLE])
     import_hook.install()
-    if order.parent and not _is_rank(order):
-        if order.children:
-            _record_child(order, has_frameworks=True)
+    if instructions.parent and not _is_rank(instructions):
+        if instructions.children:
+            _record_child(instructions, has_frameworks=True)
         return
     # The first process, or a rank of a job, which is its own host.
-    recording = control.start(order.logdir, order.options, owner="launcher", run=order.run)
+    recording = control.start(
+        instructions.logdir, instructions.options, owner="launcher", run=instructions.run
+    )
     stem = recording.writer.path.name.removesuffix(places.SUFFIX)
     recording.children = lambda: finished_children(recording.writer.path.parent, stem)
-    if order.places:
-        recording.on_finish = _then_tell(order.places, recording.on_finish)
+    if instructions.places:
+        recording.on_finish = _then_tell(instructions.places, recording.on_finish)
     told = dataclasses.replace(
-        order,
+        instructions,
         run=recording.writer.run,
         parent=os.getpid(),
         stem=stem,
@@ -50,15 +52,15 @@ def begin() -> None:
         rank=_rank_text(),
     )
     os.environ[RECORD_VARIABLE] = told.to_text()
-    if order.children and hasattr(os, "register_at_fork"):
+    if instructions.children and hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=_in_forked_child)
 
 
-def _is_rank(order: Order) -> bool:
+def _is_rank(instructions: Instructions) -> bool:
     """Whether a launcher made this process a rank of a job, rather than its parent a child."""
     if any(_SPAWNED in argument for argument in sys.orig_argv):
         return False  # a worker of multiprocessing's, which inherits what its parent was told
-    return _rank_text() not in ("", order.rank)
+    return _rank_text() not in ("", instructions.rank)
 
 
 def _rank_text() -> str:
@@ -92,7 +94,7 @@ def _process_of(path: Path) -> int | None:
 
 def _runs(process: int) -> bool:
     if os.name == "nt":
-        return False  # signal 0 is no question there but Ctrl-C
+        return False  # signal 0 does not ask there, it sends Ctrl-C
     try:
         os.kill(process, 0)
     except ProcessLookupError:
@@ -104,27 +106,27 @@ def _runs(process: int) -> bool:
 
 def _in_forked_child() -> None:
     try:
-        order = Order.from_text(os.environ[RECORD_VARIABLE])
-        # A framework's threads do not outlive a fork, and its locks may be held for ever.
-        _record_child(order, has_frameworks=False)
+        instructions = Instructions.from_text(os.environ[RECORD_VARIABLE])
+        # A framework's threads do not outlive a fork, and its locks may be held forever.
+        _record_child(instructions, has_frameworks=False)
     except Exception as error:
         print(f"stepscope: a child process is not recorded: {error}", file=sys.stderr)
 
 
-def _record_child(order: Order, *, has_frameworks: bool) -> None:
+def _record_child(instructions: Instructions, *, has_frameworks: bool) -> None:
     options = dataclasses.replace(
-        order.options,
+        instructions.options,
         telemetry_hz=0,  # the parent's, of the whole machine
         chunk_seconds=_CHILD_CHUNK_SECONDS,
-        frameworks=order.options.frameworks if has_frameworks else (),
+        frameworks=instructions.options.frameworks if has_frameworks else (),
     )
     recording = control.start(
-        order.logdir,
+        instructions.logdir,
         options,
         owner="launcher",
-        run=order.run,
-        part=control.Part(
-            f"{order.stem}.child-{os.getpid()}", f" [{os.getpid()}]", order.origin_ns
+        run=instructions.run,
+        part=control.ChildFile(
+            f"{instructions.stem}.child-{os.getpid()}", f" [{os.getpid()}]", instructions.origin_ns
         ),
     )
     util = sys.modules.get("multiprocessing.util")

@@ -17,7 +17,7 @@ _SITE: Final = Path(__file__).resolve().parent / "site"
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class Instructions:
     """What to record, and for which parent.
 
     Attributes:
@@ -42,12 +42,12 @@ class Order:
     places: str = ""
 
     def to_text(self) -> str:
-        """The order as one line."""
+        """One line of JSON."""
         return json.dumps(dataclasses.asdict(self))
 
     @classmethod
-    def from_text(cls, text: str) -> Order:
-        """The order of a line; raises ``ValueError`` or ``TypeError`` when it is none."""
+    def from_text(cls, text: str) -> Instructions:
+        """Parse such a line; raises ``ValueError`` or ``TypeError`` where it is not one."""
         said: dict[str, Any] = json.loads(text)
         options: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value
@@ -56,15 +56,15 @@ class Order:
         return cls(options=ProfilerOptions(**options), **said)
 
 
-def environment_for(order: Order, base: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a program that is to carry out the order."""
+def environment_for(instructions: Instructions, base: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a program that is to follow the instructions."""
     path = [str(_SITE), *filter(None, base.get("PYTHONPATH", "").split(os.pathsep))]
     made = {
         **base,
-        RECORD_VARIABLE: order.to_text(),
+        RECORD_VARIABLE: instructions.to_text(),
         "PYTHONPATH": os.pathsep.join(dict.fromkeys(path)),
     }
-    if order.options.memory:
+    if instructions.options.memory:
         # The allocator that knows what it holds; only now can TensorFlow be told to use it.
         made.setdefault("TF_CPU_ALLOCATOR_USE_BFC", "1")
     return made

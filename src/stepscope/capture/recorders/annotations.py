@@ -10,7 +10,7 @@ import numpy as np
 
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recorder import Recorded
-from stepscope.capture.tracing import Emitter, Kept
+from stepscope.capture.tracing import Emitter, KeptAnnotations
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 from stepscope.schema import names
 
@@ -23,7 +23,7 @@ class AnnotationRecorder:
     name = "annotations"
 
     def __init__(self) -> None:
-        self._kept = Kept()
+        self._kept = KeptAnnotations()
 
     def unavailable(self) -> str | None:
         """Always there."""
@@ -76,7 +76,7 @@ def _stats(plane: PlaneWriter, rows: list[Mapping[str, Any]]) -> list[Stat]:
 
 
 def _typed(plane: PlaneWriter, value: Any) -> tuple[type, int | float, bool]:
-    """Kind of array, value in it, whether it is a text's id; what is no number is its text."""
+    """Kind of array, value in it, whether it is a text's id; other than numbers become text."""
     if isinstance(value, (bool, int, np.integer)) and -(1 << 63) <= int(value) < 1 << 63:
         return np.int64, int(value), False
     if isinstance(value, (float, np.floating)):

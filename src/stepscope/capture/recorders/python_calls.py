@@ -14,8 +14,8 @@ from types import CodeType
 
 import numpy as np
 
-from stepscope.capture.call_tracer.call_spans import Calls, pair
-from stepscope.capture.call_tracer.filters import Wanted
+from stepscope.capture.call_tracer.call_spans import CallSpans, pair
+from stepscope.capture.call_tracer.filters import CodeFilter
 from stepscope.capture.call_tracer.log import I64, Heard, Log
 from stepscope.capture.call_tracer.monitoring import Monitoring
 from stepscope.capture.call_tracer.setprofile import SetProfile
@@ -55,7 +55,7 @@ class PythonCalls:
             return
         if options is not self._options or self._hook is None:
             self._options, self._open, self._log = options, {}, Log()
-            wanted = Wanted(options.trace_include, options.trace_exclude)
+            wanted = CodeFilter(options.trace_include, options.trace_exclude)
             kind = Monitoring if hasattr(sys, "monitoring") else SetProfile
             self._hook = kind(self._log, wanted.admits, with_lines=options.trace_lines)
         self._begin_ns = time.time_ns()
@@ -113,7 +113,7 @@ class _CallsPlane:
         self._labels = FrameNames()
         self._lines: dict[tuple[int, int], int] = {}
 
-    def add(self, heard: Heard, calls: Calls, caller_at: I64) -> None:
+    def add(self, heard: Heard, calls: CallSpans, caller_at: I64) -> None:
         """The calls of one thread as a line."""
         length = calls.end_ns - calls.start_ns
         rows = np.flatnonzero(length >= self._options.trace_min_us * 1e3)
@@ -141,7 +141,7 @@ class _CallsPlane:
         source = self._labels.source(code)
         return self.plane.name(self._labels.function(code), stats={names.SOURCE: source})
 
-    def _caller_lines(self, calls: Calls, caller_at: I64) -> I64:
+    def _caller_lines(self, calls: CallSpans, caller_at: I64) -> I64:
         """The line each call was made from (0: its caller is not recorded)."""
         at = np.where(calls.event >= 0, caller_at[np.maximum(calls.event, 0)], -1)
         caller = np.where(calls.parent >= 0, calls.code[np.maximum(calls.parent, 0)], 0)

@@ -41,7 +41,7 @@ _DEEPEST: Final = 250
 # A thread in C code that used less of the time than this waits for something.
 _IDLE_FRAC: Final = 0.05
 _SWITCH_SECONDS: Final = 0.0002
-# Looks that came late by half a period or more, as a share, from which a note is due.
+# Looks that came late by half a period or more, as a share, from which a note is made.
 _LATE_FRAC: Final = 0.25
 # A stack as the sampler keeps it: ids of code objects and places in them, innermost first.
 _Key = tuple[int, ...]
@@ -315,7 +315,7 @@ def _spans(
     """How long what was seen lasts: begin, end, and whether nothing leads up to it.
 
     That is until the next look at this thread, but not through a look that did not see it, nor
-    through more than so many periods.
+    through more than this many periods.
     """
     begin = times[look]
     until = np.append(begin[1:], begin[-1] + period_ns)

@@ -14,7 +14,7 @@ import numpy as np
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recorder import Note, Recorded
 from stepscope.capture.runtime.ticker import Ticker
-from stepscope.capture.telemetry import Counter, Source, open_sources
+from stepscope.capture.telemetry import Metric, MetricSource, open_sources
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 from stepscope.schema import names
 
@@ -71,9 +71,9 @@ class _Readings:
     """Values of each counter with their times."""
 
     def __init__(self) -> None:
-        self.counters: dict[Counter, tuple[array[int], array[float]]] = {}
+        self.counters: dict[Metric, tuple[array[int], array[float]]] = {}
         self.failed: list[str] = []
-        self._sources: list[Source] | None = None
+        self._sources: list[MetricSource] | None = None
 
     def take(self, now_ns: int, late_ns: int) -> None:
         """Read every source once."""

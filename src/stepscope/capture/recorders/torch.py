@@ -24,7 +24,7 @@ from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recorder import Collected, Note, Recorded
 from stepscope.capture.recorders.annotations import AnnotationRecorder
 from stepscope.capture.runtime.main_thread import on_main_thread, prepare
-from stepscope.capture.torch.conversion import Settings, convert
+from stepscope.capture.torch.conversion import ConversionSettings, convert
 from stepscope.capture.torch.export import Export
 from stepscope.capture.torch.open_at_stop import Ended, ledger
 from stepscope.capture.torch.open_ranges import NoQuietPlace, at_quiet_place, open_annotations
@@ -162,7 +162,7 @@ class TorchRecorder:
         self, export: Export, options: ProfilerOptions, marks: list[StepMark], others: Recorded
     ) -> Recorded:
         ops = options.host_tracer_level >= _OPS_LEVEL
-        settings = Settings(ops, self._steps, marks, _clock_rates())
+        settings = ConversionSettings(ops, self._steps, marks, _clock_rates())
         with export as path:
             done = convert(path, settings, options.stop_seconds)
         self._steps = done.count
@@ -205,7 +205,7 @@ class _Annotations:
 
     Args:
         elsewhere: Takes those of threads that PyTorch does not watch.
-        marks: Takes steps told of once they have ended.
+        marks: Takes steps reported once they have ended.
     """
 
     def __init__(self, elsewhere: Emitter, marks: list[StepMark]) -> None:

@@ -12,17 +12,17 @@ from importlib import import_module
 from typing import Final, NamedTuple, Protocol, cast
 
 
-class Counter(NamedTuple):
+class Metric(NamedTuple):
     """The name and unit of a value."""
 
     name: str
     unit: str
 
 
-Reading = tuple[Counter, float]
+Reading = tuple[Metric, float]
 
 
-class Source(Protocol):
+class MetricSource(Protocol):
     """Something that can be read many times a second."""
 
     def read(self, now_ns: int) -> Iterable[Reading]:
@@ -44,13 +44,15 @@ SOURCES: Final[tuple[str, ...]] = (
 )
 
 
-def open_sources() -> tuple[list[Source], list[str]]:
+def open_sources() -> tuple[list[MetricSource], list[str]]:
     """The sources of this machine, and why others could not be opened."""
     opened, failed = [], []
     for line in SOURCES:
         module, _, name = line.partition(":")
         try:
-            source = cast("Callable[[], Source | None]", getattr(import_module(module), name))()
+            source = cast(
+                "Callable[[], MetricSource | None]", getattr(import_module(module), name)
+            )()
         except Exception as error:
             failed.append(f"{module.rpartition('.')[2]}: {error!r}")
         else:
@@ -63,12 +65,12 @@ class Rates:
     """Growing totals as rates per second; the first reading of a counter gives none."""
 
     def __init__(self) -> None:
-        self._before: dict[Counter, tuple[int, float]] = {}
+        self._before: dict[Metric, tuple[int, float]] = {}
 
-    def of(self, counter: Counter, now_ns: int, total: float) -> list[Reading]:
+    def of(self, counter: Metric, now_ns: int, total: float) -> list[Reading]:
         """The rate since the reading before, as no or one reading.
 
-        A total that went back (the counter began anew) gives none.
+        A total that went back (the counter was reset) gives none.
         """
         before = self._before.get(counter)
         self._before[counter] = now_ns, total

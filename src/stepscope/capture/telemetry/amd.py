@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final
 
-from stepscope.capture.telemetry import Counter, Reading
+from stepscope.capture.telemetry import Metric, Reading
 
 _LIBRARY: Final = "libamd_smi.so"
 _MIB: Final = 1 << 20
@@ -109,4 +109,4 @@ def _known(name: str, unit: str, value: object, scale: float = 1.0) -> list[Read
     """The reading, or none where the library says "N/A" or its mark for no number."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or value in _NO_NUMBERS:
         return []
-    return [(Counter(name, unit), float(value) * scale)]
+    return [(Metric(name, unit), float(value) * scale)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from stepscope.capture.telemetry import Counter, Reading
+from stepscope.capture.telemetry import Metric, Reading
 
 # Reasons for a lower clock that cost speed: power cap, slowdown by heat or by power brake.
 _THROTTLES = (
@@ -71,13 +71,13 @@ def _getters(nvml: Any, gpu: Any, label: str) -> list[_Getter]:
     """One call to NVML each, so that what a GPU lacks costs nothing else."""
 
     def one(name: str, unit: str, get: Callable[[], float], scale: float = 1.0) -> _Getter:
-        counter = Counter(f"{label} {name}", unit)
+        counter = Metric(f"{label} {name}", unit)
         return lambda: [(counter, get() * scale)]
 
     def utilization() -> Iterable[Reading]:
         found = nvml.nvmlDeviceGetUtilizationRates(gpu)
-        yield Counter(f"{label} busy", "%"), float(found.gpu)
-        yield Counter(f"{label} memory controller busy (util)", "%"), float(found.memory)
+        yield Metric(f"{label} busy", "%"), float(found.gpu)
+        yield Metric(f"{label} memory controller busy (util)", "%"), float(found.memory)
 
     def throttled() -> float:
         reasons = nvml.nvmlDeviceGetCurrentClocksThrottleReasons(gpu)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from stepscope.capture.telemetry import Counter, Rates, Reading
+from stepscope.capture.telemetry import Metric, Rates, Reading
 
 
 def open_source() -> PsutilSource | None:
@@ -40,21 +40,21 @@ class PsutilSource:
         """All counters of this system."""
         cores = self._psutil.cpu_percent(percpu=True)
         if cores:
-            yield Counter("CPU busy", "%"), sum(cores) / len(cores)
+            yield Metric("CPU busy", "%"), sum(cores) / len(cores)
         for number, busy in enumerate(cores):
-            yield Counter(f"CPU {number} busy", "%"), float(busy)
+            yield Metric(f"CPU {number} busy", "%"), float(busy)
         memory = self._psutil.virtual_memory()
-        yield Counter("System memory used", "bytes"), float(memory.total - memory.available)
-        yield Counter("Process memory (RSS)", "bytes"), float(self._process.memory_info().rss)
+        yield Metric("System memory used", "bytes"), float(memory.total - memory.available)
+        yield Metric("Process memory (RSS)", "bytes"), float(self._process.memory_info().rss)
         times = self._process.cpu_times()
         for counter, rate in self._rates.of(
-            Counter("Process CPU", "%"), now_ns, times.user + times.system
+            Metric("Process CPU", "%"), now_ns, times.user + times.system
         ):
             yield counter, 100 * rate
         disk, network = self._psutil.disk_io_counters(), self._psutil.net_io_counters()
         if disk is not None:
-            yield from self._rates.of(Counter("Disk read", "bytes/s"), now_ns, disk.read_bytes)
-            yield from self._rates.of(Counter("Disk write", "bytes/s"), now_ns, disk.write_bytes)
+            yield from self._rates.of(Metric("Disk read", "bytes/s"), now_ns, disk.read_bytes)
+            yield from self._rates.of(Metric("Disk write", "bytes/s"), now_ns, disk.write_bytes)
         if network is not None:
             for name, total in (("receive", network.bytes_recv), ("send", network.bytes_sent)):
-                yield from self._rates.of(Counter(f"Network {name}", "bytes/s"), now_ns, total)
+                yield from self._rates.of(Metric(f"Network {name}", "bytes/s"), now_ns, total)

@@ -11,24 +11,24 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from stepscope.capture.telemetry import Counter, Rates, Reading
+from stepscope.capture.telemetry import Metric, Rates, Reading
 
 _ENOUGH: Final = 1 << 16
 _SECTOR_BYTES: Final = 512  # of /proc/diskstats, whatever the disk's own are
 _CHILDREN_EVERY: Final = 10  # ticks between two searches for child processes
 
-_ALL_CORES: Final = Counter("CPU busy", "%")
-_PROCESS_CPU: Final = Counter("Process CPU", "%")
-_CHILDREN_CPU: Final = Counter("Child processes CPU", "%")
-_RSS: Final = Counter("Process memory (RSS)", "bytes")
-_CHILDREN_RSS: Final = Counter("Child processes memory (RSS)", "bytes")
-_USED: Final = Counter("System memory used", "bytes")
-_DISK: Final = (Counter("Disk read", "bytes/s"), Counter("Disk write", "bytes/s"))
+_ALL_CORES: Final = Metric("CPU busy", "%")
+_PROCESS_CPU: Final = Metric("Process CPU", "%")
+_CHILDREN_CPU: Final = Metric("Child processes CPU", "%")
+_RSS: Final = Metric("Process memory (RSS)", "bytes")
+_CHILDREN_RSS: Final = Metric("Child processes memory (RSS)", "bytes")
+_USED: Final = Metric("System memory used", "bytes")
+_DISK: Final = (Metric("Disk read", "bytes/s"), Metric("Disk write", "bytes/s"))
 _OWN_DISK: Final = (
-    Counter("Process disk read", "bytes/s"),
-    Counter("Process disk write", "bytes/s"),
+    Metric("Process disk read", "bytes/s"),
+    Metric("Process disk write", "bytes/s"),
 )
-_NETWORK: Final = (Counter("Network receive", "bytes/s"), Counter("Network send", "bytes/s"))
+_NETWORK: Final = (Metric("Network receive", "bytes/s"), Metric("Network send", "bytes/s"))
 
 
 def open_source(root: Path = Path("/proc")) -> ProcSource | None:
@@ -96,7 +96,7 @@ class ProcSource:
             if before is not None and total > before[0]:
                 busy = 1 - (idle - before[1]) / (total - before[0])
                 number = label.removeprefix("cpu")
-                counter = Counter(f"CPU {number} busy", "%") if number else _ALL_CORES
+                counter = Metric(f"CPU {number} busy", "%") if number else _ALL_CORES
                 yield counter, min(max(100 * busy, 0.0), 100.0)
 
     def _memory(self, now_ns: int) -> Iterable[Reading]:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-from stepscope.capture.telemetry import Counter, Reading
+from stepscope.capture.telemetry import Metric, Reading
 
 
 def open_source() -> TorchMemorySource | None:
@@ -36,5 +36,5 @@ class TorchMemorySource:
             return
         for index in range(cuda.device_count()):
             name = f"GPU {index} memory"
-            yield Counter(f"{name} in tensors", "bytes"), float(cuda.memory_allocated(index))
-            yield Counter(f"{name} reserved", "bytes"), float(cuda.memory_reserved(index))
+            yield Metric(f"{name} in tensors", "bytes"), float(cuda.memory_allocated(index))
+            yield Metric(f"{name} reserved", "bytes"), float(cuda.memory_reserved(index))

@@ -26,7 +26,7 @@ _PLANES: Final = "planes"
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ConversionSettings:
     """How a trace is to be converted.
 
     Attributes:
@@ -46,7 +46,7 @@ class Settings:
         return json.dumps(dataclasses.asdict(self))
 
     @classmethod
-    def from_text(cls, text: str) -> Settings:
+    def from_text(cls, text: str) -> ConversionSettings:
         """From JSON."""
         said: dict[str, Any] = json.loads(text)
         return cls(
@@ -74,7 +74,7 @@ class Converted:
     count: StepCount
 
 
-def convert(trace: Path, settings: Settings, seconds: float) -> Converted:
+def convert(trace: Path, settings: ConversionSettings, seconds: float) -> Converted:
     """Convert a trace in a separate process; in this one if that fails.
 
     Args:
@@ -91,7 +91,7 @@ def convert(trace: Path, settings: Settings, seconds: float) -> Converted:
         return _here(trace, settings)
 
 
-def _elsewhere(trace: Path, settings: Settings, seconds: float) -> Converted:
+def _elsewhere(trace: Path, settings: ConversionSettings, seconds: float) -> Converted:
     if not sys.executable:
         raise OSError("this program has no Python interpreter")
     folder = trace.parent
@@ -108,7 +108,7 @@ def _elsewhere(trace: Path, settings: Settings, seconds: float) -> Converted:
     return Converted(planes, said["events"], said["lost"], StepCount(**said["count"]))
 
 
-def _here(trace: Path, settings: Settings) -> Converted:
+def _here(trace: Path, settings: ConversionSettings) -> Converted:
     found = read(trace)
     count = dataclasses.replace(settings.count)
     xspace, events = to_xspace(
@@ -125,7 +125,7 @@ def main() -> None:
     """The process: its argument is the trace; it prints ``Converted`` without the planes."""
     gc.disable()  # nothing made here is garbage before the end
     trace = Path(sys.argv[1])
-    settings = Settings.from_text((trace.parent / _SETTINGS).read_text("utf-8"))
+    settings = ConversionSettings.from_text((trace.parent / _SETTINGS).read_text("utf-8"))
     done = _here(trace, settings)
     (trace.parent / _PLANES).write_bytes(done.xspace)
     said = {"events": done.events, "lost": done.lost, "count": dataclasses.asdict(done.count)}

@@ -1,9 +1,9 @@
 """Where a PyTorch program is: inside a range that its profiler times, or at a quiet place.
 
 A range is an op, a ``record_function``, an annotation of ours: whatever PyTorch's profiler gives a
-begin and an end. Nothing tells which are open; Python's frames do. Ranges are opened by PyTorch's
-Python code (its frames are on the stack meanwhile), by C++ code that calls Python from within
-(the same, but for a few methods of the program's), and by the program's ``with
+begin and an end. PyTorch does not report which are open; Python's frames do. Ranges are opened by
+PyTorch's Python code (its frames are on the stack meanwhile), by C++ code that calls Python from
+within (the same, but for a few methods of the program's), and by the program's ``with
 record_function(…)``, whose object lives as long as the range. What C++ opens by itself is over
 when its caller's next instruction runs.
 

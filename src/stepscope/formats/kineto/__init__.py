@@ -1,6 +1,6 @@
 """PyTorch's recordings (Kineto's trace JSON).
 
-``scan`` turns text into columns of whatever stands in it, ``read`` those into slices, allocations,
+``scan`` turns text into columns of all it has, ``read`` those into slices, allocations,
 arrows and counters in order of time, ``planes`` those into planes, lines and stats that every
 tool reads. ``links`` finds the op of every kernel, ``ranks`` what belongs to one run.
 """
@@ -24,5 +24,10 @@ def _open(pieces: Iterable[bytes], file: str) -> Space:
 
 
 FORMAT = Format(
-    id="kineto", head_bytes=HEAD_BYTES, promises=promises_trace, starts=starts_trace, open=_open
+    id="kineto",
+    title="Chrome trace (JSON)",
+    head_bytes=HEAD_BYTES,
+    promises=promises_trace,
+    starts=starts_trace,
+    open=_open,
 )

@@ -1,7 +1,7 @@
 """Annotations of ours in a trace of PyTorch's, whose ranges have a name and nothing else.
 
 ``stepscope.Trace("train", step_num=3)`` travels as ``train#step_num=3#``, with what that grammar
-needs, and what is no ASCII, as ``%2C``: Kineto leaves out ranges with other names. Here name and
+needs, and what is not ASCII, as ``%2C``: Kineto leaves out ranges with other names. Here name and
 values part again.
 """
 

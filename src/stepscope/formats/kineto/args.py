@@ -16,7 +16,7 @@ I32 = NDArray[np.int32]
 NONE: Final = -1
 
 
-class Arguments:
+class EventArgs:
     """What the events' ``args`` say.
 
     Args:

@@ -9,8 +9,9 @@ import numpy as np
 
 from stepscope.formats.kineto.args import NONE
 from stepscope.formats.kineto.read import Trace
-from stepscope.formats.kineto.slices import Slices, match, stat_of
+from stepscope.formats.kineto.slices import Slices, match
 from stepscope.formats.xspace.event_bytes import I64
+from stepscope.formats.xspace.line_parts import stat_of
 from stepscope.formats.xspace.plane_writer import Stat
 from stepscope.schema import names
 

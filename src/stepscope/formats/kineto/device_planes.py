@@ -19,8 +19,9 @@ from stepscope.formats.kineto.launches import (
 from stepscope.formats.kineto.links import LABELS, Links, Origin
 from stepscope.formats.kineto.names import copy_name, has_direction, op_name
 from stepscope.formats.kineto.read import Trace
-from stepscope.formats.kineto.slices import Slices, by_place, stat_of, whole
+from stepscope.formats.kineto.slices import Slices, whole
 from stepscope.formats.xspace.event_bytes import I64
+from stepscope.formats.xspace.line_parts import by_place, stat_of
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 from stepscope.schema import names
 
@@ -204,7 +205,7 @@ class _Streams:
         return text
 
     def write(self, plane: PlaneWriter, rows: I64) -> None:
-        """A line per stream; annotations get one of their own, they are no work of the device."""
+        """A line per stream; annotations get one of their own, they are not device work."""
         slices = self._slices
         metadata = np.zeros(len(slices), np.int64)
         is_scope, is_copy = slices.is_kind("scope"), slices.is_kind("copy", "set")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stepscope.formats.kineto import arrows, memory, steps
 from stepscope.formats.kineto.annotations import Annotations, annotations_of
@@ -15,8 +14,9 @@ from stepscope.formats.kineto.args import NONE
 from stepscope.formats.kineto.categories import KIND
 from stepscope.formats.kineto.names import op_name
 from stepscope.formats.kineto.read import Trace
-from stepscope.formats.kineto.slices import Slices, by_place, stat_of
+from stepscope.formats.kineto.slices import Slices
 from stepscope.formats.xspace.event_bytes import I64
+from stepscope.formats.xspace.line_parts import LineParts, by_place, stat_of
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 from stepscope.schema import names
 
@@ -27,36 +27,6 @@ STEP_NAME: Final = "train"
 _SHAPES: Final = "Input Dims"
 #: What ``cid`` and ``cbid`` mean, the name of the call says; ``finished`` is true of all.
 _SAID_ELSEWHERE: Final = frozenset({_SHAPES, "cbid", "cid", "finished"})
-
-
-class LineParts:
-    """Events of one line that come from several places."""
-
-    def __init__(self) -> None:
-        self._columns: list[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = []
-        self._stats: list[Stat] = []
-        self._count = 0
-
-    def add(
-        self,
-        metadata: NDArray[Any],
-        start_ns: NDArray[Any],
-        duration_ns: NDArray[Any],
-        stats: list[Stat],
-    ) -> None:
-        """More events; rows of the stats count these alone."""
-        for stat in stats:
-            rows = np.arange(len(start_ns)) if stat.rows is None else stat.rows
-            self._stats.append(Stat(stat.name, stat.values, rows + self._count, stat.is_text))
-        self._columns.append((metadata, start_ns, duration_ns))
-        self._count += len(start_ns)
-
-    def write(self, plane: PlaneWriter, number: int, name: str) -> None:
-        """All of them as one line."""
-        metadata, start, length = (np.concatenate([c[i] for c in self._columns]) for i in range(3))
-        plane.line(
-            number, name, metadata=metadata, start_ns=start, duration_ns=length, stats=self._stats
-        )
 
 
 def host_plane(
@@ -75,7 +45,7 @@ def host_plane(
         ops: Whether ops are kept.
         count: Steps so far: the optimizer's become marked steps where nothing else is (None:
             they do not).
-        marks: Steps that the program's loop told of.
+        marks: Steps that the program's loop reported.
     """
     plane = PlaneWriter(names.HOST_PLANE)
     said = annotations_of(slices)
@@ -114,7 +84,7 @@ def _add_marks(
     marks: Sequence[steps.StepMark],
     lines: Mapping[int, LineParts],
 ) -> None:
-    """Put steps on the lines of the threads that told of them."""
+    """Put steps on the lines of the threads that reported them."""
     place_of = {slices.thread(place)[0]: place for place in lines}
     for thread in dict.fromkeys(mark.thread for mark in marks):
         mine = [mark for mark in marks if mark.thread == thread]

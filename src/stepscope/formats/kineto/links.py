@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from stepscope.columns import innermost
 from stepscope.formats.kineto.args import NONE
-from stepscope.formats.kineto.slices import Slices, by_place, match
+from stepscope.formats.kineto.slices import Slices, match
+from stepscope.formats.xspace.line_parts import by_place
 
 I64 = NDArray[np.int64]
 Bool = NDArray[np.bool_]
@@ -36,7 +37,7 @@ class Origin(IntEnum):
     UNRECORDED = 4
 
 
-#: What is said of the events without an op.
+#: Labels of the events without an op.
 LABELS: Final = {
     Origin.OUTSIDE: "Launched outside of any op",
     Origin.BEFORE: "Launched before the recording",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
@@ -11,13 +11,11 @@ from stepscope.formats.kineto.args import NONE
 from stepscope.formats.kineto.links import around
 from stepscope.formats.kineto.names import op_name
 from stepscope.formats.kineto.read import Trace
-from stepscope.formats.kineto.slices import Slices, by_place, stat_of
+from stepscope.formats.kineto.slices import Slices
 from stepscope.formats.xspace.event_bytes import I64
+from stepscope.formats.xspace.line_parts import LineParts, by_place, stat_of
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 from stepscope.schema import names
-
-if TYPE_CHECKING:
-    from stepscope.formats.kineto.host_plane import LineParts
 
 _CPU: Final = 0  # c10::DeviceType
 

@@ -8,13 +8,12 @@ from typing import Final
 from stepscope.columns.space import Space
 from stepscope.errors import DecodeError
 from stepscope.formats.kineto.categories import ARROWS_TO_BACKWARD, ARROWS_TO_DEVICES, CATEGORIES
-from stepscope.formats.kineto.planes import to_xspace
+from stepscope.formats.kineto.planes import planes_of
 from stepscope.formats.kineto.read import Trace, read_pieces
 from stepscope.formats.kineto.steps import StepCount
 from stepscope.formats.kineto.viewer_planes import is_from_viewer
-from stepscope.formats.xspace import decode
-from stepscope.schema.xspace import XSpace
-from stepscope.wire.write import text as text_field
+from stepscope.formats.xspace.written import space_of
+from stepscope.kernels.memory import give_back
 
 _KNOWN: Final = frozenset(
     {*CATEGORIES, *ARROWS_TO_BACKWARD, *ARROWS_TO_DEVICES, "cpu_instant_event", "Trace", ""}
@@ -29,14 +28,14 @@ def open_trace(pieces: Iterable[bytes], *, file: str = "") -> Space:
         file: Name for reports.
 
     Raises:
-        DecodeError: It is no trace, or one without events.
+        DecodeError: It is not a trace, or has no events.
     """
     counted = _Counted(pieces)
     try:
         trace = read_pieces(counted)
     except ValueError as error:
         raise DecodeError(
-            f"the JSON is no trace: {error}",
+            f"the JSON is not a trace: {error}",
             offset_bytes=counted.size,
             path="traceEvents",
             file=file,
@@ -45,22 +44,24 @@ def open_trace(pieces: Iterable[bytes], *, file: str = "") -> Space:
     events = sum(trace.categories.values())
     if not events and not trace.lost:
         raise DecodeError(
-            "the trace has no events: a second profiler was active, or the schedule's warm-up "
-            "was not over",
+            "the trace has no events: a second profiler was active, or the schedule was still "
+            "warming up",
             offset_bytes=counted.size,
             path="traceEvents",
             file=file,
             hint="Let the profiled program run past wait and warm-up, with one profiler at a time.",
         )
-    data, _ = to_xspace(trace, count=StepCount())
-    notes = b"".join(text_field(XSpace.WARNINGS, one) for one in warnings(trace))
-    space = decode(data + notes, file=file)
-    if trace.damage.is_cut:
+    planes, notes = planes_of(trace, count=StepCount()), list(warnings(trace))
+    is_cut, lost = trace.damage.is_cut, trace.lost
+    del trace  # its columns are as large as those to come
+    give_back()
+    space = space_of(planes, warnings=notes)
+    if is_cut:
         damage = DecodeError(
-            "the text ends inside of its list of events, which is in no order of time: anything "
-            "may be missing, also from the middle",
+            "the text ends inside its list of events, which is not ordered by time: events may be "
+            "missing anywhere, also in the middle",
             offset_bytes=counted.size,
-            path=f"traceEvents[{events + trace.lost}]",
+            path=f"traceEvents[{events + lost}]",
             file=file,
             hint="Copy the file again; if its program was killed, this is all there is.",
         )
@@ -85,15 +86,15 @@ def warnings(trace: Trace) -> Iterator[str]:
     """What a reader of numbers must know: repairs, and what is not understood, each counted."""
     damage, repairs = trace.damage, trace.texts.repairs
     for count, text in (
-        (trace.lost, "{} events are no JSON, or lack a name, phase or time; they are left out."),
+        (trace.lost, "{} events are not JSON, or lack a name, phase or time; they are left out."),
         (damage.repaired, "{} events hold quotes or backslashes that are not escaped; they were "
          "repaired."),
         (damage.words, "{} values are words that JSON does not know (inf, N/A …); they count as "
          "unknown."),
-        (damage.times - damage.words, "{} times are no number or out of range."),
+        (damage.times - damage.words, "{} times are not numbers or out of range."),
         (damage.garbage, "{} places between events hold other bytes."),
         (damage.head, "{} entries beside the events cannot be read."),
-        (repairs["bytes"], "{} distinct texts hold bytes that are no UTF-8."),
+        (repairs["bytes"], "{} distinct texts hold bytes that are not UTF-8."),
         (repairs["escapes"], "{} distinct texts hold backslashes that escape nothing."),
         (repairs["controls"], "{} distinct texts hold control characters."),
         (repairs["values"], "{} distinct values cannot be read."),

@@ -1,4 +1,4 @@
-"""What has no place elsewhere and is shown all the same: unknown categories, marks, counters."""
+"""What has no place elsewhere and is shown anyway: unknown categories, marks, counters."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from stepscope.formats.kineto.read import Trace
-from stepscope.formats.kineto.slices import Slices, stat_of
+from stepscope.formats.kineto.slices import Slices
+from stepscope.formats.xspace.line_parts import stat_of
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 from stepscope.schema import names
 

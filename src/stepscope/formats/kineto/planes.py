@@ -1,6 +1,6 @@
 """A Kineto trace as planes: the host's threads, GPUs with their streams, Python's calls.
 
-What every tool needs is said in the words it knows: ops in the grammar of op names, steps with
+What every tool needs is written in the words it knows: ops in the grammar of op names, steps with
 ``step_num``, kernels with ``kernel_details`` and ``correlation_id``, allocations with the state
 they left, forward ops as producers of what their backward ops consume.
 """
@@ -18,9 +18,10 @@ from stepscope.formats.kineto.links import links
 from stepscope.formats.kineto.names import frame_name
 from stepscope.formats.kineto.other_planes import other_planes
 from stepscope.formats.kineto.read import Trace
-from stepscope.formats.kineto.slices import Slices, by_place, stat_of
+from stepscope.formats.kineto.slices import Slices
 from stepscope.formats.kineto.steps import StepCount, StepMark
 from stepscope.formats.kineto.viewer_planes import is_from_viewer, viewer_planes
+from stepscope.formats.xspace.line_parts import by_place, stat_of
 from stepscope.formats.xspace.plane_writer import PlaneWriter
 from stepscope.schema import names
 
@@ -35,24 +36,35 @@ def to_xspace(
     marks: Sequence[StepMark] = (),
     clock_rate_khz: Mapping[int, int] | None = None,
 ) -> tuple[bytes, int]:
-    """The trace as an XSpace, and the number of events in it.
+    """The trace as an XSpace, and the number of events in it; arguments as of ``planes_of``."""
+    planes = planes_of(trace, ops=ops, count=count, marks=marks, clock_rate_khz=clock_rate_khz)
+    return b"".join(plane.xspace() for plane in planes), sum(plane.events for plane in planes)
+
+
+def planes_of(
+    trace: Trace,
+    *,
+    ops: bool = True,
+    count: StepCount | None = None,
+    marks: Sequence[StepMark] = (),
+    clock_rate_khz: Mapping[int, int] | None = None,
+) -> list[PlaneWriter]:
+    """The trace as planes.
 
     Args:
         trace: The recording.
         ops: Whether ops are kept (else only annotations and what ran on devices).
         count: Steps of the chunks before: the optimizer's steps become marked steps where nothing
             else is. None: they do not.
-        marks: Steps that the program's loop told of.
+        marks: Steps that the program's loop reported.
         clock_rate_khz: Highest clock of each GPU, where the caller knows it.
     """
     slices = Slices(trace)
     if is_from_viewer(trace):
-        found = list(viewer_planes(trace, slices))
-        return b"".join(plane.xspace() for plane in found), sum(plane.events for plane in found)
+        return list(viewer_planes(trace, slices))
     host = host_plane(trace, slices, ops=ops, count=count, marks=marks)
     devices = device_planes(trace, slices, links(slices), clock_rate_khz or {})
-    planes = [host, *devices, *_python(slices), *other_planes(trace, slices)]
-    return b"".join(plane.xspace() for plane in planes), sum(plane.events for plane in planes)
+    return [host, *devices, *_python(slices), *other_planes(trace, slices)]
 
 
 def _python(slices: Slices) -> Iterator[PlaneWriter]:

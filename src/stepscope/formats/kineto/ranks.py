@@ -33,7 +33,7 @@ class RankFile(Generic[File]):
 
 
 @dataclass(frozen=True, slots=True)
-class Window(Generic[File]):
+class FileGroup(Generic[File]):
     """Files that were recorded together.
 
     Attributes:
@@ -45,17 +45,17 @@ class Window(Generic[File]):
     files: tuple[RankFile[File], ...]
 
 
-def windows(files: Sequence[tuple[File, Identity]]) -> list[Window[File]]:
+def windows(files: Sequence[tuple[File, Identity]]) -> list[FileGroup[File]]:
     """The runs of a folder, in order of time."""
     groups: dict[object, list[tuple[File, Identity]]] = defaultdict(list)
     for number, (file, who) in enumerate(files):
         groups[_job(who, number)].append((file, who))
-    found: list[Window[File]] = []
+    found: list[FileGroup[File]] = []
     for group in groups.values():
         parts = _in_time(group)
         for number, part in enumerate(parts):
             name = "" if len(groups) == len(parts) == 1 else _name(part, number, len(parts))
-            found.append(Window(name, _ranked(part)))
+            found.append(FileGroup(name, _ranked(part)))
     return found
 
 

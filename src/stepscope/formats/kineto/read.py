@@ -13,21 +13,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.formats.kineto import categories
-from stepscope.formats.kineto.args import NONE, Arguments
+from stepscope.formats.kineto.args import NONE, EventArgs
 from stepscope.formats.kineto.categories import KIND, OTHER
 from stepscope.formats.kineto.scan import (
     HAS_DURATION,
     HAS_START,
-    Damage,
     Scanned,
+    TraceDamage,
     scan,
 )
-from stepscope.formats.kineto.texts import Texts, lenient_json, whole
+from stepscope.formats.kineto.texts import TraceTexts, lenient_json, whole
+from stepscope.kernels.memory import give_back
 
 I64 = NDArray[np.int64]
 Bool = NDArray[np.bool_]
 #: A process and a thread, or a device and a stream, as the file names them.
-Place = tuple[Any, Any]
+ThreadKey = tuple[Any, Any]
 
 _PIECE_BYTES: Final = 4 << 20
 _UNFINISHED: Final = b'"finished": false'
@@ -50,7 +51,7 @@ class Trace:
     """A recording as columns.
 
     Attributes:
-        head: What stands beside the events (``deviceProperties``, versions …).
+        head: The keys beside the events (``deviceProperties``, versions …).
         names: Event names; ``slices["name"]`` counts them.
         places: (pid, tid) pairs; ``slices["place"]`` counts them.
         slices: name, place, kind (of ``categories.KINDS``), category (of ``categories``),
@@ -73,18 +74,18 @@ class Trace:
 
     head: dict[str, Any] = field(default_factory=dict)
     names: list[str] = field(default_factory=list)
-    places: list[Place] = field(default_factory=list)
+    places: list[ThreadKey] = field(default_factory=list)
     slices: dict[str, I64] = field(default_factory=dict)
-    args: Arguments = field(init=False)
+    args: EventArgs = field(init=False)
     memory: dict[str, I64] = field(default_factory=dict)
     flows: dict[str, I64] = field(default_factory=dict)
     counters: dict[str, NDArray[Any]] = field(default_factory=dict)
-    thread_names: dict[Place, str] = field(default_factory=dict)
+    thread_names: dict[ThreadKey, str] = field(default_factory=dict)
     process_names: dict[Any, str] = field(default_factory=dict)
     categories: dict[str, int] = field(default_factory=dict)
     category_names: list[str] = field(default_factory=list)
-    texts: Texts = field(init=False)
-    damage: Damage = field(default_factory=Damage)
+    texts: TraceTexts = field(init=False)
+    damage: TraceDamage = field(default_factory=TraceDamage)
     lost: int = 0
     untimed: int = 0
     negative: int = 0
@@ -114,7 +115,7 @@ def read(path: Path) -> Trace:
     """The recording in a file that is not compressed.
 
     Raises:
-        ValueError: It is no trace JSON.
+        ValueError: It is not a JSON trace.
     """
     return read_pieces(_pieces(path))
 
@@ -129,9 +130,13 @@ def read_pieces(pieces: Iterable[bytes]) -> Trace:
     """The recording whose text comes in pieces.
 
     Raises:
-        ValueError: It is no trace JSON.
+        ValueError: It is not a JSON trace.
     """
-    return _Reader(scan(pieces)).read()
+    scanned = scan(pieces)
+    give_back()
+    trace = _Reader(scanned).read()
+    give_back()
+    return trace
 
 
 class _Reader:
@@ -213,7 +218,7 @@ class _Reader:
         """The place of each event; equal numbers are one, however they are written."""
         pairs = (pid.astype(np.int64) + 1) * (len(self._texts) + 1) + tid + 1
         used, inverse = np.unique(pairs, return_inverse=True)
-        index: dict[Place, int] = {}
+        index: dict[ThreadKey, int] = {}
         codes = []
         for pair in used.tolist():
             first, second = divmod(pair, len(self._texts) + 1)
@@ -252,7 +257,7 @@ class _Reader:
         kind, category = self._kinds(rows)
         order = self._in_time(rows, start, length, kind)
         rows = rows[order]
-        args = trace.args = Arguments(self._scanned, rows)
+        args = trace.args = EventArgs(self._scanned, rows)
         name = columns["name"][rows]
         used, first, inverse = np.unique(name, return_index=True, return_inverse=True)
         rank = np.empty(len(used), np.int64)
@@ -279,7 +284,7 @@ class _Reader:
         kinds = [KIND[categories.CATEGORIES.get(name, OTHER)] for name in names]
         self._trace.category_names = names
         kind = np.asarray(kinds or [0], np.int64)[inverse]
-        # An instant is no work, whatever its category.
+        # An instant is not work, whatever its category.
         kind[columns["phase"][rows] != _SLICE] = KIND[OTHER]
         return kind, inverse.astype(np.int64)
 
@@ -297,7 +302,7 @@ class _Reader:
             raw = [self._texts.raw(number) for number in used.tolist()]
             rank = np.empty(len(raw), np.int64)
             rank[sorted(range(len(raw)), key=raw.__getitem__)] = np.arange(len(raw))
-            number = Arguments(self._scanned, rows[some]).numbers("External id", "correlation")
+            number = EventArgs(self._scanned, rows[some]).numbers("External id", "correlation")
             keys = (rank[inverse], number, kind[some], -length[some], start[some])
             order[tied] = some[np.lexsort(keys)]
         return order
@@ -311,7 +316,7 @@ class _Reader:
 
     def _memory(self, rows: I64) -> None:
         rows = rows[np.argsort(self._start[rows], kind="stable")]
-        args = Arguments(self._scanned, rows)
+        args = EventArgs(self._scanned, rows)
         size = np.zeros(len(rows), np.int64)
         at, values = args.rows("Bytes")
         size[at] = values
@@ -344,7 +349,7 @@ class _Reader:
 
     def _counters(self, rows: I64) -> None:
         """Each series of each counter event."""
-        args = Arguments(self._scanned, rows)
+        args = EventArgs(self._scanned, rows)
         found: list[tuple[int, str, float]] = []
         names = [self._texts.string(n) for n in self._scanned.columns["name"][rows].tolist()]
         found = list(args.series())
@@ -362,7 +367,7 @@ class _Reader:
     def _metadata(self, rows: I64) -> None:
         """Names of processes and threads."""
         trace, columns = self._trace, self._scanned.columns
-        args = Arguments(self._scanned, rows)
+        args = EventArgs(self._scanned, rows)
         for place, number, name in zip(
             self._place_of[rows].tolist(),
             columns["name"][rows].tolist(),

@@ -1,7 +1,7 @@
 """Which files are traces of Kineto's, and which process and moment each is of.
 
-A trace is known by its content. Whose it is, ``distributedInfo`` says where it stands before the
-events; else the file's name does, in the ways that PyTorch and its users have of naming files.
+A trace is recognised by its content. ``distributedInfo`` tells whose it is, where it comes before
+the events; else the file's name does, in the ways PyTorch and its users name files.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-#: How much of a file may have to be looked at: lists of devices stand before the events.
+#: How much of a file may have to be looked at: lists of devices come before the events.
 HEAD_BYTES: Final = 1 << 16
 
 _NAME: Final = re.compile(r"\.json(\.gz)?$", re.IGNORECASE)

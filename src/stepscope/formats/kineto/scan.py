@@ -1,6 +1,6 @@
 """A JSON trace, piece by piece, into columns: neither its text nor its objects are ever whole.
 
-The text comes in pieces (inflated where need be). What stands beside the events is parsed by
+The text comes in pieces (inflated where need be). The keys beside the events are parsed by
 ``json``; the events are read by a compiled kernel (``columns/json_kernel.py``), which cares about
 JSON's grammar alone: any layout, any order of keys, the list of events first or last.
 """
@@ -8,8 +8,8 @@ JSON's grammar alone: any layout, any order of keys, the list of events first or
 from __future__ import annotations
 
 import json
+import os
 import re
-import secrets
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -17,7 +17,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.formats.kineto.texts import Texts, lenient_json
+from stepscope.formats.kineto.texts import TraceTexts, lenient_json
 from stepscope.kernels import core
 
 I64 = NDArray[np.int64]
@@ -67,14 +67,14 @@ REAL, WHOLE, TEXT = 2, 4, 7
 
 
 @dataclass
-class Damage:
+class TraceDamage:
     """What was wrong with a text, each kind counted.
 
     Attributes:
         lost: Events that could not be read.
         repaired: Events read in spite of quotes or backslashes that were not escaped.
-        words: Values that are no JSON (``inf``, ``N/A``), taken for unknown.
-        times: Times that are no number or out of range.
+        words: Values that are not JSON (``inf``, ``N/A``), taken as unknown.
+        times: Times that are not numbers or out of range.
         garbage: Places between events with other bytes.
         head: Values beside the events that could not be read.
         is_cut: Whether the text ends before its list of events does.
@@ -94,7 +94,7 @@ class Scanned:
     """The events of a trace as columns, and what its numbers stand for.
 
     Attributes:
-        head: What stands beside the events.
+        head: The keys beside the events.
         texts: Every distinct text; columns hold their numbers, -1 for none;
             ``ident`` is the number of an arrow itself.
         columns: phase, flags, category, name, pid, tid, ident, chain, values (how many rows of
@@ -105,7 +105,7 @@ class Scanned:
     """
 
     head: dict[str, Any]
-    texts: Texts
+    texts: TraceTexts
     columns: dict[str, NDArray[Any]]
     key: I32
     kind: NDArray[np.uint8]
@@ -113,7 +113,7 @@ class Scanned:
     before: I32
     link_key: I32
     link_text: I32
-    damage: Damage
+    damage: TraceDamage
 
     def __len__(self) -> int:
         return len(self.columns["phase"])
@@ -142,7 +142,7 @@ class _Rows:
         self.parts = {name: [] for name, _ in self.kinds}
 
     def keep(self, count: int) -> None:
-        """Keep the first rows of the block; it can then be written anew."""
+        """Keep the first rows of the block; it can then be overwritten."""
         if count:
             for name, values in self.block.items():
                 self.parts[name].append(values[:count].copy())
@@ -162,7 +162,7 @@ class _Scan:
         self._at = 0
         self._is_final = False
         self._head: dict[str, Any] = {}
-        self._damage = Damage()
+        self._damage = TraceDamage()
         self._found_events = False
         self._events = _Rows(_COLUMNS, _EVENT_ROWS)
         self._values = _Rows(_VALUES, _VALUE_ROWS)
@@ -172,7 +172,7 @@ class _Scan:
         self._tokens = tuple(np.empty(_TOKENS, kind).data for kind in kinds)
         self._scanner = core.json.EventScanner(self._tokens)
         self._reader = core.json_values.ValueReader(
-            np.asarray(classes, np.uint8).data, secrets.randbits(63)
+            np.asarray(classes, np.uint8).data, int.from_bytes(os.urandom(8), "big") >> 1
         )
         self._arena = np.empty(0, np.uint8)
         self._begin = np.zeros(1, np.int64)
@@ -199,7 +199,7 @@ class _Scan:
         )
         damage.words, damage.times = reader.words, reader.times
         size = int(self._begin[reader.texts])
-        texts = Texts(self._arena[:size].tobytes(), self._begin[: reader.texts + 1].copy())
+        texts = TraceTexts(self._arena[:size].tobytes(), self._begin[: reader.texts + 1].copy())
         self._arena, self._hashes = np.empty(0, np.uint8), np.empty(0, np.uint64)
         before, link_key, link_text = (links[: reader.chains].copy() for links in self._links)
         columns = {name: self._events.joined(name) for name, _ in _COLUMNS}
@@ -211,7 +211,7 @@ class _Scan:
     # --- the text ---------------------------------------------------------------------------
 
     def _more(self) -> bool:
-        """Read on; what stands before the place is given up. False at the end."""
+        """Read on and drop what comes before the place; False at the end."""
         if self._is_final:
             return False
         piece = next(self._pieces, None)
@@ -279,7 +279,7 @@ class _Scan:
         return True
 
     def _value_end(self, offset: int) -> int:
-        """Where the value ends that begins so many bytes from here; negative if nowhere."""
+        """Where the value ends that begins this many bytes from here; negative if nowhere."""
         while True:
             begin = self._at + offset
             end: int = self._scanner.skip(
@@ -291,7 +291,7 @@ class _Scan:
                 return end
 
     def _search(self) -> bool:
-        """Go on at the list of events, wherever it is: what stands before it is no JSON."""
+        """Go on at the list of events, wherever it is: what comes before it is not JSON."""
         self._damage.head += 1
         while True:
             found = _EVENTS_KEY.search(self._data, self._at)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -13,6 +13,7 @@ from stepscope.formats.kineto.categories import KIND
 from stepscope.formats.kineto.read import Trace
 from stepscope.formats.kineto.texts import whole as whole_of
 from stepscope.formats.xspace.event_bytes import I64
+from stepscope.formats.xspace.line_parts import stat_of
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 
 Bool = NDArray[np.bool_]
@@ -46,7 +47,7 @@ class Slices:
         self.start_ns, self.duration_ns = columns["start_ns"], columns["duration_ns"]
         self.external, self.correlation = columns["external"], columns["correlation"]
         self._thread_names = trace.thread_names
-        self._others: list[tuple[str, NDArray[Any], Bool]] | None = None
+        self._others: list[tuple[str, NDArray[np.int32], NDArray[Any]]] | None = None
         self.process = self._main_process()
 
     def __len__(self) -> int:
@@ -122,21 +123,18 @@ class Slices:
     def other_numbers(self, rows: I64) -> list[Stat]:
         """Stats of what some slices say in numbers that nothing else has read."""
         if self._others is None:
-            found = []
+            self._others = []
             for key, owners, values in self.args.others(_READ_ELSEWHERE):
-                has = np.zeros(len(self), bool)
-                has[owners] = True
-                column = np.zeros(len(self), values.dtype)
-                column[owners] = values
-                found.append((key, column, has))
-                if len(found) == _MOST_OTHERS:
+                order = np.argsort(owners, kind="stable")
+                self._others.append((key, owners[order].astype(np.int32), values[order]))
+                if len(self._others) == _MOST_OTHERS:
                     break
-            self._others = found
-        return [
-            stat
-            for key, column, has in self._others
-            for stat in stat_of(key, column[rows], has[rows])
-        ]
+        found: list[Stat] = []
+        for key, known, values in self._others:
+            at = np.searchsorted(known, rows, side="right") - 1
+            has = (at >= 0) & (known[np.maximum(at, 0)] == rows)
+            found += stat_of(key, values[at], has)
+        return found
 
     def _main_process(self) -> int:
         for place in np.unique(self.place[self.rows(*_OF_THE_PROCESS)]).tolist():
@@ -144,21 +142,6 @@ class Slices:
             if isinstance(pid, int) and pid > 0:
                 return pid
         return 0
-
-
-def by_place(place: I64, rows: I64) -> Iterator[tuple[int, I64]]:
-    """The rows of each place, in their order."""
-    order = rows[np.argsort(place[rows], kind="stable")]
-    cuts = np.flatnonzero(np.diff(place[order])) + 1
-    for part in np.split(order, cuts):
-        if len(part):
-            yield int(place[part[0]]), part
-
-
-def stat_of(name: str, values: NDArray[Any], chosen: Bool, *, is_text: bool = False) -> list[Stat]:
-    """A stat of the chosen of some events, as one or no stat."""
-    rows = np.flatnonzero(chosen)
-    return [Stat(name, values[rows], rows, is_text)] if len(rows) else []
 
 
 def match(known: I64, wanted: I64) -> tuple[I64, Bool]:

@@ -29,7 +29,7 @@ class StepCount:
 
 @dataclass(frozen=True, slots=True)
 class StepMark:
-    """A step that the program's loop told of once it had ended.
+    """A step that the program's loop reported once it had ended.
 
     Attributes:
         thread: The system's number of the thread.

@@ -16,11 +16,11 @@ _CONTROL: Final = re.compile(r"[\x00-\x1f]")
 _WORDS: Final = re.compile(r"(?<![\w\".])(?:-?inf|-?nan|None|N/A|-?Infinity|NaN)(?![\w\".])")
 
 
-class Texts:
-    """Texts as they stand in the file, by number; each becomes an object when asked for.
+class TraceTexts:
+    """Texts as the file spells them, by number; each becomes an object when asked for.
 
     Attributes:
-        repairs: How many were not sound, by kind: "bytes" that are no UTF-8, "escapes" that JSON
+        repairs: How many were not sound, by kind: "bytes" that are not UTF-8, "escapes" that JSON
             does not know, "controls" that it wants escaped, "values" that are none.
     """
 
@@ -34,7 +34,7 @@ class Texts:
         return len(self._begin) - 1
 
     def raw(self, number: int) -> bytes:
-        """The text as it stands in the file, quotes included; empty for -1."""
+        """The text as the file spells it, quotes included; empty for -1."""
         if number < 0:
             return b""
         return self._arena[self._begin[number] : self._begin[number + 1]]
@@ -66,7 +66,7 @@ class Texts:
     def _keys(self) -> dict[bytes, int]:
         found: dict[bytes, int] | None = self.__dict__.get("_by_text")
         if found is None:
-            # Keys are short: what is long is no key.
+            # Keys are short: a long text is not a key.
             size = np.diff(self._begin)
             found = {self.raw(number): number for number in np.flatnonzero(size < 64).tolist()}
             self.__dict__["_by_text"] = found
@@ -119,7 +119,7 @@ def lenient_json(raw: bytes) -> Any:
     """JSON with words of C++ and Python for unknown values, and raw control characters.
 
     Raises:
-        ValueError: It is no JSON even so.
+        ValueError: It is not JSON even so.
     """
     text = raw.decode("utf-8", "replace")
     try:

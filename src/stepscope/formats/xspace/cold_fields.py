@@ -47,9 +47,9 @@ class Fields:
         parent: The message each field belongs to.
         tag: Field number and wire type, as on the wire.
         begin: Byte offset of the tag.
-        prefix: Byte offset behind the tag (the length prefix of a length-delimited field).
+        prefix: Byte offset after the tag (the length prefix of a length-delimited field).
         value: The number; for a length-delimited field the byte offset of its payload.
-        end: Byte offset behind the field.
+        end: Byte offset after the field.
     """
 
     parent: I64
@@ -92,7 +92,7 @@ class Fields:
 
 
 @dataclass(slots=True)
-class Damage:
+class DamageLog:
     """Collects what is wrong with a file; the place that stands first in it is reported.
 
     A message that is longer than what holds it (the mark of a file that was cut) is still read
@@ -152,7 +152,7 @@ def index(
     ends: I64,
     schema: type[IntEnum],
     path: Callable[[int], str],
-    damage: Damage,
+    damage: DamageLog,
     *,
     containers: tuple[int, ...] = (),
 ) -> Fields:
@@ -247,7 +247,7 @@ def list_fields(
 
 
 def empty_fields(rows: int) -> Fields:
-    """Room for so many fields."""
+    """Room for this many fields."""
     return Fields(
         parent=np.empty(rows, np.int64),
         tag=np.empty(rows, np.uint64),

@@ -3,7 +3,7 @@
 Protobuf's rules hold throughout: repeated fields append (so concatenated XSpaces are one), the
 last of a scalar given twice counts, the last of duplicate map keys replaces the others, fields
 that are unknown are kept. What is broken is reported with byte offset and message path; a broken
-message keeps what stands before the place, and messages behind it are read when the framing
+message keeps what comes before the place, and messages after it are read when the framing
 around them still holds.
 """
 
@@ -16,15 +16,15 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.columns.space import I32, I64, KIND_REF, Events, Plane, Space, Stats, Unknown
+from stepscope.columns.space import I32, I64, KIND_REF, Events, Plane, Space, Stats, UnknownFields
 from stepscope.errors import DecodeError
 from stepscope.formats.recognise import looks_like
-from stepscope.formats.xspace.cold_fields import Damage, Fields, index, joined
+from stepscope.formats.xspace.cold_fields import DamageLog, Fields, index, joined
 from stepscope.formats.xspace.headers import Headers, read_headers, set_origin
 from stepscope.formats.xspace.ids import IdRows, MissingIds
 from stepscope.formats.xspace.lines import (
+    DecodeProgress,
     Filler,
-    Progress,
     RawLine,
     Reading,
     allocate,
@@ -46,7 +46,7 @@ from stepscope.formats.xspace.metadata import (
     stat_metadata_rows,
     unknown_fields,
 )
-from stepscope.formats.xspace.texts import Texts
+from stepscope.formats.xspace.texts import TextReader
 from stepscope.kernels.cores import cores
 from stepscope.schema.xspace import Wire, XEventMetadata, XPlane, XSpace
 
@@ -62,7 +62,7 @@ def decode(
     *,
     file: str = "",
     threads: int | None = None,
-    progress: Progress | None = None,
+    progress: DecodeProgress | None = None,
     strict: bool = False,
 ) -> Space:
     """Decode one XSpace (or several, concatenated).
@@ -70,7 +70,7 @@ def decode(
     Args:
         buffer: Uncompressed bytes, which nobody may change or cut while the columns are in use.
         file: Name for reports.
-        threads: At most so many lines at a time; the cores this process may use by default.
+        threads: At most this many lines at a time; the cores this process may use by default.
         progress: Called with (bytes done, bytes to do) now and then, from worker threads.
         strict: Raise what would be ``Space.damage``.
 
@@ -78,7 +78,7 @@ def decode(
         DecodeError: Nothing in the bytes is readable as an XSpace, or ``strict`` and damage.
     """
     view = memoryview(buffer).cast("B")
-    damage = Damage()
+    damage = DamageLog()
     whole = np.array([0], np.int64), np.array([len(view)], np.int64)
     top = index(view, *whole, XSpace, lambda _: "XSpace", damage, containers=(XSpace.PLANES,))
     recognised = len(top) - len(top.other_than(_SPACE_FIELDS))
@@ -92,7 +92,7 @@ def decode(
     return space
 
 
-def _check_kind(view: memoryview, damage: Damage, recognised: bool, file: str) -> None:
+def _check_kind(view: memoryview, damage: DamageLog, recognised: bool, file: str) -> None:
     """Raise if the bytes are of another kind, which damage is the sign of."""
     wrong = looks_like(view, damaged=bool(damage), recognised=recognised)
     if wrong is not None:
@@ -135,14 +135,14 @@ class _Reader:
     """
 
     view: memoryview
-    damage: Damage
+    damage: DamageLog
     planes: Fields
     threads: int
     fields: Fields = dataclasses.field(init=False)
-    texts: Texts = dataclasses.field(init=False)
+    texts: TextReader = dataclasses.field(init=False)
 
     def __post_init__(self) -> None:
-        self.texts = Texts(self.view)
+        self.texts = TextReader(self.view)
         self.fields = index(
             self.view,
             self.planes.payload,
@@ -153,7 +153,7 @@ class _Reader:
             containers=(XPlane.LINES, XPlane.EVENT_METADATA, XPlane.STAT_METADATA, XPlane.STATS),
         )
 
-    def read(self, top: Fields, progress: Progress | None, file: str) -> Space:
+    def read(self, top: Fields, progress: DecodeProgress | None, file: str) -> Space:
         """Everything, coldest first: what ids mean is known before events are filled."""
         view, damage, count = self.view, self.damage, len(self.planes)
         event_entries = read_entries(self.texts, self.fields, XPlane.EVENT_METADATA, damage, _path)
@@ -221,7 +221,7 @@ class _Reader:
 
     def _fill(
         self, lines: list[RawLine], headers: Headers, ids: _Ids, reading: Reading
-    ) -> tuple[int, Events, Stats, list[Unknown]]:
+    ) -> tuple[int, Events, Stats, list[UnknownFields]]:
         """The events. Where lines are damaged, a second time, with room for what stands."""
         while True:
             origin_ns = set_origin(lines, headers.timestamp_ns)

@@ -153,7 +153,7 @@ class _Writer:
         )
 
     def _runs(self, line: Line) -> Iterator[tuple[int, int]]:
-        """The rows of a line in runs for the kernel; behind each but the last: one by hand."""
+        """The rows of a line in runs for the kernel; after each but the last comes one by hand."""
         begin = line.begin
         at = bisect_left(self.by_hand, begin)
         while at < len(self.by_hand) and self.by_hand[at] < line.end:

@@ -32,7 +32,7 @@ class StatValues:
 
     Attributes:
         key: Id of the stat's name.
-        kind: How the value stands on the wire.
+        kind: How the value is written on the wire.
         rows: Which events have it, ascending.
         bits: The values as 64 bits (doubles by their bits, negative numbers by two's complement).
     """
@@ -118,7 +118,7 @@ def _varint_sizes(bits: U64) -> I64:
 
 
 def _laid_out(pieces: Sequence[_Piece], count: int) -> bytes:
-    """The pieces of each event one behind the other, framed as fields of the line."""
+    """The pieces of each event one after the other, framed as fields of the line."""
     body = np.zeros(count, np.int64)
     for piece in pieces:
         size = piece.size + len(piece.prefix)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,7 +13,7 @@ from stepscope.columns.space import Line
 from stepscope.formats.xspace.cold_fields import Fields, empty_fields, joined
 from stepscope.formats.xspace.lines import RawLine
 from stepscope.formats.xspace.metadata import unknown_fields
-from stepscope.formats.xspace.texts import Texts
+from stepscope.formats.xspace.texts import TextReader
 from stepscope.schema.xspace import Wire, XLine
 
 # Lines further apart than this share no origin: they are readings of different clocks, and their
@@ -73,7 +74,7 @@ class Headers:
         return tuple(rows)
 
 
-def read_headers(texts: Texts, lines: list[RawLine]) -> Headers:
+def read_headers(texts: TextReader, lines: list[RawLine]) -> Headers:
     """Put together what counting has listed; what is broken there, filling reports."""
     parts = []
     for row, line in enumerate(lines):
@@ -101,23 +102,27 @@ def set_origin(lines: list[RawLine], timestamp_ns: list[int]) -> int:
 
     It is the earliest origin of a line with events. Where clocks are mixed (some lines count
     from 1970, some from boot), it is the earliest of the 13 days that hold most events; lines
-    outside them keep shift 0, so their events stand at the line's own offsets.
+    outside them keep shift 0, so their events keep the line's own offsets.
     """
+    origin_ns, shifts_ps = common_origin(timestamp_ns, [line.events for line in lines])
+    for line, shift_ps in zip(lines, shifts_ps, strict=True):
+        line.shift_ps = shift_ps
+    return origin_ns
+
+
+def common_origin(timestamp_ns: Sequence[int], events: Sequence[int]) -> tuple[int, list[int]]:
+    """The origin of ``set_origin`` in ns, and each line's shift, from their number of events."""
     weighted = sorted(
-        (origin, line.events)
-        for line, origin in zip(lines, timestamp_ns, strict=True)
-        if line.events
+        (origin, count) for origin, count in zip(timestamp_ns, events, strict=True) if count
     )
     best, origin_ns = 0, 0
     first = weight = 0
-    for origin, events in weighted:
-        weight += events
+    for origin, count in weighted:
+        weight += count
         while origin - weighted[first][0] > _REACH_NS:
             weight -= weighted[first][1]
             first += 1
         if weight > best:
             best, origin_ns = weight, weighted[first][0]
-    for line, origin in zip(lines, timestamp_ns, strict=True):
-        distance = origin - origin_ns
-        line.shift_ps = distance * 1000 if abs(distance) <= _REACH_NS else 0
-    return origin_ns
+    distances = [origin - origin_ns for origin in timestamp_ns]
+    return origin_ns, [one * 1000 if abs(one) <= _REACH_NS else 0 for one in distances]

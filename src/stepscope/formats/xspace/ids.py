@@ -1,7 +1,7 @@
 """From the metadata ids of one plane to rows of the metadata columns.
 
 Ids may be any 64-bit number, and events may name ids that the file lacks: those get rows of
-their own behind the file's entries, so that every event and stat has a row.
+their own after the file's entries, so that every event and stat has a row.
 """
 
 from __future__ import annotations

@@ -6,20 +6,20 @@ Two passes over each line: count, so that every column is allocated once; then f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Final, TypeVar
 
 import numpy as np
 
-from stepscope.columns.space import I64, Events, Stats, Unknown
-from stepscope.formats.xspace.cold_fields import Damage, Fields, list_events_aside
+from stepscope.columns.space import I64, Events, Stats, UnknownFields
+from stepscope.formats.xspace.cold_fields import DamageLog, Fields, list_events_aside
 from stepscope.formats.xspace.ids import IdRows
 from stepscope.kernels import core
+from stepscope.kernels.cores import on_cores
 from stepscope.schema.xspace import Wire, XLine, tag
 
-Progress = Callable[[int, int], None]
+DecodeProgress = Callable[[int, int], None]
 T = TypeVar("T")
 
 CHUNK_BYTES: Final = 4 << 20
@@ -30,7 +30,7 @@ _UNKNOWN_EVENT, _UNKNOWN_STAT, _NEW_EVENT_ID, _NEW_STAT_ID, _NEW_REF, _OCCURRENC
 
 @dataclass(slots=True)
 class RawLine:
-    """Where one line stands in the file, and how much is in it.
+    """Where one line is in the file, and how much is in it.
 
     Attributes:
         plane: Row of its plane.
@@ -59,7 +59,7 @@ class Filled:
         unknown: ``{(level, row): pieces}`` of fields to keep as they stand.
         occurrences: ``{event row: num_occurrences}``.
         error: (byte offset, path, code) where the line broke, and
-        end, events, stats: what stands before that place.
+        end, events, stats: what comes before that place.
     """
 
     unknown: dict[tuple[str, int], list[bytes]] = field(default_factory=dict)
@@ -73,7 +73,7 @@ class Filled:
 class Reading:
     """Tells how much of the lines is read, from any thread."""
 
-    def __init__(self, progress: Progress | None, total_bytes: int) -> None:
+    def __init__(self, progress: DecodeProgress | None, total_bytes: int) -> None:
         self.progress = progress
         self.total_bytes = total_bytes
         self.done_bytes = 0
@@ -96,11 +96,7 @@ def over_lines(work: Callable[[RawLine], T], lines: list[RawLine], threads: int)
         for i in batch:
             results[i] = work(lines[i])
 
-    if threads <= 1 or len(lines) < 2:
-        run(range(len(lines)))
-    else:
-        with ThreadPoolExecutor(threads, "stepscope-decode") as pool:
-            list(pool.map(run, _batches(order, lines)))
+    on_cores(run, _batches(order, lines), "stepscope-decode", threads)
     return [result for result in results if result is not None]
 
 
@@ -238,8 +234,8 @@ def fill_all(filler: Filler, lines: list[RawLine], threads: int) -> list[Filled]
     return over_lines(work, lines, threads)
 
 
-def trim(lines: list[RawLine], filled: list[Filled], damage: Damage) -> bool:
-    """Shorten damaged lines to what stands before the damage; whether there were any."""
+def trim(lines: list[RawLine], filled: list[Filled], damage: DamageLog) -> bool:
+    """Shorten damaged lines to what comes before the damage; whether there were any."""
     trimmed = False
     for line, result in zip(lines, filled, strict=True):
         if result.error is not None:
@@ -253,10 +249,10 @@ def trim(lines: list[RawLine], filled: list[Filled], damage: Damage) -> bool:
     return trimmed
 
 
-def leftovers(filled: list[Filled]) -> tuple[list[Unknown], dict[int, int]]:
+def leftovers(filled: list[Filled]) -> tuple[list[UnknownFields], dict[int, int]]:
     """Unknown fields and occurrences of all lines, in row order."""
     unknown = [
-        Unknown(level, row, b"".join(pieces))
+        UnknownFields(level, row, b"".join(pieces))
         for result in filled
         for (level, row), pieces in result.unknown.items()
     ]

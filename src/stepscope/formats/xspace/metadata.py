@@ -20,11 +20,11 @@ from stepscope.columns.space import (
     EventMetadata,
     StatMetadata,
     Stats,
-    Unknown,
+    UnknownFields,
 )
-from stepscope.formats.xspace.cold_fields import Damage, Fields, index
+from stepscope.formats.xspace.cold_fields import DamageLog, Fields, index
 from stepscope.formats.xspace.ids import IdRows, MissingIds
-from stepscope.formats.xspace.texts import Texts
+from stepscope.formats.xspace.texts import TextReader
 from stepscope.schema.xspace import (
     MapEntry,
     Wire,
@@ -126,13 +126,13 @@ def unknown_fields(buffer: memoryview, fields: Fields) -> list[tuple[int, bytes]
     return [(parent, b"".join(own)) for parent, own in pieces.items()]
 
 
-def as_unknown(level: str, fields: list[tuple[int, bytes]]) -> list[Unknown]:
+def as_unknown(level: str, fields: list[tuple[int, bytes]]) -> list[UnknownFields]:
     """Kept bytes as rows of ``Space.unknown``."""
-    return [Unknown(level, row, data) for row, data in fields]
+    return [UnknownFields(level, row, data) for row, data in fields]
 
 
 def read_entries(
-    texts: Texts, planes: Fields, which: XPlane, damage: Damage, path: Path
+    texts: TextReader, planes: Fields, which: XPlane, damage: DamageLog, path: Path
 ) -> Entries:
     """Read ``event_metadata`` or ``stat_metadata`` of all planes.
 
@@ -227,7 +227,7 @@ def _last_of_each(plane: I64, key: U64) -> I64:
 
 
 def read_stats(
-    buffer: memoryview, stats: Fields, plane: I64, damage: Damage, path: Path
+    buffer: memoryview, stats: Fields, plane: I64, damage: DamageLog, path: Path
 ) -> RawStats:
     """Read stats of planes or of metadata entries.
 
@@ -254,7 +254,7 @@ def read_stats(
 
 
 def read_children(
-    buffer: memoryview, entries: Entries, damage: Damage
+    buffer: memoryview, entries: Entries, damage: DamageLog
 ) -> dict[int, tuple[int, ...]]:
     """``{row: child ids}``, whether they stand packed or one by one."""
     found: dict[int, list[int]] = {}
@@ -308,7 +308,7 @@ def event_metadata_rows(
     stat_begin: I64,
     children: dict[int, tuple[int, ...]],
 ) -> EventMetadata:
-    """The file's entries, and behind them the (plane, id) pairs that it lacks."""
+    """The file's entries, and after them the (plane, id) pairs that it lacks."""
     opaque = entries.fields.of(XEventMetadata.METADATA, Wire.LEN)
     spans = zip(opaque.parent.tolist(), opaque.payload.tolist(), opaque.end.tolist(), strict=True)
     last = {row: bytes(buffer[begin:end]) for row, begin, end in spans}
@@ -327,7 +327,7 @@ def event_metadata_rows(
 
 
 def stat_metadata_rows(entries: Entries, missing: Missing) -> StatMetadata:
-    """The file's entries, and behind them the (plane, id) pairs that it lacks."""
+    """The file's entries, and after them the (plane, id) pairs that it lacks."""
     more = [""] * len(missing)
     return StatMetadata(
         plane=_with_missing(entries.plane, [plane for plane, _ in missing]),

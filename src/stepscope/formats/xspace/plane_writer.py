@@ -8,7 +8,8 @@ no Python per event: a million events with two stats take about half a second.
     plane.line(tid, "python", metadata=..., start_ns=..., duration_ns=..., stats=[
         Stat("step_num", numbers, rows=where_steps_are),
     ])
-    xspace = plane.xspace()        # the bytes of several planes can be put one behind the other
+    xspace = plane.xspace()        # the bytes of several planes can be put one after the other
+    space = space_of([plane])      # or the columns, without the bytes (``written.py``)
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ class Stat:
     Attributes:
         name: Its name, one of ``schema.names`` where there is one.
         values: Integers, unsigned integers or floats; ids of ``PlaneWriter.text`` for texts.
-        rows: Which events have it, as places in the arrays given to ``line`` (None: all).
+        rows: Which events have it, as places in the arrays given to ``line`` (None: all), each
+            once.
         is_text: Whether ``values`` are ids of texts.
     """
 
@@ -55,23 +57,75 @@ class Stat:
     is_text: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class WrittenStat:
+    """A value of a plane or of an event's name; ``bits`` as in ``StatValues``."""
+
+    key: int
+    kind: XStat
+    bits: int
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenName:
+    """What the events of one id are called, and what they share."""
+
+    name: str
+    display: str
+    stats: tuple[WrittenStat, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WrittenLine:
+    """A line whose events are in order of time, containers before their contents.
+
+    Attributes:
+        id, name, display_name: As given.
+        timestamp_ns: Start of the first event.
+        metadata: Id of each event's name.
+        offset_ps: Start of each after ``timestamp_ns``.
+        duration_ps: Length of each.
+        stats: What else they carry; ``rows`` ascend.
+    """
+
+    id: int
+    name: str
+    display_name: str
+    timestamp_ns: int
+    metadata: I64
+    offset_ps: I64
+    duration_ps: I64
+    stats: tuple[StatValues, ...]
+
+
 class PlaneWriter:
-    """One plane on the way to its bytes.
+    """One plane on the way to its bytes or its columns.
 
     Args:
         name: Of the plane, such as ``/host:CPU``.
         id: The plane's number; only devices have one that means something.
+
+    Attributes:
+        plane_id, plane_name: As given.
+        lines: Written so far.
+        named: What ids of events mean, from 1 on.
+        stats: Of the plane itself.
+        events: Events written so far.
     """
 
     def __init__(self, name: str, *, id: int = 0) -> None:
-        self._head = wire.number(XPlane.ID, id) + wire.blob(XPlane.NAME, _utf8(name))
-        self._event_names: dict[object, int] = {}
-        self._event_metadata: list[bytes] = []
-        self._texts: dict[str, int] = {}
-        self._stats: list[bytes] = []
-        self._lines: list[bytes] = []
-        #: Events written so far.
+        self.plane_id, self.plane_name = id, name
+        self.lines: list[WrittenLine] = []
+        self.named: list[WrittenName] = []
+        self.stats: list[WrittenStat] = []
         self.events = 0
+        self._event_names: dict[object, int] = {}
+        self._texts: dict[str, int] = {}
+
+    @property
+    def stat_texts(self) -> list[str]:
+        """What ids of texts mean, from 1 on."""
+        return list(self._texts)
 
     def name(
         self, name: str, *, display: str = "", stats: Mapping[str, Value] | None = None
@@ -88,14 +142,8 @@ class PlaneWriter:
         if known is not None:
             return known
         number = self._event_names[key] = len(self._event_names) + 1
-        body = (
-            wire.number(XEventMetadata.ID, number)
-            + wire.blob(XEventMetadata.NAME, _utf8(name))
-            + wire.blob(XEventMetadata.DISPLAY_NAME, _utf8(display))
-        )
-        for stat, value in (stats or {}).items():
-            body += wire.blob(XEventMetadata.STATS, self._stat(stat, value))
-        self._event_metadata.append(_entry(XPlane.EVENT_METADATA, number, body))
+        shared = tuple(self._stat(stat, value) for stat, value in (stats or {}).items())
+        self.named.append(WrittenName(name, display, shared))
         return number
 
     def names(self, names: Iterable[str]) -> I64:
@@ -115,7 +163,7 @@ class PlaneWriter:
 
     def stat(self, name: str, value: Value) -> None:
         """A value of the plane itself, such as a device's memory size."""
-        self._stats.append(wire.blob(XPlane.STATS, self._stat(name, value)))
+        self.stats.append(self._stat(name, value))
 
     def line(
         self,
@@ -153,48 +201,48 @@ class PlaneWriter:
             raise ValueError("metadata, start_ns and duration_ns must be of one length")
         order = np.lexsort((-length, start))
         origin = int(start[order[0]]) if len(start) else 0
-        events = encode_events(
+        line = WrittenLine(
+            id,
+            name,
+            display_name,
+            origin,
             metadata[order],
             (start[order] - origin) * _PS_PER_NS,
             length[order] * _PS_PER_NS,
             self._placed(stats, order),
         )
-        head = (
-            wire.number(XLine.ID, id)
-            + wire.blob(XLine.NAME, _utf8(name))
-            + wire.number(XLine.TIMESTAMP_NS, origin)
-            + wire.blob(XLine.DISPLAY_NAME, _utf8(display_name))
-        )
-        self._lines.append(wire.blob(XPlane.LINES, b"".join([head, *events]), always=True))
+        self.lines.append(line)
         self.events += len(start)
 
     def xspace(self, *, hostname: str = "") -> bytes:
         """The plane as a whole XSpace; those of several planes may be concatenated."""
-        stat_metadata = [
-            _entry(
-                XPlane.STAT_METADATA,
-                number,
-                wire.number(XStatMetadata.ID, number) + wire.blob(XStatMetadata.NAME, _utf8(text)),
-            )
-            for text, number in self._texts.items()
+        head = wire.number(XPlane.ID, self.plane_id)
+        head += wire.blob(XPlane.NAME, _utf8(self.plane_name))
+        parts = [head, *map(_line_field, self.lines)]
+        parts += [
+            _entry(XPlane.EVENT_METADATA, number, _name_fields(number, named))
+            for number, named in enumerate(self.named, 1)
         ]
-        parts = [self._head, *self._lines, *self._event_metadata, *stat_metadata, *self._stats]
-        size = sum(map(len, parts))
+        for text, number in self._texts.items():
+            body = wire.number(XStatMetadata.ID, number)
+            body += wire.blob(XStatMetadata.NAME, _utf8(text))
+            parts.append(_entry(XPlane.STAT_METADATA, number, body))
+        parts += [wire.blob(XPlane.STATS, _stat_fields(stat)) for stat in self.stats]
         host = wire.blob(XSpace.HOSTNAMES, _utf8(hostname))
-        return b"".join([host, wire.prefix(XSpace.PLANES, size), *parts])
+        return b"".join([host, wire.prefix(XSpace.PLANES, sum(map(len, parts))), *parts])
 
-    def _stat(self, name: str, value: Value) -> bytes:
-        key = wire.number(XStat.METADATA_ID, self.text(name))
+    def _stat(self, name: str, value: Value) -> WrittenStat:
+        key = self.text(name)
         if isinstance(value, str):
-            return key + wire.number(XStat.REF_VALUE, self.text(value))
+            return WrittenStat(key, XStat.REF_VALUE, self.text(value))
         if isinstance(value, float):
             bits = int.from_bytes(struct.pack("<d", value), "little")
-            return key + wire.fixed64(XStat.DOUBLE_VALUE, bits)
+            return WrittenStat(key, XStat.DOUBLE_VALUE, bits)
         unsigned = value >= 1 << 63
         kind = XStat.UINT64_VALUE if unsigned else XStat.INT64_VALUE
-        return key + wire.number(kind, value, always=True)
+        return WrittenStat(key, kind, value % (1 << 64))
 
-    def _placed(self, stats: Sequence[Stat], order: I64) -> list[StatValues]:
+    def _placed(self, stats: Sequence[Stat], order: I64) -> tuple[StatValues, ...]:
         """The stats with the places their events got."""
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
@@ -205,12 +253,43 @@ class PlaneWriter:
             if len(rows) != len(bits):
                 raise ValueError(f"stat {stat.name!r} has {len(bits)} values for {len(rows)} rows")
             by_row = np.argsort(rows, kind="stable")
+            if (np.diff(rows[by_row]) == 0).any():
+                raise ValueError(f"stat {stat.name!r} has two values for one event")
             found.append(StatValues(self.text(stat.name), kind, rows[by_row], bits[by_row]))
-        return found
+        return tuple(found)
+
+
+def _line_field(line: WrittenLine) -> bytes:
+    head = (
+        wire.number(XLine.ID, line.id)
+        + wire.blob(XLine.NAME, _utf8(line.name))
+        + wire.number(XLine.TIMESTAMP_NS, line.timestamp_ns)
+        + wire.blob(XLine.DISPLAY_NAME, _utf8(line.display_name))
+    )
+    events = encode_events(line.metadata, line.offset_ps, line.duration_ps, line.stats)
+    return wire.blob(XPlane.LINES, b"".join([head, *events]), always=True)
+
+
+def _name_fields(number: int, named: WrittenName) -> bytes:
+    body = (
+        wire.number(XEventMetadata.ID, number)
+        + wire.blob(XEventMetadata.NAME, _utf8(named.name))
+        + wire.blob(XEventMetadata.DISPLAY_NAME, _utf8(named.display))
+    )
+    return body + b"".join(
+        wire.blob(XEventMetadata.STATS, _stat_fields(stat)) for stat in named.stats
+    )
+
+
+def _stat_fields(stat: WrittenStat) -> bytes:
+    key = wire.number(XStat.METADATA_ID, stat.key)
+    if stat.kind is XStat.DOUBLE_VALUE:
+        return key + wire.fixed64(stat.kind, stat.bits)
+    return key + wire.number(stat.kind, stat.bits, always=True)
 
 
 def _bits(stat: Stat) -> tuple[XStat, U64]:
-    """How the values of a stat stand on the wire."""
+    """How the values of a stat are written on the wire."""
     values = np.asarray(stat.values)
     if stat.is_text:
         return XStat.REF_VALUE, values.astype(np.uint64)

@@ -9,7 +9,7 @@ from stepscope.utf8 import text_of
 
 
 @dataclass(slots=True)
-class Texts:
+class TextReader:
     """Reads the texts of one file.
 
     Attributes:

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
+
+from stepscope.errors import StoreError, UsageError
+
+if TYPE_CHECKING:
+    from stepscope.redaction import Redaction
 
 Function = Callable[..., Any]
 Decorator = Callable[[Function], Function]
@@ -34,7 +41,7 @@ def formats(*names: str, default: str | None = "table", help: str = "How to prin
 
 
 def rows(default: int) -> Decorator:
-    """``--top``: rows per table, so many by default in the terminal."""
+    """``--top``: rows per table, with this default for the terminal."""
     return click.option(
         "--top",
         type=click.IntRange(min=0),
@@ -48,6 +55,41 @@ def shown_rows(top: int | None, format: str, default: int) -> int | None:
 
 
 path = argument("path", metavar="PATH", help=PATH_HELP)
+redact = click.option(
+    "--redact",
+    type=click.Choice(["paths", "names", "all"]),
+    help="Replace paths and hosts; names, too; shapes and absolute times, too.",
+)
+redact_key = click.option(
+    "--redact-key",
+    metavar="FILE",
+    help="Secret behind pseudonyms, so that they are the same in several files.",
+)
+
+
+def redaction_of(level: str | None, key_file: str | None) -> Redaction | None:
+    """What ``--redact`` and ``--redact-key`` ask for; raises ``UsageError`` or ``StoreError``."""
+    from stepscope.redaction import Redaction, level_of
+
+    if level is None:
+        if key_file is not None:
+            raise UsageError("--redact-key needs --redact.", hint="Say e.g. --redact names.")
+        return None
+    if key_file is None:
+        return Redaction(level_of(level))
+    try:
+        key = Path(key_file).expanduser().read_bytes()
+    except OSError as error:
+        raise StoreError(
+            "The key cannot be read.", where=key_file, why=str(error.strerror), hint="Check it."
+        ) from error
+    if len(key) < 16:
+        raise UsageError(
+            "The key is too short.", where=key_file, hint="Make one: openssl rand 32 > FILE."
+        )
+    return Redaction(level_of(level), hashlib.blake2b(key, digest_size=32).digest())
+
+
 run = click.option("--run", help="Which run; the newest by default.")
 host = click.option("--host", help="Only this host; all by default.")
 output = click.option("--output", "-o", metavar="FILE", help="Write to this file.")

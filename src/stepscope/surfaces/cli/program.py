@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from stepscope.capture.file import logdir as places
-from stepscope.capture.launch.instructions import Order, environment_for
+from stepscope.capture.launch.instructions import Instructions, environment_for
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.result import Capture
 from stepscope.capture.summary import summary
@@ -40,14 +40,14 @@ def record_program(
     command = command_line(words, module)
     with _temporary_folder() as folder:
         told = Path(folder) / "places"
-        order = Order(
+        instructions = Instructions(
             _absolute(logdir), places.run_name(), options, children=children, places=str(told)
         )
-        process = subprocess.Popen(command, env=environment_for(order, os.environ))
+        process = subprocess.Popen(command, env=environment_for(instructions, os.environ))
         with process, _handed_on(process):
             code = process.wait()
         if not quiet:
-            for line in _told(order, told):
+            for line in _told(instructions, told):
                 print(line, file=sys.stderr)
     return 128 - code if code < 0 else code
 
@@ -119,12 +119,12 @@ def _absolute(logdir: str) -> str:
     return logdir if is_url(logdir) else str(Path(logdir).expanduser().absolute())
 
 
-def _told(order: Order, told: Path) -> list[str]:
+def _told(instructions: Instructions, told: Path) -> list[str]:
     """What was recorded; looked for where it should be, then where processes wrote it."""
     from stepscope.session import open
     from stepscope.tables.recording.environment import environment
 
-    folder = places.run_folder(order.logdir, order.run)
+    folder = places.run_folder(instructions.logdir, instructions.run)
     written = told.read_text("utf-8").splitlines() if told.is_file() else []
     if written and not any(one.startswith(f"{folder}/") for one in written):
         folder = str(Path(written[0]).parent)  # the disk refused it: it was kept elsewhere

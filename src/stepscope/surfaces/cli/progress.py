@@ -11,7 +11,7 @@ _PATIENCE_S = 0.5
 _EVERY_S = 0.1
 
 
-class Waiting:
+class ProgressLine:
     """Shows progress on a terminal after half a second, and wipes it when done."""
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class Waiting:
         self._active = False
         self._drawn = 0.0
 
-    def __enter__(self) -> Waiting:
+    def __enter__(self) -> ProgressLine:
         return self
 
     def __exit__(self, *_: object) -> None:

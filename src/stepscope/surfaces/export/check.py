@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 from xml.etree import ElementTree as ET
 
-from stepscope.comparison.gate import Check
+from stepscope.comparison.gate import GateReport
 from stepscope.surfaces.export.tables import markdown_escape, markdown_table
 from stepscope.surfaces.format import clean, milliseconds
 
@@ -19,7 +19,7 @@ _WORDS = {
 }
 
 
-def verdict(result: Check) -> str:
+def verdict(result: GateReport) -> str:
     """The answer in one sentence."""
     over = [name for name, status in zip(result.limits["metric"], result.limits["status"],
                                          strict=True) if status == result.status]  # fmt: skip
@@ -27,7 +27,7 @@ def verdict(result: Check) -> str:
     return f"{_WORDS[result.status].rstrip('.')}{which}."
 
 
-def check_markdown(result: Check) -> str:
+def check_markdown(result: GateReport) -> str:
     """A summary for a pull request: the limits, what changed, and the ops to blame."""
     escape = markdown_escape
     lines = [
@@ -49,7 +49,7 @@ def check_markdown(result: Check) -> str:
     return "\n".join(lines) + "\n"
 
 
-def check_junit(result: Check) -> str:
+def check_junit(result: GateReport) -> str:
     """JUnit XML: one test case per limit; exceeded ones fail, unknown ones are errors."""
     rows = list(result.limits.rows())
     counts = {one: sum(row["status"] == one for row in rows) for one in _MARKS}
@@ -79,7 +79,7 @@ def check_junit(result: Check) -> str:
     return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def github_annotations(result: Check) -> Iterator[str]:
+def github_annotations(result: GateReport) -> Iterator[str]:
     """A line per limit that is not kept, which GitHub Actions shows beside the change."""
     blame = [f"{row['name']} {row['delta_ms']:+.3g} ms" for row in result.guilty.rows()][:_BLAMED]
     for row in result.limits.rows():

@@ -187,7 +187,7 @@ def _times(times_ps: I64) -> pl.DataFrame:
 
 
 def _us(whole: str, rest: str) -> tuple[pl.Expr, pl.Expr]:
-    """µs with their picoseconds behind the point, where there are any."""
+    """µs with their picoseconds after the point, where there are any."""
     digits = pl.col(rest).cast(pl.String).str.zfill(6).str.strip_chars_end("0")
     digits = pl.concat_str(pl.lit("."), digits)
     fraction = pl.when(pl.col(rest) > 0).then(digits).otherwise(pl.lit(""))

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from stepscope.columns.space import I64, U8
 from stepscope.surfaces.export.padded import constant, padded, scatter
-from stepscope.surfaces.export.perfetto_stats import Annotations, StatWriter
+from stepscope.surfaces.export.perfetto_stats import DebugAnnotations, StatWriter
 from stepscope.timeline import CATEGORIES, Timeline
-from stepscope.timeline.model import Counter
+from stepscope.timeline.model import CounterTrack
 from stepscope.timeline.threads import Thread, arrows_between, threads
 from stepscope.wire import write as wire
 
@@ -161,7 +161,7 @@ def _chunk(
     of: I64,
     opens: NDArray[np.bool_],
     ends: tuple[tuple[I64, I64], tuple[I64, I64]],
-    stats: Annotations,
+    stats: DebugAnnotations,
 ) -> bytes:
     event = thread.event[of]
     spans = [np.searchsorted(one[0], [event, event + 1]) for one in ends]
@@ -233,7 +233,7 @@ def _put_flows(out: U8, field: int, at: I64, low: I64, count: I64, ids: I64) -> 
 
 
 def _values(
-    counter: Counter, uuid: int, origin_ns: int, shift: int, begin_ps: int, end_ps: int
+    counter: CounterTrack, uuid: int, origin_ns: int, shift: int, begin_ps: int, end_ps: int
 ) -> bytes:
     """Counter packets of a range, with the value that held when it began."""
     low, high = np.searchsorted(counter.time_ps + shift, [begin_ps, end_ps]).tolist()

@@ -22,7 +22,7 @@ _SMALL: Final = 1 << 35  # what a varint of five bytes holds
 
 
 @dataclass(frozen=True, slots=True)
-class Annotations:
+class DebugAnnotations:
     """The annotations of some events.
 
     Attributes:
@@ -57,7 +57,7 @@ class StatWriter:
         names = [name for h in self._timeline.profile.hosts for name in h.space.stat_metadata.name]
         return b"".join(_interned(_NAMES, number, name) for number, name in enumerate(names, 1))
 
-    def annotations(self, track: Track, index: I64) -> Annotations:
+    def annotations(self, track: Track, index: I64) -> DebugAnnotations:
         """The stats of events of a track, given by their numbers on it."""
         found = arguments(self._timeline, track, index)
         places, texts = found.texts()
@@ -90,7 +90,7 @@ class StatWriter:
         begin = np.cumsum(size) - size
         first = np.searchsorted(found.of, np.arange(len(index) + 1))
         ends = np.append(begin, size.sum())
-        return Annotations(
+        return DebugAnnotations(
             interned=interned,
             size=np.diff(ends[first]),
             _of=found.of,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import re
@@ -30,7 +29,7 @@ def main_table(result: Result, name: str | None = None) -> tuple[str, Table[Any]
     if not tables:
         raise NothingToShow(
             f"{type(result).tool} has no table.",
-            why="Its answer is not rows.",
+            why="Its answer has no rows.",
             hint="Use --format json.",
             slug="no-table",
         )
@@ -50,6 +49,8 @@ def csv_text(table: Table[Any], top: int | None = None) -> str:
 
     Text cells a spreadsheet would run as a formula get a leading apostrophe.
     """
+    import csv
+
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     columns = (table if top is None else table.head(top)).to_dict()

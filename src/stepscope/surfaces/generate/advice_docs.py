@@ -21,7 +21,7 @@ def advice_page(rules: Sequence[Rule]) -> str:
     for rule in rules:
         lines += ["", f"### {rule.id}", "", _summary(rule), ""]
         if rule.threshold:
-            lines += [f"Speaks from: {rule.threshold}.", ""]
+            lines += [f"Threshold: {rule.threshold}.", ""]
         lines += [f"- **{name}** {text}" for name, text in _sections(rule)]
         reads = ", ".join(f"[{tool}](tools/{tool}.md)" for tool in rule.reads)
         lines += ["", f"Reads {reads}."]

@@ -7,14 +7,18 @@ from pathlib import Path
 from stepscope.advice import RULES
 from stepscope.analysis import TOOLS
 from stepscope.errors import UsageError
+from stepscope.sql.examples import EXAMPLES
+from stepscope.sql.tables import TABLES
 from stepscope.store import write_atomic
 from stepscope.surfaces.generate.advice_docs import advice_page
 from stepscope.surfaces.generate.command_docs import command_docs
 from stepscope.surfaces.generate.methods import methods_source
 from stepscope.surfaces.generate.results import facts_source, results_source
 from stepscope.surfaces.generate.rooms import rooms_picture
+from stepscope.surfaces.generate.sql_docs import sql_page
 from stepscope.surfaces.generate.tool_docs import index_page, tool_page
 from stepscope.surfaces.generate.typescript import types_source
+from stepscope.surfaces.generate.words import words_source
 
 BEGIN = "<!-- generated: begin (python -m stepscope.surfaces.generate) -->"
 END = "<!-- generated: end -->"
@@ -39,12 +43,15 @@ def outputs(root: Path) -> dict[Path, str]:
         root / "src/stepscope/session/_tools.py": methods_source(TOOLS),
         root / "src/stepscope/advice/results.py": results_source(TOOLS),
         root / "src/stepscope/advice/facts.py": facts_source([rule.facts for rule in RULES]),
+        root / "src/stepscope/redaction/words.py": words_source(root / "src" / "stepscope"),
         root / "web/src/api/types.gen.ts": types_source(TOOLS),
         root / "docs/cli.md": command_docs(TOOLS),
         root / "docs/tools/README.md": index_page(TOOLS),
     }
     advice = root / "docs/advice.md"
     files[advice] = _between_marks(advice, advice_page(RULES))
+    queries = root / "docs/sql.md"
+    files[queries] = _between_marks(queries, sql_page(TABLES.values(), EXAMPLES))
     house = root / "ARCHITECTURE.md"
     files[house] = _between_marks(house, rooms_picture(root / "src" / "stepscope"))
     for tool in TOOLS:

@@ -54,6 +54,8 @@ def status_of(error: StepscopeError) -> int:
         "capture-running": 409,
         "capture-extra": 501,
         "server-busy": 503,
+        "sql": 422,
+        "sql-closed": 422,
     }
     if error.anchor in own:
         return own[error.anchor]

@@ -23,7 +23,7 @@ from stepscope.surfaces.envelope import (
     run_info,
     tool_info,
 )
-from stepscope.surfaces.http import comparison, timeline
+from stepscope.surfaces.http import comparison, queries, timeline
 from stepscope.surfaces.http.answers import compressed, download, json_answer
 from stepscope.surfaces.http.capturing import CaptureDesk
 from stepscope.utf8 import shown
@@ -102,9 +102,36 @@ class Api:
         name = f"{result.session}-{type(result).tool}-{table}.{format}"
         return compressed(request, download(write(result, table), mimetype, name))
 
+    def report(self, request: Request) -> Response:
+        """The pages of a run as one file to save; ``events``, ``redact`` as for the command."""
+        from stepscope.redaction import Redaction, level_of
+        from stepscope.surfaces.report import Choice, make_report
+
+        level, events = request.args.get("redact"), request.args.get("events") or "all"
+        if not level:
+            session = self._session(request)
+            made = make_report(session, Choice(events=events))
+        else:
+            redaction = Redaction(level_of(level))
+            with self.workspace.redacted(request.args.get("run") or None, redaction) as session:
+                made = make_report(session, Choice(events=events, notes=(redaction.said,)))
+        return download(made.html, "text/html", session.name.rsplit("/", 1)[-1] + ".html")
+
     def timeline(self, request: Request, part: str) -> Response:
         """One part of the timeline, such as its tracks, a tile or a search."""
-        return timeline.answer(request, self._session(request), part)
+        return timeline.answer(request, self._session(request), part, self.workspace.load)
+
+    def sql(self, request: Request) -> Response:
+        """The answer to a query."""
+        return queries.answer(request, self._session(request))
+
+    def sql_tables(self, request: Request) -> Response:
+        """The tables that queries may name."""
+        return queries.tables(request)
+
+    def sql_file(self, request: Request, format: str) -> Response:
+        """The answer to a query as a file to save."""
+        return queries.saved(request, self._session(request), format)
 
     def progress(self, request: Request) -> Response:
         """How far the opening of a run is."""
@@ -119,7 +146,7 @@ class Api:
         return json_answer(request, body)
 
     def capture(self, request: Request) -> Response:
-        """Recording from outside: how it goes, or an order for one."""
+        """Recording from outside: how it goes, or the start of one."""
         return self.captures.answer(request)
 
     def capture_stop(self, request: Request) -> Response:

@@ -37,9 +37,13 @@ _ROUTES = Map(
         Rule("/api/v1/session", endpoint="session"),
         Rule("/api/v1/tools", endpoint="tools"),
         Rule("/api/v1/progress", endpoint="progress"),
+        Rule("/api/v1/report", endpoint="report"),
         Rule("/api/v1/advice", endpoint="advice"),
         Rule("/api/v1/tool/<tool>", endpoint="tool"),
         Rule("/api/v1/tool/<tool>/<table>.<format>", endpoint="table"),
+        Rule("/api/v1/sql", endpoint="sql"),
+        Rule("/api/v1/sql/tables", endpoint="sql_tables"),
+        Rule("/api/v1/sql.<format>", endpoint="sql_file"),
         Rule("/api/v1/timeline/<part>", endpoint="timeline"),
         Rule("/api/v1/capture", endpoint="capture"),
         Rule("/api/v1/capture/stop", endpoint="capture_stop"),
@@ -161,7 +165,7 @@ class Application:
             status,
             "token",
             "The token is missing or wrong.",
-            "Open the full address that `stepscope serve` printed; a server started again has "
+            "Open the full address that `stepscope serve` printed; a restarted server has "
             "a new one.",
         )
 

@@ -19,7 +19,7 @@ from stepscope.capture.rpc.client.address import parse_addresses
 from stepscope.capture.rpc.client.api import nothing_recorded
 from stepscope.capture.rpc.client.gather import Gathering
 from stepscope.capture.rpc.client.outcome import Progress, RemoteCapture, WorkerOutcome
-from stepscope.capture.rpc.client.request import Order
+from stepscope.capture.rpc.client.request import CaptureRequest
 from stepscope.errors import CaptureError, StepscopeError, UsageError
 from stepscope.session import Workspace
 from stepscope.surfaces.envelope import CaptureInfo, CaptureWorkerInfo, ErrorInfo
@@ -27,7 +27,7 @@ from stepscope.surfaces.http.answers import json_answer
 from stepscope.surfaces.remote import step_time_ms
 
 _JSON = "application/json"
-State = Literal["idle", "running", "done", "failed"]
+CaptureState = Literal["idle", "running", "done", "failed"]
 
 
 class CaptureDesk:
@@ -45,15 +45,15 @@ class CaptureDesk:
         self._gathering: Gathering | None = None
         self._outcome: RemoteCapture | None = None
         self._error: StepscopeError | None = None
-        self._state: State = "idle"
+        self._state: CaptureState = "idle"
         self._run = ""
 
     def answer(self, request: Request) -> Response:
-        """``GET``: how it goes; ``POST``: an order."""
+        """``GET``: how it goes; ``POST``: begin one."""
         self._check_allowed()
         if request.method != "POST":
             return json_answer(request, self.info())
-        self.begin(_order(request, self._workspace.found.root))
+        self.begin(_capture_request(request, self._workspace.found.root))
         return json_answer(request, self.info(), 202)
 
     def stop(self, request: Request) -> Response:
@@ -65,7 +65,7 @@ class CaptureDesk:
             gathering.stop.set()
         return json_answer(request, self.info(), 202)
 
-    def begin(self, order: Order) -> None:
+    def begin(self, capture: CaptureRequest) -> None:
         """Begin a recording; returns at once.
 
         Raises:
@@ -78,7 +78,7 @@ class CaptureDesk:
                     hint="Wait for it to end, or stop it.",
                     slug="capture-running",
                 )
-            self._gathering = Gathering(order, step_time_ms)
+            self._gathering = Gathering(capture, step_time_ms)
             self._outcome = self._error = None
             self._state, self._run = "running", ""
         thread = threading.Thread(target=self._record, name="stepscope-capture", daemon=True)
@@ -142,7 +142,7 @@ class CaptureDesk:
             self._state = "done" if error is None else "failed"
 
     def _run_of(self, folder: str) -> str:
-        """Id of the run in this folder, looked for anew; "" where it is not below what is served.
+        """Id of the run in this folder, found by a new search; "" if it is outside what is served.
 
         A recording that its log directory did not take is kept elsewhere.
         """
@@ -159,26 +159,26 @@ class CaptureDesk:
             )
 
 
-def _order(request: Request, logdir: str) -> Order:
-    """The order in a request's JSON."""
+def _capture_request(request: Request, logdir: str) -> CaptureRequest:
+    """What a request's JSON asks for."""
     if request.mimetype != _JSON:
-        # Also what keeps a form on another site from ordering one.
-        raise UsageError("An order is JSON.", hint=f"Send it as {_JSON}.")
+        # Also what keeps a form on another site from starting one.
+        raise UsageError("The request body must be JSON.", hint=f"Send it as {_JSON}.")
     try:
         asked = json.loads(request.get_data(as_text=True))
     except (ValueError, RecursionError) as error:  # the second: nested thousands deep
-        raise UsageError("The order is no JSON.", why=str(error)) from error
+        raise UsageError("The request body is not valid JSON.", why=str(error)) from error
     if not isinstance(asked, dict):
-        raise UsageError("An order is a JSON object.")
+        raise UsageError("The request body must be a JSON object.")
     unknown = sorted(asked.keys() - _FIELDS.keys())
     if unknown:
-        raise UsageError(f"An order has no {unknown[0]!r}.", hint=f"It has {', '.join(_FIELDS)}.")
+        raise UsageError(f"Unknown field {unknown[0]!r}.", hint=f"Known: {', '.join(_FIELDS)}.")
     given = {name: _typed(name, value) for name, value in asked.items() if value is not None}
     addresses = given.pop("addresses", "")
-    own = {field.name for field in dataclasses.fields(Order)}
+    own = {field.name for field in dataclasses.fields(CaptureRequest)}
     options = ProfilerOptions(**{name: v for name, v in given.items() if name not in own})
     mine = {name: value for name, value in given.items() if name in own}
-    return Order(parse_addresses(addresses), logdir, options=options, **mine)
+    return CaptureRequest(parse_addresses(addresses), logdir, options=options, **mine)
 
 
 _FIELDS: dict[str, tuple[type, ...]] = {

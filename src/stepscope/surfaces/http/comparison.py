@@ -19,7 +19,7 @@ from stepscope.session import Session, Workspace
 from stepscope.store import Run
 from stepscope.surfaces.envelope import ToolInfo, column_infos
 from stepscope.surfaces.http.leaving import check_of
-from stepscope.timeline.cancellation import Check
+from stepscope.timeline.cancellation import CancellationCheck
 
 if TYPE_CHECKING:
     from stepscope.comparison import Comparison, Side
@@ -96,7 +96,7 @@ class Comparisons:
             before = load(before.name, session.hosts[0])
         wants_all = parse_flag(request.args.get("between", ""), "compare: between")
         between = self._between(before.name, session.name) if wants_all else []
-        # The runs as they were opened: meanwhile they may have been recorded anew, or be gone.
+        # The runs as they were opened: meanwhile they may have been overwritten, or be gone.
         key = host, (before.recording.run, *between, session.recording.run)
         with self._lock:
             if key in self._known:
@@ -110,9 +110,14 @@ class Comparisons:
         return found
 
     def _compared(
-        self, before: Session, between: list[Run], session: Session, host: str, check: Check
+        self,
+        before: Session,
+        between: list[Run],
+        session: Session,
+        host: str,
+        check: CancellationCheck,
     ) -> Comparison:
-        """The comparison anew; other pages are answered meanwhile."""
+        """Compute the comparison; other pages are answered meanwhile."""
         from stepscope.comparison import compare
         from stepscope.session.compare import comparable
 
@@ -130,7 +135,7 @@ class Comparisons:
         return compare([first, *middle, last], notes)
 
     def _read(
-        self, runs: list[Run], session: Session, host: str, check: Check
+        self, runs: list[Run], session: Session, host: str, check: CancellationCheck
     ) -> list[Side | Diagnostic]:
         """The runs between, each read and let go of; the page sees how far this is."""
         from stepscope.session.compare import left_out, run_between

@@ -5,18 +5,18 @@ from __future__ import annotations
 from time import monotonic, time
 from typing import Any, Final
 
-#: Beyond so many the server takes no more until others end.
+#: Beyond this many the server accepts no more until others end.
 MOST_CONNECTIONS: Final = 400
-# From so many on, those that ask nothing are closed, the longest quiet first.
+# From this many on, those that ask nothing are closed, the longest quiet first.
 _CROWDED: Final = MOST_CONNECTIONS // 2
 # A request, which is at most 64 KiB here, arrives within this or not at all.
 _REQUEST_SECONDS: Final = 20.0
-# A client that has read nothing of its answer for so long does not read on.
+# A client that has read nothing of its answer for this long will not read on.
 _UNREAD_SECONDS: Final = 30.0
 
 
 class Janitor:
-    """Closes connections that hold up others; waitress by itself waits for the next byte.
+    """Closes connections that delay others; waitress by itself waits for the next byte.
 
     Args:
         server: The waitress server.

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from werkzeug.wrappers import Request
 
-from stepscope.timeline.cancellation import Check, GivenUp, waits
+from stepscope.timeline.cancellation import CancellationCheck, GivenUp, waits
 
 
-def check_of(request: Request) -> Check:
+def check_of(request: Request) -> CancellationCheck:
     """What ends the work on a request whose connection is closed, where the server can tell."""
     gone: Callable[[], bool] | None = request.environ.get("waitress.client_disconnected")
     if gone is None:

@@ -10,14 +10,12 @@ from werkzeug.wrappers import Response
 def no_token_page(given: bool) -> Response:
     """What a browser without the right token sees."""
     why = (
-        "The token in this address is not the one of this server."
-        if given
-        else "This page needs its token."
+        "The token in this address is not this server's." if given else "This page needs its token."
     )
     body = (
         f"<p>{why} Open the full address that <code>stepscope serve</code> printed in the "
         "terminal; "
-        "a server started again has a new one.</p>"
+        "a restarted server has a new one.</p>"
         '<p>If you already opened it in this browser: <a href="">open this page again</a>.</p>'
     )
     return _page("Stepscope needs its token", body, 403 if given else 401)
@@ -28,7 +26,7 @@ def not_built_page() -> Response:
     body = (
         "<p>The web pages were not built when this copy of Stepscope was installed; the "
         "recordings are served "
-        "as JSON below <code>api/v1/</code> all the same.</p>"
+        "as JSON below <code>api/v1/</code> anyway.</p>"
         "<p>In a source checkout run:</p><pre>python3 dev.py web</pre>"
         "<p>For an installed package, install it again where node can be had (PyPI's node is "
         "enough):</p>"

@@ -31,9 +31,9 @@ _THREADS = 8
 _NEXT_PORTS = 20
 _POLL_SECONDS = 1
 
-# Requests of several viewers stand in line for a moment; that is not worth a line each.
+# Requests of several viewers queue for a moment; that is not worth a line of log each.
 logging.getLogger("waitress.queue").setLevel(logging.ERROR)
-# What Python says where a thread or a task is to begin while the interpreter ends.
+# Python's message where a thread or a task would begin while the interpreter ends.
 _AT_EXIT = "interpreter shutdown"
 
 
@@ -143,7 +143,7 @@ def _recorded_into(path: str) -> Found:
         folder = Path(path).expanduser()
         if folder.is_file():
             raise UsageError(
-                "A file cannot be recorded into.",
+                "Recordings need a log directory, not a file.",
                 where=path,
                 hint="With --allow-capture give a log directory.",
             )

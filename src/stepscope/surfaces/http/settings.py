@@ -24,7 +24,7 @@ class Settings:
         extra_hosts: Names accepted in the Host header besides this machine's own.
         mounted: Whether another server hands the requests over. It decides then who may ask, under
             which names, and what may frame the pages: no token and no Host header is asked for.
-        framed: Whether the pages stand in frames of other places, such as notebooks, in which
+        framed: Whether the pages are shown in frames of other sites, such as notebooks, in which
             browsers keep no cookies. The token is then the first part of every path, and who has it
             may ask under any name and from any frame.
         token: The secret in the printed URL.

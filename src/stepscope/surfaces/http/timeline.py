@@ -15,18 +15,20 @@ from werkzeug.wrappers import Request, Response
 from stepscope.errors import StepscopeError, UsageError
 from stepscope.session import Session
 from stepscope.surfaces.export.recording import RECORDING_FORMATS
-from stepscope.surfaces.http import tile_format, timeline_json
+from stepscope.surfaces.http import timeline_json
 from stepscope.surfaces.http.answers import (
     compressed,
     download,
     error_answer,
     json_answer,
 )
+from stepscope.surfaces.http.flame_json import flame_answer
 from stepscope.surfaces.http.leaving import check_of
 from stepscope.surfaces.http.settings import is_loopback
-from stepscope.surfaces.http.versions import version_of
-from stepscope.timeline import Timeline, Wanted, tile, timeline
-from stepscope.timeline.cancellation import Check, waits
+from stepscope.surfaces.tiles import tile_format
+from stepscope.surfaces.tiles.versions import version_of
+from stepscope.timeline import LaneRange, Timeline, tile, timeline
+from stepscope.timeline.cancellation import CancellationCheck, waits
 from stepscope.timeline.tiles import MAX_SLICES, MAX_WIDTH_PX
 
 _TRACK: Final = re.compile(r"(\d{1,9})(?::(\d{1,9})-(\d{1,9}))?")
@@ -60,7 +62,7 @@ class Query:
     """
 
     args: Mapping[str, str]
-    check: Check = waits
+    check: CancellationCheck = waits
 
     def text(self, name: str, default: str = "") -> str:
         """A text."""
@@ -92,16 +94,16 @@ class Query:
         begin, end = self.number("start_ps"), self.number("end_ps")
         if not 0 < end - begin < 1 << 62 or abs(begin) >= 1 << 62:
             raise UsageError(
-                "timeline: end_ps must lie behind start_ps.", hint="Times are integers, in ps."
+                "timeline: end_ps must be after start_ps.", hint="Times are integers, in ps."
             )
         return begin, end
 
-    def wanted(self, line: Timeline) -> list[Wanted]:
+    def wanted(self, line: Timeline) -> list[LaneRange]:
         """``tracks=3,5,12:0-40``: ids, or lanes of an id; all tracks where it is not given."""
         text = self.args.get("tracks")
         if text is None:
-            return [Wanted(track.id) for track in line.tracks]
-        found: dict[Wanted, None] = {}  # each once: an answer should not grow with the question
+            return [LaneRange(track.id) for track in line.tracks]
+        found: dict[LaneRange, None] = {}  # each once: an answer should not grow with the question
         parts = [part for part in text.split(",") if part]
         if len(parts) > _MOST_PARTS:
             raise UsageError(
@@ -116,7 +118,7 @@ class Query:
                     hint=f"Tracks are 0 to {len(line.tracks) - 1}; lanes are written 12:0-40.",
                 )
             lanes = (int(match[2]), int(match[3])) if match[2] else (0, None)
-            found[Wanted(int(match[1]), *lanes)] = None
+            found[LaneRange(int(match[1]), *lanes)] = None
         return list(found)
 
     def tracks(self, line: Timeline) -> list[int] | None:
@@ -124,8 +126,10 @@ class Query:
         return None if "tracks" not in self.args else [w.track for w in self.wanted(line)]
 
 
-def answer(request: Request, session: Session, part: str) -> Response:
-    """One part of the timeline."""
+def answer(
+    request: Request, session: Session, part: str, other: Callable[[str], Session]
+) -> Response:
+    """One part of the timeline; ``other`` gives the session of a run to compare with."""
     line = timeline(session.profile)
     stale = _stale(request, line)
     if stale is not None:
@@ -133,19 +137,23 @@ def answer(request: Request, session: Session, part: str) -> Response:
     found = _unchanged(request, line)
     if found is None:
         query = Query(request.args, check_of(request))
-        query.check()  # it may have gone while its request stood in line
+        query.check()  # it may have gone while its request was queued
         if part == "export":
             return _export(session, line, query)
         if part == "tile":
             found = _tile(request, line, query)
+        elif part == "flame":
+            body = flame_answer(line, query, lambda run: timeline(other(run).profile))
+            found = json_answer(request, body)
         elif part in _PARTS:
             found = json_answer(request, _PARTS[part](line, query))
         else:
             raise UsageError(
                 f"The timeline has no part {part!r}.",
-                hint=f"One of tile, export, {', '.join(_PARTS)}.",
+                hint=f"One of tile, export, flame, {', '.join(_PARTS)}.",
             )
-    lasting = request.args.get("v") == version_of(line)
+    # The version is that of this run; another one may be recorded again.
+    lasting = request.args.get("v") == version_of(line) and not request.args.get("base_run")
     found.headers["Cache-Control"] = _FOREVER if lasting else _ALWAYS_ASK
     found.set_etag(_etag(request, line))
     return found
@@ -203,14 +211,14 @@ def _stale(request: Request, line: Timeline) -> Response | None:
     if given is None or given == version_of(line):
         return None
     error = StaleTimeline(
-        "The recording, or Stepscope, is another one than when this page was loaded.",
+        "The recording or Stepscope has changed since this page was loaded.",
         hint="Load the page again.",
     )
     return error_answer(request, error, 410)
 
 
 def _unchanged(request: Request, line: Timeline) -> Response | None:
-    if request.if_none_match.contains(_etag(request, line)):
+    if not request.args.get("base_run") and request.if_none_match.contains(_etag(request, line)):
         return Response(status=304)
     return None
 

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from stepscope.columns.space import I64
 from stepscope.errors import UsageError
-from stepscope.surfaces.http.versions import version_of
-from stepscope.tables.steps.attribution import found_steps
-from stepscope.timeline import CATEGORIES, Timeline, Track
+from stepscope.surfaces.tiles.meta import LABEL_LENGTH, NAMES_PER_PAGE, timeline_meta
+from stepscope.timeline import Timeline
 from stepscope.timeline.details import Link, details
-from stepscope.timeline.flows import KINDS, flows
-from stepscope.timeline.places import Place, place
+from stepscope.timeline.flows import flows
+from stepscope.timeline.places import EventPlace, place
 from stepscope.timeline.ranges import range_totals
 from stepscope.timeline.search import InvalidPattern, search
 
 if TYPE_CHECKING:
     from stepscope.surfaces.http.timeline import Query
 
-NAMES_PER_PAGE: Final = 1024
-# A kernel of Eigen or CUTLASS says what it computes after a few hundred characters.
-LABEL_LENGTH: Final = 600
 MAX_COLUMNS: Final = 16_384
 MAX_LISTED: Final = 1000
 MAX_NAMES: Final = 500
@@ -32,68 +27,7 @@ _TEXT_LENGTH: Final = 100_000
 
 def meta(line: Timeline, query: Query) -> dict[str, Any]:
     """Sections, tracks, steps and the axis: what a page needs before its first tile."""
-    begin, end = line.span()
-    return {
-        "version": 1,
-        "fingerprint": version_of(line),
-        "begin_ps": begin,
-        "end_ps": end + 1,
-        "origin_ns": str(line.axis.origin_ns),
-        "aligned_by": line.axis.aligned_by,
-        "diagnostics": [asdict(one) for one in line.profile.diagnostics],
-        "hosts": [
-            {"name": host.name, "shift_ps": shift}
-            for host, shift in zip(line.profile.hosts, line.axis.shift_ps, strict=True)
-        ],
-        "categories": list(CATEGORIES),
-        "flow_kinds": list(KINDS),
-        "events": line.events,
-        "names": {"count": len(line.names), "per_page": NAMES_PER_PAGE},
-        "sections": [
-            {**asdict(section), "tracks": list(section.tracks)} for section in line.sections
-        ],
-        "tracks": [_track(line, track) for track in line.tracks],
-        "steps": _steps(line),
-    }
-
-
-def _track(line: Timeline, track: Track) -> dict[str, Any]:
-    begin, end = line.span_of(track)
-    counter = track.counter
-    return {
-        "id": track.id,
-        "section": track.section,
-        "kind": track.kind,
-        "name": track.name,
-        "derived": track.derived and counter is None,
-        "lanes": 1 if counter else line.pyramid(track).lanes,
-        "events": len(track),
-        "begin_ps": begin,
-        "end_ps": end,
-        "unit": counter.unit if counter else "",
-        "least": float(counter.value.min()) if counter and len(counter.value) else None,
-        "most": float(counter.value.max()) if counter and len(counter.value) else None,
-    }
-
-
-def _steps(line: Timeline) -> list[dict[str, Any]]:
-    """The steps of each host that has any, as columns."""
-    found = []
-    for number, host in enumerate(line.profile.hosts):
-        one = found_steps(host)
-        if one is not None:
-            shift = line.axis.shift_ps[number]
-            found.append(
-                {
-                    "host": number,
-                    "source": one.markers.source,
-                    "num": one.markers.num.tolist(),
-                    "name": list(one.markers.name),
-                    "begin_ps": (one.start_ps + shift).tolist(),
-                    "end_ps": (one.end_ps + shift).tolist(),
-                }
-            )
-    return found
+    return timeline_meta(line)
 
 
 def names(line: Timeline, query: Query) -> dict[str, Any]:
@@ -146,7 +80,7 @@ def event(line: Timeline, query: Query) -> dict[str, Any]:
     }
 
 
-def _place(line: Timeline, at: Place) -> dict[str, Any]:
+def _place(line: Timeline, at: EventPlace) -> dict[str, Any]:
     return {
         "event": at.event,
         "track": at.track,
@@ -187,7 +121,7 @@ def flow_arrows(line: Timeline, query: Query) -> dict[str, Any]:
         try:
             ends = [place(line, int(side[row])) for side in (arrows.source, arrows.target)]
         except KeyError:
-            continue  # an end stands on a line that is not drawn
+            continue  # one end is on a line that is not drawn
         found.append(
             {
                 "kind": int(arrows.kind[row]),

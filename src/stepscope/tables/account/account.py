@@ -6,21 +6,48 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.columns import sweep
+from stepscope.columns import distinct, sweep
 from stepscope.columns.space import I64, U8, Bool
 from stepscope.tables.account import native as of_native
+from stepscope.tables.account.between import Between, between
 from stepscope.tables.account.compute import Compute, compute
 from stepscope.tables.account.frames import FRAMEWORK, OWN, RECORDER, Frames, frames
 from stepscope.tables.account.native import Native, native
+from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host, derived
-from stepscope.tables.steps.attribution import Steps, steps
+from stepscope.tables.steps.attribution import HostSteps, steps
 
 # Kinds of owners beside those of events on the thread (``native.KIND_NAMES``).
 PYTHON, FRAMEWORK_CALL, RECORDING, COMPUTED, GAP = range(16, 21)
+# Kinds of what happens on the thread that calls around it may locate.
+_UNPLACED = (
+    GAP, of_native.COMPILE, of_native.FRAME, of_native.DISPATCH, of_native.PART, of_native.WAIT,
+)  # fmt: skip
 _LONG_WAIT_PS = 200_000_000
 # Windows of time that are swept at once: their sums by class take 512 bytes each.
 _CHUNK = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Stretches:
+    """The kept steps as stretches in which nothing changes on the loop's thread, in order.
+
+    Attributes:
+        start_ps, end_ps: Of each stretch.
+        step: Which kept step it is in.
+        waits: Whether the thread waits for what computes or is made beside it.
+        stretch, owner, spent_ps: Who has how much of a stretch: rows of ``start_ps`` and of the
+            account; the times of a stretch sum to its length.
+    """
+
+    start_ps: I64
+    end_ps: I64
+    step: I64
+    waits: Bool
+    stretch: I64
+    owner: I64
+    spent_ps: I64
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,22 +62,25 @@ class Account:
             place in ``frames`` of a call out of the program (-1: the program's own line), or the
             label of what ran before a gap (-1 nothing).
         place: Place in ``frames`` of the program's line it is called from, else of its function;
-            -1 unknown.
+            -1 unknown, below it -2 less the code of ``between``.
         time_ps: int64[owners, kept steps].
         runs: How often each owner's time was come to, in all kept steps.
-        native, frames, compute: What it was told from.
+        timeline: What the sums are of.
+        native, frames, compute, between: What it was derived from.
     """
 
-    found: Steps
+    found: HostSteps
     line: int
     kind: U8
     item: I64
     place: I64
     time_ps: I64
     runs: I64
+    timeline: Stretches
     native: Native | None
     frames: Frames | None
     compute: Compute
+    between: Between | None
 
     def busy_ps(self, start_ps: I64, end_ps: I64) -> int:
         """When anything computed beside the thread, in some intervals."""
@@ -71,7 +101,12 @@ def account(host: Host) -> Account | None:
     calls = frames(host, line, begin_ps, end_ps)
     work = compute(host, line, begin_ps, end_ps)
     moments = _moments(start, end, said, calls, work)
-    return _summed(moments, found, line, said, calls, work)
+    around = between(host, line) if calls is None else None
+    if around is not None:
+        free = np.isin(moments.kind, _UNPLACED)
+        code = around.at(moments.start_ps)
+        moments.place[:] = np.where(free & (code >= 0), -2 - code, moments.place)
+    return _summed(moments, found, line, said, calls, work, around)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +135,7 @@ def _moments(
     for one in (said, calls):
         if one is not None:
             cuts += [one.moments.start_ps, one.moments.end_ps]
-    times = np.unique(np.concatenate(cuts))
+    times = distinct(np.concatenate(cuts))
     begin, until = times[:-1], times[1:]
     step = np.searchsorted(start, begin, side="right") - 1
     inside = (step >= 0) & (begin < end[np.maximum(step, 0)])
@@ -111,6 +146,7 @@ def _moments(
     busy = _busy(work, begin)
     passive = waits & np.isin(kind, (of_native.FRAME, of_native.WAIT))
     waits |= _ends_with_work(calls, call, work, (int(start[0]), int(end[-1])))
+    waits |= _after_wait(event, said)
     waits = (waits | _waited_for(begin, until, busy, waits, work)) & busy
     if work.has_device:
         waits |= busy
@@ -178,6 +214,17 @@ def _begun(one: Native | Frames, at: I64) -> I64:
     return found
 
 
+def _after_wait(event: I64, said: Native | None) -> Bool:
+    """Moments without an event that follow one which begins to wait, as JAX's ``Await`` does."""
+    if said is None or len(said.rows) == 0 or len(event) == 0:
+        return np.zeros(len(event), dtype=bool)
+    kind = np.where(event >= 0, said.kind[np.maximum(event, 0)], of_native.NOTHING)
+    does = kind != of_native.NOTHING
+    before = np.maximum.accumulate(np.where(does, np.arange(len(event)), -1))
+    found: Bool = ~does & (before >= 0) & (kind[np.maximum(before, 0)] == of_native.WAIT)
+    return found
+
+
 def _waited_for(begin: I64, until: I64, busy: Bool, waits: Bool, work: Compute) -> Bool:
     """Moments in which something computes that the thread waits for later on.
 
@@ -235,8 +282,8 @@ def _name_gaps(kind: U8, item: I64, event: I64, said: Native | None) -> None:
 
 
 def _summed(
-    moments: _Moments, found: Steps, line: int,
-    said: Native | None, calls: Frames | None, work: Compute,
+    moments: _Moments, found: HostSteps, line: int,
+    said: Native | None, calls: Frames | None, work: Compute, around: Between | None,
 ) -> Account:  # fmt: skip
     count = int(found.kept.sum())
     is_call = np.isin(moments.kind, (PYTHON, FRAMEWORK_CALL))
@@ -244,18 +291,21 @@ def _summed(
     item = np.where(is_call, calls_out, moments.item)
     place = _merged_places(moments.place, calls)
     owner = np.stack([moments.kind.astype(np.int64), item, place], axis=1)
-    alone = ~moments.waits
+    alone = np.flatnonzero(~moments.waits)
     length = moments.end_ps - moments.start_ps
-    parts = [(length[alone], owner[alone], moments.step[alone]), *_swept(moments, owner, work)]
-    time, owners, step = (np.concatenate([part[at] for part in parts]) for at in range(3))
-    listed, code = np.unique(owners, axis=0, return_inverse=True)
-    code = code.ravel()
+    parts = [(length[alone], owner[alone], alone), *_swept(moments, owner, work)]
+    time, owners, stretch = (np.concatenate([part[at] for part in parts]) for at in range(3))
+    first, code = distinct_rows(list(owners.T))
+    listed = owners[first]
     total = np.zeros((len(listed), count), dtype=np.int64)
-    np.add.at(total, (code, step), time)
+    np.add.at(total, (code, moments.step[stretch]), time)
     runs = np.bincount(code, minlength=len(listed)).astype(np.int64)
+    timeline = Stretches(
+        moments.start_ps, moments.end_ps, moments.step, moments.waits, stretch, code, time
+    )
     return Account(
         found, line, listed[:, 0].astype(np.uint8), listed[:, 1], listed[:, 2], total, runs,
-        said, calls, work,
+        timeline, said, calls, work, around,
     )  # fmt: skip
 
 
@@ -269,7 +319,7 @@ def _merged_places(place: I64, calls: Frames | None) -> I64:
 
 
 def _swept(moments: _Moments, owner: I64, work: Compute) -> list[tuple[I64, I64, I64]]:
-    """Time, owner and step of what computes while the thread waits."""
+    """Time, owner and moment of what computes while the thread waits."""
     rows = np.flatnonzero(moments.waits)
     found = []
     for begin in range(0, len(rows), _CHUNK):
@@ -282,5 +332,6 @@ def _swept(moments: _Moments, owner: I64, work: Compute) -> list[tuple[I64, I64,
         chosen = owner[here[at]].copy()
         some = label > 0
         chosen[some, 0], chosen[some, 1] = COMPUTED, label[some]
-        found.append((spent[at, label], chosen, moments.step[here[at]]))
+        chosen[some, 2] = np.maximum(chosen[some, 2], -1)
+        found.append((spent[at, label], chosen, here[at]))
     return found

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from stepscope.columns import union_spans
+from stepscope.columns import distinct, union_spans
 from stepscope.columns.nesting import CLASSES
 from stepscope.columns.space import I64, U8
+from stepscope.tables.account.instructions import compiled_from
 from stepscope.tables.account.moments import innermost
 from stepscope.tables.account.op_families import family_of
 from stepscope.tables.core.op_name import OpCategory, OpName
@@ -26,7 +27,7 @@ from stepscope.tables.host.events import (
 )
 from stepscope.tables.host.ops import HostOps, host_ops
 
-# What is too little to be told apart.
+# What is too little to be listed.
 _REST = OpName(OpCategory.UNKNOWN, "other ops", "")
 _RANK = {"input": 0, "runtime": 1, "compile": 2, "copy": 3, "collective": 3, "op": 4}
 # A program of XLA's runs although none of its ops does: its runtime waits for them.
@@ -58,12 +59,14 @@ class Computed:
         op: Which op.
         row: Event row of its longest run.
         on_device: Whether a device ran it.
+        opcode: What it computes, where XLA's instruction says more than the op's name; "" else.
     """
 
     kind: str
     op: OpName
     row: int
     on_device: bool
+    opcode: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,17 +96,27 @@ def compute(host: Host, line: int, begin_ps: int, end_ps: int) -> Compute:
     touches = (end > begin_ps) & (start < end_ps)
     start, end, code, row = start[touches], end[touches], code[touches], row[touches]
     label, things = _labelled(start, end, code, row, facts)
+    things = tuple(_with_opcode(host, one) for one in things)
     makes_input = np.asarray([False, *(one.kind == "input" for one in things)])[label]
     busy = union_spans(start[~makes_input], end[~makes_input])
     has_device = any(one.on_device for one in things)
     return Compute(start, end, label, things, *busy, has_device)
 
 
+# The optimizer names a product by the transposition it took in, for one: its own code is what runs.
+_TELLING = ("dot", "convolution", "sort", "fft", "cholesky", "triangular-solve", "reduce-window")
+
+
+def _with_opcode(host: Host, one: Computed) -> Computed:
+    opcode = compiled_from(host, one.row).opcode if one.kind == "op" else ""
+    return replace(one, opcode=opcode) if opcode in _TELLING else one
+
+
 def _labelled(
     start: I64, end: I64, code: I64, row: I64, facts: list[_Fact]
 ) -> tuple[U8, tuple[Computed, ...]]:
     """Labels of the spans: of ops, or of families of ops where there are more than labels."""
-    used = np.unique(code)
+    used = distinct(code)
     if len(used) > CLASSES - 2:
         code, facts = _by_family(code, facts)
     total = np.zeros(len(facts), dtype=np.int64)
@@ -144,9 +157,10 @@ def _by_family(code: I64, facts: list[_Fact]) -> tuple[I64, list[_Fact]]:
 
 
 def _longest(code: I64, length: I64, row: I64, count: int) -> I64:
-    found = np.full(count, -1, dtype=np.int64)
-    order = np.argsort(length, kind="stable")
-    found[code[order]] = row[order]
+    found, longest = np.full(count, -1, dtype=np.int64), np.zeros(count, dtype=np.int64)
+    np.maximum.at(longest, code, length)
+    of_it = length == longest[code]
+    found[code[of_it]] = row[of_it]
     return found
 
 
@@ -157,7 +171,7 @@ def _spans(host: Host, line: int) -> tuple[I64, I64, I64, I64, list[_Fact]]:
     ops, space = host_ops(host), host.space
     lines = space.lines_of(ops.rows)
     facts += [_Fact("op", op, False) for op in ops.ops]
-    for row in np.unique(lines[ops.is_execution]).tolist():
+    for row in distinct(lines[ops.is_execution]).tolist():
         if row == line:
             continue
         if is_tf_data_thread(space.lines[row].name):
@@ -171,7 +185,7 @@ def _spans(host: Host, line: int) -> tuple[I64, I64, I64, I64, list[_Fact]]:
             (moments.start_ps, moments.end_ps, ops.op[chosen].astype(np.int64), ops.rows[chosen])
         )
     found = device_events(host)
-    if len(found) == 0:  # beside a device, what pools do around its ops is no compute
+    if len(found) == 0:  # beside a device, what pools do around its ops is not compute
         parts += _runtime_spans(host, line, facts)
     if len(found):
         own = np.flatnonzero(~found.is_container)

@@ -12,10 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.columns import rows_of
+from stepscope.columns import distinct, rows_of
 from stepscope.columns.space import I64, U8, Bool
 from stepscope.schema import names
-from stepscope.tables.account.library_files import FRAMEWORK_FILES, LIBRARY_FILES
+from stepscope.tables.account.library_files import (
+    FRAMEWORK_CALLS,
+    FRAMEWORK_FILES,
+    LIBRARY_FILES,
+)
 from stepscope.tables.account.moments import Moments, innermost, one_line
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.stats import metadata_texts
@@ -33,7 +37,7 @@ _FRAMEWORKS = re.compile(
     r"^(?:tensorflow|keras|tf_keras|jax|jaxlib|flax|optax|torch|torchvision|lightning)\b"
 )
 _WAITS = re.compile(
-    r"(?:^|\.)(?:block_until_ready|effects_barrier|wait|_wait\w*|acquire|join|sleep|select|poll|"
+    r"(?:^|\.)(?:block_until_ready|try_to_block|effects_barrier|wait|_wait\w*|acquire|join|sleep|select|poll|"
     r"result|synchronize)$"
 )
 # JAX's and TensorFlow's own ways to ask a device for a value.
@@ -122,7 +126,7 @@ def linked(host: Host, rows: I64, *, is_sampled: bool) -> Frames:
     space = host.space
     start, length = space.events.start_ps[rows], space.length_ps[rows]
     meta = space.events.metadata[rows].astype(np.int64)
-    known = names_of(host, np.unique(meta))
+    known = names_of(host, distinct(meta))
     return _linked(rows, start, length, meta, known, is_sampled=is_sampled)
 
 
@@ -143,7 +147,7 @@ def _rows(host: Host, line: int, begin_ps: int, end_ps: int) -> tuple[I64, bool]
     for wanted in (names.PYTHON_CALLS_PLANE, names.PYTHON_SAMPLES_PLANE):
         here = np.asarray([name == wanted for name in plane_name] or [False])[plane]
         if here.any():
-            chosen = main_line(host, np.unique(lines[here]), line)
+            chosen = main_line(host, distinct(lines[here]), line)
             return rows[lines == chosen], wanted == names.PYTHON_SAMPLES_PLANE
     return rows[lines == line], False
 
@@ -190,14 +194,14 @@ def _name(text: str, path: str) -> Name:
     file, line, function = said.groups()
     function = function or ""
     path = path.rpartition(":")[0] or path
-    kind, module = (RECORDER, "") if is_recorder_work(text) else _origin(file, path)
+    kind, module = (RECORDER, "") if is_recorder_work(text) else _origin(file, path, function)
     public = ".".join(part for part in (module, function.rpartition(".<locals>.")[2]) if part)
     is_wait, is_fetch = (bool(one.search(function)) and kind != OWN for one in (_WAITS, _FETCHES))
     return Name(function, file, int(line), kind, public, is_wait, is_fetch)
 
 
-def _origin(file: str, path: str) -> tuple[int, str]:
-    """Whose a file is, and the module its functions are known by."""
+def _origin(file: str, path: str, function: str) -> tuple[int, str]:
+    """Whose a function of a file is, and the module it is known by."""
     installed, standard = _INSTALLED.search(path), _STANDARD.search(path)
     if installed is not None:
         inside = installed.group(1).replace("\\", "/")
@@ -211,7 +215,7 @@ def _origin(file: str, path: str) -> tuple[int, str]:
     stem = file.replace("\\", "/").rpartition("/")[2].removesuffix(".py")
     if "/" in file and _FRAMEWORKS.match(file):
         return FRAMEWORK, file.split("/")[0]
-    if stem in FRAMEWORK_FILES:
+    if stem in FRAMEWORK_FILES or function in FRAMEWORK_CALLS.get(stem, ()):
         return FRAMEWORK, stem
     if stem in LIBRARY_FILES or stem == "__init__" or file.startswith("<frozen"):
         return LIBRARY, stem if stem != "__init__" else ""

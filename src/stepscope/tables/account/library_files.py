@@ -2,7 +2,7 @@
 
 JAX's and TensorFlow's tracers of Python name a function by its file alone, as in
 ``$array.py:615 _value``. Names that programs use as well (``utils.py``, ``model.py``) are left
-out: who calls a function then says whose it is.
+out: its caller then says whose a function is.
 """
 
 from __future__ import annotations
@@ -93,6 +93,18 @@ _LIBRARY = (
     "numerictypes overrides printoptions queues recfunctions records scanner scimath shape_base "
     "stride_tricks strings umath user_array "
 )
+# Of JAX, in files whose names programs use as well: the names of both are hardly anybody's own.
+_API = (
+    "_device_get block_until_ready copy_to_host_async device_get device_put device_put_replicated "
+    "device_put_sharded effects_barrier try_to_block"
+)
+_CORE = "bind bind_with_trace find_top_trace process_primitive"
+_DISPATCH = "apply_primitive device_put_impl wait_for_tokens"
+FRAMEWORK_CALLS: Final = {
+    "api": frozenset(_API.split()),
+    "core": frozenset(_CORE.split()),
+    "dispatch": frozenset(_DISPATCH.split()),
+}
 # Of JAX, TensorFlow and Keras.
 FRAMEWORK_FILES: Final = frozenset(_FRAMEWORK.split())
 # Of NumPy, and of packages of the standard library; its modules are known to Python itself.

@@ -60,7 +60,7 @@ def innermost(start_ps: I64, length_ps: I64) -> Moments:
     here = np.flatnonzero(end > start)
     times = np.concatenate([start[here], end[here]])
     owner = np.concatenate([here, parent[here]])
-    # At one time inner spans end before outer ones, and outer ones begin before inner ones.
+    # At the same time inner spans end before outer ones, and outer ones begin before inner ones.
     rank = np.concatenate([depth[here] + 1, -depth[here]])
     order = np.lexsort((rank, times))
     times, owner = times[order], owner[order]

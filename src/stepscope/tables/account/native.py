@@ -53,7 +53,7 @@ _FUNCTION = re.compile(r"^PjitFunction\((.*)\)$|^Eager\w*Execute: (__(?:inferenc
 
 @dataclass(frozen=True, slots=True)
 class Native:
-    """The events of the loop's thread that are no Python calls.
+    """The events of the loop's thread that are not Python calls.
 
     Attributes:
         rows: Event rows; the columns below have one entry each.
@@ -62,6 +62,7 @@ class Native:
         kind: What each is, an inner wrapper being what the event around it is.
         label: Index into ``labels``: the op, function or call that names it.
         labels: (name, type) of each.
+        longest: Event row of the longest op of each label, -1 none.
     """
 
     rows: I64
@@ -70,6 +71,7 @@ class Native:
     kind: U8
     label: I64
     labels: tuple[tuple[str, str], ...]
+    longest: I64
 
 
 def native(host: Host, line: int, markers: Markers) -> Native | None:
@@ -95,7 +97,8 @@ def native(host: Host, line: int, markers: Markers) -> Native | None:
     parent = nesting.parent.astype(np.int64)
     # A wrapper is named by the call around it; what is done to compile is compiling.
     unnamed = (label < 0) & (kind != NOTHING)
-    is_short = length < _INLINE_PS
+    # Where XLA's ops were recorded, they tell when the program ran.
+    is_short = (length < _INLINE_PS) | (len(event_stats(host).rows(names.HLO_OP)) > 0)
     for level in range(1, int(nesting.depth.max(initial=0)) + 1):
         inner = np.flatnonzero(nesting.depth == level)
         compiles = (kind[parent[inner]] == COMPILE) & (kind[inner] != NOTHING)
@@ -108,7 +111,16 @@ def native(host: Host, line: int, markers: Markers) -> Native | None:
         runs = (kind[here] == FRAME) & ((outer == DISPATCH) | (outer == OP)) & (label[here] >= 0)
         runs &= ~(is_short[here] & starts_program[here])
         kind[here] = np.where(runs, OP, kind[here])
-    return Native(rows, start, innermost(start, length), kind, label, tuple(labels))
+    longest = _longest_ops(rows, length, kind, label, len(labels))
+    return Native(rows, start, innermost(start, length), kind, label, tuple(labels), longest)
+
+
+def _longest_ops(rows: I64, length: I64, kind: U8, label: I64, count: int) -> I64:
+    found = np.full(count, -1, dtype=np.int64)
+    ops = np.flatnonzero((kind == OP) & (label >= 0))
+    ops = ops[np.argsort(length[ops], kind="stable")]
+    found[label[ops]] = rows[ops]
+    return found
 
 
 def _classified(host: Host, rows: I64, markers: Markers) -> tuple[U8, I64, list[tuple[str, str]]]:
@@ -151,7 +163,7 @@ def _classified(host: Host, rows: I64, markers: Markers) -> tuple[U8, I64, list[
 
 
 def _by_stats(host: Host, rows: I64, kind: U8, markers: Markers) -> None:
-    """What stats say: marks are no work, launches and stages of input are."""
+    """Kinds that stats tell: marks are not work, launches and stages of input are."""
     stats = event_stats(host)
     work_rows, work = host_work(host, markers)
     at = np.minimum(np.searchsorted(work_rows, rows), max(len(work_rows) - 1, 0))

@@ -41,6 +41,8 @@ PRODUCTS: Final = frozenset(
         "scaled_dot_product_attention",
     )
 )
+# Types of twice the usual width, as XLA writes them.
+DOUBLE: Final = ("f64", "c128")
 # Ops that seldom are what a model is for, and what they usually do.
 UNUSUAL: Final = {
     "Sort": "sorting",

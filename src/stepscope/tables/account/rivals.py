@@ -17,9 +17,9 @@ from stepscope.tables.core.profile import Host
 
 # Threads that are seen at work in less of the time take little of the lock.
 _SOME_FRAC = 0.2
-# Where nothing tells which thread ran: even the promptest tenth of the samples is so late.
+# Where no sample shows which thread ran, even the promptest tenth of the samples is this late.
 _LATE_MS = 0.3
-# A thread with so much processor time in Python code holds the lock for that long.
+# A thread with this much processor time in Python code holds the lock for that long.
 _HOLDS_FRAC = 0.15
 
 

@@ -7,11 +7,12 @@ from math import nan
 
 import numpy as np
 
+from stepscope.columns import median
 from stepscope.columns.space import I64
 
-# Of fewer steps neither a trend nor a rhythm can be told.
+# Fewer steps show neither a trend nor a rhythm.
 _FEWEST = 5
-# A part that half of the steps or more have is no burst.
+# A part that half of the steps or more have is not a burst.
 _BURST_FRAC = 0.5
 # What steps without a burst may have of the part, of the mean of those with it.
 _QUIET_FRAC = 0.25
@@ -21,7 +22,7 @@ _STEADY = 0.6
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One number per step, told in four.
+    """One number per step, summed up in four.
 
     Attributes:
         steps_frac: Share of the steps with half of the mean or more.
@@ -61,4 +62,4 @@ def series(time_ps: I64) -> Series:
 
 def _period(at: I64, count: int) -> float:
     """Steps between bursts; the whole where there is one."""
-    return float(np.median(np.diff(at))) if len(at) > 1 else float(count)
+    return median(np.diff(at)) if len(at) > 1 else float(count)

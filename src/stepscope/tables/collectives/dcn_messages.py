@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.columns import stats_by_name, union_spans
+from stepscope.columns import distinct, stats_by_name, union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
 from stepscope.tables.core.distinct_rows import distinct_rows, split
@@ -77,7 +77,7 @@ def dcn_paths(profile: Profile) -> tuple[DcnPath, ...]:
 
 def _busy_ps(start: I64, end: I64, host: I64) -> int:
     total = 0
-    for one in np.unique(host).tolist():
+    for one in distinct(host).tolist():
         own: Bool = host == one
         starts, ends = union_spans(start[own], end[own])
         total += int((ends - starts).sum())

@@ -31,7 +31,7 @@ from stepscope.tables.hlo import HloModule, Instruction, hlo_modules
 from stepscope.wire.read import values
 
 
-class Role(IntEnum):
+class DcnRole(IntEnum):
     """Which of a collective's four ops."""
 
     SEND = 0
@@ -41,10 +41,10 @@ class Role(IntEnum):
 
 
 _ROLES: Final = {
-    "send": Role.SEND,
-    "send-done": Role.SEND_DONE,
-    "recv": Role.RECV,
-    "recv-done": Role.RECV_DONE,
+    "send": DcnRole.SEND,
+    "send-done": DcnRole.SEND_DONE,
+    "recv": DcnRole.RECV,
+    "recv-done": DcnRole.RECV_DONE,
 }
 # Field numbers of xla.HloInstructionProto, and of the map inside xla.FrontendAttributes.
 _CHANNEL_ID, _FRONTEND_ATTRIBUTES = 26, 68
@@ -83,7 +83,7 @@ class DcnOp:
     """One of a collective's four ops, as an entry of ``Space.event_metadata`` names it."""
 
     collective: DcnCollective
-    role: Role
+    role: DcnRole
     name: str
 
 
@@ -140,7 +140,7 @@ def has_dcn_collectives(profile: Profile) -> bool:
 
 def _halves(host: Host) -> list[int]:
     """Rows of ``Space.event_metadata`` that begin or end a run."""
-    halves = (Role.SEND, Role.RECV_DONE)
+    halves = (DcnRole.SEND, DcnRole.RECV_DONE)
     return [row for row, op in dcn_ops(host).items() if op.role in halves]
 
 

@@ -11,11 +11,12 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from stepscope.columns import distinct
 from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
 from stepscope.tables.collectives.dcn_ops import (
     DcnCollective,
-    Role,
+    DcnRole,
     dcn_ops,
     entry_mask,
     tpu_op_lines,
@@ -81,7 +82,7 @@ def dcn_runs(profile: Profile) -> DcnRuns:
     ops = [op for host in profile.hosts for _entry, op in sorted(dcn_ops(host).items())]
     collectives = list(dict.fromkeys(op.collective for op in ops))
     code = {one: place for place, one in enumerate(collectives)}
-    first: dict[tuple[DcnCollective, Role], str] = {}
+    first: dict[tuple[DcnCollective, DcnRole], str] = {}
     for op in ops:
         first.setdefault((op.collective, op.role), op.name)
     events = _joined([_transfers(host, at, code) for at, host in enumerate(profile.hosts)])
@@ -95,14 +96,14 @@ def dcn_runs(profile: Profile) -> DcnRuns:
     found = _pairs(events)
     send, done = found.send, found.recv_done
     apart = events.own_start_ps[done] - events.own_start_ps[send]
-    role_ps = np.full((len(Role), len(send)), -1, dtype=np.int64)
+    role_ps = np.full((len(DcnRole), len(send)), -1, dtype=np.int64)
     places = (send, found.send_done, found.recv, done)
-    for role, place in zip(Role, places, strict=True):
+    for role, place in zip(DcnRole, places, strict=True):
         role_ps[role] = np.where(place >= 0, events.duration_ps[place], -1)
     return DcnRuns(
         collectives,
-        [first.get((one, Role.SEND), "") for one in collectives],
-        [first.get((one, Role.RECV_DONE), "") for one in collectives],
+        [first.get((one, DcnRole.SEND), "") for one in collectives],
+        [first.get((one, DcnRole.RECV_DONE), "") for one in collectives],
         collective=events.collective[send],
         host=events.host[send],
         device=events.device[send],
@@ -151,7 +152,7 @@ def runs_in_steps(profile: Profile, picked: Bool) -> RunsInSteps | None:
         at = np.searchsorted(one.steps.start_ps[rows], found.start_ps[own], side="right") - 1
         inside = own[(at >= 0) & (found.start_ps[own] < one.steps.end_ps[rows][at])]
         stall[inside] = found.stall_ps[inside]
-        tpu_steps += len(np.unique(found.device[own])) * len(rows)
+        tpu_steps += len(distinct(found.device[own])) * len(rows)
     if not tpu_steps:
         return None
     return RunsInSteps(float(session.duration_ps[session.kept].mean()), stall, tpu_steps)
@@ -217,7 +218,7 @@ def _joined(parts: list[_Transfers]) -> _Transfers:
 
 @dataclass(frozen=True, slots=True)
 class _Pairs:
-    """What belongs together, by row; ``send_done`` and ``recv`` are -1 where a run has none."""
+    """The ops of each run, by row; ``send_done`` and ``recv`` are -1 where a run has none."""
 
     send: I64
     send_done: I64
@@ -236,12 +237,12 @@ def _pairs(events: _Transfers) -> _Pairs:
     key = np.stack([events.host, events.device, events.collective])
     group = np.cumsum(np.any(np.diff(key, axis=1, prepend=key[:, :1]) != 0, axis=0))
     role = events.role
-    halves = np.flatnonzero((role == Role.SEND) | (role == Role.RECV_DONE))
+    halves = np.flatnonzero((role == DcnRole.SEND) | (role == DcnRole.RECV_DONE))
     half_role, half_group = role[halves], group[halves]
     starts_run = np.zeros(len(halves), dtype=bool)
     starts_run[:-1] = (
-        (half_role[:-1] == Role.SEND)
-        & (half_role[1:] == Role.RECV_DONE)
+        (half_role[:-1] == DcnRole.SEND)
+        & (half_role[1:] == DcnRole.RECV_DONE)
         & (half_group[:-1] == half_group[1:])
     )
     is_paired = starts_run.copy()
@@ -251,19 +252,21 @@ def _pairs(events: _Transfers) -> _Pairs:
     edge = np.flatnonzero(np.diff(half_group, prepend=-1, append=-1))
     # A recv-done before all sends, a send after all recv-dones: an edge lies between the halves.
     is_first, is_last = np.isin(lone, edge[:-1]), np.isin(lone, edge[1:] - 1)
-    is_done = half_role[lone] == Role.RECV_DONE
+    is_done = half_role[lone] == DcnRole.RECV_DONE
     return _Pairs(
         send=send,
-        send_done=_next_of(np.flatnonzero(role == Role.SEND_DONE), send, role, group, Role.SEND),
-        recv=_last_of(np.flatnonzero(role == Role.RECV), done, role, group, Role.RECV_DONE),
+        send_done=_next_of(
+            np.flatnonzero(role == DcnRole.SEND_DONE), send, role, group, DcnRole.SEND
+        ),
+        recv=_last_of(np.flatnonzero(role == DcnRole.RECV), done, role, group, DcnRole.RECV_DONE),
         recv_done=done,
         lone=halves[lone],
         lone_is_cut=np.where(is_done, is_first, is_last),
     )
 
 
-def _next_of(wanted: I64, after: I64, role: I64, group: I64, until: Role) -> I64:
-    """The first of ``wanted`` behind each row and before the next of role ``until``; else -1."""
+def _next_of(wanted: I64, after: I64, role: I64, group: I64, until: DcnRole) -> I64:
+    """The first of ``wanted`` after each row and before the next of role ``until``; else -1."""
     ends = np.append(np.flatnonzero(role == until), len(role))
     end = ends[np.searchsorted(ends, after, side="right")]
     place = np.searchsorted(wanted, after)
@@ -273,8 +276,8 @@ def _next_of(wanted: I64, after: I64, role: I64, group: I64, until: Role) -> I64
     return picked
 
 
-def _last_of(wanted: I64, before: I64, role: I64, group: I64, since: Role) -> I64:
-    """The last of ``wanted`` before each row and behind the previous of role ``since``; else -1."""
+def _last_of(wanted: I64, before: I64, role: I64, group: I64, since: DcnRole) -> I64:
+    """The last of ``wanted`` before each row and after the previous of role ``since``; else -1."""
     begins = np.insert(np.flatnonzero(role == since), 0, -1)
     begin = begins[np.searchsorted(begins, before) - 1]
     place = np.searchsorted(wanted, before)

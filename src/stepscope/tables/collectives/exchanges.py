@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from stepscope.columns import union_spans
+from stepscope.columns import distinct, median, union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
 from stepscope.tables.core.interval_overlap import covered
@@ -43,7 +43,7 @@ _BYTES: Final = (
 )
 
 
-class Kind(NamedTuple):
+class ExchangeKind(NamedTuple):
     """What makes two exchanges the same row.
 
     Attributes:
@@ -85,7 +85,7 @@ class Exchanges:
     is_last: Bool
     caused_ps: I64
     workers: tuple[tuple[str, str], ...]
-    kinds: tuple[Kind, ...]
+    kinds: tuple[ExchangeKind, ...]
 
     def __len__(self) -> int:
         return len(self.worker)
@@ -95,7 +95,7 @@ class Exchanges:
 def exchanges(profile: Profile) -> Exchanges:
     """The exchanges of all devices."""
     workers: dict[tuple[str, str], int] = {}
-    kinds: dict[Kind, int] = {}
+    kinds: dict[ExchangeKind, int] = {}
     parts = [_of_host(host, workers, kinds) for host in profile.hosts]
     worker, kind, start, duration, exposed = (
         np.concatenate([np.zeros(0, np.int64), *(part[at] for part in parts)]) for at in range(5)
@@ -115,7 +115,7 @@ def _shift(host: Host, part: tuple[I64, ...]) -> I64:
 
 
 def _of_host(
-    host: Host, workers: dict[tuple[str, str], int], kinds: dict[Kind, int]
+    host: Host, workers: dict[tuple[str, str], int], kinds: dict[ExchangeKind, int]
 ) -> tuple[I64, I64, I64, I64, I64]:
     """Worker, kind, start, duration and exposed time of a host's exchanges."""
     found = device_events(host)
@@ -124,7 +124,7 @@ def _of_host(
     worker = np.zeros(len(chosen), np.int64)
     exposed = np.zeros(len(chosen), np.int64)
     computes = ~np.isin(found.work, (*_COPIES, Work.COLLECTIVE)) & ~found.is_container
-    for plane in np.unique(found.device[chosen]).tolist():
+    for plane in distinct(found.device[chosen]).tolist():
         mine = found.device[chosen] == plane
         label = host.space.planes[plane].name.removeprefix("/device:")
         worker[mine] = workers.setdefault((host.name, label), len(workers))
@@ -136,7 +136,7 @@ def _of_host(
     return worker, kind, found.start_ps[chosen], found.duration_ps[chosen], exposed
 
 
-def _kinds(host: Host, rows: I64, kinds: dict[Kind, int]) -> I64:
+def _kinds(host: Host, rows: I64, kinds: dict[ExchangeKind, int]) -> I64:
     """The kind of each exchange; it is found out once for each name and set of arguments."""
     said = event_stats(host).texts(names.ARGUMENTS)
     pairs = np.stack([host.space.events.metadata[rows].astype(np.int64), said.at(rows)])
@@ -157,13 +157,13 @@ def _arguments(text: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _kind(name: str, said: dict[str, Any]) -> Kind:
+def _kind(name: str, said: dict[str, Any]) -> ExchangeKind:
     collective = str(said.get("Collective name", "")).lstrip("_") or _by_kernel(name)
     ranks = _count(said.get("Group size"))
     size = _count(said.get("In msg nelems")), _count(said.get("Out msg nelems"))
     # Of what all give to all the larger side is the message, as nccl-tests count it.
     elements = max(size) if re.search("gather|scatter", collective) else size[0] or size[1]
-    return Kind(
+    return ExchangeKind(
         group=str(said.get("Process Group Name", "")),
         description=str(said.get("Process Group Description", "")),
         ranks=ranks,
@@ -189,7 +189,7 @@ def _element_bytes(dtype: str) -> int:
 
 
 def _matched(
-    worker: I64, kind: I64, start: I64, duration: I64, kinds: tuple[Kind, ...]
+    worker: I64, kind: I64, start: I64, duration: I64, kinds: tuple[ExchangeKind, ...]
 ) -> tuple[I64, Bool, I64]:
     """Transfer time of each exchange, whether its device came last, and what that cost others."""
     transfer = np.full(len(worker), -1, np.int64)
@@ -220,7 +220,7 @@ def _in_order(worker: I64, start: I64, end: I64, called: I64) -> I64 | None:
 
     A device whose recording is longer has more of them: the shortest says which.
     """
-    used = np.unique(worker).tolist()
+    used = distinct(worker).tolist()
     if len(used) < 2:
         return None
     lists = [rows[np.argsort(start[rows], kind="stable")] for rows in map(_rows_of(worker), used)]
@@ -246,12 +246,12 @@ def _aligned(rows: I64, shortest: I64, end: I64, called: I64) -> I64 | None:
         if (called[some] != called[shortest]).any():
             continue
         distance = end[some] - end[shortest]
-        middle = float(np.median(distance))
-        around = float(np.median(np.abs(distance - middle)))
+        middle = median(distance)
+        around = median(np.abs(distance - middle))
         key = (around // _TICK_PS, abs(middle))
         if key < closest:
             best, closest, spread = some, key, around
     if best is None or len(rows) == size:
         return best
-    usual = float(np.median(np.diff(np.sort(end[shortest])))) if size > 1 else 0.0
+    usual = median(np.diff(np.sort(end[shortest]))) if size > 1 else 0.0
     return best if spread < usual / 2 else None

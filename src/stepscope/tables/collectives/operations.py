@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stepscope.columns import distinct, median
 from stepscope.columns.space import I64, Bool
 from stepscope.tables.core.profile import Host, Profile, derived
 from stepscope.tables.device.events import device_events
@@ -20,7 +21,7 @@ from stepscope.tables.steps.session import aligned_steps
 
 
 @dataclass(frozen=True, slots=True)
-class Collectives:
+class CollectiveEvents:
     """Collective events of all devices, and the groups they form.
 
     One row per event:
@@ -55,14 +56,14 @@ class Collectives:
 
 
 @derived
-def collectives(profile: Profile) -> Collectives:
+def collectives(profile: Profile) -> CollectiveEvents:
     """Find, match and time the collectives of all hosts."""
     parts = [_of_host(profile, index) for index in range(len(profile.hosts))]
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)] if parts else []
     if not parts or len(columns[0]) == 0:
         nothing = np.zeros(0, dtype=np.int64)
         shift = np.zeros(len(profile.hosts), dtype=np.int64)
-        return Collectives(
+        return CollectiveEvents(
             nothing, nothing, nothing, nothing, nothing, nothing, nothing, [], nothing, shift, 0
         )
     host, device, event, start, end, step, name = columns
@@ -76,11 +77,11 @@ def collectives(profile: Profile) -> Collectives:
     shift = _clock_shifts(len(profile.hosts), host, group, end)
     start, end = start + shift[host], end + shift[host]
     valid = _simultaneous(group, worker, start, end)
-    kept = np.unique(group[valid])
+    kept = distinct(group[valid])
     wait = np.where(valid, _last_of(group, start) - start, 0)
     first = np.unique(group, return_index=True)[1]
     mismatched = int((np.bincount(group) > 1).sum()) - len(kept)
-    return Collectives(
+    return CollectiveEvents(
         host=host,
         device=device,
         event=event,
@@ -104,7 +105,7 @@ def _of_host(profile: Profile, index: int) -> tuple[I64, ...]:
     codes = {text: code for code, text in enumerate(_names(profile))}
     texts = _labels(host)
     meta = host.space.events.metadata[found.rows[event]]
-    used = np.unique(meta)
+    used = distinct(meta)
     lut = np.asarray([codes[texts[row]] for row in used.tolist()], dtype=np.int64)
     return (
         np.full(len(event), index, dtype=np.int64),
@@ -130,7 +131,7 @@ def _names(profile: Profile) -> list[str]:
     for host in profile.hosts:
         events, texts = device_events(host), _labels(host)
         rows = events.rows[events.work == Work.COLLECTIVE]
-        for row in np.unique(host.space.events.metadata[rows]).tolist():
+        for row in distinct(host.space.events.metadata[rows]).tolist():
             found.setdefault(texts[row])
     return list(found)
 
@@ -190,7 +191,7 @@ def _simultaneous(group: I64, worker: I64, start: I64, end: I64) -> Bool:
 def _clock_shifts(hosts: int, host: I64, group: I64, end: I64) -> I64:
     """Per host, what brings its clock to the first host's: median of the differences of ends."""
     shift = np.zeros(hosts, dtype=np.int64)
-    present = np.unique(host)
+    present = distinct(host)
     reference = present[0]
     for other in present[1:].tolist():
         ours, theirs = (
@@ -198,7 +199,7 @@ def _clock_shifts(hosts: int, host: I64, group: I64, end: I64) -> I64:
         )
         shared, at, there = np.intersect1d(ours[0], theirs[0], return_indices=True)
         if len(shared):
-            shift[other] = int(np.median(ours[1][at] - theirs[1][there]))
+            shift[other] = int(median(ours[1][at] - theirs[1][there]))
     return shift
 
 

@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.columns import distinct_keys
+from stepscope.columns import distinct, distinct_keys
 from stepscope.columns.space import I64
 
 _ROOM = 1 << 62
@@ -27,8 +27,8 @@ def packed(keys: Sequence[NDArray[np.integer]]) -> I64:
     for key in keys:
         dense, size = _from_zero(key.astype(np.int64, copy=False))
         if bound * size >= _ROOM:
-            distinct = np.unique(combined)
-            combined, bound = np.searchsorted(distinct, combined), len(distinct)
+            values = distinct(combined)
+            combined, bound = np.searchsorted(values, combined), len(values)
         combined = combined * size + dense
         bound *= size
     return combined
@@ -39,8 +39,8 @@ def _from_zero(key: I64) -> tuple[I64, int]:
     low, high = int(key.min()), int(key.max())
     if high - low < 1 << 31:
         return key - low, high - low + 1
-    distinct = np.unique(key)
-    return np.searchsorted(distinct, key), len(distinct)
+    values = distinct(key)
+    return np.searchsorted(values, key), len(values)
 
 
 def distinct_rows(keys: Sequence[NDArray[np.integer]]) -> tuple[I64, I64]:

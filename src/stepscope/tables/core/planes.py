@@ -49,7 +49,7 @@ DEVICE_KINDS = (PlaneKind.GPU, PlaneKind.TPU, PlaneKind.SPARSE_CORE, PlaneKind.C
 
 
 @dataclass(frozen=True, slots=True)
-class Planes:
+class PlaneKinds:
     """Kinds by row: ``plane_kind[row in Space.planes]``, ``line_kind[row in Space.lines]``."""
 
     plane_kind: tuple[PlaneKind, ...]
@@ -57,7 +57,7 @@ class Planes:
 
 
 @derived
-def planes(host: Host) -> Planes:
+def planes(host: Host) -> PlaneKinds:
     """The kinds of the host's planes and lines."""
     space = host.space
     kinds = tuple(plane_kind(plane.name) for plane in space.planes)
@@ -68,7 +68,7 @@ def planes(host: Host) -> Planes:
             LineKind.OTHER if kind is LineKind.STREAM and _has_counters(host, line) else kind
             for line, kind in zip(space.lines, lines, strict=True)
         )
-    return Planes(kinds, lines)
+    return PlaneKinds(kinds, lines)
 
 
 def _has_counters(host: Host, line: Line) -> bool:

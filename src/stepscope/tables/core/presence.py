@@ -15,7 +15,7 @@ import numpy as np
 from stepscope.columns import stats_by_name
 from stepscope.columns.space import DATA_OCCURRENCES, I32, I64, NUMBER_KINDS, Bool
 from stepscope.tables.core.profile import Host, derived
-from stepscope.tables.core.stats import Ints, Texts
+from stepscope.tables.core.stats import Ints, StatTexts
 
 _FIRST_EVENTS: Final = 1 << 10
 _MOST_EVENTS: Final = 1 << 20
@@ -91,7 +91,7 @@ class Stretch:
     def texts(self, name: str, default: str = "") -> list[str]:
         """The stat of each event as text, ``default`` where it has none."""
         column = stats_by_name(self._space, (name,), self._begin, self._end)[name].texts
-        codes = Texts(column.rows, column.codes, column.values).at(self._rows)
+        codes = StatTexts(column.rows, column.codes, column.values).at(self._rows)
         return [column.values[code] if code >= 0 else default for code in codes.tolist()]
 
     @property

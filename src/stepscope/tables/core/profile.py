@@ -8,14 +8,13 @@ then kept with its owner, so tools share the work.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import wraps
 from threading import RLock
 from typing import Any, TypeVar
 
 from stepscope.columns.space import Space
-from stepscope.kernels.cores import cores
+from stepscope.kernels.cores import on_cores
 from stepscope.result import Diagnostic
 
 T = TypeVar("T")
@@ -69,7 +68,7 @@ def derived(build: Callable[[Owner], T]) -> Callable[[Owner], T]:
     return get
 
 
-# Below so many events the threads cost more than they save.
+# Below this many events the threads cost more than they save.
 _TOGETHER_FROM_EVENTS = 1 << 17
 
 
@@ -81,6 +80,5 @@ def build_together(hosts: Sequence[Host], *tables: Callable[[Host], object]) -> 
     """
     if sum(len(host.space.events) for host in hosts) < _TOGETHER_FROM_EVENTS:
         return
-    with ThreadPoolExecutor(cores(), "stepscope-tables") as pool:
-        for done in [pool.submit(table, host) for host in hosts for table in tables]:
-            done.result()
+    wanted = [(table, host) for host in hosts for table in tables]
+    on_cores(lambda one: one[0](one[1]), wanted, "stepscope-tables")

@@ -9,7 +9,7 @@ from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
 from stepscope.tables.core.profile import Host, derived
 
-# Recorders of our own beside the framework: what they miss is no event of the program's threads.
+# Recorders of our own beside the framework: what they miss are not events of the program's threads.
 _BESIDE = ("python_sampler", "python_calls", "telemetry", "annotations", "memory")
 # Handing over takes a moment even where nothing is missed; shorter gaps lie between two ops.
 _SHORTEST_PS = 1_000_000_000

@@ -62,10 +62,10 @@ class EventStats:
         column = self._columns[name]
         return Ints(column.rows, column.ints)
 
-    def texts(self, name: str) -> Texts:
+    def texts(self, name: str) -> StatTexts:
         """The stat's values as text."""
         column = self._columns[name].texts
-        return Texts(column.rows, column.codes, column.values)
+        return StatTexts(column.rows, column.codes, column.values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Ints:
 
 
 @dataclass(frozen=True, slots=True)
-class Texts:
+class StatTexts:
     """Text values of one stat: ``texts[codes[i]]`` belongs to event ``rows[i]``."""
 
     rows: I64

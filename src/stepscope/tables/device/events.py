@@ -240,7 +240,7 @@ def _self_times(host: Host, rows: I64, duration: I64) -> I64:
     """Self times where ops nest (TPU op lines); on streams kernels do not nest.
 
     Nesting goes by the device's own clock where every op has it: the host clock's rounding would
-    put the end of one op behind the start of the next.
+    put the end of one op after the start of the next.
     """
     space, table = host.space, planes(host)
     op_lines = [row for row, kind in enumerate(table.line_kind) if kind is LineKind.OPS]
@@ -351,8 +351,12 @@ def _framework_op(source: _Source, modules: HloModules) -> OpName:
     if source.tf_op or source.annotation:
         named = parse_op_name(source.tf_op) if source.tf_op else parse_annotation(source.annotation)
         if named.name:
+            if named.type:
+                return named
             # A name without a type ("MakeTensorFromProto" on a copy): the event says what it does.
-            return named if named.type else named._replace(type=source.name)
+            # Words say why there is no op ("Replayed from a graph").
+            is_said = " " in named.name
+            return named._replace(type="Unknown" if is_said else source.name)
     return OpName(OpCategory.UNKNOWN, source.name, "Unknown")
 
 

@@ -1,7 +1,7 @@
 """What kind of work a kernel does, by its name and, failing that, by the op it served.
 
 The rules are data and open: the first whose pattern is found in the name wins, so special ones
-stand before general ones. To teach Stepscope a new library, add a rule with an example.
+come before general ones. To teach Stepscope a new library, add a rule with an example.
 Precision and matrix units, which cut across the classes, are in ``kernel_names``.
 """
 

@@ -11,7 +11,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-# A word begins after no letter, or with a capital: "small_reduce" is no "all_reduce".
+# A word begins after no letter, or with a capital: "small_reduce" is not "all_reduce".
 ALL: Final = r"(?-i:(?<![A-Za-z])all|All|(?<![A-Za-z])ALL)"
 _COLLECTIVE = re.compile(
     rf"nccl|rccl|{ALL}[-_]?reduce(?!d)|{ALL}[-_]?gather|reduce[-_]?scatter|{ALL}[-_]?to[-_]?all|"

@@ -9,8 +9,8 @@ Three recorders write them, in two forms:
   counter's name for people, the stat its name for the hardware.
 
 Where: ``PopulateRangeProfilingEvents`` and ``PopulateCounterLine`` in XLA's
-xla/backends/profiler/gpu/cupti_collector.cc. What hosts and our own telemetry count is no hardware
-counter of a device: it is on the timeline and not here.
+xla/backends/profiler/gpu/cupti_collector.cc. Counters of hosts and of our own telemetry are not
+hardware counters of a device: they are on the timeline and not here.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _DEVICES = (PlaneKind.GPU, PlaneKind.TPU, PlaneKind.SPARSE_CORE)
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class SampleTexts:
     """Text of each sample: ``words[codes[i]]``."""
 
     codes: I64
@@ -51,15 +51,15 @@ class CounterSamples:
         counter: Row in ``Space.event_metadata`` of each: the counter.
         readings: The values.
         description: What the recorder says the counter is; "" where it does not.
-        sets: The set of counters it belongs to, likewise.
+        sets: The set of counters it belongs to; "" where the recorder does not say.
     """
 
     rows: I64
     line: I64
     counter: I32
     readings: Readings
-    description: Words
-    sets: Words
+    description: SampleTexts
+    sets: SampleTexts
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -135,7 +135,7 @@ def chip_of(host: Host, plane: int) -> Chip:
 
 
 def left_out(host: Host) -> list[str]:
-    """What recorders say of samples that were no number, in their words."""
+    """What recorders say about samples that were not numbers, in their words."""
     space, found = host.space, []
     keys = stat_rows(host).get(names.NAN_COUNTER_EVENTS, ())
     for place in np.flatnonzero(np.isin(space.plane_stats.key, list(keys))).tolist():
@@ -200,7 +200,7 @@ def _readings(column: StatColumn, kept: I64) -> Readings:
     return Readings(kind, bits)
 
 
-def _words(host: Host, name: str, column: StatColumn, rows: I64) -> Words:
+def _words(host: Host, name: str, column: StatColumn, rows: I64) -> SampleTexts:
     """The text of a stat: the event's own, else that of all events of its name, else ""."""
     texts = column.texts
     words = ["", *texts.values]
@@ -211,10 +211,10 @@ def _words(host: Host, name: str, column: StatColumn, rows: I64) -> Words:
         of_entry[list(shared)] = np.arange(len(shared)) + len(words)
         words += shared.values()
         codes = np.where(codes == 0, of_entry[host.space.events.metadata[rows]], codes)
-    return Words(codes, words)
+    return SampleTexts(codes, words)
 
 
-def _or_metric(host: Host, said: Words, counter: I32, metric: I64) -> Words:
+def _or_metric(host: Host, said: SampleTexts, counter: I32, metric: I64) -> SampleTexts:
     """The description; without one the hardware's name of the counter, where it is another one."""
     space, words, codes = host.space, [*said.words], said.codes.copy()
     where = np.flatnonzero((codes == 0) & (metric >= 0))
@@ -226,4 +226,4 @@ def _or_metric(host: Host, said: Words, counter: I32, metric: I64) -> Words:
             code[number] = len(words)
             words.append(hardware)
     codes[where] = code[which]
-    return Words(codes, words)
+    return SampleTexts(codes, words)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.columns import union_spans
+from stepscope.columns import distinct, union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
 from stepscope.tables.core.planes import OP_LINE_PLANES, PlaneKind, planes
@@ -73,7 +73,7 @@ def device_usage(host: Host) -> tuple[DeviceUsage, ...]:
     copies, exchanges = _kinds(host, found)
     with_op, launched = _with_op(host, found), _launched(host, found)
     result = []
-    for plane in np.unique(found.device).tolist():
+    for plane in distinct(found.device).tolist():
         mine = (found.device == plane) & ~found.is_container
         start, end = found.start_ps[mine], found.end_ps[mine]
         if not len(start):
@@ -125,7 +125,7 @@ def _kinds(host: Host, found: DeviceEvents) -> tuple[Bool, Bool]:
 
 
 def _with_op(host: Host, found: DeviceEvents) -> Bool:
-    """Which events name the op they ran for; a reason why there is none is no op."""
+    """Which events name the op they ran for; a reason why there is none does not count."""
     stats, kinds = event_stats(host), planes(host).plane_kind
     are_ops = np.asarray([kind in OP_LINE_PLANES for kind in kinds] or [False])[found.device]
     for name in _OP_STATS:
@@ -140,6 +140,6 @@ def _launched(host: Host, found: DeviceEvents) -> Bool:
     kinds = planes(host).plane_kind
     of_host = [kinds[line.plane] is PlaneKind.HOST for line in host.space.lines]
     is_call = np.asarray(of_host or [False])[host.space.lines_of(calls.rows)]
-    known = np.unique(calls.values[is_call])
+    known = distinct(calls.values[is_call])
     launched: Bool = (found.correlation >= 0) & np.isin(found.correlation, known)
     return launched

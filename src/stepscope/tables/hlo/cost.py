@@ -28,7 +28,7 @@ _CONV_TARGETS = ("__cudnn$conv",)
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class InstructionCost:
     """The cost of running an instruction once; NaN where it cannot be known.
 
     Attributes:
@@ -47,8 +47,8 @@ class Cost:
         return self.bytes_read + self.bytes_written
 
 
-NO_COST = Cost()
-UNKNOWN_COST = Cost(math.nan, math.nan, math.nan)
+NO_COST = InstructionCost()
+UNKNOWN_COST = InstructionCost(math.nan, math.nan, math.nan)
 
 
 class CostAnalysis:
@@ -58,7 +58,7 @@ class CostAnalysis:
         self._module = module
         self._flops: dict[int, float] = {}
 
-    def of(self, instruction: Instruction) -> Cost:
+    def of(self, instruction: Instruction) -> InstructionCost:
         """The cost of running an instruction once."""
         opcode = instruction.opcode
         if opcode in NO_WORK or opcode.endswith(_ASYNC_DONE):
@@ -68,7 +68,7 @@ class CostAnalysis:
         if opcode == "call":
             return self._of_call(instruction)
         read, written = self._bytes(instruction)
-        return Cost(self.flops(instruction), read, written)
+        return InstructionCost(self.flops(instruction), read, written)
 
     def flops(self, instruction: Instruction) -> float:
         """FLOPs of running an instruction once, a fusion's or call's body included."""
@@ -76,13 +76,13 @@ class CostAnalysis:
             self._flops[instruction.id] = self._count(instruction)
         return self._flops[instruction.id]
 
-    def _of_call(self, instruction: Instruction) -> Cost:
+    def _of_call(self, instruction: Instruction) -> InstructionCost:
         costs = [
             self.of(one)
             for called in self._module.called(instruction)
             for one in called.instructions
         ]
-        return Cost(
+        return InstructionCost(
             sum(cost.flops for cost in costs),
             sum(cost.bytes_read for cost in costs),
             sum(cost.bytes_written for cost in costs),

@@ -1,7 +1,7 @@
 """FLOPs of calls into libraries, whose code no module holds: from the shapes they take and give.
 
 Products of matrices, convolutions and attention say by their shapes what they must compute; of any
-other call nobody knows it. Attention counts as without a mask, so a causal one that skips its upper
+other call it is unknown. Attention counts as without a mask, so a causal one that skips its upper
 half does up to half of this.
 """
 
@@ -104,7 +104,7 @@ def _scores_of_cudnn(config: str) -> tuple[int, ...]:
 
 
 def _section(config: str, name: str) -> dict[str, Any]:
-    """A part of a backend config; the whole where it has no such part; {} where it is no JSON."""
+    """A part of a backend config; the whole where it has no such part; {} where it is not JSON."""
     try:
         found: Any = json.loads(config)
     except (ValueError, RecursionError):

@@ -18,7 +18,7 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Subgraph:
     """Part of a graph.
 
     Attributes:
@@ -34,7 +34,7 @@ class Part:
     hidden: dict[int, int]
 
 
-def neighbourhood(module: HloModule, centre: Instruction, radius: int, limit: int) -> Part:
+def neighbourhood(module: HloModule, centre: Instruction, radius: int, limit: int) -> Subgraph:
     """Instructions within ``radius`` edges of the centre, at most ``limit`` of them.
 
     From the centre the walk goes up through operands and down through users, not to and fro:
@@ -54,7 +54,7 @@ def neighbourhood(module: HloModule, centre: Instruction, radius: int, limit: in
     return _part(module, distance)
 
 
-def whole(module: HloModule, computation: Computation, limit: int) -> Part:
+def whole(module: HloModule, computation: Computation, limit: int) -> Subgraph:
     """The first ``limit`` instructions of a computation."""
     return _part(module, {one.id: 0 for one in computation.instructions[:limit]})
 
@@ -89,7 +89,7 @@ def _next(module: HloModule, id_: int, side: int) -> Iterator[int]:
     return (one for one in ids if one in module.by_id)
 
 
-def _part(module: HloModule, distance: dict[int, int]) -> Part:
+def _part(module: HloModule, distance: dict[int, int]) -> Subgraph:
     nodes = {id_: module.by_id[id_] for id_ in distance}
     edges = [
         Edge(operand, id_, place)
@@ -102,4 +102,4 @@ def _part(module: HloModule, distance: dict[int, int]) -> Part:
         + sum(1 for other in module.users.get(id_, ()) if other not in nodes)
         for id_, one in nodes.items()
     }
-    return Part(nodes, distance, edges, hidden)
+    return Subgraph(nodes, distance, edges, hidden)

@@ -21,7 +21,7 @@ _LOW = frozenset({10, 16, 19, 20, 23, 24, 25, 28, 29, 32, 33})
 _WIDE = frozenset({11, 12, 15, 18})
 _NARROW_INTEGERS = frozenset({2, 6, 21, 22, 26, 27})
 _PRODUCTS = frozenset({"dot", "convolution", "ragged-dot"})
-# Custom calls that are no product: they move, sort, sample or synchronise.
+# Custom calls that are not products: they move, sort, sample or synchronise.
 _NO_PRODUCT = re.compile(r"topk|sort|fft|rng|random|callback|sharding|barrier|allocate", re.I)
 # PrecisionConfig.Algorithm: products of 8- and 16-bit floats in one pass (fields of field 51).
 _PRECISION_CONFIG, _ALGORITHM = 51, 2

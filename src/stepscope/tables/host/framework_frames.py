@@ -1,4 +1,4 @@
-"""Python functions of frameworks, told by file and function where no path was recorded.
+"""Python functions of frameworks, known by file and function where no path was recorded.
 
 The tracers of JAX and TensorFlow write ``$array.py:615 _value`` without the folder of the file. A
 program may have an ``api.py`` of its own, so such files count by the functions they have.

@@ -21,7 +21,7 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.columns import distinct_keys, nest, rows_of, stats_by_name, sum_by_key
+from stepscope.columns import distinct, distinct_keys, nest, rows_of, stats_by_name, sum_by_key
 from stepscope.columns.space import DATA_OCCURRENCES, I64
 from stepscope.schema import names
 from stepscope.tables.core.distinct_rows import distinct_rows
@@ -29,7 +29,7 @@ from stepscope.tables.core.op_name import OpCategory, OpName
 from stepscope.tables.core.planes import PlaneKind, planes
 from stepscope.tables.core.presence import any_event, entries_named
 from stepscope.tables.core.profile import Host, derived
-from stepscope.tables.core.stats import Texts, event_stats
+from stepscope.tables.core.stats import StatTexts, event_stats
 from stepscope.tables.host.events import (
     host_thread_rows,
     is_data_loader,
@@ -161,7 +161,7 @@ def _framework_input(host: Host) -> InputOps:
     keep = found.is_execution & wanted[found.op]
     op, size = found.op[keep].astype(np.int64), len(found.ops)
     duration = host.space.length_ps[found.rows[keep]]
-    chosen = np.unique(op)
+    chosen = distinct(op)
     return InputOps(
         name=[found.ops[row].name for row in chosen.tolist()],
         category=[category[row] or OTHER for row in chosen.tolist()],
@@ -243,7 +243,7 @@ def _with_stages(host: Host, named: _Labelled) -> _Labelled:
     said = stats_by_name(host.space, (names.INPUT_STAGE_CATEGORY,))[
         names.INPUT_STAGE_CATEGORY
     ].texts
-    given = Texts(said.rows, said.codes, said.values)
+    given = StatTexts(said.rows, said.codes, said.values)
     last = np.append(stage.rows[1:] > stage.rows[:-1], True)  # of an event that says it twice
     rows, code = stage.rows[last], stage.codes[last].astype(np.int64)
     category = given.at(rows)

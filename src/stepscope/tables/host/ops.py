@@ -2,7 +2,7 @@
 
 An op activity is a host event whose name is an op, or that carries a ``tf_op`` stat, or (XLA on
 the CPU) an ``hlo_op`` stat. Self time is duration minus direct op children on the same thread;
-events that are no ops do not count as children (reference §5.1).
+events that are not ops do not count as children (reference §5.1).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from stepscope.tables.core.op_name import OpCategory, OpName, parse_op_name
 from stepscope.tables.core.planes import LineKind, planes
 from stepscope.tables.core.presence import Stretch, any_stretch, entries_named, stat_rows
 from stepscope.tables.core.profile import Host, derived
-from stepscope.tables.core.stats import Texts, event_stats
+from stepscope.tables.core.stats import StatTexts, event_stats
 from stepscope.tables.hlo import HloModule, hlo_modules
 from stepscope.tables.host.events import host_names, host_thread_rows, timed_events
 
@@ -147,7 +147,7 @@ def _ops_of_entries(host: Host, index: _OpIndex) -> I32:
     return of_entries
 
 
-def _name_by_text(op: I32, texts: Texts, code: Callable[[str], int]) -> None:
+def _name_by_text(op: I32, texts: StatTexts, code: Callable[[str], int]) -> None:
     """Give events that have no op yet the op their text stat names."""
     if len(texts.rows) == 0:
         return

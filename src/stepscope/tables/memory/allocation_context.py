@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stepscope.columns import nest
+from stepscope.columns import distinct, nest
 from stepscope.columns.space import I32, I64
 from stepscope.schema import names
 from stepscope.tables.core.distinct_rows import distinct_rows
@@ -25,7 +25,7 @@ def enclosing_names(host: Host, rows: I64) -> tuple[I32, list[str]]:
         Codes into texts; code 0 is "" (nothing encloses it).
     """
     space = host.space
-    select = space.on_lines(np.unique(space.lines_of(rows)).tolist())
+    select = space.on_lines(distinct(space.lines_of(rows)).tolist())
     parent = nest(
         space.events.start_ps, space.events.duration_ps, space.line_begin, select=select
     ).parent.astype(np.int64)

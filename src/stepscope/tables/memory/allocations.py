@@ -49,7 +49,7 @@ _ABSENT = frozenset({"(null)", "null", ""})
 
 
 @dataclass(frozen=True, slots=True)
-class Labels:
+class AllocationLabels:
     """One text per event: ``texts[codes[i]]``; the first text is "" (not recorded)."""
 
     codes: I32
@@ -59,9 +59,9 @@ class Labels:
         """The text of one event."""
         return self.texts[int(self.codes[event])]
 
-    def taken(self, source: I64) -> Labels:
+    def taken(self, source: I64) -> AllocationLabels:
         """The same texts, with the code of ``source[i]`` for event i (its own where negative)."""
-        return Labels(np.where(source >= 0, self.codes[source], self.codes), self.texts)
+        return AllocationLabels(np.where(source >= 0, self.codes[source], self.codes), self.texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +101,11 @@ class Allocations:
     free_bytes: I64
     fragmentation: F64
     lifetime_peak_bytes: I64
-    op: Labels
-    region: Labels
-    data_type: Labels
-    shape: Labels
-    context: Labels
+    op: AllocationLabels
+    region: AllocationLabels
+    data_type: AllocationLabels
+    shape: AllocationLabels
+    context: AllocationLabels
     step: I64
     begun_by: I64
     next_here: I64
@@ -146,7 +146,7 @@ class _Values:
         found[has] = column.floats[place[has]]
         return found
 
-    def labels(self, name: str, as_text: Callable[[str], str] = str) -> Labels:
+    def labels(self, name: str, as_text: Callable[[str], str] = str) -> AllocationLabels:
         """Texts of a stat; different texts of the same meaning become one."""
         column, place, has = self._where(name)
         index: dict[str, int] = {"": 0}
@@ -157,7 +157,7 @@ class _Values:
         codes = np.zeros(len(place), dtype=np.int32)
         if has.any():
             codes[has] = np.asarray(per_text, dtype=np.int32)[column.texts.codes[place[has]]]
-        return Labels(codes, list(index))
+        return AllocationLabels(codes, list(index))
 
 
 @derived
@@ -224,7 +224,7 @@ def _kind_of_entries(host: Host) -> I8:
     return kind_of_entry
 
 
-def _memory_of(values: _Values) -> Labels:
+def _memory_of(values: _Values) -> AllocationLabels:
     """The memory of each event: its allocator's name, else its device's number."""
     texts: dict[str, int] = {}
     codes: I32 | None = None
@@ -236,10 +236,12 @@ def _memory_of(values: _Values) -> Labels:
     assert codes is not None
     used, dense = np.unique(codes, return_inverse=True)
     known = list(texts)
-    return Labels(dense.astype(np.int32), [known[code] or "memory" for code in used.tolist()])
+    return AllocationLabels(
+        dense.astype(np.int32), [known[code] or "memory" for code in used.tolist()]
+    )
 
 
-def _of_process(host: Host, rows: I64, memory: Labels) -> Labels:
+def _of_process(host: Host, rows: I64, memory: AllocationLabels) -> AllocationLabels:
     """The memories, of which each process has its own; a child's are named with its number."""
     known = processes(host)
     if len(known.suffix) == 1:
@@ -249,7 +251,7 @@ def _of_process(host: Host, rows: I64, memory: Labels) -> Labels:
         known.of_rows(host, rows).astype(np.int64) * size + memory.codes, return_inverse=True
     )
     texts = [f"{memory.texts[code % size]}{known.suffix[code // size]}" for code in used.tolist()]
-    return Labels(dense.astype(np.int32), texts)
+    return AllocationLabels(dense.astype(np.int32), texts)
 
 
 def _linked(memory: I32, address: I64, is_allocation: Bool) -> tuple[I64, I64]:
@@ -273,14 +275,14 @@ def _inherited(values: I64, begun_by: I64) -> I64:
     return taken
 
 
-def _context(host: Host, rows: I64, op: Labels) -> Labels:
+def _context(host: Host, rows: I64, op: AllocationLabels) -> AllocationLabels:
     """What encloses the events that name no op; "" for those that do."""
     nameless = np.flatnonzero(op.codes == 0)
     codes = np.zeros(len(rows), dtype=np.int32)
     if len(nameless) == 0:
-        return Labels(codes, [""])
+        return AllocationLabels(codes, [""])
     codes[nameless], texts = enclosing_names(host, rows[nameless])
-    return Labels(codes, texts)
+    return AllocationLabels(codes, texts)
 
 
 def _step_of(host: Host, time: I64) -> I64:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.columns import stats_by_name
+from stepscope.columns import distinct, stats_by_name
 from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
 from stepscope.tables.core.planes import LineKind, lines_of
@@ -46,7 +46,7 @@ def memory_samples(host: Host) -> tuple[MemorySamples, ...]:
         own = low + np.flatnonzero(known[low:high])
         rows, values = column.rows[own], column.ints[own]
         metadata = space.events.metadata[rows]
-        for code in np.unique(metadata).tolist():
+        for code in distinct(metadata).tolist():
             if amounts[code]:
                 own = metadata == code
                 time = space.events.start_ps[rows[own]]

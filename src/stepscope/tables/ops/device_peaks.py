@@ -1,10 +1,11 @@
 """What devices can do at most: the one table to edit when a new device appears.
 
 A profile's own ``peak_*`` stats win. Otherwise a GPU's peak is its number of multiprocessors
-times its clock (both recorded) times operations per cycle from this table; a TPU's and a CPU's
-come from the table alone. A device the table lacks has no peak: no utilisation is shown rather
-than a wrong one. All FLOP peaks are dense (no sparsity) and for the fastest of 16- and 32-bit
-floating point, since 8- and 4-bit work is normalised to it.
+times its clock (both recorded) times operations per cycle from this table; without a recorded
+clock, that of its model (``gpu_models``). A TPU's and a CPU's come from the table alone. A device
+the table lacks has no peak: no utilisation is shown rather than a wrong one. All FLOP
+peaks are dense (no sparsity) and for the fastest of 16- and 32-bit floating point, since 8- and
+4-bit work is normalised to it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from stepscope.schema.numbers import as_integer
 from stepscope.tables.core.devices import Device, devices
 from stepscope.tables.core.planes import PlaneKind, planes
 from stepscope.tables.core.profile import Host, Profile, derived
+from stepscope.tables.ops.gpu_models import model_peaks
 from stepscope.tables.ops.hlo_totals import hlo_totals
 
 _CUDA_GUIDE = "CUDA C++ Programming Guide, arithmetic throughput by compute capability"
@@ -162,7 +164,7 @@ def device_peaks(device: Device) -> Peaks:
     found = device.capabilities
     base = Peaks()
     if device.kind is PlaneKind.GPU:
-        found, base = _with_true_bandwidth(found), _gpu(found)
+        found, base = _with_true_bandwidth(found), _gpu(found, device.type)
     elif device.kind in (PlaneKind.TPU, PlaneKind.SPARSE_CORE):
         base = _tpu(device.type)
     return _recorded(found, base)
@@ -215,12 +217,12 @@ def _capability(found: Mapping[str, object]) -> tuple[int, int]:
     return as_integer(found.get("compute_cap_major")), as_integer(found.get("compute_cap_minor"))
 
 
-def _gpu(found: Mapping[str, object]) -> Peaks:
+def _gpu(found: Mapping[str, object], type_: str) -> Peaks:
     capability = _capability(found)
     units, hertz = as_integer(found.get("core_count")), as_integer(found.get("clock_rate")) * 1e3
     cycles = units * hertz
     if not cycles:
-        return Peaks()
+        return _named(type_, units)
     if _is_amd(found):
         for amd in AMD:
             if amd.capability == capability and units >= amd.min_units:
@@ -234,6 +236,15 @@ def _gpu(found: Mapping[str, object]) -> Peaks:
             shared = cycles * row.shared_bytes
             return Peaks(flops, math.nan, shared, shared, row.source)
     return Peaks()
+
+
+def _named(type_: str, units: int) -> Peaks:
+    """The limits of the model: all that a recording without clocks tells."""
+    model = model_peaks(type_, units)
+    if model is None:
+        return Peaks()
+    fastest = max(model.flops.get(one, 0.0) for one in ("bf16", "fp16", "tf32", "fp32"))
+    return Peaks(fastest, model.hbm_bytes, source=model.source)
 
 
 def _tpu(type_: str) -> Peaks:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.columns import sum_by_key, union_spans
+from stepscope.columns import distinct, sum_by_key, union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
 from stepscope.tables.core.distinct_rows import distinct_rows
@@ -16,6 +16,8 @@ from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import event_stats, metadata_ints
 from stepscope.tables.device.events import DeviceEvents, device_events, on_own_clock
 from stepscope.tables.host.ops import HostOps, host_ops
+from stepscope.tables.torch.costs import cost_of
+from stepscope.tables.torch.op_calls import op_calls
 
 F64 = NDArray[np.float64]
 
@@ -89,7 +91,7 @@ def _host_idle_ps(host: Host, found: HostOps) -> int:
     events = host.space.events
     start = events.start_ps[found.rows]
     end = start + host.space.length_ps[found.rows]
-    cuts = np.unique(np.searchsorted(found.rows, host.space.line_begin))
+    cuts = distinct(np.searchsorted(found.rows, host.space.line_begin))
     cuts = cuts[cuts < len(found.rows)]
     span = np.maximum.reduceat(end, cuts) - np.minimum.reduceat(start, cuts)
     busy = np.add.reduceat(found.self_ps, cuts)
@@ -155,6 +157,26 @@ def _costs(host: Host, found: DeviceEvents, size: int) -> tuple[F64, F64]:
         cost = np.where(cost >= 0, cost, per_name[space.events.metadata[found.rows]])
         known = cost >= 0
         sums.append(_known_sum(found.op[known], cost[known], size))
+    for total, shaped in zip(sums, _shaped_costs(host, found, size), strict=True):
+        np.copyto(total, shaped, where=np.isnan(total))
+    return sums[0], sums[1]
+
+
+def _shaped_costs(host: Host, found: DeviceEvents, size: int) -> tuple[F64, F64]:
+    """Σ flops and bytes per op of PyTorch's, from the shapes of its calls; NaN where unknown.
+
+    An op one of whose calls is not known has none: a rate over all of its time would be too low.
+    """
+    calls = op_calls(host)
+    costs = [cost_of(one) for one in calls.signatures]
+    op = np.zeros(len(calls), dtype=np.int64)
+    op[calls.of_event[calls.of_event >= 0]] = found.op[calls.of_event >= 0]
+    sums = []
+    for each in ([one.flops for one in costs], [one.bytes for one in costs]):
+        value = np.asarray(each or [0.0])[calls.signature]
+        total = np.bincount(op, weights=value, minlength=size).astype(np.float64)
+        total[np.bincount(op, minlength=size) == 0] = np.nan
+        sums.append(total)
     return sums[0], sums[1]
 
 
@@ -172,7 +194,7 @@ def device_busy(host: Host) -> dict[int, tuple[int, int]]:
     found = device_events(host)
     begin = on_own_clock(host, found.rows, found.start_ps)
     result: dict[int, tuple[int, int]] = {}
-    for device in np.unique(found.device).tolist():
+    for device in distinct(found.device).tolist():
         own = (found.device == device) & ~found.is_container
         if not own.any():
             continue

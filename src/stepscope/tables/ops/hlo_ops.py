@@ -3,6 +3,8 @@
 On TPUs the recorder writes category, FLOPs and bytes beside each op; on GPUs and CPUs they are
 worked out from the HLO module the event names. Kernels that no HLO op launched (TensorFlow
 without XLA) are ops too, named by their kernel and filed under their framework op, without costs.
+What a PyTorch op launched in one call is one run of that op with those shapes, whose cost follows
+from them (``torch.costs``).
 """
 
 from __future__ import annotations
@@ -37,6 +39,9 @@ from stepscope.tables.hlo.source import source_line, source_stack
 from stepscope.tables.hlo.text import expression
 from stepscope.tables.host.ops import host_ops
 from stepscope.tables.ops.hlo_runs import mark_runs
+from stepscope.tables.ops.run_cost import RunCost, shaped_cost
+from stepscope.tables.torch.op_calls import op_calls
+from stepscope.tables.torch.signature import Signature
 
 F64 = NDArray[np.float64]
 # Program ids are unsigned 64-bit numbers in the file.
@@ -46,26 +51,6 @@ _REMATERIALISED = (".remat", "rematted_computation")
 _OUTSIDE = (":XlaSendToHost", ":XlaRecvFromHost")
 # Category of a kernel that names neither an HLO op nor a framework op.
 UNATTRIBUTED = "unattributed"
-
-
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """What one run of an op costs; NaN where nothing says.
-
-    Attributes:
-        model_flops: Operations the program asks for.
-        flops: The same in units of the device's peak: 8-bit work counts half, 4-bit a quarter.
-        bytes: Bytes moved, all memories.
-        hbm_bytes: Of these, to and from device memory.
-        on_chip_read_bytes, on_chip_write_bytes: Of these, from and to on-chip memory.
-    """
-
-    model_flops: float = math.nan
-    flops: float = math.nan
-    bytes: float = math.nan
-    hbm_bytes: float = math.nan
-    on_chip_read_bytes: float = math.nan
-    on_chip_write_bytes: float = math.nan
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +127,7 @@ class HloOpEvents:
     """
 
     ops: list[HloOp]
-    costs: list[Cost]
+    costs: list[RunCost]
     op: I32
     device: I32
     start_ps: I64
@@ -168,6 +153,7 @@ class _Events:
     self_ps: I64
     framework_op: I32
     framework_ops: list[OpName]
+    call: I64
     on_device: bool
 
 
@@ -181,7 +167,7 @@ def hlo_op_events(host: Host) -> HloOpEvents:
     described = _Describer(host, events.framework_ops)
     index: dict[tuple[str, str, str, str], int] = {}
     ops: list[HloOp] = []
-    costs: list[Cost] = []
+    costs: list[RunCost] = []
     of_source = np.zeros(max(len(sources), 1), dtype=np.int32)
     for place, source in enumerate(sources):
         op, cost = described.op(*source)
@@ -219,6 +205,7 @@ def _device_side(host: Host) -> _Events:
         found.self_ps,
         found.op,
         found.ops,
+        op_calls(host).of_event,
         on_device=True,
     )
 
@@ -237,29 +224,40 @@ def _host_side(host: Host) -> _Events:
         found.self_ps[ran],
         found.op[ran],
         found.ops,
+        np.full(len(rows), -1, dtype=np.int64),
         on_device=False,
     )
 
 
-def _sources(host: Host, events: _Events) -> tuple[list[tuple[int, int, int, str]], I64]:
-    """Distinct (metadata row, framework op, program id, HLO op) and which one each event has.
+def _sources(
+    host: Host, events: _Events
+) -> tuple[list[tuple[int, int, int, str, Signature | None]], I64]:
+    """Distinct (metadata row, framework op, program id, HLO op, signature) and each event's.
 
-    Host ops are distinguished by name alone: their metadata row says no more (-1).
+    Host ops are distinguished by name alone: their metadata row says no more (-1). Neither does
+    that of a kernel whose op was called in a known way.
     """
     stats, rows = event_stats(host), events.rows
+    calls = op_calls(host) if events.on_device else None
     hlo = stats.texts(names.HLO_OP)
     code = hlo.at(rows)
     program = stats.ints(names.PROGRAM_ID).at(rows, 0)
     entries = host.space.events.metadata[rows]
     if not events.on_device:
         entries = np.full(len(rows), -1, dtype=np.int32)
-    first, source_of = distinct_rows((entries, events.framework_op, code, program))
+    signature = np.full(len(rows), -1, dtype=np.int64)
+    if calls is not None:
+        called = (events.call >= 0) & (code < 0)
+        signature[called] = calls.signature[events.call[called]]
+        entries = np.where(called, -1, entries)
+    first, source_of = distinct_rows((entries, events.framework_op, code, program, signature))
     sources = [
         (
             int(entries[at]),
             int(events.framework_op[at]),
             int(program[at]) & _UINT64,
             hlo.texts[code[at]] if code[at] >= 0 else "",
+            calls.signatures[signature[at]] if calls is not None and signature[at] >= 0 else None,
         )
         for at in first.tolist()
     ]
@@ -274,7 +272,7 @@ def _runs(host: Host, events: _Events, op: I32, ops: list[HloOp]) -> Bool:
     is_straight = [_is_straight(modules.get(one.program_id), one) for one in ops]
     programs: dict[int, int] = {}
     program = [programs.setdefault(one.program_id, len(programs)) for one in ops]
-    return mark_runs(
+    is_run = mark_runs(
         op,
         events.device,
         space.lines_of(events.rows),
@@ -283,6 +281,10 @@ def _runs(host: Host, events: _Events, op: I32, ops: list[HloOp]) -> Bool:
         np.asarray(is_straight, dtype=bool),
         np.asarray(program, dtype=np.int64),
     )
+    called = np.flatnonzero(events.call >= 0)
+    is_run[called] = False
+    is_run[called[np.unique(events.call[called], return_index=True)[1]]] = True
+    return is_run
 
 
 def _is_straight(module: HloModule | None, op: HloOp) -> bool:
@@ -292,8 +294,8 @@ def _is_straight(module: HloModule | None, op: HloOp) -> bool:
 
 
 def _with_event_costs(
-    host: Host, events: _Events, op: I32, is_run: Bool, ops: list[HloOp], costs: list[Cost]
-) -> list[Cost]:
+    host: Host, events: _Events, op: I32, is_run: Bool, ops: list[HloOp], costs: list[RunCost]
+) -> list[RunCost]:
     """Costs, with those that events themselves carry put first (custom calls on TPUs).
 
     What a custom call notes may be a part of what its shapes say; never the whole of less.
@@ -313,7 +315,7 @@ def _with_event_costs(
 
     flops, model, accessed = map(per_run, (names.FLOPS, names.MODEL_FLOPS, names.BYTES_ACCESSED))
     return [
-        Cost(
+        RunCost(
             _noted(ops[at], model[at], flops[at], cost.model_flops),
             _noted(ops[at], flops[at], cost.flops),
             _first(accessed[at], cost.bytes),
@@ -356,7 +358,9 @@ class _Describer:
         assert module is not None  # only asked for instructions of a module that was found
         return CostAnalysis(module)
 
-    def op(self, entry: int, framework_op: int, program: int, hlo_op: str) -> tuple[HloOp, Cost]:
+    def op(
+        self, entry: int, framework_op: int, program: int, hlo_op: str, call: Signature | None
+    ) -> tuple[HloOp, RunCost]:
         """The op and its cost."""
         kind = self._kinds[self._space.event_metadata.plane[entry]] if entry >= 0 else None
         if kind in OP_LINE_PLANES:
@@ -365,22 +369,17 @@ class _Describer:
             return self._compiled(program, hlo_op.rpartition("::")[2], framework_op)
         op = self._framework_ops[framework_op]
         kernel = self._space.event_metadata.name[entry] if entry >= 0 else op.name
-        return HloOp(
-            0,
-            "",
-            kernel,
-            op.type if op.type not in ("", "Unknown") else UNATTRIBUTED,
-            "",
-            op.name,
-            "",
-            "",
-            "",
-            "",
-            False,
-            False,
-        ), Cost()
+        if call is not None:
+            return self._uncompiled(f"{call.op} {call.label}".rstrip(), op), shaped_cost(call)
+        return self._uncompiled(kernel, op), RunCost()
 
-    def _recorded(self, entry: int, program: int, core_type: str) -> tuple[HloOp, Cost]:
+    @staticmethod
+    def _uncompiled(name: str, op: OpName) -> HloOp:
+        """A kernel, or a call of an op, outside of XLA."""
+        category = op.type if op.type not in ("", "Unknown") else UNATTRIBUTED
+        return HloOp(0, "", name, category, "", op.name, "", "", "", "", False, False)
+
+    def _recorded(self, entry: int, program: int, core_type: str) -> tuple[HloOp, RunCost]:
         """An op of a TPU op line: its metadata says everything."""
         metadata = self._space.event_metadata
         text = metadata.name[entry]
@@ -406,13 +405,15 @@ class _Describer:
         if op.category == CUSTOM_CALL:
             accessed = accessed or math.nan  # an op without bytes is one whose compiler saw none
         if op.category.endswith(ASYNC_START):
-            return op, Cost(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+            return op, RunCost(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
         model = float(self._ints[names.MODEL_FLOPS].get(entry, flops))
         spaces = self._breakdowns.get(entry, (0.0, 0.0, 0.0))
         # Without a breakdown all bytes count as device memory's (reference §5.3).
-        return op, Cost(model, flops, accessed, *(spaces if any(spaces) else (accessed, 0.0, 0.0)))
+        return op, RunCost(
+            model, flops, accessed, *(spaces if any(spaces) else (accessed, 0.0, 0.0))
+        )
 
-    def _compiled(self, program: int, name: str, framework_op: int) -> tuple[HloOp, Cost]:
+    def _compiled(self, program: int, name: str, framework_op: int) -> tuple[HloOp, RunCost]:
         """An HLO op that a kernel or a CPU event names; its module says the rest."""
         module = self._modules.get(program)
         found = module.instructions.get(name) if module is not None else None
@@ -432,7 +433,7 @@ class _Describer:
                 "",
                 True,
                 False,
-            ), Cost()
+            ), RunCost()
         op = HloOp(
             program_id=program,
             program=self._program(program),
@@ -452,10 +453,10 @@ class _Describer:
         )
         return op, self._analysed(program, module, found)
 
-    def _analysed(self, program: int, module: HloModule, found: Instruction) -> Cost:
+    def _analysed(self, program: int, module: HloModule, found: Instruction) -> RunCost:
         cost = self._costs(program).of(found)
         flops = cost.flops / _speedup(module, found)
-        return Cost(cost.flops, flops, cost.bytes, cost.bytes, math.nan, math.nan)
+        return RunCost(cost.flops, flops, cost.bytes, cost.bytes, math.nan, math.nan)
 
     def _program(self, program: int) -> str:
         module = self._modules.get(program)

@@ -23,6 +23,8 @@ from stepscope.tables.hlo.cost import CostAnalysis
 from stepscope.tables.hlo.recorded_costs import entries_of_op_lines, recorded_flops
 from stepscope.tables.host.events import host_thread_rows
 from stepscope.tables.host.ops import has_host_ops, op_mask
+from stepscope.tables.torch.costs import cost_of
+from stepscope.tables.torch.op_calls import has_shaped_calls, op_calls
 
 
 def has_device_ops(profile: Profile) -> bool:
@@ -62,6 +64,10 @@ def _any_compiled(host: Host, on_device: bool) -> bool:
 
 
 def _any_costed(host: Host, on_device: bool) -> bool:
+    if on_device and has_shaped_calls(host):
+        costs = map(cost_of, op_calls(host).signatures)
+        if not all(math.isnan(cost.flops) for cost in costs):
+            return True
     recorded = entries_of_op_lines(host) & on_device
     known = recorded & ~np.isnan(recorded_flops(host))
     stats = stat_rows(host)

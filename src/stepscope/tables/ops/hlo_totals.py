@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.columns import sum_by_key, union_spans
+from stepscope.columns import distinct, sum_by_key, union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.tables.core.profile import Host, Profile, derived
 from stepscope.tables.ops.hlo_ops import HloOp, HloOpEvents, hlo_op_events
@@ -35,7 +35,7 @@ class HloTotals:
         total_ps, self_ps: Σ duration and Σ duration without nested ops.
         dma_stall_ps: Σ time stalled by copies.
         model_flops, flops, bytes, hbm_bytes, on_chip_read_bytes, on_chip_write_bytes: Cost of
-            all runs (see ``hlo_ops.Cost``), NaN where unknown.
+            all runs (see ``run_cost.Cost``), NaN where unknown.
         idle_ps: Σ over devices of the time between first and last op without any op.
         device_count: Devices that ran something.
         on_device: False when these are ops of the CPU.
@@ -110,7 +110,7 @@ def total(events: HloOpEvents, select: Bool) -> HloTotals:
 
 def _idle(events: HloOpEvents, select: Bool) -> tuple[int, int]:
     """Σ over devices of (span less union of op events), and the number of devices."""
-    idle, found = 0, np.unique(events.device[select]).tolist()
+    idle, found = 0, distinct(events.device[select]).tolist()
     for device in found:
         own = select & (events.device == device)
         start = events.own_start_ps[own]

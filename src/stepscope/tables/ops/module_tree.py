@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.columns import innermost, nest
+from stepscope.columns import distinct, innermost, nest
 from stepscope.columns.space import DATA_OCCURRENCES, I64, Bool
 from stepscope.schema import names
 from stepscope.tables.core.planes import PlaneKind, planes
@@ -22,14 +22,15 @@ from stepscope.tables.core.presence import Stretch, any_stretch
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import event_stats
 from stepscope.tables.device.events import device_events
+from stepscope.tables.torch.launches import launched
 
 _MODULE: Final = f"{names.PYTHON_CALL_MARK}nn.Module: "
 FORWARD, BACKWARD, RECOMPUTED = range(3)
 
 
 @dataclass(frozen=True, slots=True)
-class ModuleTree:
-    """One row per module, by its place in the tree; parents stand before their children.
+class ModuleTable:
+    """One row per module, by its place in the tree; parents come before their children.
 
     Attributes:
         names: Of each: the class and its number, such as "Linear_3".
@@ -39,6 +40,7 @@ class ModuleTree:
         device_ps: (phase, module): time of the kernels it launched, without those of modules that
             it called; phases are forward, backward and recomputed.
         kernels: How many kernels those are.
+        phase: Of each event of ``device_events``, whether a module launched it or not.
         outside_ps: Time of kernels that belong to no module.
     """
 
@@ -48,6 +50,7 @@ class ModuleTree:
     host_ps: I64
     device_ps: I64
     kernels: I64
+    phase: I64
     outside_ps: int
 
     def __len__(self) -> int:
@@ -100,7 +103,7 @@ def _module_entries(host: Host) -> Bool:
 
 
 @derived
-def module_tree(host: Host) -> ModuleTree:
+def module_tree(host: Host) -> ModuleTable:
     """The modules of a host."""
     index: dict[tuple[int, str], int] = {}
     threads: dict[int, list[int]] = {}
@@ -120,13 +123,14 @@ def module_tree(host: Host) -> ModuleTree:
     device_ps = np.zeros((3, count), np.int64)
     known = owner >= 0
     np.add.at(device_ps, (phase[known], owner[known]), duration[known])
-    return ModuleTree(
+    return ModuleTable(
         names=[name for _, name in index],
         parent=np.asarray([parent for parent, _ in index], np.int64),
         calls=np.bincount(module, minlength=count).astype(np.int64),
         host_ps=host_ps,
         device_ps=device_ps,
         kernels=np.bincount(owner[known], minlength=count).astype(np.int64),
+        phase=phase,
         outside_ps=int(duration[~known].sum()),
     )
 
@@ -175,7 +179,7 @@ def _first_call(host: Host, rows: list[int]) -> int:
 
 
 def _places(index: dict[tuple[int, str], int]) -> dict[str, int]:
-    """The modules whose name stands at one place of the tree only, by name."""
+    """The modules whose name occurs once in the tree, by name."""
     found: dict[str, list[int]] = {}
     for (_, name), number in index.items():
         found.setdefault(name, []).append(number)
@@ -185,14 +189,15 @@ def _places(index: dict[tuple[int, str], int]) -> dict[str, int]:
 def _owners(host: Host, calls: dict[int, _Calls]) -> tuple[I64, I64]:
     """The module of each device event (-1: none), and the phase it ran in."""
     found = device_events(host)
-    launched, thread = _launches(host, found.correlation)
+    launches = launched(host)
+    thread = launches.thread
     owner = np.full(len(found), -1, np.int64)
     phase = np.full(len(found), FORWARD, np.int64)
     numbered = _numbered_ops(host)
     forward = _module_of_number(numbered, calls)
-    for line in np.unique(thread[thread >= 0]).tolist():
+    for line in distinct(thread[thread >= 0]).tolist():
         mine = np.flatnonzero(thread == line)
-        times = launched[mine]
+        times = launches.start_ps[mine]
         if line in calls:
             owner[mine] = calls[line].around(times)
         ops = numbered.backward & (numbered.thread == line)
@@ -209,25 +214,6 @@ def _owners(host: Host, calls: dict[int, _Calls]) -> tuple[I64, I64]:
         asked = number[inside & (owner[mine] < 0)]
         owner[lost] = [forward.get(one, -1) for one in asked.tolist()]
     return owner, phase
-
-
-def _launches(host: Host, correlation: I64) -> tuple[I64, I64]:
-    """When the call that launched each device event began, and on which thread (-1: unknown)."""
-    space, stats = host.space, event_stats(host).ints(names.CORRELATION_ID)
-    kinds = planes(host).plane_kind
-    of_host = np.asarray([kinds[line.plane] is PlaneKind.HOST for line in space.lines] or [False])
-    line = space.lines_of(stats.rows)
-    rows, ids, line = (column[of_host[line]] for column in (stats.rows, stats.values, line))
-    order = np.argsort(ids, kind="stable")
-    at = np.searchsorted(ids[order], correlation)
-    has = (at < len(order)) & (correlation >= 0)
-    has[has] = ids[order][at[has]] == correlation[has]
-    start, thread = np.zeros(len(correlation), np.int64), np.full(len(correlation), -1, np.int64)
-    ids_of_lines = np.asarray([one.id for one in space.lines] or [0], np.int64)
-    chosen = order[at[has]]
-    start[has] = space.events.start_ps[rows[chosen]]
-    thread[has] = ids_of_lines[line[chosen]]
-    return start, thread
 
 
 @dataclass(frozen=True, slots=True)

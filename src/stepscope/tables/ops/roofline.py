@@ -22,7 +22,7 @@ _RESOURCES = (COMPUTE, HBM, ON_CHIP_READ, ON_CHIP_WRITE)
 
 
 @dataclass(frozen=True, slots=True)
-class Rates:
+class OpRates:
     """Rates and utilisations, one element per op; NaN where an input is unknown.
 
     Attributes:
@@ -67,7 +67,7 @@ def rates(
     on_chip_read_bytes: F64,
     on_chip_write_bytes: F64,
     peaks: Peaks,
-) -> Rates:
+) -> OpRates:
     """Rates over ``time_ps``, the Σ of the device time they were achieved in."""
     seconds = np.where(time_ps > 0, time_ps / 1e12, np.nan)
     per_s = {
@@ -89,7 +89,7 @@ def rates(
     memory = known[1:].max(axis=0)
     gflops = per_s[COMPUTE] / 1e9
     moved = np.stack([hbm_bytes, hbm_bytes, on_chip_read_bytes, on_chip_write_bytes])
-    return Rates(
+    return OpRates(
         gflops=gflops,
         model_gflops=model_flops / seconds / 1e9,
         gibps=bytes_accessed / seconds / GIB,
@@ -113,7 +113,7 @@ def rates(
     )
 
 
-def rates_of(totals: HloTotals, peaks: Peaks) -> Rates:
+def rates_of(totals: HloTotals, peaks: Peaks) -> OpRates:
     """Rates of each op over its total time."""
     return rates(
         totals.total_ps,

@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from stepscope.columns import distinct, pivot
 from stepscope.columns.space import KIND_INT64, KIND_UINT64, Bool
 from stepscope.result import Diagnostic
 from stepscope.schema import names
@@ -21,7 +22,7 @@ from stepscope.tables.recording.damage import damage_of
 from stepscope.tables.recording.environment import recorded_at
 from stepscope.tables.steps.attribution import steps
 
-Verdict = Literal["complete", "partial", "damaged"]
+CompletenessVerdict = Literal["complete", "partial", "damaged"]
 # Launches whose kernel may lie beyond the end of the recording are not missing kernels.
 _MISSING_SHARE = 0.01
 _NONE = np.zeros(0, dtype=bool)
@@ -32,18 +33,19 @@ _FAR_DAYS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Completeness:
+class HostCompleteness:
     """The verdict on one host and its reasons."""
 
-    verdict: Verdict
+    verdict: CompletenessVerdict
     diagnostics: tuple[Diagnostic, ...]
 
 
 @derived
-def completeness(host: Host) -> Completeness:
+def completeness(host: Host) -> HostCompleteness:
     """Check one host. Every reason is a diagnostic; "info" ones do not spoil the verdict."""
     found = [
         *damage_of(host),
+        *_imported(host),
         *_never_ended(host),
         *_recorder_messages(host),
         *_dropped(host),
@@ -53,9 +55,19 @@ def completeness(host: Host) -> Completeness:
         *_steps(host),
     ]
     if host.space.damage is not None:
-        return Completeness("damaged", tuple(found))
+        return HostCompleteness("damaged", tuple(found))
     spoils = any(one.severity != "info" for one in found)
-    return Completeness("partial" if spoils else "complete", tuple(found))
+    return HostCompleteness("partial" if spoils else "complete", tuple(found))
+
+
+def _imported(host: Host) -> list[Diagnostic]:
+    """Which tool's recording it was, and what its files cannot hold."""
+    return [
+        Diagnostic("imported-recording", "info", value, host.name)
+        for row in range(len(host.space.planes))
+        for key, value in pivot.plane_stats(host.space, row).items()
+        if key == names.IMPORTED and isinstance(value, str)
+    ]
 
 
 def _never_ended(host: Host) -> list[Diagnostic]:
@@ -64,8 +76,8 @@ def _never_ended(host: Host) -> list[Diagnostic]:
     if at.begin_unix_ns <= 0 or at.end_unix_ns > 0:
         return []
     text = (
-        "The recording was never ended: its program was killed, or is recorded still. "
-        "What ran after the last part that was written is not in it."
+        "The recording was never ended: its program was killed, or is still being recorded. "
+        "What ran after the last written part is missing."
     )
     return [Diagnostic("never-ended", "warning", text, host.name)]
 
@@ -135,8 +147,8 @@ def _launches(host: Host) -> list[Diagnostic]:
     line_is_host = np.asarray([is_host[line.plane] for line in host.space.lines] or [False])
     of_host = line_is_host[host.space.lines_of(stats.rows)]
     starts_work = _starts_work(host)[host.space.events.metadata[stats.rows]]
-    launches = np.unique(stats.values[of_host & starts_work])
-    kernels = np.unique(found.correlation[found.correlation >= 0])
+    launches = distinct(stats.values[of_host & starts_work])
+    kernels = distinct(found.correlation[found.correlation >= 0])
     if len(launches) == 0:
         return []
     orphans = int((~np.isin(kernels, launches)).sum())

@@ -24,7 +24,7 @@ _VERSION_KEYS = re.compile(r"version", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Environment:
+class HostEnvironment:
     """Facts of the run on one host.
 
     Attributes:
@@ -43,7 +43,7 @@ class Environment:
 
 
 @derived
-def environment(host: Host) -> Environment:
+def environment(host: Host) -> HostEnvironment:
     """The environment of a host."""
     space = host.space
     versions = {
@@ -55,7 +55,7 @@ def environment(host: Host) -> Environment:
     begin, end = (at := recorded_at(host)).begin_unix_ns, at.end_unix_ns
     noted = (end - begin) * 1000 if end > begin > 0 else 0
     duration = noted or _span_ps(host)
-    return Environment(_framework(host), versions, begin, duration, _is_training(host))
+    return HostEnvironment(_framework(host), versions, begin, duration, _is_training(host))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.columns import sweep, union_spans
+from stepscope.columns import distinct, median, sweep, union_spans
 from stepscope.columns.space import I64, U8, Bool
 from stepscope.schema import names
 from stepscope.tables.core.interval_overlap import covered
@@ -54,14 +54,14 @@ PARTS: dict[str, tuple[Work, ...]] = {
 }
 # More steps than this, and the first and the last are left out: they are cut or warming up.
 EDGE_LIMIT = 5
-# From so many median steps on, a last step is long because the loop's work is waited for in it.
+# From this many median steps on, a last step is long because it waits for the loop's work.
 _LONG_STEPS = 2.0
-# A last round that ends so much earlier than the others was not recorded to its end.
+# A last round that ends this much earlier than the others was not recorded to its end.
 _SHORT_STEPS = 0.8
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class HostSteps:
     """The steps of a host.
 
     Attributes:
@@ -102,10 +102,10 @@ def sum_parts(parts: Mapping[str, NDArray[Any]], members: Iterable[str]) -> NDAr
 
 
 @derived
-def steps(host: Host) -> Steps | None:
+def steps(host: Host) -> HostSteps | None:
     """The steps of a host with their attribution; None when nothing was recorded.
 
-    Where no steps are found the recording as a whole stands in for one (``markers.is_window``).
+    Where no steps are found the recording as a whole counts as one (``markers.is_window``).
     """
     markers = step_markers(host)
     if markers is None or len(markers) == 0:
@@ -116,7 +116,7 @@ def steps(host: Host) -> Steps | None:
     time = sweep(spans.start_ps, spans.end_ps, spans.work, start, end)
     parts = {part: time[:, list(kinds)].sum(axis=1) for part, kinds in PARTS.items()}
     kept, left_out = _kept(markers, when, parts["other"])
-    return Steps(
+    return HostSteps(
         markers=markers,
         start_ps=start,
         end_ps=end,
@@ -129,7 +129,7 @@ def steps(host: Host) -> Steps | None:
     )
 
 
-def found_steps(host: Host) -> Steps | None:
+def found_steps(host: Host) -> HostSteps | None:
     """The steps of a host; None where it has none but the recording as a whole."""
     found = steps(host)
     return None if found is None or found.markers.is_window else found
@@ -147,7 +147,13 @@ def _kept(markers: Markers, when: Intervals, other_ps: I64) -> tuple[Bool, list[
         )
     if markers.is_window:
         return np.ones(count, dtype=bool), said
-    typical = float(np.median(length[:-1])) if count > 1 else 0.0
+    if when.is_unfinished.any():
+        kept &= ~when.is_unfinished
+        said.append(
+            f"{marked.counted(int(when.is_unfinished.sum()))} at the end, whose work was not "
+            "recorded to its end."
+        )
+    typical = median(length[:-1]) if count > 1 else 0.0
     if markers.is_first_open and kept[0]:
         kept[0] = False
         said.append("The first step: nothing recorded tells where it begins.")
@@ -170,7 +176,7 @@ def _kept(markers: Markers, when: Intervals, other_ps: I64) -> tuple[Bool, list[
 
 
 def _pauses(markers: Markers) -> list[str]:
-    """What is said of long stretches between steps, where steps last to the next start."""
+    """Sentences about long stretches between steps, where steps last to the next start."""
     if not markers.is_start_to_start or len(markers) < 2:
         return []
     between = markers.start_ps[1:] - markers.end_ps[:-1]
@@ -295,7 +301,7 @@ def _marker_rows(host: Host, markers: Markers) -> I64:
 def _busy(found: DeviceEvents, start: I64, end: I64) -> dict[int, I64]:
     """Per device and step, the time anything ran on the device."""
     busy: dict[int, I64] = {}
-    for device in np.unique(found.device).tolist():
+    for device in distinct(found.device).tolist():
         own = (found.device == device) & ~found.is_container
         if own.any():
             begin = found.start_ps[own]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.columns import stats_by_name
+from stepscope.columns import distinct, stats_by_name
 from stepscope.columns.space import I64
 from stepscope.schema import names
 from stepscope.tables.core.profile import Host, Profile, derived
@@ -21,7 +21,7 @@ _OF_BATCH = re.compile(
     r"nll_loss\w*|mse_loss|binary_cross_entropy\w*|l1_loss|max_pool2d\w*|adaptive_avg_pool2d)\b"
 )
 _FIRST_EXTENT = re.compile(r"\s*\[+\s*(\d{1,9})\b")
-# One size is the batch's when so many of the ops have it, and a whole number of batches is a step's
+# One size is the batch's when this many of the ops have it, and a whole number of batches a step's
 # when the count is so near to it.
 _MOST = 0.8
 _NEAR = 0.15
@@ -45,7 +45,7 @@ def batch_sizes(host: Host) -> tuple[int, ...]:
     """The distinct batch sizes that tf.data's batching stages note; empty where none is noted."""
     rows, sizes = _noted(host)
     del rows
-    return tuple(size for size in np.unique(sizes).tolist() if size > 0)
+    return tuple(size for size in distinct(sizes).tolist() if size > 0)
 
 
 @derived

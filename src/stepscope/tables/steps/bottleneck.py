@@ -31,14 +31,14 @@ LIMITS: dict[str, tuple[str, ...]] = {
 INPUT_SOME_FRAC = 0.05
 INPUT_HIGH_FRAC = 0.20
 # From this confidence on steps were marked, by the program, its framework (Keras) or the device;
-# below, they were told from what repeats.
+# below, they were inferred from what repeats.
 _MARKED_CONFIDENCE = 0.9
 # Below this lead over the second largest there is no one limit.
 LEAD_FRAC = 0.03
 
 
 def is_marked(confidence: float) -> bool:
-    """Whether steps of this confidence were marked rather than told from what repeats."""
+    """Whether steps of this confidence were marked rather than inferred from what repeats."""
     return confidence >= _MARKED_CONFIDENCE
 
 

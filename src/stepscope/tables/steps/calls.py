@@ -9,7 +9,7 @@ import re
 
 import numpy as np
 
-from stepscope.columns import nest, rows_of
+from stepscope.columns import distinct, nest, rows_of
 from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
 from stepscope.tables.core.presence import entries_named
@@ -125,7 +125,7 @@ def runs(host: Host) -> list[Calls]:
     """Executions of compiled programs, by function."""
     found = program_runs(host)
     result = []
-    for code in np.unique(found.name).tolist():
+    for code in distinct(found.name).tolist():
         own = found.name == code
         start, end = found.start_ps[own], found.end_ps[own]
         name = found.names[code]
@@ -160,7 +160,7 @@ def _function_rows(host: Host) -> I64:
 
     named = rows_of(space.events.metadata, entries_named(host, is_call))
     traced = stats.rows(names.TF_FUNCTION_CALL)
-    rows = np.union1d(named, traced)
+    rows = distinct(np.concatenate((named, traced)))
     if len(rows) == 0:
         rows = is_func.rows[is_func.values > 0]
     if len(rows) == 0:

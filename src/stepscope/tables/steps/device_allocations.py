@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.columns import distinct
 from stepscope.columns.space import I64
 from stepscope.tables.core.profile import Host, Profile, derived
 from stepscope.tables.device.driver_calls import allocating_names
@@ -51,7 +52,7 @@ def session_allocations(profile: Profile) -> tuple[DriverCalls, ...]:
         host, chosen = profile.hosts[one.host], one.rows[kept]
         rows, step = _calls(host, one.steps.start_ps[chosen], one.steps.end_ps[chosen])
         meta, duration = host.space.events.metadata[rows], host.space.length_ps[rows]
-        for entry in np.unique(meta).tolist():
+        for entry in distinct(meta).tolist():
             own, name = meta == entry, host.space.event_metadata.name[entry]
             spent = np.bincount(step[own], weights=duration[own].astype(float), minlength=count)
             occurrences[name] = occurrences.get(name, 0) + int(own.sum())

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.columns import nest, union_spans
+from stepscope.columns import distinct, nest, union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
 from stepscope.tables.core.interval_overlap import covered
@@ -28,7 +28,7 @@ from stepscope.tables.host.events import (
     timed_rows,
 )
 from stepscope.tables.host.ops import host_ops
-from stepscope.tables.steps.attribution import Steps, steps
+from stepscope.tables.steps.attribution import HostSteps, steps
 
 # Work that a program does for its operator, not for its result; by the name of the op or call.
 SIDE_WORK: dict[str, re.Pattern[str]] = {
@@ -58,7 +58,7 @@ _OUR_THREADS = "stepscope-"
 # Ops of PyTorch, and what runs a compiled graph of them.
 _TORCH_OPS = ("aten/", "aten::")
 _COMPILED_REGION = re.compile(r"Torch-Compiled Region|CompiledFxGraph|CompiledFunction|inductor")
-# Of a call of a tf.function; its value begins with "traced" where it was traced anew.
+# Of a call of a tf.function; its value begins with "traced" where it was retraced.
 _TRACED, _EAGERLY = "traced", "eager"
 
 
@@ -73,7 +73,7 @@ class HostTime:
         free_start_ps, free_end_ps: The rest of the kept steps; disjoint, ascending.
     """
 
-    found: Steps
+    found: HostSteps
     start_ps: I64
     end_ps: I64
     busy_start_ps: I64
@@ -223,7 +223,7 @@ def function_calls(host: Host) -> tuple[FunctionCalls, ...]:
     idle = covered(time.free_start_ps, time.free_end_ps, start, start + length)
     traces = stats.ints(names.TRACING_COUNT).at(rows, 0)
     found = []
-    for name in np.unique(events.metadata[rows]).tolist():
+    for name in distinct(events.metadata[rows]).tolist():
         own = events.metadata[rows] == name
         found.append(
             FunctionCalls(
@@ -340,7 +340,7 @@ def _garbage(host: Host, time: HostTime) -> tuple[SideWork, ...]:
     if not inside.any():
         return ()
     spans = union_spans(start, start + space.length_ps[rows])
-    names_in = np.unique(space.events.metadata[rows[inside]]).tolist()
+    names_in = distinct(space.events.metadata[rows[inside]]).tolist()
     calls = tuple(
         space.event_metadata.name[name].removeprefix(names.COLLECTION) for name in names_in
     )

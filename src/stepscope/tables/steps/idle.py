@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.columns import sweep, union_spans
+from stepscope.columns import distinct, sweep, union_spans
 from stepscope.columns.space import I64, U8, Bool
 from stepscope.schema import names
 from stepscope.tables.core.interval_overlap import covered
@@ -57,7 +57,7 @@ _CLOCK_SLACK_PS: Final = 5_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Gaps:
+class IdleGaps:
     """The gaps of one device in the counted steps, in order.
 
     Attributes:
@@ -93,7 +93,7 @@ class DeviceGaps:
 
     host: int
     device: int
-    gaps: Gaps
+    gaps: IdleGaps
     cause_ps: dict[str, int]
     after_wait_ps: dict[str, int]
 
@@ -165,7 +165,7 @@ def has_idle(profile: Profile) -> bool:
     Whether devices run behind the host need not be known: a step that lasts until its device
     work has ended contains its marker, or an earlier step does.
     """
-    # The recording as a whole stands in for steps only where no host has any.
+    # The recording as a whole counts as a step only where no host has any.
     stepping = [host for host in taking_part(profile) if has_steps(host)]
     hosts = [host for host in stepping or taking_part(profile) if has_device_events(host)]
     if not any(has_account(host) for host in hosts):
@@ -217,7 +217,7 @@ def _of_host(host: Host, one: AlignedSteps, steps: _Steps, calls: I64) -> list[D
     waiting = union_spans(*_spans_of(host, calls))
     anything = _busy_spans(host)
     result = []
-    for device in np.unique(device_events(host).device).tolist():
+    for device in distinct(device_events(host).device).tolist():
         # A device that ran nothing in any step was not idle in them: its events are elsewhere.
         inside = one.steps.busy_ps.get(device)
         if inside is None or not inside.any():
@@ -242,11 +242,11 @@ def _of_host(host: Host, one: AlignedSteps, steps: _Steps, calls: I64) -> list[D
     return result
 
 
-def _gaps(busy: _Steps, steps: _Steps, waiting: _Steps) -> Gaps:
+def _gaps(busy: _Steps, steps: _Steps, waiting: _Steps) -> IdleGaps:
     """What neither the busy spans nor the time outside of the steps cover."""
     if not len(steps[0]):
         nothing = np.zeros(0, dtype=np.int64)
-        return Gaps(nothing, nothing, nothing.astype(bool))
+        return IdleGaps(nothing, nothing, nothing.astype(bool))
     # Time outside of the steps counts as busy, so that no gap reaches into it.
     far = np.int64(1) << 61
     outside_start = np.concatenate([[-far], steps[1]])
@@ -255,11 +255,11 @@ def _gaps(busy: _Steps, steps: _Steps, waiting: _Steps) -> Gaps:
         np.concatenate([busy[0], outside_start]), np.concatenate([busy[1], outside_end])
     )
     opens, closes = end[:-1], start[1:]
-    return Gaps(opens, closes, _inside(opens, waiting))
+    return IdleGaps(opens, closes, _inside(opens, waiting))
 
 
 def _inside(at: I64, spans: _Steps) -> Bool:
-    """Whether each time lies in one of the disjoint ascending spans, or just behind it."""
+    """Whether each time lies in one of the disjoint ascending spans, or just after it."""
     if not len(spans[0]):
         return np.zeros(len(at), dtype=bool)
     place = np.searchsorted(spans[0], at, side="right") - 1
@@ -306,7 +306,7 @@ def _wait_calls(host: Host, index: int, steps: _Steps, calls: I64) -> list[WaitC
         inside = (start >= steps[0][place]) & (start < steps[1][place])
     meta = host.space.events.metadata[calls]
     found = []
-    for row in np.unique(meta[inside]).tolist():
+    for row in distinct(meta[inside]).tolist():
         own = meta == row
         count = int((own & inside).sum())
         name = host.space.event_metadata.name[row]

@@ -1,4 +1,4 @@
-"""Steps that nobody marked: rounds of the program's loop, told from what it calls again and again.
+"""Steps that nobody marked: rounds of the program's loop, found from what it calls again and again.
 
 Sources are asked in the order of how much a round of them says: compiled functions with the
 fetches of input around them, programs that ran on a device, ops dispatched one by one, kernels.
@@ -7,27 +7,27 @@ What the others say decides how sure the answer is, not what it is.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import numpy as np
 
+from stepscope.columns import union_spans
 from stepscope.tables.core.profile import Host
 from stepscope.tables.steps import calls as lists
-from stepscope.tables.steps.cycle import Calls, Cycle, find_cycle
+from stepscope.tables.steps.cycle import Calls, Cycle, find_cycle, is_step_name
 from stepscope.tables.steps.found import Certainty, Markers
 from stepscope.tables.steps.program_runs import program_runs
 
-# Names that people, and Keras, give to the function that is one step.
-_STEP_NAME = re.compile(r"(?<![a-z])(steps?|train|update|batch|fit|epoch)(?![a-z])|_step|step_")
 # Rounds that make a loop, and that do so by themselves if nothing else is called.
 _FEWEST, _ENOUGH = 3, 5
 # Share of the calls that must recur in every round for the rounds to be likely.
 _MOST, _NEARLY_ALL = 0.6, 0.9
 _CONFIDENCE: dict[Certainty, float] = {"certain": 0.95, "likely": 0.7, "uncertain": 0.45}
-# Rounds so evenly spaced, and so many, are a loop's.
+# Calls that take less than this of what a thread did are not steps: a first call compiles.
+_A_PART = 0.02
+# Rounds this evenly spaced, and this many, are a loop's.
 _EVEN, _EVEN_FROM = 0.15, 10
-# Spacing of rounds of kernels, deviation over mean: above, they are no loop by themselves.
+# Spacing of rounds of kernels, deviation over mean: above, they are not a loop by themselves.
 _UNEVEN = 0.5
 
 
@@ -66,12 +66,14 @@ def rounds_of_kernels(host: Host) -> Markers | None:
 
 
 def single_calls(host: Host) -> Markers | None:
-    """One or two calls of a function that take most of what was recorded: a batch as a step."""
+    """One or two calls of a function, where they are a good part of what was recorded: a batch."""
     called = [one for one in lists.function_calls(host) if one.kind == "call"]
     if not called:
         return None
     longest = max(called, key=lambda one: int((one.end_ps - one.start_ps).sum()))
     if len(longest) > 2 or lists.is_single_op(longest.name):
+        return None
+    if int((longest.end_ps - longest.start_ps).sum()) < _A_PART * _recorded_ps(host, longest.line):
         return None
     count = len(longest)
     what = "1 call" if count == 1 else "2 calls"
@@ -89,6 +91,15 @@ def single_calls(host: Host) -> Markers | None:
         certainty="uncertain",
         reason=f"only {what} of {longest.name} {'was' if count == 1 else 'were'} recorded",
     )
+
+
+def _recorded_ps(host: Host, line: int) -> int:
+    """How long anything was under way on a thread."""
+    one, events = host.space.lines[line], host.space.events
+    start = events.start_ps[one.begin : one.end]
+    length = host.space.length_ps[one.begin : one.end]
+    starts, ends = union_spans(start, start + length)
+    return int((ends - starts).sum())
 
 
 def _markers(host: Host, cycle: Cycle | None, called: Sequence[Calls]) -> Markers | None:
@@ -156,7 +167,7 @@ def _certainty(host: Host, cycle: Cycle, called: Sequence[Calls]) -> tuple[Certa
     # Runs and kernels are as many for each call, however often a step makes that call.
     several = (
         len(cycle.agreeing) > 1
-        or _STEP_NAME.search(cycle.anchor.name) is not None
+        or is_step_name(cycle.anchor.name)
         or (count >= _EVEN_FROM and _unevenness(cycle) < _EVEN)
     )
     if several and count >= _FEWEST and len(kinds) > 1:

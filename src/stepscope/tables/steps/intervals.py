@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stepscope.columns import median
 from stepscope.columns.space import I64, Bool
 from stepscope.tables.core.planes import PlaneKind, planes
 from stepscope.tables.core.processes import correlation_ids
@@ -36,12 +37,14 @@ class Intervals:
         start_ps, end_ps: Disjoint, ascending.
         runs_behind: Whether what the steps ask for is done after they have asked.
         is_cut: Steps that a gap of the recording cut off.
+        is_unfinished: Steps whose work, asked for within the recording, is done after its end.
     """
 
     start_ps: I64
     end_ps: I64
     runs_behind: bool
     is_cut: Bool
+    is_unfinished: Bool
 
 
 def step_intervals(host: Host, markers: Markers) -> Intervals:
@@ -49,15 +52,18 @@ def step_intervals(host: Host, markers: Markers) -> Intervals:
     start, end = markers.start_ps, markers.end_ps
     following = np.concatenate([start[1:], end[-1:]])
     is_cut = crosses_gap(host, start, np.maximum(following, end))
+    finished = np.zeros(len(markers), dtype=np.bool_)
     own_end = None
     if markers.line >= 0 and not markers.is_window:
         own_end = _later(_launched_until(host, markers), _run_until(host, markers))
     if own_end is None:
-        return Intervals(start, end, False, is_cut)
+        return Intervals(start, end, False, is_cut, finished)
+    launched = own_end > _NEVER
+    own_end = np.where(launched, own_end, markers.mark_end_ps)
     late = own_end - end
     slack = _SYNC_SLACK * np.maximum(end - start, 1)
-    if np.median(late - slack) <= 0:
-        return Intervals(start, end, False, is_cut)
+    if median(late - slack) <= 0:
+        return Intervals(start, end, False, is_cut, finished)
     finish = np.maximum.accumulate(np.maximum(own_end, markers.mark_end_ps))
     before = np.concatenate([[_NEVER], finish[:-1]])
     begin = np.maximum(start, before)
@@ -66,7 +72,19 @@ def step_intervals(host: Host, markers: Markers) -> Intervals:
         joins = np.concatenate([[False], (end[:-1] >= start[1:]) & ~is_cut[:-1]])
         begin = np.where(joins, np.minimum(before, begin), begin)
     # Before the first step nothing is known of the devices' backlog: it begins with its work.
-    return Intervals(np.minimum(begin, finish), finish, True, is_cut)
+    return Intervals(np.minimum(begin, finish), finish, True, is_cut, _unfinished(launched))
+
+
+def _unfinished(launched: Bool) -> Bool:
+    """Steps at the end that launched nothing, and the one before, whose work went on into them.
+
+    A loop runs ahead of what it asks for, and the recording ends in the middle.
+    """
+    with_work = np.flatnonzero(launched)
+    cut = np.zeros(len(launched), dtype=np.bool_)
+    if len(with_work) and with_work[-1] < len(launched) - 1:
+        cut[with_work[-1] :] = True
+    return cut
 
 
 def _later(one: I64 | None, other: I64 | None) -> I64 | None:
@@ -78,7 +96,7 @@ def _later(one: I64 | None, other: I64 | None) -> I64 | None:
 def _launched_until(host: Host, markers: Markers) -> I64 | None:
     """Per step, when the last device event launched from inside its span ends.
 
-    Steps that launched nothing keep their mark's end; None when no launch is recorded.
+    Before all times where a step launched nothing; None when no launch is recorded.
     """
     found = device_events(host)
     stats = correlation_ids(host)
@@ -100,7 +118,7 @@ def _launched_until(host: Host, markers: Markers) -> I64 | None:
 
 
 def _run_until(host: Host, markers: Markers) -> I64 | None:
-    """Per step, when the last run of a program called from inside its span ends."""
+    """Per step, when the last run of a program called from inside its span ends; as above."""
     runs = program_runs(host)
     if len(runs) == 0:
         return None
@@ -133,12 +151,9 @@ def _paired(called: I64, began: I64, ended: I64) -> tuple[I64, I64]:
 
 
 def _until(markers: Markers, launch: I64, finish: I64) -> I64:
-    """Ends of the work launched from inside each step; of none, the end of its mark."""
+    """Ends of the work launched from inside each step; before all times where there is none."""
     step = np.searchsorted(markers.start_ps, launch, side="right") - 1
     inside = (step >= 0) & (launch < markers.end_ps[np.maximum(step, 0)])
-    until = markers.mark_end_ps.copy()
     last = np.full(len(markers), _NEVER)
     np.maximum.at(last, step[inside], finish[inside])
-    launched = last > _NEVER
-    until[launched] = last[launched]
-    return until
+    return last

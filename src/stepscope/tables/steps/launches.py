@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stepscope.columns import distinct
 from stepscope.columns.space import I64
 from stepscope.tables.core.planes import PlaneKind, planes
 from stepscope.tables.core.processes import correlation_ids
@@ -19,7 +20,7 @@ from stepscope.tables.steps.session import aligned_steps
 
 
 @dataclass(frozen=True, slots=True)
-class Launches:
+class StepLaunches:
     """The launches of all hosts that begin in counted steps.
 
     Attributes:
@@ -37,7 +38,7 @@ class Launches:
 
 
 @derived
-def session_launches(profile: Profile) -> Launches:
+def session_launches(profile: Profile) -> StepLaunches:
     """The calls that launched a kernel (no copy), of all hosts that take part in the steps."""
     aligned = aligned_steps(profile)
     kept = np.all([one.steps.kept[one.rows] for one in aligned], axis=0) if aligned else None
@@ -56,7 +57,7 @@ def session_launches(profile: Profile) -> Launches:
         durations.append(host.space.length_ps[rows])
         codes.append(lut[code] if len(lut) else code.astype(np.int64))
     nothing = np.zeros(0, dtype=np.int64)
-    return Launches(
+    return StepLaunches(
         np.concatenate([nothing, *durations]), np.concatenate([nothing, *codes]), list(index)
     )
 
@@ -64,7 +65,7 @@ def session_launches(profile: Profile) -> Launches:
 def _kernel_calls(host: Host) -> I64:
     """Host events whose correlation id is that of a kernel."""
     stats, found = correlation_ids(host), device_events(host)
-    kernels = np.unique(found.correlation[found.is_kernel & (found.correlation >= 0)])
+    kernels = distinct(found.correlation[found.is_kernel & (found.correlation >= 0)])
     if not len(kernels) or not len(stats.rows):
         return np.zeros(0, dtype=np.int64)
     kinds, space = planes(host).plane_kind, host.space

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from stepscope.columns import union_spans
+from stepscope.columns import median, union_spans
 from stepscope.columns.space import I64
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host
@@ -20,7 +20,7 @@ from stepscope.tables.steps.found import Markers
 from stepscope.tables.steps.program_runs import program_runs
 from stepscope.tables.steps.recorder_work import recorder_spans
 
-# The start or stop of a profiler that lies within so many rounds is an edge of the loop.
+# The start or stop of a profiler within this many rounds is an edge of the loop.
 _SOON_ROUNDS = 2
 # A stretch before the first call, as a share of a round, that is a part of each round.
 _LEADING_FRAC = 0.25
@@ -41,7 +41,7 @@ def _from_the_start(host: Host, found: Markers) -> Markers:
     before = ends[ends <= found.start_ps[0]]
     if len(before) == 0:
         return found
-    usual = float(np.median(np.diff(found.start_ps)))
+    usual = median(np.diff(found.start_ps))
     led = float(found.start_ps[0] - before[-1])
     if not _LEADING_FRAC * usual <= led <= _SOON_ROUNDS * usual:
         return found
@@ -62,7 +62,7 @@ def _to_the_stop(host: Host, found: Markers) -> Markers:
         return found
     end = found.end_ps.copy()
     end[-1] = after[0]
-    usual = float(np.median(np.diff(found.start_ps)))
+    usual = median(np.diff(found.start_ps))
     is_near = end[-1] - found.start_ps[-1] <= _SOON_ROUNDS * usual
     if not is_near and not _is_worked(host, found.end_ps[-1:], end[-1:]):
         return found

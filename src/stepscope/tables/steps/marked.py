@@ -48,7 +48,7 @@ def annotated(host: Host) -> Markers | None:
 
 
 def _told_from_optimizer(host: Host, found: Markers) -> Markers | None:
-    """The steps, if it was not the program that marked them, but whoever converted its trace.
+    """The steps, if it was not the program that marked them, but the converter of its trace.
 
     PyTorch's traces are given steps that last from one end of the optimizer's step to the next.
     The one that the recording began in is added: it has an end like the others.
@@ -67,7 +67,7 @@ def _told_from_optimizer(host: Host, found: Markers) -> Markers | None:
         found,
         source="framework",
         confidence=0.9,
-        explanation=f"{counted(count)} told from the ends of the optimizer's steps; none was "
+        explanation=f"{counted(count)} found from the ends of the optimizer's steps; none was "
         "marked by the program.",
         num=np.arange(count, dtype=np.int64) + int(found.num[0]) - is_added,
         name=[f"step {index}" for index in range(count)],
@@ -200,7 +200,7 @@ def _markers(
 def _of_one_process(host: Host, rows: I64) -> Bool:
     """Which rows are of one process: the recorded one, else the child that marks most.
 
-    Processes run side by side, so steps of several are no steps one after the other.
+    Processes run in parallel, so their steps do not follow one another.
     """
     process = processes(host).of_rows(host, rows)
     counts = np.bincount(process)

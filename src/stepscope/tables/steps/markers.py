@@ -1,8 +1,8 @@
 """Which spans of a host are its steps: the best evidence there is, and how far it can be believed.
 
 Marks come first: of the program, of its framework, of the devices. Without any, the rounds of
-the program's loop are looked for; without a loop, the recording as a whole stands in for a step,
-so that its time is accounted for all the same.
+the program's loop are looked for; without a loop, the recording as a whole counts as a step,
+so that its time is accounted for, too.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from stepscope.columns import median
 from stepscope.columns.space import I64, Bool
 from stepscope.tables.core.presence import any_stretch
 from stepscope.tables.core.profile import Host, derived
@@ -26,7 +27,7 @@ from stepscope.tables.steps.recorder_work import recorder_spans, summary_spans
 
 # Share of a loop's time between marks from which a step lasts to the start of the next.
 BETWEEN_FRAC = 0.1
-# A pause is a rare stretch between two marks that is longer than so many steps.
+# A pause is a rare stretch between two marks that is longer than this many steps.
 _PAUSE_STEPS, _RARE = 5, 0.05
 # Among this many stretches a single long one is not part of the loop.
 _ENOUGH = 5
@@ -59,9 +60,9 @@ def step_markers(host: Host) -> Markers | None:
 
 
 def has_steps(host: Host) -> bool:
-    """Whether ``step_markers`` finds steps, marked or told from what repeats.
+    """Whether ``step_markers`` finds steps, marked or inferred from what repeats.
 
-    Marks and the steps of devices are seen in the first of their events. Only what is told from
+    Marks and the steps of devices are seen in the first of their events. Only what follows from
     calls and kernels that repeat takes all of them.
     """
     if any(find(host) for find in (marked.has_annotated, marked.has_pytorch)):
@@ -120,8 +121,8 @@ def _to_next_start(host: Host, found: Markers) -> Markers:
         return found
     to_next = end.copy()
     to_next[:-1] = np.where(counts, start[1:], end[:-1])
-    # What follows the last mark is as long as it usually is, if so much was recorded.
-    last = int(end[-1]) + int(np.median(between[counts]))
+    # What follows the last mark lasts as long as usual, if that much was recorded.
+    last = int(end[-1]) + int(median(between[counts]))
     to_next[-1] = max(int(end[-1]), min(last, _last_moment(host, found.line)))
     return replace(
         found,
@@ -135,7 +136,7 @@ def _to_next_start(host: Host, found: Markers) -> Markers:
 
 def pauses(between: I64, period: I64) -> Bool:
     """Which stretches between marks are pauses of the loop (an evaluation, an epoch's end)."""
-    typical = float(np.median(period))
+    typical = median(period)
     long: Bool = between > _PAUSE_STEPS * max(typical, 1.0)
     most = max(_RARE * len(between), 1 if len(between) >= _ENOUGH else 0)
     return long if long.sum() <= most else np.zeros(len(between), dtype=bool)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.columns import union_spans
+from stepscope.columns import distinct, median, union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host
@@ -93,13 +93,13 @@ def _updates(
     start = events.start_ps[ops]
     place = np.searchsorted(time.start_ps, start, side="right") - 1
     inside = (place >= 0) & (start < time.end_ps[np.maximum(place, 0)])
-    used = np.unique(events.metadata[ops[inside]]).tolist()
+    used = distinct(events.metadata[ops[inside]]).tolist()
     texts = [host.space.event_metadata.name[row] for row in used]
     return OptimizerUpdates(
         optimizer=name,
         ops=int(inside.sum()),
         time_ps=int(covered(*spans, time.start_ps, time.end_ps).sum()),
-        op_ps=int(np.median(host.space.length_ps[ops[inside]])) if inside.any() else 0,
+        op_ps=int(median(host.space.length_ps[ops[inside]])) if inside.any() else 0,
         is_together=any(_TOGETHER.search(text) for text in texts),
     )
 

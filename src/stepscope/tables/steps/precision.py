@@ -16,7 +16,7 @@ class PrecisionShares(NamedTuple):
     Attributes:
         bits_16_frac: In 16 bits or fewer.
         bits_32_frac: In more.
-        unknown_frac: Where nothing tells; the step's parts count it as 32-bit.
+        unknown_frac: Not known; the step's parts count it as 32-bit.
     """
 
     bits_16_frac: float

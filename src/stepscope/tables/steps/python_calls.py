@@ -44,7 +44,7 @@ _OWN, _LIBRARY, _FRAMEWORK = range(3)
 class PythonFunction:
     """One Python function of the program in the kept steps.
 
-    Where the recorder says where functions are defined, installed packages are no functions of
+    Where the recorder says where functions are defined, installed packages are not functions of
     the program: what a library does (NumPy, a decoder) counts as the self time of the function
     that called it, and what a framework does (dispatching ops) as nobody's.
 

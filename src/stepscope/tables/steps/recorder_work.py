@@ -1,8 +1,8 @@
-"""What a recording makes the program do: it is no work of the program's steps.
+"""What a recording makes the program do, which is not work of the program's steps.
 
 A profiler's own start and stop run on the program's thread, and a callback that records writes
-its summaries there when the recorded batch is over. Where such work stands at the edge of a step,
-the step ends before it; what of it lies inside is counted apart.
+its summaries there when the recorded batch is over. Where such work is at the edge of a step,
+the step ends before it; what is inside the step is counted apart.
 """
 
 from __future__ import annotations

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stepscope.columns import distinct
 from stepscope.columns.space import I32, I64, Bool
 from stepscope.tables.core.devices import devices
 from stepscope.tables.core.profile import Host, Profile, derived
-from stepscope.tables.steps.attribution import PARTS, Steps, steps
+from stepscope.tables.steps.attribution import PARTS, HostSteps, steps
 from stepscope.tables.steps.found import WINDOW, Certainty
 from stepscope.tables.steps.markers import has_steps
 
@@ -57,7 +58,7 @@ class SessionSteps:
 
     @property
     def is_window(self) -> bool:
-        """Whether there are no steps, and the recording as a whole stands in for one."""
+        """Whether there are no steps, and the recording as a whole counts as one."""
         return self.source == WINDOW
 
     def __len__(self) -> int:
@@ -75,7 +76,7 @@ class AlignedSteps:
     """
 
     host: int
-    steps: Steps
+    steps: HostSteps
     rows: I64
 
 
@@ -85,7 +86,7 @@ def aligned_steps(profile: Profile) -> tuple[AlignedSteps, ...]:
 
     Hosts without devices only coordinate where another host has devices, and a host without
     steps cannot be aligned: these are left out. Where no host has steps, the recording of each
-    stands in for one.
+    counts as one.
     """
     found = _participants(profile)
     if not found:
@@ -168,12 +169,12 @@ def why_no_step(found: SessionSteps | None) -> str:
     )
 
 
-def _participants(profile: Profile) -> list[tuple[int, Steps]]:
+def _participants(profile: Profile) -> list[tuple[int, HostSteps]]:
     """Hosts that take part, with their steps."""
     places = {id(host): index for index, host in enumerate(profile.hosts)}
     every = ((places[id(host)], steps(host)) for host in taking_part(profile))
     found = [(index, one) for index, one in every if one is not None]
-    # The recording as a whole is no step that another host shares.
+    # The recording as a whole is not a step that another host shares.
     marked = [(index, one) for index, one in found if not one.markers.is_window]
     return marked or found
 
@@ -182,13 +183,13 @@ def _has_work(host: Host) -> bool:
     return any(device.has_events for device in devices(host))
 
 
-def _aligned(found: list[Steps]) -> list[I64]:
+def _aligned(found: list[HostSteps]) -> list[I64]:
     """Rows of the steps that all hosts share: by step number where they agree, else by order."""
     first = found[0].markers.num
     common = first
     for one in found[1:]:
-        common = np.intersect1d(common, one.markers.num)
-    unique = all(len(np.unique(one.markers.num)) == len(one) for one in found)
+        common = common[np.isin(common, one.markers.num)]
+    unique = all(len(distinct(one.markers.num)) == len(one) for one in found)
     if len(found) > 1 and len(common) and unique:
         wanted = first[np.isin(first, common)]
         return [_rows_numbered(one.markers.num, wanted) for one in found]
@@ -203,7 +204,7 @@ def _rows_numbered(num: I64, wanted: I64) -> I64:
     return rows
 
 
-def _busy_frac(found: list[Steps]) -> float | None:
+def _busy_frac(found: list[HostSteps]) -> float | None:
     shares = []
     for one in found:
         total = int(one.duration_ps[one.kept].sum())

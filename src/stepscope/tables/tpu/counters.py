@@ -20,7 +20,7 @@ _WIDTH: Final = 8  # bytes of a counter, so the distance between neighbours
 
 
 @dataclass(frozen=True, slots=True)
-class Counter:
+class PerfCounter:
     """One counter: its number and the name the recorder gives it (in lower case)."""
 
     id: int
@@ -43,7 +43,7 @@ class Block:
     offsets: Mapping[str, int]
     copies: tuple[tuple[int, int], ...] = ()
 
-    def counters(self, name: str, *place: int) -> tuple[Counter, ...]:
+    def counters(self, name: str, *place: int) -> tuple[PerfCounter, ...]:
         """The counter of this name in every copy whose place begins with ``place``.
 
         Raises:
@@ -52,7 +52,7 @@ class Block:
         offset = self.offsets[name]
         rest = [range(count) for count, _ in self.copies[len(place) :]]
         return tuple(
-            Counter(self._address(where) + offset, f"{self.name.format(*where)}{name}".lower())
+            PerfCounter(self._address(where) + offset, f"{self.name.format(*where)}{name}".lower())
             for where in product(*((one,) for one in place), *rest)
         )
 

@@ -9,7 +9,7 @@ from math import nan
 
 import numpy as np
 
-from stepscope.columns import look_up, metadata_stats_by_name, stats_by_name
+from stepscope.columns import distinct, look_up, metadata_stats_by_name, stats_by_name
 from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
 from stepscope.tables.core.devices import Device, devices
@@ -155,7 +155,7 @@ def _chips(host: Host) -> dict[int, tuple[Device, Generation]]:
 def unknown_chips(host: Host) -> list[Device]:
     """The TPUs of which counters were recorded, but which counter is which is unknown."""
     known, space = _chips(host), host.space
-    with_samples = {space.lines[row].plane for row in np.unique(counter_samples(host).line)}
+    with_samples = {space.lines[row].plane for row in distinct(counter_samples(host).line)}
     return [
         one
         for one in devices(host)
@@ -189,7 +189,7 @@ def _number_of_entry(host: Host) -> I64:
 
 @lru_cache
 def _work_ids(generation: Generation) -> I64:
-    return np.unique(sums(generation).ids)
+    return distinct(sums(generation).ids)
 
 
 def _is_work(generation: Generation, ids: I64) -> Bool:

@@ -20,14 +20,14 @@ import numpy as np
 
 from stepscope.columns.space import I64
 from stepscope.tables.ops.roofline import F64
-from stepscope.tables.tpu.counters import Counter, Generation
+from stepscope.tables.tpu.counters import Generation, PerfCounter
 
 # A unit can be the busiest; a detail is a part of one, or the same seen otherwise; a state is how
 # many cycles something was so, and nobody wants it at its limit.
-Role = Literal["unit", "detail", "state"]
-Limit = Literal["cycles", "memory", "links"]
+CounterRole = Literal["unit", "detail", "state"]
+UnitLimit = Literal["cycles", "memory", "links"]
 # Counters, each with what one of its counts weighs.
-Work = tuple[tuple[Counter, float], ...]
+Work = tuple[tuple[PerfCounter, float], ...]
 
 MATRIX_UNITS: Final = 2  # MXUs, and as many XLUs, of a TensorCore
 _SCALAR_ALUS: Final = 2
@@ -67,22 +67,22 @@ class Measure:
         part: "TensorCore", "SparseCore", "HBM", "ICI" or "Clock".
         core: Which of the chip's; 0 for what a chip has once.
         unit: What is measured.
-        role: See ``Role``.
+        role: See ``CounterRole``.
         counted_in: What the sum is in: "instructions", "operations", "cycles" or "bytes".
         work: The counters that are summed, with their weights.
         cycles: The counter of the cycles in which it could have worked.
-        limit: What the cycles allow: so much per cycle, or the bandwidth of memory or links.
+        limit: What the cycles allow: an amount per cycle, or the bandwidth of memory or links.
         per_cycle: Σ that one cycle allows, where ``limit`` is "cycles".
     """
 
     part: str
     core: int
     unit: str
-    role: Role
+    role: CounterRole
     counted_in: str
     work: Work
-    cycles: Counter
-    limit: Limit = "cycles"
+    cycles: PerfCounter
+    limit: UnitLimit = "cycles"
     per_cycle: float = 1.0
 
 
@@ -128,18 +128,18 @@ def sums(chip: Generation) -> Sums:
     )
 
 
-def _weighted(counters: Iterable[Counter], weight: float = 1.0) -> Work:
+def _weighted(counters: Iterable[PerfCounter], weight: float = 1.0) -> Work:
     return tuple((counter, weight) for counter in counters)
 
 
-def core_cycles(chip: Generation, core: int) -> Counter:
+def core_cycles(chip: Generation, core: int) -> PerfCounter:
     """The cycles in which a TensorCore could have worked, those its clock skipped included."""
     if chip.throttle:
         return chip.throttle.counters("CYCLE_COUNT", core)[0]
     return clock_cycles(chip, core)
 
 
-def clock_cycles(chip: Generation, core: int) -> Counter:
+def clock_cycles(chip: Generation, core: int) -> PerfCounter:
     """The cycles that a TensorCore itself counted: time, once divided by its clock."""
     return chip.tensor_core.counters("CYCLES", core)[0]
 
@@ -156,7 +156,7 @@ def _tensor_core(chip: Generation, core: int) -> Iterator[Measure]:
         work: Work,
         counted_in: str,
         per_cycle: float = 1.0,
-        role: Role = "unit",
+        role: CounterRole = "unit",
     ) -> Measure:
         return Measure(
             "TensorCore", core, unit, role, counted_in, work, cycles, per_cycle=per_cycle
@@ -196,7 +196,7 @@ def _tensor_core(chip: Generation, core: int) -> Iterator[Measure]:
     yield from _memory(chip, core)
 
 
-def _sum(parts: Iterable[tuple[Counter, ...]]) -> tuple[Counter, ...]:
+def _sum(parts: Iterable[tuple[PerfCounter, ...]]) -> tuple[PerfCounter, ...]:
     return tuple(chain.from_iterable(parts))
 
 
@@ -261,7 +261,7 @@ def _memory(chip: Generation, core: int) -> Iterator[Measure]:
         return _weighted(counters, _MEMORY_BEAT_BYTES)
 
     read, write = beats("RD_RESP_PS"), beats("WR_REQ_PS", "PARTIAL_WRITE_REQ_PS")
-    rows: tuple[tuple[str, Role, Work], ...] = (
+    rows: tuple[tuple[str, CounterRole, Work], ...] = (
         ("HBM", "unit", read + write),
         ("HBM, read", "detail", read),
         ("HBM, written", "detail", write),
@@ -283,8 +283,8 @@ def _sparse_core(chip: Generation, die: int, one: int) -> Iterator[Measure]:
     )
     for unit, issue, prefix, slots, block in parts:
         is_tiles = block is not chip.sequencer
-        whole: tuple[str, str, Role] = (issue, unit, "unit")
-        each: list[tuple[str, str, Role]] = [
+        whole: tuple[str, str, CounterRole] = (issue, unit, "unit")
+        each: list[tuple[str, str, CounterRole]] = [
             (f"{prefix}{slot}_INSTRUCTION", f"{unit} {slot}", "detail") for slot in slots
         ]
         for name, label, role in (whole, *each):

@@ -8,8 +8,9 @@ from math import nan
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.columns import distinct
 from stepscope.columns.space import I64, Bool
-from stepscope.tables.collectives.operations import Collectives
+from stepscope.tables.collectives.operations import CollectiveEvents
 from stepscope.tables.workers.steps import WorkerSteps
 
 F64 = NDArray[np.float64]
@@ -20,7 +21,7 @@ class Arrivals:
     """The matched collectives of all steps: columns by event or by group (by arrival within one).
 
     Attributes:
-        event: Rows of matched events in ``Collectives``.
+        event: Rows of matched events in ``CollectiveEvents``.
         worker: Worker of each event.
         group: Group of each event.
         first_ps, last_ps, end_ps: By group: arrivals of the first and last, and the common end.
@@ -45,7 +46,7 @@ class Arrivals:
     counted: Bool
 
 
-def arrivals_of(found: WorkerSteps, meeting: Collectives) -> Arrivals:
+def arrivals_of(found: WorkerSteps, meeting: CollectiveEvents) -> Arrivals:
     """Put the matched collectives in order of arrival; those outside of the steps are left out."""
     index = {(one.host, one.device): place for place, one in enumerate(found.workers)}
     pairs, code = np.unique(np.stack([meeting.host, meeting.device]), axis=1, return_inverse=True)
@@ -103,7 +104,7 @@ def host_waits_caused(found: WorkerSteps, arrivals: Arrivals) -> dict[int, float
         minlength=int(host_of.max()) + 1,
     )
     per_step = caused / 1e9 / max(int(found.counted.sum()), 1)
-    return {int(host): float(per_step[host]) for host in np.unique(host_of)}
+    return {int(host): float(per_step[host]) for host in distinct(host_of)}
 
 
 def waits_caused(found: WorkerSteps, arrivals: Arrivals) -> tuple[F64, F64]:

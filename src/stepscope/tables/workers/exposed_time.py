@@ -23,7 +23,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.columns import nest
+from stepscope.columns import distinct, nest
 from stepscope.columns.space import I32, I64, U8, Bool
 from stepscope.tables.collectives.operations import collectives
 from stepscope.tables.core.profile import Host, Profile, derived
@@ -206,7 +206,7 @@ def _shares(spans: _Spans, line: I32, begin: I64, end: I64) -> tuple[F64, F64]:
     parent = _parents(spans, line)
     share = np.zeros(count)
     free = np.ones(len(points), dtype=bool)
-    for rank in sorted(np.unique(spans.rank[spans.rank > 0]).tolist(), reverse=True):
+    for rank in sorted(distinct(spans.rank[spans.rank > 0]).tolist(), reverse=True):
         own = np.flatnonzero(spans.rank == rank)
         roots = own[parent[own] < 0]
         change = np.zeros(len(points), dtype=np.int8)

@@ -34,7 +34,7 @@ _WAIT_CLASS: Final = 2 * Work.COLLECTIVE - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Worker:
+class PodColumn:
     """One column of a pod: a device, or a host without devices.
 
     Attributes:
@@ -66,7 +66,7 @@ class WorkerSteps:
             the part is hidden behind other work.
     """
 
-    workers: tuple[Worker, ...]
+    workers: tuple[PodColumn, ...]
     num: I64
     kept: Bool
     duration_ps: I64
@@ -85,7 +85,7 @@ def worker_steps(profile: Profile) -> WorkerSteps | None:
     aligned = aligned_steps(profile)
     if not aligned or aligned[0].steps.markers.is_window:
         return None
-    workers: list[Worker] = []
+    workers: list[PodColumn] = []
     durations: list[I64] = []
     transfers: list[I64] = []
     parts: dict[str, list[I64]] = {part: [] for part in WORKER_PARTS}
@@ -93,7 +93,7 @@ def worker_steps(profile: Profile) -> WorkerSteps | None:
         name = profile.hosts[one.host].name
         for device, found, transfer in _of_host(profile, one):
             plane, label, kind = (-1, "CPU", "CPU") if device is None else _facts(device)
-            workers.append(Worker(one.host, name, plane, label, kind))
+            workers.append(PodColumn(one.host, name, plane, label, kind))
             durations.append(one.steps.duration_ps[one.rows])
             transfers.append(transfer)
             for part, values in found.items():

@@ -9,7 +9,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from clock import run
 
 LABEL = {
-    "planted": "batches of a new length in every step, compiled anew each time",
+    "planted": "batches of a new length in every step, compiled again each time",
     "cause": "recompilation",
     "accept": ["recompilation", "retracing"],
     "rules": ["recompilation", "retracing"],

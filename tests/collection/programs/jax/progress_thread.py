@@ -47,7 +47,7 @@ def main(clock):
             for batch in batches:
                 w = update(w, batch)
                 history.write(f"{step} {float(w[0, 0])}\n")
-                history.flush()  # whoever writes gives the lock away, and waits to get it back
+                history.flush()  # a thread that writes releases the GIL, and waits to get it back
             state["step"] = step
     state["on"] = False
     thread.join()

@@ -9,7 +9,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from clock import run
 
 LABEL = {
-    "planted": "the vocabulary of every batch is found anew with np.unique",
+    "planted": "np.unique finds the vocabulary of every batch again",
     "cause": "preprocessing in the loop",
     "accept": ["python-bound"],
     "rules": ["python-bound"],

@@ -9,7 +9,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from clock import run
 
 LABEL = {
-    "planted": "the positional encoding is computed anew in Python in every step",
+    "planted": "the positional encoding is computed in Python again in every step",
     "cause": "the same constant made again",
     "accept": ["python-bound"],
     "rules": ["python-bound"],

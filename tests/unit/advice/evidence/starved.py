@@ -42,7 +42,9 @@ def results(
         for name, gain in gains.items()
     )
     overview = SimpleNamespace(
-        steps=SimpleNamespace(time_ms=SimpleNamespace(mean=step_ms), confidence=1.0, count=10),
+        steps=SimpleNamespace(
+            time_ms=SimpleNamespace(mean=step_ms), confidence=1.0, count=10, source="markers"
+        ),
         breakdown_ms={"input": wait_ms, "host_to_device": 0.0, "other": 0.0},
         environment=SimpleNamespace(profile_duration_ms=1000.0),
     )

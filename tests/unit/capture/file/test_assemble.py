@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stepscope.capture.file.assemble import Planes, hostname
+from stepscope.capture.file.assemble import Assembly, hostname
 from stepscope.capture.file.event_count import count_events
 from stepscope.capture.file.label_escaping import escaped
 from stepscope.columns import event_stats, plane_stats
@@ -23,7 +23,7 @@ def framework(start_ns: int, *lines: object) -> bytes:
 
 
 def assembled(*xspaces: bytes, suffix: str = "") -> bytes:
-    planes = Planes(ORIGIN_NS, suffix)
+    planes = Assembly(ORIGIN_NS, suffix)
     for one in xspaces:
         planes.add(one)
     return b"".join([hostname("here"), *planes.pieces()])
@@ -71,7 +71,7 @@ def test_a_childs_planes_carry_its_number_and_are_still_what_they_are() -> None:
 
 
 def test_facts_join_a_plane_whose_own_ids_are_not_touched() -> None:
-    planes = Planes(ORIGIN_NS)
+    planes = Assembly(ORIGIN_NS)
     planes.add(space(host(line("python", ("op", 0, 1, {"n": 3})), stats={"process_id": u(9)})))
     planes.add_stats("/host:CPU", {"cpu_isa": "avx2", "core_count": 4})
     planes.add_stats("Task Environment", {"profile_start_time": ORIGIN_NS})
@@ -83,7 +83,7 @@ def test_facts_join_a_plane_whose_own_ids_are_not_touched() -> None:
 
 def test_bytes_that_are_no_xspace_are_refused() -> None:
     with pytest.raises(ValueError, match="cut short"):
-        Planes(ORIGIN_NS).add(space(host(line("python", ("op", 0, 1))), hostnames=())[:-3])
+        Assembly(ORIGIN_NS).add(space(host(line("python", ("op", 0, 1))), hostnames=())[:-3])
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 from stepscope.capture.file import compact as compacting
 from stepscope.capture.file import verify as verifying
 from stepscope.capture.file.compact import child_environment, compact
-from stepscope.capture.file.recording_gaps import Gap, Gaps
+from stepscope.capture.file.recording_gaps import Gap, RecordingGaps
 from stepscope.capture.file.verify import slowdown, verify
 from stepscope.capture.file.writer import Writer
 from stepscope.capture.options import ProfilerOptions
@@ -115,7 +115,7 @@ def test_a_process_of_ours_records_nothing(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_gaps_are_events_of_a_track_and_their_share_decides_how_loud_they_are() -> None:
-    gaps = Gaps()
+    gaps = RecordingGaps()
     gaps.found = [
         Gap("tensorflow", 1_000, 3_000), Gap("tensorflow", 9_000, 10_000), Gap("jax", 1_000, 1_500),
     ]  # fmt: skip
@@ -131,7 +131,7 @@ def test_gaps_are_events_of_a_track_and_their_share_decides_how_loud_they_are() 
 
 
 def test_a_gap_says_which_recorder_saw_nothing_and_why() -> None:
-    gaps = Gaps()
+    gaps = RecordingGaps()
     gaps.pause()
     gaps.resume(["torch"])
     gaps.resume(["torch"])  # nothing was paused

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from stepscope.capture.torch import conversion
-from stepscope.capture.torch.conversion import Settings, convert
+from stepscope.capture.torch.conversion import ConversionSettings, convert
 from stepscope.formats.kineto.steps import StepCount, StepMark
 from tests.profiles import parse
 from tests.unit.formats.kineto.layout import PID, text, x
 
-SETTINGS = Settings(
+SETTINGS = ConversionSettings(
     True, StepCount(3, 4_000), [StepMark(PID, "train", 7, 1_000, 2_000)], {0: 1_500_000}
 )
 
@@ -41,7 +41,7 @@ def test_another_process_makes_what_this_one_would(
     monkeypatch.undo()
     here = conversion._here(trace, SETTINGS)
     assert elsewhere == here
-    assert elsewhere.events == 51  # and the step that the loop told of
+    assert elsewhere.events == 51  # and the step that the loop reported
     assert {plane.name for plane in parse(elsewhere.xspace).planes} >= {"/host:CPU"}
 
 
@@ -62,11 +62,11 @@ def test_where_no_process_can_be_had_it_is_done_here(
 
 
 def test_settings_arrive_as_they_were_sent() -> None:
-    assert Settings.from_text(SETTINGS.to_text()) == SETTINGS
-    empty = Settings(False, StepCount())
-    assert dataclasses.asdict(Settings.from_text(empty.to_text())) == dataclasses.asdict(empty) | {
-        "marks": []
-    }
+    assert ConversionSettings.from_text(SETTINGS.to_text()) == SETTINGS
+    empty = ConversionSettings(False, StepCount())
+    assert dataclasses.asdict(ConversionSettings.from_text(empty.to_text())) == dataclasses.asdict(
+        empty
+    ) | {"marks": []}
 
 
 def test_what_is_not_a_trace_is_an_error(tmp_path: Path) -> None:

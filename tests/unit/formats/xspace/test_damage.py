@@ -1,4 +1,4 @@
-"""Bytes that are no XSpace, and XSpaces that are broken somewhere."""
+"""Bytes that are not an XSpace, and XSpaces that are broken somewhere."""
 
 from __future__ import annotations
 

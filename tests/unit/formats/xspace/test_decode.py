@@ -73,7 +73,9 @@ def test_ids_without_entry_get_rows_at_the_end() -> None:
     ids = found.event_metadata.id[found.events.metadata].tolist()
     assert ids == [5, 900, -3, 2**62, 900]
     assert found.event_metadata.present.tolist() == [True, False, False, False]
-    assert found.event_metadata.id.tolist() == [5, -3, 900, 2**62], "in order, whoever met them"
+    assert found.event_metadata.id.tolist() == [5, -3, 900, 2**62], (
+        "in order, whichever thread met them"
+    )
     assert found.stat_metadata.id[found.event_stats.value].tolist() == [77] * 5
     assert not found.stat_metadata.present.any()
 

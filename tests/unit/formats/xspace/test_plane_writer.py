@@ -161,6 +161,11 @@ def test_a_stat_of_another_length_than_its_rows_is_refused() -> None:
             1, "t", metadata=np.array([1, 1]), start_ns=np.array([1, 2]),
             stats=[Stat("n", np.array([1]))],
         )  # fmt: skip
+    with pytest.raises(ValueError, match="'n' has two values for one event"):
+        plane.line(
+            1, "t", metadata=np.array([1, 1]), start_ns=np.array([1, 2]),
+            stats=[Stat("n", np.array([1, 2]), np.array([0, 0]))],
+        )  # fmt: skip
     with pytest.raises(ValueError, match="one length"):
         plane.line(1, "t", metadata=np.array([1, 1]), start_ns=np.array([1]))
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from stepscope.formats.xspace import decode
 from stepscope.tables.account.account import account
-from stepscope.tables.account.parts import Owner, owners, parts
+from stepscope.tables.account.owners import Owner, owners
+from stepscope.tables.account.parts import parts
 from stepscope.tables.core.profile import Host
 from tests.profiles import draw, event, nth, space
 from tests.profiles.drawing import Drawn
@@ -82,6 +85,138 @@ def test_what_is_waited_for_later_is_not_hidden_by_what_python_does_meanwhile() 
         O=event("a/MatMul:MatMul"),
     )
     assert told(one)["op", "a/MatMul"] == 1.6
+
+
+def test_after_a_call_that_begins_to_wait_the_thread_waits() -> None:
+    """JAX's ``Await`` returns at once; the line of the program that waits is not Python at work."""
+    one = host(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        LLLLLLLLLLLLLLLLLLLL
+          "        .DW.......DW........
+          tf_pool  ..OOOOO.....OOOOO...
+        """,
+        L=event("$train.py:12 main"),
+        D=event("PjitFunction(step)"),
+        W=event("CommonPjRtBuffer::Await"),
+        O=event("a/MatMul:MatMul"),
+    )
+    assert told(one)["op", "a/MatMul"] == 1.0
+
+
+def test_a_loop_of_small_ops_in_a_compiled_program_is_one_part() -> None:
+    """Tanh, add and a product of 200 µs: the loop has 700 µs, of which the product is the least."""
+    picture = """
+        /host:CPU
+          python   S---------S---------
+          "        W--------.W--------.
+          tf_pool  TTAAADDM..TTAAADDM..
+        """
+    loop = {
+        "T": event("jit(f)/while/body/tanh:tanh"),
+        "A": event("jit(f)/while/body/add:add"),
+        "D": event("jit(f)/while/body/dot_general:dot_general"),
+        "M": event("jit(f)/mul:mul"),
+    }
+    found = account(host(picture, W=event("BlockHostUntilReady"), **loop))
+    assert found is not None
+    made = {one.name: one.total_ps / 1e9 for one in parts(found) if one.kind == "op"}
+    assert made == {"while": pytest.approx(1.4), "mul": pytest.approx(0.2)}
+    products = picture.replace("AAADD", "ADDDD")
+    found = account(host(products, W=event("BlockHostUntilReady"), **loop))
+    assert found is not None
+    assert next(one.name for one in parts(found) if one.kind == "op") == "dot_general"
+
+
+LOOPED = """
+/host:CPU
+  python   S-------------------S-------------------
+  "        L---------------M---L---------------M---
+  "        .O.O.O.O.O.O.O.OC---.O.O.O.O.O.O.O.OC---
+"""
+
+
+@pytest.mark.parametrize(
+    ("op", "kind"),
+    [
+        ("Sum:Sum", "eager"),
+        ("aten/sum:sum", "eager"),
+        ("MatMul:MatMul", "python"),  # the model runs there
+        ("block/Sum:Sum", "python"),  # of a compiled function, or named by a layer
+        ("Optimizer.step#Adam.step", "framework"),  # a rule knows it
+    ],
+)
+def test_ops_that_the_program_calls_in_a_loop_are_its_part(op: str, kind: str) -> None:
+    """Eight runs a step from one function; the model's product is called from another."""
+    one = host(
+        LOOPED,
+        L=event("$train.py:12 report"),
+        M=event("$train.py:30 train"),
+        O=event(op),
+        C=event("aten/mm:mm"),
+    )
+    found = account(one)
+    assert found is not None
+    made = {part.name: part for part in parts(found)}
+    assert made["report"].kind == kind
+    if kind == "eager":  # 800 µs of ops and 800 between them, in each of two steps
+        assert made["report"].total_ps / 1e9 == pytest.approx(3.2)
+
+
+def test_without_python_a_loop_is_told_by_ops_that_are_named_by_their_type_alone() -> None:
+    one = host(
+        LOOPED.replace("L---------------M---", 20 * "."),
+        O=event("Sum:Sum"),
+        C=event("gradient_tape/model/MatMul:MatMul"),
+    )
+    found = account(one)
+    assert found is not None
+    made = {part.kind: part.total_ps / 1e9 for part in parts(found) if part.kind in ("op", "eager")}
+    assert made == {"eager": pytest.approx(1.6), "op": pytest.approx(0.8)}
+
+
+def test_a_wait_of_jaxs_is_known_where_the_program_that_calls_it_began_before() -> None:
+    """``api.py`` could be anybody's; ``block_until_ready`` in it is JAX's."""
+    one = host(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        B-------..B-------..
+          "        .T-----....T-----...
+        """,
+        B=event("$api.py:3154 block_until_ready"),
+        T=event("$api.py:3165 try_to_block"),
+    )
+    assert told(one)["wait", "api.block_until_ready"] == pytest.approx(1.6)
+    own = host(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        B-------..B-------..
+        """,
+        B=event("$api.py:20 handle"),
+    )
+    assert told(own)["python", "handle"] == pytest.approx(1.6)
+
+
+def test_without_python_a_place_is_told_by_the_functions_around_it() -> None:
+    picture = """
+        /host:CPU
+          python   S---------S---------
+          "        TTG---PP..TTG---PP..
+    """
+    letters = {
+        "T": event("PjitFunction(train)"),
+        "P": event("PjitFunction(multi_step_on_data)"),
+        "G": event("tf.function-graph_building"),
+    }
+    found = owner_named(host(picture, **letters), "tf.function-graph_building")
+    assert found.kind == "compile"
+    assert found.between == "between train and multi_step_on_data (predict)"
+    # With one function all that is not it lies between two calls of it: that tells nothing.
+    alone = picture.replace("PP", "TT")
+    assert owner_named(host(alone, **letters), found.name).between == ""
 
 
 def test_a_library_is_told_by_its_public_name_and_from_where_it_is_called() -> None:

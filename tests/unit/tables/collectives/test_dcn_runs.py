@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stepscope.formats.xspace import decode
-from stepscope.tables.collectives.dcn_ops import Role, dcn_ops, sent_bytes
+from stepscope.tables.collectives.dcn_ops import DcnRole, dcn_ops, sent_bytes
 from stepscope.tables.collectives.dcn_runs import DcnRuns, dcn_runs
 from stepscope.tables.core.profile import Host, Profile
 from tests.profiles.dcn import ROLES, Collective, Op, slices
@@ -158,23 +158,23 @@ def test_what_one_member_sends(transfer_type: str, group: int, sent: float | Non
 
 def slow_twin(kinds: list[int]) -> tuple[list[list[int]], list[int]]:
     """Runs as rows of (send, send-done, recv, recv-done) places, and the lone halves."""
-    halves = [at for at, kind in enumerate(kinds) if kind in (Role.SEND, Role.RECV_DONE)]
+    halves = [at for at, kind in enumerate(kinds) if kind in (DcnRole.SEND, DcnRole.RECV_DONE)]
     found, paired = [], set()
     for send, done in pairwise(halves):
-        if (kinds[send], kinds[done]) != (Role.SEND, Role.RECV_DONE):
+        if (kinds[send], kinds[done]) != (DcnRole.SEND, DcnRole.RECV_DONE):
             continue
         paired |= {send, done}
         send_done = recv = -1
         for at in range(send + 1, len(kinds)):
-            if kinds[at] == Role.SEND:
+            if kinds[at] == DcnRole.SEND:
                 break
-            if kinds[at] == Role.SEND_DONE:
+            if kinds[at] == DcnRole.SEND_DONE:
                 send_done = at
                 break
         for at in range(done - 1, -1, -1):
-            if kinds[at] == Role.RECV_DONE:
+            if kinds[at] == DcnRole.RECV_DONE:
                 break
-            if kinds[at] == Role.RECV:
+            if kinds[at] == DcnRole.RECV:
                 recv = at
                 break
         found.append([send, send_done, recv, done])

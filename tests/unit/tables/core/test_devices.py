@@ -78,7 +78,7 @@ from tests.profiles.model import gpu, host, line, plane, space, stream
             },
             "NVIDIA H200 (Hopper)",
         ),
-        # Half a chip, as a virtual machine may be given it, is no model of its own.
+        # Half a chip, as a virtual machine may have it, is not a model of its own.
         (
             {"compute_cap_major": 8, "compute_cap_minor": 0, "core_count": 54},
             "NVIDIA GPU (Ampere)",

@@ -89,7 +89,7 @@ def test_tpu_ops_nest_on_the_devices_clock() -> None:
 
 
 def test_idle_time_of_a_tpu_is_between_ops_of_its_own_clock() -> None:
-    """The host's clock puts the second op 300 ps too early: that is no overlap."""
+    """The host's clock puts the second op 300 ps too early: that is not an overlap."""
     early = Event("b", 700 / 1e6, 1e-3, {"device_offset_ps": u(1500), "device_duration_ps": u(500)})
     ops = line("XLA Ops", tpu_op("a", 0, 1000), early)
     host = Host("h", decode(space(plane("/device:TPU:0", ops))))

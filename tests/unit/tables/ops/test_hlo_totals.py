@@ -17,7 +17,7 @@ from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.ops.device_peaks import Peaks, device_peaks
 from stepscope.tables.ops.hlo_totals import HloTotals, profile_totals
 from stepscope.tables.ops.op_tree import Node, op_tree, scope_parts
-from stepscope.tables.ops.roofline import GIB, Rates, rates, ridge
+from stepscope.tables.ops.roofline import GIB, OpRates, rates, ridge
 from tests.profiles.hlo import f32, instruction, metadata_plane, program
 from tests.profiles.model import Event, Kind, gpu, host, line, plane, space, stream, u
 
@@ -275,7 +275,7 @@ def test_without_the_peak_of_compute_only_ops_that_compute_nothing_are_judged() 
     assert found.bound_by == ["Unknown", "HBM"]
 
 
-def _rates(flops: list[float], moved: list[float], peaks: Peaks) -> Rates:
+def _rates(flops: list[float], moved: list[float], peaks: Peaks) -> OpRates:
     """Of ops that took a second each."""
     size = len(flops)
     return rates(

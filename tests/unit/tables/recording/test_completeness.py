@@ -1,13 +1,13 @@
-"""A fault that is planted is said; a whole profile is called whole."""
+"""A planted fault is reported; a whole profile is called whole."""
 
 from stepscope.formats.xspace import decode
 from stepscope.tables.core.profile import Host
-from stepscope.tables.recording.completeness import Completeness, completeness
+from stepscope.tables.recording.completeness import HostCompleteness, completeness
 from tests.profiles import worked_example
 from tests.profiles.model import Event, environment, gpu, host, line, space, stream
 
 
-def check(data: bytes) -> tuple[Completeness, set[str]]:
+def check(data: bytes) -> tuple[HostCompleteness, set[str]]:
     found = completeness(Host("h", decode(data)))
     return found, {one.slug for one in found.diagnostics}
 

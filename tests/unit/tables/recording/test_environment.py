@@ -4,12 +4,12 @@ import pytest
 
 from stepscope.formats.xspace import decode
 from stepscope.tables.core.profile import Host
-from stepscope.tables.recording.environment import Environment, environment
+from stepscope.tables.recording.environment import HostEnvironment, environment
 from tests.profiles.model import environment as environment_plane
 from tests.profiles.model import host, line, space, u
 
 
-def environment_of(*events: str, **recorded: object) -> Environment:
+def environment_of(*events: str, **recorded: object) -> HostEnvironment:
     thread = line("python", *[(name, 10 * i, 5) for i, name in enumerate(events)])
     return environment(Host("h", decode(space(host(thread), environment_plane(**recorded)))))  # type: ignore[arg-type]
 

@@ -5,27 +5,27 @@ import pytest
 
 from stepscope.formats.xspace import decode
 from stepscope.tables.core.profile import Host
-from stepscope.tables.steps.attribution import PARTS, Steps, steps
+from stepscope.tables.steps.attribution import PARTS, HostSteps, steps
 from stepscope.tables.steps.session import session_steps
-from tests.profiles import async_gpu, overlapping_streams, worked_example
+from tests.profiles import async_gpu, draw, event, nth, overlapping_streams, worked_example
 from tests.profiles.model import Event, gpu, host, line, space, stream, u
 
 US = 1_000_000
 
 
-def steps_of(data: bytes) -> Steps:
+def steps_of(data: bytes) -> HostSteps:
     found = steps(Host("h", decode(data)))
     assert found is not None
     return found
 
 
-def mean_us(found: Steps) -> dict[str, float]:
+def mean_us(found: HostSteps) -> dict[str, float]:
     """Mean of each part over the kept steps, zeros left out."""
     means = {part: float(found.parts_ps[part][found.kept].mean()) / US for part in PARTS}
     return {part: value for part, value in means.items() if value}
 
 
-def assert_parts_sum(found: Steps) -> None:
+def assert_parts_sum(found: HostSteps) -> None:
     total = np.sum([found.parts_ps[part] for part in PARTS], axis=0)
     assert np.array_equal(total, found.duration_ps)
 
@@ -51,6 +51,28 @@ def test_the_worked_example_on_the_gpu_is_right_where_the_incumbent_is_not() -> 
     busy = found.busy_ps[1][found.kept] / found.duration_ps[found.kept]
     assert busy.tolist() == pytest.approx([0.2] * 6)
     assert_parts_sum(found)
+
+
+def test_a_step_whose_work_was_not_recorded_to_its_end_is_not_one_of_no_time() -> None:
+    """The loop is 300 µs ahead of the device, and the recording ends with the loop."""
+    planes = draw(
+        """
+        /host:CPU
+          python      S--S--S--S--S--S--S--
+          "           L..L..L..L..L..L..L
+        /device:GPU:0
+          Stream #7   .K----K----K----K----
+        """,
+        unit_us=100,
+        S=event("train", step_num=nth, _r=1),
+        L=event("cuLaunchKernel", correlation_id=nth),
+        K=event("sgemm", correlation_id=nth),
+    )
+    found = steps_of(space(*planes))
+    assert found.runs_behind
+    assert found.kept.tolist() == [False, True, True, False, False, False, False]
+    assert found.duration_ps[found.kept].tolist() == [500 * US] * 2
+    assert "4 steps at the end, whose work was not recorded to its end." in found.left_out
 
 
 def test_devices_that_run_behind_define_the_step() -> None:
@@ -114,7 +136,7 @@ def test_steps_are_taken_from_jit_calls_when_none_is_marked() -> None:
     assert found.markers.source == "framework"
     assert "calls of step" in found.markers.explanation
     assert found.duration_ps.tolist()[:4] == [100 * US] * 4
-    # Nothing tells where the fifth ends.
+    # The recording does not show where the fifth ends.
     assert found.kept.tolist() == [True] * 4 + [False]
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from stepscope.formats.xspace import decode
 from stepscope.tables.core.profile import Host
-from stepscope.tables.steps.attribution import PARTS, Steps, steps
+from stepscope.tables.steps.attribution import PARTS, HostSteps, steps
 from tests.profiles.model import Event, gpu, line, space, stream
 from tests.profiles.rounds import (
     cpu_runs,
@@ -21,7 +21,7 @@ from tests.profiles.rounds import (
 US = 1_000_000
 
 
-def steps_of(data: bytes) -> Steps:
+def steps_of(data: bytes) -> HostSteps:
     found = steps(Host("h", decode(data)))
     assert found is not None
     total = np.sum([found.parts_ps[part] for part in PARTS], axis=0)
@@ -111,6 +111,16 @@ def test_a_validation_now_and_then_is_no_step() -> None:
     assert len(steps_of(recorded(*events))) == 20
 
 
+def test_a_function_called_for_each_sample_is_a_part_of_the_step_that_updates() -> None:
+    """48 calls of ``loss`` and one of ``update``: the name tells which of the two is the round."""
+    starts = every(10_000, 8)
+    events = [call for at in starts for call in jit("loss", [at + t for t in every(150, 48)], 60)]
+    events += jit("update", [at + 9_000 for at in starts], 300)
+    found = steps_of(recorded(*events))
+    assert len(found) == 8
+    assert found.duration_ps[1] == pytest.approx(10_000 * US)
+
+
 def test_a_fetch_that_finds_nothing_more_is_no_step() -> None:
     starts = every(1000, 9)
     events = [
@@ -160,6 +170,14 @@ def test_one_batch_is_a_step_with_its_limits_said() -> None:
     assert (len(found), found.markers.certainty) == (1, "uncertain")
     assert found.duration_ps.tolist() == [900 * US]
     assert "1 call of train_function" in found.markers.explanation
+
+
+def test_a_call_that_is_a_trifle_beside_its_compilation_is_no_step() -> None:
+    compiles = Event("TfrtCpuClient::Compile", 0, 27_000)
+    run = Event("TfrtCpuExecutable::ExecuteHelper", 27_500, 40)
+    assert steps_of(recorded(compiles, run)).markers.is_window
+    longer = Event("TfrtCpuExecutable::ExecuteHelper", 27_500, 4_000)
+    assert not steps_of(recorded(compiles, longer)).markers.is_window
 
 
 def test_a_batch_that_keras_marked_is_a_step() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from stepscope.formats.xspace import decode
 from stepscope.tables.core.profile import Host, Profile
-from stepscope.tables.steps.attribution import PARTS, Steps, steps
+from stepscope.tables.steps.attribution import PARTS, HostSteps, steps
 from stepscope.tables.steps.host_activity import function_calls
 from stepscope.tables.steps.idle import idle
 from tests.profiles.model import Event, Plane, gpu, host, line, plane, space, stream
@@ -16,7 +16,7 @@ from tests.profiles.rounds import every, fetches, gaps, marks, recorded
 US = 1_000_000
 
 
-def steps_of(data: bytes) -> Steps:
+def steps_of(data: bytes) -> HostSteps:
     found = steps(Host("h", decode(data)))
     assert found is not None
     total = np.sum([found.parts_ps[part] for part in PARTS], axis=0)

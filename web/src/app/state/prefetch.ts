@@ -26,7 +26,7 @@ export function askEarly(): void {
   if (isTimeline(page)) {
     const meta = getTimelineMeta(run, host, new AbortController().signal);
     timeline = asked(run, host, meta);
-    // Which tools have something to show draws nothing of the picture: it is asked for behind it.
+    // Which tools have something to show draws nothing of the picture: it is asked for after it.
     const shown = new Promise<void>((resolve) => {
       letGo = resolve;
     });

@@ -14,7 +14,7 @@ export interface Branch<F extends FindingLike> {
 }
 
 /**
- * Causes with their symptoms below them, in the given order; a symptom of several causes stands
+ * Causes with their symptoms below them, in the given order; a symptom of several causes comes
  * below the first of them.
  */
 export function causeTree<F extends FindingLike>(findings: readonly F[]): Branch<F>[] {

@@ -1,4 +1,4 @@
-/** Rules of the advice by what they look at, told from the words of their ids. */
+/** Rules of the advice by what they look at, known from the words of their ids. */
 
 const GROUPS: readonly (readonly [string, RegExp])[] = [
   ["Memory", /memory|alloc|fragment|small-batch/],

@@ -190,7 +190,7 @@ function sortedAndFilteredIn(rows: number): number {
 
 test("ten times the rows do not take fifty times as long to sort and filter", () => {
   sortedAndFilteredIn(10_000);
-  // A turn of the clock is the least that can be told from nothing.
+  // One tick of the clock is the least that differs from nothing.
   const few = Math.max(1, sortedAndFilteredIn(10_000));
   const many = sortedAndFilteredIn(100_000);
   assert.ok(many < few * 50, `${few} ms for 10,000 rows, ${many} ms for 100,000`);

@@ -16,6 +16,17 @@ export interface Sought {
   readonly stat: string;
 }
 
+/** How a range is shown as a flame. */
+export interface FlameView {
+  /** Groups from the root on, as the server takes them. */
+  readonly by: string;
+  readonly inverted: boolean;
+  /** Range that it is compared with; of another run: null is its steps. */
+  readonly base: Span | null;
+  /** Run that the base is of; "" for this one. */
+  readonly baseRun: string;
+}
+
 export interface TimelineLink {
   /** null: the whole trace. */
   readonly view: Span | null;
@@ -24,6 +35,8 @@ export interface TimelineLink {
   readonly range: Span | null;
   /** Tracks of the range; null: all. */
   readonly rangeTracks: readonly number[] | null;
+  /** null: the range is shown as tables. */
+  readonly flame: FlameView | null;
   readonly marks: readonly number[];
   readonly sought: Sought;
   readonly colours: ColourMode;
@@ -78,6 +91,20 @@ function tracksAt(name: string, meta: TimelineMeta): readonly number[] | null {
   return meta.sections.find((section) => section.id === id)?.tracks ?? null;
 }
 
+function flameTexts(flame: FlameView | null): Record<string, string> {
+  if (!flame) return {};
+  const { by, inverted, base, baseRun } = flame;
+  return { flame: inverted ? `${by},inverted` : by, base: spanText(base), baserun: baseRun };
+}
+
+function flameFrom(texts: Texts): FlameView | null {
+  const groups = (texts.flame ?? "").split(",").filter(Boolean);
+  const by = groups.filter((group) => group !== "inverted").join(",");
+  if (by === "") return null;
+  const inverted = groups.includes("inverted");
+  return { by, inverted, base: spanFrom(texts.base), baseRun: texts.baserun ?? "" };
+}
+
 export function linkTexts(link: TimelineLink): Record<string, string> {
   const { arranged, sought } = link;
   const all: Record<string, string> = {
@@ -86,6 +113,7 @@ export function linkTexts(link: TimelineLink): Record<string, string> {
     event: link.event === null ? "" : String(link.event),
     range: spanText(link.range),
     in: link.range && link.rangeTracks ? link.rangeTracks.join(",") : "",
+    ...flameTexts(link.flame),
     marks: link.marks.map(Math.round).join(","),
     q: sought.text,
     mode: sought.regex ? "regex" : "",
@@ -115,6 +143,7 @@ export function linkFrom(texts: Texts, meta: TimelineMeta): TimelineLink {
     event: event !== undefined && event >= 0 && event < meta.events ? event : null,
     range: spanFrom(texts.range),
     rangeTracks: texts.in ? tracks(texts.in) : tracksAt(texts.at ?? "", meta),
+    flame: flameFrom(texts),
     marks: numbers(texts.marks),
     sought: { text: texts.q ?? "", regex: texts.mode === "regex", stat: texts.stat ?? "" },
     colours: COLOUR_MODES.find((mode) => mode === texts.colours) ?? "name",

@@ -33,3 +33,12 @@ export function eventParams(name: string, first: Place): Params {
     mode: "regex",
   });
 }
+
+/** The timeline on one event, by its id; times in µs of its axis, where they are known. */
+export function eventIdParams(id: number, startUs: number, durationUs: number): Params {
+  const length = Math.max(1000, (durationUs || 0) * 1e6);
+  const begin = startUs * 1e6 - length * AROUND_EVENT;
+  const end = (startUs + (durationUs || 0)) * 1e6 + length * AROUND_EVENT;
+  const view = Number.isNaN(startUs) ? {} : { view: `${Math.round(begin)}~${Math.round(end)}` };
+  return withSubParams({}, "tl", { ...view, event: String(id) });
+}

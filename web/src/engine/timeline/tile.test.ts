@@ -79,7 +79,7 @@ test("a tile is read in the order of its arrays", () => {
   assert.deepEqual([...tile.names], [11]);
 });
 
-test("other bytes, and other versions, are no tile", () => {
+test("other bytes, and other versions, are not tiles", () => {
   assert.throws(() => decodeTile(new ArrayBuffer(64)), /not a tile/);
   assert.throws(() => decodeTile(new ArrayBuffer(3)), /not a tile/);
   const bytes = tileBytes(0, 1, []);

@@ -61,7 +61,7 @@ class Reader {
   }
 }
 
-/** Reads the bytes of `tile`; throws when they are no tile of version 1. */
+/** Reads the bytes of `tile`; throws when they are not a tile of version 1. */
 export function decodeTile(buffer: ArrayBuffer): Tile {
   const head = new DataView(buffer);
   if (buffer.byteLength < HEADER_BYTES || head.getUint32(0, true) !== MAGIC) {
@@ -115,7 +115,7 @@ export function decodeTile(buffer: ArrayBuffer): Tile {
   };
 }
 
-/** First slice of `[low, high)` whose x1 lies at or behind `x`; slices are in order of x. */
+/** First slice of `[low, high)` whose x1 is at or after `x`; slices are in order of x. */
 export function firstEndingAt(tile: Tile, low: number, high: number, x: number): number {
   let from = low;
   let to = high;

@@ -60,7 +60,7 @@ test("zooming ends at 100 ps and a little more than the whole", () => {
   assert.ok(view.end - view.begin <= 1.1e12 * 1.0001);
 });
 
-test("one cannot get lost beside the trace", () => {
+test("panning cannot lose the trace", () => {
   const far = panned({ begin: 0, end: 1e11 }, 9e15, WHOLE);
   assert.ok(far.begin < WHOLE.end);
 });
@@ -212,6 +212,7 @@ test("a view survives its address", () => {
     event: 42,
     range: { begin: 10, end: 20 },
     rangeTracks: [1, 2],
+    flame: { by: "track,stack", inverted: true, base: { begin: 1, end: 5 }, baseRun: "other" },
     marks: [7, 9],
     sought: { text: "a&b=c", regex: true, stat: "hlo" },
     colours: "step",

@@ -13,7 +13,7 @@ import { type ToolPageProps, useTable } from "../sections/tool_page.tsx";
 
 type IdleProps = ToolPageProps<IdleResult>;
 
-/** The tables behind the causes: what each is of, and what it means that there is none. */
+/** The tables below the causes: what each is of, and what it means that there is none. */
 const TABLES = [
   ["devices", "Devices", "", "No device was active in a counted step."],
   ["gaps", "Longest gaps", "times without work on a device", "No gap is long enough to list."],

@@ -53,7 +53,7 @@ export function isStepTable(source: ColumnarTable): boolean {
   return numbers !== undefined && times !== undefined && new Set(numbers).size === numbers.length;
 }
 
-/** Two columns are no picture of how steps vary. */
+/** Two columns do not show how steps vary. */
 const FEWEST_FOR_A_CHART = 3;
 
 /** What a chart of one or two steps would say, as a sentence. */

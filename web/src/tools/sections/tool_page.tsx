@@ -2,7 +2,7 @@
 
 import type { ComponentChildren, ComponentType } from "preact";
 import { useMemo } from "preact/hooks";
-import { type ExportFormat, exportUrl } from "../../api/client.ts";
+import { type ExportFormat, exportUrl, reportNotes } from "../../api/client.ts";
 import { byName, columnMetas } from "../../api/columns.ts";
 import type { ResultBody, ToolInfo } from "../../api/types.gen.ts";
 import type { AnyTable } from "../../base/columns.ts";
@@ -39,7 +39,7 @@ export interface TableBinding {
   readonly table: Table;
   readonly view: GridView;
   readonly onView: (view: GridView) => void;
-  readonly exportHref: (format: ExportFormat) => string;
+  readonly exportHref: ((format: ExportFormat) => string) | undefined;
   /** Where a row leads, shown in its details. */
   readonly details: (row: number) => ComponentChildren;
 }
@@ -67,7 +67,7 @@ export function useTable(
     table,
     view,
     onView: (next) => onParams(withSubParams(params, at, viewToParams(next))),
-    exportHref: (format) => exportUrl(tool.id, field, format, query),
+    exportHref: reportNotes ? undefined : (format) => exportUrl(tool.id, field, format, query),
     details: (row) => <RowLinks {...props} place={placeOf(table, row)} />,
   };
 }

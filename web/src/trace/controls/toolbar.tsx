@@ -1,5 +1,6 @@
 /** The row of controls above the timeline. */
 
+import { reportNotes } from "../../api/client.ts";
 import { recordingUrl } from "../../api/timeline.ts";
 import { count } from "../../base/format.ts";
 import { visible } from "../../base/text.ts";
@@ -54,7 +55,7 @@ export function Toolbar({ timeline, title, onHelp }: ToolbarProps) {
       <div class="tl-end">
         <ViewMenu state={state} />
         <TracksMenu state={state} />
-        <SaveMenu timeline={timeline} />
+        {!reportNotes && <SaveMenu timeline={timeline} />}
         <button
           type="button"
           class="button"

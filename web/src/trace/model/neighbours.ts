@@ -1,4 +1,4 @@
-/** The event before or behind another on its lane, whatever the zoom: merged slices are split. */
+/** The event before or after another on its lane, whatever the zoom: merged slices are split. */
 
 import { getTile, type TimelineScope } from "../../api/timeline.ts";
 import type { Place, Span } from "../../base/timeline.ts";

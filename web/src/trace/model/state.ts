@@ -17,6 +17,8 @@ import type { Hit } from "../../engine/timeline/hit_test.ts";
 import type { Drop } from "../../engine/timeline/reorder.ts";
 import { type Screen, screenOf } from "../../engine/timeline/screen.ts";
 import { clampSpan, framed, revealing } from "../../engine/timeline/viewport.ts";
+import type { Asked, Range } from "./asked.ts";
+import { FlameState } from "./flame_state.ts";
 import { neighbourOf } from "./neighbours.ts";
 import { troubleOf } from "./tile_loader.ts";
 
@@ -37,13 +39,6 @@ export interface Hover {
   readonly counter: { readonly track: number; readonly value: number } | null;
 }
 
-/** A question to the server whose answer a part of the page shows. */
-export interface Asked<T> {
-  readonly value: T | null;
-  readonly waiting: boolean;
-  readonly problem: string;
-}
-
 /** What is left above or below a lane that was scrolled to. */
 const AIR_PX = 40;
 
@@ -51,12 +46,6 @@ const AIR_PX = 40;
 const MOST_HITS = 1000;
 
 const NOT_ASKED = { value: null, waiting: false, problem: "" } as const;
-
-export interface Range {
-  readonly span: Span;
-  /** null: all tracks. */
-  readonly tracks: readonly number[] | null;
-}
 
 export type Panel = "event" | "range" | "search" | "none";
 
@@ -83,6 +72,7 @@ export class TimelineState {
   readonly hand;
   readonly marks;
   readonly range;
+  readonly flame: FlameState;
   readonly event;
   readonly sought;
   readonly allArrows;
@@ -125,6 +115,7 @@ export class TimelineState {
     this.hand = signal<Hand>(link.hand);
     this.marks = signal<readonly number[]>(link.marks);
     this.range = signal<Range | null>(link.range && { span: link.range, tracks: link.rangeTracks });
+    this.flame = new FlameState(scope, this.range, link.flame);
     this.event = signal<number | null>(link.event);
     this.sought = signal<Sought>(link.sought);
     this.allArrows = signal(link.arrows);
@@ -167,6 +158,7 @@ export class TimelineState {
       event: this.event.value,
       range: range?.span ?? null,
       rangeTracks: range?.tracks ?? null,
+      flame: this.flame.view.value,
       marks: this.marks.value,
       sought: this.sought.value,
       colours: this.colours.value,
@@ -187,6 +179,7 @@ export class TimelineState {
       this.hand.value = link.hand;
       this.marks.value = link.marks;
       this.range.value = link.range && { span: link.range, tracks: link.rangeTracks };
+      this.flame.view.value = link.flame;
       this.event.value = link.event;
       this.sought.value = link.sought;
       this.allArrows.value = link.arrows;
@@ -402,7 +395,7 @@ export class TimelineState {
     );
   }
 
-  /** Goes to the hit behind or before the selected event, else the middle of the view. */
+  /** Goes to the hit after or before the selected event, else the middle of the view. */
   async step(direction: 1 | -1): Promise<void> {
     if (!this.sought.value.text) return;
     const at = this.details.value.value;
@@ -427,7 +420,7 @@ export class TimelineState {
     if (place?.event === id) this.go(place);
   }
 
-  /** Goes to the event before or behind the selected one on its lane. */
+  /** Goes to the event before or after the selected one on its lane. */
   async neighbour(direction: 1 | -1): Promise<void> {
     const place = this.details.value.value;
     if (!place) return;
@@ -467,6 +460,7 @@ export class TimelineState {
   }
 
   stop(): void {
+    this.flame.stop();
     for (const control of this.asking.values()) control.abort();
   }
 }

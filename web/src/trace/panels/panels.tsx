@@ -17,7 +17,13 @@ const LEAST_PX = 90;
 const FIRST_PX = 240;
 const KEPT = "timeline.panel";
 
-export function Panels({ timeline }: { timeline: Timeline }) {
+interface PanelsProps {
+  readonly timeline: Timeline;
+  /** Ids of all runs there are. */
+  readonly runs: readonly string[];
+}
+
+export function Panels({ timeline, runs }: PanelsProps) {
   const { state } = timeline;
   const [height, setHeight] = useState(Number(recall(KEPT)) || FIRST_PX);
   const panel = state.panel.value;
@@ -63,7 +69,7 @@ export function Panels({ timeline }: { timeline: Timeline }) {
       </div>
       <div class="tl-panel-body" tabIndex={-1}>
         {chosen === "event" && <EventPanel timeline={timeline} />}
-        {chosen === "range" && <RangePanel timeline={timeline} />}
+        {chosen === "range" && <RangePanel timeline={timeline} runs={runs} />}
         {chosen === "search" && <SearchPanel timeline={timeline} />}
       </div>
     </section>

@@ -8,10 +8,18 @@ import type { RangeAnswer, RangeName, Spread } from "../../base/timeline.ts";
 import { axisTime } from "../../engine/timeline/time_axis.ts";
 import type { TimelineState } from "../model/state.ts";
 import type { Timeline } from "../stage/timeline.ts";
+import { FlamePanel } from "./flame_panel.tsx";
 
 const LONGEST_NAME = 100;
 
-export function RangePanel({ timeline }: { timeline: Timeline }) {
+interface RangePanelProps {
+  readonly timeline: Timeline;
+  readonly runs: readonly string[];
+}
+
+const FIRST_FLAME = { by: "stack", inverted: false, base: null, baseRun: "" } as const;
+
+export function RangePanel({ timeline, runs }: RangePanelProps) {
   const { state } = timeline;
   const { value, waiting, problem } = state.statistics.value;
   const range = state.range.value;
@@ -36,7 +44,17 @@ export function RangePanel({ timeline }: { timeline: Timeline }) {
           {value && `, ${plural(value.events, "event")} of ${plural(value.distinct_names, "name")}`}
         </span>
         <button type="button" class="button" onClick={() => state.zoomTo(range.span)}>
-          Zoom to event
+          Zoom to range
+        </button>
+        <button
+          type="button"
+          class="button"
+          aria-pressed={state.flame.view.value !== null}
+          onClick={() => {
+            state.flame.view.value = state.flame.view.value ? null : FIRST_FLAME;
+          }}
+        >
+          Flame
         </button>
         {range.tracks !== null && (
           <button
@@ -48,7 +66,8 @@ export function RangePanel({ timeline }: { timeline: Timeline }) {
           </button>
         )}
       </header>
-      {value && (
+      {state.flame.view.value && <FlamePanel state={state} runs={runs} />}
+      {value && !state.flame.view.value && (
         <div class="tl-columns wide">
           <Names state={state} answer={value} />
           <div>

@@ -105,6 +105,11 @@ export class Timeline {
         untracked(() => void state.loadStatistics());
       }),
       effect(() => {
+        void state.range.value;
+        void state.flame.view.value;
+        untracked(() => void state.flame.load());
+      }),
+      effect(() => {
         void state.sought.value;
         untracked(() => void state.search());
       }),

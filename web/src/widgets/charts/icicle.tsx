@@ -18,13 +18,17 @@ export interface IcicleProps {
   readonly fill: Float64Array;
   /** Rows drawn faintly: time in which nothing ran. */
   readonly isFaint: (row: number) => boolean;
+  /** Class of a slice, where colour says something. */
+  readonly hueOf?: (row: number) => string;
+  /** Levels that are drawn at most. */
+  readonly levels?: number;
   readonly root: number;
   readonly onRoot: (row: number) => void;
   readonly tip: (row: number) => ComponentChildren;
 }
 
 const LEVEL_PX = 26;
-const LEVELS = 6;
+const FEW_LEVELS = 6;
 /** Narrower slices would be hairlines: their time shows as a gap below their parent. */
 const LEAST_PX = 3;
 const GAUGE_PX = 4;
@@ -34,13 +38,13 @@ function deepest(slices: readonly { readonly level: number }[]): number {
 }
 
 export function Icicle(props: IcicleProps) {
-  const { tree, values, root, onRoot } = props;
+  const { tree, values, root, onRoot, levels: most = FEW_LEVELS } = props;
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box, 960);
   const [marked, setMarked] = useState(-1);
   const slices = useMemo(
-    () => slicesOf(tree, values, root, LEVELS, LEAST_PX / width).sort(byPlace),
-    [tree, values, root, width],
+    () => slicesOf(tree, values, root, most, LEAST_PX / width).sort(byPlace),
+    [tree, values, root, most, width],
   );
   // As tall as it ever was: what is below must not jump as one looks closer.
   const tallest = useRef(0);
@@ -115,7 +119,7 @@ function SliceBox(props: SliceBoxProps) {
   const name = fitting(names[row] ?? "", span - 10);
   return (
     <g
-      class={`slice${marked ? " marked" : ""}${isFaint(row) ? " faint" : ""}`}
+      class={`slice${marked ? " marked" : ""}${isFaint(row) ? " faint" : ""} ${props.hueOf?.(row) ?? ""}`}
       onPointerEnter={onMark}
       onClick={() => onRoot(row === root ? (tree.parents[row] ?? -1) : row)}
     >

@@ -18,7 +18,7 @@ export interface StackItem {
 export interface StackBarProps {
   readonly items: readonly StackItem[];
   readonly totalMs: number;
-  /** Where more is said about a part; null where nowhere. */
+  /** The page with more about a part; null where there is none. */
   readonly linkOf?: (part: string) => { readonly href: string; readonly title: string } | null;
   /** What is divided, "Average step" where it is not given. */
   readonly label?: string;

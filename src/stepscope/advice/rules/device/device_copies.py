@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.advice.evidence.changes import OVERLAPPED
 from stepscope.advice.evidence.offload import OFFLOAD_ACTIONS, OFFLOAD_CODE, host_memory_ops
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
@@ -81,6 +82,7 @@ RULE = Rule(
     evidence=("device",),
     parts=("copy",),
     doc=__doc__ or "",
+    change=OVERLAPPED,
     title="Devices copy instead of compute",
     threshold="copies on and between devices ≥ 10 % of the step",
 )

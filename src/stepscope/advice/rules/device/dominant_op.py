@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from stepscope.advice.evidence.changes import SHRUNK
 from stepscope.advice.evidence.device_time import compute_ms, short_name
 from stepscope.advice.evidence.op_families import FUSE, Family, family_of, no_layer, scopes_of
 from stepscope.advice.evidence.steps import NO_STEPS
@@ -58,7 +59,7 @@ def dominant_op(results: Results) -> Iterator[Answer]:
         return
     on_device = stats.device.op_time_us > 0
     pipeline = results.optional.tf_data_bottleneck_analysis
-    # What tf.data's threads run beside the step is no part of the model.
+    # What tf.data's threads run beside the step does not belong to the model.
     beside = set() if pipeline is None else set(pipeline.function_ops["operation"])
     rows = _rows(stats, "Device" if on_device else "Host", beside)
     whole = sum(row.self_time_us for row in rows)
@@ -90,7 +91,7 @@ def _rows(stats: FrameworkOpStats, side: str, beside: set[str]) -> list[OpRow]:
 
 
 def _outside(rows: list[OpRow], whole: float) -> Silence | None:
-    """Work that is no layer but takes most of the time: other rules say what to do about it."""
+    """Work outside the layers that takes most of the time: other rules say what to do about it."""
     spent: dict[str, float] = {}
     for row in rows:
         what = no_layer(row.operation, row.type)
@@ -100,8 +101,8 @@ def _outside(rows: list[OpRow], whole: float) -> Silence | None:
     if not what or spent[what] < OP_FRAC * whole:
         return None
     return Silence(
-        f"{what[0].upper()}{what[1:]}, no layer of the model, takes {spent[what] / whole:.0%} of "
-        "op time."
+        f"{what[0].upper()}{what[1:]}, which is not a layer of the model, takes "
+        f"{spent[what] / whole:.0%} of op time."
     )
 
 
@@ -215,6 +216,7 @@ RULE = Rule(
     evidence=("ops",),
     parts=("op",),
     doc=__doc__ or "",
+    change=SHRUNK,
     title="One op dominates",
     threshold="an op ≥ 30 %, a module ≥ 50 % or a family ≥ 60 % of op time",
     # What says how to make the op cheaper, or that another part of the step is the limit.

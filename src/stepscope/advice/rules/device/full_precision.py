@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from stepscope.advice.evidence.changes import NARROWED
 from stepscope.advice.evidence.device_time import (
     MATRIX_CLASSES,
     compute_ms,
@@ -85,12 +86,12 @@ def full_precision(results: Results) -> Iterator[Answer]:
         yield Unknown("No device compute was recorded.")
         return
     if not has_matrix_units(device):
-        yield Silence(f"{device} has no matrix units: 16 bits would not compute faster.")
+        yield Silence(f"{device} has no matrix units: 16-bit math would not be faster.")
         return
     if untold > _UNTOLD_FRAC:
         yield Unknown(
-            f"Of {untold:.0%} of device compute nothing tells the precision: neither shapes nor "
-            "names; record with the programs (enable_hlo_proto, record_shapes)."
+            f"The precision of {untold:.0%} of device compute is unknown: neither shapes nor names "
+            "show it; record the programs, too (enable_hlo_proto, record_shapes)."
         )
         return
     wide = _wide(overview, results.optional.kernel_stats)
@@ -105,7 +106,7 @@ def full_precision(results: Results) -> Iterator[Answer]:
 
 
 def _wide(overview: OverviewPage, kernels: KernelStats | None) -> _Wide:
-    """The 32-bit work; without kernels nobody knows what is a product."""
+    """The 32-bit work; without kernels products are unknown."""
     wide = overview.breakdown_ms["device_compute_32"] * _told_frac(overview.precision)
     if kernels is None:
         on_tpu = "TPU" in overview.environment.device_type
@@ -188,6 +189,7 @@ RULE = Rule(
     optional=("kernel_stats",),
     parts=("op",),
     doc=__doc__ or "",
-    title="Compute in 32 bits on 16-bit hardware",
+    change=NARROWED,
+    title="32-bit compute on 16-bit hardware",
     threshold="16-bit compute < 10 %, or 32-bit products ≥ 20 % of the step; compute ≥ 10 %",
 )

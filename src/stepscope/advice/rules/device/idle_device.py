@@ -1,8 +1,8 @@
-"""The device has nothing to do for a part of the step; cause by cause.
+"""The device has nothing to do for part of the step, for these causes.
 
-What it checks: the time in which a device runs nothing, by what the host did meanwhile.
-Why it matters: an accelerator that waits is paid for all the same.
-What to do: begin with the largest cause; where a rule names it, it stands before this finding.
+What it checks: the time in which a device is idle, by what the host did meanwhile.
+Why it matters: you pay for an accelerator that waits, too.
+What to do: begin with the largest cause; where a rule names it, that finding comes before this one.
 When it is wrong: the recorder lost kernels (see completeness), or the device waits because there
 is nothing to do, as a server does between requests.
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from stepscope.advice.evidence.changes import OVERLAPPED
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, severity_of
@@ -56,8 +57,8 @@ def idle_device(results: Results) -> Iterator[Answer]:
         severity=severity_of(idle.idle_ms, step),
         saving_ms=idle.idle_ms,
         confidence=round(0.5 * overview.steps.confidence, 2),
-        message=f"Devices run nothing for {idle.idle_ms:.3g} ms of each {step:.3g} ms step "
-        f"({idle.idle_frac:.0%}); meanwhile: {said}"
+        message=f"Devices are idle for {idle.idle_ms:.3g} ms of each {step:.3g} ms step "
+        f"({idle.idle_frac:.0%}). In that time: {said}"
         + (late if idle.after_wait_ms >= _NAMED_FRAC * step else "")
         + _beside(overview, step)
         + ".",
@@ -82,7 +83,7 @@ def idle_device(results: Results) -> Iterator[Answer]:
 
 
 def _beside(overview: OverviewPage, step: float) -> str:
-    """What else devices do that is no compute and that no compute hides."""
+    """What else devices do, apart from compute and from what compute hides."""
     parts = overview.breakdown_ms
     copying = parts["host_to_device"] + parts["output"] + parts["device_to_device"]
     spent = {"copies": copying, "collectives": parts["collectives"]}
@@ -98,8 +99,9 @@ RULE = Rule(
     needs=("overview_page", "device_idle"),
     evidence=("device",),
     doc=__doc__ or "",
-    title="The device idles",
-    threshold="a device runs nothing ≥ 10 % of the step",
+    change=OVERLAPPED,
+    title="The device is idle",
+    threshold="a device is idle ≥ 10 % of the step",
     # Everything that names why; this finding only says how much there is to explain.
     symptom_of=(
         "input-bound",

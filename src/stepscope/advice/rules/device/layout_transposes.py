@@ -1,9 +1,9 @@
-"""Kernels that only rearrange memory stand around convolutions.
+"""Kernels that only rearrange memory surround convolutions.
 
 What it checks: the time of kernels that transpose or convert layouts (NCHW to NHWC and back) in a
 program that convolves.
-Why it matters: tensor cores convolve channels-last; data that lies channels-first is turned
-round before and after each convolution, and that computes nothing.
+Why it matters: tensor cores convolve channels-last; channels-first data is transposed before and
+after each convolution, which computes nothing.
 What to do: keep images channels-last (NHWC) from the input on.
 When it is wrong: the transposes belong to attention or to the model itself, not to convolutions.
 """
@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from stepscope.advice.evidence.changes import REMOVED
 from stepscope.advice.evidence.device_time import KernelTime, kernel_time, short_name
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
@@ -93,6 +94,7 @@ RULE = Rule(
     needs=("overview_page", "kernel_stats"),
     parts=("op",),
     doc=__doc__ or "",
+    change=REMOVED,
     title="Layouts change around convolutions",
     threshold="layout kernels ≥ 3 % of the step where something convolves",
 )

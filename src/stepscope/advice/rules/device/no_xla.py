@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from stepscope.advice.evidence.changes import BATCHED
 from stepscope.advice.evidence.device_time import compute_ms
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
@@ -126,6 +127,7 @@ RULE = Rule(
     optional=("tf_data_bottleneck_analysis",),
     parts=("op",),
     doc=__doc__ or "",
+    change=BATCHED,
     title="Elementwise ops are not fused",
     threshold="≥ 4 elementwise ops with ≥ 40 % of op time",
 )

@@ -1,11 +1,11 @@
-"""Ops that take long stay far below what the device could do for them.
+"""Ops that take long run far below what the device can do.
 
 What it checks: each op's rate against its roofline (compute or memory, whichever binds it), where
 FLOPs, bytes and the device's peaks are known.
 Why it matters: an op at a fifth of its roofline could be several times faster on the same device.
 What to do: larger or aligned shapes, fusion, a better kernel; fewer bytes where memory binds.
-When it is wrong: the cost model counts FLOPs or bytes that the kernel need not do, or the op waits
-for something else (an asynchronous copy).
+When it is wrong: the cost model counts work that the kernel does not do, or the op waits for
+something else (an asynchronous copy).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from math import isnan
 from typing import TYPE_CHECKING
 
+from stepscope.advice.evidence.changes import TUNED
 from stepscope.advice.evidence.device_time import compute_ms, short_name
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
@@ -59,8 +60,8 @@ def roofline_gap(results: Results) -> Iterator[Answer]:
         judged = sum(row.self_time_us for row in known)
         if judged < _JUDGED_FRAC * whole_us:
             yield Unknown(
-                f"Of ops that take {1 - judged / whole_us:.0%} of the time nobody knows the FLOPs "
-                "or the peak."
+                f"FLOPs or peaks of ops that take {1 - judged / whole_us:.0%} of the time are "
+                "unknown."
             )
             return
         yield Silence(
@@ -135,6 +136,7 @@ RULE = Rule(
     needs=("overview_page", "roofline_model"),
     parts=("op",),
     doc=__doc__ or "",
+    change=TUNED,
     title="Ops far below their roofline",
     threshold="ops below 30 % of their roofline, worth ≥ 3 % of the step",
     symptom_of=(

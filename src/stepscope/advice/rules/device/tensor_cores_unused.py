@@ -3,7 +3,7 @@
 What it checks: matrix products and convolutions whose kernel's name shows no tensor or matrix
 cores, on a device that has them: those in 16 bits, and those in float32 that TF32 would serve.
 Why it matters: the same product runs several times faster on tensor cores.
-What to do: 16-bit products fall back when a dimension is no multiple of 8: pad the batch, the
+What to do: 16-bit products fall back when a dimension is not a multiple of 8: pad the batch, the
 vocabulary or the number of channels. Float32 products use them once TF32 is allowed.
 When it is wrong: a library's kernel uses tensor cores without its name saying so.
 """
@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from stepscope.advice.evidence.changes import NARROWED
 from stepscope.advice.evidence.device_time import (
     KernelTime,
     has_matrix_units,
@@ -31,9 +32,9 @@ if TYPE_CHECKING:
 # As in full_precision: expected and largest share of its time that a product saves.
 _EXPECTED, _MOST = 2 / 3, 7 / 8
 _CODE_16 = {
-    "tensorflow": "layers.Dense(units=8 * math.ceil(units / 8))  # batch and vocabulary likewise",
+    "tensorflow": "layers.Dense(units=8 * math.ceil(units / 8))  # batch and vocabulary, too",
     "jax": "x = jnp.pad(x, ((0, 0), (0, -x.shape[1] % 8)))",
-    "pytorch": "nn.Linear(n_in, 8 * math.ceil(n_out / 8))  # batch and vocabulary likewise",
+    "pytorch": "nn.Linear(n_in, 8 * math.ceil(n_out / 8))  # batch and vocabulary, too",
 }
 _CODE_TF32 = {
     "tensorflow": "tf.config.experimental.enable_tensor_float_32_execution(True)",
@@ -59,8 +60,8 @@ def tensor_cores_unused(results: Results) -> Iterator[Answer]:
         yield _finding(
             narrow,
             step,
-            "in 16 bits run without tensor cores; their dimensions are no multiples of 8, or their "
-            "data is not aligned",
+            "in 16 bits run without tensor cores; their dimensions are not multiples of 8, or "
+            "their data is not aligned",
             "Make batch, channels, units and vocabulary multiples of 8 (of 64 for best results).",
             _CODE_16,
         )
@@ -117,6 +118,7 @@ RULE = Rule(
     needs=("overview_page", "kernel_stats"),
     parts=("op",),
     doc=__doc__ or "",
-    title="Tensor cores could be used and are not",
+    change=NARROWED,
+    title="Tensor cores are not used",
     threshold="eligible products without tensor cores ≥ 3 % of the step",
 )

@@ -1,14 +1,14 @@
 """The step is made of kernels so short that launching them takes longer than running them.
 
 What it checks: whether the device waits for launches (with PyTorch also for the ops that make them,
-one by one), whether most kernels are shorter than a launch, and whether the launches themselves are
-as quick as launches are.
+one by one), whether most kernels are shorter than a launch, and whether a launch itself takes no
+longer than usual.
 Why it matters: a launch costs the host some microseconds, whatever the kernel does; a device that
 finishes first waits for the next one, thousands of times per step.
-What to do: fuse (compile the step), record the step once as a graph, or give each kernel more to
-do with a larger batch.
-When it is wrong: the recorder makes each launch slower than it is without it; record again with a
-lower host tracer level and compare.
+What to do: fuse (compile the step), record the step once as a graph, or give each kernel more to do
+with a larger batch.
+When it is wrong: the recorder slows each launch down; record again with a lower host tracer level
+and compare.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from stepscope.advice.evidence.changes import BATCHED
 from stepscope.advice.evidence.device_time import (
     SLOW_LAUNCH_US,
     kernel_time,
@@ -56,7 +57,7 @@ def tiny_kernels(results: Results) -> Iterator[Answer]:
         yield Silence(f"{share:.0%} of the kernels are shorter than {TINY_US:.0f} µs.")
         return
     if cost > SLOW_LAUNCH_US:
-        yield Silence(f"A launch takes {cost:.3g} µs: it is the launches that are slow.")
+        yield Silence(f"A launch takes {cost:.3g} µs: launches, not kernels, are the slow part.")
         return
     each = kernels_per_step(kernels, overview)
     yield Finding(
@@ -110,6 +111,7 @@ RULE = Rule(
     evidence=("driver",),
     parts=("launch", "framework"),
     doc=__doc__ or "",
+    change=BATCHED,
     title="Kernels shorter than their launch",
     threshold="waiting for launches ≥ 3 % of the step and half of the kernels < 10 µs",
     symptom_of=("small-batch", "eager-execution"),

@@ -1,8 +1,8 @@
-"""Device memory is got from the driver, or given back to it, within the step.
+"""Device memory is allocated from the driver, or returned to it, within the step.
 
 What it checks: the time a device idles while the host is in calls like cudaMalloc and cudaFree.
 Why it matters: these calls take long and wait for the device; an allocator makes them when it grows
-and, again and again, when memory is full: it then gives back what it cached to make room.
+and, again and again, when memory is full: it then frees its cache to make room.
 What to do: hold less, or in fewer sizes, so that cached blocks are used again; let the allocator
 take its memory before the first step.
 When it is wrong: the recording covers the first steps, in which every allocator grows.
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.advice.evidence.changes import ONCE
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
@@ -35,7 +36,7 @@ def allocation_stalls(results: Results) -> Iterator[Answer]:
     calls = list(idle.allocations.records())
     said = ", ".join(f"{row.call} {row.per_step:.3g} times" for row in calls[:3])
     often = calls[0].spread_frac if calls else 1.0
-    # What few steps have may be an allocator that grows: it will not come again for ever.
+    # In few steps it may be an allocator that grows, which ends by itself.
     expected = stalled if often >= _HABIT_FRAC else stalled * often
     rare = "" if often >= _HABIT_FRAC else f", nearly all in {often:.0%} of the steps"
     yield Finding(
@@ -44,8 +45,8 @@ def allocation_stalls(results: Results) -> Iterator[Answer]:
         saving_ms=expected,
         saving_high_ms=stalled,
         confidence=round(0.8 * overview.steps.confidence, 2),
-        message=f"Devices idle {stalled:.3g} ms of each {step:.3g} ms step while the host gets "
-        f"device memory from the driver or gives it back (per step: {said}{rare}).",
+        message=f"Devices idle {stalled:.3g} ms of each {step:.3g} ms step while the host "
+        f"allocates device memory from the driver or returns it (per step: {said}{rare}).",
         measured={
             "allocation_ms": stalled,
             "calls_per_step": sum(row.per_step for row in calls),
@@ -58,7 +59,7 @@ def allocation_stalls(results: Results) -> Iterator[Answer]:
         ),
         actions=(
             "Use less memory at the peak: a smaller batch, recomputed activations, 16 bits. An "
-            "allocator that is not full does not give memory back.",
+            "allocator that is not full does not return memory.",
             "Keep shapes to a few sizes, so that freed blocks fit the next request.",
             "Do not empty the cache in the loop; let the allocator take its memory at the start.",
         ),
@@ -78,6 +79,7 @@ RULE = Rule(
     evidence=("driver",),
     parts=("allocation",),
     doc=__doc__ or "",
+    change=ONCE,
     title="Memory is allocated within the step",
     threshold="idle devices while memory is allocated ≥ 3 % of the step",
     symptom_of=("memory-fragmentation", "memory-near-limit"),

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from stepscope.advice.evidence.changes import BATCHED
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
@@ -19,14 +20,15 @@ from stepscope.result import Finding, Ref
 if TYPE_CHECKING:
     from stepscope.analysis.host_activity import HostActivity
     from stepscope.analysis.overview_page import OverviewPage
+    from stepscope.analysis.step_account import StepAccount
 
 # Reference §3.5: eager time above this share is worth a word.
 EAGER_FRAC = 0.10
-# So many dispatches in a step are no compiled step any more.
+# From this many dispatches on a step is not a compiled one.
 _MANY = 20
 _USUAL_FRAC = 0.3
 # What handing an op over costs at most; what is idle beyond that has another cause.
-_MOST_MS = {"PyTorch": 0.04, "JAX": 0.3}
+_MOST_MS = {"PyTorch": 0.04, "JAX": 0.3, "TensorFlow": 1.0}
 # A Python function with this share of the step is a matter of its own.
 _NAMED_FRAC = 0.05
 _CODE = {
@@ -45,12 +47,15 @@ def eager_execution(results: Results) -> Iterator[Answer]:
     """Fires when a step dispatches 20 ops while it computes nothing for 10 % of its time."""
     host = results.optional.host_activity
     if host is not None and host.step_count and host.step_time_ms > 0:
-        yield from _by_steps(host, results.optional.overview_page)
+        optional = results.optional
+        yield from _by_steps(host, optional.overview_page, optional.step_account)
     else:
         yield from _by_op_time(results.overview_page)
 
 
-def _by_steps(host: HostActivity, overview: OverviewPage | None) -> Iterator[Answer]:
+def _by_steps(
+    host: HostActivity, overview: OverviewPage | None, account: StepAccount | None
+) -> Iterator[Answer]:
     step, idle = host.step_time_ms, host.idle_ms
     rows = list(host.calls.records())
     calls = sum(one.calls for one in rows)
@@ -73,15 +78,16 @@ def _by_steps(host: HostActivity, overview: OverviewPage | None) -> Iterator[Ans
         )
         return
     what = "ops" if host.eager_ops >= calls else "jitted functions"
-    # PyTorch runs op by op unless it is told otherwise: that alone is no alarm.
+    # PyTorch runs op by op by default: that alone is not an alarm.
     is_usual = framework == "PyTorch"
+    again = "" if account is None else _again(account)
     yield Finding(
         rule=RULE.id,
         severity="info" if is_usual and saving < _USUAL_FRAC * step else severity_of(saving, step),
         saving_ms=saving,
         confidence=0.7,
         message=f"The step runs op by op: {ops:.0f} {what} are dispatched from Python, and for "
-        f"{saving:.3g} of its {step:.3g} ms nothing is computed.",
+        f"{saving:.3g} of its {step:.3g} ms nothing is computed.{again}",
         measured={
             "ops_per_step": ops,
             "idle_ms": idle,
@@ -94,6 +100,12 @@ def _by_steps(host: HostActivity, overview: OverviewPage | None) -> Iterator[Ans
         actions=_ACTIONS,
         code=_CODE,
     )
+
+
+def _again(account: StepAccount) -> str:
+    """What the program's own loops dispatch, as a sentence."""
+    found = next((part for part in account.parts.records() if part.kind == "eager"), None)
+    return f" Again and again: {found.made_of}." if found is not None else ""
 
 
 def _by_op_time(overview: OverviewPage) -> Iterator[Answer]:
@@ -126,10 +138,11 @@ RULE = Rule(
     id="eager-execution",
     check=eager_execution,
     needs=("overview_page",),
-    optional=("host_activity",),
+    optional=("host_activity", "step_account"),
     evidence=("dispatch",),
     parts=("framework", "unrecorded"),
     doc=__doc__ or "",
+    change=BATCHED,
     title="Ops run one by one",
     threshold="≥ 20 dispatches in a step that computes nothing for ≥ 10 % of its time",
     symptom_of=("retracing", "recompilation", "print-every-step", "python-in-pipeline"),

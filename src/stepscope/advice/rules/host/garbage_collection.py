@@ -1,11 +1,11 @@
-"""Python collects garbage in the step, and all its threads stand still.
+"""Python collects garbage in the step, and all its threads stop.
 
-What it checks: the time of collections by Python's cyclic collector within the steps, on any
-thread of the program.
-Why it matters: a collection of the oldest generation looks at every object there is, tens of
-milliseconds for a few million, and nothing else runs in Python meanwhile.
-What to do: freeze what lives on (gc.freeze) once the program is set up, and collect when it suits,
-every so many steps; do not call gc.collect() in the loop.
+What it checks: the time of collections by Python's cyclic collector within the steps, on any thread
+of the program.
+Why it matters: a collection of the oldest generation visits every object, tens of milliseconds for
+a few million, and nothing else runs in Python meanwhile.
+What to do: freeze what lives on (gc.freeze) once the program is set up, and collect every few
+hundred steps; do not call gc.collect() in the loop.
 When it is wrong: the program makes cycles that hold much memory and must be freed soon.
 """
 
@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from stepscope.advice.evidence.changes import REMOVED
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
@@ -28,13 +29,13 @@ def garbage_collection(results: Results) -> Iterator[Answer]:
     host = results.host_activity
     step = host.step_time_ms
     if not step > 0:
-        yield Unknown("The steps found have no length.")
+        yield Unknown("All detected steps have zero duration.")
         return
     rows = [one for one in host.side_work.records() if one.kind == _KIND]
     worst = max(rows, key=lambda one: one.time_ms, default=None)
     spent = 0.0 if worst is None else worst.time_ms
     if worst is None or _EXPECTED * spent < NEGLIGIBLE_FRAC * step:
-        yield Silence(f"Collections of garbage take {spent / step:.1%} of the step.")
+        yield Silence(f"Garbage collections take {spent / step:.1%} of the step.")
         return
     often = "every step" if worst.steps_frac == 1 else f"{worst.steps_frac:.0%} of the steps"
     yield Finding(
@@ -55,7 +56,7 @@ def garbage_collection(results: Results) -> Iterator[Answer]:
         },
         evidence=(Ref("host_activity", "side_work", rows=(_KIND,)), Ref("trace_viewer", _KIND)),
         actions=(
-            "Freeze what stays once model and data are loaded: gc.collect(); gc.freeze().",
+            "Freeze what lives on once model and data are loaded: gc.collect(); gc.freeze().",
             "Switch the collector off and collect every few hundred steps; take gc.collect() out "
             "of the loop.",
         ),
@@ -74,7 +75,8 @@ RULE = Rule(
     optional=("overview_page",),
     evidence=("garbage",),
     doc=__doc__ or "",
+    change=REMOVED,
     title="Python collects garbage",
-    threshold="collections of garbage ≥ 4 % of the step",
+    threshold="garbage collections ≥ 4 % of the step",
     cause_of=("python-bound", "uneven-steps", "slow-steps", "eager-execution"),
 )

@@ -2,12 +2,12 @@
 
 What it checks: threads of the program that were sampled in Python code for 20 % of the steps or
 more, and whether the loop was late to get the interpreter's lock (GIL) meanwhile.
-Why it matters: a thread in a Python loop gives the lock up every 5 ms only; each op that the step
-dispatches may wait so long for it.
-What to do: move the other thread's work to a process, or into libraries that let the lock go; let
-it sleep between looks.
-When it is wrong: the step waits for what the other thread makes (a loader), or its work is all
-done in libraries.
+Why it matters: a thread in a Python loop releases the lock only every 5 ms; each op that the step
+dispatches may wait that long for it.
+What to do: move the other thread's work to a process, or into libraries that release the lock; let
+it sleep between polls.
+When it is wrong: the step waits for what the other thread makes (a loader), or its work is all done
+in libraries.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from stepscope.advice.evidence.changes import REMOVED
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref
@@ -33,7 +34,7 @@ def gil_contention(results: Results) -> Iterator[Answer]:
     account = results.step_account
     step = account.step_time_ms
     if not step > 0:
-        yield Unknown("The steps found have no length.")
+        yield Unknown("All detected steps have zero duration.")
         return
     if not account.has_python:
         yield Unknown("No Python function was recorded; stepscope record samples all threads.")
@@ -76,8 +77,8 @@ def gil_contention(results: Results) -> Iterator[Answer]:
         ),
         actions=(
             f"Move what {worst.thread} does to a process (multiprocessing, a DataLoader's worker).",
-            "Let it wait instead of looking again and again: an event, a queue, time.sleep.",
-            "Do its work in NumPy or another library that lets the lock go.",
+            "Let it wait instead of polling: an event, a queue, time.sleep.",
+            "Do its work in NumPy or another library that releases the lock.",
         ),
         code=dict.fromkeys(
             ("tensorflow", "jax", "pytorch"),
@@ -93,6 +94,7 @@ RULE = Rule(
     optional=("overview_page",),
     evidence=("python",),
     doc=__doc__ or "",
+    change=REMOVED,
     title="Another thread holds Python's lock",
     threshold="a thread runs Python ≥ 20 % of the steps, and the lock is late",
     cause_of=(

@@ -1,10 +1,10 @@
 """The step waits for copies between host and device.
 
-What it checks: the time of copies to and from the device that nothing hides, from which memory
-they come, whether the host waits for them, how small they are, and whether a compiled program
-keeps tensors in the host's memory (offload).
-Why it matters: a copy that runs beside compute costs nothing; one from pageable memory goes through
-a buffer in two stages and keeps the host.
+What it checks: the time of copies to and from the device that nothing hides, from which memory they
+come, whether the host waits for them, how small they are, and whether a compiled program keeps
+tensors in the host's memory (offload).
+Why it matters: a copy that runs beside compute costs nothing; one from pageable memory is staged
+through a buffer and blocks the host.
 What to do: copy the next batch while this one computes, from pinned memory; fetch results rarely.
 When it is wrong: the copies are part of what is measured, as in a benchmark of transfers.
 """
@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from math import isnan
 from typing import TYPE_CHECKING
 
+from stepscope.advice.evidence.changes import OVERLAPPED
 from stepscope.advice.evidence.device_memory import device_memories, gib
 from stepscope.advice.evidence.device_time import compute_ms
 from stepscope.advice.evidence.offload import OFFLOAD_ACTIONS, OFFLOAD_CODE, host_memory_ops
@@ -107,11 +108,11 @@ def _facts(copies: list[CopyRow], offloaded: float, room: int | None) -> Iterato
 _ACTIONS = {
     "host_to_device": (
         "Copy the next batch while this one computes.",
-        "Let the batch lie in pinned memory, and copy it asynchronously.",
+        "Keep the batch in pinned memory, and copy it asynchronously.",
         "Send uint8 and convert on the device; send one large tensor and not many small ones.",
     ),
     "output": (
-        "Fetch results every so many steps; reduce them on the device first.",
+        "Fetch results every n steps; reduce them on the device first.",
         "Copy to pinned memory, asynchronously, and read it later.",
     ),
 }
@@ -136,6 +137,7 @@ RULE = Rule(
     optional=("hlo_stats", "memory_profile"),
     parts=("copy",),
     doc=__doc__ or "",
+    change=OVERLAPPED,
     title="The step waits for copies",
     threshold="copies between host and device that nothing hides ≥ 3 % of the step",
 )

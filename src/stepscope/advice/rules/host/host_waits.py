@@ -4,7 +4,7 @@ What it checks: the time the host sits in calls that return when the device has 
 idle time of the device in gaps that open during such a call.
 Why it matters: a host that runs ahead hides its own work behind the device's; each wait makes the
 two take turns.
-What to do: read results (loss, metrics) every so many steps; keep them on the device until then.
+What to do: read results (loss, metrics) every n steps; keep them on the device until then.
 When it is wrong: the wait is part of what is measured (a benchmark that blocks on each call), or
 the next step needs the value.
 """
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.advice.evidence.changes import READ_LATER
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
@@ -78,7 +79,7 @@ def host_waits(results: Results) -> Iterator[Answer]:
         code={
             "tensorflow": "model.compile(..., steps_per_execution=50)\n"
             "# custom loop: if step % 50 == 0: print(float(loss))",
-            "jax": "if step % 50 == 0: print(float(loss))  # float() blocks until it is there",
+            "jax": "if step % 50 == 0: print(float(loss))  # float() waits for the device",
             "pytorch": "total += loss.detach()  # no .item() in each step\n"
             "if step % 50 == 0: print(total.item() / 50)",
         },
@@ -92,6 +93,7 @@ RULE = Rule(
     evidence=("driver",),
     parts=("wait", "copy"),
     doc=__doc__ or "",
+    change=READ_LATER,
     title="Host and device take turns",
     threshold="min(waiting, idle after a wait) ≥ 3 % of the step",
 )

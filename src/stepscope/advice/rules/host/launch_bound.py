@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.advice.evidence.changes import BATCHED
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence
@@ -56,6 +57,7 @@ RULE = Rule(
     evidence=("device", "driver"),
     parts=("launch",),
     doc=__doc__ or "",
+    change=BATCHED,
     title="The device waits for launches",
     threshold="launching with an idle device ≥ 3 % of the step",
     symptom_of=(

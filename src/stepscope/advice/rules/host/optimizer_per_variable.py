@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from stepscope.advice.evidence.changes import BATCHED
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
 
-# So many ops a step are updates of single variables; up to so long each is mostly overhead.
+# This many ops a step are updates of single variables; up to this time each is mostly overhead.
 _MANY: Final = 100
 _SHORT_US: Final = 100.0
 # An optimizer that takes less is how frameworks are, not what is wrong with a program.
@@ -32,7 +33,7 @@ def optimizer_per_variable(results: Results) -> Iterator[Answer]:
     host = results.host_activity
     step, optimizers = host.step_time_ms, list(host.optimizers.records())
     if not step > 0:
-        yield Unknown("The steps found have no length.")
+        yield Unknown("All detected steps have zero duration.")
         return
     if not optimizers:
         yield Unknown("No call of an optimizer, and no op named after one, was recorded in a step.")
@@ -93,6 +94,7 @@ RULE = Rule(
     optional=("overview_page",),
     evidence=("host",),
     doc=__doc__ or "",
+    change=BATCHED,
     title="Variables are updated one by one",
     threshold="≥ 100 ops of ≤ 100 µs in the optimizer, and ≥ 5 % of the step",
     cause_of=("eager-execution", "dominant-op", "launch-bound", "tiny-kernels"),

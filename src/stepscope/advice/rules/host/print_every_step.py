@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.advice.evidence.changes import REMOVED
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
@@ -31,7 +32,7 @@ def print_every_step(results: Results) -> Iterator[Answer]:
     host = results.host_activity
     step = host.step_time_ms
     if not step > 0:
-        yield Unknown("The steps found have no length.")
+        yield Unknown("All detected steps have zero duration.")
         return
     kinds = [
         one
@@ -80,6 +81,7 @@ RULE = Rule(
     evidence=("host",),
     parts=("op", "python", "library", "framework"),
     doc=__doc__ or "",
+    change=REMOVED,
     title="Printing or logging in every step",
     threshold="≥ 3 % of the step, in at least half of the steps",
 )

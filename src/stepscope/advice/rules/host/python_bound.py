@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from stepscope.advice.evidence.changes import REMOVED
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref
@@ -102,7 +103,8 @@ RULE = Rule(
     evidence=("host",),
     parts=("python", "library", "unrecorded"),
     doc=__doc__ or "",
-    title="Python holds the step up",
+    change=REMOVED,
+    title="Python delays the step",
     threshold="a Python function ≥ 5 % of the step, or nothing recorded for ≥ 20 %",
     symptom_of=(
         "retracing",

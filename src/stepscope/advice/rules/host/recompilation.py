@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from stepscope.advice.evidence.changes import ONCE
 from stepscope.advice.evidence.steps import NO_STEPS, WINDOW, is_window
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
@@ -89,6 +90,7 @@ RULE = Rule(
     evidence=("host",),
     parts=("compile", "framework", "python", "library", "unrecorded"),
     doc=__doc__ or "",
+    change=ONCE,
     title="Programs are compiled again",
     threshold="compiling ≥ 3 % of the step, at least twice",
     symptom_of=("retracing",),

@@ -1,4 +1,4 @@
-"""A tf.function is traced anew in step after step.
+"""A tf.function is retraced in step after step.
 
 What it checks: calls of tf.functions that trace, and the time of those calls in which nothing is
 computed.
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.advice.evidence.changes import ONCE
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
@@ -41,7 +42,7 @@ def retracing(results: Results) -> Iterator[Answer]:
         severity=severity_of(saving, step),
         saving_ms=saving,
         confidence=0.9,
-        message=f"tf.function {name!r} is traced anew in {worst.built / worst.calls:.0%} of "
+        message=f"tf.function {name!r} is retraced in {worst.built / worst.calls:.0%} of "
         f"its calls ({worst.traces} traces so far): {saving:.3g} ms of each {step:.3g} ms step "
         "are spent tracing and setting up graphs.",
         measured={
@@ -74,6 +75,7 @@ RULE = Rule(
     evidence=("host",),
     parts=("compile", "framework", "python", "library", "unrecorded"),
     doc=__doc__ or "",
+    change=ONCE,
     title="Functions are traced again",
     threshold="tracing ≥ 3 % of the step, at least twice",
 )

@@ -1,4 +1,4 @@
-"""Launching a kernel takes the host much longer than launches take.
+"""Launching a kernel takes the host much longer than usual.
 
 What it checks: the mean time of the host's calls that launch kernels, where the device waits for
 launches at all, and whether the input pipeline of tf.data works on the same processor.
@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from stepscope.advice.evidence.changes import BATCHED
 from stepscope.advice.evidence.device_time import SLOW_LAUNCH_US, launch_calls
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
@@ -42,7 +43,7 @@ def slow_launches(results: Results) -> Iterator[Answer]:
         yield Unknown("No call that launched a kernel was recorded.")
         return
     if cost < SLOW_LAUNCH_US:
-        yield Silence(f"A launch takes {cost:.3g} µs, as launches do.")
+        yield Silence(f"A launch takes {cost:.3g} µs, which is usual.")
         return
     work = _tf_data_ms(results.optional.input_pipeline_analyzer)
     expected = launching * (1 - _NORMAL_US / cost)
@@ -80,7 +81,7 @@ _ACTIONS = (
     "threads of the input pipeline.",
     "Leave the launching thread a core: tf.config.threading.set_intra_op_parallelism_threads, "
     "torch.set_num_threads, OMP_NUM_THREADS.",
-    "Look in the timeline for what stands between the launches: allocations, locks, other "
+    "Look in the timeline for what comes between the launches: allocations, locks, other "
     "threads on the core.",
 )
 
@@ -101,7 +102,8 @@ RULE = Rule(
     evidence=("driver",),
     parts=("launch",),
     doc=__doc__ or "",
-    title="Launches take long",
+    change=BATCHED,
+    title="Launches are slow",
     threshold="waiting for launches ≥ 3 % of the step and a launch ≥ 25 µs",
     symptom_of=("eager-execution",),
 )

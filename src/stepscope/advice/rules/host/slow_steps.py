@@ -1,10 +1,10 @@
 """Checkpoints, summaries or prints make some steps much slower than the rest.
 
-What it checks: counted steps longer than twice the median, and whether work for the operator of
-the program (checkpoint, summary, print, callback) is in them and not in the others.
+What it checks: counted steps longer than twice the median, and whether housekeeping (checkpoint,
+summary, print, callback) is in them and not in the others.
 Why it matters: the program waits for a disk or a terminal, again and again.
 What to do: save on another thread, less often, to a local disk; write fewer summaries.
-When it is wrong: the recording happens to cover the only checkpoint of an hour.
+When it is wrong: the recording caught the only checkpoint in an hour.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from stepscope.advice.evidence.changes import EVEN
 from stepscope.advice.evidence.steps import long_steps
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
@@ -93,6 +94,7 @@ RULE = Rule(
     needs=("overview_page", "host_activity"),
     evidence=("host",),
     doc=__doc__ or "",
+    change=EVEN,
     title="Checkpoints or logging make some steps slow",
     threshold="steps beyond twice the median cost ≥ 3 % of all step time",
 )

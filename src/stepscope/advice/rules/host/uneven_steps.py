@@ -1,11 +1,11 @@
 """A few steps are much slower than the rest, and nothing recorded says why.
 
 What it checks: counted steps longer than twice the median, and which part of the step grew.
-Why it matters: garbage collection, logging, a starved pipeline or a neighbour on the machine
-show as spikes.
+Why it matters: garbage collection, logging, a starved pipeline or another job on the machine show
+as spikes.
 What to do: look at the slowest step beside a median one in the timeline.
-When it is wrong: warm-up steps inside a short recording, or other programs on the machine: where
-ops of the CPU only take longer than else, that is likely.
+When it is wrong: warm-up steps inside a short recording, or other programs on the machine: likely
+where ops of the CPU just take longer than usual.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from stepscope.advice.evidence.changes import EVEN
 from stepscope.advice.evidence.steps import long_steps
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown
@@ -67,6 +68,7 @@ RULE = Rule(
     check=uneven_steps,
     needs=("overview_page",),
     doc=__doc__ or "",
+    change=EVEN,
     title="A few steps are much slower",
     threshold="steps beyond twice the median cost ≥ 3 % of all step time",
     symptom_of=(

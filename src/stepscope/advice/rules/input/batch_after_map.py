@@ -1,7 +1,7 @@
 """A cheap function is called for every element instead of for every batch.
 
 What it checks: the time of one call of the map that the step waits for, and how many make a batch.
-Why it matters: each call costs some 10–100 µs of tf.data's own, whatever the function does.
+Why it matters: each call costs 10–100 µs in tf.data itself, whatever the function does.
 What to do: batch first, then map a function of batches.
 When it is wrong: elements differ in shape, so that they cannot be batched before the map.
 """
@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.advice.evidence.changes import SUPPLIED
 from stepscope.advice.evidence.input_stage import STARVED, InputStage, input_stage, stage_finding
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence
 
-# Share of a cheap call that is taken for overhead where the ops in it were not recorded.
+# Share of a cheap call that counts as overhead where the ops in it were not recorded.
 _OVERHEAD_FRAC = 0.7
 
 
@@ -26,7 +27,7 @@ def batch_after_map(results: Results) -> Iterator[Answer]:
         return
     stage = found.stage
     if not found.makes_cheap_calls:
-        yield Silence(f"{found.leaf}, which the step waits for, makes no many cheap calls.")
+        yield Silence(f"{found.leaf}, which the step waits for, does not make many cheap calls.")
         return
     saving = found.knobs.get("vectorised_map", 0.0)
     if not saving >= 0:  # NaN: the ops of the function are too short to be recorded
@@ -51,7 +52,8 @@ RULE = Rule(
     needs=("overview_page", "tf_data_bottleneck_analysis"),
     parts=("input",),
     doc=__doc__ or "",
-    title="Cheap calls for single elements",
+    change=SUPPLIED,
+    title="Many cheap calls per batch",
     threshold="the step waits ≥ 5 % for a map of ≥ 16 calls a batch, each ≤ 200 µs",
     cause_of=STARVED,
 )

@@ -4,13 +4,14 @@ What it checks: the size of tf.data's pool of threads against the parallel calls
 the step waits for, and the cores.
 Why it matters: parallel calls beyond the threads wait in a queue.
 What to do: leave private_threadpool_size unset, or raise it to the number of cores.
-When it is wrong: the threads were taken away on purpose, to leave cores to the program.
+When it is wrong: the pool is small on purpose, to leave cores to the program.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.advice.evidence.changes import SUPPLIED
 from stepscope.advice.evidence.input_stage import STARVED, InputStage, input_stage, stage_finding
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence
@@ -56,6 +57,7 @@ RULE = Rule(
     needs=("overview_page", "tf_data_bottleneck_analysis"),
     parts=("input",),
     doc=__doc__ or "",
+    change=SUPPLIED,
     title="Too few input threads",
     threshold="the step waits ≥ 5 % for a stage with more parallel calls and cores than threads",
     cause_of=STARVED,

@@ -1,15 +1,16 @@
 """A file is opened for every element.
 
-What it checks: the share of the ops of the map that the step waits for that reads files.
+What it checks: the share of op time spent reading files, in the map that the step waits for.
 Why it matters: small reads pay for the opening and the latency of each file again and again.
 What to do: pack the elements into a few large files, or cache them.
-When it is wrong: the files lie in the page cache and decoding is what takes the time.
+When it is wrong: the files are in the page cache and decoding is what takes the time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.advice.evidence.changes import SUPPLIED
 from stepscope.advice.evidence.input_stage import STARVED, InputStage, input_stage, stage_finding
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence
@@ -49,7 +50,8 @@ RULE = Rule(
     needs=("overview_page", "tf_data_bottleneck_analysis"),
     parts=("input",),
     doc=__doc__ or "",
-    title="A file opened per element",
+    change=SUPPLIED,
+    title="A file is opened for every element",
     threshold="the step waits ≥ 5 % for a map that spends ≥ 30 % of its op time reading files",
     cause_of=STARVED,
 )

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.advice.evidence.changes import SUPPLIED
 from stepscope.advice.evidence.input_stage import STARVED, InputStage, input_stage, stage_finding
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence
@@ -62,7 +63,8 @@ RULE = Rule(
     needs=("overview_page", "tf_data_bottleneck_analysis"),
     parts=("input",),
     doc=__doc__ or "",
-    title="The host is the limit of input",
+    change=SUPPLIED,
+    title="The host limits the input pipeline",
     threshold="the step waits ≥ 5 % for a map on all cores that no setting makes faster",
     cause_of=STARVED,
 )

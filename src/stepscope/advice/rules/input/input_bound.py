@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from stepscope.advice.evidence.changes import SUPPLIED
 from stepscope.advice.evidence.recorded import not_recorded
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
@@ -67,8 +68,8 @@ def input_bound(results: Results) -> Iterator[Answer]:
         measured={"input_wait_ms": waiting, "input_wait_frac": share, "step_time_ms": step},
         evidence=(Ref("overview_page", "breakdown_ms.input"), Ref("input_pipeline_analyzer")),
         actions=(
-            "Prefetch: make the next batches beside the step.",
-            "Give slow stages of the pipeline threads or processes, and read files side by side.",
+            "Prefetch: prepare the next batches while the step runs.",
+            "Give slow stages threads or processes, and read several files at once.",
             "Cache what is expensive and fits in memory; move constant preprocessing offline.",
         ),
         code=_CODE,
@@ -87,6 +88,7 @@ RULE = Rule(
     needs=("overview_page",),
     parts=("input",),
     doc=__doc__ or "",
+    change=SUPPLIED,
     title="The step waits for input",
     symptom_of=("host-copies",),
     threshold="input and its copies to the device ≥ 5 % of the step",

@@ -1,6 +1,6 @@
 """Every worker makes the elements of all workers and throws most away.
 
-What it checks: whether a shard lies behind the stage that the step waits for.
+What it checks: whether a shard comes after the stage that the step waits for.
 Why it matters: with n shards, n−1 of n elements are made for nothing.
 What to do: shard() first, on the file names, before anything reads or maps.
 When it is wrong: the elements must be made to know which worker they belong to.
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.advice.evidence.changes import SUPPLIED
 from stepscope.advice.evidence.input_stage import STARVED, InputStage, input_stage, stage_finding
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence
@@ -22,7 +23,7 @@ def late_shard(results: Results) -> Iterator[Answer]:
         yield found
         return
     if "early_shard" not in found.knobs:
-        yield Silence("No shard lies behind the stage that the step waits for.")
+        yield Silence("No shard comes after the stage that the step waits for.")
         return
     saving = found.knobs["early_shard"]
     yield from stage_finding(
@@ -44,7 +45,8 @@ RULE = Rule(
     needs=("overview_page", "tf_data_bottleneck_analysis"),
     parts=("input",),
     doc=__doc__ or "",
-    title="Sharded after the work",
+    change=SUPPLIED,
+    title="Sharding comes too late",
     threshold="the step waits ≥ 5 % for a stage before a shard",
     cause_of=STARVED,
 )

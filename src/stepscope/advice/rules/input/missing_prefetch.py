@@ -2,15 +2,16 @@
 
 What it checks: the stage of tf.data that the step waits for; whether anything between it and the
 program runs ahead (prefetch, or a stage with threads of its own).
-Why it matters: input and compute take turns, although they could run side by side.
+Why it matters: input and compute take turns, although they could overlap.
 What to do: end the pipeline with prefetch(tf.data.AUTOTUNE).
-When it is wrong: compute and input want the same cores, so that side by side both get slower.
+When it is wrong: compute and input compete for the same cores, so that overlapping slows both.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.advice.evidence.changes import SUPPLIED
 from stepscope.advice.evidence.input_stage import STARVED, InputStage, input_stage, stage_finding
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence
@@ -31,7 +32,7 @@ def missing_prefetch(results: Results) -> Iterator[Answer]:
         found,
         saving,
         f"Nothing is prefetched: the step waits {found.wait_ms:.3g} of {found.step_ms:.3g} ms "
-        f"while a batch is made; side by side with compute the step would take about "
+        f"while a batch is made; with that overlapped, the step would take about "
         f"{found.step_ms - saving:.3g} ms.",
         confidence=0.85,
         actions=("End the pipeline with prefetch(tf.data.AUTOTUNE).",),
@@ -45,6 +46,7 @@ RULE = Rule(
     needs=("overview_page", "tf_data_bottleneck_analysis"),
     parts=("input",),
     doc=__doc__ or "",
+    change=SUPPLIED,
     title="Nothing is prefetched",
     threshold="the step waits ≥ 5 % for a pipeline that does not run ahead",
     cause_of=STARVED,

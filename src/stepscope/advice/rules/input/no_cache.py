@@ -1,9 +1,9 @@
 """The same elements are made again in every pass over the data.
 
-What it checks: whether the stage that the step waits for lies before a repeat, draws no random
+What it checks: whether the stage that the step waits for comes before a repeat, draws no random
 numbers, and is not cached.
 Why it matters: from the second pass on, a cache costs next to nothing.
-What to do: cache() behind the expensive stage, before shuffle and random augmentation.
+What to do: cache() after the expensive stage, before shuffle and random augmentation.
 When it is wrong: the results do not fit in memory (cache to a file on a local disk then).
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.advice.evidence.changes import SUPPLIED
 from stepscope.advice.evidence.input_stage import STARVED, InputStage, input_stage, stage_finding
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence
@@ -24,7 +25,7 @@ def no_cache(results: Results) -> Iterator[Answer]:
         return
     stage = found.stage
     if not stage.is_repeated:
-        yield Silence("The recording shows no repeat behind the stage the step waits for.")
+        yield Silence("The recording shows no repeat after the stage that the step waits for.")
         return
     if stage.is_random or stage.has_cache:
         why = "draws random numbers" if stage.is_random else "is cached"
@@ -40,7 +41,7 @@ def no_cache(results: Results) -> Iterator[Answer]:
         f"about {found.step_ms - saving:.3g} ms.",
         confidence=0.7,
         actions=(
-            f"Insert cache() behind {found.leaf}, before shuffle, repeat and random augmentation.",
+            f"Insert cache() after {found.leaf}, before shuffle, repeat and random augmentation.",
             "If the results do not fit in memory: cache('/local/disk/file').",
         ),
         code="dataset = dataset.map(function).cache().shuffle(n).repeat().batch(size)",
@@ -53,7 +54,8 @@ RULE = Rule(
     needs=("overview_page", "tf_data_bottleneck_analysis"),
     parts=("input",),
     doc=__doc__ or "",
-    title="The same elements made again",
+    change=SUPPLIED,
+    title="Elements are made again in every pass",
     threshold="the step waits ≥ 5 % for a stage that is repeated, not random and not cached",
     cause_of=STARVED,
 )

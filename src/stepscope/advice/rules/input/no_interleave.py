@@ -2,7 +2,7 @@
 
 What it checks: whether the stage that the step waits for reads or opens files, and no interleave
 reads several at once.
-Why it matters: one stream uses one core to decompress and waits out every latency alone.
+Why it matters: one stream uses one core to decompress and pays every latency in turn.
 What to do: interleave(open, num_parallel_calls=tf.data.AUTOTUNE) over several files.
 When it is wrong: there is one file, or the disk itself is the limit.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.advice.evidence.changes import SUPPLIED
 from stepscope.advice.evidence.input_stage import STARVED, InputStage, input_stage, stage_finding
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence
@@ -51,7 +52,8 @@ RULE = Rule(
     needs=("overview_page", "tf_data_bottleneck_analysis"),
     parts=("input",),
     doc=__doc__ or "",
-    title="Files read one by one",
+    change=SUPPLIED,
+    title="Files are read one by one",
     threshold="the step waits ≥ 5 % for a reader of files outside of a parallel interleave",
     cause_of=STARVED,
 )

@@ -2,7 +2,7 @@
 
 What it checks: whether the stage that the step waits for is a generator, or a map whose function
 spends half its time in Python (py_function, numpy_function).
-Why it matters: Python runs one thread at a time; it also holds up the thread that trains.
+Why it matters: Python runs one thread at a time; it also blocks the thread that trains.
 What to do: TensorFlow ops, or files made offline; else fewer and larger calls.
 When it is wrong: the Python function only waits (network, disk): then more parallel calls help.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.advice.evidence.changes import SUPPLIED
 from stepscope.advice.evidence.input_stage import STARVED, InputStage, input_stage, stage_finding
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, severity_of
@@ -32,7 +33,7 @@ def python_in_pipeline(results: Results) -> Iterator[Answer]:
     stage = found.stage
     is_source = stage.kind == "python source"
     if not is_source and not (stage.kind == "map" and stage.python_frac >= _PYTHON_FRAC):
-        yield Silence(f"{found.leaf}, which the step waits for, runs no Python to speak of.")
+        yield Silence(f"{found.leaf}, which the step waits for, runs hardly any Python.")
         return
     what = "A Python generator makes" if is_source else "A Python function in map makes"
     yield from stage_finding(
@@ -97,6 +98,7 @@ RULE = Rule(
     optional=("host_activity",),
     parts=("input",),
     doc=__doc__ or "",
+    change=SUPPLIED,
     title="Python makes the elements",
     threshold="the step waits ≥ 5 % for elements made in Python, or ≥ 30 % for Python's lock",
     cause_of=STARVED,

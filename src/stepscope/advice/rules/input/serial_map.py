@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.advice.evidence.changes import SUPPLIED
 from stepscope.advice.evidence.input_stage import STARVED, InputStage, input_stage, stage_finding
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence
@@ -26,7 +27,7 @@ def serial_map(results: Results) -> Iterator[Answer]:
         return
     stage = found.stage
     if stage.kind != "map" or stage.parallelism > 1 or stage.python_frac >= _PYTHON_FRAC:
-        yield Silence(f"{found.leaf}, which the step waits for, is no serial map.")
+        yield Silence(f"{found.leaf}, which the step waits for, is not a serial map.")
         return
     saving = found.knobs.get("num_parallel_calls", 0.0)
     yield from stage_finding(
@@ -53,7 +54,8 @@ RULE = Rule(
     needs=("overview_page", "tf_data_bottleneck_analysis"),
     parts=("input",),
     doc=__doc__ or "",
-    title="A map on one thread",
+    change=SUPPLIED,
+    title="A map runs on one thread",
     threshold="the step waits ≥ 5 % for a map that runs one call at a time",
     cause_of=STARVED,
 )

@@ -1,9 +1,10 @@
-"""Free memory lies in pieces, so that a large tensor may not fit although enough is free.
+"""Free memory is in pieces, so that a large tensor may not fit although enough is free.
 
-What it checks: fragmentation (1 - largest free piece / free bytes) when a device's memory is at
-its peak, where little is free.
+What it checks: fragmentation (1 - largest free piece / free bytes) when a device's memory is at its
+peak, where little is free.
 Why it matters: "out of memory" with gigabytes free, and searches for room before each allocation.
-What to do: an allocator that maps pieces together; constant shapes; allocate what lives long first.
+What to do: an allocator that maps pieces together; constant shapes; allocate long-lived tensors
+first.
 When it is wrong: no tensor of the program is as large as the largest free piece.
 """
 
@@ -80,6 +81,6 @@ RULE = Rule(
     check=memory_fragmentation,
     needs=("memory_profile",),
     doc=__doc__ or "",
-    title="Free memory in pieces",
+    title="Free memory is fragmented",
     threshold="fragmentation ≥ 50 % at a peak of ≥ 70 %",
 )

@@ -4,7 +4,7 @@ What it checks: the least use of each memory in each step, as its allocator repo
 grows steadily.
 Why it matters: what is never given back ends the run with "out of memory", hours later.
 What to do: look for what a step keeps: losses or outputs with their graph in a list, metrics that
-gather tensors, caches by shape, functions traced anew.
+gather tensors, caches by shape, functions traced again.
 When it is wrong: the recording covers the first steps, in which buffers and caches fill.
 """
 
@@ -22,11 +22,11 @@ from stepscope.registry import Answer, Rule, Silence, Unknown
 from stepscope.result import Finding, Ref
 
 _FEWEST_STEPS: Final = 8
-# Growth of so many bytes, and so large a share of what is in use, that goes so steadily.
+# Growth that counts: this many bytes, this share of what is in use, and this steady.
 _SOME_BYTES: Final = 8 << 20
 _SOME_FRAC: Final = 0.02
 _STEADY: Final = 0.9
-# A run of so many steps is common: what fills the memory within them ends it.
+# A run of this many steps is common: growth that fills the memory within them ends it.
 _LONG_RUN: Final = 10_000
 
 

@@ -1,22 +1,30 @@
 """The batch is small: fixed costs of each step weigh heavily, and memory is free.
 
-What it checks: how much of the device's memory is in use at the peak, and how much of the step
-the device waits for the host's launches and ops, whose time hardly grows with the batch.
+What it checks: how much of the device's memory is in use at the peak, and how much of the step the
+device waits for the host's launches and ops, whose time hardly grows with the batch.
 Why it matters: twice the batch pays these costs half as often, at the same memory per sample.
 What to do: enlarge the batch until memory is well used, and scale the learning rate with it.
 When it is wrong: the batch is what the model needs to converge, the requests of a server come one
-by one, or the allocator was given a part of the memory only.
+by one, or the allocator was given only part of the memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+import numpy as np
+
+from stepscope.advice.evidence.changes import BATCHED
 from stepscope.advice.evidence.device_memory import device_memories
 from stepscope.advice.evidence.steps import NO_STEPS, WINDOW, is_window
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
+
+if TYPE_CHECKING:
+    from stepscope.analysis.device_idle import DeviceIdle
+    from stepscope.analysis.overview_page import OverviewPage
 
 # Below this use the batch could at least double.
 FULL_FRAC = 0.40
@@ -44,7 +52,7 @@ def small_batch(results: Results) -> Iterator[Answer]:
     if fullest.used_frac >= FULL_FRAC:
         yield Silence(f"{fullest.used_frac:.0%} of {fullest.name} is in use at the peak.")
         return
-    fixed = sum(float(row.idle_ms) for row in idle.causes.records() if row.cause in _FIXED)
+    fixed = min(_idle_ms(idle), _least_ms(overview))
     if fixed < _FIXED_FRAC * step:
         yield Silence(
             f"Memory is free, but costs per step that a larger batch would spread take only "
@@ -89,12 +97,27 @@ def small_batch(results: Results) -> Iterator[Answer]:
     )
 
 
+def _idle_ms(idle: DeviceIdle) -> float:
+    """Idle time of the devices per step while the host does what no batch size changes."""
+    return sum(row.idle_ms for row in idle.causes.records() if row.cause in _FIXED)
+
+
+def _least_ms(overview: OverviewPage) -> float:
+    """What every step pays, whatever else some steps do: what the tenth with the least pays."""
+    table = overview.step_table
+    kept = np.asarray(table["kept"], dtype=np.bool_)
+    columns = [np.asarray(table[f"{name}_ms"], dtype=np.float64) for name in _FIXED]
+    spent = np.sum(columns, axis=0)[kept]
+    return float(np.percentile(spent, 10, method="lower")) if len(spent) else 0.0
+
+
 RULE = Rule(
     id="small-batch",
     check=small_batch,
     needs=("overview_page", "device_idle", "memory_profile"),
     doc=__doc__ or "",
-    title="A small batch on a free device",
+    change=BATCHED,
+    title="The batch is small and memory is free",
     threshold="peak memory < 40 % and the device waits for the host ≥ 15 % of the step",
     symptom_of=("slow-launches", "host-waits", "eager-execution"),
 )

@@ -4,7 +4,7 @@ What it checks: the verdict of completeness: damaged files, dropped events, laun
 kernels, steps cut at the edges.
 Why it matters: a number over half of the events is half a number; advice from it may be wrong.
 What to do: record again, shorter or with larger buffers, as the notes say.
-When it is wrong: what is missing does not concern what you look at.
+When it is wrong: what is missing does not affect the numbers you look at.
 """
 
 from __future__ import annotations

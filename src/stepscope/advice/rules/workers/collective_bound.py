@@ -2,7 +2,7 @@
 
 What it checks: the transfer time of collectives (waits for stragglers taken out), exposed and
 hidden, against the work of the devices.
-Why it matters: more devices then make the step hardly faster; the network is the limit.
+Why it matters: more devices then hardly make the step faster; the network is the limit.
 What to do: send less (16-bit gradients, sharding that fits the network, gradient accumulation),
 send it in fewer and larger pieces, or use the faster links.
 When it is wrong: another job shares the network, or the recording's collectives are the first ones,
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.advice.evidence.changes import OVERLAPPED
 from stepscope.advice.evidence.collective_time import CollectiveTime, collective_time
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
@@ -108,6 +109,7 @@ RULE = Rule(
     evidence=("ops",),
     parts=("collective",),
     doc=__doc__ or "",
+    change=OVERLAPPED,
     title="The network limits the step",
     threshold="exposed transfers ≥ 3 % of the step and all transfers longer than the work",
 )

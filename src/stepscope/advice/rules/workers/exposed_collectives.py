@@ -1,4 +1,4 @@
-"""Communication waits until compute is done, although it could run beside it.
+"""Communication waits until compute is done, although the two could overlap.
 
 What it checks: transfers of collectives that the step waits for, where the devices' work is long
 enough to hide them.
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.advice.evidence.changes import OVERLAPPED
 from stepscope.advice.evidence.collective_time import collective_time
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
@@ -41,7 +42,7 @@ def exposed_collectives(results: Results) -> Iterator[Answer]:
         )
         return
     if time.transfer_ms > time.work_ms:
-        yield Silence("There is less work than communication: overlap alone would not do.")
+        yield Silence("There is less work than communication: overlap alone would not suffice.")
         return
     hidden = time.hidden_ms / time.transfer_ms
     yield Finding(
@@ -83,6 +84,7 @@ RULE = Rule(
     evidence=("ops",),
     parts=("collective",),
     doc=__doc__ or "",
+    change=OVERLAPPED,
     title="Communication does not overlap with compute",
     threshold="exposed transfers ≥ 3 % of the step and all transfers shorter than the work",
 )

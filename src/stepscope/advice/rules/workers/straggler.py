@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from stepscope.advice.evidence.changes import EVEN
 from stepscope.advice.evidence.collective_time import CollectiveTime, collective_time
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
@@ -78,10 +79,10 @@ def _alone(time: CollectiveTime, overview: OverviewPage | None) -> Silence | Unk
     """What one worker's recording says of others."""
     many = 1 if overview is None else overview.environment.device_count
     if many > 1:
-        return Unknown(f"Of {many} devices recorded one works in the steps that were counted.")
+        return Unknown(f"Only one of the {many} recorded devices works in the counted steps.")
     if time.transfer_ms == 0:
         return Silence("One worker was recorded, and it runs no collective in its steps.")
-    return Unknown("One worker was recorded; who waits for whom takes the recordings of all.")
+    return Unknown("Only one worker was recorded; to see who waits for whom, record all of them.")
 
 
 RULE = Rule(
@@ -92,6 +93,7 @@ RULE = Rule(
     evidence=("ops",),
     parts=("collective",),
     doc=__doc__ or "",
+    change=EVEN,
     title="One worker makes all others wait",
     threshold="a worker's delay costs the others ≥ 3 % of the step",
     symptom_of=("unbalanced-devices",),

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stepscope.advice.evidence.changes import EVEN
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
@@ -43,7 +44,7 @@ def unbalanced_devices(results: Results) -> Iterator[Answer]:
     if len(work) < 2 or not work.max(initial=0.0) > 0:
         many = overview.environment.device_count
         yield (
-            Unknown(f"Of {many} devices recorded one works in the steps that were counted.")
+            Unknown(f"Only one of the {many} recorded devices works in the counted steps.")
             if many > 1
             else Silence("One device was recorded.")
         )
@@ -68,7 +69,7 @@ def unbalanced_devices(results: Results) -> Iterator[Answer]:
     more = _more_kernels(counts, busiest)
     if not unused and more is None:
         yield Silence(
-            "One device takes longer, but whether it has more to do the recording does not say."
+            "One device takes longer, but the recording does not show whether it has more to do."
         )
         return
     if not unused and more is not None and more < _COUNT_FRAC:
@@ -149,6 +150,7 @@ RULE = Rule(
     evidence=("device",),
     parts=("collective",),
     doc=__doc__ or "",
+    change=EVEN,
     title="Devices do unequal work",
     threshold="busiest device - mean ≥ 5 % of the step, with more kernels or idle devices",
 )

@@ -2,7 +2,7 @@
 
 What it checks: the time the mean worker waits in collectives for the last to arrive, and whether
 one worker explains it.
-Why it matters: each step takes as long as the slowest worker of that step, whoever it is.
+Why it matters: each step takes as long as its slowest worker, a different one each time.
 What to do: make steps even: the same amount of work for all, launches that do not depend on a busy
 host, nothing on the hosts that stops a process now and then.
 When it is wrong: the recording is a few steps long, in which anything can happen once.
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepscope.advice.evidence.changes import EVEN
 from stepscope.advice.evidence.collective_time import collective_time
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
@@ -32,7 +33,7 @@ def worker_skew(results: Results) -> Iterator[Answer]:
         return
     time = collective_time(pod)
     if not time.is_matched:
-        yield Silence("No collective of several workers is in the steps recorded.")
+        yield Silence("No collective of several workers is in the recorded steps.")
         return
     if time.waited_ms < NEGLIGIBLE_FRAC * step:
         yield Silence(f"The mean worker waits {time.waited_ms / step:.1%} of the step for others.")
@@ -50,7 +51,7 @@ def worker_skew(results: Results) -> Iterator[Answer]:
         saving_high_ms=most,
         confidence=0.3 if few else 0.6,
         message=f"The mean worker waits {time.waited_ms:.3g} ms of each {step:.3g} ms step in "
-        f"collectives for whoever comes last, at most {most:.3g} ms; no single worker explains it.",
+        f"collectives for the last to arrive, at most {most:.3g} ms; no single worker explains it.",
         measured={"waited_ms": time.waited_ms, "most_waited_ms": most, "steps": len(pod.step_nums)},
         evidence=(
             Ref("pod_viewer", "workers.waited_ms"),
@@ -72,6 +73,7 @@ RULE = Rule(
     evidence=("ops",),
     parts=("collective",),
     doc=__doc__ or "",
+    change=EVEN,
     title="Workers wait for each other",
     threshold="mean wait in collectives ≥ 3 % of the step and no straggler explains half of it",
     symptom_of=("straggler", "unbalanced-devices", "tiny-kernels", "launch-bound"),

@@ -11,7 +11,7 @@ from stepscope.capture.rpc.client.address import parse_addresses
 from stepscope.capture.rpc.client.channel import Channel
 from stepscope.capture.rpc.client.gather import Gathering, Report
 from stepscope.capture.rpc.client.outcome import Progress, RemoteCapture, WorkerOutcome
-from stepscope.capture.rpc.client.request import Order
+from stepscope.capture.rpc.client.request import CaptureRequest
 from stepscope.capture.rpc.protocol.messages import MonitorRequest
 from stepscope.capture.rpc.protocol.status import CallFailed, Code
 from stepscope.errors import CaptureError
@@ -35,15 +35,15 @@ def trace(
 ) -> RemoteCapture:
     """Record one or more running programs into a new run of a log directory.
 
-    All workers begin at one time. A worker that is not reached, is busy, fails or does not
-    answer costs its own recording only; the outcome says what became of each.
+    All workers begin at the same time. A worker that cannot be reached, is busy, fails or does not
+    answer costs its own recording only; the result has the outcome of each.
 
     Args:
         service_addr: ``host:port`` of the workers, separated by commas.
         logdir: Folder or URL; the files go to ``plugins/profile/<run>/`` below it.
         duration_ms: How long to record; with ``steps``, at most.
         worker_list: More workers, in the same form.
-        num_tracing_attempts: How often a worker that is busy or answers nothing is asked.
+        num_tracing_attempts: How often to ask a worker that is busy or silent.
         options: What to record.
         steps: End after this many steps, where the program marks steps for our server.
         answer_s: How long to wait for an answer after the recording (None: as long as the
@@ -54,7 +54,7 @@ def trace(
         CaptureError: No worker gave a recording; the message has the reason of each.
         UsageError: An address or a number that means nothing.
     """
-    order = Order(
+    request = CaptureRequest(
         parse_addresses(",".join(part for part in (service_addr, worker_list) if part)),
         logdir,
         duration_ms=duration_ms,
@@ -63,7 +63,7 @@ def trace(
         attempts=num_tracing_attempts,
         answer_s=answer_s,
     )
-    capture = Gathering(order).run(report)
+    capture = Gathering(request).run(report)
     if not capture.recorded:
         raise nothing_recorded(capture)
     return capture
@@ -94,7 +94,7 @@ def monitor(service_addr: str, duration_ms: float = 1000, level: int = 1) -> str
         level: How much to say, to servers that make a difference.
 
     Raises:
-        CaptureError: The worker is not reached or has no such answer.
+        CaptureError: The worker cannot be reached or does not support this.
         UsageError: The address means nothing.
     """
     (address, *more) = parse_addresses(service_addr)

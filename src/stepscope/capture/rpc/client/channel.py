@@ -57,7 +57,7 @@ class Channel:
     def connect(self, timeout_s: float) -> None:
         """Wait until the worker is reached; ``CallFailed`` UNAVAILABLE with the reason if not."""
         try:
-            # gRPC tries for ever and keeps the reason to itself; a plain connection says it.
+            # gRPC tries forever and hides the reason; a plain connection reports it.
             place = (self.address.host, self.address.port)
             socket.create_connection(place, timeout=timeout_s).close()
         except OSError as error:
@@ -82,7 +82,7 @@ class Channel:
         except (ValueError, DecodeError) as error:
             raise CallFailed(Code.INTERNAL, f"The state cannot be read: {error}") from error
         if not isinstance(state, dict):
-            raise CallFailed(Code.INTERNAL, "An answer that is no state.")
+            raise CallFailed(Code.INTERNAL, "The answer is not a state.")
         return state
 
     def profile(

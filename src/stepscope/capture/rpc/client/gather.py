@@ -1,7 +1,7 @@
 """Recording many workers at once: look at all, begin together, keep whatever comes back.
 
 A worker that is dead, busy, slow or silent costs its own recording and nobody else's: each file
-is written as it arrives, and the outcome says what became of every worker.
+is written as it arrives, and the result has the outcome of every worker.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from stepscope.capture.file import logdir as places
 from stepscope.capture.rpc.client.channel import Channel, load_grpc
 from stepscope.capture.rpc.client.outcome import Progress, RemoteCapture, WorkerOutcome
 from stepscope.capture.rpc.client.preflight import Preflight, check
-from stepscope.capture.rpc.client.request import Order, Window
-from stepscope.capture.rpc.client.worker import Worker, file_stems, free_run
+from stepscope.capture.rpc.client.request import CaptureRequest, CaptureWindow
+from stepscope.capture.rpc.client.worker import RemoteWorker, file_stems, free_run
 from stepscope.capture.rpc.protocol.messages import OPTIONS_VERSION, ProfileOptions, ProfileRequest
 from stepscope.capture.rpc.protocol.status import CallFailed
 from stepscope.errors import CaptureError
@@ -47,22 +47,22 @@ class Gathering:
     """One recording of many workers.
 
     Args:
-        order: What is asked.
+        request: What is asked.
         step_time: Finds the step time in a short recording, for workers that count no steps.
 
     Attributes:
         stop: Setting it gives up what has not arrived; what has is kept.
-        progress: Where each worker is, in the order's order.
+        progress: Where each worker is, in the request's order.
 
     Raises:
         CaptureError: grpcio is not installed.
     """
 
-    def __init__(self, order: Order, step_time: StepTime | None = None) -> None:
+    def __init__(self, request: CaptureRequest, step_time: StepTime | None = None) -> None:
         load_grpc()
-        self.order = order
+        self.request = request
         self.stop = threading.Event()
-        self.progress = [Progress(str(address)) for address in order.addresses]
+        self.progress = [Progress(str(address)) for address in request.addresses]
         self._step_time = step_time
 
     def run(self, report: Report | None = None) -> RemoteCapture:
@@ -75,8 +75,8 @@ class Gathering:
             CaptureError: Steps were asked for and cannot be counted, or no file system is known
                 for the log directory's URL.
         """
-        _check_place(self.order.logdir)
-        channels = [Channel(address) for address in self.order.addresses]
+        _check_place(self.request.logdir)
+        channels = [Channel(address) for address in self.request.addresses]
         try:
             with ThreadPoolExecutor(len(channels), "stepscope-worker") as pool:
                 try:
@@ -97,14 +97,16 @@ class Gathering:
         ]
         found = self._results(looks, report)
         seconds, is_open = self._length(channels, found)
-        run = free_run(self.order.logdir)
+        run = free_run(self.request.logdir)
         lead_s = _LEAD_S + _LEAD_PER_WORKER_S * len(channels)
-        lead_s += (self.order.options.delay_ms or 0) / 1e3
+        lead_s += (self.request.options.delay_ms or 0) / 1e3
         start_ns = time.time_ns() + int(lead_s * 1e9)
-        window = Window.of(self.order, start_ns, seconds, is_open=is_open)
+        window = CaptureWindow.of(self.request, start_ns, seconds, is_open=is_open)
         asked = [
             pool.submit(
-                Worker(channel, before, said, self.order, window, run, stem, self.stop).outcome
+                RemoteWorker(
+                    channel, before, said, self.request, window, run, stem, self.stop
+                ).outcome
             )
             for channel, before, said, stem in zip(
                 channels, found, self.progress, file_stems(found), strict=True
@@ -129,14 +131,14 @@ class Gathering:
 
     def _look(self, channel: Channel, said: Progress) -> Preflight:
         """Look at a worker until it can record or the attempts are used up."""
-        found = check(channel, self.order.connect_s)
-        for _ in range(self.order.attempts - 1):
+        found = check(channel, self.request.connect_s)
+        for _ in range(self.request.attempts - 1):
             if not found.busy:
                 break
             said.phase, said.note = "busy", found.problem
             if self.stop.wait(_RETRY_S):
                 break
-            found = check(channel, self.order.connect_s)
+            found = check(channel, self.request.connect_s)
         said.phase, said.note = "ready" if found.ok else "failed", found.problem
         return found
 
@@ -146,10 +148,10 @@ class Gathering:
         Where a short recording shows how long a step takes, that decides. Servers of ours count
         the steps that are marked and end by themselves, so for them it is an upper bound.
         """
-        longest_ms = self.order.duration_ms or _STEPS_WITHIN_MS
-        is_open = self.order.duration_ms is None
+        longest_ms = self.request.duration_ms or _STEPS_WITHIN_MS
+        is_open = self.request.duration_ms is None
         ready = [at for at, each in enumerate(found) if each.ok]
-        if self.order.steps is None or not ready:
+        if self.request.steps is None or not ready:
             return longest_ms / 1e3, False
         all_ours = all(found[at].state for at in ready)
         if all_ours and self._step_time is None:
@@ -162,7 +164,7 @@ class Gathering:
         if step_ms is None:
             raise _no_steps(channels[first])
         margin = _COUNTED_MARGIN if all_ours else _STEP_MARGIN
-        return min((self.order.steps + 1) * step_ms * margin, longest_ms) / 1e3, False
+        return min((self.request.steps + 1) * step_ms * margin, longest_ms) / 1e3, False
 
     def _probed_step_ms(self, channel: Channel) -> float | None:
         """The step time of a worker from a second of it; None when it shows no steps."""
@@ -170,7 +172,7 @@ class Gathering:
             return None
         said = next(each for each in self.progress if each.address == str(channel.address))
         said.note = "measuring the step time"
-        options = self.order.options
+        options = self.request.options
         request = ProfileRequest(
             opts=ProfileOptions(
                 version=OPTIONS_VERSION,
@@ -196,7 +198,7 @@ class Gathering:
         if self.stop.is_set():
             notes.append("The recording was interrupted; the parts that had arrived are kept.")
         return RemoteCapture(
-            run, folder, tuple(workers), seconds * 1e3, self.order.steps, tuple(notes)
+            run, folder, tuple(workers), seconds * 1e3, self.request.steps, tuple(notes)
         )
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Phase = Literal["connecting", "busy", "ready", "waiting", "recording", "writing", "done", "failed"]
-Status = Literal["recorded", "empty", "failed"]
+WorkerPhase = Literal[
+    "connecting", "busy", "ready", "waiting", "recording", "writing", "done", "failed"
+]
+WorkerStatus = Literal["recorded", "empty", "failed"]
 
 
 @dataclass(slots=True)
@@ -21,14 +23,14 @@ class Progress:
     """
 
     address: str
-    phase: Phase = "connecting"
+    phase: WorkerPhase = "connecting"
     until_s: float | None = None
     note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerOutcome:
-    """What became of one worker.
+    """The outcome of one worker.
 
     Attributes:
         address: The worker.
@@ -45,7 +47,7 @@ class WorkerOutcome:
     """
 
     address: str
-    status: Status
+    status: WorkerStatus
     path: str = ""
     bytes: int = 0
     events: int = 0

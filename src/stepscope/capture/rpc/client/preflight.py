@@ -15,7 +15,7 @@ from stepscope.capture.rpc.server.session_protocol import said_of
 # How a server of TensorFlow and JAX says that somebody records already.
 _BUSY_TEXT = "nother profiling session"
 _CALL_S = 10.0
-# A server may say anything of itself; so much of it is shown.
+# A server may say anything about itself; this much of it is shown.
 _MOST_NAME = 200
 
 

@@ -14,7 +14,7 @@ _ANSWER_S = 60.0
 
 
 @dataclass(frozen=True)
-class Order:
+class CaptureRequest:
     """What is asked of the workers.
 
     Attributes:
@@ -46,7 +46,7 @@ class Order:
             raise UsageError("No duration given.", hint="Give a duration or a number of steps.")
         if self.duration_ms is not None and not 0 < self.duration_ms <= _LONGEST_MS:
             raise UsageError(
-                f"A recording cannot take {self.duration_ms:g} ms.",
+                f"A recording cannot last {self.duration_ms:g} ms.",
                 hint=f"Give 1 to {_LONGEST_MS} ms (an hour).",
             )
         if self.steps is not None and self.steps < 1:
@@ -60,7 +60,7 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Window:
+class CaptureWindow:
     """The time all workers record, on this machine's wall clock.
 
     Attributes:
@@ -78,7 +78,9 @@ class Window:
     answer_s: float
 
     @classmethod
-    def of(cls, order: Order, start_ns: int, seconds: float, *, is_open: bool) -> Window:
-        """The window of an order, its start and length decided."""
-        answer_s = max(_ANSWER_S, seconds) if order.answer_s is None else order.answer_s
-        return cls(start_ns, seconds, order.steps, is_open, answer_s)
+    def of(
+        cls, request: CaptureRequest, start_ns: int, seconds: float, *, is_open: bool
+    ) -> CaptureWindow:
+        """The window of a request, its start and length decided."""
+        answer_s = max(_ANSWER_S, seconds) if request.answer_s is None else request.answer_s
+        return cls(start_ns, seconds, request.steps, is_open, answer_s)

@@ -15,7 +15,7 @@ from stepscope.capture.file.writer import Writer
 from stepscope.capture.rpc.client.channel import Channel
 from stepscope.capture.rpc.client.outcome import Progress, WorkerOutcome
 from stepscope.capture.rpc.client.preflight import Preflight, is_busy
-from stepscope.capture.rpc.client.request import Order, Window
+from stepscope.capture.rpc.client.request import CaptureRequest, CaptureWindow
 from stepscope.capture.rpc.protocol.messages import (
     OPTIONS_VERSION,
     XPLANE_TOOL,
@@ -37,14 +37,14 @@ _NOT_THERE_ANY_MORE = "The program ended or the connection broke while it record
 
 
 @dataclass
-class Worker:
+class RemoteWorker:
     """One worker, and what is known of it.
 
     Attributes:
         channel: The connection.
         before: What the look at it before the recording said.
         said: Where its progress is shown.
-        order: What is asked of all workers.
+        request: What is asked of all workers.
         window: When all of them record.
         run: Name of the run its file goes to.
         stem: Name of its file.
@@ -54,8 +54,8 @@ class Worker:
     channel: Channel
     before: Preflight
     said: Progress
-    order: Order
-    window: Window
+    request: CaptureRequest
+    window: CaptureWindow
     run: str
     stem: str
     stop: threading.Event
@@ -66,7 +66,7 @@ class Worker:
             return self._lost(0, None, self.before.problem, self.before.hint)
         began = time.monotonic()
         error = hint = ""
-        for attempt in range(1, self.order.attempts + 1):
+        for attempt in range(1, self.request.attempts + 1):
             try:
                 answer = self._ask(attempt)
             except CallFailed as failed:
@@ -79,7 +79,7 @@ class Worker:
                     return self._written(xspace, attempt, began)
                 error, hint = _nothing(answer)
             self.said.note = error
-            if attempt < self.order.attempts and self.stop.wait(_RETRY_S):
+            if attempt < self.request.attempts and self.stop.wait(_RETRY_S):
                 break
         return self._lost(attempt, began, error, hint)
 
@@ -93,7 +93,7 @@ class Worker:
         return self.channel.profile(self._request(start_ns), timeout_s, self.stop)
 
     def _request(self, start_ns: int) -> ProfileRequest:
-        options = self.order.options
+        options = self.request.options
         if start_ns and self.before.clock_ahead_s is not None:
             # Said in the worker's own time, so that hosts with different clocks begin together.
             start_ns += int(self.before.clock_ahead_s * 1e9)
@@ -161,7 +161,7 @@ class Worker:
             OSError: It can be written nowhere.
         """
         try:
-            writer = Writer.open(self.order.logdir, self.run, self.stem)
+            writer = Writer.open(self.request.logdir, self.run, self.stem)
             writer.append([xspace])
             writer.deliver()
         except StepscopeError as error:

@@ -20,12 +20,12 @@ _MASK = (1 << 64) - 1
 _SIGN = 1 << 63
 
 Scalar = Literal["uint", "int", "bool", "text", "bytes"]
-Kind = Scalar | type["Message"]
+FieldKind = Scalar | type["Message"]
 M = TypeVar("M", bound="Message")
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class FieldCodec:
     """How one attribute is encoded.
 
     Attributes:
@@ -35,7 +35,7 @@ class Field:
     """
 
     number: int
-    kind: Kind
+    kind: FieldKind
     many: Literal["one", "list", "map"] = "one"
 
 
@@ -43,7 +43,7 @@ class Message:
     """Base of the declared messages: a dataclass whose ``FIELDS`` name every attribute."""
 
     __slots__ = ()
-    FIELDS: ClassVar[dict[str, Field]] = {}
+    FIELDS: ClassVar[dict[str, FieldCodec]] = {}
 
     def encode(self) -> bytes:
         """The message's bytes, fields in the order they are declared."""
@@ -74,22 +74,22 @@ class Message:
         return message
 
 
-def _pieces(field: Field, value: Any) -> Iterator[bytes]:
+def _pieces(field: FieldCodec, value: Any) -> Iterator[bytes]:
     if field.many == "list":
         for each in value:
             yield from _one(field, each, always=True)
     elif field.many == "map":
-        inner = Field(MapEntry.VALUE, field.kind)
+        inner = FieldCodec(MapEntry.VALUE, field.kind)
         for key, each in value.items():
             entry = b"".join(
-                [*_one(Field(MapEntry.KEY, "text"), key), *_one(inner, each, always=True)]
+                [*_one(FieldCodec(MapEntry.KEY, "text"), key), *_one(inner, each, always=True)]
             )
             yield prefix(field.number, len(entry)) + entry
     else:
         yield from _one(field, value)
 
 
-def _one(field: Field, value: Any, *, always: bool = False) -> Iterator[bytes]:
+def _one(field: FieldCodec, value: Any, *, always: bool = False) -> Iterator[bytes]:
     """One value with its tag; a default value only where its presence counts."""
     if isinstance(field.kind, type):
         payload = b"" if value is None else value.encode()
@@ -105,7 +105,7 @@ def _one(field: Field, value: Any, *, always: bool = False) -> Iterator[bytes]:
         yield number(field.number, int(value), always=True)
 
 
-def _take(message: Message, name: str, field: Field, value: int | memoryview) -> None:
+def _take(message: Message, name: str, field: FieldCodec, value: int | memoryview) -> None:
     """Put one decoded value where it belongs; the last one wins where only one can be."""
     if field.many == "list":
         getattr(message, name).append(_value(field.kind, value))
@@ -116,10 +116,10 @@ def _take(message: Message, name: str, field: Field, value: int | memoryview) ->
         setattr(message, name, _value(field.kind, value))
 
 
-def _entry(field: Field, data: memoryview) -> tuple[str, Any]:
+def _entry(field: FieldCodec, data: memoryview) -> tuple[str, Any]:
     key: Any = ""
     inner: Any = field.kind() if isinstance(field.kind, type) else _ABSENT[field.kind]
-    value_wire = _wire_of(Field(MapEntry.VALUE, field.kind))
+    value_wire = _wire_of(FieldCodec(MapEntry.VALUE, field.kind))
     for found in fields(data):
         value = data[found.payload : found.end] if found.wire == Wire.LEN else found.value
         if found.number == MapEntry.KEY and found.wire == Wire.LEN:
@@ -132,7 +132,7 @@ def _entry(field: Field, data: memoryview) -> tuple[str, Any]:
 _ABSENT: dict[str, Any] = {"uint": 0, "int": 0, "bool": False, "text": "", "bytes": b""}
 
 
-def _value(kind: Kind, value: int | memoryview) -> Any:
+def _value(kind: FieldKind, value: int | memoryview) -> Any:
     if isinstance(value, int):
         if kind == "bool":
             return value != 0
@@ -143,6 +143,6 @@ def _value(kind: Kind, value: int | memoryview) -> Any:
     return str(value, "utf-8", "surrogateescape") if kind == "text" else bytes(value)
 
 
-def _wire_of(field: Field) -> Wire:
+def _wire_of(field: FieldCodec) -> Wire:
     lengthy = field.many == "map" or field.kind not in ("uint", "int", "bool")
     return Wire.LEN if lengthy else Wire.VARINT

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from stepscope.capture.rpc.protocol.codec import Field, Message
+from stepscope.capture.rpc.protocol.codec import FieldCodec, Message
 
 SERVICE = "tensorflow.ProfilerService"
 # Beside the framework's service, on the same port: what it does not tell. Others answer
@@ -29,10 +29,10 @@ class ConfigValue(Message):
     bool_value: bool = False
     int64_value: int = 0
 
-    FIELDS: ClassVar[dict[str, Field]] = {
-        "string_value": Field(1, "text"),
-        "bool_value": Field(2, "bool"),
-        "int64_value": Field(3, "int"),
+    FIELDS: ClassVar[dict[str, FieldCodec]] = {
+        "string_value": FieldCodec(1, "text"),
+        "bool_value": FieldCodec(2, "bool"),
+        "int64_value": FieldCodec(3, "int"),
     }
 
     @classmethod
@@ -54,7 +54,7 @@ class TraceOptions(Message):
 
     host_traceme_filter_mask: int = 0
 
-    FIELDS: ClassVar[dict[str, Field]] = {"host_traceme_filter_mask": Field(1, "uint")}
+    FIELDS: ClassVar[dict[str, FieldCodec]] = {"host_traceme_filter_mask": FieldCodec(1, "uint")}
 
 
 @dataclass(slots=True)
@@ -81,22 +81,22 @@ class ProfileOptions(Message):
     session_id: str = ""
     override_hostname: str = ""
 
-    FIELDS: ClassVar[dict[str, Field]] = {
-        "include_dataset_ops": Field(1, "bool"),
-        "host_tracer_level": Field(2, "uint"),
-        "device_tracer_level": Field(3, "uint"),
-        "python_tracer_level": Field(4, "uint"),
-        "version": Field(5, "uint"),
-        "device_type": Field(6, "uint"),
-        "enable_hlo_proto": Field(7, "bool"),
-        "start_timestamp_ns": Field(8, "uint"),
-        "duration_ms": Field(9, "uint"),
-        "repository_path": Field(10, "text"),
-        "trace_options": Field(11, TraceOptions),
-        "advanced_configuration": Field(12, ConfigValue, "map"),
-        "raise_error_on_start_failure": Field(13, "bool"),
-        "session_id": Field(14, "text"),
-        "override_hostname": Field(15, "text"),
+    FIELDS: ClassVar[dict[str, FieldCodec]] = {
+        "include_dataset_ops": FieldCodec(1, "bool"),
+        "host_tracer_level": FieldCodec(2, "uint"),
+        "device_tracer_level": FieldCodec(3, "uint"),
+        "python_tracer_level": FieldCodec(4, "uint"),
+        "version": FieldCodec(5, "uint"),
+        "device_type": FieldCodec(6, "uint"),
+        "enable_hlo_proto": FieldCodec(7, "bool"),
+        "start_timestamp_ns": FieldCodec(8, "uint"),
+        "duration_ms": FieldCodec(9, "uint"),
+        "repository_path": FieldCodec(10, "text"),
+        "trace_options": FieldCodec(11, TraceOptions),
+        "advanced_configuration": FieldCodec(12, ConfigValue, "map"),
+        "raise_error_on_start_failure": FieldCodec(13, "bool"),
+        "session_id": FieldCodec(14, "text"),
+        "override_hostname": FieldCodec(15, "text"),
     }
 
 
@@ -116,15 +116,15 @@ class ProfileRequest(Message):
     host_name: str = ""
     emit_xspace: bool = False
 
-    FIELDS: ClassVar[dict[str, Field]] = {
-        "duration_ms": Field(1, "uint"),
-        "max_events": Field(2, "uint"),
-        "tools": Field(3, "text", "list"),
-        "opts": Field(4, ProfileOptions),
-        "repository_root": Field(5, "text"),
-        "session_id": Field(6, "text"),
-        "host_name": Field(7, "text"),
-        "emit_xspace": Field(9, "bool"),
+    FIELDS: ClassVar[dict[str, FieldCodec]] = {
+        "duration_ms": FieldCodec(1, "uint"),
+        "max_events": FieldCodec(2, "uint"),
+        "tools": FieldCodec(3, "text", "list"),
+        "opts": FieldCodec(4, ProfileOptions),
+        "repository_root": FieldCodec(5, "text"),
+        "session_id": FieldCodec(6, "text"),
+        "host_name": FieldCodec(7, "text"),
+        "emit_xspace": FieldCodec(9, "bool"),
     }
 
 
@@ -135,7 +135,10 @@ class ToolData(Message):
     name: str = ""
     data: bytes = b""
 
-    FIELDS: ClassVar[dict[str, Field]] = {"name": Field(1, "text"), "data": Field(2, "bytes")}
+    FIELDS: ClassVar[dict[str, FieldCodec]] = {
+        "name": FieldCodec(1, "text"),
+        "data": FieldCodec(2, "bytes"),
+    }
 
 
 @dataclass(slots=True)
@@ -146,10 +149,10 @@ class ProfileResponse(Message):
     empty_trace: bool = False
     xspace: bytes = b""
 
-    FIELDS: ClassVar[dict[str, Field]] = {
-        "tool_data": Field(6, ToolData, "list"),
-        "empty_trace": Field(7, "bool"),
-        "xspace": Field(8, "bytes"),
+    FIELDS: ClassVar[dict[str, FieldCodec]] = {
+        "tool_data": FieldCodec(6, ToolData, "list"),
+        "empty_trace": FieldCodec(7, "bool"),
+        "xspace": FieldCodec(8, "bytes"),
     }
 
 
@@ -159,7 +162,7 @@ class TerminateRequest(Message):
 
     session_id: str = ""
 
-    FIELDS: ClassVar[dict[str, Field]] = {"session_id": Field(1, "text")}
+    FIELDS: ClassVar[dict[str, FieldCodec]] = {"session_id": FieldCodec(1, "text")}
 
 
 @dataclass(slots=True)
@@ -170,10 +173,10 @@ class MonitorRequest(Message):
     monitoring_level: int = 0
     timestamp: bool = False
 
-    FIELDS: ClassVar[dict[str, Field]] = {
-        "duration_ms": Field(1, "uint"),
-        "monitoring_level": Field(2, "uint"),
-        "timestamp": Field(3, "bool"),
+    FIELDS: ClassVar[dict[str, FieldCodec]] = {
+        "duration_ms": FieldCodec(1, "uint"),
+        "monitoring_level": FieldCodec(2, "uint"),
+        "timestamp": FieldCodec(3, "bool"),
     }
 
 
@@ -183,7 +186,7 @@ class MonitorResponse(Message):
 
     data: str = ""
 
-    FIELDS: ClassVar[dict[str, Field]] = {"data": Field(1, "text")}
+    FIELDS: ClassVar[dict[str, FieldCodec]] = {"data": FieldCodec(1, "text")}
 
 
 @dataclass(slots=True)
@@ -192,7 +195,7 @@ class StateResponse(Message):
 
     json: str = ""
 
-    FIELDS: ClassVar[dict[str, Field]] = {"json": Field(1, "text")}
+    FIELDS: ClassVar[dict[str, FieldCodec]] = {"json": FieldCodec(1, "text")}
 
 
 METHODS = (

@@ -18,10 +18,10 @@ from stepscope.capture.rpc.server.service import Service
 from stepscope.capture.rpc.server.session_protocol import Door, process_door
 from stepscope.errors import UsageError
 
-__all__ = ["Server", "start"]
+__all__ = ["CaptureServer", "start"]
 
 
-class Server:
+class CaptureServer:
     """A running server; stops with the program, or before it with ``stop``.
 
     Attributes:
@@ -52,7 +52,7 @@ class Server:
         if bridge is not None:
             bridge.close()
 
-    def __enter__(self) -> Server:
+    def __enter__(self) -> CaptureServer:
         return self
 
     def __exit__(
@@ -67,11 +67,11 @@ class Server:
         return f"<stepscope.server on {self.address}{'' if self.alive else ', stopped'}>"
 
 
-def start(port: int = 0, host: str = "127.0.0.1", *, door: Door | None = None) -> Server:
+def start(port: int = 0, host: str = "127.0.0.1", *, door: Door | None = None) -> CaptureServer:
     """Listen for requests to record this program; returns at once, costs nothing until one comes.
 
     gRPC runs in a separate process, so that forked data loader workers are
-    safe. Whoever reaches the port may record: bind other addresses than loopback only in a
+    safe. Anyone who reaches the port may record: bind other addresses than loopback only in a
     network you trust, or go through an SSH tunnel.
 
     Args:
@@ -81,7 +81,7 @@ def start(port: int = 0, host: str = "127.0.0.1", *, door: Door | None = None) -
 
     Raises:
         CaptureError: The port is taken, or grpcio is not installed.
-        UsageError: The port is no port.
+        UsageError: The port is out of range.
     """
     if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port <= 65535:
         raise UsageError(
@@ -89,7 +89,7 @@ def start(port: int = 0, host: str = "127.0.0.1", *, door: Door | None = None) -
         )
     service = Service(door or process_door())
     try:
-        return Server(Bridge(joined(host, port), service), host)
+        return CaptureServer(Bridge(joined(host, port), service), host)
     except BaseException:
         service.close()
         raise

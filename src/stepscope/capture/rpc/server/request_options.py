@@ -16,10 +16,10 @@ STEPS_KEY = OWN_PREFIX + "steps"
 
 # C++ clients send this many whatever the person asked for, and their servers do not read it.
 _CUSTOMARY_MAX_EVENTS = 1_000_000
-# Of the time until the client gives up, this share (and at least so much) is for the answer.
+# Of the time until the client gives up, this share (and at least this much) is for the answer.
 _RESERVE_SHARE = 0.2
 _RESERVE_S = 1.0
-# An export without a client's deadline may take so long.
+# An export without a client's deadline may take this long.
 _LONGEST_STOP_S = 600.0
 # A longer recording is written in pieces, so that little is lost and memory stays bounded.
 _WHOLE_UP_TO_S = 30.0
@@ -37,7 +37,7 @@ _DEFAULTS = ProfileOptions(
 
 
 @dataclass(frozen=True)
-class Plan:
+class RecordingPlan:
     """A recording as it will be.
 
     Attributes:
@@ -57,7 +57,7 @@ class Plan:
     options_session: str
 
     @classmethod
-    def of(cls, request: ProfileRequest, remaining_s: float | None) -> Plan:
+    def of(cls, request: ProfileRequest, remaining_s: float | None) -> RecordingPlan:
         """The plan for a request, shortened so that the answer arrives in ``remaining_s``.
 
         Raises:

@@ -33,16 +33,16 @@ from stepscope.capture.rpc.protocol.messages import (
 from stepscope.capture.rpc.protocol.status import CallFailed, Code
 from stepscope.capture.rpc.server.monitor import watch
 from stepscope.capture.rpc.server.program_state import program_state
-from stepscope.capture.rpc.server.request_options import Plan
-from stepscope.capture.rpc.server.session_protocol import Counter, Door
+from stepscope.capture.rpc.server.request_options import RecordingPlan
+from stepscope.capture.rpc.server.session_protocol import CountedSteps, Door
 from stepscope.errors import DecodeError, StepscopeError, UsageError
 from stepscope.wire.write import prefix
 
 _POLL_S = 0.02
 # Note of a session whose export takes longer than it was given.
 _STILL_WRITING = "still-writing"
-# Who asks for steps and gives no duration waits this long for the first one to end before it is
-# told that there are none.
+# A client that asks for steps without a duration waits this long for the first one to end, then
+# hears that there are none.
 FIRST_STEP_S = 10.0
 # Errors of the session that mean "somebody else is recording": clients may try again.
 BUSY = ("capture-busy", "capture-active")
@@ -55,7 +55,7 @@ class Call:
     Attributes:
         method: Full name, ``/package.Service/Method``.
         request: The request's bytes.
-        remaining_s: Seconds until the client gives up; None when it waits for ever.
+        remaining_s: Seconds until the client gives up; None when it waits forever.
         gone: Set when the client is no longer there.
     """
 
@@ -146,7 +146,7 @@ class Service:
 
     def _profile(self, call: Call) -> Reply:
         request = ProfileRequest.decode(call.request)
-        plan = Plan.of(request, call.remaining_s)
+        plan = RecordingPlan.of(request, call.remaining_s)
         recording = self._claim(request.session_id or plan.options_session)
         try:
             if not self._waited(call, recording, plan):
@@ -169,14 +169,14 @@ class Service:
             self._recording = _Recording(session_id)
             return self._recording
 
-    def _waited(self, call: Call, recording: _Recording, plan: Plan) -> bool:
+    def _waited(self, call: Call, recording: _Recording, plan: RecordingPlan) -> bool:
         """Wait for the common start of all workers; False when it was called off meanwhile."""
         while (left := plan.start_ns - time.time_ns()) > 0:
             if recording.ended.wait(min(left / 1e9, _POLL_S)) or call.gone.is_set():
                 return False
         return not recording.ended.is_set() and not call.gone.is_set()
 
-    def _record(self, call: Call, recording: _Recording, plan: Plan) -> Capture:
+    def _record(self, call: Call, recording: _Recording, plan: RecordingPlan) -> Capture:
         """Record for the planned time or steps; fewer when the client ends it or leaves."""
         self._door.start(self._folder, plan.options)
         try:
@@ -187,7 +187,9 @@ class Service:
             raise
         return self._door.stop(save=True)
 
-    def _wait(self, call: Call, recording: _Recording, plan: Plan, steps: Counter) -> None:
+    def _wait(
+        self, call: Call, recording: _Recording, plan: RecordingPlan, steps: CountedSteps
+    ) -> None:
         """Let the recording run until it is over, or called off (``CallFailed``)."""
         began = time.monotonic()
         while (left := began + plan.seconds - time.monotonic()) > 0 and self._door.recording():
@@ -221,7 +223,7 @@ class Service:
     # ------------------------------------------------------------------ continuous recording
 
     def _start_continuous(self, call: Call) -> Reply:
-        options = Plan.of(ProfileRequest.decode(call.request), None).continuous_options
+        options = RecordingPlan.of(ProfileRequest.decode(call.request), None).continuous_options
         self._claim("")
         try:
             self._door.start(self._folder, options)

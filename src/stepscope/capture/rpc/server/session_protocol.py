@@ -16,7 +16,7 @@ def said_of(owner: str) -> str:
     return _OWNERS.get(owner, f"by {owner!r}")
 
 
-class Counter(Protocol):
+class CountedSteps(Protocol):
     """How many steps have ended since counting began."""
 
     @property
@@ -44,7 +44,7 @@ class Door(Protocol):
         """Who records now: "person", "remote" or ""."""
         ...
 
-    def counting(self) -> AbstractContextManager[Counter]:
+    def counting(self) -> AbstractContextManager[CountedSteps]:
         """Count the steps the program marks while inside; begun after ``start``."""
         ...
 

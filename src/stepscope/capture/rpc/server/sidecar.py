@@ -2,8 +2,8 @@
 
 gRPC's threads do not survive a fork, and a training program forks its data loader workers: with
 a server of grpcio inside, 4 of 4 runs of a PyTorch loader lost a worker while captures were
-under way. Here it runs beside the program, which keeps a pipe and a plain thread. It knows no
-message: bytes go through, and a recording comes as a file that it reads itself, so that the
+under way. Here it runs beside the program, which keeps a pipe and a plain thread. It does not
+parse messages: bytes go through, and a recording comes as a file that it reads itself, so that the
 program's interpreter never copies it.
 
 Ends when the pipe closes, which is also what happens when the program dies.

@@ -6,6 +6,7 @@ Adding one is a file here and a line below. What is heavy is imported inside of 
 COMMANDS: tuple[str, ...] = (
     "show",
     "advise",
+    "sql",
     "compare",
     "check",
     "pod",
@@ -17,6 +18,7 @@ COMMANDS: tuple[str, ...] = (
     "doctor",
     "loader",
     "export",
+    "report",
     "repair",
     "demo",
     "version",

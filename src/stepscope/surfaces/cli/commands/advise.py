@@ -21,9 +21,12 @@ def advise(path: str, run: str | None, host: str | None, format: str) -> None:
     from stepscope.session import open
     from stepscope.surfaces.cli.pages.advice import advice_json, advice_markdown, advice_page
     from stepscope.surfaces.cli.pages.page import terminal_width
-    from stepscope.surfaces.cli.progress import Waiting
+    from stepscope.surfaces.cli.progress import ProgressLine
 
-    with Waiting() as waiting, open(path, run=run, host=host, progress=waiting.update) as session:
+    with (
+        ProgressLine() as waiting,
+        open(path, run=run, host=host, progress=waiting.update) as session,
+    ):
         advice = session.advice()
         waiting.stop()
         tell_damage(session)

@@ -96,10 +96,10 @@ def capture(
     from stepscope.capture.rpc.client.address import parse_addresses
     from stepscope.capture.rpc.client.api import nothing_recorded
     from stepscope.capture.rpc.client.gather import Gathering
-    from stepscope.capture.rpc.client.request import Order
+    from stepscope.capture.rpc.client.request import CaptureRequest
     from stepscope.surfaces.remote import step_time_ms
 
-    order = Order(
+    request = CaptureRequest(
         parse_addresses(workers),
         logdir,
         duration_ms=_DEFAULT_MS if duration_ms is None and steps is None else duration_ms,
@@ -114,7 +114,7 @@ def capture(
         answer_s=answer_s,
     )
     with _Line() as line:
-        outcome = Gathering(order, step_time_ms).run(line.draw)
+        outcome = Gathering(request, step_time_ms).run(line.draw)
     if not outcome.recorded:
         raise nothing_recorded(outcome)
     if format == "json":

@@ -10,7 +10,7 @@ from typing import Final
 
 import click
 
-from stepscope.comparison.gate import Check
+from stepscope.comparison.gate import GateReport
 from stepscope.errors import UsageError
 from stepscope.session.compare import check as judge
 from stepscope.store import write_atomic
@@ -18,7 +18,7 @@ from stepscope.surfaces import export
 from stepscope.surfaces.cli import arguments
 from stepscope.surfaces.cli.pages.page import Page, terminal_width
 from stepscope.surfaces.cli.pages.parts import diagnostics
-from stepscope.surfaces.cli.progress import Waiting
+from stepscope.surfaces.cli.progress import ProgressLine
 from stepscope.surfaces.export.check import (
     check_junit,
     check_markdown,
@@ -70,7 +70,7 @@ def check(
     """Fail (exit code 1) when a run exceeds its limits, naming the ops to blame."""
     named = {name.removeprefix("max_"): text for name, text in limits.items()}
     given = _limits(named, max_other, has_baseline=baseline is not None)
-    with Waiting() as waiting:
+    with ProgressLine() as waiting:
         result = judge(path, given, baseline=baseline, progress=waiting.update)
         waiting.stop()
     _print(result, format)
@@ -113,7 +113,7 @@ def _append(target: Path, text: str) -> None:
     write_atomic(target, before + text.encode())
 
 
-def _print(result: Check, format: str) -> None:
+def _print(result: GateReport, format: str) -> None:
     if format == "json":
         print(export.json_text(result))
     elif format == "md":
@@ -122,7 +122,7 @@ def _print(result: Check, format: str) -> None:
         _page(result).print()
 
 
-def _page(result: Check) -> Page:
+def _page(result: GateReport) -> Page:
     page = Page(terminal_width(sys.stdout))
     page.line(("Check", "bold"), (f"  ·  {clean(result.session)}", "dim"))
     page.blank()

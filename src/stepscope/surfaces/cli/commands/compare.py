@@ -37,9 +37,9 @@ def compare(
 ) -> None:
     """Say what changed between runs, in parts that sum to the change of the step."""
     from stepscope.session.compare import compare as compare_runs
-    from stepscope.surfaces.cli.progress import Waiting
+    from stepscope.surfaces.cli.progress import ProgressLine
 
-    with Waiting() as waiting:
+    with ProgressLine() as waiting:
         result = compare_runs(*paths, progress=waiting.update)
         waiting.stop()
         target = Path(output).expanduser() if output else None

@@ -27,6 +27,8 @@ from stepscope.surfaces.cli.damage import tell_damage
 @click.option("--to", "end", default="", help="End, as in --from; the trace's end by default.")
 @arguments.run
 @arguments.host
+@arguments.redact
+@arguments.redact_key
 @arguments.output
 def export(
     path: str,
@@ -35,21 +37,27 @@ def export(
     end: str,
     run: str | None,
     host: str | None,
+    redact: str | None,
+    redact_key: str | None,
     output: str | None,
 ) -> None:
     """Write a recording, or a range of it, for other viewers."""
     from stepscope.analysis.trace_viewer import range_of
     from stepscope.session import open
     from stepscope.store import write_atomic
-    from stepscope.surfaces.cli.progress import Waiting
+    from stepscope.surfaces.cli.progress import ProgressLine
     from stepscope.surfaces.export.recording import RECORDING_FORMATS
     from stepscope.timeline import timeline
 
     chosen = RECORDING_FORMATS[format]
-    with Waiting() as waiting, open(path, run=run, host=host, progress=waiting.update) as session:
+    redaction = arguments.redaction_of(redact, redact_key)
+    with (
+        ProgressLine() as waiting,
+        open(path, run=run, host=host, redact=redaction, progress=waiting.update) as session,
+    ):
         line = timeline(session.profile)
         view = range_of(line, begin, end)
-        name = session.name.rsplit("/", 1)[-1] if host is None else host
+        name = session.name.rsplit("/", 1)[-1] if host is None else session.hosts[0]
         target = Path(output).expanduser() if output else Path(name + chosen.suffix)
         waiting.stop()
         tell_damage(session)

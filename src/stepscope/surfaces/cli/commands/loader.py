@@ -13,7 +13,7 @@ from stepscope.surfaces.cli import arguments
 
 if TYPE_CHECKING:
     from stepscope.loader.measure import Delivery
-    from stepscope.loader.verdict import Verdict
+    from stepscope.loader.verdict import LoaderVerdict
 
 _STYLE = {"fast enough": "green", "close": "yellow", "too slow": "red", "not compared": ""}
 
@@ -121,7 +121,7 @@ def _facts(
     }
 
 
-def _print(verdict: Verdict, facts: dict[str, Any]) -> None:
+def _print(verdict: LoaderVerdict, facts: dict[str, Any]) -> None:
     from stepscope.surfaces.cli.pages.page import Page, terminal_width
     from stepscope.surfaces.format import milliseconds, number, size
 

@@ -51,9 +51,9 @@ def pod(
 ) -> None:
     """Say which host, device or link makes the others wait, what it costs, and why."""
     from stepscope.session.session import open as open_session
-    from stepscope.surfaces.cli.progress import Waiting
+    from stepscope.surfaces.cli.progress import ProgressLine
 
-    with Waiting() as waiting:
+    with ProgressLine() as waiting:
         with open_session(path, run=run) as session:
             result = session.pod(
                 engine=engine,

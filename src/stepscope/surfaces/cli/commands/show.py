@@ -104,13 +104,16 @@ def print_tool(
 ) -> None:
     """Run one tool on a path and print or write its answer."""
     from stepscope.session import open
-    from stepscope.surfaces.cli.progress import Waiting
+    from stepscope.surfaces.cli.progress import ProgressLine
 
     tool = TOOLS.find(tool_name)
     tool.parse_options(options)  # a wrong flag should not cost a decode
     target = Path(output).expanduser() if output else None
     chosen = format or _format_of(target)
-    with Waiting() as waiting, open(path, run=run, host=host, progress=waiting.update) as session:
+    with (
+        ProgressLine() as waiting,
+        open(path, run=run, host=host, progress=waiting.update) as session,
+    ):
         result = session.run(tool.id, **options)
         waiting.stop()
         if chosen != "table" or output:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from stepscope.result import SCHEMA_VERSION, Advice, Finding
+from stepscope.result import SCHEMA_VERSION, Advice
 from stepscope.surfaces.cli.pages.page import Page
 from stepscope.surfaces.cli.pages.parts import findings as findings_section
 from stepscope.surfaces.export.tables import markdown_escape
-from stepscope.surfaces.format import clean, milliseconds, percent
+from stepscope.surfaces.format import clean, saving_text
 
 # Headings over the rules that did not fire, by outcome.
 _OUTCOMES = {
@@ -63,8 +63,8 @@ def advice_markdown(session: str, advice: Advice) -> str:
         lines.append(f"None of the {len(advice.checked)} rules of advice fired.")
     for finding in advice.findings:
         lines.append(
-            f"- **{finding.severity}** ({_saving(finding)}confidence "
-            f"{percent(finding.confidence)}): {markdown_escape(finding.message)}"
+            f"- **{markdown_escape(finding.title)}** ({finding.severity}). "
+            f"{saving_text(finding)}. {markdown_escape(finding.message)}"
         )
         lines += [f"  - {markdown_escape(action)}" for action in finding.actions]
     for outcome, heading in _OUTCOMES.items():
@@ -76,9 +76,3 @@ def advice_markdown(session: str, advice: Advice) -> str:
                 for one in rest
             ]
     return "\n".join(lines)
-
-
-def _saving(finding: Finding) -> str:
-    if finding.saving_ms is None:
-        return ""
-    return f"saves {milliseconds(finding.saving_ms)} a step, "

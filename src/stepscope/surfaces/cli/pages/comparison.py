@@ -15,7 +15,7 @@ _TITLE: Final = "Comparison"
 
 
 def write_comparison(page: Page, result: Comparison, rows: int | None) -> None:
-    """Write what changed, with so many rows per table."""
+    """Write what changed, with this many rows per table."""
     page.line((_TITLE, "bold"), (f"  ·  {clean(result.session)}", "dim"))
     page.blank()
     page.text(clean(result.headline), style="bold")

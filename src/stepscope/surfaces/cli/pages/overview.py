@@ -70,7 +70,7 @@ def _figures(page: Page, result: OverviewPage) -> None:
         )
     dropped = f", {steps.dropped} dropped" if steps.dropped else ""
     page.text(
-        f"{steps.count:,} from {steps.source} (confidence {percent(steps.confidence)}{dropped}). "
+        f"{steps.count:,} from {steps.source} ({steps.certainty}{dropped}). "
         f"{clean(steps.explanation)}",
         lead="  Steps       ",
     )

@@ -7,7 +7,6 @@ command the terminal.
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from dataclasses import dataclass, field
 from typing import IO, Any
@@ -28,7 +27,7 @@ _SGR = {
     "cyan": "36",
 }
 _GAP = 2
-# A name can still be told from its neighbours at the first width, just about at the second.
+# A name still differs from its neighbours at the first width, just about at the second.
 _GOOD_TEXT = 32
 _MIN_TEXT = 14
 
@@ -37,6 +36,8 @@ def terminal_width(stream: IO[str]) -> int | None:
     """Columns of the terminal; None when the stream is not one (nothing is shortened then)."""
     if not stream.isatty():
         return None
+    import shutil
+
     return max(shutil.get_terminal_size((100, 24)).columns, 40)
 
 

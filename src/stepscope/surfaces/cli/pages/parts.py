@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stepscope.result import Diagnostic, Finding, Result
 from stepscope.surfaces.cli.pages.page import Page
-from stepscope.surfaces.format import clean, milliseconds, percent
+from stepscope.surfaces.format import clean, saving_text
 
 _SEVERITY = {"high": "bold red", "medium": "yellow", "low": "cyan", "info": "dim"}
 _DIAGNOSTIC = {"error": "red", "warning": "yellow", "info": "dim"}
@@ -48,12 +48,11 @@ def findings(
     for at, finding in enumerate(found, 1):
         page.line(
             f"  {at}. ",
+            (clean(finding.title), "bold"),
+            ("  ", ""),
             (finding.severity, _SEVERITY[finding.severity]),
-            (
-                f"  {_saving(finding)}confidence {percent(finding.confidence)} · {finding.rule}",
-                "dim",
-            ),
         )
+        page.text(f"{saving_text(finding)} · {finding.rule}", indent=5, style="dim")
         page.text(clean(finding.message), indent=5)
         for action in finding.actions:
             page.text(clean(action), indent=5, lead="→ ")
@@ -63,15 +62,6 @@ def findings(
             page.text(
                 f"see {ref.tool}{': ' + clean(ref.what) if ref.what else ''}", indent=5, style="dim"
             )
-
-
-def _saving(finding: Finding) -> str:
-    if finding.saving_ms is None:
-        return ""
-    most = finding.saving_high_ms
-    wider = most is not None and most > 1.05 * finding.saving_ms
-    limit = f" (at most {milliseconds(most)})" if most is not None and wider else ""
-    return f"saves {milliseconds(finding.saving_ms)} a step{limit} · "
 
 
 def _in_full(page: Page, finding: Finding) -> None:

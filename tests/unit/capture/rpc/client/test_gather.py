@@ -16,7 +16,7 @@ from stepscope.capture.rpc.client.address import Address, parse_addresses
 from stepscope.capture.rpc.client.gather import Gathering
 from stepscope.capture.rpc.client.outcome import Progress, RemoteCapture
 from stepscope.capture.rpc.client.preflight import Preflight
-from stepscope.capture.rpc.client.request import Order
+from stepscope.capture.rpc.client.request import CaptureRequest
 from stepscope.capture.rpc.client.worker import file_stems, free_run
 from stepscope.capture.rpc.server import api as server
 from stepscope.capture.rpc.server import service
@@ -204,16 +204,16 @@ def test_steps_nobody_marks_are_told_of_by_our_server(
     assert "marked no step" in caught.value.why
     assert "--duration-ms" in caught.value.hint
     # A step time seen in a short recording, 10 ms, does as well: (5 + 1) steps and a margin.
-    order = Order(parse_addresses(ours(stack)), str(tmp_path), steps=5)
-    capture = Gathering(order, step_time=lambda xspace: 10.0).run()
+    request = CaptureRequest(parse_addresses(ours(stack)), str(tmp_path), steps=5)
+    capture = Gathering(request, step_time=lambda xspace: 10.0).run()
     assert capture.duration_ms == pytest.approx(90)
     assert len(capture.recorded) == 1
 
 
 def test_steps_of_others_are_timed_by_a_short_recording(stack: ExitStack, tmp_path: Path) -> None:
     worker = foreign(stack)
-    order = Order(parse_addresses(worker.address), str(tmp_path), steps=9)
-    capture = Gathering(order, step_time=lambda xspace: 20.0).run()
+    request = CaptureRequest(parse_addresses(worker.address), str(tmp_path), steps=9)
+    capture = Gathering(request, step_time=lambda xspace: 20.0).run()
     # (9 + 1 steps of 20 ms) and a margin of 15 %.
     assert capture.duration_ms == pytest.approx(230)
     assert [each.session_id for each in worker.requests] == ["stepscope-probe", capture.run]
@@ -221,15 +221,17 @@ def test_steps_of_others_are_timed_by_a_short_recording(stack: ExitStack, tmp_pa
 
 def test_steps_nobody_can_see_are_an_error(stack: ExitStack, tmp_path: Path) -> None:
     worker = foreign(stack)
-    order = Order(parse_addresses(worker.address), str(tmp_path), steps=9)
+    request = CaptureRequest(parse_addresses(worker.address), str(tmp_path), steps=9)
     with pytest.raises(CaptureError, match="cannot be counted"):
-        Gathering(order, step_time=lambda xspace: None).run()
+        Gathering(request, step_time=lambda xspace: None).run()
 
 
 def test_giving_up_keeps_what_has_arrived(stack: ExitStack, tmp_path: Path) -> None:
     slow, good = foreign(stack, answer_after_s=60), foreign(stack)
     gathering = Gathering(
-        Order((Address.parse(slow.address), Address.parse(good.address)), str(tmp_path), 50)
+        CaptureRequest(
+            (Address.parse(slow.address), Address.parse(good.address)), str(tmp_path), 50
+        )
     )
 
     def report(progress: Sequence[Progress]) -> None:
@@ -366,7 +368,7 @@ def test_an_address_named_twice_is_asked_once() -> None:
 )
 def test_an_order_that_means_nothing_is_refused(how: dict[str, float]) -> None:
     with pytest.raises(UsageError):
-        Order((Address("a", 1),), "logs", **how)  # type: ignore[arg-type]  # on purpose
+        CaptureRequest((Address("a", 1),), "logs", **how)  # type: ignore[arg-type]  # on purpose
 
 
 def test_the_monitor_of_a_server_without_one_says_whose_it_is(stack: ExitStack) -> None:

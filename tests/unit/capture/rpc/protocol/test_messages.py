@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stepscope.capture.rpc.protocol import messages
-from stepscope.capture.rpc.protocol.codec import Field, Message
+from stepscope.capture.rpc.protocol.codec import FieldCodec, Message
 from stepscope.capture.rpc.protocol.messages import (
     ConfigValue,
     ProfileOptions,
@@ -38,7 +38,7 @@ SCALARS: dict[Any, st.SearchStrategy[Any]] = {
 }
 
 
-def values(field: Field) -> st.SearchStrategy[Any]:
+def values(field: FieldCodec) -> st.SearchStrategy[Any]:
     one = made(field.kind) if isinstance(field.kind, type) else SCALARS[field.kind]
     if field.many == "list":
         return st.lists(one, max_size=3)

@@ -38,19 +38,19 @@ def door() -> FakeDoor:
 
 
 @pytest.fixture
-def running(door: FakeDoor) -> Iterator[server.Server]:
+def running(door: FakeDoor) -> Iterator[server.CaptureServer]:
     with server.start(0, door=door) as started:
         yield started
 
 
 @pytest.fixture
-def channel(running: server.Server) -> Iterator[Channel]:
+def channel(running: server.CaptureServer) -> Iterator[Channel]:
     made = Channel(Address.parse(running.address))
     yield made
     made.close()
 
 
-def sidecar_of(running: server.Server) -> int:
+def sidecar_of(running: server.CaptureServer) -> int:
     assert running._bridge is not None
     return running._bridge._process.pid
 
@@ -68,13 +68,13 @@ def is_gone(pid: int) -> bool:
     return False
 
 
-def test_port_0_takes_a_free_one_and_tells_it(running: server.Server) -> None:
+def test_port_0_takes_a_free_one_and_tells_it(running: server.CaptureServer) -> None:
     assert running.port > 0
     assert running.address == f"127.0.0.1:{running.port}"
     assert running.alive
 
 
-def test_a_port_that_is_taken_is_a_clear_error(running: server.Server) -> None:
+def test_a_port_that_is_taken_is_a_clear_error(running: server.CaptureServer) -> None:
     with pytest.raises(CaptureError) as caught:
         server.start(running.port)
     assert caught.value.anchor == "server-port"
@@ -110,7 +110,7 @@ def test_recordings_of_any_size_arrive_whole(
 
 
 def test_nothing_is_left_of_a_recording_that_was_sent(
-    channel: Channel, door: FakeDoor, running: server.Server
+    channel: Channel, door: FakeDoor, running: server.CaptureServer
 ) -> None:
     channel.profile(request(1), PATIENCE_S)
     assert running._bridge is not None
@@ -120,7 +120,9 @@ def test_nothing_is_left_of_a_recording_that_was_sent(
     assert not folder.exists()
 
 
-def test_others_are_answered_while_one_records(channel: Channel, running: server.Server) -> None:
+def test_others_are_answered_while_one_records(
+    channel: Channel, running: server.CaptureServer
+) -> None:
     answers: list[bytes] = []
     ask = threading.Thread(
         target=lambda: answers.append(channel.profile(request(1500), PATIENCE_S).xspace)
@@ -161,7 +163,7 @@ def test_a_client_that_gives_up_frees_the_session(channel: Channel, door: FakeDo
     assert channel.profile(request(1), PATIENCE_S).xspace == door.xspace
 
 
-def test_a_stopped_server_is_gone_and_its_port_free(running: server.Server) -> None:
+def test_a_stopped_server_is_gone_and_its_port_free(running: server.CaptureServer) -> None:
     pid = sidecar_of(running)
     running.stop()
     running.stop()
@@ -172,7 +174,7 @@ def test_a_stopped_server_is_gone_and_its_port_free(running: server.Server) -> N
 
 
 def test_a_process_beside_that_is_killed_is_told_of_and_costs_nothing_else(
-    running: server.Server, door: FakeDoor, caplog: pytest.LogCaptureFixture
+    running: server.CaptureServer, door: FakeDoor, caplog: pytest.LogCaptureFixture
 ) -> None:
     channel = Channel(Address.parse(running.address))
     failed: list[CallFailed] = []

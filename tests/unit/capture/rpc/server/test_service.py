@@ -48,7 +48,7 @@ def call(method: str, request: bytes = b"", remaining_s: float | None = None) ->
 
 
 def whole(reply: Reply) -> bytes:
-    """What the client gets: the transport puts the file behind the head and removes it."""
+    """What the client gets: the transport puts the file after the head and removes it."""
     body = reply.head
     if reply.file is not None:
         body += reply.file.read_bytes()

@@ -1,0 +1,45 @@
+"""The range of what a finding's change saves, from what its rule expects.
+
+A rule measures what its change is made to. At least the share of it goes that changes of that
+class take away; at most all of it, and with it what the account of the step shows to go with such
+a part (``evidence.savings``). Severity follows: nothing is graver than its largest saving.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from stepscope.advice.evidence.savings import widened
+from stepscope.advice.results import Results
+from stepscope.registry import Rule, severity_of
+from stepscope.result import Finding, Result, Severity
+
+# What a change saves at least, where its rule does not say: as a share of what it expects.
+_LEAST = 0.5
+_SEVERITY: tuple[Severity, ...] = ("info", "low", "medium", "high")
+
+
+def ranged(finding: Finding, rule: Rule, results: Mapping[str, Result]) -> Finding:
+    """The finding with the least and the most that its change saves, and what that assumes."""
+    saving, low, high = finding.saving_ms, finding.saving_low_ms, finding.saving_high_ms
+    if saving is None:
+        return finding
+    high = saving if high is None else max(saving, high)
+    account = Results(results).optional.step_account
+    is_part = "part_ms" in finding.measured  # whose range was played already
+    if account is not None and rule.parts and not is_part and not account.has_device:
+        high = widened(account, rule.parts, high)
+    if low is None:
+        low = saving * (_LEAST if rule.change is None else rule.change.least)
+    severity = finding.severity
+    if account is not None and account.step_time_ms > 0:
+        gravest = severity_of(high, account.step_time_ms)
+        severity = min(severity, gravest, key=_SEVERITY.index)
+    return replace(
+        finding,
+        severity=severity,
+        saving_low_ms=min(low, saving),
+        saving_high_ms=high,
+        assumption=finding.assumption or ("" if rule.change is None else rule.change.assumption),
+    )

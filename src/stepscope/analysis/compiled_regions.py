@@ -1,0 +1,302 @@
+"""Compiled regions: what torch.compile made, what Triton runs, and how CUDA graphs replay."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import nan
+from typing import Annotated, Any
+
+import numpy as np
+
+from stepscope import how_to_record
+from stepscope.registry import Need, Tool
+from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, ms, us
+from stepscope.schema.numbers import as_integer
+from stepscope.tables.core.devices import devices
+from stepscope.tables.core.profile import Host, Profile
+from stepscope.tables.device.events import device_events
+from stepscope.tables.ops.gpu_models import model_peaks
+from stepscope.tables.torch.graph_replays import Replays, has_replays, replays
+from stepscope.tables.torch.regions import HostRegions, compiled, has_regions
+from stepscope.tables.torch.triton_kernels import has_triton_kernels, triton_kernels
+
+
+class RegionRow(Row):
+    """One compiled region: a frame, or the part of one up to a graph break, in one variant."""
+
+    host: Annotated[str, Column("Host", kind="name", hidden=True)]
+    region: Annotated[
+        str, Column("Region", kind="category", help="Frame/variant: 0/1 is frame 0, recompiled.")
+    ]
+    calls: Annotated[int, Column("Calls", kind="count")]
+    host_ms: Annotated[float, Column("Host", unit="ms", kind="time", help="Time of its calls.")]
+    self_ms: Annotated[
+        float, Column("Host, self", unit="ms", kind="time", help="Without regions inside of it.")
+    ]
+    device_ms: Annotated[
+        float, Column("Device", unit="ms", kind="time", sort="desc", help="What it launched.")
+    ]
+    device_frac: Annotated[
+        float, Column("Share", unit="%", kind="ratio", help="Of the time of all devices.")
+    ]
+    kernels: Annotated[int, Column("Kernels", kind="count")]
+    compiles: Annotated[
+        int, Column("Compiled", kind="count", help="How often, within the recording.")
+    ]
+    compile_ms: Annotated[float, Column("Compiling", unit="ms", kind="time")]
+
+
+class BreakRow(Row):
+    """One graph break: a line behind which a function could not be compiled on."""
+
+    host: Annotated[str, Column("Host", kind="name", hidden=True)]
+    function: Annotated[str, Column("Function", kind="name")]
+    file: Annotated[str, Column("File", kind="name")]
+    line: Annotated[int, Column("Line", kind="number", help="Where the rest of it begins.")]
+    calls: Annotated[int, Column("Calls", kind="count", sort="desc", help="Of the rest.")]
+    host_ms: Annotated[float, Column("Host", unit="ms", kind="time", help="Of the rest.")]
+
+
+class TritonRow(Row):
+    """One kernel of Triton's with tensors of one shape."""
+
+    kernel: Annotated[str, Column("Kernel", kind="name")]
+    kind: Annotated[str, Column("Kind", kind="category")]
+    fused: Annotated[str, Column("Fused", kind="text", help="Ops, as the name lists them.")]
+    shapes: Annotated[str, Column("Tensors", kind="text")]
+    calls: Annotated[int, Column("Calls", kind="count")]
+    device_time_us: Annotated[float, Column("Device time", unit="µs", kind="time", sort="desc")]
+    avg_time_us: Annotated[float, Column("Per call", unit="µs", kind="time")]
+    moved_bytes: Annotated[
+        float,
+        Column("Moved", unit="B", kind="bytes", help="Each tensor once: at least this."),
+    ]
+    memory_gbps: Annotated[float, Column("Memory", unit="GB/s", kind="rate")]
+    memory_frac: Annotated[
+        float,
+        Column("Of peak memory", unit="%", kind="ratio", help="Of the device's, by its name."),
+    ]
+    arguments: Annotated[str, Column("Arguments", kind="text", help="Blocks, warps, stages.")]
+    source: Annotated[str, Column("Source", kind="text", help="In Inductor's cache.")]
+
+
+class GraphRow(Row):
+    """One CUDA or HIP graph: all replays that run the same kernels in the same order."""
+
+    host: Annotated[str, Column("Host", kind="name", hidden=True)]
+    graph: Annotated[int, Column("Graph", kind="number", help="By first replay, from 1.")]
+    replays: Annotated[int, Column("Replays", kind="count")]
+    kernels: Annotated[int, Column("Kernels", kind="count", help="Of one replay, copies included.")]
+    first_kernel: Annotated[str, Column("First kernel", kind="name")]
+    launch_us: Annotated[float, Column("Launch", unit="µs", kind="time", help="Mean, on the host.")]
+    device_ms: Annotated[
+        float, Column("Device", unit="ms", kind="time", sort="desc", help="Of all replays, busy.")
+    ]
+    device_frac: Annotated[
+        float, Column("Share", unit="%", kind="ratio", help="Of the time of all devices.")
+    ]
+    replay_us: Annotated[
+        float, Column("Replay", unit="µs", kind="time", help="Mean, from first begin to last end.")
+    ]
+    inside_gap_us: Annotated[
+        float, Column("Gaps inside", unit="µs", kind="time", help="Mean of a replay: nothing ran.")
+    ]
+    before_gap_us: Annotated[
+        float, Column("Gap before", unit="µs", kind="time", help="Mean; the device ran nothing.")
+    ]
+    longest_gap_us: Annotated[float, Column("Longest gap before", unit="µs", kind="time")]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The page has no options."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompiledRegions(Result):
+    """Regions of torch.compile, graph breaks, Triton kernels, and replays of CUDA graphs.
+
+    Attributes:
+        compiles: How often a frame was compiled within the recording.
+        compile_ms: Time that took.
+        guard_ms: Time of looking up which variant fits.
+        outside_ms: Device time launched outside of any region, graphs left out.
+        regions: The compiled regions.
+        breaks: Where compiled functions break, if stacks were recorded.
+        triton: Kernels of Triton's.
+        graphs: CUDA and HIP graphs.
+    """
+
+    tool = "compiled_regions"
+    compiles: int
+    compile_ms: float
+    guard_ms: float
+    outside_ms: float
+    regions: Table[RegionRow]
+    breaks: Table[BreakRow]
+    triton: Table[TritonRow]
+    graphs: Table[GraphRow]
+
+
+def compiled_regions(profile: Profile, options: Options = Options()) -> CompiledRegions:
+    """What was compiled on all hosts."""
+    found = {host.name: compiled(host) for host in profile.hosts}
+    whole = sum(int(device_events(host).duration_ps.sum()) for host in profile.hosts)
+    graphs = [row for host in profile.hosts for row in _graph_rows(host, whole)]
+    outside = ms(sum(one.outside_ps for one in found.values()))
+    compiles = sum(one.compiles for one in found.values())
+    has_breaks = any(one.breaks for one in found.values())
+    many = any(len(one.regions) > 1 for one in found.values())
+    return CompiledRegions(
+        compiles=compiles,
+        compile_ms=ms(sum(one.compile_ps for one in found.values())),
+        guard_ms=ms(sum(one.lookup_ps for one in found.values())),
+        outside_ms=max(outside - sum(row["device_ms"] for row in graphs), 0.0),
+        regions=_table(
+            RegionRow, [row for one in found.items() for row in _region_rows(*one, whole)]
+        ),
+        breaks=_table(
+            BreakRow,
+            [
+                {
+                    "host": name,
+                    "function": one.function,
+                    "file": one.file,
+                    "line": one.line,
+                    "calls": one.calls,
+                    "host_ms": ms(one.host_ps),
+                }
+                for name, host in found.items()
+                for one in sorted(host.breaks, key=lambda one: -one.calls)
+            ],
+        ),
+        triton=_table(TritonRow, [row for host in profile.hosts for row in _triton_rows(host)]),
+        graphs=_table(GraphRow, graphs),
+        diagnostics=_diagnostics(compiles, has_breaks=has_breaks, many=many),
+    )
+
+
+def _table(schema: Any, rows: list[dict[str, Any]]) -> Table[Any]:
+    sort = next((name for name, (_, one) in columns_of(schema).items() if one.sort), "")
+    rows = sorted(rows, key=lambda row: -row[sort]) if sort else rows
+    return Table(schema, {name: [row[name] for row in rows] for name in columns_of(schema)})
+
+
+def _region_rows(host: str, found: HostRegions, whole_ps: int) -> list[dict[str, Any]]:
+    return [
+        {
+            "host": host,
+            "region": one.name,
+            "calls": one.calls,
+            "host_ms": ms(one.host_ps),
+            "self_ms": ms(one.self_ps),
+            "device_ms": ms(one.device_ps),
+            "device_frac": one.device_ps / whole_ps if whole_ps else 0.0,
+            "kernels": one.kernels,
+            "compiles": one.compiles,
+            "compile_ms": ms(one.compile_ps),
+        }
+        for one in found.regions
+    ]
+
+
+def _triton_rows(host: Host) -> list[dict[str, Any]]:
+    rows = []
+    for one in triton_kernels(host):
+        rate = one.bytes * one.calls / (one.device_ps / 1e12) if one.device_ps else nan
+        peak = _memory_peak(host)
+        rows.append(
+            {
+                "kernel": one.name,
+                "kind": one.kind,
+                "fused": one.fused,
+                "shapes": one.shapes,
+                "calls": one.calls,
+                "device_time_us": us(one.device_ps),
+                "avg_time_us": us(one.device_ps) / max(one.calls, 1),
+                "moved_bytes": one.bytes,
+                "memory_gbps": rate / 1e9,
+                "memory_frac": rate / peak if rate <= peak else nan,
+                "arguments": one.arguments,
+                "source": one.file or one.hash,
+            }
+        )
+    return rows
+
+
+def _memory_peak(host: Host) -> float:
+    """Bytes/s of the memory of the host's devices; unknown where they differ."""
+    active = [one for one in devices(host) if one.has_events]
+    peaks = {
+        None if found is None else found.hbm_bytes
+        for one in active
+        for found in [model_peaks(one.type, as_integer(one.capabilities.get("core_count")))]
+    }
+    only = peaks.pop() if len(peaks) == 1 else None
+    return nan if only is None else only
+
+
+def _graph_rows(host: Host, whole_ps: int) -> list[dict[str, Any]]:
+    found: Replays = replays(host)
+    rows = []
+    for graph in np.unique(found.graph).tolist():
+        mine = found.graph == graph
+        gaps = found.gap_ps[mine & (found.gap_ps >= 0)]
+        spans = (found.end_ps - found.start_ps)[mine]
+        busy = int(found.busy_ps[mine].sum())
+        first = int(found.first_kernel[mine][0])
+        rows.append(
+            {
+                "host": host.name,
+                "graph": graph + 1,
+                "replays": int(mine.sum()),
+                "kernels": int(found.kernels[mine][0]),
+                "first_kernel": host.space.event_metadata.name[first],
+                "launch_us": us(float(found.launch_ps[mine].mean())),
+                "device_ms": ms(busy),
+                "device_frac": busy / whole_ps if whole_ps else 0.0,
+                "replay_us": us(float(spans.mean())),
+                "inside_gap_us": us(float((spans - found.busy_ps[mine]).mean())),
+                "before_gap_us": us(float(gaps.mean())) if len(gaps) else nan,
+                "longest_gap_us": us(int(gaps.max())) if len(gaps) else nan,
+            }
+        )
+    return rows
+
+
+def _diagnostics(compiles: int, *, has_breaks: bool, many: bool) -> tuple[Diagnostic, ...]:
+    found = []
+    if compiles:
+        text = (
+            f"{compiles} frames were compiled within the recording. Why, only PyTorch's log tells: "
+            "run with TORCH_LOGS=recompiles, or TORCH_TRACE=FOLDER and tlparse."
+        )
+        found.append(Diagnostic("compiled-within", "warning", text))
+    if many and not has_breaks:
+        text = (
+            "Where functions break is known from Python's calls only: record with_stack=True. "
+            "Without, several regions may be breaks of one function or functions of their own."
+        )
+        found.append(Diagnostic("breaks-unknown", "info", text))
+    return tuple(found)
+
+
+TOOL = Tool(
+    id="compiled_regions",
+    short="compiled",
+    title="Compiled Regions",
+    group="Structure",
+    run=compiled_regions,
+    options=Options,
+    result=CompiledRegions,
+    needs=(
+        Need(
+            met=lambda profile: any(
+                has_regions(host) or has_triton_kernels(host) or has_replays(host)
+                for host in profile.hosts
+            ),
+            missing="Nothing of torch.compile, no kernel of Triton's and no CUDA graph ran.",
+            record=how_to_record.TORCH_COMPILED,
+        ),
+    ),
+)

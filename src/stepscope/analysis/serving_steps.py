@@ -1,0 +1,200 @@
+"""Serving steps: what an engine of language models runs in each step, by kind and batch size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import nan
+from typing import Annotated, Any
+
+import numpy as np
+
+from stepscope import how_to_record
+from stepscope.columns.space import Bool
+from stepscope.registry import Need, Tool
+from stepscope.result import Column, Result, Row, Table, columns_of, ms
+from stepscope.tables.core.profile import Profile
+from stepscope.tables.torch.serving_steps import (
+    Batch,
+    EngineSteps,
+    has_serving_steps,
+    serving_steps,
+)
+
+
+class BatchRow(Row):
+    """All steps of one kind with as many requests."""
+
+    kind: Annotated[
+        str, Column("Kind", kind="category", help="Prefill, decode, mixed (both) or other.")
+    ]
+    requests: Annotated[int, Column("Requests", kind="count", help="-1: the mark does not say it.")]
+    steps: Annotated[int, Column("Steps", kind="count")]
+    tokens_mean: Annotated[
+        float, Column("Tokens", kind="number", help="Computed in a step, a mean.")
+    ]
+    device_ms: Annotated[
+        float,
+        Column("Device", unit="ms", kind="time", sort="desc", help="Busy, of all these steps."),
+    ]
+    device_mean_ms: Annotated[
+        float, Column("Device per step", unit="ms", kind="time", help="Busy, a mean.")
+    ]
+    host_mean_ms: Annotated[
+        float, Column("Host per step", unit="ms", kind="time", help="Length of the mark, a mean.")
+    ]
+    gap_mean_ms: Annotated[
+        float,
+        Column(
+            "Gap before", unit="ms", kind="time", help="Device idle since the step before, a mean."
+        ),
+    ]
+    idle_mean_ms: Annotated[
+        float, Column("Gaps inside", unit="ms", kind="time", help="Device idle within, a mean.")
+    ]
+    graph_frac: Annotated[
+        float, Column("From graphs", unit="%", kind="ratio", help="Of the device's time.")
+    ]
+    tokens_per_s: Annotated[
+        float, Column("Tokens per second", unit="1/s", kind="rate", help="While gap and step last.")
+    ]
+
+
+class StepRow(Row):
+    """One step."""
+
+    host: Annotated[str, Column("Host", kind="name", hidden=True)]
+    step: Annotated[int, Column("Step", kind="number", help="In order of begin, from 1.")]
+    start_ms: Annotated[float, Column("Start", unit="ms", kind="time")]
+    kind: Annotated[str, Column("Kind", kind="category")]
+    requests: Annotated[int, Column("Requests", kind="count")]
+    tokens: Annotated[int, Column("Tokens", kind="count")]
+    host_ms: Annotated[float, Column("Host", unit="ms", kind="time")]
+    device_ms: Annotated[float, Column("Device", unit="ms", kind="time", help="Busy.")]
+    gap_ms: Annotated[float, Column("Gap before", unit="ms", kind="time")]
+    kernels: Annotated[int, Column("Kernels", kind="count", help="Copies included.")]
+    graph_frac: Annotated[float, Column("From graphs", unit="%", kind="ratio")]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The page has no options."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServingSteps(Result):
+    """Steps of an engine that serves language models, by kind and batch size.
+
+    Attributes:
+        batches: Steps of one kind and size together.
+        steps: Every step.
+    """
+
+    tool = "serving_steps"
+    batches: Table[BatchRow]
+    steps: Table[StepRow]
+
+
+def steps_of_engines(profile: Profile, options: Options = Options()) -> ServingSteps:
+    """The steps of all hosts."""
+    found = [(host.name, serving_steps(host)) for host in profile.hosts]
+    rows = [row for host, one in found for row in _step_rows(host, one)]
+    batches = _batch_rows([one for _, one in found])
+    return ServingSteps(
+        batches=_table(BatchRow, sorted(batches, key=lambda row: -row["device_ms"])),
+        steps=_table(StepRow, rows),
+    )
+
+
+def _table(schema: Any, rows: list[dict[str, Any]]) -> Table[Any]:
+    return Table(schema, {name: [row[name] for row in rows] for name in columns_of(schema)})
+
+
+def _step_rows(host: str, found: EngineSteps) -> list[dict[str, Any]]:
+    rows = []
+    work = (found.device_ps, found.graph_ps)
+    for row, code in enumerate(found.batch.tolist()):
+        batch = found.batches[code]
+        busy, replayed = (int(one[row]) for one in work)
+        gap = int(found.gap_ps[row])
+        rows.append(
+            {
+                "host": host,
+                "step": row + 1,
+                "start_ms": ms(int(found.start_ps[row])),
+                "kind": batch.kind,
+                "requests": batch.requests,
+                "tokens": batch.tokens,
+                "host_ms": ms(int(found.host_ps[row])),
+                "device_ms": ms(busy),
+                "gap_ms": ms(gap) if gap >= 0 else nan,
+                "kernels": int(found.kernels[row]),
+                "graph_frac": min(replayed / busy, 1.0) if busy else 0.0,
+            }
+        )
+    return rows
+
+
+def _batch_rows(found: list[EngineSteps]) -> list[dict[str, Any]]:
+    groups: dict[tuple[str, int], list[tuple[EngineSteps, Bool]]] = {}
+    for one in found:
+        keys = {(batch.kind, batch.requests) for batch in one.batches}
+        for key in sorted(keys):
+            wanted = np.asarray([(batch.kind, batch.requests) == key for batch in one.batches])
+            groups.setdefault(key, []).append((one, wanted[one.batch]))
+    return [_batch_row(key, parts) for key, parts in groups.items()]
+
+
+def _batch_row(key: tuple[str, int], parts: list[tuple[EngineSteps, Bool]]) -> dict[str, Any]:
+    def column(name: str) -> Any:
+        return np.concatenate([getattr(one, name)[mine] for one, mine in parts])
+
+    def tokens(batch: Batch) -> float:
+        return float(batch.tokens) if batch.tokens >= 0 else nan
+
+    computed = np.concatenate(
+        [
+            np.asarray([tokens(batch) for batch in one.batches])[one.batch[mine]]
+            for one, mine in parts
+        ]
+    )
+    device, gap, span = (
+        column("device_ps"),
+        column("gap_ps"),
+        column("last_ps") - column("first_ps"),
+    )
+    count = len(device)
+    known = gap >= 0
+    # A step costs what it lasts on the device and the gap before; the first's gap is not known.
+    lasted = float((span + np.maximum(gap, 0))[known].sum()) / 1e12
+    busy = int(device.sum())
+    return {
+        "kind": key[0],
+        "requests": key[1],
+        "steps": count,
+        "tokens_mean": float(computed.mean()),
+        "device_ms": ms(busy),
+        "device_mean_ms": ms(busy) / count,
+        "host_mean_ms": ms(float(column("host_ps").mean())),
+        "gap_mean_ms": ms(float(gap[known].mean())) if known.any() else nan,
+        "idle_mean_ms": ms(float((span - device).mean())),
+        "graph_frac": min(int(column("graph_ps").sum()) / busy, 1.0) if busy else 0.0,
+        "tokens_per_s": float(computed[known].sum()) / lasted if lasted else nan,
+    }
+
+
+TOOL = Tool(
+    id="serving_steps",
+    short="serving",
+    title="Serving Steps",
+    group="Where time goes",
+    run=steps_of_engines,
+    options=Options,
+    result=ServingSteps,
+    needs=(
+        Need(
+            met=lambda profile: any(has_serving_steps(host) for host in profile.hosts),
+            missing="No step of vLLM or SGLang was recorded.",
+            record=how_to_record.ENGINE,
+        ),
+    ),
+)

@@ -1,0 +1,314 @@
+"""SQLite files of strangers: base tables as columns, nothing in the file is trusted.
+
+Only base tables of the schema are read, column by column. Views, triggers, virtual
+tables and generated columns, which can call functions, are never touched: the connection refuses
+whatever is not a plain read. Cells are of any type in SQLite: in a column of integers, what is not
+one is counted and becomes ``NULL``; a file that breaks on the way gives the rows before.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.errors import FormatError
+
+I64 = NDArray[np.int64]
+Bool = NDArray[np.bool_]
+
+#: The value in a column of integers where the cell has none.
+NULL: Final = int(np.iinfo(np.int64).min)
+MAGIC: Final = b"SQLite format 3\0"
+_ROWS: Final = 50_000
+_KEYS: Final = 500
+_TIME_LIMIT_S: Final = 300.0
+_STEPS_BETWEEN_LOOKS: Final = 200_000
+#: Longest text that is read; the rest of longer ones is left out.
+_LONGEST_TEXT: Final = 1 << 16
+_FUNCTIONS: Final = frozenset({"ifnull", "substr", "count"})
+_PLAIN_READS: Final = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ})
+# PRAGMA table_xinfo says this of ordinary columns; generated and hidden ones have other numbers.
+_ORDINARY: Final = 0
+_VIRTUAL: Final = re.compile(r"\s*CREATE\s+VIRTUAL\b", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class Rows:
+    """Rows of a table as columns.
+
+    Attributes:
+        count: How many there are.
+        numbers: Columns of integers; ``NULL`` where the cell has none.
+        texts: Columns of texts; None where the cell has none.
+        known: The columns that the table has; of the others every cell is NULL or None.
+    """
+
+    count: int
+    numbers: dict[str, I64]
+    texts: dict[str, list[str | None]]
+    known: frozenset[str]
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, column: str) -> I64:
+        return self.numbers[column]
+
+    def has(self, column: str) -> Bool:
+        """Which rows have a number in a column."""
+        found: Bool = self.numbers[column] != NULL
+        return found
+
+    def get(self, column: str, missing: int) -> I64:
+        """A column of integers with a number of one's own for missing ones."""
+        values = self.numbers[column]
+        return np.where(values == NULL, missing, values)
+
+
+@dataclass(slots=True)
+class TraceDatabase:
+    """An open file.
+
+    Attributes:
+        tables: Column names of each base table.
+        damage: Why reading ended early ("" where it did not).
+        odd_cells: How many cells held something else than they should.
+    """
+
+    tables: dict[str, tuple[str, ...]]
+    _connection: sqlite3.Connection
+    damage: str = ""
+    odd_cells: int = 0
+
+    def has(self, table: str, *columns: str) -> bool:
+        """Whether there is such a table with such columns."""
+        return set(columns) <= set(self.tables.get(table, ())) and table in self.tables
+
+    def count(self, table: str) -> int:
+        """How many rows a table has; 0 where there is no such table."""
+        if table not in self.tables:
+            return 0
+        query = f"SELECT count(*) FROM {_quoted(table)}"
+        return sum(int(number) for chunk in self._chunks(query, ()) for (number,) in chunk)
+
+    def rows(
+        self,
+        table: str,
+        numbers: Sequence[str] = (),
+        texts: Sequence[str] = (),
+        *,
+        where: tuple[str, Sequence[str] | Sequence[int]] | None = None,
+    ) -> Rows:
+        """A table, in the order of the file.
+
+        Args:
+            table: Its name; one that is not there has no rows.
+            numbers: Columns of integers.
+            texts: Columns of texts.
+            where: Only rows whose column is one of these values.
+        """
+        known = frozenset(self.tables.get(table, ()))
+        if not known or (where is not None and where[0] not in known):
+            empty: dict[str, list[str | None]] = {name: [] for name in texts}
+            return Rows(0, {name: np.zeros(0, np.int64) for name in numbers}, empty, known)
+        query, values = self._query(table, numbers, texts, known, where)
+        parts: list[I64] = []
+        said: list[list[str | None]] = [[] for _ in texts]
+        for chunk in self._chunks(query, values):
+            if numbers:
+                cells = [row[: len(numbers)] for row in chunk] if texts else chunk
+                parts.append(self._integers(cells, len(numbers)))
+            for column, into in enumerate(said, len(numbers)):
+                into += [self._text(row[column]) for row in chunk]
+            if not numbers:
+                parts.append(np.zeros((len(chunk), 0), np.int64))
+        table_of_numbers = np.concatenate([np.zeros((0, len(numbers)), np.int64), *parts])
+        columns = np.ascontiguousarray(table_of_numbers.T)
+        return Rows(
+            len(table_of_numbers),
+            dict(zip(numbers, columns, strict=True)),
+            dict(zip(texts, said, strict=True)),
+            known,
+        )
+
+    def texts(self, table: str, key: str, text: str, wanted: I64) -> dict[int, str]:
+        """Texts by number, those of the wanted numbers alone: what nobody names is never read.
+
+        Args:
+            table: Table of texts.
+            key: Its column of numbers.
+            text: Its column of texts.
+            wanted: Which numbers.
+        """
+        if not self.has(table, key, text):
+            return {}
+        keys = np.unique(wanted[wanted != NULL]).tolist()
+        found: dict[int, str] = {}
+        for begin in range(0, len(keys), _KEYS):
+            some = keys[begin : begin + _KEYS]
+            query = (
+                f"SELECT {_quoted(key)}, substr({_quoted(text)}, 1, {_LONGEST_TEXT}) "
+                f"FROM {_quoted(table)} WHERE {_quoted(key)} IN ({', '.join('?' * len(some))})"
+            )
+            for chunk in self._chunks(query, some):
+                found.update((one, value) for one, value in chunk if isinstance(value, str))
+        return found
+
+    def _query(
+        self,
+        table: str,
+        numbers: Sequence[str],
+        texts: Sequence[str],
+        known: frozenset[str],
+        where: tuple[str, Sequence[str] | Sequence[int]] | None,
+    ) -> tuple[str, tuple[Any, ...]]:
+        wanted = [f"ifnull({_quoted(c)}, {NULL})" if c in known else str(NULL) for c in numbers]
+        wanted += [
+            f"substr({_quoted(c)}, 1, {_LONGEST_TEXT})" if c in known else "NULL" for c in texts
+        ]
+        query = f"SELECT {', '.join(wanted)} FROM {_quoted(table)}"
+        if where is None:
+            return query, ()
+        marks = ", ".join("?" * len(where[1]))
+        return f"{query} WHERE {_quoted(where[0])} IN ({marks})", tuple(where[1])
+
+    def _chunks(self, query: str, values: Sequence[Any]) -> Iterator[list[tuple[Any, ...]]]:
+        if self.damage:
+            return
+        try:
+            cursor = self._connection.execute(query, tuple(values))
+            while chunk := cursor.fetchmany(_ROWS):
+                yield chunk
+        except sqlite3.Error as error:
+            self._end(error)
+
+    def _integers(self, cells: list[tuple[Any, ...]], width: int) -> I64:
+        """Cells as integers; what is none counts as odd and becomes ``NULL``."""
+        count = len(cells) * width
+        try:
+            flat = np.fromiter(chain.from_iterable(cells), np.int64, count)
+        except (TypeError, ValueError, OverflowError):
+            plain = [_integer(one) for one in chain.from_iterable(cells)]
+            self.odd_cells += sum(one is None for one in plain)
+            flat = np.fromiter((NULL if one is None else one for one in plain), np.int64, count)
+        return flat.reshape(-1, width)
+
+    def _text(self, cell: object) -> str | None:
+        if cell is None or isinstance(cell, str):
+            return cell
+        self.odd_cells += 1
+        return None
+
+    def _end(self, error: sqlite3.Error) -> None:
+        is_late = isinstance(error, sqlite3.OperationalError) and "interrupt" in str(error)
+        reason = f"reading took longer than {_TIME_LIMIT_S:.0f} s" if is_late else str(error)
+        self.damage = self.damage or reason
+
+
+@contextmanager
+def opened(path: Path, *, title: str, file: str) -> Iterator[TraceDatabase]:
+    """An SQLite file for as long as the context lasts.
+
+    Args:
+        path: Where it is.
+        title: What kind of file it should be, for reports.
+        file: Its name for reports.
+
+    Raises:
+        FormatError: It is not a database that opens.
+    """
+    uri = f"{path.absolute().as_uri()}?mode=ro"
+    # A journal beside it holds what the file does not; without one nothing needs to be locked.
+    if not any(_has_bytes(path, suffix) for suffix in ("-wal", "-journal")):
+        uri += "&immutable=1"
+    connection: sqlite3.Connection | None = None
+    try:
+        connection = sqlite3.connect(uri, uri=True, isolation_level=None)
+        _restrict(connection)
+        yield TraceDatabase(_tables(connection), connection)
+    except sqlite3.Error as error:
+        raise FormatError(title, f"SQLite says: {error}", file=file, hint=_hint(path)) from error
+    finally:
+        if connection is not None:
+            connection.close()
+
+
+def _restrict(connection: sqlite3.Connection) -> None:
+    """Leave nothing possible but plain reads within the time limit."""
+    for pragma in ("query_only = 1", "trusted_schema = 0", "cell_size_check = 1"):
+        connection.execute(f"PRAGMA {pragma}")
+    if hasattr(connection, "setlimit"):  # Python 3.11
+        connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 0)
+    connection.text_factory = _utf8
+    connection.set_authorizer(_allowed)
+    deadline = time.monotonic() + _TIME_LIMIT_S
+    connection.set_progress_handler(lambda: time.monotonic() > deadline, _STEPS_BETWEEN_LOOKS)
+
+
+def _allowed(action: int, first: str | None, second: str | None, *_: str | None) -> int:
+    is_plain = (
+        action in _PLAIN_READS
+        or (action == sqlite3.SQLITE_FUNCTION and second in _FUNCTIONS)
+        or (action == sqlite3.SQLITE_PRAGMA and first == "table_xinfo")
+    )
+    return sqlite3.SQLITE_OK if is_plain else sqlite3.SQLITE_DENY
+
+
+def _tables(connection: sqlite3.Connection) -> dict[str, tuple[str, ...]]:
+    """Base tables and their ordinary columns."""
+    listed = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
+    names = [
+        name
+        for name, sql in listed.fetchall()
+        if isinstance(name, str) and isinstance(sql, str) and not _VIRTUAL.match(sql)
+    ]
+    found = {}
+    for name in names:
+        columns = connection.execute(f"PRAGMA table_xinfo({_quoted(name)})").fetchall()
+        found[name] = tuple(
+            str(column[1]) for column in columns if len(column) > 6 and column[6] == _ORDINARY
+        )
+    return found
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _utf8(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def _integer(cell: object) -> int | None:
+    """A cell as an integer: numbers without a fraction count, whatever their type."""
+    if isinstance(cell, float) and cell.is_integer():
+        cell = int(cell)
+    is_one = isinstance(cell, int) and NULL <= cell < 1 << 63
+    return cell if is_one and isinstance(cell, int) else None
+
+
+def _has_bytes(path: Path, suffix: str) -> bool:
+    try:
+        return path.with_name(path.name + suffix).stat().st_size > 0
+    except OSError:
+        return False
+
+
+def _hint(path: Path) -> str:
+    if _has_bytes(path, "-wal"):
+        return (
+            f"{path.name}-wal beside it holds rows that are not in it yet: let its writer end, or "
+            "copy both to a folder that can be written to."
+        )
+    return "Export or copy the file again; a cut or encrypted file does this."

@@ -1,0 +1,45 @@
+"""Nsight Systems' exports to SQLite (``nsys export --type sqlite``).
+
+The schema changes with every minor version, so each table and column is looked for and none but
+the kernels' is needed. Values of environment variables, which an export holds twice, are never
+read, nor are command lines, users, hosts and paths.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from stepscope.formats.format import Format, Input
+
+if TYPE_CHECKING:
+    from stepscope.columns.space import Space
+
+_NAME: Final = re.compile(r"\.(sqlite3?|db)(\.gz)?$", re.IGNORECASE)
+_MAGIC: Final = b"SQLite format 3\0"
+# Some table of the schema, which is in the first pages of a file.
+_TABLES: Final = (b"CUPTI_ACTIVITY_KIND_", b"NVTX_EVENTS", b"OSRT_API", b"TARGET_INFO_SESSION")
+
+
+def _promises(name: str) -> bool:
+    return bool(_NAME.search(name))
+
+
+def _starts(first: bytes) -> bool:
+    return first.startswith(_MAGIC) and any(table in first for table in _TABLES)
+
+
+def _open(pieces: Input, file: str) -> Space:
+    from stepscope.formats.nsight.read import open_export
+
+    return open_export(pieces, file=file)
+
+
+FORMAT = Format(
+    id="nsight",
+    title="Nsight Systems export (SQLite)",
+    head_bytes=1 << 20,
+    promises=_promises,
+    starts=_starts,
+    open=_open,
+)

@@ -1,0 +1,205 @@
+"""An export as a ``Space``: its tables, its clock, and what it holds that is not shown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+
+from stepscope.columns.space import Space
+from stepscope.errors import FormatError
+from stepscope.formats.database import NULL, TraceDatabase, opened
+from stepscope.formats.format import Input
+from stepscope.formats.launched import Counter, LaunchedRecording, MemoryEvents, to_space
+from stepscope.formats.launched.recorded import launch_numbers
+from stepscope.formats.nsight.devices import Devices, facts, versions
+from stepscope.formats.nsight.hosts import Hosts
+from stepscope.formats.nsight.ids import Ids
+from stepscope.formats.nsight.names import NsightNames
+
+TITLE: Final = "an Nsight Systems export (SQLite)"
+# Tables with a row for each event that have no place here yet; they are counted in a warning.
+_NOT_SHOWN: Final = (
+    "SCHED_EVENTS", "COMPOSITE_EVENTS", "CUDA_GRAPH_EVENTS", "CUDA_GRAPH_NODE_EVENTS",
+    "CUDA_UM_CPU_PAGE_FAULT_EVENTS", "CUDA_UM_GPU_PAGE_FAULT_EVENTS", "GENERIC_EVENTS",
+    "CUBLAS_EVENTS", "CUDNN_EVENTS", "NET_NIC_METRIC", "NET_IB_SWITCH_METRIC", "ETW_EVENTS",
+    "MPI_P2P_EVENTS", "MPI_COLLECTIVES_EVENTS", "MPI_OTHER_EVENTS", "UCP_EVENTS",
+    "SYSCALL", "SLI_P2P", "FECS_EVENTS", "GPU_CONTEXT_SWITCH_EVENTS", "VULKAN_API",
+)  # fmt: skip
+_VERSIONS: Final = {
+    "EXPORT_PRODUCT_VERSION": "nsight_systems_version",
+    "EXPORT_SCHEMA_VERSION": "nsight_export_schema",
+}
+_GRAPH_MODE: Final = "CUDA_GRAPH_TRACE_OPTIONS:MODE"
+_PRODUCED: Final = re.compile(r"CUPTI events produced:? *(\d+)", re.IGNORECASE)
+_COLLECTED: Final = re.compile(r"CUPTI events collected:? *(\d+)", re.IGNORECASE)
+_LACKS: Final = (
+    "Such files hold no programs of XLA, no shapes but those in names of ranges, and nothing of "
+    "what a framework's allocator did."
+)
+
+
+def open_export(pieces: Input, *, file: str) -> Space:
+    """The recording in an export.
+
+    Args:
+        pieces: The file.
+        file: Name for reports.
+
+    Raises:
+        FormatError: It is not an export, or has no events.
+    """
+    recorded = LaunchedRecording(TITLE)
+    with pieces.on_disk() as path, opened(path, title=TITLE, file=file) as database:
+        _read(database, recorded)
+        recorded.warnings += _notes(database)
+    if not recorded.count and database.damage:
+        raise FormatError(TITLE, f"SQLite says: {database.damage}", file=file)
+    return to_space(recorded, file=file)
+
+
+def _read(database: TraceDatabase, recorded: LaunchedRecording) -> None:
+    names = NsightNames(database, recorded)
+    ids = Ids(database, recorded, names)
+    hosts = Hosts(database, recorded, ids, names)
+    untimed: dict[str, int] = {}
+    for table, events in Devices(database, recorded, ids, names).tables():
+        recorded.device.append(events)
+        untimed[table] = database.count(table) - len(events)
+    seen: dict[str, int] = {}
+    for table, marked in hosts.tables():
+        recorded.host.append(marked)
+        seen[table] = seen.get(table, 0) + len(marked)
+    untimed |= {one: database.count(one) - seen[one] for one in seen if one != "NVTX_EVENTS"}
+    recorded.facts = facts(database)
+    recorded.counters += _gpu_metrics(database)
+    recorded.allocations += _allocations(database, recorded, ids, names)
+    recorded.unix_ns = _unix_ns(database)
+    recorded.host_facts = _versions(database)
+    recorded.origin = f"Imported from Nsight Systems{_of_version(database)}. {_LACKS}"
+    recorded.warnings += [
+        f"{count:,} rows of {table} have no time; they are left out."
+        for table, count in untimed.items()
+        if count > 0 and not database.damage
+    ]
+    if hosts.open_ranges:
+        recorded.warnings.append(
+            f"{hosts.open_ranges:,} ranges had not ended when the recording did; they last to its "
+            "end."
+        )
+
+
+def _unix_ns(database: TraceDatabase) -> int | None:
+    """The wall clock at 0 of the events' clock.
+
+    The session's start is known on the wall clock, and ``ANALYSIS_DETAILS.startTime`` says when
+    that was on the events' clock: 0, unless times are the machine's.
+    """
+    session = database.rows("TARGET_INFO_SESSION_START_TIME", ("utcEpochNs",))
+    details = database.rows("ANALYSIS_DETAILS", ("startTime",))
+    if not len(session) or session["utcEpochNs"][0] == NULL:
+        return None
+    began = int(details["startTime"][0]) if len(details) else 0
+    return int(session["utcEpochNs"][0]) - (began if began != NULL else 0)
+
+
+def _versions(database: TraceDatabase) -> dict[str, int | float | str]:
+    rows = database.rows(
+        "META_DATA_EXPORT", (), ("name", "value"), where=("name", tuple(_VERSIONS))
+    )
+    pairs = zip(rows.texts["name"], rows.texts["value"], strict=True)
+    return {_VERSIONS[name]: value for name, value in pairs if name and value}
+
+
+def _gpu_metrics(database: TraceDatabase) -> Iterator[Counter]:
+    """Samples of each metric of each GPU; the GPU's number is the low byte of the type."""
+    named = database.rows("TARGET_INFO_GPU_METRICS", ("typeId", "metricId"), ("metricName",))
+    keys = zip(named["typeId"].tolist(), named["metricId"].tolist(), strict=True)
+    names = dict(zip(keys, named.texts["metricName"], strict=True))
+    for table in versions(database, "GPU_METRICS"):
+        rows = database.rows(table, ("timestamp", "typeId", "metricId", "value"))
+        usable = np.flatnonzero(rows.has("timestamp") & rows.has("value"))
+        key = np.stack([rows.get("typeId", 0)[usable], rows.get("metricId", 0)[usable]])
+        used, inverse = np.unique(key, axis=1, return_inverse=True)
+        order = np.argsort(inverse.ravel(), kind="stable")
+        cuts = np.cumsum(np.bincount(inverse.ravel(), minlength=used.shape[1]))[:-1]
+        for (kind, metric), part in zip(used.T.tolist(), np.split(order, cuts), strict=True):
+            name = names.get((kind, metric)) or f"metric {metric}"
+            mine = usable[part]
+            unit = "%" if "%" in name else ""
+            yield Counter(kind & 0xFF, name, rows["timestamp"][mine], rows["value"][mine], unit)
+
+
+def _allocations(
+    database: TraceDatabase, recorded: LaunchedRecording, ids: Ids, names: NsightNames
+) -> Iterator[MemoryEvents]:
+    """Memory of GPUs taken and given back through CUDA."""
+    wanted = (
+        "start", "deviceId", "address", "bytes", "memKind", "memoryOperationType",
+        "correlationId", "globalPid",
+    )  # fmt: skip
+    for table in versions(database, "CUDA_GPU_MEMORY_USAGE_EVENTS"):
+        rows = database.rows(table, wanted)
+        kept = rows.has("start") & rows.has("bytes")
+        size = np.maximum(rows.get("bytes", 0), 0)
+        taken = rows.get("memoryOperationType", 0) == 0
+        used, inverse = np.unique(rows.get("deviceId", 0), return_inverse=True)
+        code = recorded.texts.codes(f"cuda_gpu_{device}" for device in used.tolist())
+        process = ids.processes(rows["globalPid"])
+        yield MemoryEvents(
+            (code[inverse] if len(used) else inverse)[kept],
+            rows["start"][kept],
+            np.where(taken, size, -size)[kept],
+            rows.get("address", 0)[kept],
+            launch_numbers(process, rows.get("correlationId", 0))[kept],
+        )
+
+
+def _notes(database: TraceDatabase) -> Iterator[str]:
+    """What a reader of numbers must know about an export."""
+    left_out = [
+        f"{one} ({count:,})"
+        for table in _NOT_SHOWN
+        for one in versions(database, table)
+        if (count := database.count(one))
+    ]
+    if left_out:
+        yield f"Tables whose rows are not shown: {', '.join(left_out)}."
+    if not versions(database, "CUPTI_ACTIVITY_KIND_KERNEL") and versions(
+        database, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
+    ):
+        yield (
+            "Replays of CUDA graphs are recorded as a whole, without their kernels. Record with "
+            "--cuda-graph-trace=node to see those."
+        )
+    yield from _lost_events(database)
+    if database.odd_cells:
+        yield (
+            f"{database.odd_cells:,} cells hold something else than they should; they count as "
+            "unknown."
+        )
+    if database.damage:
+        yield (
+            f"The database cannot be read to its end ({database.damage}): rows are missing, and "
+            "totals are lower bounds."
+        )
+
+
+def _of_version(database: TraceDatabase) -> str:
+    said = _versions(database)
+    version, schema = (str(said.get(one, "")) for one in _VERSIONS.values())
+    return f" {version} (export schema {schema})" if version and schema else ""
+
+
+def _lost_events(database: TraceDatabase) -> Iterator[str]:
+    """How many events the recorder says that it lost."""
+    texts = [one for one in database.rows("DIAGNOSTIC_EVENT", (), ("text",)).texts["text"] if one]
+    produced = sum(int(one[1]) for text in texts if (one := _PRODUCED.search(text)))
+    collected = sum(int(one[1]) for text in texts if (one := _COLLECTED.search(text)))
+    if 0 < collected < produced:
+        yield (
+            f"Nsight Systems collected {collected:,} of {produced:,} events of the GPU: device "
+            "times are lower bounds."
+        )

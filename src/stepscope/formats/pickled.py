@@ -1,0 +1,322 @@
+"""Pickles of plain values, read without running anything.
+
+A pickle is a program. This interpreter knows the instructions that make dicts, lists, tuples,
+texts and numbers, and no other: what would import, call or build an object ends the reading with
+the name of the instruction and its place. Values are made as ``pickle`` would make them, cycles
+through the memo included.
+"""
+
+from __future__ import annotations
+
+import pickletools
+import struct
+import time
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from stepscope.errors import FormatError
+
+_LOOKAHEAD_BYTES: Final = 1 << 16
+_LONGEST_TEXT_BYTES: Final = 1 << 20
+_LONGEST_INTEGER_BYTES: Final = 16
+_MOST_TEXT_BYTES: Final = 1 << 30
+_MOST_VALUES: Final = 100_000_000
+_TIME_LIMIT_S: Final = 600.0
+_BETWEEN_LOOKS: Final = 1 << 16
+_NAMES: Final = {ord(one.code): one.name for one in pickletools.opcodes}
+#: What a dict becomes once it is whole: another value that stands for it, or None to keep it.
+Replace = Callable[[dict[Any, Any]], Any]
+
+
+def loaded(
+    pieces: Iterable[bytes], *, title: str, file: str, replace: Replace | None = None
+) -> Any:
+    """The value in a pickle.
+
+    Args:
+        pieces: Its bytes.
+        title: What kind of file it should be, for reports.
+        file: Its name for reports.
+        replace: Asked about each dict that is whole; what it gives stands for the dict, which is
+            emptied. Millions of small dicts are thus never in memory together.
+
+    Raises:
+        FormatError: It would do something else than make plain values, is cut, or has no end.
+    """
+    return _Machine(pieces, title, file, replace).run()
+
+
+class _Refused(Exception):
+    """Why a pickle is not read on."""
+
+
+class _Machine:
+    def __init__(
+        self, pieces: Iterable[bytes], title: str, file: str, replace: Replace | None
+    ) -> None:
+        self._pieces = iter(pieces)
+        self._title, self._file, self._replace = title, file, replace
+        self._data = b""
+        self._at = 0
+        self._before = 0  # bytes of the file that are let go already
+        self._is_ended = False
+        self._stack: list[Any] = []  # above the last mark
+        self._below: list[list[Any]] = []  # for each mark, what is below it
+        self._memo: dict[int, Any] = {}
+        self._text_bytes = 0
+
+    def run(self) -> Any:
+        """Every instruction up to STOP."""
+        try:
+            return self._run()
+        except _Refused as refused:
+            reason = str(refused)
+        except (IndexError, struct.error):
+            reason = "it is cut, or takes values that are not there"
+        except (TypeError, AttributeError, ValueError, KeyError) as error:
+            reason = f"an instruction meets a value that it cannot be for ({error})"
+        raise FormatError(
+            self._title,
+            f"{reason}, at byte {self._before + self._at:,}",
+            file=self._file,
+            hint="Only plain values are read from pickles. Save the file again, with nothing added "
+            "to what the tool gives.",
+        )
+
+    def _run(self) -> Any:
+        handlers, deadline = _HANDLERS, time.monotonic() + _TIME_LIMIT_S
+        done = 0
+        while True:
+            if self._at + _LOOKAHEAD_BYTES > len(self._data) and not self._is_ended:
+                self._refill(_LOOKAHEAD_BYTES)
+            opcode = self._data[self._at]
+            self._at += 1
+            if opcode == _STOP:
+                return self._stack.pop()
+            handler = handlers.get(opcode)
+            if handler is None:
+                name = _NAMES.get(opcode, f"{opcode:#04x}")
+                raise _Refused(f"the instruction {name} makes no plain value; it was not run")
+            handler(self)
+            done += 1
+            if done % _BETWEEN_LOOKS == 0:
+                self._look(done, deadline)
+
+    def _look(self, done: int, deadline: float) -> None:
+        if time.monotonic() > deadline:
+            raise _Refused(f"reading it takes longer than {_TIME_LIMIT_S:.0f} s")
+        values = len(self._stack) + len(self._memo) + len(self._below)
+        if values > _MOST_VALUES or done > 50 * _MOST_VALUES:
+            raise _Refused("it has more values than fit into memory")
+
+    def _refill(self, size: int) -> None:
+        """Have so many bytes at hand, if there are."""
+        parts = [self._data[self._at :]]
+        have = len(parts[0])
+        while have < size + _LOOKAHEAD_BYTES:
+            piece = next(self._pieces, None)
+            if piece is None:
+                self._is_ended = True
+                break
+            parts.append(piece)
+            have += len(piece)
+        self._before += self._at
+        self._data, self._at = b"".join(parts), 0
+
+    def _take(self, size: int) -> bytes:
+        if self._at + size > len(self._data):
+            self._refill(size)
+            if size > len(self._data):
+                raise _Refused("it is cut")
+        found = self._data[self._at : self._at + size]
+        self._at += size
+        return found
+
+    def _number(self, size: int) -> int:
+        return int.from_bytes(self._take(size), "little")
+
+    def _line(self) -> bytes:
+        end = self._data.find(b"\n", self._at, self._at + _LOOKAHEAD_BYTES)
+        if end < 0:
+            raise _Refused("a number as text has no end")
+        return self._take(end + 1 - self._at)[:-1]
+
+    def _marked(self) -> list[Any]:
+        """What is above the last mark, which goes."""
+        found, self._stack = self._stack, self._below.pop()
+        return found
+
+    # One method for each instruction.
+
+    def proto(self) -> None:
+        if self._number(1) > 5:
+            raise _Refused("it is of a protocol that is not known")
+
+    def frame(self) -> None:
+        self._take(8)
+
+    def mark(self) -> None:
+        self._below.append(self._stack)
+        self._stack = []
+
+    def memoize(self) -> None:
+        self._memo[len(self._memo)] = self._stack[-1]
+
+    def binput(self) -> None:
+        self._memo[self._number(1)] = self._stack[-1]
+
+    def long_binput(self) -> None:
+        self._memo[self._number(4)] = self._stack[-1]
+
+    def binget(self) -> None:
+        self._stack.append(self._memo[self._number(1)])
+
+    def long_binget(self) -> None:
+        self._stack.append(self._memo[self._number(4)])
+
+    def none(self) -> None:
+        self._stack.append(None)
+
+    def true(self) -> None:
+        self._stack.append(True)
+
+    def false(self) -> None:
+        self._stack.append(False)
+
+    def int_line(self) -> None:
+        line = self._line()
+        if len(line) > 40:
+            raise _Refused("a number has too many digits")
+        known = {b"00": False, b"01": True}
+        self._stack.append(known[line] if line in known else int(line.removesuffix(b"L")))
+
+    def binint(self) -> None:
+        self._stack.append(int.from_bytes(self._take(4), "little", signed=True))
+
+    def binint1(self) -> None:
+        self._stack.append(self._number(1))
+
+    def binint2(self) -> None:
+        self._stack.append(self._number(2))
+
+    def long1(self) -> None:
+        self._long(self._number(1))
+
+    def long4(self) -> None:
+        self._long(self._number(4))
+
+    def _long(self, size: int) -> None:
+        if size > _LONGEST_INTEGER_BYTES:
+            raise _Refused(f"a number has {size:,} bytes")
+        self._stack.append(int.from_bytes(self._take(size), "little", signed=True))
+
+    def binfloat(self) -> None:
+        self._stack.append(struct.unpack(">d", self._take(8))[0])
+
+    def short_text(self) -> None:
+        self._text(self._number(1))
+
+    def text(self) -> None:
+        self._text(self._number(4))
+
+    def long_text(self) -> None:
+        self._text(self._number(8))
+
+    def _text(self, size: int) -> None:
+        self._text_bytes += size
+        if size > _LONGEST_TEXT_BYTES or self._text_bytes > _MOST_TEXT_BYTES:
+            raise _Refused(f"a text has {size:,} bytes")
+        self._stack.append(self._take(size).decode("utf-8", "replace"))
+
+    def empty_list(self) -> None:
+        self._stack.append([])
+
+    def empty_dict(self) -> None:
+        self._stack.append({})
+
+    def empty_tuple(self) -> None:
+        self._stack.append(())
+
+    def marked_tuple(self) -> None:
+        values = tuple(self._marked())
+        self._stack.append(values)
+
+    def marked_list(self) -> None:
+        values = self._marked()
+        self._stack.append(values)
+
+    def marked_dict(self) -> None:
+        values = self._marked()
+        self._stack.append(dict(zip(values[::2], values[1::2], strict=True)))
+
+    def tuple1(self) -> None:
+        self._tuple(1)
+
+    def tuple2(self) -> None:
+        self._tuple(2)
+
+    def tuple3(self) -> None:
+        self._tuple(3)
+
+    def _tuple(self, size: int) -> None:
+        values = tuple(self._stack[-size:])
+        if len(values) != size:
+            raise _Refused("a tuple lacks values")
+        del self._stack[-size:]
+        self._stack.append(values)
+
+    def append(self) -> None:
+        value = self._stack.pop()
+        self._list().append(value)
+
+    def appends(self) -> None:
+        values = self._marked()
+        self._list().extend(values)
+
+    def _list(self) -> list[Any]:
+        found = self._stack[-1]
+        if type(found) is not list:
+            raise _Refused("values are added to what is not a list")
+        return found
+
+    def setitem(self) -> None:
+        value, key = self._stack.pop(), self._stack.pop()
+        self._dict()[key] = value
+        self._offer()
+
+    def setitems(self) -> None:
+        values = self._marked()
+        self._dict().update(zip(values[::2], values[1::2], strict=True))
+        self._offer()
+
+    def _dict(self) -> dict[Any, Any]:
+        found = self._stack[-1]
+        if type(found) is not dict:
+            raise _Refused("entries are added to what is not a dict")
+        return found
+
+    def _offer(self) -> None:
+        if self._replace is None:
+            return
+        whole = self._stack[-1]
+        other = self._replace(whole)
+        if other is not None:
+            whole.clear()
+            self._stack[-1] = other
+
+
+_STOP: Final = ord(".")
+_HANDLERS: Final[dict[int, Callable[[_Machine], None]]] = {
+    0x80: _Machine.proto, 0x95: _Machine.frame, 0x94: _Machine.memoize, ord("("): _Machine.mark,
+    ord("q"): _Machine.binput, ord("r"): _Machine.long_binput, ord("h"): _Machine.binget,
+    ord("j"): _Machine.long_binget, ord("N"): _Machine.none, 0x88: _Machine.true,
+    0x89: _Machine.false, ord("I"): _Machine.int_line, ord("L"): _Machine.int_line,
+    ord("J"): _Machine.binint, ord("K"): _Machine.binint1, ord("M"): _Machine.binint2,
+    0x8A: _Machine.long1, 0x8B: _Machine.long4, ord("G"): _Machine.binfloat,
+    0x8C: _Machine.short_text, ord("X"): _Machine.text, 0x8D: _Machine.long_text,
+    ord("]"): _Machine.empty_list, ord("}"): _Machine.empty_dict, ord(")"): _Machine.empty_tuple,
+    ord("t"): _Machine.marked_tuple, ord("l"): _Machine.marked_list,
+    ord("d"): _Machine.marked_dict, 0x85: _Machine.tuple1, 0x86: _Machine.tuple2,
+    0x87: _Machine.tuple3, ord("a"): _Machine.append, ord("e"): _Machine.appends,
+    ord("s"): _Machine.setitem, ord("u"): _Machine.setitems,
+}  # fmt: skip

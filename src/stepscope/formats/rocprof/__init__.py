@@ -1,0 +1,82 @@
+"""What rocprofv3 writes: rocpd databases (its default since ROCm 7), JSON, and CSV by domain.
+
+All three tell of the same records; ``work`` makes device events of them, whichever file they
+are in. Times are of the machine's clock since it started. Environment, command line and host
+name, which all of them hold, are not read.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from stepscope.formats.format import Format, Input
+
+if TYPE_CHECKING:
+    from stepscope.columns.space import Space
+
+_DATABASE: Final = re.compile(r"\.(db|rocpd|sqlite3?)(\.gz)?$", re.IGNORECASE)
+_JSON: Final = re.compile(r"\.json(\.gz)?$", re.IGNORECASE)
+_CSV: Final = re.compile(r"_(kernel|hip_api|memory_copy|marker_api)_trace\.csv(\.gz)?$", re.I)
+_TABLES: Final = (b"rocpd_kernel_dispatch", b"rocpd_region", b"rocpd_info_agent")
+_TOOL: Final = b'"rocprofiler-sdk-tool"'
+_HEADER: Final = (b"Kernel_Name", b"Function", b"Direction")
+
+
+def _is_database(first: bytes) -> bool:
+    return first.startswith(b"SQLite format 3\0") and any(one in first for one in _TABLES)
+
+
+def _is_json(first: bytes) -> bool:
+    return _TOOL in first[:4096]
+
+
+def _is_csv(first: bytes) -> bool:
+    head = first.partition(b"\n")[0]
+    return b"Start_Timestamp" in head and any(one in head for one in _HEADER)
+
+
+def _open_database(pieces: Input, file: str) -> Space:
+    from stepscope.formats.rocprof.rocpd import open_database
+
+    return open_database(pieces, file=file)
+
+
+def _open_json(pieces: Input, file: str) -> Space:
+    from stepscope.formats.rocprof.tool_json import open_json
+
+    return open_json(pieces, file=file)
+
+
+def _open_csv(pieces: Input, file: str) -> Space:
+    from stepscope.formats.rocprof.trace_csv import open_csv
+
+    return open_csv(pieces, file=file)
+
+
+FORMATS: Final = (
+    Format(
+        id="rocpd",
+        title="rocprofv3 database (rocpd)",
+        head_bytes=1 << 20,
+        promises=lambda name: bool(_DATABASE.search(name)),
+        starts=_is_database,
+        open=_open_database,
+    ),
+    Format(
+        id="rocprof-json",
+        title="rocprofv3 JSON",
+        head_bytes=4096,
+        promises=lambda name: bool(_JSON.search(name)),
+        starts=_is_json,
+        open=_open_json,
+    ),
+    Format(
+        id="rocprof-csv",
+        title="rocprofv3 CSV",
+        head_bytes=4096,
+        promises=lambda name: bool(_CSV.search(name)),
+        starts=_is_csv,
+        open=_open_csv,
+    ),
+)

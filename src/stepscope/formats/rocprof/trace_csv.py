@@ -1,0 +1,179 @@
+"""rocprofv3's CSV files, one for each domain: what there is where nothing else was kept."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from stepscope.columns.space import Space
+from stepscope.errors import FormatError
+from stepscope.formats.format import Input
+from stepscope.formats.launched import LaunchedRecording, to_space
+from stepscope.formats.launched.recorded import I64, NONE
+from stepscope.formats.rocprof.work import (
+    LACKS,
+    Agent,
+    RocmKernel,
+    add_calls,
+    add_copies,
+    add_dispatches,
+)
+
+if TYPE_CHECKING:
+    import polars as pl
+
+TITLE: Final = "rocprofv3 CSV"
+
+
+def open_csv(pieces: Input, *, file: str) -> Space:
+    """The recording in a file of one domain.
+
+    Args:
+        pieces: The file.
+        file: Name for reports.
+
+    Raises:
+        FormatError: It is no such file, or one without events.
+    """
+    import polars as pl
+
+    recorded = LaunchedRecording(TITLE)
+    data = b"".join(pieces)
+    try:
+        # Cells as texts: an unusual one costs its own row, not the file.
+        table = pl.read_csv(
+            io.BytesIO(data), infer_schema=False, truncate_ragged_lines=True, ignore_errors=True,
+            encoding="utf8-lossy",
+        )  # fmt: skip
+    except (pl.exceptions.PolarsError, ValueError) as error:
+        raise FormatError(TITLE, f"it is not a table: {error}", file=file) from error
+    _Rows(table, recorded).read()
+    recorded.origin = (
+        f"Imported from a CSV file of rocprofv3, which has one of several domains. {LACKS}"
+    )
+    return to_space(recorded, file=file)
+
+
+class _Rows:
+    """Reads the rows of a file, whatever its domain."""
+
+    def __init__(self, table: pl.DataFrame, recorded: LaunchedRecording) -> None:
+        self._recorded = recorded
+        self._table = table
+        start, end = self._numbers("Start_Timestamp"), self._numbers("End_Timestamp")
+        kept = (start > 0) & (end > 0)
+        if not kept.all():
+            recorded.warnings.append(
+                f"{int((~kept).sum()):,} rows have no time; they are left out."
+            )
+            self._table = table.filter(kept)
+        self._times = {
+            "start": self._numbers("Start_Timestamp"), "end": self._numbers("End_Timestamp"),
+        }  # fmt: skip
+
+    def read(self) -> None:
+        """All rows."""
+        for column, read in (
+            ("Kernel_Name", self._dispatches),
+            ("Direction", self._copies),
+            ("Function", self._calls),
+        ):
+            if column in self._table.columns:
+                read()
+                return
+
+    def _numbers(self, *names: str) -> I64:
+        """A column of whole numbers, under the first of these names that there is."""
+        import polars as pl
+
+        for name in names:
+            if name in self._table.columns:
+                # "Agent 2": the number alone.
+                digits = self._table[name].str.extract(r"(\d{1,18})\s*$")
+                found = digits.cast(pl.Int64, strict=False).fill_null(NONE)
+                return found.to_numpy().astype(np.int64)
+        return np.full(self._table.height, NONE, np.int64)
+
+    def _codes(self, name: str) -> I64:
+        texts = self._table[name].fill_null("").to_list()
+        return self._recorded.texts.codes(texts)
+
+    def _agents(self, *columns: I64) -> dict[int, Agent]:
+        """Agents by the number in the file; GPUs are numbered in its order."""
+        used = np.unique(np.concatenate(columns)).tolist() if columns else []
+        return {one: Agent("GPU", at) for at, one in enumerate(one for one in used if one >= 0)}
+
+    def _dispatches(self) -> None:
+        agent = self._numbers("Agent_Id")
+        name = self._codes("Kernel_Name")
+        vector, accumulation, scalar = (
+            self._numbers(*one) for one in (("VGPR_Count",), ("Accum_VGPR_Count",), ("SGPR_Count",))
+        )
+        used, kernel = np.unique(
+            np.stack([name, vector, accumulation, scalar]), axis=1, return_inverse=True
+        )
+        texts = self._recorded.texts.list
+        kernels = {
+            at: RocmKernel(texts[code], *registers)
+            for at, (code, *registers) in enumerate(used.T.tolist())
+        }
+        columns = {
+            **self._times,
+            "agent": agent,
+            "kernel": kernel.ravel().astype(np.int64),
+            "queue": self._numbers("Queue_Id"),
+            "stream": self._numbers("Stream_Id"),
+            "launch": self._numbers("Correlation_Id"),
+            "dispatch_id": self._numbers("Dispatch_Id"),
+            "private": self._numbers("Scratch_Size", "Private_Segment_Size"),
+            "group": self._numbers("LDS_Block_Size", "Group_Segment_Size"),
+        }
+        for what in ("grid", "workgroup"):
+            for axis in "xyz":
+                title = f"{what.capitalize()}_Size_{axis.upper()}"
+                columns[f"{what}_size_{axis}"] = self._numbers(title)
+        add_dispatches(self._recorded, columns, self._agents(agent), kernels, 0)
+
+    def _copies(self) -> None:
+        source, target = self._numbers("Source_Agent_Id"), self._numbers("Destination_Agent_Id")
+        direction = self._table["Direction"].fill_null("").to_list()
+        agents: dict[int, Agent] = {}
+        for ends, one in zip(
+            zip(source.tolist(), target.tolist(), strict=True), direction, strict=True
+        ):
+            kinds = ("HOST" if "HOST_TO" in one else "GPU", "HOST" if "TO_HOST" in one else "GPU")
+            for agent, kind in zip(ends, kinds, strict=True):
+                agents.setdefault(agent, Agent("CPU" if kind == "HOST" else "GPU", agent))
+        gpus = sorted(key for key, one in agents.items() if one.kind == "GPU")
+        agents |= {key: Agent("GPU", at) for at, key in enumerate(gpus)}
+        columns = {
+            **self._times,
+            "source": source,
+            "target": target,
+            "size": np.full(len(source), NONE, np.int64),
+            "queue": np.full(len(source), NONE, np.int64),
+            "stream": self._numbers("Stream_Id"),
+            "launch": self._numbers("Correlation_Id"),
+        }
+        add_copies(self._recorded, columns, agents, 0)
+
+    def _calls(self) -> None:
+        columns = {
+            **self._times,
+            "thread": self._numbers("Thread_Id"),
+            "launch": self._numbers("Correlation_Id"),
+        }
+        domain = self._table["Domain"].fill_null("") if "Domain" in self._table.columns else None
+        is_marker = (
+            np.zeros(self._table.height, bool)
+            if domain is None
+            else domain.str.contains("MARKER", literal=True).to_numpy()
+        )
+        process = self._numbers("Process_Id")
+        pid = int(process[0]) if len(process) else 0
+        name = self._codes("Function")
+        for wanted, is_range in ((~is_marker, False), (is_marker, True)):
+            some = {key: column[wanted] for key, column in columns.items()}
+            add_calls(self._recorded, name[wanted], some, 0, max(pid, 0), is_range=is_range)

@@ -1,0 +1,157 @@
+"""What the allocator held after each event, worked back from what it held at the snapshot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+
+from stepscope.formats.torch_memory.trace import ACTIONS, I64, MemoryTrace, whole
+
+_ALLOC, _FREE = ACTIONS.index("alloc"), ACTIONS.index("free_completed")
+_RESERVES: Final = [ACTIONS.index(one) for one in ("segment_alloc", "segment_map")]
+_RETURNS: Final = [ACTIONS.index(one) for one in ("segment_free", "segment_unmap")]
+_ACTIVE: Final = ("active_allocated", "active_pending_free", "active_awaiting_free")
+
+
+@dataclass
+class State:
+    """A device's memory at the moment of the snapshot.
+
+    Attributes:
+        reserved_bytes, allocated_bytes: In segments, and of those in use.
+        segments: How many.
+        free_bytes, largest_free_bytes: In free blocks, and in the largest of them.
+        blocks: Address, size, and codes of stack and line of each block in use.
+    """
+
+    reserved_bytes: int = 0
+    allocated_bytes: int = 0
+    segments: int = 0
+    free_bytes: int = 0
+    largest_free_bytes: int = 0
+    blocks: list[tuple[int, int, int, int]] = field(default_factory=list)
+
+    @property
+    def fragmentation(self) -> float:
+        """1 - largest free block / free bytes; NaN where nothing is free."""
+        return 1 - self.largest_free_bytes / self.free_bytes if self.free_bytes else float("nan")
+
+
+def states(segments: Any, trace: MemoryTrace) -> dict[int, State]:
+    """The state of each device that has segments."""
+    found: dict[int, State] = {}
+    for segment in segments if isinstance(segments, list) else ():
+        if not isinstance(segment, dict):
+            continue
+        state = found.setdefault(max(whole(segment.get("device", 0)), 0), State())
+        state.segments += 1
+        state.reserved_bytes += max(whole(segment.get("total_size")), 0)
+        at = whole(segment.get("address"))
+        blocks = segment.get("blocks")
+        for block in blocks if isinstance(blocks, list) else ():
+            if isinstance(block, dict):
+                at = _add_block(state, block, at, trace)
+    return found
+
+
+def _add_block(state: State, block: dict[Any, Any], at: int, trace: MemoryTrace) -> int:
+    """Count one block; where the next begins."""
+    size = max(whole(block.get("size")), 0)
+    # Old snapshots give blocks in order, without their addresses.
+    at = whole(block["address"]) if "address" in block else at
+    if block.get("state") in _ACTIVE:
+        frames = block.get("frames")
+        history = block.get("history")
+        if frames is None and isinstance(history, list) and history:
+            frames = history[0].get("frames") if isinstance(history[0], dict) else None
+        state.allocated_bytes += size
+        state.blocks.append((at, size, *trace.stack(frames)))
+    else:
+        state.free_bytes += size
+        state.largest_free_bytes = max(state.largest_free_bytes, size)
+    return at + size
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Held:
+    """Memory of one device over time, one row per allocation and deallocation.
+
+    Attributes:
+        size_bytes: Positive taken, negative given back.
+        address, time_ns, stack, line, kind: Of each; the last three are codes of the trace's texts.
+        allocated_bytes, reserved_bytes: After each.
+        before: How many of the first rows stand for what was taken before the recording.
+    """
+
+    size_bytes: I64
+    address: I64
+    time_ns: I64
+    stack: I64
+    line: I64
+    kind: I64
+    allocated_bytes: I64
+    reserved_bytes: I64
+    before: int
+
+
+def held(events: dict[str, I64], state: State) -> Held:
+    """What a device held.
+
+    The ring of events may begin long after the program did. What its first events give back, and
+    what lives at the snapshot without having been taken in it, was taken before: it comes at the
+    begin, so that sums are what the allocator had.
+
+    Args:
+        events: Of this device, in order; with ``time_ns``.
+        state: Of the device at the end.
+    """
+    action, size = events["action"], np.maximum(events["size"], 0)
+    reserve = np.where(np.isin(action, _RESERVES), size, 0)
+    reserve -= np.where(np.isin(action, _RETURNS), size, 0)
+    reserved = state.reserved_bytes - int(reserve.sum()) + np.cumsum(reserve)
+    rows = np.flatnonzero((action == _ALLOC) | (action == _FREE))
+    is_alloc = action[rows] == _ALLOC
+    address = events["addr"][rows]
+    begun, ended = _ends(address, is_alloc)
+    early_rows = rows[~is_alloc & ~begun]
+    blocks = _blocks_before(state, address[is_alloc & ~ended])
+    start = int(events["time_ns"][0]) if len(action) else 0
+    early = len(early_rows) + len(blocks)
+    signed = np.concatenate(
+        [size[early_rows], blocks[:, 1], np.where(is_alloc, size[rows], -size[rows])]
+    )
+    none = np.zeros(len(early_rows), np.int64)
+    first = int(reserved[0] - reserve[0]) if len(action) else state.reserved_bytes
+    return Held(
+        signed,
+        np.concatenate([events["addr"][early_rows], blocks[:, 0], address]),
+        np.concatenate([np.full(early, start), events["time_ns"][rows]]),
+        np.concatenate([none, blocks[:, 2], events["stack"][rows]]),
+        np.concatenate([none, blocks[:, 3], events["line"][rows]]),
+        np.concatenate([np.zeros(early, np.int64), events["kind"][rows]]),
+        np.cumsum(signed),
+        np.concatenate([np.full(early, first), reserved[rows]]),
+        early,
+    )
+
+
+def _ends(address: I64, is_alloc: I64) -> tuple[I64, I64]:
+    """Which deallocations have their allocation before them, and which allocations end."""
+    order = np.argsort(address, kind="stable")
+    same = np.zeros(len(order), bool)
+    same[1:] = address[order][1:] == address[order][:-1]
+    after_alloc = np.zeros(len(order), bool)
+    after_alloc[1:] = same[1:] & is_alloc[order][:-1] & ~is_alloc[order][1:]
+    begun = np.zeros(len(order), bool)
+    begun[order] = after_alloc
+    ended = np.zeros(len(order), bool)
+    ended[order[:-1]] = after_alloc[1:]
+    return begun, ended
+
+
+def _blocks_before(state: State, living: I64) -> I64:
+    """Blocks in use that no event took: address, size, stack, line."""
+    blocks = np.asarray(state.blocks, np.int64).reshape(-1, 4)
+    return blocks[~np.isin(blocks[:, 0], living)]

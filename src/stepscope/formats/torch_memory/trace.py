@@ -1,0 +1,114 @@
+"""What a snapshot says, gathered while its pickle is read: events as columns."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Iterator
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+I64 = NDArray[np.int64]
+
+#: Events of the allocator, by the code in ``MemoryTrace.columns()["action"]``.
+ACTIONS: Final = (
+    "alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map",
+    "segment_unmap", "oom", "snapshot", "user_defined",
+)  # fmt: skip
+_CODE: Final = {name: code for code, name in enumerate(ACTIONS)}
+_FIELDS: Final = ("addr", "size", "stream", "time_us", "device_free")
+_NONE: Final = -1
+_INSTALLED: Final = (
+    re.compile(r"(?:^|.*/)(?:site|dist)-packages/(.*)"),
+    re.compile(r"(?:^|.*/)lib/python3[.\d]*/(.*)"),
+)
+_TORCH: Final = re.compile(r"^torch/|^torch\b")
+_PYTHON: Final = re.compile(r"\.py$")
+_MOST_FRAMES: Final = 256
+
+
+class MemoryTrace:
+    """Events in the order in which the pickle has them; each is named by its row.
+
+    Attributes:
+        texts: Every distinct stack, line and category; "" is the first.
+    """
+
+    def __init__(self) -> None:
+        self.texts: list[str] = [""]
+        self._codes: dict[str, int] = {"": 0}
+        self._columns = {name: array("q") for name in ("action", *_FIELDS, "stack", "line", "kind")}
+        self._stacks: dict[int, tuple[object, int, int]] = {}
+
+    def take(self, one: dict[Any, Any]) -> int | None:
+        """The row of an event of the allocator's; None for what is none."""
+        action = one.get("action")
+        if not isinstance(action, str) or ("addr" not in one and "size" not in one):
+            return None
+        columns = self._columns
+        row = len(columns["action"])
+        columns["action"].append(_CODE.get(action, _NONE))
+        for name in _FIELDS:
+            columns[name].append(whole(one.get(name)))
+        stack, line = self.stack(one.get("frames"))
+        columns["stack"].append(stack)
+        columns["line"].append(line)
+        kind = one.get("category")
+        columns["kind"].append(self.code(kind) if isinstance(kind, str) else 0)
+        return row
+
+    def columns(self) -> dict[str, I64]:
+        """The events as columns; -1 for what is not said."""
+        return {name: np.asarray(values, np.int64) for name, values in self._columns.items()}
+
+    def code(self, text: str) -> int:
+        """The code of a text."""
+        known = self._codes.get(text)
+        if known is None:
+            known = self._codes[text] = len(self.texts)
+            self.texts.append(text)
+        return known
+
+    def stack(self, frames: Any) -> tuple[int, int]:
+        """Codes of a stack's text and of the line of the program in it; 0 where there is none."""
+        if not isinstance(frames, list) or not frames:
+            return 0, 0
+        known = self._stacks.get(id(frames))
+        if known is None:
+            shown = list(_shown(frames))
+            line = next((text for text, is_own in shown if is_own), shown[0][0] if shown else "")
+            known = (frames, self.code("\n".join(text for text, _ in shown)), self.code(line))
+            # The list is kept, so that no other gets its identity.
+            self._stacks[id(frames)] = known
+        return known[1], known[2]
+
+
+def _shown(frames: list[Any]) -> Iterator[tuple[str, bool]]:
+    """Each frame, innermost first, and whether it is the program's own Python."""
+    for one in frames[:_MOST_FRAMES]:
+        if not isinstance(one, dict):
+            continue
+        path, line, name = one.get("filename"), one.get("line"), one.get("name")
+        path = path if isinstance(path, str) else ""
+        path = path.replace("\\", "/")
+        file = _short(path)
+        place = f"{file}:{line}" if isinstance(line, int) and line > 0 else file
+        is_installed = any(one.match(path) for one in _INSTALLED) or bool(_TORCH.match(file))
+        is_own = bool(_PYTHON.search(path)) and not is_installed
+        yield f"{place} {name if isinstance(name, str) else ''}".strip(), is_own
+
+
+def _short(path: str) -> str:
+    """A path without what it says of the machine: from the package on, else its last two parts."""
+    for one in _INSTALLED:
+        if found := one.match(path):
+            return found[1]
+    return "/".join(path.split("/")[-2:])
+
+
+def whole(value: Any) -> int:
+    """A number of the file; -1 for what is none, or of no 64 bits."""
+    is_one = isinstance(value, int) and -(1 << 63) <= value < 1 << 63
+    return int(value) if is_one else _NONE

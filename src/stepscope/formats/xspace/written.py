@@ -1,0 +1,181 @@
+"""Planes that were written, as columns: what decoding their bytes would give, without the bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+
+import numpy as np
+
+from stepscope.columns.space import (
+    DATA_OFFSET,
+    I64,
+    KIND_REF,
+    EventMetadata,
+    Events,
+    Line,
+    Plane,
+    Space,
+    StatMetadata,
+    Stats,
+)
+from stepscope.formats.xspace.headers import common_origin
+from stepscope.formats.xspace.lines import allocate
+from stepscope.formats.xspace.plane_writer import PlaneWriter, WrittenLine, WrittenStat
+
+
+def space_of(planes: Sequence[PlaneWriter], *, warnings: Iterable[str] = ()) -> Space:
+    """The planes as columns.
+
+    Args:
+        planes: Emptied line by line on the way, so that no event is in memory twice.
+        warnings: What a reader of numbers must know.
+
+    Raises:
+        ValueError: An event's name is of another plane.
+    """
+    lines = [line for plane in planes for line in plane.lines]
+    counts = [len(line.metadata) for line in lines]
+    origin_ns, shifts_ps = common_origin([line.timestamp_ns for line in lines], counts)
+    stat_count = sum(len(stat.bits) for line in lines for stat in line.stats)
+    events, stats = allocate(sum(counts), stat_count)
+    events.data[:] = DATA_OFFSET
+    first_name = _begins(len(plane.named) for plane in planes)
+    first_text = _begins(len(plane.stat_texts) for plane in planes)
+    del lines
+    filler = _Filler(events, stats)
+    line_rows: list[Line] = []
+    plane_rows: list[Plane] = []
+    begins = _begins(len(plane.stats) for plane in planes)
+    for number, plane in enumerate(planes):
+        first_line = len(line_rows)
+        plane.lines.reverse()
+        while plane.lines:
+            line = plane.lines.pop()
+            if len(line.metadata) and not (
+                line.metadata.min() >= 1 and line.metadata.max() <= len(plane.named)
+            ):
+                raise ValueError(f"line {line.name!r} has events of names that its plane lacks")
+            begin, shift_ps = filler.event, shifts_ps[len(line_rows)]
+            filler.fill(line, shift_ps, first_name[number] - 1, first_text[number] - 1)
+            line_rows.append(
+                Line(
+                    number, line.id, _clean(line.name), 0, _clean(line.display_name),
+                    line.timestamp_ns, 0, begin, filler.event, shift_ps,
+                )
+            )  # fmt: skip
+        plane_rows.append(
+            Plane(
+                plane.plane_id, _clean(plane.plane_name), first_line, len(line_rows),
+                begins[number], begins[number + 1],
+            )
+        )  # fmt: skip
+    shared = [[named.stats for named in plane.named] for plane in planes]
+    return Space(
+        buffer=memoryview(b""),
+        planes=tuple(plane_rows),
+        lines=tuple(line_rows),
+        events=events,
+        event_stats=stats,
+        plane_stats=_rows_of([plane.stats for plane in planes], first_text),
+        event_metadata=_event_metadata(planes),
+        metadata_stats=_rows_of([list(chain.from_iterable(one)) for one in shared], first_text),
+        stat_metadata=_stat_metadata(planes),
+        errors=(),
+        warnings=tuple(map(_clean, warnings)),
+        hostnames=(),
+        origin_ns=origin_ns,
+    )
+
+
+class _Filler:
+    """Writes lines into the columns, one after the other.
+
+    Attributes:
+        event, stat: The next rows.
+    """
+
+    def __init__(self, events: Events, stats: Stats) -> None:
+        self.events, self.stats = events, stats
+        self.event = self.stat = 0
+
+    def fill(self, line: WrittenLine, shift_ps: int, names: int, texts: int) -> None:
+        """One line; its plane's ids of names and texts are rows when these are added to them."""
+        count = len(line.metadata)
+        rows = slice(self.event, self.event + count)
+        self.events.metadata[rows] = line.metadata + names
+        self.events.start_ps[rows] = line.offset_ps + shift_ps
+        self.events.duration_ps[rows] = line.duration_ps
+        of_event = np.zeros(count, np.int64)
+        for stat in line.stats:
+            of_event += np.bincount(stat.rows, minlength=count)
+        after = np.cumsum(of_event) + self.stat
+        place = after - of_event
+        self.events.stat_begin[rows] = place
+        for stat in line.stats:
+            at = place[stat.rows]
+            place[stat.rows] += 1
+            self.stats.key[at] = stat.key + texts
+            self.stats.kind[at] = stat.kind
+            is_ref = int(stat.kind) == KIND_REF
+            self.stats.value[at] = stat.bits.view(np.int64) + texts if is_ref else stat.bits
+        self.event += count
+        self.stat = int(after[-1]) if count else self.stat
+
+
+def _begins(counts: Iterable[int]) -> list[int]:
+    found = [0]
+    for count in counts:
+        found.append(found[-1] + count)
+    return found
+
+
+def _rows_of(stats: Sequence[Sequence[WrittenStat]], first_text: Sequence[int]) -> Stats:
+    """Stats of each plane as columns."""
+    shifted = [
+        (stat.key + begin - 1, int(stat.kind), stat.bits + (begin - 1) * (stat.kind == KIND_REF))
+        for mine, begin in zip(stats, first_text, strict=False)
+        for stat in mine
+    ]
+    keys, kinds, values = zip(*shifted, strict=True) if shifted else ((), (), ())
+    return Stats(
+        np.asarray(keys, np.int32), np.asarray(kinds, np.uint8), np.asarray(values, np.uint64)
+    )
+
+
+def _event_metadata(planes: Sequence[PlaneWriter]) -> EventMetadata:
+    named = [one for plane in planes for one in plane.named]
+    return EventMetadata(
+        plane=_plane_of([len(plane.named) for plane in planes]),
+        id=_ids([len(plane.named) for plane in planes]),
+        name=[_clean(one.name) for one in named],
+        display_name=[_clean(one.display) for one in named],
+        stat_begin=np.asarray(_begins(len(one.stats) for one in named), np.int64),
+        metadata={},
+        child_id={},
+        present=np.ones(len(named), np.bool_),
+    )
+
+
+def _stat_metadata(planes: Sequence[PlaneWriter]) -> StatMetadata:
+    texts = [text for plane in planes for text in plane.stat_texts]
+    return StatMetadata(
+        plane=_plane_of([len(plane.stat_texts) for plane in planes]),
+        id=_ids([len(plane.stat_texts) for plane in planes]),
+        name=list(map(_clean, texts)),
+        description=[""] * len(texts),
+        present=np.ones(len(texts), np.bool_),
+    )
+
+
+def _plane_of(counts: list[int]) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+    return np.repeat(np.arange(len(counts), dtype=np.int32), counts)
+
+
+def _ids(counts: list[int]) -> I64:
+    return np.concatenate([np.arange(1, count + 1) for count in [*counts, 0]]).astype(np.int64)
+
+
+def _clean(text: str) -> str:
+    """The text as it would be read back: lone surrogates are question marks."""
+    return text.encode("utf-8", "replace").decode("utf-8")

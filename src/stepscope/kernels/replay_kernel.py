@@ -1,0 +1,65 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+# cython: cdivision=True, freethreading_compatible=True
+"""The kernel that plays the steps again with some of their time taken away."""
+
+from __future__ import annotations
+
+try:
+    import cython
+except ImportError:
+    from stepscope.kernels import cython_shadow as cython
+
+
+def is_compiled() -> bool:
+    """Whether this module runs as machine code."""
+    return bool(cython.compiled)
+
+
+def replay(
+    step: cython.const[cython.longlong][::1],
+    waits_for: cython.const[cython.uchar][::1],
+    length: cython.const[cython.longlong][::1],
+    gap: cython.const[cython.longlong][:, ::1],
+    gone: cython.const[cython.longlong][:, ::1],
+    slack: cython.const[cython.longlong][::1],
+    saved: cython.longlong[::1],
+) -> None:
+    """Write how much earlier each step ends.
+
+    Three clocks run ahead of the recording: the loop's thread, the work beside it, the making of
+    its input. Work begins when the thread has asked for it and what it queues behind is done, so
+    its lead is at most the thread's, and at most its old one and the pause before it. The thread
+    goes on when what it waits for is there, so its lead is at most that of the work. At the end of
+    a step it is not further ahead of the work than it was.
+
+    Args:
+        step: Of each moment, ascending.
+        waits_for: 0 the thread runs, 1 it waits for work, 2 it waits for input.
+        length: Of each moment.
+        gap: By work and input: the pause before what begins in a moment; -1 nothing begins.
+        gone: By thread, work and input: what each has less to do in a moment.
+        slack: Of each step, how long before its end the work was done; -1 there was none.
+        saved: Of each step, the lead of the thread when it ends.
+    """
+    i: cython.Py_ssize_t
+    thread: cython.longlong = 0
+    work: cython.longlong = 0
+    made: cython.longlong = 0
+    with cython.nogil:
+        for i in range(step.shape[0]):
+            if gap[0, i] >= 0:
+                work = min(thread, work + gap[0, i])
+            if gap[1, i] >= 0:
+                made = min(thread, made + gap[1, i])
+            work += gone[1, i]
+            made += gone[2, i]
+            if waits_for[i] == 1:
+                thread = min(thread + length[i], work)
+            elif waits_for[i] == 2:
+                thread = min(thread + length[i], made)
+            else:
+                thread += gone[0, i]
+            if i + 1 == step.shape[0] or step[i + 1] != step[i]:
+                if slack[step[i]] >= 0:
+                    thread = min(thread, work + slack[step[i]])
+                saved[step[i]] = thread

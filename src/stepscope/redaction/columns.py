@@ -1,0 +1,212 @@
+"""The columns of a recording with the owner's names replaced."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from stepscope.columns import read_bytes, read_string
+from stepscope.columns.space import (
+    I64,
+    KIND_BYTES,
+    KIND_DOUBLE,
+    KIND_INT64,
+    KIND_NONE,
+    KIND_STR,
+    KIND_UINT64,
+    Line,
+    Space,
+    Stats,
+)
+from stepscope.columns.texts import equal_texts
+from stepscope.errors import DecodeError
+from stepscope.redaction.level import Level
+from stepscope.redaction.texts import REMOVED, RedactedTexts, is_private
+from stepscope.schema import names
+
+# Serialised messages that hold numbers alone; every other one is removed.
+_NUMBERS_ONLY: Final = (names.MEMORY_BREAKDOWN,)
+_ABSOLUTE: Final = (names.PROFILE_START, names.PROFILE_STOP)
+_ROUNDED: Final = (names.FLOPS, names.MODEL_FLOPS, names.BYTES_ACCESSED)
+_DIGITS: Final = 2
+
+
+def redact(space: Space, level: Level, key: bytes, epoch_ns: int = 0) -> Space:
+    """The space without its owner's names: same events, times, numbers and structure.
+
+    Args:
+        space: The columns; they stay as they are.
+        level: How much to take out.
+        key: Makes pseudonyms: equal names get equal ones under equal keys.
+        epoch_ns: Subtracted from absolute times at the level "all"; one number for all hosts of
+            a run keeps their clocks aligned.
+    """
+    texts = RedactedTexts(level, key)
+    store = _Store()
+    meta, stat = space.event_metadata, space.stat_metadata
+    keys = np.asarray([is_private(name) for name in stat.name], dtype=bool)
+    moved = epoch_ns if level == "all" else 0
+
+    def stats(column: Stats, *, strict: bool = False) -> Stats:
+        return _stats(space, column, texts, store, keys, level, strict=strict)
+
+    return replace(
+        space,
+        planes=tuple(replace(plane, name=texts.name(plane.name)) for plane in space.planes),
+        lines=tuple(_line(line, texts, moved) for line in space.lines),
+        event_stats=stats(space.event_stats),
+        # What a plane says is about the machine and the run.
+        plane_stats=stats(space.plane_stats, strict=True),
+        metadata_stats=stats(space.metadata_stats),
+        event_metadata=replace(
+            meta,
+            name=[texts.name(text) for text in meta.name],
+            display_name=[texts.name(text) for text in meta.display_name],
+            metadata={},
+        ),
+        stat_metadata=replace(
+            stat,
+            name=[texts.name(text) for text in stat.name],
+            description=[texts.strict(text) for text in stat.description],
+        ),
+        errors=tuple(texts.strict(text) for text in space.errors),
+        warnings=tuple(texts.strict(text) for text in space.warnings),
+        hostnames=tuple(texts.pseudonym(text) for text in space.hostnames),
+        origin_ns=space.origin_ns - moved,
+        unknown=(),
+        raw_text={},
+        damage=_damage(space.damage),
+        buffer=memoryview(store.data),
+    )
+
+
+class _Store:
+    """Texts of stats as a file holds them, each once behind its length."""
+
+    def __init__(self) -> None:
+        # Sixteen bytes first: readers look at words around a string.
+        self.data = bytearray(16)
+        self._places: dict[bytes, int] = {}
+
+    def place(self, text: bytes) -> int:
+        """Where the length of a text stands."""
+        found = self._places.get(text)
+        if found is None:
+            found = self._places[text] = len(self.data)
+            size = len(text)
+            while size >= 0x80:
+                self.data.append(size & 0x7F | 0x80)
+                size >>= 7
+            self.data.append(size)
+            self.data += text
+        return found
+
+
+def _line(line: Line, texts: RedactedTexts, moved_ns: int) -> Line:
+    return replace(
+        line,
+        name=texts.name(line.name),
+        display_name=texts.name(line.display_name),
+        timestamp_ns=line.timestamp_ns - moved_ns if line.timestamp_ns else 0,
+    )
+
+
+def _damage(damage: DecodeError | None) -> DecodeError | None:
+    """The damage without the file's name."""
+    if damage is None:
+        return None
+    return DecodeError(damage.reason, offset_bytes=damage.offset_bytes, path=damage.path)
+
+
+def _stats(
+    space: Space,
+    column: Stats,
+    texts: RedactedTexts,
+    store: _Store,
+    is_private_key: np.ndarray[tuple[int, ...], np.dtype[np.bool_]],
+    level: Level,
+    *,
+    strict: bool,
+) -> Stats:
+    """The stats with each text replaced, and each serialised message emptied."""
+    kind, value = column.kind.copy(), column.value.copy()
+    private = (
+        (column.key >= 0) & is_private_key[np.maximum(column.key, 0)]
+        if len(is_private_key)
+        else np.zeros(len(kind), dtype=bool)
+    )
+    is_text = kind == KIND_STR
+    open_text = np.flatnonzero(is_text & ~private)
+    places, code = _distinct(space, value[open_text].view(np.int64))
+    make = texts.strict if strict else texts.name
+    told = [make(read_string(space, int(at))).encode() for at in places.tolist()]
+    if len(open_text):
+        new = np.asarray([store.place(text) for text in told], np.int64)
+        value[open_text] = new[code].view(np.uint64)
+    value[is_text & private] = store.place(REMOVED.encode())
+    _messages(space, column, kind, value, store)
+    if level == "all":
+        _numbers(space, column, kind, value)
+    return Stats(column.key, kind, value)
+
+
+def _distinct(space: Space, offsets: I64) -> tuple[I64, I64]:
+    """Where each distinct text stands first, and which one each of these is."""
+    unique, inverse = np.unique(offsets, return_inverse=True)
+    equal = equal_texts(space.buffer, unique)
+    if equal is None:
+        return unique, inverse.ravel()
+    return unique[equal[0]], equal[1][inverse.ravel()]
+
+
+def _messages(
+    space: Space,
+    column: Stats,
+    kind: np.ndarray[tuple[int, ...], np.dtype[np.uint8]],
+    value: np.ndarray[tuple[int, ...], np.dtype[np.uint64]],
+    store: _Store,
+) -> None:
+    """Bytes that hold numbers alone are copied, others become empty."""
+    stat = space.stat_metadata.name
+    kept = np.asarray([name in _NUMBERS_ONLY for name in stat], dtype=bool)
+    is_bytes = kind == KIND_BYTES
+    keeps = is_bytes & (column.key >= 0) & (kept[np.maximum(column.key, 0)] if len(kept) else False)
+    value[is_bytes & ~keeps] = store.place(b"")
+    rows = np.flatnonzero(keeps)
+    if len(rows):
+        unique, inverse = np.unique(value[rows], return_inverse=True)
+        places = [store.place(read_bytes(space, int(at))) for at in unique.tolist()]
+        value[rows] = np.asarray(places, np.uint64)[inverse.ravel()]
+
+
+def _numbers(
+    space: Space,
+    column: Stats,
+    kind: np.ndarray[tuple[int, ...], np.dtype[np.uint8]],
+    value: np.ndarray[tuple[int, ...], np.dtype[np.uint64]],
+) -> None:
+    """Absolute times go; FLOPs and bytes keep two digits."""
+    stat = space.stat_metadata.name
+    absolute = np.asarray([name in _ABSOLUTE for name in stat], dtype=bool)
+    rounded = np.asarray([name in _ROUNDED for name in stat], dtype=bool)
+    if not len(stat):
+        return
+    key = np.maximum(column.key, 0)
+    kind[(column.key >= 0) & absolute[key]] = KIND_NONE
+    chosen = (column.key >= 0) & rounded[key]
+    for one in (KIND_INT64, KIND_UINT64):
+        rows = np.flatnonzero(chosen & (kind == one))
+        value[rows] = _two_digits(value[rows].astype(np.float64)).astype(np.uint64)
+    rows = np.flatnonzero(chosen & (kind == KIND_DOUBLE))
+    value[rows] = _two_digits(value[rows].view(np.float64)).view(np.uint64)
+
+
+def _two_digits(
+    numbers: np.ndarray[tuple[int, ...], np.dtype[np.float64]],
+) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+    size = np.floor(np.log10(np.maximum(np.abs(numbers), 1)))
+    step = 10.0 ** np.maximum(size - _DIGITS + 1, 0)
+    found: np.ndarray[tuple[int, ...], np.dtype[np.float64]] = np.round(numbers / step) * step
+    return found

@@ -1,0 +1,254 @@
+"""One run's files, each read and decoded once, however often they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from threading import RLock
+from typing import TYPE_CHECKING, Literal
+
+from stepscope import store
+from stepscope.columns.merge import merged
+from stepscope.columns.reach import within_reach
+from stepscope.columns.space import Space
+from stepscope.columns.texts import stretches_without_text
+from stepscope.errors import StepscopeError, StoreError
+from stepscope.formats import FORMATS
+from stepscope.formats.xspace import decode
+from stepscope.result import Diagnostic
+from stepscope.store import Contents, Miss, Run, Source
+from stepscope.tables.core.profile import Host
+from stepscope.tables.recording.damage import damage_of
+from stepscope.utf8 import shown
+
+if TYPE_CHECKING:
+    from stepscope.redaction import Redaction
+    from stepscope.session.redacted import Redactor
+
+#: Called with (stage, done, total); the unit of done and total is bytes.
+StageProgress = Callable[[str, int, int], None]
+FileState = Literal["opened", "damaged", "failed", "skipped", "waiting"]
+
+
+@dataclass(frozen=True, slots=True)
+class FileReport:
+    """The state of one file.
+
+    Attributes:
+        path: Where it is.
+        size_bytes: Size as stored (-1 when unknown).
+        state: "opened", "damaged" (everything before the damage is shown), "failed",
+            "skipped" (not a recording) or "waiting" (not needed so far).
+        reason: Why it is not simply opened; "" if it is.
+        hint: What to do about it.
+        slug: Anchor in ``docs/errors.md``; "" if opened.
+    """
+
+    path: str
+    size_bytes: int
+    state: FileState
+    reason: str = ""
+    hint: str = ""
+    slug: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "path", shown(self.path))
+
+    @classmethod
+    def of_miss(cls, miss: Miss) -> FileReport:
+        """The report of a file that is not a recording."""
+        return cls(miss.path, miss.size_bytes, "skipped", miss.reason, miss.hint, miss.slug)
+
+
+@dataclass
+class _File:
+    source: Source
+    report: FileReport
+    host: Host | None = None
+    error: StepscopeError | None = None
+    contents: Contents | None = None
+    damage: str = ""
+    impossible: int = 0
+    asked: bool = False
+    lock: RLock = field(default_factory=RLock, repr=False)
+
+
+class DecodedRun:
+    """The decoded hosts of one run.
+
+    Args:
+        run: Its files.
+        redaction: What is taken out of each host before anybody sees it; files are then called
+            by their hosts.
+    """
+
+    def __init__(self, run: Run, redaction: Redaction | None = None) -> None:
+        self.run = run
+        self.redaction = redaction
+        self._files = {
+            source.host: _File(
+                source,
+                FileReport(
+                    source.path if redaction is None else source.host, source.size_bytes, "waiting"
+                ),
+            )
+            for source in run.sources
+        }
+        self._redactor: Redactor | None = None
+        if redaction is not None:
+            from stepscope.session.redacted import Redactor
+
+            self._redactor = Redactor(redaction, self._first_space)
+
+    def _first_space(self) -> Space:
+        """The first host as it was recorded."""
+        first = next(iter(self._files.values()))
+        return _decoded(_File(first.source, first.report), None)
+
+    def _open(self, file: _File, progress: StageProgress | None) -> Host | None:
+        """The decoded host; None where its file cannot be opened, which is then reported for good.
+
+        What is not the file's fault (Ctrl-C, no memory) is raised, and the next call tries again.
+        """
+        with file.lock:
+            if not file.asked:
+                try:
+                    space = _decoded(file, progress)
+                    if self._redactor is not None:
+                        is_first = file is next(iter(self._files.values()))
+                        space = self._redactor(space, is_first=is_first)
+                        if file.contents is not None:  # nothing points into it any more
+                            file.contents.close()
+                            file.contents = None
+                    _keep(file, space)
+                except StepscopeError as error:
+                    file.error = error
+                    file.report = _failed(file.report, error)
+                except MemoryError as error:
+                    raise StoreError(
+                        "There is not enough memory to open this recording.",
+                        where=file.report.path,
+                        why=f"Its {file.source.size_bytes:,} bytes decode into more than is free.",
+                        hint="Close other programs, open one host with --host, or record fewer "
+                        "steps.",
+                        slug="out-of-memory",
+                    ) from error
+                file.asked = True
+            return file.host
+
+    def hosts(
+        self, names: tuple[str, ...], progress: StageProgress | None = None
+    ) -> tuple[Host, ...]:
+        """The decoded hosts of these names; those that fail are left out and reported.
+
+        Raises:
+            StepscopeError: None of them opens; the error of the only one, or one that lists all.
+        """
+        files = [self._files[name] for name in names]
+        found = tuple(host for file in files if (host := self._open(file, progress)) is not None)
+        if not found:
+            raise _none_open(self.run, files)
+        return found
+
+    @property
+    def reports(self) -> tuple[FileReport, ...]:
+        """The state of each file so far."""
+        return tuple(file.report for file in self._files.values())
+
+    def diagnostics(self, names: tuple[str, ...]) -> tuple[Diagnostic, ...]:
+        """What a reader of any number over these hosts must know about their files."""
+        found: list[Diagnostic] = []
+        for name in names:
+            file = self._files[name]
+            if file.report.state == "failed":
+                text = (
+                    f"This host is not in the numbers, its file does not open: {file.report.reason}"
+                )
+                found.append(Diagnostic("host-missing", "error", text, name))
+                continue
+            if file.damage:
+                text = f"{file.damage} Everything before the damage is shown."
+                found.append(Diagnostic("damaged-file", "error", text, name))
+            if file.host is not None:
+                found += damage_of(file.host)
+            if file.impossible:
+                text = (
+                    f"{file.impossible:,} events have times that no recording can have, such as "
+                    "years; they are shown as instants, or at the edge of the trace."
+                )
+                found.append(Diagnostic("impossible-times", "warning", text, name))
+        notes = dict.fromkeys(self._files[name].source.note for name in names)
+        found += [Diagnostic("guessed-ranks", "warning", note) for note in notes if note]
+        return tuple(found)
+
+    def close(self) -> None:
+        """Let go of all hosts and their files."""
+        for file in self._files.values():
+            with file.lock:
+                file.host = None
+                file.asked = False
+                if file.contents is not None:
+                    file.contents.close()
+                    file.contents = None
+
+
+def _failed(report: FileReport, error: StepscopeError) -> FileReport:
+    why = f"{error.what.rstrip('.')}: {error.why} ({error.where})" if error.why else error.what
+    return FileReport(report.path, report.size_bytes, "failed", why, error.hint, error.anchor)
+
+
+def _decoded(file: _File, progress: StageProgress | None) -> Space:
+    """The columns of a file; notes what is wrong with it."""
+    source = file.source
+
+    def report(stage: str) -> Callable[[int, int], None] | None:
+        if progress is None:
+            return None
+        return lambda done, total: progress(f"{stage} {source.host}", done, total)
+
+    if source.format in FORMATS:
+        pieces = store.read_pieces(source.path, report("reading"))
+        space, file.impossible = within_reach(
+            merged(FORMATS[source.format].open(pieces, source.path))
+        )
+        file.damage = pieces.damage
+        return space
+    contents = store.read(source.path, report("reading"))
+    try:
+        # Chunks of one recording, and two frameworks in one process, repeat planes.
+        space = decode(contents.buffer, file=source.path, progress=report("decoding"))
+        space, file.impossible = within_reach(merged(space))
+        contents.forget(stretches_without_text(space))
+    except BaseException:
+        contents.close()
+        raise
+    file.contents = contents
+    file.damage = contents.damage
+    return space
+
+
+def _keep(file: _File, space: Space) -> None:
+    """Take the columns for the host's, and say what of them is lost."""
+    file.host = Host(file.source.host, space)
+    reasons = [file.damage] if file.damage else []
+    if space.damage is not None:
+        reasons.append(f"{space.damage.reason} ({space.damage.where}).")
+    path, size = file.report.path, file.report.size_bytes
+    if reasons:
+        hint = space.damage.hint if space.damage is not None else "Copy the file again."
+        file.report = FileReport(path, size, "damaged", " ".join(reasons), hint, "damaged-file")
+    else:
+        file.report = FileReport(path, size, "opened")
+
+
+def _none_open(run: Run, files: list[_File]) -> StepscopeError:
+    errors = [(file.source.host, file.error) for file in files if file.error is not None]
+    if len(errors) == 1:
+        return errors[0][1]
+    return StoreError(
+        "None of this run's files opens.",
+        where=run.path,
+        why="".join(f"\n         {host}: {error.what} {error.why}" for host, error in errors),
+        hint=errors[0][1].hint if errors else "",
+        slug="no-host-opens",
+    )

@@ -1,0 +1,212 @@
+"""Queries of strangers, answered by a process that can read nothing but the tables."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+import weakref
+from dataclasses import dataclass
+from threading import Lock, Timer
+from typing import IO, TYPE_CHECKING, Any, Final
+
+from stepscope.errors import StepscopeError
+from stepscope.kernels.cores import cores
+from stepscope.sql.door import check_query, named_tables, refusal
+from stepscope.sql.run import table_frame, wrong_query
+from stepscope.sql.tables import TABLES
+from stepscope.tables.core.profile import Profile
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_IDLE_SECONDS: Final = 120.0
+_MOST_THREADS: Final = 8
+_LEAST_MEMORY_BYTES: Final = 2 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class QueryLimits:
+    """What one query may take.
+
+    Attributes:
+        rows: Rows of the answer; those behind are cut off.
+        seconds: How long it may run; building the tables it names is not counted.
+    """
+
+    rows: int = 1_000_000
+    seconds: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class QueryAnswer:
+    """Rows of an answer, and whether there were more of them than the limit."""
+
+    frame: pl.DataFrame
+    cut: bool
+
+
+class NoSqlProcess(StepscopeError):
+    """The process that answers queries cannot be started."""
+
+    slug = "sql-process"
+
+
+@dataclass(slots=True)
+class _Process:
+    """The closed process, and the tables it was given."""
+
+    child: subprocess.Popen[bytes]
+    given: set[str]
+
+    @property
+    def pipes(self) -> tuple[IO[bytes], IO[bytes]]:
+        """To it, and from it."""
+        assert self.child.stdin is not None
+        assert self.child.stdout is not None
+        return self.child.stdin, self.child.stdout
+
+
+class ProfileDatabase:
+    """The tables of one profile behind a closed door; safe to use from several threads.
+
+    Args:
+        profile: Whose tables; they are built when a query names them.
+        memory_bytes: What they and a query may take; by default half of the machine's.
+
+    Its process starts with the first query, ends when none came for two minutes, and is ended when
+    a query passes its limits.
+    """
+
+    def __init__(self, profile: Profile, memory_bytes: int | None = None) -> None:
+        self._profile = profile
+        self._memory_bytes = memory_bytes or max(_LEAST_MEMORY_BYTES, _physical_memory() // 2)
+        self._lock = Lock()
+        self._process: _Process | None = None
+        self._idle: Timer | None = None
+
+    def ask(self, query: str, limits: QueryLimits = QueryLimits()) -> QueryAnswer:
+        """The answer to a query.
+
+        Raises:
+            UsageError: It is refused, wrong, or takes more time or memory than it may.
+        """
+        check_query(query)
+        with self._lock:
+            if self._idle is not None:
+                self._idle.cancel()
+            try:
+                return self._answer(query, limits)
+            finally:
+                self._idle = Timer(_IDLE_SECONDS, self.close)
+                self._idle.daemon = True
+                self._idle.start()
+
+    def close(self) -> None:
+        """End the process; the next query starts another."""
+        with self._lock:
+            self._end()
+
+    def _answer(self, query: str, limits: QueryLimits) -> QueryAnswer:
+        import polars as pl
+
+        process = self._process = self._process or self._started()
+        late = _Alarm(process.child, limits.seconds)
+        try:
+            to, from_ = process.pipes
+            for name in named_tables(query, TABLES):
+                if name not in process.given:
+                    _send_table(to, name, table_frame(self._profile, name))
+                    process.given.add(name)
+            with late:
+                _send(to, {"query": query, "rows": limits.rows})
+                head = json.loads(from_.readline() or b"{}")
+                data = from_.read(head.get("bytes", 0))
+        except (BrokenPipeError, ConnectionResetError):
+            head, data = {}, b""
+        except BaseException:  # a question that was left half asked would be answered to the next
+            self._end()
+            raise
+        if "error" in head:
+            raise wrong_query(query, head["error"])
+        if not head or len(data) < head["bytes"]:
+            self._end()
+            taken = (
+                f"{limits.seconds:g} s" if late.rang else f"{self._memory_bytes:,} bytes of memory"
+            )
+            hint = "Filter before joining; session.sql(…, trusted=True) has no limits."
+            raise refusal(query, f"It took more than {taken}.", hint)
+        return QueryAnswer(pl.read_ipc_stream(io.BytesIO(data)), head["cut"])
+
+    def _started(self) -> _Process:
+        environment = {name: text for name, text in os.environ.items() if "POLARS" not in name}
+        environment |= {
+            "PYTHONPATH": os.pathsep.join(path or os.curdir for path in sys.path),
+            "PYTHONSAFEPATH": "1",
+            "POLARS_MAX_THREADS": str(min(cores(), _MOST_THREADS)),
+        }
+        try:
+            child = subprocess.Popen(
+                [sys.executable, "-m", "stepscope.sql.closed_process", str(self._memory_bytes)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,  # what a query that fails prints there is not for us
+                env=environment,
+            )
+        except OSError as error:
+            raise NoSqlProcess(
+                "The process that answers queries could not be started.",
+                where=sys.executable,
+                why=error.strerror or str(error),
+                hint="In Python, session.sql(query, trusted=True) needs no process.",
+            ) from error
+        weakref.finalize(self, child.kill)
+        return _Process(child, set())
+
+    def _end(self) -> None:
+        if self._process is not None:
+            child, self._process = self._process.child, None
+            child.kill()
+            child.communicate()
+
+
+class _Alarm:
+    """Ends a process that takes longer than it may; ``rang`` says that it did."""
+
+    def __init__(self, child: subprocess.Popen[bytes], seconds: float) -> None:
+        self._child = child
+        self._timer = Timer(seconds, self._ring)
+        self._timer.daemon = True
+        self.rang = False
+
+    def __enter__(self) -> _Alarm:
+        self._timer.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+
+    def _ring(self) -> None:
+        self.rang = True
+        self._child.kill()
+
+
+def _send_table(to: IO[bytes], name: str, frame: pl.DataFrame) -> None:
+    data = io.BytesIO()
+    frame.write_ipc_stream(data)
+    _send(to, {"table": name}, data.getbuffer())
+
+
+def _send(to: IO[bytes], head: dict[str, Any], data: memoryview | bytes = b"") -> None:
+    to.write(json.dumps({**head, "bytes": len(data)}).encode() + b"\n")
+    to.write(data)
+    to.flush()
+
+
+def _physical_memory() -> int:
+    """Of this machine; 0 where the system does not tell."""
+    if sys.platform == "win32":
+        return 0
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

@@ -1,0 +1,61 @@
+"""What a query may say: one statement that reads the tables, and nothing outside of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from stepscope.errors import UsageError
+from stepscope.sql.tables import TABLES
+
+LONGEST_QUERY: Final = 100_000
+
+_STRING = re.compile(r"'(?:[^']|'')*'")
+_READING = re.compile(r"\b(?:read|scan)_\w*", re.IGNORECASE)
+_FIRST_WORD = re.compile(r"(?:\s|\(|--[^\n]*\n|/\*.*?\*/)*(\w*)", re.DOTALL)
+_STATEMENTS: Final = frozenset({"select", "with", "from", "values", "explain"})
+# Where one of these occurs, only the database's own parser can distinguish quotes from text.
+_UNCLEAR: Final = ("--", "/*", "\\", "$", '"', "`", "[")
+
+
+def check_query(query: str) -> None:
+    """Refuse what is more than reading the tables.
+
+    Functions that read files must be called by their name, so that a query without such a name
+    has none. The name may be in a plain text literal; where it is not clear whether it does,
+    the query is refused.
+
+    Raises:
+        UsageError: It says why, and what to do.
+    """
+    if len(query) > LONGEST_QUERY:
+        raise refusal(query[:80], f"It is longer than {LONGEST_QUERY:,} characters.", "Shorten it.")
+    first = _FIRST_WORD.match(query)
+    word = first[1].lower() if first else ""
+    if word not in _STATEMENTS:
+        why = f"It begins with {word!r}." if word else "It is empty."
+        hint = f"Begin with {', '.join(sorted(_STATEMENTS)).upper()}. Tables: {', '.join(TABLES)}."
+        raise refusal(query, why, hint, slug="sql")
+    reading = _READING.search(_without_strings(query))
+    if reading is not None:
+        raise refusal(
+            query,
+            f"{reading[0]} could read files.",
+            "Query the tables of the recording; session.sql(…, trusted=True) may read files.",
+        )
+
+
+def named_tables(query: str, known: Iterable[str]) -> list[str]:
+    """Those of the known tables that a query may mean."""
+    words = set(re.findall(r"\w+", _STRING.sub("", query).lower()))
+    return [name for name in known if name in words]
+
+
+def refusal(query: str, why: str, hint: str, slug: str = "sql-closed") -> UsageError:
+    """The error for a query that is not run."""
+    return UsageError("This query is not run.", where=query, why=why, hint=hint, slug=slug)
+
+
+def _without_strings(query: str) -> str:
+    return query if any(mark in query for mark in _UNCLEAR) else _STRING.sub("''", query)

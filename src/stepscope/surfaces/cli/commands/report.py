@@ -1,0 +1,74 @@
+"""``stepscope report``: the pages of a run as one file to send."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from stepscope.surfaces.cli import arguments
+from stepscope.surfaces.cli.damage import tell_damage
+
+
+@click.command()
+@arguments.path
+@click.option(
+    "--pages", default="", help="Which pages, by tool and with commas; all that have something."
+)
+@click.option(
+    "--events",
+    type=click.Choice(["all", "top", "none"]),
+    default="all",
+    help="Events of the timeline: all that fit, those of three steps, or none.",
+)
+@click.option(
+    "--max-size", type=click.FloatRange(0.5, 15), default=5.0, help="Size at most, in MB."
+)
+@click.option("--zip", "zipped", is_flag=True, help="Pack it, for places that refuse HTML.")
+@arguments.run
+@arguments.host
+@arguments.redact
+@arguments.redact_key
+@arguments.output
+def report(
+    path: str,
+    pages: str,
+    events: str,
+    max_size: float,
+    zipped: bool,
+    run: str | None,
+    host: str | None,
+    redact: str | None,
+    redact_key: str | None,
+    output: str | None,
+) -> None:
+    """Write the pages of a run as one file that opens anywhere, without Stepscope."""
+    from stepscope.session import open
+    from stepscope.store import write_atomic
+    from stepscope.surfaces.cli.progress import ProgressLine
+    from stepscope.surfaces.report.report import Choice, make_report
+    from stepscope.surfaces.report.summary import text_summary
+
+    redaction = arguments.redaction_of(redact, redact_key)
+    choice = Choice(
+        pages=tuple(filter(None, (name.strip() for name in pages.split(",")))),
+        events=events,
+        max_bytes=int(max_size * 1e6),
+        notes=(redaction.said,) if redaction else (),
+    )
+    with (
+        ProgressLine() as waiting,
+        open(path, run=run, host=host, redact=redaction, progress=waiting.update) as session,
+    ):
+        made = make_report(session, choice)
+        waiting.stop()
+        tell_damage(session)
+        name = session.name.rsplit("/", 1)[-1] + ".html"
+        target = Path(output).expanduser() if output else Path(name + (".zip" if zipped else ""))
+        write_atomic(target, made.zipped(name) if zipped else made.html)
+        print(text_summary(session, made), end="")
+    print(f"wrote {target}", file=sys.stderr)
+
+
+COMMAND = report

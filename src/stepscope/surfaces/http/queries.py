@@ -1,0 +1,87 @@
+"""``api/v1/sql…``: the tables, the answers to queries, and their files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import monotonic
+from typing import Final
+
+from werkzeug.wrappers import Request, Response
+
+from stepscope.errors import UsageError
+from stepscope.result import Row, Table
+from stepscope.session import Session
+from stepscope.sql.database import QueryLimits
+from stepscope.sql.examples import EXAMPLES
+from stepscope.sql.tables import TABLES
+from stepscope.surfaces import export
+from stepscope.surfaces.envelope import QueryInfo, QueryTablesInfo, column_infos
+from stepscope.surfaces.http.answers import compressed, download, json_answer
+from stepscope.surfaces.query_answer import answer_table
+
+_SHOWN: Final = QueryLimits(rows=10_000, seconds=20)
+_SAVED: Final = QueryLimits(rows=1_000_000, seconds=60)
+_FORMATS: Final[dict[str, tuple[str, Callable[[Table[Row]], bytes]]]] = {
+    "csv": ("text/csv", lambda table: export.csv_text(table).encode()),
+    "json": ("application/json", lambda table: export.table_json(table).encode()),
+    "parquet": ("application/vnd.apache.parquet", export.parquet_bytes),
+}
+
+
+def tables(request: Request) -> Response:
+    """Every table with the meaning of its columns; they are the same for all recordings."""
+    body: QueryTablesInfo = {
+        "tables": [
+            {
+                "name": table.name,
+                "meaning": table.meaning,
+                "columns": [
+                    {"name": one.name, "type": one.type, "meaning": one.meaning}
+                    for one in table.columns
+                ],
+            }
+            for table in TABLES.values()
+        ],
+        "examples": [{"question": one.question, "query": one.query} for one in EXAMPLES],
+    }
+    return json_answer(request, body)
+
+
+def answer(request: Request, session: Session) -> Response:
+    """The answer to ``q``, as much of it as a page shows."""
+    begin = monotonic()
+    found = session.database.ask(_query(request), _SHOWN)
+    table = answer_table(found.frame)
+    body: QueryInfo = {
+        "rows": len(table),
+        "cut": found.cut,
+        "seconds": monotonic() - begin,
+        "schema": column_infos(table.schema),
+        "columns": table.to_dict(),
+    }
+    return json_answer(request, body)
+
+
+def saved(request: Request, session: Session, format: str) -> Response:
+    """The answer to ``q`` as a file to save."""
+    if format not in _FORMATS:
+        raise UsageError(f"There is no format {format!r}.", hint=f"One of {', '.join(_FORMATS)}.")
+    query = _query(request)
+    found = session.database.ask(query, _SAVED)
+    if found.cut:
+        raise UsageError(
+            f"The answer has more than {_SAVED.rows:,} rows.",
+            where=query,
+            hint="Add LIMIT, or group the rows.",
+            slug="sql-closed",
+        )
+    mimetype, write = _FORMATS[format]
+    name = f"{session.name.rsplit('/', 1)[-1]}-query.{format}"
+    return compressed(request, download(write(answer_table(found.frame)), mimetype, name))
+
+
+def _query(request: Request) -> str:
+    query = request.args.get("q", "")
+    if not query.strip():
+        raise UsageError("There is no query.", hint="Give q=SELECT …", slug="sql")
+    return query

@@ -1,0 +1,84 @@
+"""Loops around ops: in a compiled program, and in the program's own Python.
+
+Which op of such a loop is the longest says little; the loop is what a person would change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from stepscope.schema import names
+from stepscope.tables.account.op_families import PRODUCTS
+from stepscope.tables.account.owners import Owner
+
+#: The family of ops of a loop in a compiled program.
+GRAPH_LOOP = "while"
+# What they have in their names.
+_SCOPE = "/while/"
+# From this share of a loop on, products are what it is for: layers, steps of a recurrence.
+_PRODUCT_FRAC = 0.5
+# Runs of one op in a step from which the program calls it in a loop.
+_MANY = 8
+# Where products have more of the time of a place, the model runs there.
+_MODEL_FRAC = 0.05
+# Ops called again and again make a loop of a place where they have this share of its ops' time.
+_MOST = 0.5
+
+Place = tuple[str, ...]
+
+
+def graph_loop(listed: Iterable[Owner]) -> frozenset[int]:
+    """Ids of the ops in loops of compiled programs; none where most of their time is products'."""
+    inside = [one for one in listed if one.kind == "op" and _SCOPE in f"/{one.name}/"]
+    products = sum(one.total_ps for one in inside if one.family in PRODUCTS)
+    if products >= _PRODUCT_FRAC * sum(one.total_ps for one in inside):
+        return frozenset()
+    return frozenset(map(id, inside))
+
+
+@dataclass(slots=True)
+class _Sums:
+    """Time of one place, in ps; ``again`` is that of ops that are called again and again."""
+
+    whole: int = 0
+    ops: int = 0
+    again: int = 0
+    products: int = 0
+    is_optimizer: bool = False
+
+    @property
+    def is_loop(self) -> bool:
+        return (
+            self.again > _MOST * self.ops
+            and self.products < _MODEL_FRAC * self.whole
+            and not self.is_optimizer
+        )
+
+
+def python_loops(listed: Iterable[tuple[Owner, Place]], count: int) -> frozenset[Place]:
+    """Places of the program that run ops one by one in a loop, and are not the model.
+
+    Args:
+        listed: Owners and their places; ops of compiled programs have none.
+        count: Kept steps.
+    """
+    sums: dict[Place, _Sums] = {}
+    for one, place in listed:
+        found = sums.setdefault(place, _Sums())
+        found.whole += one.total_ps
+        # Optimizers go over the variables by themselves; a rule knows them.
+        found.is_optimizer |= one.name.startswith(names.PYTORCH_OPTIMIZER)
+        if one.kind == "op":
+            found.ops += one.total_ps
+            found.again += one.total_ps if one.runs >= _MANY * count else 0
+            found.products += one.total_ps if one.family in PRODUCTS else 0
+    return frozenset(place for place, found in sums.items() if found.is_loop)
+
+
+def is_dispatched(one: Owner) -> bool:
+    """Whether an op ran by itself on the loop's thread, and not in a compiled program.
+
+    Of TensorFlow's such an op is named by its type alone, of PyTorch's all are.
+    """
+    return one.is_inline and ("/" not in one.name or one.name.startswith("aten/"))

@@ -1,0 +1,139 @@
+"""The owners of a step's time in words: what it is, and the program's line it is called from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stepscope.columns.space import I64
+from stepscope.tables.account import native as of_native
+from stepscope.tables.account.account import (
+    COMPUTED,
+    FRAMEWORK_CALL,
+    GAP,
+    PYTHON,
+    RECORDING,
+    Account,
+)
+from stepscope.tables.account.frames import Frames, Name
+from stepscope.tables.account.op_families import family_of
+
+_KINDS = {
+    PYTHON: "python",
+    FRAMEWORK_CALL: "framework",
+    RECORDING: "recorder",
+    GAP: "unrecorded",
+    of_native.OP: "op",
+    of_native.INPUT: "input",
+    of_native.COMPILE: "compile",
+    of_native.COPY: "copy",
+    of_native.LAUNCH: "launch",
+    of_native.WAIT: "wait",
+    of_native.FRAME: "framework",
+    of_native.DISPATCH: "framework",
+    of_native.PART: "annotated",
+    of_native.ALLOCATE: "allocation",
+    of_native.NOTHING: "unrecorded",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """One owner of time, in words.
+
+    Attributes:
+        kind: What kind of time it is.
+        name: Of the op, the call, or the program's function.
+        type: Of an op; "" otherwise.
+        function: The program's function it lies in or is called from; "" unknown.
+        file: Of that function.
+        line: The line it is at, else where it begins; 0 unknown.
+        caller: ``file:line function`` of the program that calls that function; "" unknown.
+        between: The named calls around it, where no line is known; "" unknown.
+        event: Event row that shows it, -1 none.
+        on_device: Whether a device ran it.
+        is_inline: Whether it is an op that ran on the loop's thread.
+        time_ps: Per kept step.
+        runs: How often its time was come to.
+        row: Of the account.
+    """
+
+    kind: str
+    name: str
+    type: str
+    function: str
+    file: str
+    line: int
+    caller: str
+    between: str
+    event: int
+    on_device: bool
+    is_inline: bool
+    time_ps: I64
+    runs: int
+    row: int
+
+    @property
+    def total_ps(self) -> int:
+        """In all kept steps."""
+        return int(self.time_ps.sum())
+
+    @property
+    def family(self) -> str:
+        """Of an op: by its type, else by the end of its name."""
+        is_typed = self.type not in ("", "Unknown")
+        return family_of(self.type if is_typed else self.name.rpartition("/")[2])
+
+
+def owners(found: Account) -> list[Owner]:
+    """Every owner of the account, the largest first."""
+    order = np.argsort(-found.time_ps.sum(axis=1), kind="stable")
+    return [_owner(found, row) for row in order.tolist() if found.time_ps[row].any()]
+
+
+def _owner(found: Account, row: int) -> Owner:
+    code, item = int(found.kind[row]), int(found.item[row])
+    place = int(found.place[row])
+    function, file, line, caller = _place(found.frames, place)
+    around = found.between.text(-2 - place) if found.between is not None and place < -1 else ""
+    kind, name, type_, event, on_device = _KINDS.get(code, "op"), "", "", -1, False
+    if code == COMPUTED:
+        thing = found.compute.things[item - 1]
+        kind, name, type_ = thing.kind, thing.op.name, thing.opcode or thing.op.type
+        event, on_device = thing.row, thing.on_device
+    elif code in (PYTHON, FRAMEWORK_CALL) and found.frames is not None:
+        if item >= 0:
+            called = found.frames.names[int(found.frames.name[item])]
+            kind, name = "library" if code == PYTHON else "framework", called.public
+            if not function and code == FRAMEWORK_CALL and (called.is_wait or called.is_fetch):
+                kind = "wait"
+        else:
+            name = function
+    elif found.native is not None and item >= 0:
+        name, type_ = found.native.labels[item]
+        event = int(found.native.longest[item]) if code == of_native.OP else -1
+    return Owner(
+        kind, name, type_, function, file, line, caller, around, event, on_device,
+        code == of_native.OP, found.time_ps[row], int(found.runs[row]), row,
+    )  # fmt: skip
+
+
+def _place(calls: Frames | None, place: int) -> tuple[str, str, int, str]:
+    """Function, file, line and caller of a place in the program."""
+    if calls is None or place < 0:
+        return "", "", 0, ""
+    at, own = name_at(calls, place), int(calls.own[place])
+    function = name_at(calls, own).function if own >= 0 else ""
+    around = int(calls.caller[own]) if own >= 0 else -1
+    caller = ""
+    if around >= 0:
+        outer, outer_own = name_at(calls, around), int(calls.own[around])
+        outer_function = name_at(calls, outer_own).function if outer_own >= 0 else ""
+        caller = f"{outer.file}:{outer.line} {outer_function}".strip()
+    return function, at.file, at.line, caller
+
+
+def name_at(calls: Frames, at: int) -> Name:
+    """What one of the calls is named by."""
+    return calls.names[int(calls.name[at])]

@@ -1,0 +1,198 @@
+"""The steps played again with some of their time taken away: what is left of a saving.
+
+Three clocks are followed: the loop's thread, the work beside it (pools, devices) and the making of
+its input. What one has less to do lets it run ahead, until it waits for another that does not: a
+function that only filled the time until a device was done saves nothing when it goes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stepscope.columns import union_spans
+from stepscope.columns.space import F64, I64, U8, Bool
+from stepscope.kernels import core
+from stepscope.tables.account import native as of_native
+from stepscope.tables.account.account import COMPUTED, Account
+from stepscope.tables.account.compute import Compute
+from stepscope.tables.core.interval_overlap import covered
+
+THREAD, WORK, INPUT = range(3)
+
+
+@dataclass(frozen=True, slots=True)
+class Dependencies:
+    """Who waits for whom in the kept steps, stretch by stretch of the account's timeline.
+
+    Attributes:
+        step: Of each stretch.
+        waits_for: THREAD: it waits for nobody; WORK or INPUT.
+        length_ps: Of each stretch.
+        gap_ps: int64[2, stretches]: how long work, and the making of input, paused before what
+            begins in the stretch; -1 where nothing begins.
+        beside_ps: float64[2, stretches]: how long each of them was busy in the stretch.
+        step_ps: Of each kept step.
+        slack_ps: How long before its end all work was done; -1 there was none before.
+        sharing: How many threads or cores share the host's work: what one of them leaves, the
+            others get a share of.
+    """
+
+    step: I64
+    waits_for: U8
+    length_ps: I64
+    gap_ps: I64
+    beside_ps: F64
+    step_ps: I64
+    slack_ps: I64
+    sharing: float
+
+
+def dependencies(found: Account, cores: int = 0) -> Dependencies:
+    """The account's timeline with what it depends on.
+
+    Args:
+        found: The account.
+        cores: Of the host; 0 not known.
+    """
+    line, work = found.timeline, found.compute
+    is_input = np.asarray([False, *(one.kind == "input" for one in work.things)])[work.label]
+    spans = (
+        (work.busy_start_ps, work.busy_end_ps),
+        union_spans(work.start_ps[is_input], work.end_ps[is_input]),
+    )
+    gaps = [_gaps(line.start_ps, line.end_ps, *one) for one in spans]
+    beside = [covered(*one, line.start_ps, line.end_ps).astype(np.float64) for one in spans]
+    return Dependencies(
+        line.step,
+        _waits_for(found, beside[0] > 0, beside[1] > 0),
+        line.end_ps - line.start_ps,
+        np.ascontiguousarray(np.stack(gaps)),
+        np.stack(beside),
+        found.found.duration_ps[found.found.kept],
+        _slack(found),
+        max(1.0 + _at_once(work), cores),
+    )
+
+
+def _gaps(start: I64, end: I64, begin: I64, until: I64) -> I64:
+    """The pauses before the spans that begin in each stretch, or after the one before it."""
+    gap = np.full(len(start), -1, dtype=np.int64)
+    if len(start) == 0 or len(begin) == 0:
+        return gap
+    pause = begin - np.concatenate([start[:1], until[:-1]])
+    at = np.searchsorted(end, begin, side="right")
+    inside = (at < len(start)) & (begin > start[0])
+    gap[at[inside]] = 0
+    np.add.at(gap, at[inside], np.maximum(pause[inside], 0))
+    return gap
+
+
+def _waits_for(found: Account, works: Bool, makes: Bool) -> U8:
+    """What the thread waits for in each stretch, and is there to be waited for."""
+    line = found.timeline
+    gets_input = np.zeros(len(line.start_ps), dtype=bool)
+    gets_input[line.stretch[_is_input(found)[line.owner]]] = True
+    waits = np.full(len(line.start_ps), THREAD, dtype=np.uint8)
+    waits[(gets_input | line.waits) & makes] = INPUT
+    waits[line.waits & works] = WORK
+    return waits
+
+
+def _slack(found: Account) -> I64:
+    """The time from the last work's end, or none while there is some, to each step's end."""
+    work, line = found.compute, found.timeline
+    end = (found.found.start_ps + found.found.duration_ps)[found.found.kept]
+    before = np.searchsorted(work.busy_start_ps, end, side="left") - 1
+    began = before >= 0
+    if len(line.start_ps):
+        began &= end > line.start_ps[0]
+    slack = np.full(len(end), -1, dtype=np.int64)
+    slack[began] = np.maximum(end[began] - work.busy_end_ps[before[began]], 0)
+    return slack
+
+
+def _at_once(work: Compute) -> float:
+    """The mean number of spans on the host while there is one."""
+    on_host = np.asarray([False, *(not one.on_device for one in work.things)])[work.label]
+    start, end = work.start_ps[on_host], work.end_ps[on_host]
+    begin, until = union_spans(start, end)
+    whole = int((until - begin).sum())
+    return int((end - start).sum()) / whole if whole else 1.0
+
+
+def saved_ps(
+    found: Account,
+    plan: Dependencies,
+    share: F64,
+    relief: F64 | None = None,
+    *,
+    work_goes: bool = False,
+) -> F64:
+    """How much shorter each kept step gets; an early end of one may delay the next.
+
+    Args:
+        found: The account.
+        plan: Its dependencies.
+        share: How much of each owner's time goes, 0 to 1.
+        relief: How much less work there is in each stretch, because cores are free that it had to
+            share; none by default.
+        work_goes: Whether the owners are work, which also goes where nobody waits for it.
+    """
+    line = found.timeline
+    count = len(line.start_ps)
+    goes = share[line.owner] * line.spent_ps
+    at = plan.waits_for[line.stretch] * np.int64(count) + line.stretch
+    gone = np.bincount(at, weights=goes, minlength=3 * count).reshape(3, count)
+    # Input that is made faster is so all the time, not only while it is waited for.
+    is_input = _is_input(found)
+    if is_input.any():
+        gone[INPUT] = np.maximum(gone[INPUT], share[is_input].max() * plan.beside_ps[1])
+    if relief is not None:
+        gone[WORK] += relief
+    lead = np.zeros(len(plan.step_ps), dtype=np.int64)
+    whole = np.round(gone).astype(np.int64)
+    slack = np.full_like(plan.slack_ps, -1) if work_goes else plan.slack_ps
+    core.replay.replay(plan.step, plan.waits_for, plan.length_ps, plan.gap_ps, whole, slack, lead)
+    saved: F64 = np.diff(lead, prepend=0).astype(np.float64)
+    return saved
+
+
+def hidden_ps(found: Account, plan: Dependencies, share: F64) -> F64:
+    """Work in each stretch that goes although nobody waits for it: as much as where one does."""
+    line = found.timeline
+    seen = plan.waits_for[line.stretch] == WORK
+    whole = float(line.spent_ps[seen].sum())
+    goes = float((share[line.owner[seen]] * line.spent_ps[seen]).sum())
+    part = goes / whole if whole else 0.0
+    hidden: F64 = np.where(plan.waits_for == THREAD, part * plan.beside_ps[0], 0.0)
+    return hidden
+
+
+def shared_ps(found: Account, plan: Dependencies, goes: Bool) -> F64:
+    """Work in each stretch that shares the host's cores with owners that go; 0 on a device.
+
+    Args:
+        found: The account.
+        plan: Its dependencies.
+        goes: Of the owners.
+    """
+    line, work = found.timeline, found.compute
+    if work.has_device:
+        return np.zeros(len(line.start_ps), dtype=np.float64)
+    own = np.zeros(len(line.start_ps), dtype=np.float64)
+    np.add.at(own, line.stretch, np.where(goes[line.owner], line.spent_ps, 0))
+    beside_thread: F64 = np.where(plan.waits_for == THREAD, np.minimum(own, plan.beside_ps[0]), 0.0)
+    if not (goes & _is_input(found)).any():
+        return beside_thread
+    either: F64 = beside_thread + np.minimum(plan.beside_ps[0], plan.beside_ps[1])
+    return either
+
+
+def _is_input(found: Account) -> Bool:
+    """Which owners are waits for input, or what is made of it meanwhile."""
+    makes = np.asarray([False, *(one.kind == "input" for one in found.compute.things)])
+    at = np.where(found.kind == COMPUTED, np.clip(found.item, 0, len(makes) - 1), 0)
+    either: Bool = makes[at] | (found.kind == of_native.INPUT)
+    return either

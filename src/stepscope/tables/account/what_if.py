@@ -1,0 +1,161 @@
+"""What the step would take without a part: alone, and with all that can go with it.
+
+What goes with a part depends on what it is: code leaves caches cold and threads asleep, calls that
+are put together take their short ops with them, an op that shrinks shrinks its neighbours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stepscope.columns.space import F64
+from stepscope.tables.account.account import Account
+from stepscope.tables.account.owners import Owner, owners
+from stepscope.tables.account.parts import Part
+from stepscope.tables.account.replay import (
+    Dependencies,
+    dependencies,
+    hidden_ps,
+    saved_ps,
+    shared_ps,
+)
+
+# Kinds of what the host does around the work itself.
+_AROUND = (
+    "framework", "annotated", "unrecorded", "runtime", "allocation", "launch", "recorder",
+)  # fmt: skip
+# A run of an op that is shorter costs its hand-over, not what it computes.
+_SHORT_PS = 50e6
+# So many parts are played again, the largest, if they have this share of the steps.
+_MOST_PARTS, _SOME_FRAC = 16, 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Consequence:
+    """What a change to a part does, at best, to the rest of the step.
+
+    Attributes:
+        around: Share that goes of what the host does around the work: after a pause caches are
+            cold and threads sleep, so that handing work over takes a multiple of its time.
+        ops: Share that goes of the other ops.
+        short_ops: The same of those that are short; they cost their hand-over.
+        reach: All of that is at most this many times the part: what it leaves cold, or what works
+            on the same values, takes no longer than itself.
+    """
+
+    around: float
+    ops: float
+    short_ops: float
+    reach: float
+
+
+_REMOVE = Consequence(around=0.85, ops=0.25, short_ops=0.25, reach=1.0)
+_BATCH = Consequence(around=0.85, ops=0.25, short_ops=1.0, reach=1.0)
+_OVERLAP = Consequence(around=0.85, ops=0.0, short_ops=0.0, reach=1.0)
+# What makes an op's inputs and what reads its outputs shrinks with it.
+_SHRINK = Consequence(around=0.5, ops=1.0, short_ops=1.0, reach=2.0)
+_CONSEQUENCES = {
+    "python": _REMOVE,
+    "library": _REMOVE,
+    "unrecorded": _REMOVE,
+    "compile": _REMOVE,
+    "framework": _BATCH,
+    "eager": _BATCH,
+    "launch": _BATCH,
+    "op": _SHRINK,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    """How much shorter the mean step gets without a part, in ps.
+
+    Attributes:
+        alone_ps: When it takes no time and all else stays as it is.
+        typical_ps: The same from the median of its shares: what only few steps have counts
+            little.
+        most_ps: When all goes with it that can.
+    """
+
+    alone_ps: float
+    typical_ps: float
+    most_ps: float
+
+
+def what_if(found: Account, made: list[Part], cores: int = 0) -> list[WhatIf]:
+    """What the removal of the largest parts saves, in their order.
+
+    Args:
+        found: The account.
+        made: Its parts.
+        cores: Of the host; 0 not known.
+    """
+    plan = dependencies(found, cores)
+    listed = owners(found)
+    least = _SOME_FRAC * float(plan.step_ps.sum())
+    large = [part for part in made[:_MOST_PARTS] if part.total_ps >= least]
+    return [_without(found, plan, listed, part) for part in large]
+
+
+def _without(found: Account, plan: Dependencies, listed: list[Owner], part: Part) -> WhatIf:
+    own = np.zeros(len(found.kind), dtype=np.float64)
+    own[[one.row for one in part.owners]] = 1.0
+    if part.kind == "op":
+        own = np.maximum(own, _runtime_around(found, listed, part))
+    best = np.maximum(own, _goes_with(found, listed, part))
+    relief = shared_ps(found, plan, own > 0) / plan.sharing
+    relief += hidden_ps(found, plan, best)
+    is_work = part.kind == "op"
+    alone = saved_ps(found, plan, own, work_goes=is_work)
+    most = saved_ps(found, plan, best, relief, work_goes=is_work)
+    reach = _consequence(part).reach
+    mean, typical = float(alone.mean()), _typical(alone, plan)
+    return WhatIf(
+        mean,
+        typical,
+        max(
+            _within_reach(mean, float(most.mean()), reach),
+            _within_reach(typical, _typical(most, plan), reach),
+        ),
+    )
+
+
+def _within_reach(alone: float, most: float, reach: float) -> float:
+    return max(alone, min(most, (1.0 + reach) * alone))
+
+
+def _consequence(part: Part) -> Consequence:
+    return _CONSEQUENCES.get(part.kind, _OVERLAP)
+
+
+def _typical(saved: F64, plan: Dependencies) -> float:
+    """The saving of the mean step if its share were that of the middle one."""
+    share = saved / np.maximum(plan.step_ps, 1)
+    return float(np.clip(np.median(share), 0.0, 1.0)) * float(plan.step_ps.mean())
+
+
+def _runtime_around(found: Account, listed: list[Owner], part: Part) -> F64:
+    """What the runtime does around ops goes with them, in proportion."""
+    share = np.zeros(len(found.kind), dtype=np.float64)
+    whole = sum(one.total_ps for one in listed if one.kind == "op")
+    for one in listed:
+        if one.kind == "runtime" and whole:
+            share[one.row] = min(part.total_ps / whole, 1.0)
+    return share
+
+
+def _goes_with(found: Account, listed: list[Owner], part: Part) -> F64:
+    """Share of each owner that goes with a part at best."""
+    consequence = _consequence(part)
+    share = np.zeros(len(found.kind), dtype=np.float64)
+    for one in listed:
+        if one.kind in _AROUND:
+            share[one.row] = consequence.around
+        elif one.kind == "op" and not one.on_device:
+            is_short = one.total_ps < _SHORT_PS * one.runs
+            share[one.row] = consequence.short_ops if is_short else consequence.ops
+        elif one.kind == "op":
+            share[one.row] = consequence.ops if part.kind == "op" else 0.0
+    return share

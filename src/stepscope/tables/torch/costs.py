@@ -1,0 +1,37 @@
+"""The cost of any op of PyTorch's that is known, by its name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Final
+
+from stepscope.tables.torch.attention_cost import ATTENTION_COSTS
+from stepscope.tables.torch.cost import UNKNOWN, OpCost
+from stepscope.tables.torch.matrix_cost import MATRIX_COSTS, CostOf
+from stepscope.tables.torch.moving_cost import MOVING_COSTS, triton_cost
+from stepscope.tables.torch.signature import Signature
+
+_ATEN: Final = "aten::"
+_COSTS: Final[Mapping[str, CostOf]] = {
+    (name if "::" in name else _ATEN + name): cost
+    for table in (MATRIX_COSTS, ATTENTION_COSTS, MOVING_COSTS)
+    for name, cost in table.items()
+}
+
+
+@lru_cache(maxsize=50_000)
+def cost_of(call: Signature) -> OpCost:
+    """What one call costs; unknown where the op is, or its shapes were not recorded."""
+    if not call.dims:
+        return UNKNOWN
+    if call.is_triton:
+        return triton_cost(call)
+    found = _COSTS.get(call.op)
+    return UNKNOWN if found is None else found(call)
+
+
+def is_product(cost: OpCost) -> bool:
+    """Whether matrices are multiplied."""
+    return not math.isnan(cost.flops) and cost.flops > 0

@@ -1,0 +1,121 @@
+"""The calls of PyTorch's ops that launched something on a device.
+
+A device event belongs to the innermost op around the call that launched it. What one op launched
+in one call belongs together: a product of matrices may be several kernels and a memset.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stepscope.columns import innermost
+from stepscope.columns.space import I64
+from stepscope.schema import names
+from stepscope.tables.core.distinct_rows import distinct_rows
+from stepscope.tables.core.group_unions import union_by_group
+from stepscope.tables.core.presence import Stretch, any_stretch, entries_named, stat_rows
+from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.core.stats import event_stats
+from stepscope.tables.device.events import device_events
+from stepscope.tables.host.events import host_names, host_thread_rows, timed_rows
+from stepscope.tables.torch.launches import launched
+from stepscope.tables.torch.signature import Signature, parse_signature
+
+
+@dataclass(frozen=True, slots=True)
+class OpCalls:
+    """One row per call of an op that launched something.
+
+    Attributes:
+        rows: Event rows of the calls, ascending.
+        signature: Index into ``signatures``.
+        signatures: The distinct ways in which ops were called.
+        of_event: Of each event of ``device_events`` the call, -1 for none.
+        device_ps: Time in which anything of what each call launched ran.
+        first_ps: When the first of it began.
+    """
+
+    rows: I64
+    signature: I64
+    signatures: tuple[Signature, ...]
+    of_event: I64
+    device_ps: I64
+    first_ps: I64
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+def has_shapes(host: Host) -> bool:
+    """Whether an op of PyTorch's was recorded with the shapes of its inputs."""
+    stats = stat_rows(host)
+    if names.SHAPE not in stats or names.ARGUMENTS not in stats:
+        return False
+    of_op = host_names(host).op >= 0
+
+    def is_shaped(stretch: Stretch) -> bool:
+        return bool((of_op[stretch.entry] & stretch.has(names.SHAPE) & stretch.timed).any())
+
+    return any_stretch(host, host_thread_rows(host).tolist(), is_shaped)
+
+
+def has_shaped_calls(host: Host) -> bool:
+    """Whether such an op launched something on a device; asks for all calls if any has shapes."""
+    return has_shapes(host) and any(one.dims for one in op_calls(host).signatures)
+
+
+@derived
+def op_calls(host: Host) -> OpCalls:
+    """The calls of a host; none where no op of PyTorch's was recorded."""
+    events = device_events(host)
+    op_of = _op_of_each(host)
+    rows, of_event = np.unique(op_of[op_of >= 0], return_inverse=True)
+    call = np.full(len(op_of), -1, np.int64)
+    call[op_of >= 0] = of_event
+    signature, signatures = _signatures(host, rows)
+    has = np.flatnonzero(call >= 0)
+    first = np.full(len(rows), np.iinfo(np.int64).max)
+    np.minimum.at(first, call[has], events.start_ps[has])
+    device_ps = union_by_group(call[has], events.start_ps[has], events.end_ps[has], len(rows))
+    return OpCalls(rows, signature, signatures, call, device_ps, first)
+
+
+def _op_of_each(host: Host) -> I64:
+    """The event row of the op that launched each device event, -1 for none."""
+    space, launches = host.space, launched(host)
+    found = np.full(len(launches.call), -1, np.int64)
+    if names.ARGUMENTS not in stat_rows(host):
+        return found  # no recording of PyTorch's
+    is_op = (host_names(host).op >= 0) & ~entries_named(host, names.MEMORY_EVENTS.__contains__)
+    ops = timed_rows(host, is_op)
+    lines = space.lines_of(ops)
+    thread = np.asarray([one.id for one in space.lines] or [0], np.int64)[lines]
+    for number in np.unique(launches.thread[launches.thread >= 0]).tolist():
+        mine = np.flatnonzero(launches.thread == number)
+        own = ops[thread == number]
+        start = space.events.start_ps[own]
+        at = innermost(start, start + space.length_ps[own], launches.start_ps[mine])
+        found[mine] = np.append(own, -1)[at]
+    return found
+
+
+def _signatures(host: Host, rows: I64) -> tuple[I64, tuple[Signature, ...]]:
+    """How each call was made; texts that say the same are read once."""
+    space, stats = host.space, event_stats(host)
+    shapes, said = stats.texts(names.SHAPE), stats.texts(names.ARGUMENTS)
+    keys = (space.events.metadata[rows].astype(np.int64), shapes.at(rows), said.at(rows))
+    first, code = distinct_rows(keys)
+    metadata = space.event_metadata
+    index: dict[Signature, int] = {}
+    lut = []
+    for entry, shape, text in np.stack(keys)[:, first].T.tolist():
+        one = parse_signature(
+            metadata.display_name[entry] or metadata.name[entry],
+            shapes.texts[shape] if shape >= 0 else "",
+            said.texts[text] if text >= 0 else "",
+        )
+        lut.append(index.setdefault(one, len(index)))
+    of_call = np.asarray(lut or [0], np.int64)[code] if len(rows) else np.zeros(0, np.int64)
+    return of_call, tuple(index)

@@ -1,0 +1,287 @@
+"""What torch.compile made: regions that run compiled, breaks between them, and compiling itself.
+
+A region is a frame of Python, or the part of one up to a graph break, in one variant: "0/1" is
+frame 0, compiled for the second time because a guard failed. What runs behind a break is a frame
+of its own, whose function Dynamo names after the line it resumes at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from stepscope.columns import innermost, nest
+from stepscope.columns.space import DATA_OCCURRENCES, I64, Bool
+from stepscope.schema import names
+from stepscope.tables.core.planes import PlaneKind, planes
+from stepscope.tables.core.presence import Stretch, any_stretch
+from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.device.events import device_events
+from stepscope.tables.torch.launches import launched
+
+_REGION: Final = re.compile(r"Torch-Compiled Region: (\d+/\d+)")
+# Before regions had numbers, and wherever they are differentiated.
+_UNNUMBERED: Final = re.compile(r"CompiledFunction(Backward)?\d*")
+_LOOKUP: Final = "TorchDynamo Cache Lookup"
+_COMPILE: Final = re.compile(
+    r"_compile\.compile_inner|entire_frame_compile$|"
+    rf"{re.escape(names.PYTHON_CALL_MARK)}.*torch/_dynamo/convert_frame\.py:\d+ compile_inner$"
+)
+_RESUMED: Final = re.compile(
+    rf"{re.escape(names.PYTHON_CALL_MARK)}(.*):\d+ torch_dynamo_resume_in_(.+)_at_(\d+)$"
+)
+_BACKWARD: Final = "Backward"
+
+
+@dataclass(frozen=True, slots=True)
+class Spans:
+    """Events of some names: their rows, name by number, thread and time."""
+
+    rows: I64
+    name: I64
+    names: tuple[str, ...]
+    thread: I64
+    start_ps: I64
+    end_ps: I64
+    self_ps: I64
+    is_outer: Bool
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """One region of one host.
+
+    Attributes:
+        name: "0/1": the frame, and its variant; or the autograd function that ran it.
+        calls: How often it ran.
+        host_ps, self_ps: Time of its calls; without regions that these call.
+        device_ps, kernels: What its calls launched, those of inner regions left out.
+        compiles, compile_ps: How often it was compiled within the recording, and how long.
+    """
+
+    name: str
+    calls: int
+    host_ps: int
+    self_ps: int
+    device_ps: int
+    kernels: int
+    compiles: int
+    compile_ps: int
+
+
+@dataclass(frozen=True, slots=True)
+class GraphBreak:
+    """A line at which a function cannot be compiled any further.
+
+    Attributes:
+        function, file, line: Where.
+        calls: How often the rest of the function was run behind it.
+        host_ps: Time of these calls.
+    """
+
+    function: str
+    file: str
+    line: int
+    calls: int
+    host_ps: int
+
+
+@dataclass(frozen=True, slots=True)
+class HostRegions:
+    """What torch.compile did on one host.
+
+    Attributes:
+        regions: By name.
+        breaks: Where stacks were recorded.
+        lookups, lookup_ps: Checks of guards, and their time.
+        compiles, compile_ps: Compiling within the recording.
+        device_ps, outside_ps: Device time launched in regions, and outside of them.
+    """
+
+    regions: tuple[Region, ...]
+    breaks: tuple[GraphBreak, ...]
+    lookups: int
+    lookup_ps: int
+    compiles: int
+    compile_ps: int
+    device_ps: int
+    outside_ps: int
+
+
+def has_regions(host: Host) -> bool:
+    """Whether a compiled region ran, or one was compiled."""
+    entries, _ = _entries(host, lambda text: text if _is_region(text) else None)
+    wanted = entries >= 0
+
+    def is_one(stretch: Stretch) -> bool:
+        return bool((wanted[stretch.entry] & stretch.timed).any())
+
+    return bool(wanted.any()) and any_stretch(host, _lines(host), is_one)
+
+
+def _lines(host: Host) -> list[int]:
+    """Rows in ``Space.lines`` of threads and of Python's calls."""
+    kinds = planes(host).plane_kind
+    lines = enumerate(host.space.lines)
+    return [row for row, line in lines if kinds[line.plane] in (PlaneKind.HOST, PlaneKind.PYTHON)]
+
+
+def _is_region(text: str) -> bool:
+    return bool(_REGION.match(text) or _UNNUMBERED.fullmatch(text) or _COMPILE.match(text))
+
+
+@derived
+def compiled(host: Host) -> HostRegions:
+    """What torch.compile did on a host."""
+    regions = _regions(host)
+    compiles = _spans(host, lambda text: "" if _COMPILE.match(text) else None)
+    lookups = _spans(host, lambda text: "" if text == _LOOKUP else None)
+    outer = compiles.is_outer
+    events, of_event = device_events(host), _region_of_each(host, regions)
+    inside = of_event >= 0
+    return HostRegions(
+        regions=_by_name(regions, of_event, events.duration_ps, _compiled_next(compiles, regions)),
+        breaks=_breaks(host),
+        lookups=len(lookups),
+        lookup_ps=int((lookups.end_ps - lookups.start_ps).sum()),
+        compiles=int(outer.sum()),
+        compile_ps=int((compiles.end_ps - compiles.start_ps)[outer].sum()),
+        device_ps=int(events.duration_ps[inside].sum()),
+        outside_ps=int(events.duration_ps[~inside].sum()),
+    )
+
+
+def _regions(host: Host) -> Spans:
+    """The calls of regions; autograd's functions only where regions have no numbers."""
+    found = _spans(host, _numbered)
+    if any("/" in name for name in found.names):
+        return found
+    return _spans(host, lambda text: text if _UNNUMBERED.fullmatch(text) else None)
+
+
+def _numbered(text: str) -> str | None:
+    """A region's name; backward's has none, and runs on a thread of its own."""
+    region = _REGION.match(text)
+    if region:
+        return region[1]
+    return text if _UNNUMBERED.fullmatch(text) and _BACKWARD in text else None
+
+
+def _entries(host: Host, label: Callable[[str], str | None]) -> tuple[I64, tuple[str, ...]]:
+    """Per row of ``Space.event_metadata`` the number of its label, -1 for none; the labels."""
+    metadata = host.space.event_metadata
+    index: dict[str, int] = {}
+    codes = []
+    for shown, name in zip(metadata.display_name, metadata.name, strict=True):
+        text = label(shown) if shown else None
+        text = label(name) if text is None else text
+        codes.append(-1 if text is None else index.setdefault(text, len(index)))
+    return np.asarray(codes, np.int64), tuple(index)
+
+
+def _spans(host: Host, label: Callable[[str], str | None]) -> Spans:
+    """The events with a label, on threads and among Python's calls."""
+    space = host.space
+    codes, labels = _entries(host, label)
+    parts = [np.zeros(0, np.int64)]
+    for line in (space.lines[row] for row in (_lines(host) if labels else ())):
+        mine = codes[space.events.metadata[line.begin : line.end]] >= 0
+        parts.append(line.begin + np.flatnonzero(mine))
+    rows = np.concatenate(parts)
+    rows = rows[space.events.data[rows] != DATA_OCCURRENCES]
+    thread = np.asarray([one.id for one in space.lines] or [0], np.int64)[space.lines_of(rows)]
+    order = np.lexsort((space.events.start_ps[rows], thread))
+    rows, thread = rows[order], thread[order]
+    start, length = space.events.start_ps[rows], space.length_ps[rows]
+    begins = np.append(np.flatnonzero(np.append(True, thread[1:] != thread[:-1])), len(rows))
+    nesting = nest(start, length, begins.astype(np.int64)) if len(rows) else None
+    return Spans(
+        rows=rows,
+        name=codes[space.events.metadata[rows]] if len(rows) else rows,
+        names=labels,
+        thread=thread,
+        start_ps=start,
+        end_ps=start + length,
+        self_ps=nesting.self_ps if nesting else start,
+        is_outer=nesting.parent < 0 if nesting else np.zeros(0, bool),
+    )
+
+
+def _region_of_each(host: Host, regions: Spans) -> I64:
+    """The call of a region around the launch of each device event, -1 for none."""
+    launches = launched(host)
+    found = np.full(len(launches.call), -1, np.int64)
+    for thread in np.unique(regions.thread).tolist():
+        mine = np.flatnonzero(launches.thread == thread)
+        own = np.flatnonzero(regions.thread == thread)
+        at = innermost(regions.start_ps[own], regions.end_ps[own], launches.start_ps[mine])
+        found[mine] = np.append(own, -1)[at]
+    return found
+
+
+def _compiled_next(compiles: Spans, regions: Spans) -> dict[str, tuple[int, int]]:
+    """How often and how long each region was compiled: what runs next on the thread was."""
+    found: dict[str, tuple[int, int]] = {}
+    outer = np.flatnonzero(compiles.is_outer)
+    for thread in np.unique(compiles.thread[outer]).tolist():
+        own = np.flatnonzero(regions.thread == thread)
+        mine = outer[compiles.thread[outer] == thread]
+        at = np.searchsorted(regions.start_ps[own], compiles.end_ps[mine])
+        for row, place in zip(mine.tolist(), at.tolist(), strict=True):
+            if place < len(own):
+                name = regions.names[int(regions.name[own[place]])]
+                count, time = found.get(name, (0, 0))
+                length = int(compiles.end_ps[row] - compiles.start_ps[row])
+                found[name] = (count + 1, time + length)
+    return found
+
+
+def _by_name(
+    regions: Spans, of_event: I64, duration: I64, compiles: dict[str, tuple[int, int]]
+) -> tuple[Region, ...]:
+    size = len(regions.names)
+    inside = of_event >= 0
+    of_name = regions.name[of_event[inside]]
+    sums = {
+        name: np.zeros(size, np.int64) for name in ("calls", "host", "self", "device", "kernels")
+    }
+    np.add.at(sums["calls"], regions.name, 1)
+    np.add.at(sums["host"], regions.name, regions.end_ps - regions.start_ps)
+    np.add.at(sums["self"], regions.name, regions.self_ps)
+    np.add.at(sums["device"], of_name, duration[inside])
+    np.add.at(sums["kernels"], of_name, 1)
+    return tuple(
+        Region(
+            name,
+            int(sums["calls"][row]),
+            int(sums["host"][row]),
+            int(sums["self"][row]),
+            int(sums["device"][row]),
+            int(sums["kernels"][row]),
+            *compiles.get(name, (0, 0)),
+        )
+        for row, name in enumerate(regions.names)
+        if sums["calls"][row]
+    )
+
+
+def _breaks(host: Host) -> tuple[GraphBreak, ...]:
+    found = _spans(host, lambda text: text if _RESUMED.match(text) else None)
+    breaks = []
+    for row, text in enumerate(found.names):
+        resumed = _RESUMED.match(text)
+        assert resumed is not None  # that is how it came to be a label
+        file, function, line = resumed.groups()
+        mine = found.name == row
+        if not mine.any():
+            continue
+        time = int((found.end_ps - found.start_ps)[mine].sum())
+        breaks.append(GraphBreak(function, file, int(line[:9]), int(mine.sum()), time))
+    return tuple(breaks)

@@ -1,0 +1,174 @@
+"""Steps of engines that serve language models: which requests each put together, and its time.
+
+vLLM and SGLang mark each step of their loop with what is in its batch. A step lasts until the next
+begins; what its thread launches until then belongs to it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from stepscope.columns import nest
+from stepscope.columns.space import DATA_OCCURRENCES, I64
+from stepscope.tables.core.group_unions import union_by_group
+from stepscope.tables.core.planes import PlaneKind, planes
+from stepscope.tables.core.presence import Stretch, any_stretch, entries_named
+from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.device.events import device_events
+from stepscope.tables.host.events import host_thread_rows
+from stepscope.tables.torch.launches import launched
+
+PREFILL, DECODE, MIXED, OTHER = "prefill", "decode", "mixed", "other"
+# vLLM: execute_34_context_2(sq512sk512…)_generation_32(sq32sk55086…), older: context_2(512)….
+_VLLM: Final = re.compile(
+    r"execute(?:_\w+?)?_context_(\d+)\((?:sq)?(\d*)[^)]*\)_generation_(\d+)\((?:sq)?(\d*)[^)]*\)"
+)
+# SGLang: step[DECODE bs=32], step[EXTEND bs=4 toks=1024].
+_SGLANG: Final = re.compile(r"step\[(\w+)(?: bs=(\d+))?(?: toks?=(\d+))?.*\]")
+_SGLANG_KINDS: Final = {"DECODE": DECODE, "EXTEND": PREFILL, "MIXED": MIXED, "PREFILL": PREFILL}
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What a step worked on.
+
+    Attributes:
+        kind: "prefill", "decode", "mixed" or "other".
+        requests: How many; -1 where the mark does not say it.
+        tokens: Tokens that it computed; -1 where the mark does not say it.
+    """
+
+    kind: str
+    requests: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSteps:
+    """One row per step, in order of begin.
+
+    Attributes:
+        batch: Index into ``batches``.
+        batches: The distinct batches.
+        start_ps: Begin of the mark on the host.
+        host_ps: Length of the mark.
+        device_ps: Time in which anything of what the step launched ran.
+        graph_ps: Device time, added up, of what a graph launched.
+        kernels: What it launched.
+        first_ps, last_ps: Begin and end of that on the device; 0 where it launched nothing.
+        gap_ps: Of the device before it: from the end of the work of the steps before; -1 where
+            there is none.
+    """
+
+    batch: I64
+    batches: tuple[Batch, ...]
+    start_ps: I64
+    host_ps: I64
+    device_ps: I64
+    graph_ps: I64
+    kernels: I64
+    first_ps: I64
+    last_ps: I64
+    gap_ps: I64
+
+    def __len__(self) -> int:
+        return len(self.batch)
+
+
+def batch_of(name: str) -> Batch | None:
+    """The batch that an engine's mark tells of; None for other names."""
+    found = _VLLM.match(name)
+    if found:
+        prefills, prefilled, decodes, decoded = (int(one[:15] or 0) for one in found.groups())
+        kind = MIXED if prefills and decodes else PREFILL if prefills else DECODE
+        return Batch(kind, prefills + decodes, prefilled + decoded)
+    found = _SGLANG.match(name)
+    if found:
+        kind, size, tokens = found.groups()
+        kind = _SGLANG_KINDS.get(kind.upper(), OTHER)
+        requests = int(size[:15]) if size else -1
+        # A decoding step computes one token of each request.
+        computed = int(tokens[:15]) if tokens else requests if kind == DECODE else -1
+        return Batch(kind, requests, computed)
+    return None
+
+
+def has_serving_steps(host: Host) -> bool:
+    """Whether an engine marked a step."""
+    entries = entries_named(host, lambda name: batch_of(name) is not None)
+
+    def is_step(stretch: Stretch) -> bool:
+        return bool((entries[stretch.entry] & stretch.timed).any())
+
+    return bool(entries.any()) and any_stretch(host, host_thread_rows(host).tolist(), is_step)
+
+
+@derived
+def serving_steps(host: Host) -> EngineSteps:
+    """The steps of a host."""
+    space, kinds = host.space, planes(host).plane_kind
+    index: dict[Batch, int] = {}
+    code = np.full(max(len(space.event_metadata), 1), -1, np.int64)
+    for row, name in enumerate(space.event_metadata.name):
+        batch = batch_of(name)
+        if batch is not None:
+            code[row] = index.setdefault(batch, len(index))
+    parts = [np.zeros(0, np.int64)]
+    for line in space.lines:
+        if index and kinds[line.plane] is PlaneKind.HOST:
+            mine = code[space.events.metadata[line.begin : line.end]] >= 0
+            parts.append(line.begin + np.flatnonzero(mine))
+    rows = np.concatenate(parts)
+    rows = rows[space.events.data[rows] != DATA_OCCURRENCES]
+    # Engines mark one step several times, one mark inside of the other.
+    begins = np.searchsorted(rows, space.line_begin).astype(np.int64)
+    rows = rows[nest(space.events.start_ps[rows], space.length_ps[rows], begins).parent < 0]
+    rows = rows[np.argsort(space.events.start_ps[rows], kind="stable")]
+    thread = np.asarray([one.id for one in space.lines] or [0], np.int64)[space.lines_of(rows)]
+    start = space.events.start_ps[rows]
+    return _with_devices(host, tuple(index), code[space.events.metadata[rows]], rows, start, thread)
+
+
+def _with_devices(
+    host: Host, batches: tuple[Batch, ...], batch: I64, rows: I64, start: I64, thread: I64
+) -> EngineSteps:
+    """The steps with what ran for them on the devices."""
+    events, launches = device_events(host), launched(host)
+    size = len(rows)
+    step = np.full(len(events), -1, np.int64)
+    for number in np.unique(thread).tolist():
+        own = np.flatnonzero(thread == number)
+        mine = np.flatnonzero(launches.thread == number)
+        at = np.searchsorted(start[own], launches.start_ps[mine], side="right") - 1
+        step[mine] = np.where(at >= 0, own[np.maximum(at, 0)], -1)
+    has = np.flatnonzero(step >= 0)
+    begin, end = events.start_ps[has], events.end_ps[has]
+    first = np.full(size, np.iinfo(np.int64).max)
+    last = np.zeros(size, np.int64)
+    np.minimum.at(first, step[has], begin)
+    np.maximum.at(last, step[has], end)
+    kernels = np.bincount(step[has], minlength=size).astype(np.int64)
+    graphs = np.append(entries_named(host, lambda name: "graphlaunch" in name.lower()), False)
+    call = launches.call[has]
+    is_replayed = graphs[host.space.events.metadata[np.maximum(call, 0)]] & (call >= 0)
+    replayed = np.zeros(size, np.int64)
+    np.add.at(replayed, step[has[is_replayed]], events.duration_ps[has[is_replayed]])
+    until = np.maximum.accumulate(last) if size else last
+    before = np.append(0, until[:-1])[:size]
+    known = (kernels > 0) & (np.append(0, np.cumsum(kernels)[:-1])[:size] > 0)
+    return EngineSteps(
+        batch=batch,
+        batches=batches,
+        start_ps=start,
+        host_ps=host.space.length_ps[rows],
+        device_ps=union_by_group(step[has], begin, end, size),
+        graph_ps=replayed,
+        kernels=kernels,
+        first_ps=np.where(kernels > 0, first, 0),
+        last_ps=last,
+        gap_ps=np.where(known, np.maximum(first - before, 0), -1),
+    )

@@ -1,0 +1,138 @@
+"""Kernels of Triton's, with what the recording says of how each was made."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from math import nan
+from typing import Any, Final
+
+import numpy as np
+
+from stepscope.columns.space import I64
+from stepscope.schema import names
+from stepscope.tables.core.distinct_rows import distinct_rows
+from stepscope.tables.core.presence import Stretch, any_stretch, entries_named
+from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.core.stats import event_stats
+from stepscope.tables.device.events import device_events, device_lines
+from stepscope.tables.torch.costs import cost_of
+from stepscope.tables.torch.op_calls import op_calls
+
+_INDUCTOR: Final = re.compile(
+    r"triton_(poi|red|per|tem|mm|for|split_scan)_(?:fused_)?(.*?)(?:_\d+)?$"
+)
+_KINDS: Final = {
+    "poi": "pointwise",
+    "red": "reduction",
+    "per": "persistent reduction",
+    "tem": "template",
+    "mm": "template",
+    "for": "foreach",
+    "split_scan": "scan",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TritonKernel:
+    """One kernel, as it was called with one set of shapes.
+
+    Attributes:
+        name: The kernel's.
+        kind: "pointwise", "reduction" …; "" where the name does not say it.
+        fused: What Inductor fused, as its name lists it.
+        shapes: Of its tensors; "" where not recorded.
+        calls: How often it ran.
+        device_ps: Its time.
+        bytes: Of one call: each tensor once, NaN where not recorded.
+        file, hash: Where Inductor keeps its source.
+        arguments: Block sizes, warps and stages.
+    """
+
+    name: str
+    kind: str
+    fused: str
+    shapes: str
+    calls: int
+    device_ps: int
+    bytes: float
+    file: str
+    hash: str
+    arguments: str
+
+
+def has_triton_kernels(host: Host) -> bool:
+    """Whether a kernel ran that Inductor named."""
+    entries = entries_named(host, lambda name: bool(_INDUCTOR.match(name)))
+
+    def is_one(stretch: Stretch) -> bool:
+        return bool((entries[stretch.entry] & stretch.timed).any())
+
+    return bool(entries.any()) and any_stretch(host, device_lines(host), is_one)
+
+
+@derived
+def triton_kernels(host: Host) -> tuple[TritonKernel, ...]:
+    """The kernels of a host, by name and shapes."""
+    events, calls = device_events(host), op_calls(host)
+    named = entries_named(host, lambda name: bool(_INDUCTOR.match(name)))
+    is_triton = np.asarray([one.is_triton for one in calls.signatures] + [False])
+    signature = np.append(calls.signature, -1)[calls.of_event]
+    entry = host.space.events.metadata[events.rows].astype(np.int64)
+    mine = np.flatnonzero(
+        (np.append(named, False)[entry] | is_triton[signature]) & events.is_kernel
+    )
+    if not len(mine):
+        return ()
+    said = event_stats(host).texts(names.ARGUMENTS)
+    made = np.full(len(events), -1, np.int64)
+    has = calls.of_event >= 0
+    made[has] = said.at(calls.rows)[calls.of_event[has]]
+    keys: tuple[I64, ...] = (
+        entry[mine],
+        signature[mine],
+        np.where(is_triton[signature], made, -1)[mine],
+    )
+    first, code = distinct_rows(keys)
+    counts = np.bincount(code, minlength=len(first))
+    time = np.zeros(len(first), np.int64)
+    np.add.at(time, code, events.duration_ps[mine])
+    found: dict[tuple[str, ...], TritonKernel] = {}
+    for row, at in enumerate(first.tolist()):
+        number, text = int(keys[1][at]), int(keys[2][at])
+        one = calls.signatures[number] if number >= 0 and is_triton[number] else None
+        name = host.space.event_metadata.name[int(keys[0][at])]
+        kernel = _described(name, said.texts[text] if text >= 0 else "")
+        shapes = one.label if one else ""
+        key = (name, shapes, kernel["arguments"], kernel["file"])
+        before = found.get(key)
+        found[key] = TritonKernel(
+            name=name,
+            shapes=shapes,
+            calls=int(counts[row]) + (before.calls if before else 0),
+            device_ps=int(time[row]) + (before.device_ps if before else 0),
+            bytes=cost_of(one).bytes if one else nan,
+            **kernel,
+        )
+    return tuple(found.values())
+
+
+def _described(name: str, said: str) -> dict[str, Any]:
+    """What a kernel's name and its arguments tell."""
+    found = _INDUCTOR.match(name)
+    try:
+        args = json.loads(said) if said else {}
+    except (ValueError, RecursionError):
+        args = {}
+    if not isinstance(args, dict):
+        args = {}
+    words = [str(args.get("kernel_kwargs", "")).replace(",", ", ")]
+    words += [f"{key[4:]}: {args[key]}" for key in ("num_warps", "num_stages") if key in args]
+    return {
+        "kind": _KINDS[found[1]] if found else "",
+        "fused": "" if found is None or found[2].isdigit() else found[2].lstrip("_"),
+        "file": str(args.get("kernel_file", "")),
+        "hash": str(args.get("kernel_hash", "")),
+        "arguments": ", ".join(filter(None, words)),
+    }

@@ -1,0 +1,253 @@
+"""What a stretch of time is made of, as a tree: stacks merged by name, or groups within groups.
+
+The time of a node is the self time of its events and of all nodes below it, clipped to the
+stretch. Self times of one track never overlap, so the nodes below a node sum to no more than it,
+at every level; time that two tracks spend at once counts twice, as it does in a list of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from stepscope.columns import nest
+from stepscope.columns.space import I64
+from stepscope.timeline.cancellation import CancellationCheck, waits
+from stepscope.timeline.model import CATEGORIES, Timeline, Track
+from stepscope.timeline.ranges import RETOLD, events_in
+
+#: What a tree may be grouped by, from the root on. A stack is whole only within one track.
+GROUPS: Final = ("section", "track", "category", "name", "stack")
+ROOT: Final = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Flame:
+    """A tree; one row per node, parents before their children, row 0 the root.
+
+    Attributes:
+        parent: Row of each node's parent; -1 for the root.
+        label: Its text, as an index into ``texts``.
+        texts: Names of the timeline and of its groups.
+        count: Events that the node itself stands for.
+        self_ps: Their self time.
+        total_ps: With all nodes below.
+        example: Id of the longest of its events, by self time; -1 where it has none of its own.
+    """
+
+    parent: I64
+    label: I64
+    texts: tuple[str, ...]
+    count: I64
+    self_ps: I64
+    total_ps: I64
+    example: I64
+
+    def __len__(self) -> int:
+        return len(self.parent)
+
+
+@dataclass
+class _Nodes:
+    """Nodes as they grow, level by level."""
+
+    labels: int
+    parent: list[I64] = field(default_factory=lambda: [np.asarray([-1], np.int64)])
+    label: list[I64] = field(default_factory=lambda: [np.asarray([-1], np.int64)])
+    size: int = 1
+
+    def below(self, parent: I64, label: I64) -> I64:
+        """The node of each pair of a parent and a label; none of the parents had children."""
+        key, code = np.unique(parent * self.labels + label, return_inverse=True)
+        self.parent.append(key // self.labels)
+        self.label.append(key % self.labels)
+        first, self.size = self.size, self.size + len(key)
+        found: I64 = first + code.ravel().astype(np.int64)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Clipped:
+    """Events of all chosen tracks inside the range, track by track."""
+
+    track: I64
+    event: I64
+    name: I64
+    category: I64
+    self_ps: I64
+    depth: I64
+    parent: I64
+
+
+def flame(
+    timeline: Timeline,
+    begin_ps: int,
+    end_ps: int,
+    tracks: Sequence[int] | None = None,
+    by: Sequence[str] = ("stack",),
+    check: CancellationCheck = waits,
+) -> Flame:
+    """The tree of the events that touch ``begin_ps:end_ps``.
+
+    Args:
+        timeline: The session.
+        begin_ps: On the axis.
+        end_ps: End of the range.
+        tracks: Which; by default all on which work was recorded, as for ``range_totals``.
+        by: Groups from the root on, of ``GROUPS``.
+        check: Called before each track; may raise.
+
+    Raises:
+        ValueError: The groups are none, unknown or repeated, or a stack is cut by another group.
+    """
+    _check_groups(by)
+    ids = range(len(timeline.tracks)) if tracks is None else tracks
+    chosen = [timeline.tracks[i] for i in ids if timeline.tracks[i].counter is None]
+    if tracks is None:
+        chosen = [track for track in chosen if track.kind not in RETOLD]
+    timeline.build_all(chosen)
+    found = _clipped(timeline, chosen, begin_ps, end_ps, check)
+    texts = (*timeline.names, *(s.name for s in timeline.sections), *_track_names(timeline))
+    texts = (*texts, *CATEGORIES)
+    sections = len(timeline.names)
+    tracks_from = sections + len(timeline.sections)
+    labels = {
+        "section": sections + np.asarray([t.section for t in timeline.tracks], np.int64),
+        "track": tracks_from + np.arange(len(timeline.tracks), dtype=np.int64),
+    }
+    nodes = _Nodes(len(texts))
+    node = np.full(len(found.event), ROOT, np.int64)
+    for group in by:
+        if group == "stack":
+            node = _stacks(nodes, node, found)
+        elif group in labels:
+            node = nodes.below(node, labels[group][found.track])
+        elif group == "category":
+            node = nodes.below(node, tracks_from + len(timeline.tracks) + found.category)
+        else:
+            node = nodes.below(node, found.name)
+    return _summed(nodes, node, found, texts)
+
+
+def inverted(tree: Flame) -> Flame:
+    """The tree of who was called by whom: what took the time first, its callers below it.
+
+    The time of a node is the self time of what is at its top, spent on this way into it.
+    """
+    own = np.flatnonzero(tree.self_ps > 0)
+    own = own[own != ROOT]
+    nodes = _Nodes(len(tree.texts))
+    size = len(own)
+    at, node = own, np.full(size, ROOT, np.int64)
+    weight, counts, example = tree.self_ps[own], tree.count[own], tree.example[own]
+    places, sums, numbers, examples = [node], [weight], [counts], [example]
+    while len(at):
+        node = nodes.below(node, tree.label[at])
+        places.append(node)
+        sums.append(weight)
+        numbers.append(counts)
+        examples.append(example)
+        at = tree.parent[at]
+        keep = at != ROOT
+        at, node, weight = at[keep], node[keep], weight[keep]
+        counts, example = counts[keep], example[keep]
+    place = np.concatenate(places)
+    total = _sum_at(place, np.concatenate(sums), nodes.size)
+    parent, label = np.concatenate(nodes.parent), np.concatenate(nodes.label)
+    below = np.zeros(nodes.size, np.int64)
+    np.add.at(below, parent[1:], total[1:])
+    best = np.full(nodes.size, -1, np.int64)
+    order = np.argsort(np.concatenate(sums), kind="stable")
+    best[place[order]] = np.concatenate(examples)[order]
+    count = _sum_at(place, np.concatenate(numbers), nodes.size)
+    # A way ends in its outermost caller: what is left of a node's time has no caller.
+    return Flame(parent, label, tree.texts, count, total - below, total, best)
+
+
+def _check_groups(by: Sequence[str]) -> None:
+    if not by or len(set(by)) < len(by) or not set(by) <= set(GROUPS):
+        raise ValueError(f"groups are some of {', '.join(GROUPS)}, each once")
+    if "stack" in by and (by[-1] != "stack" or set(by) - {"section", "track", "stack"}):
+        raise ValueError("a stack comes last, within sections and tracks only")
+
+
+def _track_names(timeline: Timeline) -> tuple[str, ...]:
+    return tuple(track.name for track in timeline.tracks)
+
+
+def _clipped(
+    timeline: Timeline,
+    chosen: Sequence[Track],
+    begin_ps: int,
+    end_ps: int,
+    check: CancellationCheck,
+) -> _Clipped:
+    starts, lengths, parts, bounds = [], [], [], [0]
+    empty = np.empty(0, np.int64)
+    for track in chosen:
+        check()
+        shift = timeline.axis.shift_ps[track.host]
+        events = events_in(timeline, track, begin_ps, end_ps)
+        start = track.start_ps[events] + shift
+        stop = np.minimum(start + np.maximum(track.duration_ps[events], 0), end_ps)
+        start = np.maximum(start, begin_ps)
+        code = track.code[events]
+        starts.append(start)
+        lengths.append(np.maximum(stop - start, 0))
+        bounds.append(bounds[-1] + len(events))
+        parts.append(
+            (
+                np.full(len(events), track.id, np.int64),
+                track.first_event + events,
+                track.labels.name[code].astype(np.int64),
+                track.labels.category[code].astype(np.int64),
+            )
+        )
+    columns = [np.concatenate([empty, *column]) for column in zip(*parts, strict=True)]
+    ids, event, name, category = columns or [empty] * 4
+    nesting = nest(
+        np.concatenate([empty, *starts]),
+        np.concatenate([empty, *lengths]),
+        np.asarray(bounds, np.int64),
+    )
+    depth, parent = nesting.depth.astype(np.int64), nesting.parent.astype(np.int64)
+    return _Clipped(ids, event, name, category, nesting.self_ps, depth, parent)
+
+
+def _stacks(nodes: _Nodes, within: I64, found: _Clipped) -> I64:
+    """The node of each event: that of its parent's, and its name; level by level."""
+    node = within.copy()
+    order = np.argsort(found.depth, kind="stable")
+    begin = 0
+    for end in np.cumsum(np.bincount(found.depth)).tolist():
+        level = order[begin:end]
+        parent = found.parent[level]
+        above = np.where(parent >= 0, node[parent], within[level])
+        node[level] = nodes.below(above, found.name[level])
+        begin = end
+    return node
+
+
+def _summed(nodes: _Nodes, node: I64, found: _Clipped, texts: tuple[str, ...]) -> Flame:
+    own = _sum_at(node, found.self_ps, nodes.size)
+    parent, label = np.concatenate(nodes.parent), np.concatenate(nodes.label)
+    total = own.copy()
+    # Children are behind their parents: the levels from the last on are complete when added up.
+    first = nodes.size
+    for level in reversed(nodes.parent[1:]):
+        first -= len(level)
+        np.add.at(total, level, total[first : first + len(level)])
+    example = np.full(nodes.size, -1, np.int64)
+    order = np.lexsort((-found.event, found.self_ps))  # of equals the first is written last
+    example[node[order]] = found.event[order]
+    count = np.bincount(node, minlength=nodes.size).astype(np.int64)
+    return Flame(parent, label, texts, count, own, total, example)
+
+
+def _sum_at(place: I64, values: I64, size: int) -> I64:
+    total = np.zeros(size, np.int64)
+    np.add.at(total, place, values)
+    return total

@@ -1,0 +1,32 @@
+"""The flame of a range: drawn, grouped, inverted, compared, and kept in the address."""
+
+from __future__ import annotations
+
+from playwright.sync_api import expect
+
+from tests.e2e.browser.axe import violations
+from tests.e2e.browser.conftest import Opener
+
+RANGE = "tl.range=0~20000000000"
+
+
+def test_a_range_becomes_a_flame_that_is_inverted_and_compared(open_page: Opener) -> None:
+    page = open_page(f"#/timeline?run=gpu&{RANGE}")
+    page.get_by_role("button", name="Flame").click()
+    chart = page.get_by_label("The range by what it contains")
+    expect(chart).to_contain_text("ExecutorState")
+    page.get_by_role("button", name="Inverted").click()
+    page.wait_for_function(
+        "() => decodeURIComponent(location.hash).includes('flame=stack,inverted')"
+    )
+    page.get_by_label("Group by").select_option("category,name")
+    expect(chart).to_contain_text("kernel")
+    page.get_by_role("button", name="Keep for comparison").click()
+    expect(page.locator(".tl-flame")).to_contain_text("Red took more")
+    assert violations(page) == []
+
+
+def test_a_link_shows_a_run_against_another(open_page: Opener) -> None:
+    page = open_page(f"#/timeline?run=gpu&{RANGE}&tl.flame=name&tl.baserun=cpu")
+    expect(page.locator(".tl-flame")).to_contain_text("as if both ranges were as long")
+    expect(page.locator(".tl-flame .slice.up-much").first).to_be_visible()

@@ -1,0 +1,146 @@
+"""A compiled function with a graph break, a recompile, Triton kernels and a replayed graph."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stepscope.analysis import TOOLS
+from stepscope.analysis.compiled_regions import compiled_regions
+from tests.unit.formats.kineto.layout import PID, profile, x
+
+
+def kernel(
+    number: int, ts: float, at: float, dur: float, name: str = "gemm"
+) -> list[dict[str, Any]]:
+    """A launch, and the kernel that it starts."""
+    return [
+        x("cuda_runtime", "cudaLaunchKernel", ts, 1, correlation=number),
+        x("kernel", name, at, dur, 0, 7, device=0, stream=7, correlation=number),
+    ]
+
+
+def region(name: str, ts: float, dur: float) -> dict[str, Any]:
+    return x("cpu_op", f"Torch-Compiled Region: {name}", ts, dur)
+
+
+RESUMED = "train.py(12): torch_dynamo_resume_in_forward_at_17"
+
+
+def program() -> list[dict[str, Any]]:
+    """Region 0 calls region 1 behind a break at line 17; 1 is compiled again before its second."""
+    return [
+        x("cpu_op", "TorchDynamo Cache Lookup", 0, 2), region("0/0", 5, 60),
+        *kernel(1, 10, 1000, 7), region("1/0", 30, 20), *kernel(2, 35, 1010, 5),
+        x("python_function", RESUMED, 29, 25),
+        x("cpu_op", "TorchDynamo Cache Lookup", 100, 3), region("0/0", 105, 400),
+        *kernel(3, 110, 1020, 7),
+        x("cpu_op", "entire_frame_compile", 150, 200),
+        x("cpu_op", "_compile.compile_inner (dynamo_timed)", 155, 190),
+        region("1/1", 360, 20), *kernel(4, 365, 1030, 5), x("python_function", RESUMED, 359, 30),
+        *kernel(5, 600, 1040, 11),
+    ]  # fmt: skip
+
+
+def test_time_goes_to_the_innermost_region(tmp_path: Path) -> None:
+    found = compiled_regions(profile(tmp_path, program()))
+    rows = {row["region"]: row for row in found.regions.rows()}
+    assert {name: (row["calls"], row["kernels"]) for name, row in rows.items()} == {
+        "0/0": (2, 2), "1/0": (1, 1), "1/1": (1, 1),
+    }  # fmt: skip
+    assert rows["0/0"]["device_ms"] == pytest.approx(0.014)
+    assert rows["0/0"]["host_ms"] == pytest.approx(0.460)
+    assert rows["0/0"]["self_ms"] == pytest.approx(0.420)
+    assert found.outside_ms == pytest.approx(0.011)
+    assert found.guard_ms == pytest.approx(0.005)
+
+
+def test_compiling_belongs_to_the_variant_that_runs_next(tmp_path: Path) -> None:
+    found = compiled_regions(profile(tmp_path, program()))
+    rows = {row["region"]: row for row in found.regions.rows()}
+    assert {name: row["compiles"] for name, row in rows.items()} == {"0/0": 0, "1/0": 0, "1/1": 1}
+    assert rows["1/1"]["compile_ms"] == pytest.approx(0.2)
+    assert found.compiles == 1 and found.compile_ms == pytest.approx(0.2)
+    assert "compiled-within" in {one.slug for one in found.diagnostics}
+
+
+def test_a_break_is_told_by_the_function_that_resumes(tmp_path: Path) -> None:
+    (row,) = compiled_regions(profile(tmp_path, program())).breaks.rows()
+    assert (row["function"], row["file"], row["line"]) == ("forward", "train.py", 17)
+    assert (row["calls"], row["host_ms"]) == (2, pytest.approx(0.055))
+
+
+def test_without_stacks_breaks_are_not_known(tmp_path: Path) -> None:
+    events = [one for one in program() if one["cat"] != "python_function"]
+    found = compiled_regions(profile(tmp_path, events))
+    assert len(found.breaks) == 0
+    assert "breaks-unknown" in {one.slug for one in found.diagnostics}
+
+
+def test_kernels_of_triton_have_bytes_and_arguments(tmp_path: Path) -> None:
+    name = "triton_poi_fused_add_mul_0"
+    said = {"Input_Dims": [[1000], [1000], []], "Input_type": ["float", "float", "Scalar"]}
+    events = [
+        x("cpu_op", name, 0, 10, kernel_backend="triton", kernel_kwargs="XBLOCK=512",
+          num_warps=4, num_stages=1, kernel_file="/tmp/cache/ab.py", **said),
+        *kernel(1, 2, 100, 4, name),
+        *kernel(2, 20, 110, 6, "triton_red_fused_sum_1"),
+    ]  # fmt: skip
+    for key in ("kernel_backend", "kernel_kwargs", "num_warps", "num_stages", "kernel_file"):
+        events[0]["args"][key] = events[0]["args"].pop(key.replace("_", " "))
+    bare, full = compiled_regions(profile(tmp_path, events)).triton.rows()
+    assert (full["kernel"], full["kind"], full["fused"]) == (name, "pointwise", "add_mul")
+    assert full["moved_bytes"] == 8000 and full["memory_gbps"] == pytest.approx(2.0)
+    assert full["arguments"] == "XBLOCK=512, warps: 4, stages: 1"
+    assert full["source"] == "/tmp/cache/ab.py"
+    assert (bare["kind"], bare["moved_bytes"]) == ("reduction", None)
+
+
+def replay(number: int, ts: float, at: float, names: str) -> list[dict[str, Any]]:
+    """A launch of a graph, whose kernels run for 3 µs each with a gap of 1 µs between."""
+    return [
+        x("cuda_runtime", "cudaGraphLaunch", ts, 10, correlation=number),
+        *(
+            x("kernel", name, at + 4 * place, 3, 0, 7, device=0, stream=7, correlation=number)
+            for place, name in enumerate(names)
+        ),
+    ]
+
+
+def test_replays_of_the_same_kernels_are_one_graph(tmp_path: Path) -> None:
+    events = [*replay(1, 0, 100, "abc"), *replay(2, 20, 121, "abc"), *replay(3, 40, 140, "acb")]
+    one, other = compiled_regions(profile(tmp_path, events)).graphs.rows()
+    assert (one["graph"], one["replays"], one["kernels"]) == (1, 2, 3)
+    assert (other["graph"], other["replays"]) == (2, 1)
+    assert one["first_kernel"] == "a"
+    assert (one["replay_us"], one["inside_gap_us"]) == (pytest.approx(11), pytest.approx(2))
+    # The first has nothing before it; the second begins 10 µs after its end, the third 8 µs.
+    assert one["before_gap_us"] == one["longest_gap_us"] == pytest.approx(10)
+    assert other["before_gap_us"] == pytest.approx(8)
+    assert one["device_ms"] == pytest.approx(0.018)
+    assert one["launch_us"] == pytest.approx(10)
+
+
+def test_overlapping_kernels_of_a_replay_are_busy_once(tmp_path: Path) -> None:
+    events = replay(1, 0, 100, "ab")
+    events.append(x("kernel", "c", 101, 9, 0, 8, device=0, stream=8, correlation=1))
+    (row,) = compiled_regions(profile(tmp_path, events)).graphs.rows()
+    assert row["kernels"] == 3
+    assert (row["replay_us"], row["inside_gap_us"]) == (pytest.approx(10), pytest.approx(0))
+
+
+def test_an_eager_program_has_no_such_page(tmp_path: Path) -> None:
+    made = profile(tmp_path, [x("cpu_op", "aten::mm", 0, 10), *kernel(1, 2, 100, 4)])
+    lacking = TOOLS.find("compiled_regions").available(made)
+    assert lacking is not None and "torch.compile" in lacking.record
+    assert len(compiled_regions(made).regions) == 0
+
+
+def test_a_thread_of_another_number_is_another_program(tmp_path: Path) -> None:
+    events = [region("0/0", 0, 50)]
+    launch = kernel(1, 10, 100, 5)
+    launch[0]["tid"] = PID + 1
+    found = compiled_regions(profile(tmp_path, [*events, *launch]))
+    assert next(found.regions.rows())["kernels"] == 0

@@ -1,0 +1,237 @@
+"""Nothing of the owner's is left: canaries in every string, searched in every form."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stepscope.columns.space import Space
+from stepscope.formats.xspace import decode, encode
+from stepscope.redaction import LEVELS, Level, Redaction, key_of, redact
+from stepscope.redaction.texts import RedactedTexts, is_known
+from stepscope.session import open
+from stepscope.surfaces.export.recording import RECORDING_FORMATS
+from stepscope.surfaces.http.app import STATIC_FOLDER
+from stepscope.surfaces.report import Choice, make_report
+from stepscope.timeline import timeline
+from tests.profiles import parse, worked_example
+from tests.unit.surfaces.test_report import unpacked
+
+KEY = b"k" * 32
+
+
+def canary(number: int) -> str:
+    """A word that nothing else has, in letters alone: escaping leaves it as it is."""
+    letters = "".join(chr(ord("a") + int(digit)) for digit in f"{number:05d}")
+    return f"zqkanari{letters}qz"
+
+
+def planted(data: bytes) -> tuple[bytes, int]:
+    """The recording with a canary of its own at the end of every string it has, wherever."""
+    message = parse(data)
+    count = 0
+
+    def visit(one: Any) -> None:
+        nonlocal count
+        for field in one.DESCRIPTOR.fields:
+            value = getattr(one, field.name)
+            repeated = field.is_repeated
+            if field.message_type is not None and field.message_type.GetOptions().map_entry:
+                for entry in value.values():
+                    visit(entry)
+            elif field.message_type is not None:
+                for each in value if repeated else [value] if one.HasField(field.name) else []:
+                    visit(each)
+            elif field.type in (field.TYPE_STRING, field.TYPE_BYTES):
+                for at in range(len(value) if repeated else 1):
+                    old = value[at] if repeated else value
+                    is_set = repeated or not field.containing_oneof or one.HasField(field.name)
+                    if not is_set:
+                        continue
+                    text = f" {canary(count)}"
+                    count += 1
+                    new = old + (text.encode() if field.type == field.TYPE_BYTES else text)
+                    if repeated:
+                        value[at] = new
+                    else:
+                        setattr(one, field.name, new)
+
+    visit(message)
+    return bytes(message.SerializeToString()), count
+
+
+def forms(word: str) -> Iterator[bytes]:
+    """The ways in which a word can occur in a file."""
+    yield word.encode()
+    yield word.encode("utf-16-le")
+    yield word.encode().hex().encode()
+    for shift in range(3):
+        # Without the characters that neighbours have a part in.
+        text = base64.b64encode(b"\0" * shift + word.encode())
+        yield text[4 if shift else 0 : -4]
+
+
+def found(haystack: bytes, count: int) -> list[str]:
+    words = re.findall(rb"zqkanari[a-j]{5}qz", haystack)
+    return [
+        canary(number)
+        for number in range(count)
+        if any(form in haystack for form in [*forms(canary(number))][1:])
+    ] + [word.decode() for word in words]
+
+
+def _with_everything() -> bytes:
+    """A recording in which every kind of string is there, and each sensitive one looks the part."""
+    message = parse(worked_example(gpu=True, steps=2))
+    message.hostnames.append("alice-laptop")
+    message.errors.append("cannot open /home/alice/x")
+    message.warnings.append("slow disk of alice")
+    plane = message.planes[0]
+    for number, (name, text) in enumerate(
+        {
+            "command_line": "python /home/alice/train.py --key=secret",
+            "user": "alice",
+            "dataset": "gs://alice/data/train.tfrecord",
+            "host_ip": "10.1.2.3",
+            "gpu_uuid": "GPU-5f3c9a2e-1b2c-4d5e-8f90-a1b2c3d4e5f6",
+            "Hlo Proto": "not really one",
+        }.items(),
+        start=900,
+    ):
+        plane.stat_metadata[number].id = number
+        plane.stat_metadata[number].name = name
+        plane.stat_metadata[number].description = "of alice"
+        stat = plane.stats.add(metadata_id=number)
+        stat.str_value = text
+        event = plane.lines[0].events[0].stats.add(metadata_id=number)
+        event.str_value = text
+        opaque = plane.lines[0].events[0].stats.add(metadata_id=number)
+        opaque.bytes_value = text.encode()
+    entry = next(iter(plane.event_metadata.values()))
+    entry.metadata = b"serialised"
+    entry.stats.add(metadata_id=900).str_value = "of a kind"
+    plane.lines[0].display_name = "worker of alice"
+    return bytes(message.SerializeToString())
+
+
+@pytest.mark.parametrize("level", ["names", "all"])
+def test_no_canary_is_left_in_report_or_export(level: Level, tmp_path: Path) -> None:
+    if not (STATIC_FOLDER / "index.html").is_file():
+        pytest.skip("the web files are not built")
+    data, count = planted(_with_everything())
+    assert count > 100
+    assert len(found(data, count)) >= count  # the search sees them where they are
+    folder = tmp_path / canary(count)
+    folder.mkdir()
+    path = folder / f"{canary(count + 1)}.xplane.pb"
+    path.write_bytes(data)
+    with open(path, redact=Redaction(level)) as session:
+        made = make_report(session, Choice(notes=()))
+        line = timeline(session.profile)
+        outputs = [made.html, *unpacked(made.html).values()]
+        view = (line.span()[0], line.span()[1] + 1)
+        for name, written in RECORDING_FORMATS.items():
+            if name != "chrome":  # the same, packed
+                outputs.append(b"".join(written.write(line, *view)))
+    assert found(b"\n".join(outputs), count + 2) == []
+
+
+def test_paths_hosts_and_environment_go_at_every_level(tmp_path: Path) -> None:
+    path = tmp_path / "alice-laptop.xplane.pb"
+    path.write_bytes(_with_everything())
+    for level in LEVELS:
+        with open(path, redact=Redaction(level)) as session:
+            written = encode(session.profile.hosts[0].space)
+            assert session.name == "recording" and session.hosts == ("host-1",)
+        for secret in (b"alice", b"secret", b"tfrecord ", b"10.1.2.3", b"5f3c9a2e", b"serialised"):
+            if level == "paths" and secret == b"alice":
+                continue
+            assert secret not in written, (level, secret)
+        assert b"/home/alice" not in written and b"gs://alice" not in written
+    with open(path, redact=Redaction("paths")) as session:
+        assert b"train" in encode(session.profile.hosts[0].space)  # names of steps stay
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_structure_and_times_stay(level: Level) -> None:
+    space = decode(worked_example(gpu=True))
+    made = redact(space, level, key_of(space))
+    assert [(one.begin, one.end) for one in made.lines] == [
+        (one.begin, one.end) for one in space.lines
+    ]
+    assert (made.events.start_ps == space.events.start_ps).all()
+    assert (made.events.duration_ps == space.events.duration_ps).all()
+    assert (made.event_stats.kind == space.event_stats.kind).all()
+    again = decode(encode(made))
+    assert again.event_metadata.name == made.event_metadata.name
+
+
+def test_pseudonyms_are_equal_where_names_are_and_only_under_one_key() -> None:
+    texts, others = RedactedTexts("names", KEY), RedactedTexts("names", b"x" * 32)
+    layer = texts.name("acme_tower_3/MatMul")
+    assert re.fullmatch(r"[b-z]{8}_[b-z]{8}_3/MatMul", layer)
+    assert texts.name("tower").split("_")[0] == layer.split("_")[1]
+    assert others.name("acme_tower_3/MatMul") != layer
+    assert RedactedTexts("names", KEY).name("acme_tower_3/MatMul") == layer
+
+
+@pytest.mark.parametrize(
+    ("text", "level", "told"),
+    [
+        ("MatMul_3:MatMul", "names", "MatMul_3:MatMul"),
+        ("sm90_xmma_gemm_f16f16_f16f32_tn_n", "names", "sm90_xmma_gemm_f16f16_f16f32_tn_n"),
+        ("/device:GPU:0 (pid 7)", "paths", "/device:GPU:0 (pid 7)"),
+        ("/job:localhost/replica:0/task:0/device:GPU:0", "paths", None),
+        ("acme/layer_1/MatMul", "paths", "acme/layer_1/MatMul"),
+        ("f32[8,128]{1,0} fusion", "all", "f32[] fusion"),
+        ("ProfilerStep#100", "all", "ProfilerStep#100"),
+    ],
+)
+def test_what_frameworks_and_libraries_say_stays(text: str, level: Level, told: str | None) -> None:
+    assert RedactedTexts(level, KEY).name(text) == (text if told is None else told)
+
+
+@given(st.text(max_size=60))
+def test_only_known_words_and_pseudonyms_are_left(text: str) -> None:
+    texts = RedactedTexts("names", KEY)
+    made = texts.name(text)
+    pseudonyms = set(texts._pseudonyms.values())
+    for run in re.findall(r"[^\W\d_]+", made):
+        words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^A-Za-z]+", run)
+        glued = any(one in run for one in pseudonyms)
+        assert glued or all(is_known(word) for word in words)
+
+
+def test_hosts_of_one_run_have_one_key_and_one_epoch(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.xplane.pb").write_bytes(_with_everything())
+    with open(tmp_path, redact=Redaction("all")) as session:
+        first, second = (host.space for host in session.profile.hosts)
+    assert session.hosts == ("host-1", "host-2")
+    assert first.event_metadata.name == second.event_metadata.name
+    assert first.origin_ns == second.origin_ns == 0
+
+
+def _names(space: Space) -> list[str]:
+    return [*space.event_metadata.name, *space.stat_metadata.name]
+
+
+def test_words_of_our_own_code_stay_so_that_tools_see_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "host.xplane.pb"
+    path.write_bytes(worked_example(gpu=True, steps=20))
+    with open(path) as plain, open(path, redact=Redaction("names")) as private:
+        assert private.overview_page().headline == plain.overview_page().headline
+        figures = plain.overview_page().to_dict(), private.overview_page().to_dict()
+        for field in ("steps", "breakdown_ms", "top_ops"):
+            assert figures[0][field] == figures[1][field]
+        available = [plain.available(tool) is None for tool in ("kernel_stats", "host_activity")]
+        assert available == [
+            private.available(tool) is None for tool in ("kernel_stats", "host_activity")
+        ]

@@ -1,0 +1,136 @@
+"""Steps played again: what is left of a saving, worked out by hand from each picture."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from stepscope.formats.xspace import decode
+from stepscope.tables.account.account import Account, account
+from stepscope.tables.account.parts import parts
+from stepscope.tables.account.replay import dependencies, saved_ps
+from stepscope.tables.account.what_if import WhatIf, what_if
+from stepscope.tables.core.profile import Host
+from tests.profiles import draw, event, nth, space
+from tests.profiles.drawing import Drawn
+
+STEP = event("train", step_num=nth, _r=1)
+PREPARE = event("$train.py:12 prepare")
+CALL = event("FunctionRun")
+OP = event("a/MatMul:MatMul")
+MS = 1e9
+
+
+def drawn(picture: str, **events: Drawn) -> Account:
+    """Steps of 1 ms, 100 µs a character."""
+    found = account(Host("h", decode(space(*draw(picture, unit_us=100, S=STEP, **events)))))
+    assert found is not None
+    return found
+
+
+def without(found: Account, name: str) -> WhatIf:
+    """What is saved without a part."""
+    made = parts(found)
+    at = next(at for at, part in enumerate(made) if name in (part.name, part.kind))
+    return what_if(found, made)[at]
+
+
+def ms(found: WhatIf) -> tuple[float, float, float]:
+    return found.alone_ps / MS, found.typical_ps / MS, found.most_ps / MS
+
+
+def test_a_function_that_the_work_waits_for_saves_all_its_time() -> None:
+    found = drawn(
+        """
+        /host:CPU
+          python   S---------S---------S---------
+          "        PPPPFFFF..PPPPFFFF..PPPPFFFF..
+          tf_pool  .....OOO.......OOO.......OOO..
+        """,
+        P=PREPARE, F=CALL, O=OP,
+    )  # fmt: skip
+    # 400 µs alone; with it 85 % of the 100 and 200 µs around the op and a quarter of its 300 µs,
+    # which is less than the function itself.
+    assert ms(without(found, "prepare")) == pytest.approx((0.4, 0.4, 0.4 + 0.255 + 0.075))
+
+
+def test_work_that_goes_on_beside_a_function_bounds_what_it_saves() -> None:
+    """300 µs of work were hidden by 800 of Python: without it a step takes those 300 and 100."""
+    found = drawn(
+        """
+        /host:CPU
+          python   S---------S---------S---------
+          "        .PPPPPPPP..PPPPPPPP..PPPPPPPP.
+          tf_pool  OOOO......OOOO......OOOO......
+        """,
+        P=PREPARE, O=OP,
+    )  # fmt: skip
+    alone, typical, most = ms(without(found, "prepare"))
+    assert alone == pytest.approx(0.6)
+    assert typical == pytest.approx(0.6)
+    # At best the work gets shorter, too: by half of the 300 µs that shared the cores with it, and
+    # by a quarter of all 400.
+    assert most == pytest.approx(0.6 + 0.15 + 0.1)
+    # Of eight cores it held one.
+    made = parts(found)
+    at = next(at for at, one in enumerate(made) if one.name == "prepare")
+    assert what_if(found, made, cores=8)[at].most_ps / MS == pytest.approx(0.6 + 0.3 / 8 + 0.1)
+
+
+def test_a_wait_takes_back_what_the_thread_gained_before_it() -> None:
+    """The device is busy for 900 of 1,000 µs: only its pause of 100 can go."""
+    found = drawn(
+        """
+        /host:CPU
+          python     S---------S---------S---------
+          "          PP........PP........PP........
+        /device:GPU:0
+          Stream #7  .KKKKKKKKK.KKKKKKKKK.KKKKKKKKK
+        """,
+        P=PREPARE, K=event("sgemm", correlation_id=nth),
+    )  # fmt: skip
+    assert ms(without(found, "prepare"))[:2] == pytest.approx((0.1, 0.1))
+
+
+def test_input_that_is_made_all_the_time_bounds_what_the_host_saves() -> None:
+    """Without the function the thread would wait 300 µs longer for the pipeline."""
+    picture = """
+        /host:CPU
+          python   S---------S---------S---------
+          "        IIII.PPP..IIII.PPP..IIII.PPP..
+          tf_data_private/1  MMMMMMMMMMMMMMMMMMMMMMMMMMMMMM
+    """
+    events = {"I": event("IteratorGetNext"), "P": PREPARE, "M": event("Iterator::Map")}
+    found = drawn(picture, **events)
+    assert without(found, "prepare").alone_ps < 0.15 * MS
+    assert without(found, "input").alone_ps == pytest.approx(0.4 * MS)
+
+
+def test_a_burst_of_one_step_is_no_part_of_the_typical_one() -> None:
+    found = drawn(
+        """
+        /host:CPU
+          python   S-----S-----S---------S-----S-----
+          "        PPPP..PPPP..PPPP.FFFF.PPPP..PPPP..
+        """,
+        P=PREPARE, F=CALL,
+    )  # fmt: skip
+    step = (4 * 0.6 + 1.0) / 5
+    saved = without(found, "prepare")
+    assert saved.alone_ps / MS == pytest.approx(0.4)
+    assert saved.typical_ps / MS == pytest.approx(4 / 6 * step)
+    assert without(found, "framework").typical_ps == 0
+
+
+def test_what_is_as_it_was_saves_nothing() -> None:
+    found = drawn(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        PPPPFFFF..PPPPFFFF..
+          tf_pool  .....OOO.......OOO..
+        """,
+        P=PREPARE, F=CALL, O=OP,
+    )  # fmt: skip
+    saved = saved_ps(found, dependencies(found), np.zeros(len(found.kind)))
+    assert not saved.any()

@@ -1,0 +1,169 @@
+"""Flames: stacks merged, grouped, inverted and compared, by hand and against brute force."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stepscope.timeline import Timeline
+from stepscope.timeline.flame_difference import paired
+from stepscope.timeline.flames import Flame, flame, inverted
+from tests.profiles import gpu, host, line, space, stream
+from tests.unit.timeline.test_timeline import opened
+
+US = 10**6
+Ways = dict[tuple[str, ...], tuple[int, int, int]]
+
+
+def ways(tree: Flame) -> Ways:
+    """By way from the root: total µs, self µs, count."""
+    way: list[tuple[str, ...]] = [()]
+    for row in range(1, len(tree)):
+        way.append((*way[tree.parent[row]], tree.texts[tree.label[row]]))
+    assert len(set(way)) == len(way)
+    columns = (tree.total_ps // US, tree.self_ps // US, tree.count)
+    return {one: (int(a), int(b), int(c)) for one, a, b, c in zip(way, *columns, strict=True)}
+
+
+def program() -> Timeline:
+    return opened(
+        space(
+            host(
+                line("main", ("f", 0, 100), ("g", 10, 30), ("h", 15, 5), ("g", 50, 20), id=1),
+                line("worker", ("g", 0, 10), ("f", 20, 10), id=2),
+            ),
+            gpu(0, stream(7, ("sgemm", 30, 40))),
+        )
+    )
+
+
+def test_stacks_of_the_same_names_are_one() -> None:
+    assert ways(flame(program(), 0, 200 * US)) == {
+        (): (160, 0, 0),
+        ("f",): (110, 60, 2),
+        ("f", "g"): (50, 45, 2),
+        ("f", "g", "h"): (5, 5, 1),
+        ("g",): (10, 10, 1),
+        ("sgemm",): (40, 40, 1),
+    }
+
+
+def test_a_range_clips_and_tracks_choose() -> None:
+    found = program()
+    main = next(track.id for track in found.tracks if track.name == "main")
+    assert ways(flame(found, 20 * US, 60 * US, [main])) == {
+        (): (40, 0, 0),
+        ("f",): (40, 10, 1),
+        ("f", "g"): (30, 30, 2),
+    }
+
+
+def test_groups_within_groups_sum_to_the_whole() -> None:
+    found = program()
+    by_track = ways(flame(found, 0, 200 * US, by=("track", "name")))
+    assert by_track["main", "g"] == (45, 45, 2)
+    assert by_track["worker",] == (20, 0, 0)
+    by_category = ways(flame(found, 0, 200 * US, by=("category", "name")))
+    assert by_category["kernel", "sgemm"] == (40, 40, 1)
+    assert sum(v[0] for way, v in by_category.items() if len(way) == 1) == 160
+    stacks = ways(flame(found, 0, 200 * US, by=("track", "stack")))
+    assert stacks["main", "f", "g", "h"] == (5, 5, 1)
+
+
+@pytest.mark.parametrize(
+    "by", [(), ("name", "name"), ("colour",), ("stack", "track"), ("category", "stack")]
+)
+def test_groups_that_make_no_tree_are_refused(by: tuple[str, ...]) -> None:
+    with pytest.raises(ValueError, match=r"groups|stack"):
+        flame(program(), 0, 200 * US, by=by)
+
+
+def test_inverted_it_is_what_took_the_time_and_who_called_it() -> None:
+    assert ways(inverted(flame(program(), 0, 200 * US))) == {
+        (): (160, 0, 7),
+        ("f",): (60, 60, 2),
+        ("g",): (55, 10, 3),
+        ("g", "f"): (45, 45, 2),
+        ("h",): (5, 0, 1),
+        ("h", "g"): (5, 0, 1),
+        ("h", "g", "f"): (5, 5, 1),
+        ("sgemm",): (40, 40, 1),
+    }
+
+
+def test_two_flames_meet_by_the_texts_on_the_way() -> None:
+    before = flame(program(), 0, 200 * US)
+    after = flame(
+        opened(space(host(line("m", ("new", 0, 10), ("f", 20, 50), ("g", 30, 30))))), 0, 99 * US
+    )
+    both = paired(before, after)
+    way: list[tuple[str, ...]] = [()]
+    for row in range(1, len(both)):
+        way.append((*way[both.parent[row]], both.text[row]))
+    old, new = ways(before), ways(after)
+    assert set(way) == set(old) | set(new)
+    for row, one in enumerate(way):
+        assert (both.before[row] >= 0) == (one in old)
+        assert (both.after[row] >= 0) == (one in new)
+        if one in old:
+            assert before.total_ps[both.before[row]] // US == old[one][0]
+        if one in new:
+            assert after.total_ps[both.after[row]] // US == new[one][0]
+
+
+def test_nothing_in_a_range_is_a_root_alone() -> None:
+    empty = flame(program(), 500 * US, 600 * US)
+    assert ways(empty) == {(): (0, 0, 0)} == ways(inverted(empty))
+    assert len(paired(empty, empty)) == 1
+
+
+@st.composite
+def nests(draw: st.DrawFn) -> list[tuple[str, int, int]]:
+    """Properly nested events of one thread."""
+    found: list[tuple[str, int, int]] = []
+
+    def fill(begin: int, end: int, depth: int) -> None:
+        at = begin
+        while at < end and draw(st.booleans()):
+            start = draw(st.integers(at, end - 1))
+            stop = draw(st.integers(start + 1, end))
+            found.append((draw(st.sampled_from("abc")), start, stop - start))
+            if depth < 4:
+                fill(start, stop, depth + 1)
+            at = stop
+
+    fill(0, 60, 0)
+    return found
+
+
+@given(nests(), st.integers(0, 59), st.integers(1, 60))
+def test_it_is_what_a_walk_over_every_moment_finds(
+    events: list[tuple[str, int, int]], begin: int, length: int
+) -> None:
+    """Brute force: at each µs, the stack of the events that are open."""
+    end = begin + length
+    want: dict[tuple[str, ...], int] = defaultdict(int)
+    for moment in range(begin, end):
+        stack: tuple[str, ...] = ()
+        want[stack] += 0
+        for name, start, duration in events:
+            if start <= moment < start + duration:
+                stack = (*stack, name)
+                want[stack] += 1
+    found = opened(space(host(line("main", ("z", 500, 1), *events))))
+    tree = flame(found, begin * US, end * US)
+    got = {way: total for way, (total, _own, _count) in ways(tree).items() if way}
+    assert got == {way: total for way, total in want.items() if way and total}
+    turned = inverted(tree)
+    assert int(turned.total_ps[0]) == int(tree.total_ps[0]) == int(tree.self_ps.sum())
+    own: dict[str, int] = defaultdict(int)
+    for row in range(1, len(tree)):
+        own[tree.texts[tree.label[row]]] += int(tree.self_ps[row])
+    tops = np.flatnonzero(turned.parent == 0)
+    assert {turned.texts[turned.label[i]]: int(turned.total_ps[i]) for i in tops} == {
+        name: value for name, value in own.items() if value
+    }

@@ -1,0 +1,27 @@
+/** SQL: the tables there are, the answer to a query, and its files. */
+
+import { apiUrl, type ExportFormat, getJson } from "./client.ts";
+import type { QueryInfo, QueryTablesInfo } from "./types.gen.ts";
+
+/** Which recording is asked. */
+export interface QueryScope {
+  readonly run: string;
+  readonly host: string;
+}
+
+export function getQueryTables(signal: AbortSignal): Promise<QueryTablesInfo> {
+  return getJson(apiUrl("sql/tables"), signal);
+}
+
+export function getQueryAnswer(
+  scope: QueryScope,
+  q: string,
+  signal: AbortSignal,
+): Promise<QueryInfo> {
+  return getJson(apiUrl("sql", { ...scope, q }), signal);
+}
+
+/** URL of an answer as a file to download. */
+export function queryFileUrl(scope: QueryScope, q: string, format: ExportFormat): string {
+  return apiUrl(`sql.${format}`, { ...scope, q });
+}
