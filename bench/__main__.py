@@ -6,6 +6,7 @@ python3 dev.py bench --all-tools [--ours-only] [--small-only]
 python3 dev.py bench --advice [--built-only] [--collection]
 python3 dev.py bench --capture [--quick]
 python3 dev.py bench --pytorch [--ours-only] [--small-only]
+python3 dev.py bench --pods [--quick] [--faulty N] [--clean N] [--hosts N]
 """
 
 from __future__ import annotations
@@ -129,6 +130,7 @@ MODES = {
     "--advice": "bench.advice",
     "--capture": "bench.capture",
     "--pytorch": "bench.pytorch",
+    "--pods": "bench.pods.__main__",
 }
 
 

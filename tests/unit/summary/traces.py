@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from stepscope.formats.kineto import FORMAT
+from stepscope.formats.kineto.open_trace import open_trace
 from stepscope.tables.core.profile import Host
 
 STEP_US = 10_000
@@ -50,4 +50,4 @@ def trace(rank: int, *, numbered: bool = True, grouped: bool = True) -> dict[str
 
 def host_of(found: dict[str, Any], name: str) -> Host:
     """The decoded trace."""
-    return Host(name, FORMAT.open([json.dumps(found).encode()], f"{name}.json"))
+    return Host(name, open_trace([json.dumps(found).encode()], file=f"{name}.json"))
