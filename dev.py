@@ -271,7 +271,7 @@ def demo(arguments: argparse.Namespace) -> int:
     ensure_environment(developer=False)
     stepscope = [str(PYTHON), "-m", "stepscope"]
     if arguments.sample:
-        logdir = ROOT / "examples" / "sample"
+        logdir = ROOT / "src" / "stepscope" / "surfaces" / "sample"
         say("opening the bundled recording of examples/slow_input_cnn.py")
     else:
         logdir = record(arguments.framework)

@@ -3,28 +3,51 @@
 ``src/stepscope/kernels/_kernels.txt`` names the modules, one per line. They are ordinary Python
 files with Cython annotations, so every one is optional: where it cannot be compiled the
 installation says so and the module runs as it is, slowly.
+
+A release must not be slow: with ``STEPSCOPE_REQUIRE_KERNELS=1`` a kernel that does not compile ends
+the build. With ``STEPSCOPE_ABI3=1`` one wheel serves CPython 3.11 and all later ones.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import sysconfig
 from pathlib import Path
 
 from setuptools import Extension, setup
 
 PACKAGE = Path("src", "stepscope", "kernels")
+# Typed memoryviews need the buffer interface, which the limited API has from here on.
+LIMITED_API = (3, 11)
+
+
+def is_set(name: str) -> bool:
+    """Whether a switch of the environment is on."""
+    return os.environ.get(name, "") not in ("", "0")
+
+
+REQUIRED = is_set("STEPSCOPE_REQUIRE_KERNELS")
+# Free-threaded builds have no stable ABI.
+ABI3 = (
+    is_set("STEPSCOPE_ABI3")
+    and sys.version_info >= LIMITED_API
+    and not sysconfig.get_config_var("Py_GIL_DISABLED")
+)
 
 
 def kernels() -> list[Extension]:
     """The extension modules, translated to C; none where Cython is absent or fails."""
     listed = PACKAGE / "_kernels.txt"
     names = [line.strip() for line in listed.read_text("utf-8").splitlines()]
+    macros = [("Py_LIMITED_API", f"0x{LIMITED_API[0]:02X}{LIMITED_API[1]:02X}0000")] if ABI3 else []
     wanted = [
         Extension(
             f"stepscope.kernels.{Path(name).stem}",
             [(PACKAGE / name).as_posix()],
             extra_compile_args=["-O3", "-g0"] if os.name == "posix" else [],
+            define_macros=macros,
+            py_limited_api=ABI3,
         )
         for name in names
         if name and not name.startswith("#")
@@ -35,14 +58,20 @@ def kernels() -> list[Extension]:
         # Serial translation: each file takes a second, and process pools fail under some sandboxes.
         translated: list[Extension] = cythonize(wanted, build_dir="build/cython", language_level=3)
     except Exception as error:
+        if REQUIRED:
+            raise
         print(
             f"stepscope: kernels are not compiled ({error}); Stepscope will work, slowly.",
             file=sys.stderr,
         )
         return []
     for extension in translated:
-        extension.optional = True
+        extension.optional = not REQUIRED
     return translated
 
 
-setup(ext_modules=kernels(), options={"build_ext": {"parallel": os.cpu_count() or 1}})
+options: dict[str, dict[str, object]] = {"build_ext": {"parallel": os.cpu_count() or 1}}
+if ABI3:
+    options["bdist_wheel"] = {"py_limited_api": f"cp{LIMITED_API[0]}{LIMITED_API[1]}"}
+
+setup(ext_modules=kernels(), options=options)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 TWO_MILLION = ROOT.parent / "shared/data/xplane/tf-cpu-custom-loop-2M/vm.xplane.pb.gz"
-SAMPLE = ROOT / "examples" / "sample" / "slow_input_cnn.xplane.pb.gz"
+SAMPLE = ROOT / "src/stepscope/surfaces/sample/slow_input_cnn.xplane.pb.gz"
 SAMPLE_TIMES = 100  # makes about as many events as the real one has
 LARGE_TIMES = 4
 

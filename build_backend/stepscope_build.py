@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
+import archives
 import web_files
 from setuptools import build_meta
 from setuptools.build_meta import (
@@ -59,6 +61,8 @@ def _ensure_web_files() -> None:
         _say("the web files are up to date")
         return
     if _flag("STEPSCOPE_SKIP_WEB"):
+        if _flag("STEPSCOPE_REQUIRE_WEB"):
+            raise web_files.WebBuildError("the web files are old or missing, and may not be built")
         _say("STEPSCOPE_SKIP_WEB is set: the web files are NOT built; pages may be old or missing")
         return
     try:
@@ -91,7 +95,9 @@ def build_wheel(
 ) -> str:
     """A wheel with the web files and, where a compiler is found, the compiled kernels."""
     _ensure_web_files()
-    return str(build_meta.build_wheel(wheel_directory, config_settings, metadata_directory))
+    name = str(build_meta.build_wheel(wheel_directory, config_settings, metadata_directory))
+    archives.finish_wheel(Path(wheel_directory, name))
+    return name
 
 
 def build_editable(
@@ -105,4 +111,6 @@ def build_editable(
 def build_sdist(sdist_directory: str, config_settings: Any = None) -> str:
     """A source distribution that installs without Node."""
     _ensure_web_files()
-    return str(build_meta.build_sdist(sdist_directory, config_settings))
+    name = str(build_meta.build_sdist(sdist_directory, config_settings))
+    archives.finish_sdist(Path(sdist_directory, name))
+    return name

@@ -5,8 +5,9 @@ from __future__ import annotations
 from fuzz.target import Target
 from fuzz.targets.decoder import TARGET as DECODER
 from fuzz.targets.http import TARGET as HTTP
+from fuzz.targets.imports import TARGET as IMPORTS
 from fuzz.targets.kineto import TARGET as KINETO
 from fuzz.targets.rpc import TARGET as RPC
 from fuzz.targets.tools import TARGET as TOOLS
 
-TARGETS: tuple[Target, ...] = (DECODER, KINETO, RPC, HTTP, TOOLS)
+TARGETS: tuple[Target, ...] = (DECODER, KINETO, IMPORTS, RPC, HTTP, TOOLS)

@@ -40,4 +40,4 @@ def _attempt(data: bytes) -> str:
     return f"{outcome}: {'damaged' if space.damage else 'sound'}"
 
 
-TARGET = Target("kineto", 0.2, _seeds, _mutate, _attempt)
+TARGET = Target("kineto", 0.1, _seeds, _mutate, _attempt)

@@ -376,19 +376,21 @@ class Result:
         session: Name of the session (run).
         hosts: Hosts the numbers are over.
         diagnostics: What to know before believing them.
+        files_used: Names of the files the numbers are from.
     """
 
     tool: ClassVar[str] = ""
     session: str = ""
     hosts: tuple[str, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
+    files_used: tuple[str, ...] = ()
 
     def to_dict(self, top: int | None = None) -> dict[str, Any]:
         """The published JSON form. ``top`` keeps the first N rows of every table."""
         body = {
             f.name: _plain(getattr(self, f.name), top)
             for f in dataclasses.fields(self)
-            if f.name not in ("session", "hosts", "diagnostics")
+            if f.name not in ("session", "hosts", "diagnostics", "files_used")
         }
         return {
             "tool": type(self).tool,
@@ -396,6 +398,7 @@ class Result:
             "session": self.session,
             "hosts": list(self.hosts),
             "diagnostics": _plain(self.diagnostics, None),
+            "files_used": list(self.files_used),
             **body,
         }
 

@@ -134,5 +134,5 @@ def test_the_python_of_the_readme_runs() -> None:
     )
     said: list[str] = []
     scope = {"print": lambda *words: said.append(" ".join(map(str, words)))}
-    exec(block.replace("LOGDIR", (ROOT / "examples" / "sample").as_posix()), scope)
+    exec(block.replace("LOGDIR", (PACKAGE / "surfaces" / "sample").as_posix()), scope)
     assert "Input-bound" in said[0]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
 import os
 import re
 import shutil
@@ -25,6 +28,19 @@ SOURCES = (
     "README.md", "LICENSE", "ARCHITECTURE.md", "CONTRIBUTING.md", "dev.py", "docs",
 )  # fmt: skip
 LIMIT_WHEEL_BYTES = 3_000_000
+
+
+def archive_of(root: Path, kind: str) -> bytes:
+    return build(root, kind, STEPSCOPE_SKIP_WEB="1", CC="false", LDSHARED="false").read_bytes()
+
+
+@pytest.mark.parametrize("kind", ["wheel", "sdist"])
+def test_two_builds_give_the_same_bytes(kind: str, tmp_path: Path) -> None:
+    """Of the same files at different times and places; compiled ones are compared in CI."""
+    trees = [copy_to(tmp_path / name, *SOURCES) for name in ("here", "there")]
+    for path in trees[1].rglob("*"):
+        os.utime(path, (1_600_000_000, 1_600_000_000))
+    assert archive_of(trees[0], kind) == archive_of(trees[1], kind)
 
 
 def build(root: Path, kind: str, **env: str) -> Path:
@@ -72,6 +88,33 @@ def test_it_holds_the_web_files(wheel: Path) -> None:
     held = {Path(name).name for name in names_in(wheel) if "/static/" in name}
     assert {"index.html"} <= held
     assert held == built
+
+
+def test_it_holds_the_sample_the_skill_and_a_list_of_what_is_bundled(wheel: Path) -> None:
+    names = names_in(wheel)
+    assert "stepscope/surfaces/sample/slow_input_cnn.xplane.pb.gz" in names
+    assert "stepscope/surfaces/agent/SKILL.md" in names
+    with zipfile.ZipFile(wheel) as archive:
+        (sbom,) = (name for name in names if "/sboms/" in name)
+        listed = {one["name"] for one in json.loads(archive.read(sbom))["components"]}
+        record = archive.read(next(name for name in names if name.endswith("RECORD"))).decode()
+        for line in record.splitlines():
+            path, digest, size = line.rsplit(",", 2)
+            if digest:
+                data = archive.read(path)
+                told = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=")
+                assert (digest, int(size)) == (f"sha256={told.decode()}", len(data)), path
+    assert {"preact", "@preact/signals"} <= listed
+    assert not listed & {"vite", "typescript", "axe-core"}
+
+
+def test_a_release_fails_without_its_kernels_or_its_pages(tmp_path: Path) -> None:
+    root = copy_to(tmp_path / "tree", *SOURCES)
+    shutil.rmtree(root / "src" / "stepscope" / "surfaces" / "static", ignore_errors=True)
+    with pytest.raises(AssertionError, match="may not be built"):
+        build(root, "wheel", STEPSCOPE_SKIP_WEB="1", STEPSCOPE_REQUIRE_WEB="1")
+    with pytest.raises(AssertionError, match="false"):
+        build(root, "wheel", STEPSCOPE_SKIP_WEB="1", STEPSCOPE_REQUIRE_KERNELS="1", CC="false")
 
 
 def test_no_dependency_has_an_upper_bound(wheel: Path) -> None:

@@ -227,6 +227,10 @@ def totals(judged: Iterable[Judged]) -> str:
     seen = [one for one in faulty if one.is_visible]
     promised = [one for one in faulty if one.does_range_cover is not None]
     widths = [one.saving[1] - one.saving[0] for one in promised if one.saving is not None]
+    above = sum(
+        one.saving is not None and one.recorded.saving_frac > one.saving[1] + _NOISE_FRAC
+        for one in promised
+    )
     alarms = [one for one in healthy if one.alarms]
     counted = sum(one.are_steps_right for one in rows)
     covered = share(sum(bool(one.does_range_cover) for one in promised), len(promised))
@@ -236,7 +240,7 @@ def totals(judged: Iterable[Judged]) -> str:
         f"where it is recorded: {share(sum(one.is_placed for one in seen), len(seen))}",
         f"no finding at all: {share(sum(one.first is None for one in faulty), len(faulty))}",
         f"healthy with an alarm: {share(len(alarms), len(healthy))}",
-        f"savings covered: {covered}"
+        f"savings covered: {covered}, larger: {above}"
         + (f", median width {100 * median(widths):.0f} % of the step" if widths else ""),
         f"steps exact or said uncertain: {share(counted, len(rows))}",
         f"mean step within {100 * _PERIOD_FRAC:.0f} %: "

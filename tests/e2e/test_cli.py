@@ -87,7 +87,7 @@ def test_diagnosis_for_the_terminal_says_the_same(logdir: Path) -> None:
     done = stepscope("show", "overview", logdir)
     assert done.returncode == 0 and done.stderr == ""
     got = answer("show", "overview_page", logdir)
-    for expected in (got["headline"], "Average step", "What to change", "Completeness", "20.0 %"):
+    for expected in (got["headline"], "Average step", "What to change", "Completeness", "20.0%"):
         assert expected in done.stdout
     assert "\x1b" not in done.stdout, "no colour when piped"
     # Labels have commas of their own.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from tests.labelled import Labelled
+from tests.labelled import Labelled, torch_loops
 from tests.profiles.loops import Collective, Kernel, Loop, copy_to_device, copy_to_host, record
 from tests.profiles.model import NVIDIA_A100, Event, Stats, host, line, space
 
@@ -363,4 +363,5 @@ PROFILES: tuple[Labelled, ...] = (
     *_faults_of_memory(),
     *_faults_of_many(),
     *_healthy(),
+    *torch_loops.PROFILES,
 )

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+import stepscope
 from stepscope.analysis import TOOLS
 from stepscope.columns.space import DATA_OCCURRENCES, Space
 from stepscope.formats.xspace import decode
@@ -69,7 +70,7 @@ from tests.unit.analysis.test_inference_profile import batching_server
 from tests.unit.analysis.test_memory_profile import training
 
 WHILE = "%while.1 = () while()"
-SAMPLE = Path(__file__).parents[2] / "examples" / "sample" / "slow_input_cnn.xplane.pb.gz"
+SAMPLE = Path(stepscope.__file__).parent / "surfaces/sample/slow_input_cnn.xplane.pb.gz"
 
 IN_FULL: dict[str, Callable[[Profile], bool]] = {
     "trace_viewer": lambda p: any(len(one.space.events) for one in p.hosts),

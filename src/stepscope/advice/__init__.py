@@ -25,6 +25,7 @@ RULES = Rules(
     f"{__name__}.rules",
     (
         "input.input_bound",
+        "input.loader_workers",
         "input.serial_map",
         "input.missing_prefetch",
         "input.no_cache",
@@ -54,6 +55,7 @@ RULES = Rules(
         "memory.memory_growth",
         "workers.collective_bound",
         "workers.exposed_collectives",
+        "workers.gradient_buckets",
         "workers.unbalanced_devices",
         "workers.straggler",
         "workers.worker_skew",
@@ -63,6 +65,7 @@ RULES = Rules(
         "host.gil_contention",
         "host.retracing",
         "host.recompilation",
+        "host.graph_breaks",
         "host.python_bound",
         "host.print_every_step",
         "device.no_xla",

@@ -13,6 +13,13 @@ FACTS = (
         parts=("input",),
     ),
     RuleFacts(
+        "loader-workers",
+        title="The DataLoader has no workers",
+        needs=("overview_page", "input_pipeline_analyzer"),
+        cause_of=("input-bound", "idle-device", "python-bound"),
+        parts=("input",),
+    ),
+    RuleFacts(
         "serial-map",
         title="A map runs on one thread",
         needs=("overview_page", "tf_data_bottleneck_analysis"),
@@ -253,6 +260,13 @@ FACTS = (
         parts=("collective",),
     ),
     RuleFacts(
+        "gradient-buckets",
+        title="Gradients are sent in small pieces",
+        needs=("overview_page", "collectives"),
+        cause_of=("collective-bound", "exposed-collectives"),
+        parts=("collective",),
+    ),
+    RuleFacts(
         "unbalanced-devices",
         title="Devices do unequal work",
         needs=("overview_page", "pod_viewer"),
@@ -322,6 +336,13 @@ FACTS = (
         needs=("overview_page", "host_activity"),
         symptom_of=("retracing",),
         parts=("compile", "framework", "python", "library", "unrecorded"),
+    ),
+    RuleFacts(
+        "graph-breaks",
+        title="Compiled functions break into pieces",
+        needs=("overview_page", "compiled_regions"),
+        cause_of=("tiny-kernels", "launch-bound", "eager-execution", "python-bound", "idle-device"),
+        parts=("framework", "python", "library", "launch"),
     ),
     RuleFacts(
         "python-bound",

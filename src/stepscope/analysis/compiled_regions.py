@@ -17,17 +17,17 @@ from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.device.events import device_events
 from stepscope.tables.ops.gpu_models import model_peaks
 from stepscope.tables.torch.graph_replays import Replays, has_replays, replays
-from stepscope.tables.torch.regions import HostRegions, compiled, has_regions
+from stepscope.tables.torch.regions import CompiledCode, compiled, has_regions
 from stepscope.tables.torch.triton_kernels import has_triton_kernels, triton_kernels
 
 
 class RegionRow(Row):
     """One compiled region: a frame, or the part of one up to a graph break, in one variant."""
 
-    host: Annotated[str, Column("Host", kind="name", hidden=True)]
     region: Annotated[
-        str, Column("Region", kind="category", help="Frame/variant: 0/1 is frame 0, recompiled.")
+        str, Column("Region", kind="name", help="Frame/variant: 0/1 is frame 0, recompiled.")
     ]
+    host: Annotated[str, Column("Host", kind="name", hidden=True)]
     calls: Annotated[int, Column("Calls", kind="count")]
     host_ms: Annotated[float, Column("Host", unit="ms", kind="time", help="Time of its calls.")]
     self_ms: Annotated[
@@ -49,8 +49,8 @@ class RegionRow(Row):
 class BreakRow(Row):
     """One graph break: a line behind which a function could not be compiled on."""
 
-    host: Annotated[str, Column("Host", kind="name", hidden=True)]
     function: Annotated[str, Column("Function", kind="name")]
+    host: Annotated[str, Column("Host", kind="name", hidden=True)]
     file: Annotated[str, Column("File", kind="name")]
     line: Annotated[int, Column("Line", kind="number", help="Where the rest of it begins.")]
     calls: Annotated[int, Column("Calls", kind="count", sort="desc", help="Of the rest.")]
@@ -86,7 +86,9 @@ class GraphRow(Row):
     host: Annotated[str, Column("Host", kind="name", hidden=True)]
     graph: Annotated[int, Column("Graph", kind="number", help="By first replay, from 1.")]
     replays: Annotated[int, Column("Replays", kind="count")]
-    kernels: Annotated[int, Column("Kernels", kind="count", help="Of one replay, copies included.")]
+    kernels_per_replay: Annotated[
+        int, Column("Kernels", kind="count", help="Of one replay, copies included.")
+    ]
     first_kernel: Annotated[str, Column("First kernel", kind="name")]
     launch_us: Annotated[float, Column("Launch", unit="µs", kind="time", help="Mean, on the host.")]
     device_ms: Annotated[
@@ -101,7 +103,7 @@ class GraphRow(Row):
     inside_gap_us: Annotated[
         float, Column("Gaps inside", unit="µs", kind="time", help="Mean of a replay: nothing ran.")
     ]
-    before_gap_us: Annotated[
+    gap_before_us: Annotated[
         float, Column("Gap before", unit="µs", kind="time", help="Mean; the device ran nothing.")
     ]
     longest_gap_us: Annotated[float, Column("Longest gap before", unit="µs", kind="time")]
@@ -182,7 +184,7 @@ def _table(schema: Any, rows: list[dict[str, Any]]) -> Table[Any]:
     return Table(schema, {name: [row[name] for row in rows] for name in columns_of(schema)})
 
 
-def _region_rows(host: str, found: HostRegions, whole_ps: int) -> list[dict[str, Any]]:
+def _region_rows(host: str, found: CompiledCode, whole_ps: int) -> list[dict[str, Any]]:
     return [
         {
             "host": host,
@@ -250,14 +252,14 @@ def _graph_rows(host: Host, whole_ps: int) -> list[dict[str, Any]]:
                 "host": host.name,
                 "graph": graph + 1,
                 "replays": int(mine.sum()),
-                "kernels": int(found.kernels[mine][0]),
+                "kernels_per_replay": int(found.kernels[mine][0]),
                 "first_kernel": host.space.event_metadata.name[first],
                 "launch_us": us(float(found.launch_ps[mine].mean())),
                 "device_ms": ms(busy),
                 "device_frac": busy / whole_ps if whole_ps else 0.0,
                 "replay_us": us(float(spans.mean())),
                 "inside_gap_us": us(float((spans - found.busy_ps[mine]).mean())),
-                "before_gap_us": us(float(gaps.mean())) if len(gaps) else nan,
+                "gap_before_us": us(float(gaps.mean())) if len(gaps) else nan,
                 "longest_gap_us": us(int(gaps.max())) if len(gaps) else nan,
             }
         )

@@ -110,7 +110,7 @@ class Utilisation:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class DeviceLimits:
     """The devices and what one of them can do.
 
     Attributes:
@@ -145,15 +145,15 @@ class ModelFlops(Result):
     Attributes:
         limits: The devices.
         utilisation: How much of them the model uses.
-        peaks: What one device can do, by type.
         ops: The ops, by time. No cap.
+        peaks: What one device can do, by type.
     """
 
     tool = "model_flops"
-    limits: Limits
+    limits: DeviceLimits
     utilisation: Utilisation
-    peaks: Table[PeakRow]
     ops: Table[ShapedOpRow]
+    peaks: Table[PeakRow]
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ def model_flops(profile: Profile, options: Options = Options()) -> ModelFlops:
     rows = _rows(hosts, whole_ps, peaks)
     used = _utilisation(hosts, whole_ps, peaks)
     return ModelFlops(
-        limits=Limits(
+        limits=DeviceLimits(
             device_type=", ".join(dict.fromkeys(one.type for one in active)),
             device_count=len(active),
             memory_gbps=peaks.memory / 1e9,

@@ -218,10 +218,11 @@ def _roofs(peaks: Peaks) -> Table[RoofPoint]:
         top = ridge(peaks.flops, limit)
         if math.isnan(top):
             continue
-        for intensity in (top / 1e4, top, top * 1e4):
+        # At the ridge, intensity times bandwidth would miss the peak by a rounding.
+        for left, rate in ((1e-4, peaks.flops / 1e4), (1.0, peaks.flops), (1e4, peaks.flops)):
             found["memory"].append(memory)
-            found["operational_intensity"].append(intensity)
-            found["flop_rate_gflops"].append(min(intensity * limit, peaks.flops) / 1e9)
+            found["operational_intensity"].append(top * left)
+            found["flop_rate_gflops"].append(rate / 1e9)
     return Table(RoofPoint, found)
 
 

@@ -21,7 +21,7 @@ from stepscope.tables.torch.serving_steps import (
 )
 
 
-class BatchRow(Row):
+class EngineBatchRow(Row):
     """All steps of one kind with as many requests."""
 
     kind: Annotated[
@@ -59,7 +59,7 @@ class BatchRow(Row):
     ]
 
 
-class StepRow(Row):
+class EngineStepRow(Row):
     """One step."""
 
     host: Annotated[str, Column("Host", kind="name", hidden=True)]
@@ -90,8 +90,8 @@ class ServingSteps(Result):
     """
 
     tool = "serving_steps"
-    batches: Table[BatchRow]
-    steps: Table[StepRow]
+    batches: Table[EngineBatchRow]
+    steps: Table[EngineStepRow]
 
 
 def steps_of_engines(profile: Profile, options: Options = Options()) -> ServingSteps:
@@ -100,8 +100,8 @@ def steps_of_engines(profile: Profile, options: Options = Options()) -> ServingS
     rows = [row for host, one in found for row in _step_rows(host, one)]
     batches = _batch_rows([one for _, one in found])
     return ServingSteps(
-        batches=_table(BatchRow, sorted(batches, key=lambda row: -row["device_ms"])),
-        steps=_table(StepRow, rows),
+        batches=_table(EngineBatchRow, sorted(batches, key=lambda row: -row["device_ms"])),
+        steps=_table(EngineStepRow, rows),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from itertools import chain, repeat
 from math import nan
@@ -329,11 +330,15 @@ _BOOKKEEPING = (
     "ReadVariableOp",
 )
 _LISTED = 5
+_NUMBERED = re.compile(r"\.\d+$")
 
 
 def _ops_of_loop(one: Part) -> str:
     """The ops that a program runs again and again; what they are for, its rarest may tell."""
     ops = [owner for owner in one.owners if owner.kind == "op"]
+    # XLA's instructions have numbers; the functions that JAX dispatches say more than they do.
+    if all(_NUMBERED.search(owner.name) for owner in ops):
+        ops = [owner for owner in one.owners if owner.kind == "framework" and owner.name] or ops
     listed = list(dict.fromkeys(owner.name for owner in ops))
     working = [name for name in listed if name not in _BOOKKEEPING] or listed
     telling = {owner.name for owner in ops if owner.family in UNUSUAL}

@@ -29,6 +29,8 @@ Bool = NDArray[np.bool_]
 #: The value in a column of integers where the cell has none.
 NULL: Final = int(np.iinfo(np.int64).min)
 MAGIC: Final = b"SQLite format 3\0"
+#: What a broken file raises; the second, where it breaks the words of SQLite's own message.
+_ERRORS: Final = (sqlite3.Error, UnicodeDecodeError)
 _ROWS: Final = 50_000
 _KEYS: Final = 500
 _TIME_LIMIT_S: Final = 300.0
@@ -189,7 +191,7 @@ class TraceDatabase:
             cursor = self._connection.execute(query, tuple(values))
             while chunk := cursor.fetchmany(_ROWS):
                 yield chunk
-        except sqlite3.Error as error:
+        except _ERRORS as error:
             self._end(error)
 
     def _integers(self, cells: list[tuple[Any, ...]], width: int) -> I64:
@@ -209,7 +211,7 @@ class TraceDatabase:
         self.odd_cells += 1
         return None
 
-    def _end(self, error: sqlite3.Error) -> None:
+    def _end(self, error: Exception) -> None:
         is_late = isinstance(error, sqlite3.OperationalError) and "interrupt" in str(error)
         reason = f"reading took longer than {_TIME_LIMIT_S:.0f} s" if is_late else str(error)
         self.damage = self.damage or reason
@@ -236,7 +238,7 @@ def opened(path: Path, *, title: str, file: str) -> Iterator[TraceDatabase]:
         connection = sqlite3.connect(uri, uri=True, isolation_level=None)
         _restrict(connection)
         yield TraceDatabase(_tables(connection), connection)
-    except sqlite3.Error as error:
+    except _ERRORS as error:
         raise FormatError(title, f"SQLite says: {error}", file=file, hint=_hint(path)) from error
     finally:
         if connection is not None:

@@ -34,7 +34,10 @@ class Format:
         head_bytes: How many first bytes of a file tell whether it is one.
         promises: Whether a file of this name may be one; its bytes tell.
         starts: Whether these first bytes (inflated) are the start of one.
-        open: (the file, its name for reports) → the columns; raises ``DecodeError``.
+        open: (the file, its name for reports) → the columns; raises ``DecodeError`` or
+            ``FormatError``.
+        writer: Who wrote a file, with versions, as far as a quick look tells; "" unknown. Raises
+            what ``open`` does.
     """
 
     id: str
@@ -43,3 +46,4 @@ class Format:
     promises: Callable[[str], bool]
     starts: Callable[[bytes], bool]
     open: Callable[[Input, str], Space]
+    writer: Callable[[Input], str] = lambda _: ""

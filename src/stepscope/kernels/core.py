@@ -46,6 +46,7 @@ nest = _load("nest_kernel")
 gather = _load("gather_kernel")
 pyramid = _load("pyramid_kernel")
 key = _load("key_kernel")
+chain = _load("chain_kernel")
 json = _load("json_kernel")
 json_values = _load("json_values_kernel")
 replay = _load("replay_kernel")
@@ -53,5 +54,5 @@ replay = _load("replay_kernel")
 
 def compiled() -> bool:
     """Whether the kernels run as machine code."""
-    kernels = (read, write, nest, gather, pyramid, key, json, json_values, replay)
+    kernels = (read, write, nest, gather, pyramid, key, chain, json, json_values, replay)
     return all(kernel.is_compiled() for kernel in kernels)

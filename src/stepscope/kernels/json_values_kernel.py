@@ -3,7 +3,7 @@
 """Kernel that reads the values of a JSON trace's events into columns.
 
 ``json_kernel`` has found where they stand. Texts are kept once and known by number, times are read
-digit by digit into ns. It never raises: it stops for want of room and resumes at its token.
+digit by digit. It never raises: it stops for want of room and resumes at its token.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class ValueReader:
     ident: cython.longlong[::1]
     chain: cython.int[::1]
     values: cython.int[::1]
-    start_ns: cython.longlong[::1]
-    duration_ns: cython.longlong[::1]
+    start: cython.longlong[::1]
+    duration: cython.longlong[::1]
     key: cython.int[::1]
     kind: cython.uchar[::1]
     number: cython.longlong[::1]
@@ -81,14 +81,13 @@ class ValueReader:
         self.seed = seed
         self.token = self.value_row = self.texts = self.chains = 0
         self.row = -1
-        self.words = self.times = 0
-        self.reason = 0
+        self.words = self.times = self.reason = 0
 
     def room_for_events(self, columns: tuple[memoryview, ...]) -> None:
         """Write the next events and values from the beginning of these columns."""
         (
             self.phase, self.flags, self.category, self.name, self.pid, self.tid, self.ident,
-            self.chain, self.values, self.start_ns, self.duration_ns,
+            self.chain, self.values, self.start, self.duration,
             self.key, self.kind, self.number, self.real,
         ) = columns  # fmt: skip
         self.row = -1
@@ -100,10 +99,7 @@ class ValueReader:
         """Use a larger table that already holds the texts so far; slots are all -1."""
         i: cython.Py_ssize_t
         at: cython.ulonglong
-        self.arena = arena
-        self.text_begin = begin
-        self.text_hash = hashes
-        self.text_slots = slots
+        self.arena, self.text_begin, self.text_hash, self.text_slots = arena, begin, hashes, slots
         for i in range(self.texts):
             at = self.text_hash[i] & (self.text_slots.shape[0] - 1)
             while self.text_slots[at] >= 0:
@@ -116,10 +112,7 @@ class ValueReader:
         """Use a larger table that already holds the chains so far; slots are all -1."""
         i: cython.Py_ssize_t
         at: cython.ulonglong
-        self.before = before
-        self.link_key = keys
-        self.link_text = texts
-        self.chain_slots = slots
+        self.before, self.link_key, self.link_text, self.chain_slots = before, keys, texts, slots
         for i in range(self.chains):
             at = self.link_hash(self.before[i], self.link_key[i], self.link_text[i])
             at &= self.chain_slots.shape[0] - 1
@@ -164,9 +157,7 @@ class ValueReader:
         if found >= self.before.shape[0]:
             self.reason = 3
             return -2
-        self.before[found] = before
-        self.link_key[found] = key
-        self.link_text[found] = text
+        self.before[found], self.link_key[found], self.link_text[found] = before, key, text
         self.chain_slots[at] = found
         self.chains += 1
         return found
@@ -403,21 +394,28 @@ class ValueReader:
     def put_time(
         self, at: cython.Py_ssize_t, end: cython.Py_ssize_t, is_start: cython.bint
     ) -> cython.void:
-        """Keep a time, which is in µs."""
+        """Keep a time, which is in µs, as ns; as ps, and flagged, if it has more decimals."""
         found: cython.int
+        flag: cython.int = 1 if is_start else 2
+        point: cython.Py_ssize_t = at
         if self.buf[at] == 34:
-            at += 1
-            end -= 1
-        found = self.read_number(at, end, 3)
+            at, end = at + 1, end - 1
+        while point < end and self.buf[point] != 46:  # the decimal point
+            point += 1
+        found = self.read_number(at, end, 6) if end - point > 4 else 0
+        if found == 1:
+            flag *= 5
+        else:
+            found = self.read_number(at, end, 3)
         if found != 1:
             self.words += found == 0 and not self.is_word(at, end)
             self.times += 1
-        elif is_start:
-            self.start_ns[self.row] = self.number_found
-            self.flags[self.row] |= 1
+            return
+        if is_start:
+            self.start[self.row] = self.number_found
         else:
-            self.duration_ns[self.row] = self.number_found
-            self.flags[self.row] |= 2
+            self.duration[self.row] = self.number_found
+        self.flags[self.row] |= flag
 
     @cython.cfunc
     @cython.nogil
@@ -432,13 +430,15 @@ class ValueReader:
         if code == 2 or code == 7:
             self.put_time(at, end, code == 2)
             return 0
-        if code == 3:
-            self.ident[self.row] = self.number_found if self.read_number(at, end, 0) == 1 else -1
+        if code == 3 and self.read_number(at, end, 0) == 1:
+            self.ident[self.row] = self.number_found
             return 0
         text = self.intern(at, end)
         if text < 0:
             return -2
-        if code == 4:
+        if code == 3:
+            self.ident[self.row] = -2 - cython.cast(cython.longlong, text)
+        elif code == 4:
             self.category[self.row] = text
         elif code == 5:
             self.pid[self.row] = text
@@ -461,7 +461,7 @@ class ValueReader:
         self.category[row] = self.name[row] = self.pid[row] = self.tid[row] = -1
         self.ident[row] = self.chain[row] = -1
         self.values[row] = 0
-        self.start_ns[row] = self.duration_ns[row] = 0
+        self.start[row] = self.duration[row] = 0
         return True
 
     def fill(

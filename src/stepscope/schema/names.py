@@ -99,6 +99,11 @@ KERNEL_DETAILS: Final = "kernel_details"
 MEMCPY_DETAILS: Final = "memcpy_details"
 # Of a device event of a PyTorch recording that no op launched: why, in words.
 LAUNCH_ORIGIN: Final = "launch_origin"
+# These words. Two of them stand for what no change of the program's ops would change.
+OUTSIDE_OPS: Final = "Launched outside of any op"
+BEFORE_RECORDING: Final = "Launched before the recording"
+FROM_GRAPH: Final = "Replayed from a graph"
+NO_LAUNCH: Final = "Launch not recorded"
 # What a PyTorch recording says of an event beyond its other stats: a JSON object.
 ARGUMENTS: Final = "args"
 SEQUENCE_NUMBER: Final = "sequence_number"
@@ -126,6 +131,8 @@ MESSAGE_DURATION_US: Final = "duration_us"
 DEDUPLICATED_NAME: Final = "deduplicated_name"
 SOURCE: Final = "source"
 SOURCE_STACK: Final = "source_stack"
+# The stage of a PyTorch loader that has no worker processes.
+LONELY_LOADER: Final = "DataLoader without workers"
 INPUT_STAGE_ID: Final = "_ipl_stage_id"
 INPUT_STAGE_NAME: Final = "_ipl_stage_name"
 INPUT_STAGE_CATEGORY: Final = "_ipl_stage_cat"

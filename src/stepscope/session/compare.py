@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 
 from stepscope.comparison import Comparison, Side, side_of
 from stepscope.comparison import compare as compare_runs
@@ -57,7 +58,8 @@ def compare(*runs: Comparable, progress: StageProgress | None = None) -> Compari
                 notes.append(one)
             if is_ours:
                 session.close()
-        return compare_runs(ready, notes)
+        made = compare_runs(ready, notes)
+        return replace(made, files_used=_files([one for one, _ in found]))
     finally:
         for session, is_ours in found:
             if is_ours:
@@ -100,7 +102,13 @@ def check(
             for one in named
         ]
         *before, judged = comparable(sessions)
-        return check_run(judged, parsed, before[0] if before else None)
+        made = check_run(judged, parsed, before[0] if before else None)
+        return replace(made, files_used=_files(sessions))
+
+
+def _files(sessions: Sequence[Session]) -> tuple[str, ...]:
+    """Names of the files that a result over these sessions is from."""
+    return tuple(dict.fromkeys(file for one in sessions for file in one.files_used))
 
 
 def _limit(metric: str, text: str) -> Limit:

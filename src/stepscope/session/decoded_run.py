@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import RLock
@@ -154,6 +155,12 @@ class DecodedRun:
     def reports(self) -> tuple[FileReport, ...]:
         """The state of each file so far."""
         return tuple(file.report for file in self._files.values())
+
+    def opened(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Names, without their folders, of the opened files of these hosts."""
+        reports = [self._files[name].report for name in names]
+        used = [one.path for one in reports if one.state in ("opened", "damaged")]
+        return tuple(re.split(r"[/\\]", path)[-1] for path in used)
 
     def diagnostics(self, names: tuple[str, ...]) -> tuple[Diagnostic, ...]:
         """What a reader of any number over these hosts must know about their files."""

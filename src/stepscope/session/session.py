@@ -156,6 +156,11 @@ class Session(ToolMethods):
         return self._recording.reports + misses
 
     @property
+    def files_used(self) -> tuple[str, ...]:
+        """Names of the files that the numbers are from: those of its hosts that were opened."""
+        return self._recording.opened(self._names)
+
+    @property
     def profile(self) -> Profile:
         """The decoded hosts; reading and decoding happen here, once."""
         decoded = self._profile
@@ -380,6 +385,7 @@ class Session(ToolMethods):
                 session=self.name,
                 hosts=tuple(host.name for host in self.profile.hosts),
                 diagnostics=_merged(self.profile.diagnostics, result.diagnostics),
+                files_used=self.files_used,
             )
 
         return self._once((tool.id, options), run)

@@ -6,7 +6,6 @@ import contextlib
 import errno
 import mmap
 import os
-import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -150,6 +149,8 @@ class Pieces:
             if is_plain:
                 yield Path(self.path)
                 return
+        import tempfile
+
         with tempfile.TemporaryDirectory(prefix="stepscope-") as folder:
             copy = Path(folder) / "copy"
             with copy.open("wb") as out:

@@ -8,7 +8,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from stepscope.result import Result, Row, Table
 
-ENVELOPE = ("session", "hosts", "diagnostics")
+ENVELOPE = ("session", "hosts", "diagnostics", "files_used")
 
 
 def own_fields(result: type) -> dict[str, Any]:

@@ -27,12 +27,24 @@ _UNITS = {
     "_pct": "%",
     "_bytes": "bytes",
     "_flops": "FLOP",
+    "_tflop": "TFLOP",
+    "_tflops": "TFLOP/s",
+    "_gbps": "GB/s",
     "_gflops": "GFLOP/s",
     "_gibps": "GiB/s",
     "_gbitps": "Gbit/s",
 }
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
-_WORDS = {"op": "op", "tf": "TF", "tpu": "TPU", "id": "id", "std": "standard deviation", "ms": "ms"}
+_WORDS = {
+    "op": "op",
+    "tf": "TF",
+    "tpu": "TPU",
+    "mfu": "MFU",
+    "hfu": "HFU",
+    "id": "id",
+    "std": "standard deviation",
+    "ms": "ms",
+}
 
 
 def label_of(name: str) -> str:
@@ -101,12 +113,13 @@ def saving_text(finding: Finding) -> str:
     """What a finding saves and how likely: "Saves 3.1 to 3.6 ms per step · likely"."""
     if finding.saving_ms is None:
         return finding.likelihood
-    low = min(finding.saving_ms, finding.saving_low_ms or finding.saving_ms)
+    least = finding.saving_low_ms
+    low = finding.saving_ms if least is None else min(finding.saving_ms, least)
     high = max(finding.saving_ms, finding.saving_high_ms or 0.0)
-    least, most = roughly(low), roughly(high)
-    number, unit = least.split()
-    least = number if unit == most.split()[1] else least
-    amount = f"{least} to {most}" if low < _ONE_FIGURE * high else f"up to {most}"
+    fewest, most = roughly(low), roughly(high)
+    number, unit = fewest.split()
+    fewest = number if unit == most.split()[1] or low == 0 else fewest
+    amount = f"{fewest} to {most}" if low < _ONE_FIGURE * high else f"up to {most}"
     per = "per step" if finding.saving_per == "step" else "of the recording"
     return f"Saves {amount} {per} · {finding.likelihood}"
 

@@ -30,3 +30,13 @@ def test_a_link_shows_a_run_against_another(open_page: Opener) -> None:
     page = open_page(f"#/timeline?run=gpu&{RANGE}&tl.flame=name&tl.baserun=cpu")
     expect(page.locator(".tl-flame")).to_contain_text("as if both ranges were as long")
     expect(page.locator(".tl-flame .slice.up-much").first).to_be_visible()
+
+
+def test_the_critical_path_is_a_table_and_tells_the_slack_of_an_event(open_page: Opener) -> None:
+    page = open_page(f"#/timeline?run=gpu&{RANGE}")
+    page.get_by_role("button", name="Critical path").click()
+    panel = page.locator(".tl-panel")
+    expect(panel).to_contain_text("Of the range:")
+    panel.locator("tbody th button").first.click()
+    expect(page.locator(".tl-event")).to_contain_text("Slack")
+    expect(page.locator(".tl-event")).to_contain_text("on the critical path")

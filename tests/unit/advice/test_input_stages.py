@@ -53,8 +53,9 @@ def answer(rule_id: str, found: dict[str, Any]) -> Answer:
 def test_the_rules_that_explain_a_wait_for_input_are_these() -> None:
     for symptom in ("input-bound", "uneven-steps"):
         named = {rule.id for rule in RULES if symptom in rule.cause_of}
-        # They stop Python, whatever it does.
-        assert named - {"gil-contention", "garbage-collection"} == {*CASES}
+        # Two stop Python, whatever it does; of PyTorch's loaders test_torch tells.
+        others = {"gil-contention", "garbage-collection", "loader-workers"}
+        assert named - others == {*CASES}
 
 
 @pytest.mark.parametrize("rule_id", CASES)

@@ -9,7 +9,7 @@ from stepscope.advice.results import Results
 from stepscope.analysis.overview_page import StepRow
 from stepscope.formats.xspace import decode
 from stepscope.registry import Silence
-from stepscope.result import Table
+from stepscope.result import Finding, Table
 from stepscope.tables.core.profile import Host, Profile
 from tests.labelled.synthetic import BF16, GIB, GOOD, GOOD_TPU, HALF_SUM, WAIT, layers
 from tests.profiles.loops import Kernel, copy_to_device
@@ -174,3 +174,22 @@ def test_a_larger_batch_gains_nothing_where_the_device_is_busy() -> None:
 def test_without_an_allocator_the_room_for_a_batch_is_unknown() -> None:
     results = ask(replace(TINY, heap=None)).results("memory_profile")
     assert results == {}, "the engine then answers that the tool has no result"
+
+
+def test_one_late_batch_among_a_few_is_no_alarm() -> None:
+    """Each of the steps waits 0.9 ms for input; then as much in all, and one of them has it."""
+    asked = ask(replace(GOOD, input_us=900, wait=WAIT))
+    (rule,) = (rule for rule in RULES if rule.id == "input-bound")
+    results = asked.results(*rule.reads)
+    (often,) = rule.check(Results(results))
+    assert isinstance(often, Finding)
+    assert often.severity == "high"
+    table = results["overview_page"].step_table
+    columns = {name: list(table[name]) for name in table.columns}
+    last = max(at for at, kept in enumerate(columns["kept"]) if kept)
+    columns["input_ms"] = [sum(columns["input_ms"]) * (at == last) for at in range(len(table))]
+    results["overview_page"] = replace(results["overview_page"], step_table=Table(StepRow, columns))
+    (once,) = rule.check(Results(results))
+    assert isinstance(once, Finding)
+    assert once.severity == "info"
+    assert "nearly all of it in one step" in once.message

@@ -112,13 +112,13 @@ def replay(number: int, ts: float, at: float, names: str) -> list[dict[str, Any]
 def test_replays_of_the_same_kernels_are_one_graph(tmp_path: Path) -> None:
     events = [*replay(1, 0, 100, "abc"), *replay(2, 20, 121, "abc"), *replay(3, 40, 140, "acb")]
     one, other = compiled_regions(profile(tmp_path, events)).graphs.rows()
-    assert (one["graph"], one["replays"], one["kernels"]) == (1, 2, 3)
+    assert (one["graph"], one["replays"], one["kernels_per_replay"]) == (1, 2, 3)
     assert (other["graph"], other["replays"]) == (2, 1)
     assert one["first_kernel"] == "a"
     assert (one["replay_us"], one["inside_gap_us"]) == (pytest.approx(11), pytest.approx(2))
     # The first has nothing before it; the second begins 10 µs after its end, the third 8 µs.
-    assert one["before_gap_us"] == one["longest_gap_us"] == pytest.approx(10)
-    assert other["before_gap_us"] == pytest.approx(8)
+    assert one["gap_before_us"] == one["longest_gap_us"] == pytest.approx(10)
+    assert other["gap_before_us"] == pytest.approx(8)
     assert one["device_ms"] == pytest.approx(0.018)
     assert one["launch_us"] == pytest.approx(10)
 
@@ -127,7 +127,7 @@ def test_overlapping_kernels_of_a_replay_are_busy_once(tmp_path: Path) -> None:
     events = replay(1, 0, 100, "ab")
     events.append(x("kernel", "c", 101, 9, 0, 8, device=0, stream=8, correlation=1))
     (row,) = compiled_regions(profile(tmp_path, events)).graphs.rows()
-    assert row["kernels"] == 3
+    assert row["kernels_per_replay"] == 3
     assert (row["replay_us"], row["inside_gap_us"]) == (pytest.approx(10), pytest.approx(0))
 
 

@@ -124,3 +124,22 @@ def test_a_product_that_took_in_a_transposition_is_a_product() -> None:
     one = step_account(Profile("s", (Host("h", decode(every)),)))
     first = next(iter(one.parts.records()))
     assert (first.kind, first.name) == ("op", "dot_general")
+
+
+def test_a_loop_of_jitted_functions_is_told_by_their_names() -> None:
+    """XLA's instructions in them have numbers for names."""
+    step = "".join(".CC" for _ in range(8)) + "......"
+    one = found(
+        f"""
+        /host:CPU
+          python   S-----------------------------S-----------------------------
+          "        .L-----------------------.....L-----------------------......
+          "        {step.replace("CC", "J-")}{step.replace("CC", "J-")}
+          "        {step.replace("CC", ".C")}{step.replace("CC", ".C")}
+        """,
+        L=event("$train.py:12 noise"),
+        J=event("PjitFunction(fold)"),
+        C=event("copy.26", hlo_op="copy.26"),
+    )
+    first = next(iter(one.parts.records()))
+    assert (first.kind, first.name, first.made_of) == ("eager", "noise", "fold")

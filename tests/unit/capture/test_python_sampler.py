@@ -314,6 +314,23 @@ def test_a_ticker_leaves_out_what_it_missed_and_keeps_what_ended_it() -> None:
     assert np.diff(seen)[1] > 90 * MS
 
 
+def test_a_recording_begins_with_many_looks_that_keep_no_step_with_the_loop() -> None:
+    ticker = Ticker("t", 100, lambda _now, _late: None, first=(300, 1000.0), spread_frac=0.5)
+    first = np.asarray([ticker._period(at) for at in range(300)])
+    later = np.asarray([ticker._period(at) for at in range(300, 1300)])
+    for periods, mean in ((first, 0.001), (later, 0.01)):
+        assert periods.mean() == pytest.approx(mean, rel=0.01)
+        assert periods.min() == pytest.approx(0.75 * mean, rel=0.02)
+        assert periods.max() == pytest.approx(1.25 * mean, rel=0.02)
+
+
+def test_the_last_look_lasts_as_long_as_looks_were_apart() -> None:
+    times = np.asarray([0, 1, 2, 3]) * MS
+    one = np.zeros((1, 1), np.int64)
+    _node, begin, length = python_sampler._slices(times, np.arange(4), one[[0, 0, 0, 0]], 10 * MS)
+    assert (begin.tolist(), length.tolist()) == ([0], [4 * MS])
+
+
 def test_a_thread_that_has_ended_can_go() -> None:
     """A thread of the program's may hold a batch."""
     looks = _Looks()

@@ -91,3 +91,16 @@ def test_what_makes_no_tree_is_refused(client: Client, query: str) -> None:
 
 def test_an_unknown_run_is_refused(client: Client) -> None:
     assert ask(client, "base_run=nowhere", 404)["error"] == "no-such-run"
+
+
+def test_the_critical_path_comes_with_lanes_and_sums(client: Client) -> None:
+    headers = {"Authorization": f"Bearer {TOKEN}", "Host": "127.0.0.1:1"}
+    query = f"run=new&start_ps=0&end_ps={100 * US}&event=1"
+    body = json.loads(client.get(f"/api/v1/timeline/path?{query}", headers=headers).get_data())
+    assert body["pieces"]["event"] == [0, 1, 0, 2, 0]
+    assert body["pieces"]["lane"] == [0, 1, 0, 1, 0]
+    assert body["work_ps"] + body["gap_ps"] == body["path_end_ps"] == 100 * US
+    assert [row["name"] for row in body["names"]] == ["f", "g", "h"]
+    assert body["slack_ps"] == 0
+    refused = client.get("/api/v1/timeline/path?run=new&host_number=7", headers=headers)
+    assert refused.status_code == 400

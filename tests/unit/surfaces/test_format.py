@@ -44,7 +44,7 @@ def test_changes(value: float, text: str) -> None:
         ("step_time_ms", 0.25, "250.0 µs"),
         ("step_time_ms", 20.1, "20.10 ms"),
         ("step_time_ms", 12_345.0, "12.35 s"),
-        ("busy_frac", 0.123, "12.3 %"),
+        ("busy_frac", 0.123, "12.3%"),
         ("busy_frac", None, "–"),
         ("peak_bytes", 1536, "1.5 KiB"),
         ("peak_bytes", 12, "12 B"),

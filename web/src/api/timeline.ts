@@ -6,6 +6,7 @@ import type {
   FlameAnswer,
   Flows,
   Occurrences,
+  PathAnswer,
   Place,
   RangeAnswer,
   SearchAnswer,
@@ -89,6 +90,14 @@ export function getFlame(
   signal: AbortSignal,
 ): Promise<FlameAnswer> {
   return getJson(url(scope, "flame", question), signal);
+}
+
+export function getPath(
+  scope: TimelineScope,
+  question: Question,
+  signal: AbortSignal,
+): Promise<PathAnswer> {
+  return getJson(url(scope, "path", question), signal);
 }
 
 export function getDensity(

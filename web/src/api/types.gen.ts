@@ -18,6 +18,7 @@ export interface ResultBody {
   readonly session: string;
   readonly hosts: readonly string[];
   readonly diagnostics: readonly Diagnostic[];
+  readonly files_used: readonly string[];
 }
 
 /** One run. ``modified`` is the ISO 8601 time of its newest file. */
@@ -451,7 +452,7 @@ export interface RooflineDevice {
 }
 
 /** The devices and what one of them can do. */
-export interface Limits {
+export interface DeviceLimits {
   readonly device_type: string;
   readonly device_count: number;
   readonly memory_gbps: number | null;
@@ -1245,10 +1246,10 @@ export interface ModuleRow {
 
 /** Columns: One compiled region: a frame, or the part of one up to a graph break, in one variant. */
 export interface RegionRow {
-  /** Host. */
-  readonly host: readonly (string | null)[];
   /** Region. Frame/variant: 0/1 is frame 0, recompiled. */
   readonly region: readonly (string | null)[];
+  /** Host. */
+  readonly host: readonly (string | null)[];
   /** Calls. */
   readonly calls: readonly (number | null)[];
   /** Host (ms). Time of its calls. */
@@ -1269,10 +1270,10 @@ export interface RegionRow {
 
 /** Columns: One graph break: a line behind which a function could not be compiled on. */
 export interface BreakRow {
-  /** Host. */
-  readonly host: readonly (string | null)[];
   /** Function. */
   readonly function: readonly (string | null)[];
+  /** Host. */
+  readonly host: readonly (string | null)[];
   /** File. */
   readonly file: readonly (string | null)[];
   /** Line. Where the rest of it begins. */
@@ -1320,7 +1321,7 @@ export interface GraphRow {
   /** Replays. */
   readonly replays: readonly (number | null)[];
   /** Kernels. Of one replay, copies included. */
-  readonly kernels: readonly (number | null)[];
+  readonly kernels_per_replay: readonly (number | null)[];
   /** First kernel. */
   readonly first_kernel: readonly (string | null)[];
   /** Launch (µs). Mean, on the host. */
@@ -1334,7 +1335,7 @@ export interface GraphRow {
   /** Gaps inside (µs). Mean of a replay: nothing ran. */
   readonly inside_gap_us: readonly (number | null)[];
   /** Gap before (µs). Mean; the device ran nothing. */
-  readonly before_gap_us: readonly (number | null)[];
+  readonly gap_before_us: readonly (number | null)[];
   /** Longest gap before (µs). */
   readonly longest_gap_us: readonly (number | null)[];
 }
@@ -1547,14 +1548,6 @@ export interface RooflineRow {
   readonly source: readonly (string | null)[];
 }
 
-/** Columns: What one device can do at most in a type. */
-export interface PeakRow {
-  /** Type. */
-  readonly data_type: readonly (string | null)[];
-  /** Peak (TFLOP/s). Dense. */
-  readonly peak_tflops: readonly (number | null)[];
-}
-
 /** Columns: One op with inputs of one shape and type. */
 export interface ShapedOpRow {
   /** Op. */
@@ -1593,6 +1586,14 @@ export interface ShapedOpRow {
   readonly possible_us: readonly (number | null)[];
   /** Note. */
   readonly note: readonly (string | null)[];
+}
+
+/** Columns: What one device can do at most in a type. */
+export interface PeakRow {
+  /** Type. */
+  readonly data_type: readonly (string | null)[];
+  /** Peak (TFLOP/s). Dense. */
+  readonly peak_tflops: readonly (number | null)[];
 }
 
 /** Columns: One counter, over all of its samples. */
@@ -2190,7 +2191,7 @@ export interface RequestRow {
 }
 
 /** Columns: One batch. */
-export interface InferenceProfileBatchRow {
+export interface BatchRow {
   /** Host. */
   readonly host: readonly (string | null)[];
   /** Batch. */
@@ -2238,7 +2239,7 @@ export interface BatchSizeRow {
 }
 
 /** Columns: All steps of one kind with as many requests. */
-export interface ServingStepsBatchRow {
+export interface EngineBatchRow {
   /** Kind. Prefill, decode, mixed (both) or other. */
   readonly kind: readonly (string | null)[];
   /** Requests. -1: the mark does not say it. */
@@ -2264,7 +2265,7 @@ export interface ServingStepsBatchRow {
 }
 
 /** Columns: One step. */
-export interface ServingStepsStepRow {
+export interface EngineStepRow {
   /** Host. */
   readonly host: readonly (string | null)[];
   /** Step. In order of begin, from 1. */
@@ -2671,10 +2672,10 @@ export interface RooflineModel extends ResultBody {
 /** FLOPs and bytes of PyTorch's ops by shape, and the model FLOP utilisation (MFU). */
 export interface ModelFlops extends ResultBody {
   readonly tool: "model_flops";
-  readonly limits: Limits;
+  readonly limits: DeviceLimits;
   readonly utilisation: Utilisation;
-  readonly peaks: TableOf<PeakRow>;
   readonly ops: TableOf<ShapedOpRow>;
+  readonly peaks: TableOf<PeakRow>;
 }
 
 /** What the hardware counters of GPUs and TPUs counted: each counter, and each sample of it. */
@@ -2776,15 +2777,15 @@ export interface InferenceProfile extends ResultBody {
   readonly tool: "inference_profile";
   readonly models: TableOf<ServedModelRow>;
   readonly requests: TableOf<RequestRow>;
-  readonly batches: TableOf<InferenceProfileBatchRow>;
+  readonly batches: TableOf<BatchRow>;
   readonly batch_sizes: TableOf<BatchSizeRow>;
 }
 
 /** Steps of an engine that serves language models, by kind and batch size. */
 export interface ServingSteps extends ResultBody {
   readonly tool: "serving_steps";
-  readonly batches: TableOf<ServingStepsBatchRow>;
-  readonly steps: TableOf<ServingStepsStepRow>;
+  readonly batches: TableOf<EngineBatchRow>;
+  readonly steps: TableOf<EngineStepRow>;
 }
 
 /** Part of a compiled program as a graph, ready to be laid out, and all there is to search. */

@@ -1,5 +1,6 @@
 /** The list of tools by group; those without data come last, folded, each with its reason. */
 
+import { reportNotes } from "../api/client.ts";
 import type { ToolInfo } from "../api/types.gen.ts";
 import { closeNav, isNarrow, navShown } from "./state/navigation.ts";
 import { pageHref } from "./state/shell.ts";
@@ -40,7 +41,7 @@ export function Nav({ tools, page }: NavProps) {
       <section hidden={!known}>
         <h2>Profile</h2>
         <ul>
-          <OwnLink id="sql" title="SQL" page={page} />
+          {!reportNotes && <OwnLink id="sql" title="SQL" page={page} />}
           <OwnLink id="about" title="About this profile" page={page} />
         </ul>
       </section>

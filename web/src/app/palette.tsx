@@ -1,5 +1,6 @@
 /** Go to: one list of everything that has an address. */
 
+import { reportNotes } from "../api/client.ts";
 import type { ToolInfo } from "../api/types.gen.ts";
 import { Dialog } from "../widgets/overlay/dialog.tsx";
 import { type Choice, ChoiceList } from "../widgets/overlay/picker.tsx";
@@ -16,7 +17,9 @@ function choices(tools: readonly ToolInfo[]): Choice[] {
       detail: tool.available ? tool.summary : tool.missing,
       keywords: `${tool.id} ${tool.short}`,
     })),
-    { id: "page sql", label: "SQL", detail: "Queries over the recording's tables" },
+    ...(reportNotes
+      ? []
+      : [{ id: "page sql", label: "SQL", detail: "Queries over the recording's tables" }]),
     { id: "page about", label: "About this profile", detail: "Files, versions, missing data" },
     ...runs.map((run) => ({ id: `run ${run.id}`, label: run.name, detail: `Run, ${run.path}` })),
     ...(hosts.length > 1

@@ -167,6 +167,38 @@ export interface FlameAnswer {
   readonly base_count?: readonly number[];
 }
 
+/** The critical path of a stretch; its pieces as columns, in order of time. */
+export interface PathAnswer {
+  readonly begin_ps: number;
+  readonly end_ps: number;
+  /** Where the path ends. */
+  readonly path_end_ps: number;
+  readonly work_ps: number;
+  readonly gap_ps: number;
+  /** Pieces at the beginning that were not sent. */
+  readonly left_out: number;
+  readonly reasons: readonly string[];
+  readonly pieces: {
+    readonly event: readonly number[];
+    readonly track: readonly number[];
+    readonly lane: readonly number[];
+    readonly begin_ps: readonly number[];
+    readonly end_ps: readonly number[];
+    readonly reason: readonly number[];
+    readonly gap_ps: readonly number[];
+  };
+  readonly names: readonly {
+    readonly name: string;
+    readonly pieces: number;
+    readonly time_ps: number;
+    readonly gap_ps: number;
+    readonly longest: number;
+  }[];
+  readonly categories: readonly { readonly category: number; readonly time_ps: number }[];
+  /** Of the event asked for; null where it has no part in the stretch. */
+  readonly slack_ps: number | null;
+}
+
 export interface Density {
   readonly begin_ps: number;
   readonly column_ps: number;

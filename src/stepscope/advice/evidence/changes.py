@@ -12,24 +12,27 @@ from typing import Final
 from stepscope.registry import ChangeClass
 
 REMOVED: Final = ChangeClass(
-    0.85, "nearly all of the work leaves the loop; at most what surrounds it goes too"
+    0.9, "nearly all of the work leaves the loop; at most what surrounds it goes too"
 )
 ONCE: Final = ChangeClass(
-    0.85, "it is done once, before the loop; at most what surrounds it in the loop goes too"
+    0.9, "it is done once, before the loop; at most what surrounds it in the loop goes too"
 )
 SUPPLIED: Final = ChangeClass(
-    0.75, "batches are ready when the step asks for them, and leave it the cores at best"
+    0.8, "batches are ready when the step asks for them, and leave it the cores at best"
 )
 OVERLAPPED: Final = ChangeClass(0.4, "it runs beside the compute, which does not slow down")
 BATCHED: Final = ChangeClass(
     0.5, "fewer, larger calls do the same; at most the short ops they make go with them"
 )
-NARROWED: Final = ChangeClass(0.4, "fewer bits suffice, and the ops run well in them")
+VECTORISED: Final = ChangeClass(
+    0.75, "one call over all elements replaces the loop; at most its ops cost next to nothing then"
+)
+NARROWED: Final = ChangeClass(0.5, "fewer bits suffice, and the ops run well in them")
 SHRUNK: Final = ChangeClass(
-    0.7, "most of it, or all, is not needed; at most its neighbours shrink with it"
+    0.75, "most of it, or all, is not needed; at most its neighbours shrink with it"
 )
 UNSEEN: Final = ChangeClass(
-    0.6, "most of what runs there, or all, is not needed; at most what surrounds it goes too"
+    0.75, "most of what runs there, or all, is not needed; at most what surrounds it goes too"
 )
 TUNED: Final = ChangeClass(0.5, "the ops come near to what the device can do")
 READ_LATER: Final = ChangeClass(0.3, "the host need not wait in every step")

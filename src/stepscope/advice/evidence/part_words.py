@@ -92,7 +92,9 @@ def _code(part: PartRow, account: StepAccount) -> PartWords:
     facts = " ".join(_unusual(part))
     message = f"{name}{at(part)}{called} takes {_share(part, account)}{mostly}. {facts}".strip()
     what = f"{call} in {name}" if call and part.first_frac >= _NAMED_FRAC else name
-    after = account.step_time_ms - part.time_ms
+    # Played again without it; a small part was not.
+    alone = part.alone_ms if part.alone_ms >= 0 else part.time_ms
+    after = account.step_time_ms - alone
     settle = (
         f"Leave {what} out for some steps and time the loop"
         + ("" if account.is_window else f": a step should then take about {after:.3g} ms")

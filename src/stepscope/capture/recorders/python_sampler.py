@@ -41,6 +41,12 @@ _DEEPEST: Final = 250
 # A thread in C code that used less of the time than this waits for something.
 _IDLE_FRAC: Final = 0.05
 _SWITCH_SECONDS: Final = 0.0002
+# A recording begins with so many looks at ten times the rate: of five steps of 8 ms, 100 a second
+# would be four looks. They cost 6 to 30 ms in all.
+_FIRST_LOOKS: Final = 300
+_FIRST_TIMES, _MOST_HZ = 10.0, 1000.0
+# Looks at exact intervals see the same line of a loop whose steps take as long.
+_SPREAD_FRAC: Final = 0.5
 # Looks that came late by half a period or more, as a share, from which a note is made.
 _LATE_FRAC: Final = 0.25
 # A stack as the sampler keeps it: ids of code objects and places in them, innermost first.
@@ -78,7 +84,14 @@ class PythonSampler:
         self._ticker = None
         if options.sample_hz > 0:
             self._looks.period_ns = int(1e9 / options.sample_hz)
-            self._ticker = Ticker("sampler", options.sample_hz, self._looks.take)
+            first = (_FIRST_LOOKS, min(_FIRST_TIMES * options.sample_hz, _MOST_HZ))
+            self._ticker = Ticker(
+                "sampler",
+                options.sample_hz,
+                self._looks.take,
+                first=(first[0], max(first[1], options.sample_hz)),
+                spread_frac=_SPREAD_FRAC,
+            )
             self._hasten()
             self._ticker.start()
 
@@ -318,7 +331,10 @@ def _spans(
     through more than this many periods.
     """
     begin = times[look]
-    until = np.append(begin[1:], begin[-1] + period_ns)
+    # The last look at a thread lasts as long as looks were apart just then.
+    around = times[max(int(look[-1]) - 1, 0) : int(look[-1]) + 2]
+    usual = int(np.diff(around).min()) if len(around) > 1 else period_ns
+    until = np.append(begin[1:], begin[-1] + min(usual, period_ns))
     gap = until - begin > most_periods * period_ns
     gap[:-1] |= np.diff(look) > 1
     return begin, np.where(gap, begin + period_ns, until), np.concatenate([[True], gap[:-1]])

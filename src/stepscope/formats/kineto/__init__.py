@@ -10,11 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from stepscope.formats.format import Format
+from stepscope.formats.format import Format, Input
 from stepscope.formats.kineto.recognise import HEAD_BYTES, promises_trace, starts_trace
 
 if TYPE_CHECKING:
     from stepscope.columns.space import Space
+
+
+def _writer(pieces: Input) -> str:
+    from stepscope.formats.kineto.recognise import writer
+
+    return writer(next(iter(pieces), b""))
 
 
 def _open(pieces: Iterable[bytes], file: str) -> Space:
@@ -30,4 +36,5 @@ FORMAT = Format(
     promises=promises_trace,
     starts=starts_trace,
     open=_open,
+    writer=_writer,
 )

@@ -22,6 +22,8 @@ from stepscope.schema import names
 
 _STEP: Final = re.compile(re.escape(names.PYTORCH_STEP) + r"(\d{1,18})")
 _LOADER: Final = "enumerate(DataLoader)"
+# The iterator of a loader without worker processes.
+_ALONE: Final = f"{_LOADER}#_SingleProcessDataLoaderIter"
 #: What synthesised steps are called: a name that every viewer takes for a step.
 STEP_NAME: Final = "train"
 _SHAPES: Final = "Input Dims"
@@ -116,7 +118,9 @@ class _HostStats:
         self._loads = slices.of_name(lambda name: name.startswith(_LOADER))
         self._calls = slices.is_kind("runtime") & (slices.correlation > 0)
         # Viewers that do not know PyTorch's loader know these stats.
-        self._stage = (plane.text("DataLoader"), plane.text("preprocessing"))
+        self._stage, self._category = plane.text("DataLoader"), plane.text("preprocessing")
+        self._alone = slices.of_name(lambda name: name.startswith(_ALONE))
+        self._stage_alone = plane.text(names.LONELY_LOADER) if self._alone.any() else 0
 
     def _args(self, plane: PlaneWriter) -> None:
         """Shapes, sequence numbers, and whatever else the events say of themselves."""
@@ -144,10 +148,10 @@ class _HostStats:
         found = stat_of(names.STEP_NUM, step, step >= 0)
         found += stat_of(names.ROOT_LEVEL, np.ones(count, np.int64), step >= 0)
         found += stat_of(names.INPUT_STAGE_ID, np.ones(count, np.int64), loads)
-        for key, text in zip(
-            (names.INPUT_STAGE_NAME, names.INPUT_STAGE_CATEGORY), self._stage, strict=True
-        ):
-            found += stat_of(key, np.full(count, text), loads, is_text=True)
+        stage = np.where(self._alone[mine], self._stage_alone, self._stage)
+        found += stat_of(names.INPUT_STAGE_NAME, stage, loads, is_text=True)
+        category = np.full(count, self._category)
+        found += stat_of(names.INPUT_STAGE_CATEGORY, category, loads, is_text=True)
         called = self._slices.correlation[mine].astype(np.uint64)
         found += stat_of(names.CORRELATION_ID, called, self._calls[mine])
         for key, column in self._texts:

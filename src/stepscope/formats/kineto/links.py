@@ -20,6 +20,7 @@ from stepscope.columns import innermost
 from stepscope.formats.kineto.args import NONE
 from stepscope.formats.kineto.slices import Slices, match
 from stepscope.formats.xspace.line_parts import by_place
+from stepscope.schema import names
 
 I64 = NDArray[np.int64]
 Bool = NDArray[np.bool_]
@@ -39,10 +40,10 @@ class Origin(IntEnum):
 
 #: Labels of the events without an op.
 LABELS: Final = {
-    Origin.OUTSIDE: "Launched outside of any op",
-    Origin.BEFORE: "Launched before the recording",
-    Origin.GRAPH: "Replayed from a graph",
-    Origin.UNRECORDED: "Launch not recorded",
+    Origin.OUTSIDE: names.OUTSIDE_OPS,
+    Origin.BEFORE: names.BEFORE_RECORDING,
+    Origin.GRAPH: names.FROM_GRAPH,
+    Origin.UNRECORDED: names.NO_LAUNCH,
 }
 
 

@@ -105,6 +105,9 @@ def warnings(trace: Trace) -> Iterator[str]:
     ):  # fmt: skip
         if count > 0:
             yield text.format(f"{count:,}")
+    if trace.unshown:
+        listed = ", ".join(f"{phase} ({count:,})" for phase, count in trace.unshown.items())
+        yield f"Events of phases that are not shown are left out: {listed}."
     if is_from_viewer(trace):
         yield (
             "This is a trace that a viewer derived from a recording, with at most a million of "

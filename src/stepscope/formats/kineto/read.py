@@ -16,8 +16,10 @@ from stepscope.formats.kineto import categories
 from stepscope.formats.kineto.args import NONE, EventArgs
 from stepscope.formats.kineto.categories import KIND, OTHER
 from stepscope.formats.kineto.scan import (
+    DURATION_IN_PS,
     HAS_DURATION,
     HAS_START,
+    START_IN_PS,
     Scanned,
     TraceDamage,
     scan,
@@ -41,8 +43,13 @@ _MEMORY: Final = "[memory]"
 _PLAIN_NUMBER: Final = re.compile(r"-?\d{1,18}")
 # A time of exactly 0 where all others are hours away was never taken.
 _HOURS_NS: Final = 3_600_000_000_000
-_SLICE, _INSTANTS, _COUNTER, _META = ord("X"), (ord("i"), ord("I")), ord("C"), ord("M")
+_SLICE, _COUNTER, _META = ord("X"), ord("C"), ord("M")
+_INSTANTS: Final = tuple(map(ord, "iIRn"))
 _BEGIN, _END = ord("B"), ord("E")
+# Ranges that are on no thread, of which each has an id: as written now, and long ago.
+_ASYNC_BEGINS, _ASYNC_ENDS = (ord("b"), ord("S")), (ord("e"), ord("F"))
+_ASYNC: Final = "async"
+_ARROWS: Final = tuple(map(ord, "stf"))
 _FLOW_BEGIN, _FLOW_END = ord("s"), ord("f")
 
 
@@ -55,8 +62,9 @@ class Trace:
         names: Event names; ``slices["name"]`` counts them.
         places: (pid, tid) pairs; ``slices["place"]`` counts them.
         slices: name, place, kind (of ``categories.KINDS``), category (of ``categories``),
-            start_ns, duration_ns (absolute), external, correlation (-1: none). In order of time,
-            containers before their contents.
+            start_ns, duration_ns (absolute; what they leave of a ps is start_rest_ps and
+            duration_rest_ps), external, correlation (-1: none). In order of time, containers
+            before their contents.
         args: Arguments of the slices.
         memory: place, start_ns, address, bytes (negative: freed), allocated, reserved (-1: not
             said), device, device_type.
@@ -70,6 +78,7 @@ class Trace:
         untimed: Events whose time the recorder did not take.
         negative: Events that end before they begin.
         unpaired: Begins without an end, and ends without a begin; they are left out.
+        unshown: How many events there are of each phase that has no place here.
     """
 
     head: dict[str, Any] = field(default_factory=dict)
@@ -90,6 +99,7 @@ class Trace:
     untimed: int = 0
     negative: int = 0
     unpaired: int = 0
+    unshown: dict[str, int] = field(default_factory=dict)
 
 
 def unfinished(path: Path) -> tuple[str, ...]:
@@ -149,8 +159,9 @@ class _Reader:
         self._trace.texts = scanned.texts
         columns = scanned.columns
         base = whole(scanned.head.get("baseTimeNanoseconds"), 0)
-        self._start: I64 = columns["start_ns"]
-        self._length: I64 = columns["duration_ns"]
+        flags = columns["flags"]
+        self._start, self._start_rest = _to_ns(columns["start"], (flags & START_IN_PS) > 0)
+        self._length, self._length_rest = _to_ns(columns["duration"], (flags & DURATION_IN_PS) > 0)
         self._has_time: Bool = (columns["flags"] & HAS_START) > 0
         self._drop_untimed(base)
         if base:
@@ -161,6 +172,7 @@ class _Reader:
         """All kinds of events."""
         columns, trace = self._scanned.columns, self._trace
         self._close_ranges()
+        self._close_async()
         phase, named = columns["phase"], self._named()
         self._count_categories()
         good = named & self._has_time
@@ -173,7 +185,15 @@ class _Reader:
         self._counters(np.flatnonzero((phase == _COUNTER) & good))
         self._metadata(np.flatnonzero(phase == _META))
         timed = np.isin(phase, (_SLICE, _COUNTER, *_INSTANTS))
-        trace.lost += int((timed & ~good).sum() + (phase == 0).sum()) - trace.untimed
+        # XLA ends its lists with an empty object, so that each event may have a comma behind it.
+        empty = (phase == 0) & (columns["flags"] == 0) & (columns["values"] == 0)
+        empty &= (columns["name"] < 0) & (columns["pid"] < 0) & (columns["chain"] < 0)
+        known = (_SLICE, _COUNTER, _META, *_INSTANTS, *_ARROWS, _BEGIN, _END)
+        others = phase[(phase != 0) & ~np.isin(phase, (*known, *_ASYNC_BEGINS, *_ASYNC_ENDS))]
+        for code, count in zip(*(one.tolist() for one in np.unique(others, return_counts=True)),
+                               strict=True):  # fmt: skip
+            trace.unshown[chr(code)] = count
+        trace.lost += int((timed & ~good).sum() + ((phase == 0) & ~empty).sum()) - trace.untimed
         self._scanned.columns.clear()
         return trace
 
@@ -183,19 +203,56 @@ class _Reader:
         rows = np.flatnonzero(np.isin(phase, (_BEGIN, _END)) & self._has_time)
         if not len(rows):
             return
-        order = rows[np.lexsort((rows, self._start[rows], self._place_of[rows]))]
-        begins = phase[order] == _BEGIN
+        self._pair(rows, self._place_of[rows], phase[rows] == _BEGIN)
+
+    def _close_async(self) -> None:
+        """Begins and ends of what is on no thread: pairs by process, category and id.
+
+        They get a place of their own for each process, beside its threads.
+        """
+        columns = self._scanned.columns
+        phase = columns["phase"]
+        rows = np.flatnonzero(np.isin(phase, (*_ASYNC_BEGINS, *_ASYNC_ENDS)) & self._has_time)
+        if not len(rows):
+            return
+        keys = (columns["pid"][rows], columns["category"][rows], columns["ident"][rows])
+        group = np.unique(np.stack(keys).astype(np.int64), axis=1, return_inverse=True)[1].ravel()
+        begin = self._pair(rows, group, np.isin(phase[rows], _ASYNC_BEGINS))
+        used, inverse = np.unique(self._place_of[begin], return_inverse=True)
+        places = self._trace.places
+        found = []
+        for place in used.tolist():
+            mine = (places[place][0], _ASYNC)
+            if mine not in places:
+                places.append(mine)
+            found.append(places.index(mine))
+        self._place_of[begin] = np.asarray(found or [0], np.int64)[inverse]
+
+    def _pair(self, rows: I64, group: I64, begins: Bool) -> I64:
+        """Make slices of the begins whose ends are there; rows of those slices.
+
+        Args:
+            rows: Begins and ends.
+            group: What each belongs to: they nest within it.
+            begins: Which are begins.
+        """
+        by_time = np.lexsort((rows, self._start[rows], group))
+        order, group, begins = rows[by_time], group[by_time], begins[by_time]
         depth = np.cumsum(np.where(begins, 1, -1)) + ~begins
-        # Of one place and depth, each begin is followed by its end.
-        nested = np.lexsort((np.arange(len(order)), depth, self._place_of[order]))
+        # Of one group and depth, each begin is followed by its end.
+        nested = np.lexsort((np.arange(len(order)), depth, group))
         first, second = nested[:-1], nested[1:]
         pairs = begins[first] & ~begins[second] & (depth[first] == depth[second])
-        pairs &= self._place_of[order[first]] == self._place_of[order[second]]
-        begin, end = order[first[pairs]], order[second[pairs]]
-        phase[begin] = _SLICE
+        pairs &= group[first] == group[second]
+        begin: I64 = order[first[pairs]]
+        end = order[second[pairs]]
+        columns = self._scanned.columns
+        columns["phase"][begin] = _SLICE
         self._length[begin] = self._start[end] - self._start[begin]
-        self._scanned.columns["flags"][begin] |= HAS_DURATION
-        self._trace.unpaired = len(rows) - 2 * len(begin)
+        self._length_rest[begin] = self._start_rest[end] - self._start_rest[begin]
+        columns["flags"][begin] |= HAS_DURATION
+        self._trace.unpaired += len(rows) - 2 * len(begin)
+        return begin
 
     def _named(self) -> Bool:
         """Which events have a name: a string."""
@@ -271,6 +328,8 @@ class _Reader:
             "category": category[order],
             "start_ns": start[order],
             "duration_ns": length[order],
+            "start_rest_ps": self._start_rest[rows].astype(np.int64),
+            "duration_rest_ps": self._length_rest[rows].astype(np.int64),
             "external": args.numbers("External id", "external id"),
             "correlation": args.numbers("correlation"),
         }
@@ -381,6 +440,17 @@ class _Reader:
                 trace.thread_names[trace.places[place]] = name
             elif what == "process_name":
                 trace.process_names[trace.places[place][0]] = name
+
+
+def _to_ns(time: I64, is_ps: Bool) -> tuple[I64, NDArray[np.int16]]:
+    """Times as the nearest ns, and what is left of those that are known to the ps."""
+    rest = np.zeros(len(time), np.int16)
+    rows = np.flatnonzero(is_ps)
+    if len(rows):
+        exact = time[rows]
+        time[rows] = exact // 1000 + (exact % 1000 >= 500)
+        rest[rows] = exact - time[rows] * 1000
+    return time, rest
 
 
 def _label(name: str, key: str) -> str:

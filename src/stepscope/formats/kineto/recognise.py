@@ -17,6 +17,10 @@ _NAME: Final = re.compile(r"\.json(\.gz)?$", re.IGNORECASE)
 _SUFFIX: Final = re.compile(r"((\.pt)?\.trace)?\.json(\.gz)?$", re.IGNORECASE)
 _BLANK: Final = b"\xef\xbb\xbf \t\r\n"
 _OWN_KEYS: Final = (b'"deviceProperties"', b'"schemaVersion"', b'"traceEvents"')
+_VIZTRACER: Final = re.compile(
+    rb'"viztracer_metadata"\s*:\s*\{[^{}]*?"version"\s*:\s*"([^"]{1,40})"'
+)
+_PLANE: Final = re.compile(rb'"name"\s*:\s*"/(?:device|host):')
 _EVENT: Final = re.compile(rb'"ph"\s*:\s*"')
 _DISTRIBUTED: Final = re.compile(
     rb'"distributedInfo"\s*:\s*\{[^{}\[]*?"rank"\s*:\s*"?(\d+)"?\s*,\s*"world_size"\s*:\s*"?(\d+)'
@@ -62,6 +66,19 @@ def starts_trace(first: bytes) -> bool:
     if text[:1] == b"[":
         return bool(_EVENT.search(text))
     return text[:1] == b"{" and (any(key in text for key in _OWN_KEYS) or bool(_EVENT.search(text)))
+
+
+def writer(first: bytes) -> str:
+    """Who wrote a trace, by its first bytes; "" where they do not tell."""
+    head = first[:HEAD_BYTES]
+    version = _VIZTRACER.search(head)
+    if version is not None:
+        return f"viztracer {version[1].decode('ascii', 'replace')}"
+    if any(key in head for key in _OWN_KEYS[:2]):
+        return "PyTorch's profiler (Kineto)"
+    if _PLANE.search(head):
+        return "a viewer of TensorFlow's, JAX's or ours, from an XSpace"
+    return ""
 
 
 def identity(name: str, first: bytes) -> Identity:

@@ -57,11 +57,14 @@ _TOKENS: Final = 1 << 19
 _COLUMNS: Final = (
     ("phase", np.uint8), ("flags", np.uint8), ("category", np.int32), ("name", np.int32),
     ("pid", np.int32), ("tid", np.int32), ("ident", np.int64), ("chain", np.int32),
-    ("values", np.int32), ("start_ns", np.int64), ("duration_ns", np.int64),
+    ("values", np.int32), ("start", np.int64), ("duration", np.int64),
 )  # fmt: skip
 _VALUES: Final = (("key", np.int32), ("kind", np.uint8), ("number", np.int64))
+#: ``flags``: whether there is a start and a duration, and whether it is in ps instead of ns.
 HAS_START: Final = 1
 HAS_DURATION: Final = 2
+START_IN_PS: Final = 4
+DURATION_IN_PS: Final = 8
 #: ``Scanned.kind`` of a value: a double's bits, a whole number, the number of a text.
 REAL, WHOLE, TEXT = 2, 4, 7
 

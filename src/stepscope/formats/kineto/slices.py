@@ -45,6 +45,8 @@ class Slices:
         columns = trace.slices
         self.name, self.place, self.kind = columns["name"], columns["place"], columns["kind"]
         self.start_ns, self.duration_ns = columns["start_ns"], columns["duration_ns"]
+        self.start_rest_ps = columns["start_rest_ps"]
+        self.duration_rest_ps = columns["duration_rest_ps"]
         self.external, self.correlation = columns["external"], columns["correlation"]
         self._thread_names = trace.thread_names
         self._others: list[tuple[str, NDArray[np.int32], NDArray[Any]]] | None = None

@@ -56,6 +56,7 @@ def viewer_planes(trace: Trace, slices: Slices) -> Iterator[PlaneWriter]:
                 metadata=metadata[some],
                 start_ns=slices.start_ns[some],
                 duration_ns=slices.duration_ns[some],
+                rest_ps=(slices.start_rest_ps[some], slices.duration_rest_ps[some]),
                 stats=stats.of(some),
             )
         yield plane

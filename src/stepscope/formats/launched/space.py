@@ -15,11 +15,9 @@ from stepscope.formats.launched.host_plane import host_plane
 from stepscope.formats.launched.links import Scopes, calls_of
 from stepscope.formats.launched.ranges import Ranges, ranges_of
 from stepscope.formats.launched.recorded import I64, LaunchedRecording
-from stepscope.formats.xspace import decode
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
+from stepscope.formats.xspace.written import space_of
 from stepscope.schema import names
-from stepscope.schema.xspace import XSpace
-from stepscope.wire.write import text as text_field
 
 # 26 days on each side of the median: starts and lengths in ps can then be added up.
 _REACH_NS: Final = 1 << 51
@@ -50,9 +48,7 @@ def to_space(recorded: LaunchedRecording, *, file: str) -> Space:
         *device_planes(recorded, ranges, scopes, calls),
         *_host_counters(recorded),
     ]
-    data = b"".join(plane.xspace() for plane in planes)
-    notes = b"".join(text_field(XSpace.WARNINGS, one) for one in recorded.warnings)
-    return decode(data + notes, file=file)
+    return space_of(planes, warnings=recorded.warnings)
 
 
 def _ranges(recorded: LaunchedRecording) -> Ranges:

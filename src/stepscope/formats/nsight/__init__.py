@@ -35,6 +35,12 @@ def _open(pieces: Input, file: str) -> Space:
     return open_export(pieces, file=file)
 
 
+def _writer(pieces: Input) -> str:
+    from stepscope.formats.nsight.read import writer_of
+
+    return writer_of(pieces)
+
+
 FORMAT = Format(
     id="nsight",
     title="Nsight Systems export (SQLite)",
@@ -42,4 +48,5 @@ FORMAT = Format(
     promises=_promises,
     starts=_starts,
     open=_open,
+    writer=_writer,
 )

@@ -60,6 +60,16 @@ def open_export(pieces: Input, *, file: str) -> Space:
     return to_space(recorded, file=file)
 
 
+def writer_of(pieces: Input) -> str:
+    """Which version of Nsight Systems wrote an export.
+
+    Raises:
+        FormatError: It does not open.
+    """
+    with pieces.on_disk() as path, opened(path, title=TITLE, file="") as database:
+        return f"Nsight Systems{_of_version(database)}"
+
+
 def _read(database: TraceDatabase, recorded: LaunchedRecording) -> None:
     names = NsightNames(database, recorded)
     ids = Ids(database, recorded, names)

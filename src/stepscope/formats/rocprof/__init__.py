@@ -42,6 +42,12 @@ def _open_database(pieces: Input, file: str) -> Space:
     return open_database(pieces, file=file)
 
 
+def _writer(pieces: Input) -> str:
+    from stepscope.formats.rocprof.rocpd import writer_of
+
+    return writer_of(pieces)
+
+
 def _open_json(pieces: Input, file: str) -> Space:
     from stepscope.formats.rocprof.tool_json import open_json
 
@@ -62,6 +68,7 @@ FORMATS: Final = (
         promises=lambda name: bool(_DATABASE.search(name)),
         starts=_is_database,
         open=_open_database,
+        writer=_writer,
     ),
     Format(
         id="rocprof-json",
@@ -70,6 +77,7 @@ FORMATS: Final = (
         promises=lambda name: bool(_JSON.search(name)),
         starts=_is_json,
         open=_open_json,
+        writer=lambda _: "rocprofv3",
     ),
     Format(
         id="rocprof-csv",
@@ -78,5 +86,6 @@ FORMATS: Final = (
         promises=lambda name: bool(_CSV.search(name)),
         starts=_is_csv,
         open=_open_csv,
+        writer=lambda _: "rocprofv3",
     ),
 )

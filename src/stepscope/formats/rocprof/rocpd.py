@@ -59,6 +59,17 @@ def open_database(pieces: Input, *, file: str) -> Space:
     return to_space(recorded, file=file)
 
 
+def writer_of(pieces: Input) -> str:
+    """Which generation of rocpd's schema a database has.
+
+    Raises:
+        FormatError: It does not open.
+    """
+    with pieces.on_disk() as path, opened(path, title=TITLE, file="") as database:
+        found = [one for suffix in _suffixes(database) for one in _version(database, suffix)]
+    return f"rocprofv3 (schema {found[0]})" if found else "rocprofv3"
+
+
 def _suffixes(database: TraceDatabase) -> list[str]:
     """What follows the names of tables: one for each process, "" where there is none."""
     found: dict[str, None] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -43,12 +44,16 @@ def open_csv(pieces: Input, *, file: str) -> Space:
     data = b"".join(pieces)
     try:
         # Cells as texts: an unusual one costs its own row, not the file.
-        table = pl.read_csv(
-            io.BytesIO(data), infer_schema=False, truncate_ragged_lines=True, ignore_errors=True,
-            encoding="utf8-lossy",
-        )  # fmt: skip
+        with warnings.catch_warnings(record=True) as odd:
+            warnings.simplefilter("always")
+            table = pl.read_csv(
+                io.BytesIO(data), infer_schema=False, truncate_ragged_lines=True,
+                ignore_errors=True, encoding="utf8-lossy",
+            )  # fmt: skip
     except (pl.exceptions.PolarsError, ValueError) as error:
         raise FormatError(TITLE, f"it is not a table: {error}", file=file) from error
+    if odd:
+        recorded.warnings.append("The table is broken in places: rows may be missing.")
     _Rows(table, recorded).read()
     recorded.origin = (
         f"Imported from a CSV file of rocprofv3, which has one of several domains. {LACKS}"

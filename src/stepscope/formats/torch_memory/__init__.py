@@ -33,6 +33,11 @@ def _open(pieces: Input, file: str) -> Space:
     return open_snapshot(pieces, file=file)
 
 
+def _writer(pieces: Input) -> str:
+    first = next(iter(pieces), b"")
+    return f"PyTorch (pickle protocol {first[1]})" if len(first) > 1 else ""
+
+
 FORMAT = Format(
     id="torch-memory",
     title="PyTorch memory snapshot",
@@ -40,4 +45,5 @@ FORMAT = Format(
     promises=_promises,
     starts=_starts,
     open=_open,
+    writer=_writer,
 )

@@ -13,12 +13,10 @@ from stepscope.formats.format import Input
 from stepscope.formats.pickled import loaded
 from stepscope.formats.torch_memory.held import Held, State, held, states
 from stepscope.formats.torch_memory.trace import ACTIONS, I64, MemoryTrace
-from stepscope.formats.xspace import decode
 from stepscope.formats.xspace.line_parts import LineParts, stat_of
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
+from stepscope.formats.xspace.written import space_of
 from stepscope.schema import names
-from stepscope.schema.xspace import XSpace
-from stepscope.wire.write import text as text_field
 
 TITLE: Final = "a PyTorch memory snapshot"
 #: The op of what was taken before the ring of events begins, and whose line is not known.
@@ -65,8 +63,7 @@ def open_snapshot(pieces: Input, *, file: str) -> Space:
             hint="Call torch.cuda.memory._record_memory_history() before the part of interest, and "
             "_dump_snapshot() after it.",
         )
-    notes = b"".join(text_field(XSpace.WARNINGS, one) for one in _warnings(is_timed, unknown))
-    return decode(plane.xspace() + notes, file=file)
+    return space_of([plane], warnings=list(_warnings(is_timed, unknown)))
 
 
 def _parts(value: Any) -> tuple[Any, list[I64]]:

@@ -175,6 +175,7 @@ class PlaneWriter:
         duration_ns: NDArray[Any] | None = None,
         stats: Sequence[Stat] = (),
         display_name: str = "",
+        rest_ps: tuple[I64, I64] | None = None,
     ) -> None:
         """A line of events; they are put in order of time, containers before their contents.
 
@@ -188,6 +189,7 @@ class PlaneWriter:
             duration_ns: Length of each (None: instants). Negative counts as 0.
             stats: What else events carry.
             display_name: What a viewer shows instead of the name.
+            rest_ps: What starts and durations have beyond whole ns, each of either sign.
 
         Raises:
             ValueError: Arrays of different lengths.
@@ -199,16 +201,20 @@ class PlaneWriter:
             length = np.maximum(np.asarray(duration_ns, dtype=np.int64), 0)
         if not len(start) == len(metadata) == len(length):
             raise ValueError("metadata, start_ns and duration_ns must be of one length")
-        order = np.lexsort((-length, start))
-        origin = int(start[order[0]]) if len(start) else 0
+        start_rest, length_rest = rest_ps or (np.int64(0), np.int64(0))
+        start, start_rest = start - (start_rest < 0), start_rest % _PS_PER_NS
+        origin = int(start.min()) if len(start) else 0
+        offset_ps = (start - origin) * _PS_PER_NS + start_rest
+        length_ps = np.maximum(length * _PS_PER_NS + length_rest, 0)
+        order = np.lexsort((-length_ps, offset_ps))
         line = WrittenLine(
             id,
             name,
             display_name,
             origin,
             metadata[order],
-            (start[order] - origin) * _PS_PER_NS,
-            length[order] * _PS_PER_NS,
+            offset_ps[order],
+            length_ps[order],
             self._placed(stats, order),
         )
         self.lines.append(line)

@@ -55,6 +55,12 @@ def shown_rows(top: int | None, format: str, default: int) -> int | None:
 
 
 path = argument("path", metavar="PATH", help=PATH_HELP)
+max_tokens = click.option(
+    "--max-tokens",
+    type=click.IntRange(0, 20_000),
+    default=2000,
+    help="Cut the answer to so many tokens, at rows, and say what was cut; 0 for all.",
+)
 redact = click.option(
     "--redact",
     type=click.Choice(["paths", "names", "all"]),

@@ -10,6 +10,7 @@ from stepscope.errors import UsageError
 from stepscope.sql.examples import EXAMPLES
 from stepscope.sql.tables import TABLES
 from stepscope.store import write_atomic
+from stepscope.surfaces.agent.guide import skill
 from stepscope.surfaces.generate.advice_docs import advice_page
 from stepscope.surfaces.generate.command_docs import command_docs
 from stepscope.surfaces.generate.methods import methods_source
@@ -44,6 +45,7 @@ def outputs(root: Path) -> dict[Path, str]:
         root / "src/stepscope/advice/results.py": results_source(TOOLS),
         root / "src/stepscope/advice/facts.py": facts_source([rule.facts for rule in RULES]),
         root / "src/stepscope/redaction/words.py": words_source(root / "src" / "stepscope"),
+        root / "src/stepscope/surfaces/agent/SKILL.md": skill(),
         root / "web/src/api/types.gen.ts": types_source(TOOLS),
         root / "docs/cli.md": command_docs(TOOLS),
         root / "docs/tools/README.md": index_page(TOOLS),

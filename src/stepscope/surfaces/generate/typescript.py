@@ -45,6 +45,7 @@ export interface ResultBody {{
   readonly session: string;
   readonly hosts: readonly string[];
   readonly diagnostics: readonly Diagnostic[];
+  readonly files_used: readonly string[];
 }}
 """
 

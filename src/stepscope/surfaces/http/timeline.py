@@ -24,6 +24,7 @@ from stepscope.surfaces.http.answers import (
 )
 from stepscope.surfaces.http.flame_json import flame_answer
 from stepscope.surfaces.http.leaving import check_of
+from stepscope.surfaces.http.path_json import path_answer
 from stepscope.surfaces.http.settings import is_loopback
 from stepscope.surfaces.tiles import tile_format
 from stepscope.surfaces.tiles.versions import version_of
@@ -236,4 +237,5 @@ _PARTS: Final[dict[str, Callable[[Timeline, Query], Any]]] = {
     "search": timeline_json.search_answer,
     "range": timeline_json.range_answer,
     "density": timeline_json.density,
+    "path": path_answer,
 }

@@ -45,6 +45,8 @@ _FETCHES = re.compile(
     r"(?:^|\.)(?:_value|__array__|block_until_ready|_single_device_array_to_np\w*"
     r"|device_get|_copy_single_device\w*|numpy|_numpy|item|tolist|__float__)$"
 )
+# What Python calls by itself when it collects garbage: the call it happens in goes on.
+_BETWEEN = re.compile(r"gc_callback$")
 _PART = re.compile(r"<(?:list|dict|set)comp>$|<genexpr>$|<lambda>$")
 
 
@@ -237,6 +239,7 @@ def _linked(
     kind = np.asarray([one.kind for one in facts], dtype=np.uint8)[place]
     is_line = np.asarray([not one.function for one in facts], dtype=bool)[place]
     is_part = np.asarray([_PART.search(one.function) is not None for one in facts])[place]
+    is_between = np.asarray([_BETWEEN.search(one.function) is not None for one in facts])[place]
     is_wait = np.asarray([one.is_wait or one.is_fetch for one in facts], dtype=bool)[place]
     own, line, call, caller = (np.full(count, -1, dtype=np.int64) for _ in range(4))
     passive = np.zeros(count, dtype=bool)
@@ -246,7 +249,7 @@ def _linked(
         has, up = above >= 0, np.maximum(above, 0)
         # Whose an unsaid function is, its caller says: libraries seldom call programs.
         outer = np.where(has, kind[up], OWN).astype(np.uint8)
-        unsaid = kind[here] == UNSAID
+        unsaid = (kind[here] == UNSAID) | (is_between[here] & has)
         kind[here] = np.where(unsaid, outer, kind[here])
         taken = has & (outer == RECORDER) & (kind[here] != OWN)
         kind[here] = np.where(taken, RECORDER, kind[here])

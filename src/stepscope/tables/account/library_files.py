@@ -93,12 +93,28 @@ _LIBRARY = (
     "numerictypes overrides printoptions queues recfunctions records scanner scimath shape_base "
     "stride_tricks strings umath user_array "
 )
+# Of pandas, Pillow, SciPy, scikit-learn, Matplotlib, PyYAML, Requests, tqdm and tokenizers.
+_MORE = (
+    "Image ImageChops ImageColor ImageDraw ImageEnhance ImageFile ImageFilter ImageFont ImageOps "
+    "GifImagePlugin JpegImagePlugin PngImagePlugin PpmImagePlugin TiffImagePlugin "
+    "WebPImagePlugin _axes _classification _distn_infrastructure _filters _interpolation _kdtree "
+    "_kmeans _measurements _minimize _morphology _ni_support _optimize _param_validation "
+    "_ranking _signaltools _spectral_py _stats_py adapters algorithms array_ops arraylike artist "
+    "asyncify backend_agg backend_bases blocks c_parser_wrapper composer concat connectionpool "
+    "construction constructor csvs datetimelike emitter frame groupby grouper indexing managers "
+    "mask_ops melt nanops pivot putmask pyplot python_parser readers representer reshape "
+    "rolling roperator selectn series sessions string_arrow timedeltas tokenization_utils "
+    "tokenization_utils_base tokenization_utils_fast"
+)
 # Of JAX, in files whose names programs use as well: the names of both are hardly anybody's own.
 _API = (
     "_device_get block_until_ready copy_to_host_async device_get device_put device_put_replicated "
     "device_put_sharded effects_barrier try_to_block"
 )
-_CORE = "bind bind_with_trace find_top_trace process_primitive"
+_CORE = (
+    "PRNGKey bernoulli bind bind_with_trace categorical find_top_trace fold_in normal "
+    "process_primitive randint split truncated_normal uniform"
+)
 _DISPATCH = "apply_primitive device_put_impl wait_for_tokens"
 FRAMEWORK_CALLS: Final = {
     "api": frozenset(_API.split()),
@@ -107,5 +123,5 @@ FRAMEWORK_CALLS: Final = {
 }
 # Of JAX, TensorFlow and Keras.
 FRAMEWORK_FILES: Final = frozenset(_FRAMEWORK.split())
-# Of NumPy, and of packages of the standard library; its modules are known to Python itself.
-LIBRARY_FILES: Final = sys.stdlib_module_names | frozenset(_LIBRARY.split())
+# Of NumPy and others, and of packages of the standard library; its modules Python itself knows.
+LIBRARY_FILES: Final = sys.stdlib_module_names | frozenset((*_LIBRARY.split(), *_MORE.split()))

@@ -102,12 +102,10 @@ def _waits_for(found: Account, works: Bool, makes: Bool) -> U8:
 
 def _slack(found: Account) -> I64:
     """The time from the last work's end, or none while there is some, to each step's end."""
-    work, line = found.compute, found.timeline
+    work = found.compute
     end = (found.found.start_ps + found.found.duration_ps)[found.found.kept]
     before = np.searchsorted(work.busy_start_ps, end, side="left") - 1
     began = before >= 0
-    if len(line.start_ps):
-        began &= end > line.start_ps[0]
     slack = np.full(len(end), -1, dtype=np.int64)
     slack[began] = np.maximum(end[began] - work.busy_end_ps[before[began]], 0)
     return slack

@@ -28,6 +28,9 @@ _AROUND = (
 )  # fmt: skip
 # A run of an op that is shorter costs its hand-over, not what it computes.
 _SHORT_PS = 50e6
+# All that goes with a part is at most this many times the part: what it leaves cold, what makes its
+# inputs, what reads its outputs each take no longer than itself.
+_REACH = 2.0
 # So many parts are played again, the largest, if they have this share of the steps.
 _MOST_PARTS, _SOME_FRAC = 16, 0.02
 
@@ -38,24 +41,22 @@ class Consequence:
 
     Attributes:
         around: Share that goes of what the host does around the work: after a pause caches are
-            cold and threads sleep, so that handing work over takes a multiple of its time.
+            cold and threads sleep, so that handing work over takes a multiple of its time, and a
+            recorder adds to each call.
         ops: Share that goes of the other ops.
         short_ops: The same of those that are short; they cost their hand-over.
-        reach: All of that is at most this many times the part: what it leaves cold, or what works
-            on the same values, takes no longer than itself.
     """
 
     around: float
     ops: float
     short_ops: float
-    reach: float
 
 
-_REMOVE = Consequence(around=0.85, ops=0.25, short_ops=0.25, reach=1.0)
-_BATCH = Consequence(around=0.85, ops=0.25, short_ops=1.0, reach=1.0)
-_OVERLAP = Consequence(around=0.85, ops=0.0, short_ops=0.0, reach=1.0)
+_REMOVE = Consequence(around=1.0, ops=1 / 3, short_ops=1 / 3)
+_BATCH = Consequence(around=1.0, ops=1 / 3, short_ops=1.0)
+_OVERLAP = Consequence(around=1.0, ops=0.0, short_ops=0.0)
 # What makes an op's inputs and what reads its outputs shrinks with it.
-_SHRINK = Consequence(around=0.5, ops=1.0, short_ops=1.0, reach=2.0)
+_SHRINK = Consequence(around=0.5, ops=1.0, short_ops=1.0)
 _CONSEQUENCES = {
     "python": _REMOVE,
     "library": _REMOVE,
@@ -110,24 +111,19 @@ def _without(found: Account, plan: Dependencies, listed: list[Owner], part: Part
     is_work = part.kind == "op"
     alone = saved_ps(found, plan, own, work_goes=is_work)
     most = saved_ps(found, plan, best, relief, work_goes=is_work)
-    reach = _consequence(part).reach
     mean, typical = float(alone.mean()), _typical(alone, plan)
     return WhatIf(
         mean,
         typical,
         max(
-            _within_reach(mean, float(most.mean()), reach),
-            _within_reach(typical, _typical(most, plan), reach),
+            _within_reach(mean, float(most.mean())),
+            _within_reach(typical, _typical(most, plan)),
         ),
     )
 
 
-def _within_reach(alone: float, most: float, reach: float) -> float:
-    return max(alone, min(most, (1.0 + reach) * alone))
-
-
-def _consequence(part: Part) -> Consequence:
-    return _CONSEQUENCES.get(part.kind, _OVERLAP)
+def _within_reach(alone: float, most: float) -> float:
+    return max(alone, min(most, (1.0 + _REACH) * alone))
 
 
 def _typical(saved: F64, plan: Dependencies) -> float:
@@ -148,7 +144,7 @@ def _runtime_around(found: Account, listed: list[Owner], part: Part) -> F64:
 
 def _goes_with(found: Account, listed: list[Owner], part: Part) -> F64:
     """Share of each owner that goes with a part at best."""
-    consequence = _consequence(part)
+    consequence = _CONSEQUENCES.get(part.kind, _OVERLAP)
     share = np.zeros(len(found.kind), dtype=np.float64)
     for one in listed:
         if one.kind in _AROUND:

@@ -47,6 +47,8 @@ _HLO_WORK = (
 # is the host's.
 _COPY_PAIR = re.compile(r"\((\w+\[[^{]*\]\S*), (\w+\[[^{]*\]\S*), u32\[")
 _HOST_SPACE = "S(5)"
+# Words that stand where no op is known.
+_ORIGINS = (names.OUTSIDE_OPS, names.BEFORE_RECORDING, names.FROM_GRAPH, names.NO_LAUNCH)
 # Categories of ops that only enclose others: their bodies are counted, they are not.
 CONTAINERS = frozenset({"while", "call", "conditional", "megacore fusion"})
 
@@ -354,8 +356,7 @@ def _framework_op(source: _Source, modules: HloModules) -> OpName:
             if named.type:
                 return named
             # A name without a type ("MakeTensorFromProto" on a copy): the event says what it does.
-            # Words say why there is no op ("Replayed from a graph").
-            is_said = " " in named.name
+            is_said = named.name in _ORIGINS
             return named._replace(type="Unknown" if is_said else source.name)
     return OpName(OpCategory.UNKNOWN, source.name, "Unknown")
 

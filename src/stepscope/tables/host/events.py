@@ -70,7 +70,8 @@ _DATA_LOADER = re.compile(
 )
 _COMPILE = re.compile(
     r"backend_compile|trace_to_jaxpr|lower_sharding_computation|XlaCompil|::Compile\b|"
-    r"CompileToLocalExecutable|PjRtCompile|BuildExecutable"
+    r"CompileToLocalExecutable|PjRtCompile|BuildExecutable|"
+    r"_compile\.compile_inner|entire_frame_compile"
 )
 _LAUNCH = re.compile(
     r"cu(da)?LaunchKernel|cu(da)?GraphLaunch|hip(Ext)?(Module)?LaunchKernel|hipGraphLaunch|"

@@ -161,6 +161,9 @@ def _kept(markers: Markers, when: Intervals, other_ps: I64) -> tuple[Bool, list[
     if markers.is_last_open and kept[-1] and is_short and not when.runs_behind:
         kept[-1] = False
         said.append("The last step: nothing recorded tells where it ends.")
+    if markers.is_last_cut and kept[-1]:
+        kept[-1] = False
+        said.append("The last step, within which the recording ended.")
     if count > EDGE_LIMIT:
         if kept[0]:
             said.append("The first step, which may be cut off or warming up.")

@@ -58,7 +58,7 @@ def function_calls(host: Host) -> list[Calls]:
     if len(rows) == 0:
         return []
     line = _main_line(host, rows)
-    rows = rows[host.space.lines_of(rows) == line]
+    rows = _that_run(host, rows[host.space.lines_of(rows) == line], line)
     found = _by_name(host, rows, "call", line)
     ran = _time_of_runs(host)
     calls = []
@@ -69,6 +69,21 @@ def function_calls(host: Host) -> list[Calls]:
         time = max(one.time_ps, ran.get(bare, 0))
         calls.append(Calls(kind, bare, one.start_ps, one.end_ps, time, weight, line))
     return calls + fetches(host)
+
+
+def _that_run(host: Host, rows: I64, line: int) -> I64:
+    """Of one line's calls those that start a program.
+
+    While a function is traced, jitted functions that it calls are called too, and compute nothing.
+    """
+    space = host.space
+    jitted = entries_named(host, lambda name: name.startswith(names.PJIT_FUNCTION))
+    is_jit = jitted[space.events.metadata[rows]]
+    started = rows_of(space.events.metadata, _executes(host))
+    started = np.sort(space.events.start_ps[started[space.lines_of(started) == line]])
+    begin, end = space.events.start_ps[rows], space.events.start_ps[rows] + space.length_ps[rows]
+    runs = np.searchsorted(started, end) > np.searchsorted(started, begin)
+    return rows[~is_jit | runs] if (is_jit & runs).any() else rows
 
 
 def program_launches(host: Host) -> I64:

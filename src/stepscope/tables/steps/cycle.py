@@ -23,9 +23,9 @@ _ALIKE = 0.8
 _SEVERAL = 0.4
 # Calls of one name in a round from which one more or less makes no other round.
 _MANY = 3
-# Names that people, and Keras, give to the function that is one step. Where one is called often
-# enough, another name speaks so much less for a round: of 48 calls of ``loss`` to one of
-# ``update``, the 48 are a part of the step.
+# Names that people, and Keras, give to the function that is one step. A round that calls it more
+# or less often than once is so much less likely: of 48 calls of ``loss`` to one of ``update``, the
+# 48 are a part of the step.
 _STEP_NAME = re.compile(r"(?<![a-z])(steps?|train|update|batch|fit|epoch)(?![a-z])|_step|step_")
 _OTHER_NAME = 0.6
 # Names looked at, by time, so that the cost stays bounded.
@@ -105,9 +105,11 @@ def find_cycle(
     span = _span(chosen)
     best: tuple[float, int, Calls] | None = None
     heaviest = max((one.weight for one in chosen if len(one) >= fewest), default=0.0)
-    is_told = any(
-        one.kind == "call" and len(one) >= fewest and is_step_name(one.name) for one in chosen
-    )
+    told = [
+        one
+        for one in chosen
+        if one.kind == "call" and len(one) >= fewest and is_step_name(one.name)
+    ]
     for place, anchor in enumerate(chosen):
         # Single ops tell the round only where no function of the program does.
         if len(anchor) < fewest or anchor.weight < heaviest:
@@ -120,7 +122,7 @@ def find_cycle(
         rounds = len(anchor)
         reach = int(anchor.start_ps[-1] - anchor.start_ps[0]) * rounds / (rounds - 1)
         score *= rounds / (rounds + 1) * min(1.0, 0.2 + reach / max(span, 1))
-        if is_told and anchor.kind == "call" and not is_step_name(anchor.name):
+        if any(_per_round(anchor.start_ps, one.start_ps) != 1 for one in told):
             score *= _OTHER_NAME
         if best is None or score > best[0] + 1e-9:
             best = (score, place, anchor)

@@ -32,6 +32,7 @@ class Markers:
         is_start_to_start: Whether steps last to the start of the next.
         is_first_open, is_last_open: Whether nothing recorded tells where the first step begins,
             and where the last one ends.
+        is_last_cut: Whether the recording ended within the last step.
         thread: Row of the line of the thread that runs the loop, -1 unknown; equal to ``line``
             where the markers are on it.
     """
@@ -50,6 +51,7 @@ class Markers:
     is_start_to_start: bool = False
     is_first_open: bool = False
     is_last_open: bool = False
+    is_last_cut: bool = False
     thread: int = -1
 
     def __len__(self) -> int:

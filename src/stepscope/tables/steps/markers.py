@@ -20,6 +20,7 @@ from stepscope.tables.core.recording_gaps import crosses_gap, next_gap, recordin
 from stepscope.tables.device.events import device_lines
 from stepscope.tables.host.events import host_thread_rows, timed_events
 from stepscope.tables.steps import inferred, marked
+from stepscope.tables.steps.cut_marks import with_cut_batches
 from stepscope.tables.steps.found import WINDOW, Markers
 from stepscope.tables.steps.loop_edges import up_to_the_edges
 from stepscope.tables.steps.loop_thread import loop_thread
@@ -55,7 +56,7 @@ def step_markers(host: Host) -> Markers | None:
     for find in _FINDERS:
         found = find(host)
         if found is not None:
-            return _on_loop_thread(host, _whole(host, found))
+            return _on_loop_thread(host, _whole(host, with_cut_batches(host, found)))
     return _window(host)
 
 

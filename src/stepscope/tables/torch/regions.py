@@ -94,7 +94,7 @@ class GraphBreak:
 
 
 @dataclass(frozen=True, slots=True)
-class HostRegions:
+class CompiledCode:
     """What torch.compile did on one host.
 
     Attributes:
@@ -138,7 +138,7 @@ def _is_region(text: str) -> bool:
 
 
 @derived
-def compiled(host: Host) -> HostRegions:
+def compiled(host: Host) -> CompiledCode:
     """What torch.compile did on a host."""
     regions = _regions(host)
     compiles = _spans(host, lambda text: "" if _COMPILE.match(text) else None)
@@ -146,7 +146,7 @@ def compiled(host: Host) -> HostRegions:
     outer = compiles.is_outer
     events, of_event = device_events(host), _region_of_each(host, regions)
     inside = of_event >= 0
-    return HostRegions(
+    return CompiledCode(
         regions=_by_name(regions, of_event, events.duration_ps, _compiled_next(compiles, regions)),
         breaks=_breaks(host),
         lookups=len(lookups),

@@ -282,6 +282,13 @@ def test_a_cut_file_gives_what_it_has_or_says_why_not(tmp_path: Path) -> None:
     assert "refused" in outcomes
 
 
+def test_a_broken_schema_is_told_whatever_its_bytes_are(tmp_path: Path) -> None:
+    path = export(tmp_path / "a.sqlite", TEXTS, ranges=[range_(1, 9, "forward")])
+    path.write_bytes(path.read_bytes().replace(b"CREATE TABLE NVTX", b"CREATE \x84\xff\xfeLE NVTX"))
+    with pytest.raises(FormatError, match="not open"):
+        opened(path)
+
+
 def test_other_databases_and_reports_say_what_they_are(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "notes.sqlite") as database:
         add(database, "notes", [{"text": "hello"}])

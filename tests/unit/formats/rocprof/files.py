@@ -162,6 +162,11 @@ class _Writer:
                 for said in one["kernel_symbols"]
             ],
         )
+        self._records(records, messages, operations)
+
+    def _records(
+        self, records: dict[str, Any], messages: dict[int, str], operations: list[list[str]]
+    ) -> None:
         self._table(
             "rocpd_kernel_dispatch", [self._dispatch(said) for said in records["kernel_dispatch"]]
         )

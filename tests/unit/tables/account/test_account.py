@@ -219,6 +219,40 @@ def test_without_python_a_place_is_told_by_the_functions_around_it() -> None:
     assert owner_named(host(alone, **letters), found.name).between == ""
 
 
+def test_what_python_calls_to_collect_garbage_is_of_the_call_it_happens_in() -> None:
+    """C code that reads JSON makes many objects; JAX asked to be told of collections."""
+    one = host(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        A---------A---------
+          "        .J------...J------..
+          "        ..G----.....G----...
+        """,
+        A=event("$train.py:12 read_config"),
+        J=event("$decoder.py:343 raw_decode"),
+        G=event("$__init__.py:132 _xla_gc_callback"),
+    )
+    assert told(one) == {("python", "read_config"): 0.6, ("library", "decoder.raw_decode"): 1.4}
+
+
+def test_a_librarys_files_are_known_where_the_tracer_wrote_no_path() -> None:
+    one = host(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        A---------A---------
+          "        .F------...F------..
+          "        ..C---......C---....
+        """,
+        A=event("$train.py:12 log"),
+        F=event("$frame.py:700 __init__"),
+        C=event("$construction.py:580 sanitize_array"),
+    )
+    found = owner_named(one, "frame.__init__")
+    assert (found.kind, found.function, round(found.total_ps / 1e9, 6)) == ("library", "log", 1.4)
+
+
 def test_a_library_is_told_by_its_public_name_and_from_where_it_is_called() -> None:
     one = host(
         """

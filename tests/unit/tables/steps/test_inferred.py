@@ -121,6 +121,24 @@ def test_a_function_called_for_each_sample_is_a_part_of_the_step_that_updates() 
     assert found.duration_ps[1] == pytest.approx(10_000 * US)
 
 
+def test_functions_called_while_another_is_traced_are_no_rounds() -> None:
+    """The trace of ``step`` calls ``index_in_dim`` nine times; no program is started by these."""
+    traced = [Event("PjitFunction(index_in_dim)", at, 60) for at in every(80, 9)]
+    found = steps_of(recorded(*traced, *jit("advance", every(2_000, 5, 900_000), 300)))
+    assert len(found) == 5
+    assert "calls of advance" in found.markers.explanation
+
+
+def test_elements_fetched_one_by_one_are_a_part_of_the_step() -> None:
+    """400 elements are made a batch in Python; the step's function is called once."""
+    starts = every(50_000, 6)
+    asked = [at + t for at in starts for t in every(100, 400)]
+    events = [*fetches(asked, 60), *tf_function("train_step", [at + 45_000 for at in starts], 900)]
+    found = steps_of(recorded(*events))
+    assert len(found) == 6
+    assert found.duration_ps[1] == pytest.approx(50_000 * US)
+
+
 def test_a_fetch_that_finds_nothing_more_is_no_step() -> None:
     starts = every(1000, 9)
     events = [

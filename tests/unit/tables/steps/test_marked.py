@@ -11,7 +11,7 @@ from stepscope.tables.steps.attribution import PARTS, HostSteps, steps
 from stepscope.tables.steps.host_activity import function_calls
 from stepscope.tables.steps.idle import idle
 from tests.profiles.model import Event, Plane, gpu, host, line, plane, space, stream
-from tests.profiles.rounds import every, fetches, gaps, marks, recorded
+from tests.profiles.rounds import every, fetches, gaps, marks, recorded, tf_function
 
 US = 1_000_000
 
@@ -153,6 +153,32 @@ def test_the_loops_thread_is_found_where_devices_tell_the_steps() -> None:
     assert [(one.function, one.calls) for one in function_calls(profile_host)] == [
         ("train_function", 3)
     ]
+
+
+def test_batches_whose_marks_the_recording_cut_are_counted_and_left_out_of_the_mean() -> None:
+    """Keras 2 begins to record within the first batch's mark, and ends within the last one's."""
+    starts = every(1000, 7)
+    marked = marks(starts[1:-1], 950)
+    found = steps_of(
+        recorded(*marked, *tf_function("train_function", [at + 20 for at in starts], 900))
+    )
+    assert len(found) == 7
+    assert found.kept.tolist() == [False, *5 * [True], False]
+    assert found.duration_ps[found.kept].tolist() == 5 * [950 * US]
+    assert "2 more were cut at the edges" in found.markers.explanation
+
+
+def test_a_call_beside_the_marks_that_is_no_batch_is_no_step() -> None:
+    """A warm-up long before the loop, two calls before it, and a function that is not Keras'."""
+    marked = marks(every(1000, 5, 20_000), 950)
+    inside = every(1000, 5, 20_020)
+    for name, others in (
+        ("train_function", [100.0]),
+        ("train_function", [18_000.0, 19_000.0]),
+        ("warm_up", [19_000.0]),
+    ):
+        calls = tf_function(name, [*others, *inside], 900)
+        assert len(steps_of(recorded(*marked, *calls))) == 5
 
 
 @pytest.mark.parametrize("written", [300.0, 3_000.0, 30_000.0])

@@ -37,6 +37,8 @@ export interface TimelineLink {
   readonly rangeTracks: readonly number[] | null;
   /** null: the range is shown as tables. */
   readonly flame: FlameView | null;
+  /** Whether the critical path of the range is shown. */
+  readonly path: boolean;
   readonly marks: readonly number[];
   readonly sought: Sought;
   readonly colours: ColourMode;
@@ -114,6 +116,7 @@ export function linkTexts(link: TimelineLink): Record<string, string> {
     range: spanText(link.range),
     in: link.range && link.rangeTracks ? link.rangeTracks.join(",") : "",
     ...flameTexts(link.flame),
+    path: link.path ? "critical" : "",
     marks: link.marks.map(Math.round).join(","),
     q: sought.text,
     mode: sought.regex ? "regex" : "",
@@ -144,6 +147,7 @@ export function linkFrom(texts: Texts, meta: TimelineMeta): TimelineLink {
     range: spanFrom(texts.range),
     rangeTracks: texts.in ? tracks(texts.in) : tracksAt(texts.at ?? "", meta),
     flame: flameFrom(texts),
+    path: texts.path === "critical",
     marks: numbers(texts.marks),
     sought: { text: texts.q ?? "", regex: texts.mode === "regex", stat: texts.stat ?? "" },
     colours: COLOUR_MODES.find((mode) => mode === texts.colours) ?? "name",

@@ -213,6 +213,7 @@ test("a view survives its address", () => {
     range: { begin: 10, end: 20 },
     rangeTracks: [1, 2],
     flame: { by: "track,stack", inverted: true, base: { begin: 1, end: 5 }, baseRun: "other" },
+    path: true,
     marks: [7, 9],
     sought: { text: "a&b=c", regex: true, stat: "hlo" },
     colours: "step",

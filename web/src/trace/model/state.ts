@@ -20,6 +20,7 @@ import { clampSpan, framed, revealing } from "../../engine/timeline/viewport.ts"
 import type { Asked, Range } from "./asked.ts";
 import { FlameState } from "./flame_state.ts";
 import { neighbourOf } from "./neighbours.ts";
+import { PathState } from "./path_state.ts";
 import { troubleOf } from "./tile_loader.ts";
 
 export interface Size {
@@ -73,6 +74,7 @@ export class TimelineState {
   readonly marks;
   readonly range;
   readonly flame: FlameState;
+  readonly path: PathState;
   readonly event;
   readonly sought;
   readonly allArrows;
@@ -117,6 +119,7 @@ export class TimelineState {
     this.range = signal<Range | null>(link.range && { span: link.range, tracks: link.rangeTracks });
     this.flame = new FlameState(scope, this.range, link.flame);
     this.event = signal<number | null>(link.event);
+    this.path = new PathState(meta, scope, this.range, this.event, link.path);
     this.sought = signal<Sought>(link.sought);
     this.allArrows = signal(link.arrows);
     this.layout = computed(() => {
@@ -159,6 +162,7 @@ export class TimelineState {
       range: range?.span ?? null,
       rangeTracks: range?.tracks ?? null,
       flame: this.flame.view.value,
+      path: this.path.on.value,
       marks: this.marks.value,
       sought: this.sought.value,
       colours: this.colours.value,
@@ -180,6 +184,7 @@ export class TimelineState {
       this.marks.value = link.marks;
       this.range.value = link.range && { span: link.range, tracks: link.rangeTracks };
       this.flame.view.value = link.flame;
+      this.path.on.value = link.path;
       this.event.value = link.event;
       this.sought.value = link.sought;
       this.allArrows.value = link.arrows;
@@ -461,6 +466,7 @@ export class TimelineState {
 
   stop(): void {
     this.flame.stop();
+    this.path.stop();
     for (const control of this.asking.values()) control.abort();
   }
 }

@@ -1,9 +1,10 @@
 /** What lies over the slices: grid, selection, hits of a search, range, marks, arrows, cursor. */
 
-import type { FlowArrow, Place, Span } from "../../base/timeline.ts";
+import type { FlowArrow, PathAnswer, Place, Span } from "../../base/timeline.ts";
 import { type Screen, xOf } from "../../engine/timeline/screen.ts";
 import { laneAt, paintArrows, paintTags, type Tag } from "./arrows.ts";
 import type { Palette } from "./palette.ts";
+import { paintPath } from "./path.ts";
 
 export interface Overlay {
   readonly selected: Place | null;
@@ -15,6 +16,8 @@ export interface Overlay {
   /** Tracks of the range; null: all. */
   readonly rangeTracks: readonly number[] | null;
   readonly drawing: Span | null;
+  /** The critical path; null while it is not shown. */
+  readonly path: PathAnswer["pieces"] | null;
   readonly marks: readonly number[];
   readonly cursor: number | null;
   /** Arrows around the selected event. */
@@ -51,6 +54,7 @@ export function paintOverlay(
   const { range, drawing, rangeTracks } = overlay;
   if (range) paintSpan(context, screen, range, rangeTracks, palette.theme.picked);
   if (drawing) paintSpan(context, screen, drawing, null, palette.mark);
+  if (overlay.path) paintPath(context, screen, overlay.path, palette.mark);
   if (overlay.isDimmed) dimAllBut(context, screen, overlay.hits, palette.theme.bg);
   for (const hit of overlay.hits) outline(context, screen, hit, palette.found, 2);
   if (overlay.hovered) outline(context, screen, overlay.hovered, palette.theme.fg, 1);

@@ -89,6 +89,7 @@ function Basics({ state, details }: { state: TimelineState; details: EventDetail
     { label: "Duration", value: duration(details.end_ps - details.begin_ps, "ps") },
     { label: "Self time", value: duration(details.self_ps, "ps") },
     { label: "Start", value: axisTime(details.begin_ps) },
+    ...slackOf(state),
     { label: "Category", value: state.meta.categories[details.category] ?? "other" },
     { label: "Track", value: visible(track?.name ?? ""), note: visible(section?.name ?? "") },
   ];
@@ -105,6 +106,14 @@ function Basics({ state, details }: { state: TimelineState; details: EventDetail
       <Children state={state} details={details} />
     </section>
   );
+}
+
+/** How late it could end, where the critical path of a range is shown. */
+function slackOf(state: TimelineState): Fact[] {
+  const { value, waiting } = state.path.answer.value;
+  if (!value || waiting || value.slack_ps === null) return [];
+  const note = value.slack_ps === 0 ? "on the critical path" : "later, and the range ends no later";
+  return [{ label: "Slack", value: duration(value.slack_ps, "ps"), note }];
 }
 
 interface LinksProps {

@@ -9,6 +9,7 @@ import { axisTime } from "../../engine/timeline/time_axis.ts";
 import type { TimelineState } from "../model/state.ts";
 import type { Timeline } from "../stage/timeline.ts";
 import { FlamePanel } from "./flame_panel.tsx";
+import { PathPanel } from "./path_panel.tsx";
 
 const LONGEST_NAME = 100;
 
@@ -52,9 +53,22 @@ export function RangePanel({ timeline, runs }: RangePanelProps) {
           aria-pressed={state.flame.view.value !== null}
           onClick={() => {
             state.flame.view.value = state.flame.view.value ? null : FIRST_FLAME;
+            state.path.on.value = false;
           }}
         >
           Flame
+        </button>
+        <button
+          type="button"
+          class="button"
+          aria-pressed={state.path.on.value}
+          title="What the end of the range waited for, back through host and device"
+          onClick={() => {
+            state.path.on.value = !state.path.on.value;
+            state.flame.view.value = null;
+          }}
+        >
+          Critical path
         </button>
         {range.tracks !== null && (
           <button
@@ -67,7 +81,8 @@ export function RangePanel({ timeline, runs }: RangePanelProps) {
         )}
       </header>
       {state.flame.view.value && <FlamePanel state={state} runs={runs} />}
-      {value && !state.flame.view.value && (
+      {state.path.on.value && !state.flame.view.value && <PathPanel state={state} />}
+      {value && !state.flame.view.value && !state.path.on.value && (
         <div class="tl-columns wide">
           <Names state={state} answer={value} />
           <div>

@@ -110,6 +110,12 @@ export class Timeline {
         untracked(() => void state.flame.load());
       }),
       effect(() => {
+        void state.range.value;
+        void state.path.on.value;
+        void state.event.value;
+        untracked(() => void state.path.load());
+      }),
+      effect(() => {
         void state.sought.value;
         untracked(() => void state.search());
       }),
@@ -246,6 +252,7 @@ export class Timeline {
       this.viewDensity,
       state.viewHits,
       state.range,
+      state.path.answer,
       state.marks,
       state.details,
       state.found,
@@ -309,6 +316,7 @@ export class Timeline {
       range: state.range.peek()?.span ?? null,
       rangeTracks: state.range.peek()?.tracks ?? null,
       drawing: state.drawing.peek(),
+      path: state.path.answer.peek().value?.pieces ?? null,
       marks: state.marks.peek(),
       cursor: hover ? hover.time : null,
       arrows: state.flows.peek(),

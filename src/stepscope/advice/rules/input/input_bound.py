@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from stepscope.advice.evidence.changes import SUPPLIED
 from stepscope.advice.evidence.recorded import not_recorded
 from stepscope.advice.evidence.steps import NO_STEPS
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 # The incumbent's thresholds (reference §3.4): moderately and highly input-bound.
 SOME_FRAC = 0.05
 HIGH_FRAC = 0.20
+# Of fewer steps one that waits may be chance, if it has this share of all waiting.
+_FEW, _NEARLY_ALL = 20, 0.8
 
 
 _CODE: Final = {
@@ -58,13 +62,15 @@ def input_bound(results: Results) -> Iterator[Answer]:
         )
         return
     share = waiting / step
+    # One late batch among a few is no habit of the pipeline.
+    is_once = _is_once(overview)
     yield Finding(
         rule=RULE.id,
-        severity="high" if share >= HIGH_FRAC else "medium",
+        severity="info" if is_once else "high" if share >= HIGH_FRAC else "medium",
         saving_ms=waiting,
-        confidence=round(0.95 * overview.steps.confidence, 2),
+        confidence=round((0.4 if is_once else 0.95) * overview.steps.confidence, 2),
         message=f"The input pipeline costs {waiting:.3g} ms of each {step:.3g} ms step "
-        f"({share:.0%}).",
+        f"({share:.0%}){', nearly all of it in one step' if is_once else ''}.",
         measured={"input_wait_ms": waiting, "input_wait_frac": share, "step_time_ms": step},
         evidence=(Ref("overview_page", "breakdown_ms.input"), Ref("input_pipeline_analyzer")),
         actions=(
@@ -74,6 +80,14 @@ def input_bound(results: Results) -> Iterator[Answer]:
         ),
         code=_CODE,
     )
+
+
+def _is_once(overview: OverviewPage) -> bool:
+    """Whether one of a few steps has nearly all of the waiting."""
+    table = overview.step_table
+    kept = np.asarray(table["kept"], dtype=np.bool_)
+    waited = np.asarray(table["input_ms"], dtype=np.float64)[kept]
+    return 1 < len(waited) < _FEW and float(waited.max()) >= _NEARLY_ALL * float(waited.sum())
 
 
 def _unseen(overview: OverviewPage) -> Unknown | None:

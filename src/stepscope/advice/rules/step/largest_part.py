@@ -20,6 +20,7 @@ from stepscope.advice.evidence.savings import saving_of
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, ChangeClass, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref, Severity
+from stepscope.schema import names
 from stepscope.tables.account.op_families import DOUBLE, PRODUCTS
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ _MOST = 3
 _OURS = ("recorder", "runtime")
 # What time in which nothing was recorded is worth of its worth in a step.
 _BESIDE = 0.1
+# A part delays the step by its time; a smaller share of it than this is worth a word.
+_DELAYS_FRAC = 0.8
 # A line of the program is easier to change than what a framework does.
 _CODE = ("python", "library")
 
@@ -67,6 +70,7 @@ _HOPES = {
     "collective": _Hope(changes.OVERLAPPED, 0.6, 0.5, 0.5, False),
     "framework": _Hope(changes.BATCHED, 0.8, 0.35, 0.6, False),
     "unrecorded": _Hope(changes.UNSEEN, 0.8, 0.6, 0.5, False),
+    "eager": _Hope(changes.VECTORISED, 0.85, 0.75, 0.7, False),
     "op": _Hope(changes.SHRUNK, 0.7, 0.2, 0.5, False),
 }
 # Ops that seldom are what a model is for can go for the most part.
@@ -74,6 +78,12 @@ _UNUSUAL = _Hope(changes.SHRUNK, 0.85, 0.75, 0.7, False)
 # What a model is made of is reported after what else can be changed.
 _PRODUCT = _Hope(changes.SHRUNK, 0.7, 0.15, 0.5, False)
 _DOUBLE = _Hope(changes.NARROWED, 0.5, 0.5, 0.85, True)
+
+
+# Kernels that the recording ties to no op: there is nothing to halve.
+_UNKNOWN_OPS = tuple(
+    name for one in (names.BEFORE_RECORDING, names.NO_LAUNCH) for name in (one, f"{one} ops")
+)
 
 
 def largest_part(results: Results) -> Iterator[Answer]:
@@ -91,6 +101,7 @@ def largest_part(results: Results) -> Iterator[Answer]:
         part
         for part in listed
         if part.kind not in _OURS
+        and part.name not in _UNKNOWN_OPS
         and part.step_frac >= known * (_CODE_FRAC if part.kind in _CODE else _SOME_FRAC)
     ]
     if not shown:
@@ -127,7 +138,7 @@ def _finding(part: PartRow, account: StepAccount) -> Finding:
         assumption=hope.change.assumption,
         confidence=hope.confidence if account.step_count > 1 else min(hope.confidence, 0.6),
         title=words.title,
-        message=words.message,
+        message=words.message + _beside(part),
         place=_place(part),
         measured={
             "part_ms": part.time_ms,
@@ -143,10 +154,20 @@ def _finding(part: PartRow, account: StepAccount) -> Finding:
     )
 
 
+def _beside(part: PartRow) -> str:
+    """How little of a part the step waits for, where that is much less than its time."""
+    if not part.alone_ms < _DELAYS_FRAC * part.time_ms:
+        return ""
+    return (
+        f" Only {part.alone_ms:.3g} ms of it delay the step: beside the rest runs what it would "
+        "wait for without it."
+    )
+
+
 def _hope(part: PartRow) -> _Hope:
     if part.kind == "op" and part.data_type in DOUBLE:
         return _DOUBLE
-    if part.kind == "eager" or (part.kind == "op" and part_words.is_unusual(part)):
+    if part.kind == "op" and part_words.is_unusual(part):
         return _UNUSUAL
     if part.kind == "op" and part.name in PRODUCTS:
         return _PRODUCT

@@ -31,7 +31,7 @@ def advise(path: str, run: str | None, host: str | None, format: str) -> None:
         waiting.stop()
         tell_damage(session)
         if format == "json":
-            body = advice_json(session.name, session.hosts, advice)
+            body = advice_json(session.name, session.hosts, advice, session.files_used)
             print(json.dumps(body, indent=2, ensure_ascii=False))
         elif format == "md":
             print(advice_markdown(session.name, advice))

@@ -12,6 +12,7 @@ import click
 
 from stepscope.comparison.gate import GateReport
 from stepscope.errors import UsageError
+from stepscope.session import open as open_session
 from stepscope.session.compare import check as judge
 from stepscope.store import write_atomic
 from stepscope.surfaces import export
@@ -25,6 +26,7 @@ from stepscope.surfaces.export.check import (
     github_annotations,
     verdict,
 )
+from stepscope.surfaces.export.sarif import check_sarif
 from stepscope.surfaces.format import clean
 
 # Exit codes: 1 as a failed test, 3 as elsewhere where there is nothing to show.
@@ -54,9 +56,10 @@ def _limit(flag: str, help: str) -> arguments.Decorator:
 @click.option(
     "--summary",
     metavar="FILE",
-    help='Append a Markdown summary, e.g. to "$GITHUB_STEP_SUMMARY".',
+    help='Append a Markdown summary; in GitHub Actions to "$GITHUB_STEP_SUMMARY" by default.',
 )
 @click.option("--junit", metavar="FILE", help="Write JUnit XML.")
+@click.option("--sarif", metavar="FILE", help="Write SARIF: limits, and findings at their lines.")
 @arguments.formats("table", "json", "md")
 def check(
     path: str,
@@ -64,6 +67,7 @@ def check(
     max_other: tuple[str, ...],
     summary: str | None,
     junit: str | None,
+    sarif: str | None,
     format: str,
     **limits: str | None,
 ) -> int:
@@ -75,12 +79,17 @@ def check(
         waiting.stop()
     _print(result, format)
     if os.environ.get("GITHUB_ACTIONS") == "true":
+        summary = summary or os.environ.get("GITHUB_STEP_SUMMARY")
         for line in github_annotations(result):
             print(line, file=sys.stderr)
     if summary:
         _append(Path(summary).expanduser(), check_markdown(result))
     if junit:
         write_atomic(Path(junit).expanduser(), check_junit(result).encode())
+    if sarif:
+        with open_session(path) as session:
+            text = check_sarif(result, session.findings(), root=str(Path.cwd()))
+        write_atomic(Path(sarif).expanduser(), text.encode())
     return EXIT_CODES[result.status]
 
 

@@ -13,6 +13,7 @@ from stepscope.surfaces.cli import arguments
 
 if TYPE_CHECKING:
     from stepscope.doctor import Check
+    from stepscope.session import Session
     from stepscope.surfaces.cli.pages.page import Page
 
 _FOUND = 1
@@ -72,6 +73,7 @@ def _machine_page(checks: tuple[Check, ...], problems: int, warnings: int) -> Pa
 
 def _of_recording(path: str, as_json: bool) -> int:
     import stepscope
+    from stepscope.store import described
     from stepscope.surfaces.cli.pages.page import Page, terminal_width
     from stepscope.surfaces.cli.pages.parts import diagnostics
     from stepscope.surfaces.envelope import file_info
@@ -82,8 +84,12 @@ def _of_recording(path: str, as_json: bool) -> int:
         whole = overview.completeness
         notes = overview.diagnostics
         lost = [each for each in session.files if each.state in ("failed", "damaged")]
+        has, lacks = _contents(session)
         facts: dict[str, Any] = {
             "path": path,
+            "formats": sorted({described(one) for one in session.recording.run.sources}),
+            "has": has,
+            "lacks": lacks,
             "run": session.name,
             "hosts": list(overview.hosts),
             "verdict": whole.verdict,
@@ -109,11 +115,45 @@ def _of_recording(path: str, as_json: bool) -> int:
     for each in lost:
         page.text(clean(f"{each.path}: {each.reason}"), lead="! ", style="red")
         page.text(clean(each.hint), indent=2, lead="→ ")
+    for each in facts["formats"]:
+        page.text(clean(each), style="dim")
     diagnostics(page, notes)
+    _contents_page(page, has, lacks)
     if any(note.slug == "no-device-events" for note in notes):
         page.text("On the machine that recorded, run: stepscope doctor", lead="→ ")
     page.print()
     return 0
+
+
+def _contents(session: Session) -> tuple[list[str], list[dict[str, str]]]:
+    """The tools that have something to show, and what the others lack and how to record it."""
+    from stepscope.analysis import TOOLS
+
+    has: list[str] = []
+    lacks: list[dict[str, str]] = []
+    for tool in TOOLS:
+        reason = session.available(tool.id)
+        if reason is None:
+            has.append(tool.id)
+        else:
+            lacks.append({"tool": tool.id, "missing": reason.missing, "record": reason.record})
+    return has, lacks
+
+
+def _contents_page(page: Page, has: list[str], lacks: list[dict[str, str]]) -> None:
+    from stepscope.surfaces.format import clean
+
+    page.heading("It has something to show in")
+    page.text(", ".join(has) or "no tool", indent=2)
+    if lacks:
+        page.heading("It lacks")
+        by_reason: dict[tuple[str, str], list[str]] = {}
+        for one in lacks:
+            by_reason.setdefault((one["missing"], one["record"]), []).append(one["tool"])
+        for (missing, record), tools in by_reason.items():
+            page.text(f"{clean(missing)} ({', '.join(tools)})", indent=2)
+            if record:
+                page.text(clean(record), indent=4, lead="→ ")
 
 
 COMMAND = doctor

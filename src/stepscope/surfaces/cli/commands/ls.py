@@ -12,7 +12,7 @@ import click
 
 from stepscope.errors import StepscopeError
 from stepscope.session import FileReport, Workspace
-from stepscope.store import Found, by_reason, find
+from stepscope.store import Found, by_reason, described, find
 from stepscope.surfaces.cli import arguments
 from stepscope.surfaces.cli.pages.page import Page, terminal_width
 from stepscope.surfaces.envelope import file_info, run_info
@@ -54,7 +54,10 @@ def listing(found: Found, reports: tuple[FileReport, ...]) -> dict[str, Any]:
         "folders": found.folders,
         "files_looked_at": found.files,
         "notes": list(found.notes),
-        "runs": [run_info(run) for run in found.runs],
+        "runs": [
+            {**run_info(run), "formats": [described(source) for source in run.sources]}
+            for run in found.runs
+        ],
         "files": [file_info(report) for report in reports],
     }
 
@@ -83,7 +86,7 @@ def _page(found: Found, reports: tuple[FileReport, ...]) -> Page:
             page.line(
                 f"  {pad(clean(source.host), longest)}  "
                 f"{pad(size(source.size_bytes), 10, right=True)}  ",
-                (state, "dim"),
+                (" · ".join(one for one in (clean(described(source)), state) if one), "dim"),
             )
             _reason(page, report.reason, report.hint)
     skipped = [report for report in reports if report.state == "skipped"]

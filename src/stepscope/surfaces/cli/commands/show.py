@@ -28,6 +28,11 @@ _SHARED: Final = (
         help="How to print; by default as --output's name says, else table.",
     ),
     arguments.rows(_ROWS),
+    click.option(
+        "--max-tokens",
+        type=click.IntRange(min=1),
+        help="Cut csv and md to about so many tokens, at rows, and say what was cut.",
+    ),
     click.option("--table", help="Which table csv and parquet write; the first by default."),
     arguments.output,
 )
@@ -101,6 +106,7 @@ def print_tool(
     top: int | None = None,
     table: str | None = None,
     output: str | None = None,
+    max_tokens: int | None = None,
 ) -> None:
     """Run one tool on a path and print or write its answer."""
     from stepscope.session import open
@@ -119,7 +125,36 @@ def print_tool(
         if chosen != "table" or output:
             tell_damage(session)  # the page on the terminal says it itself
         rows = arguments.shown_rows(top, chosen, _ROWS)
+        if max_tokens is not None:
+            if chosen not in ("csv", "md"):
+                raise UsageError("--max-tokens needs --format csv or md.", hint="Add --format csv.")
+            _write(_within(tool, result, chosen, table, rows, max_tokens), target)
+            return
         _write(_rendered(tool, result, chosen, rows, table, to_file=target is not None), target)
+
+
+def _within(
+    tool: Tool, result: Result, format: str, table: str | None, rows: int | None, budget: int
+) -> bytes:
+    """The answer with as many rows as a budget of tokens holds, and what it leaves out."""
+    from stepscope.surfaces.agent.reply import tokens_of
+    from stepscope.surfaces.fields import tables_of
+
+    def text(count: int) -> str:
+        return (_rendered(tool, result, format, count, table, to_file=True) or b"").decode()
+
+    sizes = {name: len(one) for name, one in tables_of(result).items()}
+    most = sizes.get(table, 0) if table else max(sizes.values(), default=0)
+    low, high = 0, most if rows is None else min(rows, most)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if tokens_of(text(middle)) <= budget else (low, middle - 1)
+    made = text(low)
+    if low < most:
+        cut = f"CUT: tables show {low} of up to {most} rows; more with a larger --max-tokens."
+        print(cut, file=sys.stderr)
+        made += f"\n{cut}\n" if format == "md" else ""  # CSV is data alone
+    return made.encode()
 
 
 def _format_of(target: Path | None) -> str:

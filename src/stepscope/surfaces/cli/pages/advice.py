@@ -46,12 +46,15 @@ def _others(page: Page, advice: Advice) -> None:
             )
 
 
-def advice_json(session: str, hosts: tuple[str, ...], advice: Advice) -> dict[str, object]:
+def advice_json(
+    session: str, hosts: tuple[str, ...], advice: Advice, files_used: tuple[str, ...]
+) -> dict[str, object]:
     """The answer as JSON-ready values."""
     return {
         "schema_version": SCHEMA_VERSION,
         "session": session,
         "hosts": list(hosts),
+        "files_used": list(files_used),
         **advice.to_dict(),
     }
 

@@ -69,6 +69,8 @@ def _in_full(page: Page, finding: Finding) -> None:
         for nth, line in enumerate(code.splitlines()):
             label = f"{framework}: " if nth == 0 else " " * (len(framework) + 2)
             page.line(f"       {clean(label)}{clean(line)}")
+    if finding.assumption:
+        page.text(f"assuming that {clean(finding.assumption)}", indent=5, style="dim")
     if finding.explained_by:
         page.text(f"caused by {', '.join(finding.explained_by)}", indent=5, style="dim")
     if finding.wrong_when:

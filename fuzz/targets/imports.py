@@ -1,0 +1,118 @@
+"""Recordings of other tools: any bytes that begin like one open, or say why not."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import pickle
+import random
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from fuzz.decode import check_sound
+from fuzz.kineto import mutated as mutated_text
+from fuzz.mutate import mutated as mutated_bytes
+from fuzz.target import Target
+from stepscope.errors import DecodeError, FormatError
+from stepscope.formats import FORMATS
+from tests.unit.formats.nsight.export import call, export, kernel, range_
+from tests.unit.formats.rocprof.files import kernel_csv, rocpd, tool_json
+from tests.unit.formats.torch_memory.snapshot import training
+
+_SQLITE = b"SQLite format 3\0"
+_CELLS = (None, 0, -1, 1, 2**31, 2**63 - 1, -(2**63), 1.5, 1e308, "", "text", b"", b"\xff\0")
+
+
+@cache
+def _folder() -> Path:
+    return Path(tempfile.mkdtemp(prefix="stepscope-fuzz-"))
+
+
+@dataclass
+class _Bytes:
+    """Bytes as readers take them."""
+
+    data: bytes
+
+    def __iter__(self) -> Iterator[bytes]:
+        size = 1 + len(self.data) % 1000
+        for at in range(0, len(self.data), size):
+            yield self.data[at : at + size]
+
+    @contextlib.contextmanager
+    def on_disk(self) -> Iterator[Path]:
+        path = _folder() / "input"
+        path.write_bytes(self.data)
+        yield path
+
+
+def _seeds(_: Path | None) -> list[bytes]:
+    folder = _folder()
+    texts = ("gemm", "cudaLaunchKernel_v7000", "forward")
+    files = [
+        export(
+            folder / "n.sqlite",
+            texts,
+            kernels=[kernel(300 + n, 500 + n, 1, n) for n in range(1, 20)],
+            calls=[call(100 + n, 120 + n, 2, n) for n in range(1, 20)],
+            ranges=[range_(90, 200, "aten::mm, op_id = 3"), range_(80, None, "step 1")],
+        ),
+        rocpd(folder / "r3.db"),
+        rocpd(folder / "r4.db", generation=4),
+        tool_json(folder / "r.json"),
+        kernel_csv(folder / "r.csv"),
+    ]
+    found = [path.read_bytes() for path in files]
+    for path in files:
+        path.unlink()
+    return found + [pickle.dumps(training(), protocol=one) for one in (2, 4, 5)]
+
+
+def _mutate(rng: random.Random, seed: bytes) -> bytes:
+    if seed.startswith(_SQLITE) and rng.random() < 0.7:
+        return _with_odd_cells(rng, seed)
+    if seed[:1] in (b"{", b'"') and rng.random() < 0.7:
+        return mutated_text(rng, seed)
+    return mutated_bytes(rng, seed)
+
+
+def _with_odd_cells(rng: random.Random, seed: bytes) -> bytes:
+    """The database with a few cells of other types: bytes alone would mostly break its pages."""
+    path = _folder() / "mutated"
+    path.write_bytes(seed)
+    with contextlib.closing(sqlite3.connect(path)) as database, contextlib.suppress(sqlite3.Error):
+        tables = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+        for _ in range(rng.randrange(1, 8)):
+            (table,) = rng.choice(tables)
+            columns = database.execute(f'PRAGMA table_info("{table}")').fetchall()
+            column = rng.choice(columns)[1]
+            database.execute(
+                f'UPDATE "{table}" SET "{column}" = ? WHERE rowid % ? = 0',
+                (rng.choice(_CELLS), rng.randrange(1, 4)),
+            )
+        database.commit()
+    return path.read_bytes()
+
+
+def _attempt(data: bytes) -> str:
+    for one in FORMATS.values():
+        if one.starts(data[: one.head_bytes]):
+            break
+    else:
+        return "not recognised"
+    try:
+        space = one.open(_Bytes(data), "input")
+    except (FormatError, DecodeError) as error:
+        json.dumps(error.to_dict())
+        return f"{one.id}: {error.why[:30]}"
+    check_sound(space)
+    for texts in (space.event_metadata.name, space.stat_metadata.name, space.warnings):
+        "\n".join(texts).encode()
+    return f"{one.id}: {'told' if space.warnings else 'sound'}"
+
+
+TARGET = Target("imports", 0.2, _seeds, _mutate, _attempt)

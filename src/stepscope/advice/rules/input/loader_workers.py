@@ -1,0 +1,92 @@
+"""A PyTorch DataLoader makes batches in the training process, between the steps.
+
+What it checks: whether the loader that the step waits for is the one without worker processes,
+which PyTorch names in the recording.
+Why it matters: such a loader does nothing until it is asked, and the device waits for the whole
+batch; workers make the next ones while the device computes.
+What to do: give the loader workers, and pinned memory, so that copies run beside compute, too.
+When it is wrong: the data is in memory already, so that a worker's sending it costs more than
+making it; or a worker process cannot have what the dataset holds (an open file, a device).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from stepscope.advice.evidence.changes import SUPPLIED
+from stepscope.advice.evidence.steps import NO_STEPS
+from stepscope.advice.results import Results
+from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, Unknown, severity_of
+from stepscope.result import Finding, Ref
+from stepscope.schema import names
+
+_LOADER: Final = "DataLoader"
+
+
+def loader_workers(results: Results) -> Iterator[Answer]:
+    """Fires when the step waits 3 % or more for a loader without workers."""
+    overview = results.overview_page
+    step, waiting = overview.steps.time_ms.mean, overview.breakdown_ms["input"]
+    if not step > 0:
+        yield NO_STEPS
+        return
+    loaders = {
+        one.op: one.self_time_ms
+        for one in results.input_pipeline_analyzer.input_ops.records()
+        if one.op.startswith(_LOADER)
+    }
+    if not loaders:
+        yield Unknown("No DataLoader of PyTorch's was recorded.")
+        return
+    if names.LONELY_LOADER not in loaders:
+        yield Silence("The DataLoader has worker processes.")
+        return
+    # Of several loaders this one's share of the wait.
+    saving = waiting * loaders[names.LONELY_LOADER] / max(sum(loaders.values()), 1e-9)
+    if saving < NEGLIGIBLE_FRAC * step:
+        yield Silence(f"The loader without workers costs {saving / step:.1%} of the step.")
+        return
+    rest = step - saving
+    yield Finding(
+        rule=RULE.id,
+        severity=severity_of(saving, step),
+        saving_ms=saving,
+        saving_low_ms=min(saving, rest) * 0.5,
+        saving_high_ms=saving,
+        confidence=0.9,
+        message=f"The DataLoader has no worker processes: each {step:.3g} ms step waits "
+        f"{saving:.3g} ms for its batch ({saving / step:.0%}).",
+        measured={
+            "input_wait_ms": saving,
+            "step_time_ms": step,
+            "step_after_ms": rest,
+        },
+        evidence=(
+            Ref("input_pipeline_analyzer", "input_ops", rows=(names.LONELY_LOADER,)),
+            Ref("overview_page", "breakdown_ms.input"),
+        ),
+        actions=(
+            f"Set num_workers: about {max(round(saving / max(rest, 1e-9)) + 1, 2)} processes keep "
+            "up with the rest of the step; keep them between epochs with persistent_workers.",
+            "Set pin_memory, and copy with non_blocking=True.",
+        ),
+        code={
+            "pytorch": "loader = DataLoader(dataset, num_workers=4, pin_memory=True,\n"
+            "                    persistent_workers=True)"
+        },
+    )
+
+
+RULE = Rule(
+    id="loader-workers",
+    check=loader_workers,
+    needs=("overview_page", "input_pipeline_analyzer"),
+    evidence=("input",),
+    change=SUPPLIED,
+    parts=("input",),
+    doc=__doc__ or "",
+    title="The DataLoader has no workers",
+    threshold="≥ 3 % of the step waits for a loader without worker processes",
+    cause_of=("input-bound", "idle-device", "python-bound"),
+)

@@ -1,0 +1,147 @@
+"""All that is known of one thing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from stepscope.errors import UsageError
+from stepscope.result import Table
+from stepscope.session import Session
+from stepscope.surfaces.agent.handles import Handle, handle_text, parse_handle
+from stepscope.surfaces.agent.question import MAX_TOKENS, RECORDING, Question
+from stepscope.surfaces.agent.recordings import Recordings
+from stepscope.surfaces.agent.reply import WIDE, Data, Reply, data
+from stepscope.timeline import CATEGORIES, timeline
+from stepscope.timeline.details import details
+
+_LISTED = 20
+_PAIR = ("what", "value")
+
+
+def _answer(recordings: Recordings, arguments: Mapping[str, Any]) -> Reply:
+    session = recordings.session(str(arguments.get("recording") or ""))
+    handle = parse_handle(session, str(arguments["handle"]))
+    found = _EXPLAINED[handle.kind](session, handle)
+    return Reply("rows", (), tuple(one for one in found if one.total))
+
+
+def _finding(session: Session, handle: Handle) -> list[Data]:
+    findings = session.findings()
+    one = _nth(findings, handle)
+    facts = [
+        ("rule", one.rule),
+        ("title", one.title),
+        ("message", one.message),
+        ("saving_ms_per_step", one.saving_ms),
+        ("saving_low_ms", one.saving_low_ms),
+        ("saving_high_ms", one.saving_high_ms),
+        ("assumption", one.assumption),
+        ("likelihood", one.likelihood),
+        ("place", str(one.place or "")),
+        ("threshold", one.threshold),
+        ("wrong_when", one.wrong_when),
+        ("explained_by", ", ".join(one.explained_by)),
+    ]
+    code = [(name, line) for name, text in one.code.items() for line in text.splitlines()]
+    shown = [(ref.tool, ref.what, ", ".join(ref.rows)) for ref in one.evidence]
+    return [
+        data("finding", _PAIR, [fact for fact in facts if fact[1] not in ("", None)], width=WIDE),
+        data("actions", ("do",), [(action,) for action in one.actions], width=WIDE),
+        data("measured", _PAIR, list(one.measured.items())),
+        data("evidence", ("tool", "what", "rows"), shown),
+        data("code", ("framework", "line"), code),
+    ]
+
+
+def _step(session: Session, handle: Handle) -> list[Data]:
+    frame = session.steps
+    rows = [row for row in frame.iter_rows(named=True) if row["step_num"] == handle.number]
+    if not rows:
+        numbers: list[int] = frame["step_num"].to_list()
+        known = f"Steps are {min(numbers)} to {max(numbers)}." if numbers else "There are no steps."
+        raise UsageError("There is no such step.", hint=known)
+    means = frame.select(session_columns := [c for c in frame.columns if c.endswith("_ms")]).mean()
+    mean = means.row(0, named=True)
+    facts = [
+        (row["host"], name, row[name], mean[name])
+        for row in rows
+        for name in session_columns
+        if row[name] or mean[name]
+    ]
+    return [data("step", ("host", "part", "this_step", "mean"), facts)]
+
+
+def _row(session: Session, handle: Handle, table: Table[Any], name: str) -> list[Data]:
+    rows = list(table.rows())
+    return [data(name, _PAIR, list(_nth(rows, handle).items()))]
+
+
+def _op(session: Session, handle: Handle) -> list[Data]:
+    return _row(session, handle, session.framework_op_stats().ops, "op")
+
+
+def _kernel(session: Session, handle: Handle) -> list[Data]:
+    return _row(session, handle, session.kernel_stats().kernels, "kernel")
+
+
+def _event(session: Session, handle: Handle) -> list[Data]:
+    line = timeline(session.profile)
+    try:
+        found = details(line, handle.number)
+    except KeyError:
+        raise UsageError(
+            "There is no such event on the timeline.", hint=f"Ids are 0 to {line.events - 1}."
+        ) from None
+    place, again = found.place, found.occurrences
+    track = line.tracks[place.track]
+    facts = [
+        ("name", found.full_name),
+        ("category", CATEGORIES[place.category]),
+        ("section", line.sections[track.section].name),
+        ("track", track.name),
+        ("start_ms", place.begin_ps / 1e9),
+        ("duration_ms", place.duration_ps / 1e9),
+        ("self_ms", found.self_ps / 1e9),
+        ("others_of_its_name", again.count),
+        ("their_median_ms", again.quantiles_ps[2] / 1e9),
+        ("their_longest", handle_text(session, "event", again.longest)),
+        ("parent", handle_text(session, "event", found.parent.event) if found.parent else ""),
+        ("children", len(found.children)),
+    ]
+    links = [
+        (
+            way,
+            link.kind,
+            handle_text(session, "event", link.other.event),
+            line.names[link.other.name],
+        )
+        for way, many in (("into", found.into), ("out_of", found.out_of))
+        for link in many[:_LISTED]
+    ]
+    return [
+        data("event", _PAIR, facts),
+        data("links", ("way", "kind", "handle", "name"), links),
+        data("arguments", _PAIR, found.stats),
+    ]
+
+
+def _nth(items: Any, handle: Handle) -> Any:
+    if not 1 <= handle.number <= len(items):
+        raise UsageError(
+            f"There is no such {handle.kind}.",
+            hint=f"There are {len(items)}: {handle.kind}:1 to {handle.kind}:{len(items)}.",
+        )
+    return items[handle.number - 1]
+
+
+_EXPLAINED = {"finding": _finding, "step": _step, "op": _op, "kernel": _kernel, "event": _event}
+
+QUESTION = Question(
+    "explain",
+    "All that is known of one finding, step, op, kernel or event, by its handle: finding:2, "
+    "step:868, op:12, kernel:7, event:104233.",
+    {"recording": RECORDING, "handle": {"type": "string"}, "max_tokens": MAX_TOKENS},
+    _answer,
+    required=("handle",),
+)

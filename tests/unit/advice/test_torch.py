@@ -1,0 +1,75 @@
+"""Rules about PyTorch's programs: loaders without workers, graph breaks, small reductions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from stepscope.formats.xspace import decode
+from stepscope.registry import Silence, Unknown
+from stepscope.tables.core.profile import Host, Profile
+from tests.labelled.torch_loops import BROKEN, LARGE, LONELY, SMALL
+from tests.profiles.torch_loop import TorchLoop, torch_loop
+from tests.unit.advice.asking import Asked
+
+
+def asked(loop: TorchLoop) -> Asked:
+    return Asked(Profile("s", (Host("host", decode(torch_loop(loop))),)))
+
+
+def test_a_loader_without_workers_costs_its_whole_wait() -> None:
+    found = asked(LONELY).finding("loader-workers")
+    assert found.saving_ms == pytest.approx(0.6)
+    assert found.measured["step_after_ms"] == pytest.approx(LONELY.step_us / 1e3 - 0.6, rel=0.01)
+    assert "num_workers" in found.actions[0]
+
+
+def test_a_loader_with_workers_is_no_fault_however_long_it_takes() -> None:
+    slow = replace(LONELY, loader="_MultiProcessingDataLoaderIter")
+    assert "has worker processes" in asked(slow).reason("loader-workers", Silence)
+    quick = replace(LONELY, load_us=20)
+    assert "of the step" in asked(quick).reason("loader-workers", Silence)
+
+
+def test_breaks_are_named_with_their_line() -> None:
+    found = asked(BROKEN).finding("graph-breaks")
+    assert found.measured["breaks_per_step"] == BROKEN.breaks
+    assert "forward at train.py:12" in found.message
+    # Devices wait at each break for what Python does there.
+    assert found.measured["host_wait_ms"] == pytest.approx(1.0, rel=0.05)
+    assert found.saving_ms == pytest.approx(0.3, rel=0.05)
+
+
+def test_breaks_behind_which_nothing_waits_are_no_fault() -> None:
+    hidden = replace(BROKEN, break_us=0.0)
+    assert "Devices wait" in asked(hidden).reason("graph-breaks", Silence)
+    whole = replace(BROKEN, breaks=0)
+    assert "No compiled function breaks" in asked(whole).reason("graph-breaks", Silence)
+
+
+def test_small_reductions_are_told_from_large_ones() -> None:
+    found = asked(SMALL).finding("gradient-buckets")
+    assert found.measured["reductions_per_step"] == 60
+    assert found.measured["bytes_per_step"] == 60 * (64 << 10)
+    assert found.saving_high_ms == pytest.approx(0.66 * 59 / 60, rel=0.01)
+    assert "0 reductions" in asked(LARGE).reason("gradient-buckets", Silence)
+
+
+def test_the_rate_of_large_messages_says_what_small_ones_could_take() -> None:
+    both = replace(SMALL, reductions=(*SMALL.reductions, 25 << 20))
+    found = asked(both).finding("gradient-buckets")
+    # 25 MiB in 11 µs: 3.75 MiB would take 1.65 µs.
+    assert found.saving_ms == pytest.approx(0.66 * 59 / 60 - 0.00165, rel=0.01)
+    assert found.confidence > asked(SMALL).finding("gradient-buckets").confidence
+
+
+def test_reductions_without_sizes_cannot_be_told() -> None:
+    nameless = replace(SMALL, reductions=(0,) * 60)
+    assert "size of its message" in asked(nameless).reason("gradient-buckets", Unknown)
+
+
+def test_compiling_within_the_steps_counts_as_compilation() -> None:
+    recompiling = replace(BROKEN, recompile_us=400.0)
+    found = asked(recompiling).finding("recompilation")
+    assert found.saving_ms == pytest.approx(0.4, rel=0.1)

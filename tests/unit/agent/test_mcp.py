@@ -1,0 +1,190 @@
+"""The protocol in both eras, by raw messages and by the official SDK's client."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stepscope.redaction import Redaction
+from stepscope.surfaces.agent.guide import TOPICS
+from stepscope.surfaces.agent.questions import QUESTIONS
+from stepscope.surfaces.agent.recordings import Recordings
+from stepscope.surfaces.agent.reply import tokens_of
+from stepscope.surfaces.cli.main import run
+from stepscope.surfaces.mcp.server import McpServer
+from tests.profiles import worked_example
+
+MODERN = {
+    "_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+}
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("logs")
+    (folder / "host.xplane.pb").write_bytes(worked_example(gpu=True, steps=12))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def server(root: Path) -> Iterator[McpServer]:
+    recordings = Recordings([str(root)])
+    yield McpServer(recordings)
+    recordings.close()
+
+
+def send(server: McpServer, method: str, params: Any = None, identity: Any = 1) -> dict[str, Any]:
+    request = {"jsonrpc": "2.0", "id": identity, "method": method, "params": params or {}}
+    told = server.message(json.dumps(request).encode())
+    assert told is not None and told["jsonrpc"] == "2.0" and told["id"] == identity
+    return told
+
+
+def call(server: McpServer, name: str, **arguments: Any) -> dict[str, Any]:
+    params = {**MODERN, "name": name, "arguments": arguments}
+    result: dict[str, Any] = send(server, "tools/call", params)["result"]
+    return result
+
+
+def test_the_older_era_shakes_hands(server: McpServer) -> None:
+    for asked, told in (("2025-06-18", "2025-06-18"), ("2026-07-28", "2025-11-25"), ("1", None)):
+        result = send(server, "initialize", {"protocolVersion": asked, "capabilities": {}})
+        assert result["result"]["protocolVersion"] == (told or "2025-11-25")
+        assert result["result"]["serverInfo"]["name"] == "stepscope"
+    assert server.message(b'{"jsonrpc":"2.0","method":"notifications/initialized"}') is None
+    assert len(send(server, "tools/list")["result"]["tools"]) == len(QUESTIONS)
+    assert send(server, "ping")["result"] == {}
+
+
+def test_the_newer_era_discovers(server: McpServer) -> None:
+    result = send(server, "server/discover", MODERN)["result"]
+    assert result["supportedVersions"] == ["2026-07-28"]
+    assert result["resultType"] == "complete"
+    for method in ("tools/list", "prompts/list", "resources/list"):
+        listed = send(server, method, MODERN)["result"]
+        assert listed["resultType"] == "complete"
+        assert listed["ttlMs"] > 0 and listed["cacheScope"] == "public"
+
+
+def test_a_version_that_is_not_spoken_is_refused(server: McpServer) -> None:
+    meta = {"io.modelcontextprotocol/protocolVersion": "2031-01-01"}
+    error = send(server, "tools/list", {"_meta": meta})["error"]
+    assert error["code"] == -32022 and "2026-07-28" in error["data"]["supported"]
+
+
+def test_tools_are_few_read_only_and_short(server: McpServer) -> None:
+    tools = send(server, "tools/list", MODERN)["result"]["tools"]
+    assert [tool["name"] for tool in tools] == list(QUESTIONS)
+    assert len(tools) <= 9
+    assert all(tool["annotations"]["readOnlyHint"] for tool in tools)
+    assert tokens_of(json.dumps(tools)) <= 2500
+
+
+def test_a_failure_is_a_result_that_the_model_reads(server: McpServer) -> None:
+    result = call(server, "explain", handle="kernel:99")
+    assert result["isError"] and "outcome: error" in result["content"][0]["text"]
+    assert not call(server, "summary")["isError"]
+    unknown = call(server, "table", tool="memory_viewer")
+    assert not unknown["isError"] and unknown["structuredContent"]["outcome"] == "unknown"
+    assert unknown["structuredContent"]["files_used"] == ["host.xplane.pb"]
+
+
+def test_budgets_are_kept(server: McpServer) -> None:
+    text = call(server, "timeline", find="e", max_tokens=150)["content"][0]["text"]
+    assert tokens_of(text) <= 150 and "CUT:" in text
+    assert call(server, "timeline", max_tokens=99_999)["isError"] is False
+
+
+def test_prompts_and_resources(server: McpServer) -> None:
+    assert send(server, "prompts/get", {"name": "diagnose"})["result"]["messages"]
+    listed = send(server, "resources/list")["result"]["resources"]
+    assert len(listed) == len(TOPICS)
+    for one in listed:
+        read = send(server, "resources/read", {"uri": one["uri"]})["result"]["contents"][0]
+        assert read["text"].strip()
+    for uri in ("file:///etc/passwd", "stepscope://guide/../x"):
+        assert send(server, "resources/read", {"uri": uri})["error"]["code"] == -32602
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        (b"nonsense", -32700),
+        (b"[" * 100_000, -32700),
+        (b"[]", -32600),
+        (b'{"jsonrpc":"2.0","id":1}', -32600),
+        (b'{"jsonrpc":"2.0","id":1,"method":"x","params":[1]}', -32602),
+        (b'{"jsonrpc":"2.0","id":1,"method":"x"}', -32601),
+        (b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"rm"}}', -32602),
+        (b" " * ((1 << 20) + 1), -32600),
+    ],
+)
+def test_nonsense_is_refused(server: McpServer, line: bytes, code: int) -> None:
+    told = server.message(line)
+    assert told is not None and told["error"]["code"] == code
+
+
+def test_paths_outside_of_the_roots_are_never_opened_or_told(server: McpServer, root: Path) -> None:
+    for wanted in ("/etc/passwd", str(root.parent), "../..", "file:///etc"):
+        result = call(server, "summary", recording=wanted)
+        assert result["isError"] and str(root) not in json.dumps(result)
+
+
+def test_standard_output_carries_messages_and_nothing_else(root: Path) -> None:
+    lines = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "recordings"}},
+    ]
+    out = io.BytesIO()
+    text = "\n".join(map(json.dumps, lines)) + "\n\n"
+    McpServer(Recordings([str(root)])).serve(io.BytesIO(text.encode()), out)
+    told = [json.loads(line) for line in out.getvalue().splitlines()]
+    assert [one["id"] for one in told] == [1, 2]
+
+
+def test_redaction_holds(root: Path) -> None:
+    server = McpServer(Recordings([str(root)], Redaction("names")))
+    told = json.dumps([call(server, "recordings"), call(server, "summary")])
+    assert "host.xplane" not in told and str(root) not in told
+
+
+def test_urls_need_leave(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["mcp", "gs://bucket/logs"]) == 2
+    assert "--allow-remote" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("mode", ["legacy", "2026-07-28", "auto"])
+def test_the_official_client_agrees_in_both_eras(root: Path, mode: str) -> None:
+    mcp = pytest.importorskip("mcp", reason="the official SDK is not installed")
+    from mcp.client.stdio import StdioServerParameters, stdio_client
+
+    parameters = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "stepscope", "mcp", str(root)],
+        env={**os.environ},
+    )
+
+    async def talk() -> tuple[list[str], str, bool]:
+        async with mcp.Client(stdio_client(parameters), mode=mode) as client:
+            listed = await client.list_tools()
+            told = await client.call_tool("summary", {})
+            wrong = await client.call_tool("explain", {"handle": "op:999"})
+            await client.list_prompts()
+            await client.list_resources()
+            return [tool.name for tool in listed.tools], told.content[0].text, wrong.is_error
+
+    names, text, failed = asyncio.run(talk())
+    assert names == list(QUESTIONS)
+    assert text.startswith("outcome: rows") and failed

@@ -1,0 +1,133 @@
+"""Chrome traces of any writer: what is in them is on the timeline, or counted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stepscope.columns.space import Space
+from stepscope.formats import FORMATS
+from stepscope.store import find, read_pieces
+from tests.unit.formats.layout import Event, lines
+
+Events = list[dict[str, Any]]
+
+
+def event(phase: str, name: str, ts: Any, tid: Any = 1, **more: Any) -> dict[str, Any]:
+    return {"ph": phase, "name": name, "ts": ts, "pid": 1, "tid": tid, **more}
+
+
+def opened(tmp_path: Path, text: str) -> Space:
+    path = tmp_path / "trace.json"
+    path.write_text(text)
+    ((source,),) = (run.sources for run in find(path).runs)
+    return FORMATS[source.format].open(read_pieces(str(path)), str(path))
+
+
+def shown(space: Space) -> list[Event]:
+    return sorted(
+        (one for part in lines(space).values() for one in part),
+        key=lambda one: (one["start"], one["name"]),
+    )
+
+
+CONTAINERS = {
+    "an array": "[{}]",
+    "an object": '{{"traceEvents": [{}], "displayTimeUnit": "ns"}}',
+    "an array without end": "[{}",
+    "a comma too many": "[{},]",
+    "an empty object at the end": "[{}, {{}}]",
+    "NULs after a crash": "[{}\0\0\0\0",
+    "events last": '{{"otherData": {{"a": [1, 2]}}, "traceEvents": [{}]}}',
+}
+
+
+@pytest.mark.parametrize("container", CONTAINERS.values(), ids=CONTAINERS.keys())
+def test_every_container_has_its_events(tmp_path: Path, container: str) -> None:
+    events = [event("X", "a", 1, dur=5), event("X", "b", 2, dur=1)]
+    space = opened(tmp_path, container.format(", ".join(map(json.dumps, events))))
+    assert [(one["name"], one["start"], one["length"]) for one in shown(space)] == [
+        ("a", 1_000, 5_000),
+        ("b", 2_000, 1_000),
+    ]
+    assert not any("left out" in one for one in space.warnings)
+
+
+def test_ranges_on_no_thread_are_paired_by_category_and_id(tmp_path: Path) -> None:
+    events = [
+        event("b", "load", 1, cat="net", id="0xff"),
+        event("b", "load", 2, cat="net", id="0x1"),
+        event("n", "retry", 3, cat="net", id="0x1"),
+        event("e", "load", 5, cat="net", id="0xff"),
+        event("e", "load", 9, cat="net", id="0x1"),
+        event("b", "other", 4, cat="disk", id="0xff"),
+        event("S", "old", 6, cat="old", id=7),
+        event("F", "old", 8, cat="old", id=7),
+    ]
+    space = opened(tmp_path, json.dumps(events))
+    found = [(one["name"], one["start"], one["length"]) for one in shown(space)]
+    assert found == [
+        ("load", 1_000, 4_000),
+        ("load", 2_000, 7_000),
+        ("retry", 3_000, 0),
+        ("old", 6_000, 2_000),
+    ]
+    assert any("1 begins or ends" in one for one in space.warnings)
+
+
+def test_begins_and_ends_nest_and_lone_ones_are_counted(tmp_path: Path) -> None:
+    events = [
+        event("B", "outer", 1),
+        event("B", "inner", 2),
+        event("E", "", 3),
+        event("E", "outer", 9),
+        event("B", "open", 10),
+        event("E", "elsewhere", 11, tid=2),
+    ]
+    space = opened(tmp_path, json.dumps(events))
+    assert [(one["name"], one["length"]) for one in shown(space)] == [
+        ("outer", 8_000),
+        ("inner", 1_000),
+    ]
+    assert any("2 begins or ends" in one for one in space.warnings)
+
+
+def test_counters_have_a_series_for_each_key(tmp_path: Path) -> None:
+    events = [
+        event("C", "memory", 1, args={"used": 5, "free": 7}),
+        event("C", "memory", 2, args={"used": 6}),
+    ]
+    found = shown(opened(tmp_path, json.dumps(events)))
+    assert [(one["name"], one["counter_value"]) for one in found] == [
+        ("memory: free", 7.0),
+        ("memory: used", 5.0),
+        ("memory: used", 6.0),
+    ]
+
+
+def test_times_may_be_texts_and_negative(tmp_path: Path) -> None:
+    events = [event("X", "text", "12.5", dur="2"), event("X", "negative", -3, dur=1)]
+    found = {one["name"]: one["start"] for one in shown(opened(tmp_path, json.dumps(events)))}
+    assert found == {"text": 12_500, "negative": -3_000}
+
+
+def test_times_may_be_beyond_what_a_double_holds(tmp_path: Path) -> None:
+    events = [event("X", "a", 2**53 + 1, dur=1), event("X", "b", 2**53 + 2, dur=1)]
+    found = [one["start"] for one in shown(opened(tmp_path, json.dumps(events)))]
+    assert found == [(2**53 + 1) * 1000, (2**53 + 2) * 1000]
+
+
+def test_phases_without_a_place_are_counted(tmp_path: Path) -> None:
+    events = [event("X", "a", 1, dur=5), event("N", "object", 2, id=1), event("P", "sample", 3)]
+    space = opened(tmp_path, json.dumps(events))
+    assert any("N (1), P (1)" in one for one in space.warnings)
+
+
+def test_any_cut_gives_what_stands_before_it(tmp_path: Path) -> None:
+    text = json.dumps([event("X", f"e{n}", n, dur=1, args={"a": "b"}) for n in range(40)])
+    counts = [len(shown(opened(tmp_path, text[:size]))) for size in range(200, len(text), 37)]
+    assert counts == sorted(counts)
+    assert counts[-1] >= 39

@@ -1,0 +1,88 @@
+"""``ls`` and ``doctor`` say what a file is, who wrote it, and what is in it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stepscope.surfaces.cli.main import run
+from tests.profiles import worked_example
+from tests.unit.formats.nsight.export import export, kernel
+from tests.unit.formats.rocprof.files import kernel_csv, rocpd, tool_json
+from tests.unit.formats.torch_memory.snapshot import training, written
+
+
+def folder(path: Path) -> dict[str, str]:
+    """A file of each format, and what it is to be called."""
+    version = {"name": "EXPORT_PRODUCT_VERSION", "value": "2026.2.1"}
+    schema = {"name": "EXPORT_SCHEMA_VERSION", "value": "3.25.0"}
+    export(path / "n.sqlite", ("k",), kernels=[kernel(1, 2, 1, 1)],
+           META_DATA_EXPORT=[version, schema])  # fmt: skip
+    rocpd(path / "r.db")
+    tool_json(path / "j_results.json")
+    kernel_csv(path / "c_kernel_trace.csv")
+    written(path / "m.pickle", training(), protocol=2)
+    event = {"ph": "X", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 1}
+    trace: dict[str, Any] = {"viztracer_metadata": {"version": "1.0.2"}, "traceEvents": [event]}
+    (path / "v.json").write_text(json.dumps(trace))
+    (path / "p.json").write_text(json.dumps({"schemaVersion": 1, "traceEvents": [event]}))
+    return {
+        "n": "Nsight Systems export (SQLite) · Nsight Systems 2026.2.1 (export schema 3.25.0)",
+        "r": "rocprofv3 database (rocpd) · rocprofv3 (schema 3.0.3)",
+        "j_results": "rocprofv3 JSON · rocprofv3",
+        "c_kernel_trace": "rocprofv3 CSV · rocprofv3",
+        "m": "PyTorch memory snapshot · PyTorch (pickle protocol 2)",
+        "v": "Chrome trace (JSON) · viztracer 1.0.2",
+        "p": "Chrome trace (JSON) · PyTorch's profiler (Kineto)",
+    }
+
+
+def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert run(list(arguments)) == 0
+    return capsys.readouterr().out
+
+
+def test_ls_names_every_format_with_its_writer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wanted = folder(tmp_path)
+    out = told(capsys, "ls", str(tmp_path))
+    for text in wanted.values():
+        assert text in out
+    runs = json.loads(told(capsys, "ls", str(tmp_path), "--format", "json"))["runs"]
+    found = {
+        host: text for one in runs for host, text in zip(one["hosts"], one["formats"], strict=True)
+    }
+    assert found == wanted
+
+
+def test_ls_calls_an_xspace_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "h.xplane.pb").write_bytes(worked_example())
+    assert "XSpace" in told(capsys, "ls", str(tmp_path))
+
+
+def test_doctor_says_what_a_file_has_and_lacks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder(tmp_path)
+    body = json.loads(told(capsys, "doctor", str(tmp_path / "m.pickle"), "--format", "json"))
+    assert body["formats"] == ["PyTorch memory snapshot · PyTorch (pickle protocol 2)"]
+    assert "memory_profile" in body["has"]
+    lacking = {one["tool"]: one for one in body["lacks"]}
+    assert "kernel" in lacking["kernel_stats"]["missing"]
+    assert lacking["kernel_stats"]["record"]
+    page = told(capsys, "doctor", str(tmp_path / "r.db"))
+    assert "It has something to show in" in page and "kernel_stats" in page
+    assert "It lacks" in page
+
+
+def test_a_file_that_breaks_is_named_all_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = rocpd(tmp_path / "r.db")
+    data = path.read_bytes()
+    path.write_bytes(data[: len(data) // 2])
+    assert "rocprofv3 database (rocpd)" in told(capsys, "ls", str(tmp_path))
