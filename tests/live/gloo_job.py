@@ -14,21 +14,26 @@ import time
 import torch
 import torch.distributed as dist
 from torch.profiler import ProfilerActivity, profile, record_function
-from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data import DataLoader
 
 STEPS = 15
 WARM = 3
 FAULT_S = 0.06
 
 
-class Batches(TensorDataset):
+class Samples:
     """Samples that take their time on a starved rank."""
 
-    wait_s = 0.0
+    def __init__(self, wait_s: float) -> None:
+        self.wait_s = wait_s
+        self.values = torch.randn(STEPS + WARM, 64)
 
-    def __getitem__(self, index: int) -> tuple[torch.Tensor, ...]:
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, index: int) -> torch.Tensor:
         time.sleep(self.wait_s)
-        return super().__getitem__(index)
+        return self.values[index]
 
 
 def main() -> None:
@@ -39,14 +44,12 @@ def main() -> None:
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
     torch.set_num_threads(1)
     dist.init_process_group("gloo", rank=rank, world_size=world)
-    data = Batches(torch.randn(STEPS + WARM, 64))
-    if is_slow and fault == "starved":
-        data.wait_s = FAULT_S
+    data = Samples(FAULT_S if is_slow and fault == "starved" else 0.0)
     weights, gradients = torch.randn(64, 64), torch.ones(50_000)
     batches = iter(DataLoader(data, batch_size=1))
 
     def step() -> None:
-        value = next(batches)[0]
+        value = next(batches)
         until = time.perf_counter() + (FAULT_S if is_slow and fault == "throttled" else 0)
         value = torch.tanh(value @ weights)
         while time.perf_counter() < until:
