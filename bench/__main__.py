@@ -7,6 +7,7 @@ python3 dev.py bench --advice [--built-only] [--collection]
 python3 dev.py bench --capture [--quick]
 python3 dev.py bench --pytorch [--ours-only] [--small-only]
 python3 dev.py bench --formats [--times N]
+python3 dev.py bench --pods [--quick] [--faulty N] [--clean N] [--hosts N]
 """
 
 from __future__ import annotations
@@ -131,6 +132,7 @@ MODES = {
     "--capture": "bench.capture",
     "--pytorch": "bench.pytorch",
     "--formats": "bench.formats",
+    "--pods": "bench.pods.__main__",
 }
 
 

@@ -12,7 +12,7 @@ import time
 from bench.pods.matrix import Matrix, clean, trials
 
 
-def main(arguments: list[str]) -> int:
+def main() -> int:
     """Print the matrix."""
     parser = argparse.ArgumentParser(prog="dev.py bench --pods", description=__doc__)
     parser.add_argument("--pods", action="store_true", help=argparse.SUPPRESS)
@@ -20,7 +20,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--faulty", type=int, help="how many pods with a fault (240)")
     parser.add_argument("--clean", type=int, help="how many clean pods (100)")
     parser.add_argument("--hosts", type=int, default=1000, help="hosts of a clean pod")
-    chosen = parser.parse_args(arguments)
+    chosen = parser.parse_args()
     faulty = chosen.faulty if chosen.faulty is not None else (24 if chosen.quick else 240)
     healthy = chosen.clean if chosen.clean is not None else (10 if chosen.quick else 100)
     began = time.perf_counter()
@@ -32,4 +32,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

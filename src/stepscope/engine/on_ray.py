@@ -54,7 +54,7 @@ def run_on_ray(
                 try:
                     yield Done(item, ray.get(reference))
                 except Exception as error:  # of the work, or of Ray where a worker is lost for good
-                    yield Failed(item, in_words(error))
+                    yield Failed(item, in_words(getattr(error, "cause", None) or error))
     finally:
         for reference in running:
             ray.cancel(reference, force=True)

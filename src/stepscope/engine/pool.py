@@ -2,7 +2,7 @@
 
 A process that is killed (most often by the system, for its memory) breaks the whole pool, and
 nothing says which item it had. All that were under way are then tried once more, one at a time: who
-breaks the pool while alone is the culprit, and failed.
+breaks the pool twice while alone is the culprit, and failed.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ def run_in_processes(
     """Run as many items at once as processors and the budget allow."""
     pending = deque(items)
     doubtful: deque[Any] = deque()
+    kills: dict[int, int] = {}  # by item: how often its process was killed while no other ran
     width = width or cores()
     pool = _Pool(width)
     try:
@@ -51,9 +52,11 @@ def run_in_processes(
                 broken += pool.running.values()
                 pool.renew()
                 if len(broken) == 1:
-                    yield Failed(broken[0], _KILLED)
-                else:
-                    doubtful.extend(broken)
+                    kills[id(broken[0])] = kills.get(id(broken[0]), 0) + 1
+                gone = [item for item in broken if kills.get(id(item), 0) > 1]
+                doubtful.extend(item for item in broken if item not in gone)
+                for item in gone:
+                    yield Failed(item, _KILLED)
     finally:
         pool.stop()
 

@@ -15,7 +15,7 @@ from stepscope.pod.clocks import Clocks, clocks_of
 from stepscope.pod.delay import delays_of
 from stepscope.pod.measures import excesses_of
 from stepscope.pod.meetings import Meetings, Units, join, units_of
-from stepscope.pod.places import Axis, axes_of, sets_of, stages_of
+from stepscope.pod.places import Axis, axes_of, families_of, stages_of
 from stepscope.pod.report import (
     AxisRow,
     CostRow,
@@ -79,9 +79,9 @@ class _Analysis:
         self.delays = delays_of(found, self.typical, self.waves)
         self.replays = Replays(found, self.typical, self.waves)
         self.clocks: Clocks = clocks_of(found, self.units, summaries)
-        sets = sets_of(self.units, self.axes)
+        families = families_of(self.units, self.axes)
         excess = excesses_of(summaries, self.stage, max(len(found.steps), 1))
-        self.search = Search(found, self.units, self.typical, self.replays, sets, excess)
+        self.search = Search(found, self.units, self.typical, self.replays, families, excess)
 
     def report(self, session: str, files: Sequence[tuple[str, str, str]], expected: int) -> Pod:
         suspects = self.search.run()

@@ -14,9 +14,12 @@ from typing import Final
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from stepscope.columns.space import I64, Bool
 from stepscope.pod.meetings import Meetings, Units
+
+F64 = NDArray[np.float64]
 
 # Smaller groups of hosts with a common name are no rack, larger ones are the job.
 _LEAST_IN_RACK: Final = 2
@@ -44,8 +47,7 @@ class Set:
     """Units that may be slow together.
 
     Attributes:
-        kind: "device", "host", "rack", "local" (the same place on every host), "stage"
-            or "axis".
+        kind: "device", "host", "rack", "local" (the same place on every host), "stage" or "axis".
         name: What to call it: "node17", "GPU:3 of node17", "stage 3".
         units: Mask over units.
     """
@@ -53,6 +55,38 @@ class Set:
     kind: str
     name: str
     units: Bool
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Sets of one kind, none of which share a unit.
+
+    Attributes:
+        kind: As of ``Set``.
+        names: Of the sets.
+        place: By unit, the set it is in; -1 for none.
+        size: By set, how many units it has.
+    """
+
+    kind: str
+    names: tuple[str, ...]
+    place: I64
+    size: I64
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __getitem__(self, one: int) -> Set:
+        return Set(self.kind, self.names[one], self.place == one)
+
+    def means(self, values: F64) -> F64:
+        """By set, the mean of its units' values: float64[units, …] → float64[sets, …]."""
+        inside = self.place >= 0
+        total = np.zeros((len(self), *values.shape[1:]))
+        np.add.at(total, self.place[inside], values[inside])
+        shape = (len(self),) + (1,) * (values.ndim - 1)
+        found: F64 = total / np.maximum(self.size, 1).reshape(shape)
+        return found
 
 
 def axes_of(found: Meetings, units: Units) -> list[Axis]:
@@ -122,39 +156,43 @@ def _stages(pairs: list[I64], count: int) -> Axis:
     return Axis(STAGE, int(size.max()), place)
 
 
-def sets_of(units: Units, axes: list[Axis]) -> list[Set]:
+def families_of(units: Units, axes: list[Axis]) -> list[Family]:
     """All sets of units that may share what makes them slow, the smallest first.
 
     Racks are guessed from the names of hosts.
     """
-    host = np.unique(np.asarray(units.host), return_inverse=True)
-    found = [
-        Set("device", _unit_name(units, one), np.arange(len(units)) == one)
-        for one in range(len(units))
-    ]
-    sizes = np.bincount(host[1])
-    if (sizes > 1).any():
-        names = host[0].tolist()
-        found += [Set("host", names[one], host[1] == one) for one in range(len(names))]
-    else:
-        # One process a host: the process is the device.
-        found = [Set("host", units.host[one], part.units) for one, part in enumerate(found)]
-    racks = np.asarray([_NUMBER.sub("", name) for name in units.host])
-    for rack in np.unique(racks).tolist():
-        mine = racks == rack
-        hosts = len(np.unique(host[1][mine]))
-        if rack and _LEAST_IN_RACK <= hosts < len(host[0]):
-            found.append(Set("rack", f"{rack}* (a guess, by names)", mine))
-    if len(host[0]) > 1:
-        for local in range(int(units.local.max()) + 1 if (sizes > 1).any() else 0):
-            name = f"device {local} of every host"
-            found.append(Set("local", name, units.local == local))
+    names, host = np.unique(np.asarray(units.host), return_inverse=True)
+    alone = len(names) == len(units)
+    found = []
+    if not alone:
+        devices = [f"{units.name[one]} of {units.host[one]}" for one in range(len(units))]
+        found.append(_family("device", devices, np.arange(len(units))))
+    # Of one process a host, the process is the device.
+    found.append(_family("host", names.tolist(), host))
+    found += _racks(units, names, host)
+    if not alone and len(names) > 1:
+        count = int(units.local.max()) + 1
+        locals_ = [f"device {local} of every host" for local in range(count)]
+        found.append(_family("local", locals_, units.local))
     for axis in axes:
-        for one in range(axis.size):
-            kind = "stage" if axis.name == STAGE else "axis"
-            found.append(Set(kind, f"{axis.name} {one}", axis.place == one))
+        kind = "stage" if axis.name == STAGE else "axis"
+        coordinates = [f"{axis.name} {one}" for one in range(axis.size)]
+        found.append(_family(kind, coordinates, axis.place))
     return found
 
 
-def _unit_name(units: Units, one: int) -> str:
-    return f"{units.name[one]} of {units.host[one]}"
+def _racks(units: Units, hosts: NDArray[np.str_], host: I64) -> list[Family]:
+    """Hosts whose names differ only in their last number."""
+    prefix = np.asarray([_NUMBER.sub("", name) for name in hosts.tolist()])
+    racks, of_host, count = np.unique(prefix, return_inverse=True, return_counts=True)
+    is_rack = (count >= _LEAST_IN_RACK) & (count < len(hosts)) & (racks != "")
+    if not is_rack.any():
+        return []
+    number = np.where(is_rack, np.cumsum(is_rack) - 1, -1)
+    names = [f"{rack}* (a guess, by names)" for rack in racks[is_rack].tolist()]
+    return [_family("rack", names, number[of_host][host])]
+
+
+def _family(kind: str, names: list[str], place: I64) -> Family:
+    size = np.bincount(place[place >= 0], minlength=len(names))
+    return Family(kind, tuple(names), place.astype(np.int64), size)

@@ -18,9 +18,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.columns.space import I64, Bool
+from stepscope.columns.space import Bool
+from stepscope.pod.links import covering, slowness
 from stepscope.pod.meetings import Meetings, Units
-from stepscope.pod.places import Set
+from stepscope.pod.places import Family, Set
 from stepscope.pod.saving import Replays
 from stepscope.pod.typical import Typical
 
@@ -86,7 +87,7 @@ class Search:
     units: Units
     typical: Typical
     replays: Replays
-    sets: list[Set]
+    families: list[Family]
     measures: dict[str, F64]
     steps: int = field(init=False)
     typical_ps: float = field(init=False)
@@ -119,20 +120,20 @@ class Search:
 
     def _shares(self) -> list[Suspect]:
         """Stages that were given more to do than the median stage."""
-        stages = [one for one in self.sets if one.kind == "stage"]
-        if len(stages) < 2:
+        stages = next((one for one in self.families if one.kind == "stage"), None)
+        if stages is None or len(stages) < 2:
             return []
-        usual = self._usual.mean(axis=1)
-        work = np.asarray([usual[one.units].mean() for one in stages])
+        work = stages.means(self._usual.mean(axis=1))
         middle = float(np.quantile(work, 0.5, method="lower"))
         everything = np.ones(len(self.found.size), dtype=np.bool_)
         # Devices of a stage differ, so does the mean of a stage; two of these are compared.
         own = self._excess.mean(axis=1)
         apart = 1.4826 * float(np.median(np.abs(own - np.median(own)))) * np.sqrt(2) * 1.2533
         found = []
-        for one, mine in zip(stages, work.tolist(), strict=True):
+        for place, mine in enumerate(work.tolist()):
             if mine <= middle:
                 continue
+            one = stages[place]
             rows = one.units[self.found.unit]
             usual_ps = self.typical.stretch_ps.astype(np.float64)
             even = np.where(rows, middle / mine, 1.0) * usual_ps
@@ -193,29 +194,29 @@ class Search:
         """Sets that stand out in one measure."""
         usual = self._usual.mean(axis=1)
         apart = 1.4826 * float(np.median(np.abs(excess - np.median(excess))))
-        for kind in dict.fromkeys(one.kind for one in self.sets):
-            same = [one for one in self.sets if one.kind == kind]
-            if len(same) < 2:
+        for family in self.families:
+            if len(family) < 2:
                 continue
-            mine = np.asarray([excess[one.units].mean() for one in same])
-            work = np.asarray([usual[one.units].mean() for one in same])
-            size = np.asarray([int(one.units.sum()) for one in same])
+            mine, work = family.means(excess), family.means(usual)
             middle = np.median(mine)
-            spread = np.full(len(same), 1.4826 * np.median(np.abs(mine - middle)))
-            noise = np.asarray([self._noise(one.units) if of_steps else 0.0 for one in same])
+            spread = np.full(len(family), 1.4826 * np.median(np.abs(mine - middle)))
+            noise = self._noise(family) if of_steps else np.zeros(len(family))
             floor = (_ALIKE if of_steps else _RESOLVED) * work
-            scale = np.max([spread, floor, noise, apart / np.sqrt(size)], axis=0)
-            z = (mine - middle) / np.maximum(scale, 1.0)
-            for place in np.flatnonzero((z > Z_FROM) & (mine > 0)).tolist():
-                shared = (excess[same[place].units] > mine[place] / 2).mean()
-                if shared >= _SHARED:
-                    yield same[place], float(z[place]), len(same) - 1
+            own = apart / np.sqrt(np.maximum(family.size, 1))
+            z = (mine - middle) / np.maximum(np.max([spread, floor, noise, own], axis=0), 1.0)
+            inside = family.place >= 0
+            half = excess[inside] > mine[family.place[inside]] / 2
+            shared = np.bincount(family.place[inside], half, len(family)) / family.size
+            stands = (z > Z_FROM) & (mine > 0) & (shared >= _SHARED)
+            for one in np.flatnonzero(stands).tolist():
+                yield family[one], float(z[one]), len(family) - 1
 
-    def _noise(self, units: Bool) -> float:
-        """Standard error of a set's mean step among its usual steps."""
-        by_step = self._excess[units].mean(axis=0)
-        spread = 1.4826 * float(np.median(np.abs(by_step - np.median(by_step))))
-        return spread / float(np.sqrt(len(by_step)))
+    def _noise(self, family: Family) -> F64:
+        """Standard errors of the sets' mean steps among their usual steps."""
+        by_step = family.means(self._excess)
+        apart = np.abs(by_step - np.median(by_step, axis=1, keepdims=True))
+        found: F64 = 1.4826 * np.median(apart, axis=1) / np.sqrt(by_step.shape[1])
+        return found
 
     def _cost_ps(self, units: Bool) -> float:
         """What a step takes longer where all is typical but these units."""
@@ -243,69 +244,15 @@ class Search:
         )
 
     def _links(self) -> list[Suspect]:
-        """Sets through which transfers are slow: those that cover the slow and no normal one."""
-        found = self.found
-        slow, ratio, z = self._slow_communicators()
+        """Sets through which transfers are slow."""
+        ratio, z = slowness(self.found, self.typical)
+        slow = z > Z_FROM
         if not slow.any():
             return []
-        member = np.zeros((len(self.units), len(slow)), dtype=np.bool_)
-        member[found.unit, found.communicator] = True
-        host = np.unique(np.asarray(self.units.host), return_inverse=True)[1]
-        # Transfers that stay on a host say nothing about its links.
-        on = [host[member[:, one]] for one in range(len(slow))]
-        leaves = np.asarray([len(one) > 0 and one.min() < one.max() for one in on])
-        through = np.stack([leaves & member[one.units].any(axis=0) for one in self.sets])
-        for place, one in enumerate(self.sets):
-            if one.kind == "rack":  # its uplink is not what its hosts share with each other
-                through[place] &= member[~one.units].any(axis=0)
-        sizes = np.asarray([int(one.units.sum()) for one in self.sets])
-        left = slow & leaves
-        named: list[Suspect] = []
-        while left.any() and len(named) < _MOST:
-            innocent = (through & ~slow).any(axis=1)
-            fit = np.where(innocent, 0, (through & left).sum(axis=1))
-            if not fit.max():
-                break
-            best = self._tied(np.flatnonzero(fit == fit.max()), sizes)
-            mine = through[best] & left
-            named.append(self._link(self.sets[best], mine, ratio, z))
-            left &= ~mine
+        covers = covering(self.found, self.units, self.families, slow, _MOST)
+        named = [self._link(where, mine, ratio, z) for where, mine in covers]
         cheap = COST_FROM * self.recorded_ps
         return [one for one in named if max(one.cost_ps, one.saving_ps) >= cheap]
-
-    def _tied(self, places: I64, sizes: I64) -> int:
-        """The smallest of these sets; of several as small, the smallest that has them all."""
-        smallest = places[sizes[places] == sizes[places].min()]
-        if len(smallest) > 1:
-            together = np.any([self.sets[place].units for place in smallest], axis=0)
-            wider = [p for p in places if not (together & ~self.sets[p].units).any()]
-            if wider:
-                return int(min(wider, key=lambda place: int(sizes[place])))
-        return int(smallest[0])
-
-    def _slow_communicators(self) -> tuple[Bool, F64, F64]:
-        """By communicator: whether its transfers are slow in its class; ratio and z."""
-        found, typical = self.found, self.typical
-        count = len(found.keys)
-        of_node = np.zeros(len(found.size), dtype=np.int64)
-        of_node[found.node] = found.communicator
-        told = found.tells
-        took = np.bincount(of_node[told], found.transfer_ps[told], count)
-        usual = np.bincount(of_node[told], typical.transfer_ps[told], count)
-        ratio = np.divide(took, usual, out=np.ones(count), where=usual > 0)
-        size = np.zeros(count, dtype=np.int64)
-        size[of_node] = found.size
-        kinds = np.unique(np.asarray(found.kinds or [""]), return_inverse=True)[1]
-        group = kinds * (1 << 32) + size
-        z = np.zeros(count)
-        for one in np.unique(group):
-            mine = (group == one) & (usual > 0)
-            if mine.sum() < 2:
-                continue
-            middle = np.quantile(ratio[mine], 0.5, method="lower")
-            spread = 1.4826 * np.median(np.abs(ratio[mine] - middle))
-            z[mine] = (ratio[mine] - middle) / max(spread, 0.02)
-        return z > Z_FROM, ratio, z
 
     def _link(self, where: Set, communicators: Bool, ratio: F64, z: F64) -> Suspect:
         found = self.found

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from stepscope import engine as engines
@@ -22,6 +22,7 @@ from stepscope.store.stamp import stamp
 from stepscope.summary.build import summarise
 from stepscope.summary.encode import decode, encode
 from stepscope.summary.summary import VERSION, Summary
+from stepscope.tables.core.profile import Host
 
 #: Called with (what is done, done bytes, total bytes).
 Progress = Callable[[str, int, int], None]
@@ -81,6 +82,11 @@ def pod_of(
         progress(f"joining {len(found):,} recordings", 0, 0)
     summaries = list(found.values())
     return analyse(summaries, run.id, failed, _expected(summaries, run))
+
+
+def pod_of_hosts(hosts: Sequence[Host], name: str) -> Pod:
+    """The same from hosts that are decoded already, of a run of this name."""
+    return analyse([summarise(host) for host in hosts], name)
 
 
 def _known(kept: Kept, source: Source) -> Summary | None:

@@ -238,8 +238,10 @@ class Session(ToolMethods):
             keep: Where summaries are kept: "cache", "beside" the recordings, or "no".
             progress: Called with (stage, done bytes, total bytes).
         """
-        from stepscope.session.pod import pod_of
+        from stepscope.session.pod import pod_of, pod_of_hosts
 
+        if self._recording.redaction is not None:  # names stay in this process, and are not kept
+            return pod_of_hosts(self.profile.hosts, self.name)
         return pod_of(
             self._recording.run,
             engine=engine,

@@ -1,0 +1,78 @@
+"""One rank of a data-parallel job over gloo, with a fault on one of them.
+
+python -m tests.live.gloo_job RANK WORLD PORT FOLDER FAULT SLOW_RANK
+
+Writes its trace to FOLDER and prints the mean step, ms, without the first steps.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+import torch
+import torch.distributed as dist
+from torch.profiler import ProfilerActivity, profile, record_function
+from torch.utils.data import DataLoader
+
+STEPS = 15
+WARM = 3
+FAULT_S = 0.06
+
+
+class Samples:
+    """Samples that take their time on a starved rank."""
+
+    def __init__(self, wait_s: float) -> None:
+        self.wait_s = wait_s
+        self.values = torch.randn(STEPS + WARM, 64)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, index: int) -> torch.Tensor:
+        time.sleep(self.wait_s)
+        return self.values[index]
+
+
+def main() -> None:
+    """Train, if one can call it that."""
+    rank, world, port = (int(text) for text in sys.argv[1:4])
+    folder, fault = sys.argv[4:6]
+    is_slow = rank == int(sys.argv[6])
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", rank=rank, world_size=world)
+    data = Samples(FAULT_S if is_slow and fault == "starved" else 0.0)
+    weights, gradients = torch.randn(64, 64), torch.ones(50_000)
+    batches = iter(DataLoader(data, batch_size=1))
+
+    def step() -> None:
+        value = next(batches)
+        until = time.perf_counter() + (FAULT_S if is_slow and fault == "throttled" else 0)
+        value = torch.tanh(value @ weights)
+        while time.perf_counter() < until:
+            value = torch.tanh(value @ weights)
+        if is_slow and fault == "sleeping":
+            time.sleep(FAULT_S)
+        dist.all_reduce(gradients)
+        gradients.div_(world)
+
+    for _ in range(WARM):
+        step()
+    times = []
+    with profile(activities=[ProfilerActivity.CPU]) as recorded:
+        for number in range(STEPS):
+            begin = time.perf_counter()
+            with record_function(f"ProfilerStep#{number}"):
+                step()
+            times.append(time.perf_counter() - begin)
+    recorded.export_chrome_trace(f"{folder}/rank{rank}.pt.trace.json")
+    print(sum(times[1:]) / len(times[1:]) * 1e3, flush=True)
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""Real jobs of four processes on this machine, one of which is slow: named, with what it costs."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import stepscope
+from stepscope.pod.report import Pod
+from tests.measured import TRIES
+
+ROOT = Path(__file__).parents[2]
+PATHS = os.pathsep.join([str(ROOT), str(ROOT / "src")])
+WORLD = 4
+SLOW = 2
+LONGEST_S = 120.0
+
+pytestmark = [pytest.mark.framework_torch, pytest.mark.measured, pytest.mark.slow]
+
+
+def job(folder: Path, fault: str) -> float:
+    """Run all ranks; the mean step, ms."""
+    folder.mkdir()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    ranks = [
+        subprocess.Popen(
+            [
+                *(sys.executable, "-m", "tests.live.gloo_job"),
+                *(str(rank), str(WORLD), str(port), str(folder), fault, str(SLOW)),
+            ],
+            cwd=ROOT,
+            env=os.environ | {"PYTHONPATH": PATHS, "OMP_NUM_THREADS": "1"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        for rank in range(WORLD)
+    ]
+    try:
+        said = [rank.communicate(timeout=LONGEST_S)[0] for rank in ranks]
+    finally:
+        for rank in ranks:
+            rank.kill()
+    assert all(rank.returncode == 0 for rank in ranks)
+    return max(float(text.split()[0]) for text in said)
+
+
+def pod(folder: Path) -> Pod:
+    with stepscope.open(folder) as session:
+        return session.pod(engine="here", keep="no")
+
+
+@pytest.mark.parametrize(
+    ("fault", "causes"),
+    [("sleeping", {"host"}), ("throttled", {"host", "compute", "unequal"}), ("starved", {"input"})],
+)
+def test_the_slow_process_is_named_with_what_it_costs(
+    tmp_path: Path, fault: str, causes: set[str]
+) -> None:
+    wrong = []
+    for attempt in range(TRIES):
+        healthy = job(tmp_path / f"healthy{attempt}", "none")
+        faulty = job(tmp_path / f"faulty{attempt}", fault)
+        rows = list(pod(tmp_path / f"faulty{attempt}").suspects.rows())
+        cost = faulty - healthy
+        is_named = rows and rows[0]["name"] == f"rank{SLOW}" and rows[0]["cause"] in causes
+        if is_named and rows[0]["saving_ms"] == pytest.approx(cost, rel=0.2):
+            return
+        wrong.append((cost, rows[:2]))
+    pytest.fail(f"three times wrong: {wrong}")
