@@ -128,7 +128,7 @@ def test_a_cuda_trace_as_planes(tmp_path: Path) -> None:
     }  # fmt: skip
     assert main["aten/addmm:addmm"]["shape"] == "[[8, 16], [16, 4]]"
     loader = main["enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"]
-    # The stage names a loader without workers, so that advice need not read names of iterators.
+    # A loader without worker processes is named so: advice need not read names of iterators.
     assert loader["_ipl_stage_name"] == "DataLoader without workers"
     assert loader["_ipl_stage_cat"] == "preprocessing"
     assert main["cudaLaunchKernel"]["correlation_id"] == 52
