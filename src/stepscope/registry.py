@@ -79,7 +79,7 @@ class Tool:
         id: Stable id, the incumbent's where it has one.
         short: Short name accepted everywhere the id is.
         title: Name of the page.
-        group: Heading in the navigation.
+        group: Heading in the navigation, one of ``GROUPS``.
         run: ``(Profile, Options) -> Result``; a pure function.
         options: The frozen dataclass of its options.
         result: The class of its answer.
@@ -98,7 +98,9 @@ class Tool:
     def __post_init__(self) -> None:
         taken = RESERVED_OPTIONS.intersection(f.name for f in dataclasses.fields(self.options))
         if taken:
-            raise ValueError(f"{self.id}: every tool has {sorted(taken)} already")
+            raise ValueError(
+                f"{self.id}: every tool has {sorted(taken)} already; give the option another name"
+            )
 
     @property
     def summary(self) -> str:

@@ -30,7 +30,7 @@ def test_a_folder_of_one_file_each_holds_nothing_else(folder: str, listed: tuple
         path.relative_to(PACKAGE / folder).with_suffix("").as_posix().replace("/", ".")
         for path in files
     ]
-    assert sorted(there) == sorted(listed)
+    assert sorted(there) == sorted(listed), f"list each file in __init__.py: {folder}"
 
 
 def test_every_contract_is_kept() -> None:

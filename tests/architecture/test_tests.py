@@ -18,12 +18,13 @@ STAGES = sorted(
 
 @pytest.mark.parametrize("tool", [tool.id for tool in TOOLS])
 def test_a_tool_has_its_test_file(tool: str) -> None:
-    assert (UNIT / "analysis" / f"test_{tool}.py").is_file()
+    assert (UNIT / "analysis" / f"test_{tool}.py").is_file(), "write this file"
 
 
 def test_a_rule_is_named_by_the_tests_of_rules() -> None:
     text = "\n".join(path.read_text("utf-8") for path in (UNIT / "advice").glob("test_*.py"))
-    assert [rule.id for rule in RULES if rule.id not in text] == []
+    unnamed = [rule.id for rule in RULES if rule.id not in text]
+    assert not unnamed, f"no tests/unit/advice/test_*.py names {unnamed}"
 
 
 @pytest.mark.parametrize("stage", STAGES)

@@ -33,7 +33,8 @@ class Format:
         title: What a person calls such a file.
         head_bytes: How many first bytes of a file tell whether it is one.
         promises: Whether a file of this name may be one; its bytes tell.
-        starts: Whether these first bytes (inflated) are the start of one.
+        starts: Whether these first bytes (inflated) are the start of one. A file that it refuses
+            never reaches ``open``, which alone can explain what is wrong with it.
         open: (the file, its name for reports) → the columns; raises ``DecodeError`` or
             ``FormatError``.
         writer: Who wrote a file, with versions, as far as a quick look tells; "" unknown. Raises

@@ -177,7 +177,9 @@ def _advice(whole: str, taken: str) -> Advice:
 
 
 def test_every_rule_says_what_its_silence_rests_on() -> None:
-    assert set(RESTS_ON) == set(RULES.ids)
+    missing = set(RULES.ids) - set(RESTS_ON)
+    assert not missing, f"add to RESTS_ON what the silence of {sorted(missing)} rests on"
+    assert set(RESTS_ON) <= set(RULES.ids)
 
 
 @pytest.mark.parametrize("taken", TAKEN)
@@ -186,7 +188,7 @@ def test_no_silence_claims_what_was_not_recorded(whole: str, taken: str) -> None
     lacking = TAKEN[taken][0]
     advice = _advice(whole, taken)
     silent = {one.rule: one.reason for one in advice.checked if one.outcome == "silent"}
-    wrong = {rule: reason for rule, reason in silent.items() if RESTS_ON[rule] & lacking}
+    wrong = {rule: reason for rule, reason in silent.items() if RESTS_ON.get(rule, set()) & lacking}
     assert wrong == {}
     assert [one for one in advice.checked if one.outcome == "failed"] == []
 
