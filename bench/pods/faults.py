@@ -143,7 +143,7 @@ def slow_rack(layout: Layout, size: float, random: np.random.Generator) -> tuple
     mine = host // layout.rack == rack
     fault.compute[mine] *= 1 + size
     fault.memory[mine] *= 1 + size
-    # A rack that is a whole stage cannot be told from a stage with more to do.
+    # A rack that is a whole stage looks like a stage with more to do.
     is_stage = bool((mine.all(axis=(1, 2)) == mine.any(axis=(1, 2))).all()) and layout.stages > 1
     causes = ("compute", "unequal") if is_stage else ("compute",)
     return fault, Truth("slow_rack", _ranks(layout, mine), False, causes)

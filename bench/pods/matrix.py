@@ -25,7 +25,7 @@ SIZES = (0.05, 0.1, 0.2, 0.4, 0.8)
 #: A fault that costs less of the step need not be found.
 COST_FROM = 0.03
 # What recordings cannot tell: with one communicator of all no link stands out; without stages
-# there is no last one; and a rail of which only one group of replicas is seen is told as that.
+# there is no last one; and a rail of which only one group of replicas is seen is reported as that.
 _UNTOLD = {
     (1, 64, 1): {"nic_slow", "rail_slow", "last_stage"},
     (1, 16, 4): {"nic_slow", "rail_slow", "last_stage"},
@@ -39,7 +39,7 @@ class Trial:
     Attributes:
         fault, layout, size, seed: What it is.
         cost: True share of the step.
-        predicted: Saving that the first suspect is said to bring, as a share of the step.
+        predicted: Saving predicted for the first suspect, as a share of the step.
         found: Whether whom is to be named was named first.
         cause: The cause told; "" where nobody was named.
         cause_right: Whether it is one of the right ones.

@@ -1,4 +1,4 @@
-"""Traces that viewers derived are read to the picosecond: what stands in the text, and no more."""
+"""Traces that viewers derived are read to the picosecond: what the text says, and no more."""
 
 from __future__ import annotations
 

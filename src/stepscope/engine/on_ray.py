@@ -62,7 +62,7 @@ def run_on_ray(
 
 def _connected() -> Any:
     """Ray, connected to a cluster."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # reports home, unless it is told not to
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it reports home by default
     try:
         import ray
     except ImportError as error:

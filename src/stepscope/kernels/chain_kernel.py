@@ -23,7 +23,7 @@ def latest_ends(
 ) -> None:
     """Lower each activity's latest end to what the activities that wait for it allow.
 
-    Pairs are ordered so that all in which an activity comes before another stand before those in
+    Pairs are ordered so that all in which an activity comes before another precede those in
     which it comes after one. ``margin_ps`` is what lies between the end of ``before`` and that of
     ``after`` at least; ``latest_ps`` holds at the beginning what the end of all allows.
     """

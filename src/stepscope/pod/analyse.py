@@ -34,7 +34,7 @@ from stepscope.result import Diagnostic, Table, ms, us
 from stepscope.summary.summary import Summary
 
 F64 = NDArray[np.float64]
-# A step that is so much longer than the typical one has stragglers, whoever they are.
+# A step this much longer than the typical one has stragglers, known or not.
 _UNEVEN: Final = 0.03
 _MOST_LINKS: Final = 500
 
@@ -121,7 +121,7 @@ class _Analysis:
             return f"Nobody makes the others wait: the step takes {step:.1f} ms on all devices."
         if verdict == "rotating":
             return (
-                f"{lost:.1f} of {step:.1f} ms of each step are lost to whoever is late, "
+                f"{lost:.1f} of {step:.1f} ms of each step are lost to late members, "
                 "which is always somebody else: uneven work, not a slow device."
             )
         first = next(suspects.rows())
@@ -162,7 +162,7 @@ class _Analysis:
         )
 
     def _costs(self, suspects: list[Suspect]) -> Table[CostRow]:
-        """The recorded step in parts: typical, what mending suspects one by one saves, the rest."""
+        """The recorded step in parts: typical, what fixing suspects one by one saves, the rest."""
         rows = np.zeros(len(self.found), dtype=np.bool_)
         nodes = np.zeros(len(self.found.size), dtype=np.bool_)
         parts = {"typical step": self.search.typical_ps}

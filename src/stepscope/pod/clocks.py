@@ -28,7 +28,7 @@ _PS_PER_NS: Final = 1000
 _FAR_NS: Final = 10**15  # more than a week, and no overflow in ps
 _ROUNDS: Final = 6
 _HUBER: Final = 1.5
-# A stamp is no better than this.
+# A stamp is accurate to this at best.
 _FLOOR_PS: Final = 1e5
 #: From this length on clocks can be told to drift.
 DRIFT_FROM_PS: Final = 2e12

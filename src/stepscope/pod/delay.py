@@ -21,7 +21,7 @@ from stepscope.pod.typical import Typical
 from stepscope.pod.waves import Waves
 
 F64 = NDArray[np.float64]
-# A picosecond decides between members that nothing tells apart.
+# A picosecond decides between members that are otherwise equal.
 _TINY_PS = 1.0
 
 

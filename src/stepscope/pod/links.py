@@ -1,7 +1,7 @@
-"""Slow links, told from who transfers slowly with whom.
+"""Slow links, inferred from which pairs transfer slowly.
 
-Which link of a transfer is slow nobody records. But whoever also transfers at the usual speed is
-not it: suspects are the smallest sets that cover the slow communicators and no normal one. Where
+No recorder says which link of a transfer is slow. But a member that also transfers at the usual
+speed is not it: suspects are the smallest sets that cover the slow communicators and no normal one. Where
 several sets fit as well, the smallest that has them all is named; nothing is guessed.
 """
 

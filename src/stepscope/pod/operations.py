@@ -1,8 +1,8 @@
 """A table of a job's operations: one row each, with its step, replica, stage, type and times.
 
-Such tables are what recorders inside of training frameworks write. What a table lacks and can be
-told from the rest is filled in; steps that lack operations which the others have are left out, and
-said.
+Such tables are what recorders inside of training frameworks write. What a table lacks and the
+rest implies is filled in; steps that lack operations which the others have are left out, and
+reported.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where a unit stands in its job: axes of parallelism, told from who meets whom.
+"""Where a unit is in its job: axes of parallelism, inferred from which units meet.
 
 Every family of equally large, disjoint communicators that covers all units is an axis; the place
 within its communicator, by rank, is the unit's coordinate there. Pairs that pass messages on are
@@ -21,7 +21,7 @@ from stepscope.pod.meetings import Meetings, Units
 
 F64 = NDArray[np.float64]
 
-# Smaller groups of hosts with a common name are no rack, larger ones are the job.
+# Smaller groups of hosts with a common name are not a rack, larger ones are the job.
 _LEAST_IN_RACK: Final = 2
 STAGE: Final = "stage"
 _NUMBER: Final = re.compile(r"[-_.]?[a-z]*\d+$", re.I)

@@ -97,7 +97,7 @@ def transfers(schedule: Schedule, start: F64, end: F64) -> F64:
     Args:
         schedule: What meets.
         start: float64[operations, steps, replicas], recorded, on one clock.
-        end: Likewise.
+        end: Of its end, as above.
     """
     found = end - start
     for members in schedule.meetings:

@@ -1,4 +1,4 @@
-"""What mending one part of a pod would save: its meetings replayed with typical times there.
+"""What fixing one part of a pod would save: its meetings replayed with typical times there.
 
 The replay keeps every unit's order of collectives. A unit arrives when the collective before has
 ended and its own stretch is done; a meeting ends for all when the last has arrived and the transfer
@@ -44,7 +44,7 @@ class Replays:
 
         Args:
             rows: As for ``saving_ps``.
-            nodes: Likewise.
+            nodes: As above, of nodes.
             usual_ps: What a typical stretch is, by row, if not what is typical of peers.
         """
         found, typical = self._found, self._typical

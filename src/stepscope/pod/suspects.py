@@ -6,7 +6,7 @@ the median peer, in units of the spread among peers (z). Sets that stand out are
 step with typical times everywhere, only they keep their own. What that takes longer is their
 *cost*; it does not vanish where two are slow together. What the recorded step would save without
 them is their *saving*. A set whose part costs nearly as much gives way to the part. Then that set
-is taken as mended, and the next is looked for.
+is taken as fixed, and the next is searched for.
 """
 
 from __future__ import annotations
@@ -109,13 +109,13 @@ class Search:
     def run(self) -> list[Suspect]:
         """The suspects, the most expensive first."""
         named: list[Suspect] = []
-        mended = np.zeros(len(self.units), dtype=np.bool_)
+        fixed = np.zeros(len(self.units), dtype=np.bool_)
         while len(named) < _MOST:
-            one = self._worst(mended)
+            one = self._worst(fixed)
             if one is None:
                 break
             named.append(one)
-            mended |= one.where.units
+            fixed |= one.where.units
         return sorted([*named, *self._links(), *self._shares()], key=lambda one: -one.cost_ps)
 
     def _shares(self) -> list[Suspect]:
@@ -165,16 +165,16 @@ class Search:
         total = np.bincount(place, values, len(self.units) * size)
         return total.reshape(len(self.units), size).astype(np.float64)
 
-    def _worst(self, mended: Bool) -> Suspect | None:
-        """Of the sets not mended that stand out and cost enough, the one that explains most."""
-        for where, z, peers in self._standing(mended):
-            mine = where.units & ~mended
+    def _worst(self, fixed: Bool) -> Suspect | None:
+        """Of the sets not fixed yet that stand out and cost enough, the one that explains most."""
+        for where, z, peers in self._standing(fixed):
+            mine = where.units & ~fixed
             cost = self._cost_ps(mine)
             if cost >= COST_FROM * self.recorded_ps:
                 return self._suspect(where, cost, z, peers, mine)
         return None
 
-    def _standing(self, mended: Bool) -> list[tuple[Set, float, int]]:
+    def _standing(self, fixed: Bool) -> list[tuple[Set, float, int]]:
         """Sets of which nearly all stand out from their kind: z, and how many those are.
 
         First the set with the most excess over typical in any measure, all its units together.
@@ -182,7 +182,7 @@ class Search:
         best: dict[str, tuple[float, Set, float, int]] = {}
         for name, values in {"work": self._excess.mean(axis=1), **self.measures}.items():
             excess = values.copy()
-            excess[mended] = np.median(excess)
+            excess[fixed] = np.median(excess)
             for one, z, peers in self._apart(excess, of_steps=name == "work"):
                 captured = float(excess[one.units].sum())
                 if one.name not in best or captured > best[one.name][0]:

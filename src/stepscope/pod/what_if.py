@@ -11,7 +11,7 @@ or message is what follows its last member's begin.
 * S_x: as S, but only the operations of x keep their own durations; x a replica, a stage or a type.
   S_w = min(S_replica, S_stage) for the worker at both.
 * M_X = (T − T without X) / (T − T_ideal), where X has ideal durations: the part of the slow-down
-  that mending X alone would save. It may exceed 1, and parts of several X do not sum.
+  that fixing X alone would save. It may exceed 1, and parts of several X do not sum.
   M_W: X is the slowest 3 % of workers by S_w, one at least. M_S: X is the last stage.
 """
 
@@ -32,7 +32,7 @@ _K = TypeVar("_K")
 # Below this there is nothing to divide among causes.
 DECOMPOSED_FROM: Final = 1.03
 _SLOWEST: Final = 0.03
-# What lies further back than clocks explain is no transfer.
+# What lies further back than clocks explain is not a transfer.
 _CLOCKS_S: Final = 1e-2
 
 
@@ -55,7 +55,7 @@ class WhatIf:
         slowdown: S.
         by_replica, by_stage, by_type: S of each; empty where S is below ``DECOMPOSED_FROM``.
         by_workers: M_W; None where S is below it.
-        by_last_stage: M_S; likewise.
+        by_last_stage: M_S, in the same way.
         top: The worker with the largest S_w.
         steps: How many steps were replayed.
         left_out: What of the table was not, and why.

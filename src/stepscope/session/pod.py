@@ -27,7 +27,7 @@ from stepscope.tables.core.profile import Host
 #: Called with (what is done, done bytes, total bytes).
 Progress = Callable[[str, int, int], None]
 
-# From so much on, processes are worth their start.
+# From this size on, processes are worth their start.
 _POOL_FROM_FILES: Final = 4
 _POOL_FROM_BYTES: Final = 500_000_000
 # What a process needs to read a recording: itself, and its columns (a compressed one's are larger).

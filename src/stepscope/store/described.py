@@ -17,7 +17,7 @@ def described(source: Source) -> str:
     """The format of a file, and who wrote it where a quick look at its bytes tells.
 
     Files behind URLs and compressed databases would have to be fetched or unpacked first: only
-    their format is said.
+    their format is named.
     """
     known = FORMATS.get(source.format)
     if known is None:

@@ -47,7 +47,7 @@ class Kept:
         return None
 
     def write(self, source: Source, data: bytes) -> None:
-        """Keep a summary; a cache that cannot be written is no reason to fail."""
+        """Keep a summary; it is not an error that a cache cannot be written."""
         if self.place == "no":
             return
         try:

@@ -1,4 +1,4 @@
-"""Tags and notes on runs, kept in one file beside the logs, so that whoever has them has both."""
+"""Tags and notes on runs, in one file beside the logs, so that copying the logs copies both."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def write_note(root: str, run: str, note: RunNote) -> None:
 
 
 def _file(root: str) -> Path | None:
-    """Where the notes of what was found at a place are; None where that is no local folder."""
+    """Where the notes of what was found at a place are; None where that is not a local folder."""
     if is_url(root):
         return None
     path = Path(root)

@@ -105,7 +105,7 @@ def _steps(profile: Profile, worked: WorkerSteps | None) -> pl.DataFrame:
 
 
 def _told_apart(steps: pl.DataFrame, meetings: pl.DataFrame) -> pl.DataFrame:
-    """Steps of a host without devices: what it waits in collectives is no time of its own."""
+    """Steps of a host without devices: waiting in collectives is not its own time."""
     start = meetings["start_ps"].to_numpy()
     begin = steps["begin_ps"].to_numpy()
     met = union_spans(start, start + meetings["duration_ps"].to_numpy())

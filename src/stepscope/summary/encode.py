@@ -99,7 +99,7 @@ def decode(data: bytes, where: str = "") -> Summary | None:
     """The summary in these bytes; None if it is of another version.
 
     Raises:
-        StepscopeError: It is no summary.
+        StepscopeError: It is not a summary.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -139,7 +139,7 @@ def _table(data: bytes, schema: dict[str, Any]) -> pl.DataFrame:
 def _who(said: dict[str, Any]) -> Who:
     for name, kind in _WHO_TYPES.items():
         if not isinstance(said[name], kind):
-            raise ValueError(f"{name} is no {kind.__name__}.")
+            raise ValueError(f"{name} is not of type {kind.__name__}.")
     lists = {name: tuple(map(str, said[name])) for name in _WHO_TYPES_OF_LISTS}
     return Who(
         host=said["host"],

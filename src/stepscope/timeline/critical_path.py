@@ -6,10 +6,10 @@ activity waits for**:
 - *order*: the piece before it on its thread or stream;
 - *launch*: a kernel waits for the call that launched it, to the call's end or to where the kernel
   began if that was earlier;
-- *flow*: what a producer scheduled on another thread waits for the producer, likewise;
+- *flow*: what a producer scheduled on another thread waits for the producer, in the same way;
 - *sync*: a call that waits for a device goes on when the device's work that ended last within the
   call had ended, one that waits for TensorFlow's executor when the last op of its threads had.
-  Until then it is no activity: nobody works in it.
+  Until then it is not an activity: nobody works in it.
 
 Of all an activity waits for, the one that ended last held it up: the path goes there. Time between
 the two is a **gap**, in which nothing recorded explains the wait. Activities and gaps of the path

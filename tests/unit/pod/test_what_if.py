@@ -60,8 +60,8 @@ def test_the_slow_worker_is_on_top_and_mending_it_saves_what_the_job_without_it_
     found = what_if(slow_worker(job).table())
     assert found.top is not None
     assert (found.top.replica, found.top.stage, found.top.rank) == (3, 0, 3)
-    mended = slow_worker(job, factor=1 + 1 / 8)
-    share = (found.step_s - makespan(mended.table())) / (found.step_s - found.ideal_s)
+    fixed = slow_worker(job, factor=1 + 1 / 8)
+    share = (found.step_s - makespan(fixed.table())) / (found.step_s - found.ideal_s)
     assert found.by_workers == pytest.approx(share, rel=1e-9)
     assert found.by_last_stage == pytest.approx(0.0, abs=0.2)
 

@@ -102,7 +102,7 @@ def _facts(run: str, **found: Any) -> RunFactsInfo:
 
 def _note_of(request: Request) -> tuple[str, RunNote]:
     wrong = UsageError(
-        "This is no note.", hint='Send JSON: {"run": "id", "tags": ["a"], "note": "text"}.'
+        "This is not a note.", hint='Send JSON: {"run": "id", "tags": ["a"], "note": "text"}.'
     )
     if request.mimetype != "application/json":
         raise wrong

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ruleGroups } from "./rule_groups.ts";
 
-test("rules stand under their subject in the order they come, strangers last", () => {
+test("rules are listed under their subject in the order they come, strangers last", () => {
   const rules = ["", "input", "device", "input"].map((subject, i) => ({ rule: `r${i}`, subject }));
   assert.deepEqual(
     ruleGroups(rules).map(([group, found]) => [group, found.map(({ rule }) => rule)]),

@@ -15,7 +15,7 @@ export function Prose({ text, tool, pageFor }: ProseProps) {
       {text.split(IDENTIFIER).map((piece, index) => {
         if (index % 2 === 0) return piece;
         const page = piece === tool.id ? null : pageFor(piece);
-        // A page that this recording has nothing for is called by its name all the same.
+        // A page that this recording has nothing for is still called by its name.
         if (!page) return pageFor.titleOf(piece) ?? piece;
         return (
           <a key={index} href={page.href}>

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { counterShare } from "./counter.ts";
 
-test("a linear row stands on its least value", () => {
+test("a linear row begins at its least value", () => {
   const share = counterShare({ least: 0, most: 200, leastPositive: 1 }, false);
   assert.deepEqual([0, 50, 200].map(share), [0, 0.25, 1]);
 });
