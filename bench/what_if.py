@@ -16,10 +16,10 @@ from typing import Any
 import polars as pl
 
 from stepscope.errors import StepscopeError
-from stepscope.pod.what_if import WhatIf, what_if
+from stepscope.pod.what_if import StragglerCost, what_if
 
 
-def answer(found: WhatIf) -> dict[str, Any]:
+def answer(found: StragglerCost) -> dict[str, Any]:
     """The result under the names of the literature."""
     top = found.top
     return {

@@ -15,7 +15,7 @@ from stepscope.pod.clocks import Clocks, clocks_of
 from stepscope.pod.delay import delays_of
 from stepscope.pod.measures import excesses_of
 from stepscope.pod.meetings import Meetings, Units, join, units_of
-from stepscope.pod.places import Axis, axes_of, families_of, stages_of
+from stepscope.pod.places import MeshAxis, axes_of, families_of, stages_of
 from stepscope.pod.report import (
     AxisRow,
     CostRow,
@@ -26,7 +26,7 @@ from stepscope.pod.report import (
     StepRow,
     SuspectRow,
 )
-from stepscope.pod.saving import Replays
+from stepscope.pod.saving import PodReplays
 from stepscope.pod.suspects import Search, Suspect
 from stepscope.pod.typical import Typical, typical_of
 from stepscope.pod.waves import Waves, waves_of
@@ -72,12 +72,12 @@ class _Analysis:
     def __init__(self, summaries: list[Summary], found: Meetings) -> None:
         self.summaries, self.found = summaries, found
         self.units: Units = units_of(summaries)
-        self.axes: list[Axis] = axes_of(found, self.units)
+        self.axes: list[MeshAxis] = axes_of(found, self.units)
         self.stage: I64 = stages_of(self.axes, len(self.units))
         self.typical: Typical = typical_of(found, self.stage)
         self.waves: Waves = waves_of(found)
         self.delays = delays_of(found, self.typical, self.waves)
-        self.replays = Replays(found, self.typical, self.waves)
+        self.replays = PodReplays(found, self.typical, self.waves)
         self.clocks: Clocks = clocks_of(found, self.units, summaries)
         families = families_of(self.units, self.axes)
         excess = excesses_of(summaries, self.stage, max(len(found.steps), 1))

@@ -1,8 +1,8 @@
 """Slow links, inferred from which pairs transfer slowly.
 
 No recorder says which link of a transfer is slow. But a member that also transfers at the usual
-speed is not it: suspects are the smallest sets that cover the slow communicators and no normal one. Where
-several sets fit as well, the smallest that has them all is named; nothing is guessed.
+speed is not it: suspects are the smallest sets that cover the slow communicators and no normal one.
+Where several sets fit as well, the smallest that has them all is named; nothing is guessed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from stepscope.columns.space import I64, Bool
 from stepscope.pod.meetings import Meetings, Units
-from stepscope.pod.places import Family, Set
+from stepscope.pod.places import GroupFamily, Set
 from stepscope.pod.typical import Typical
 
 F64 = NDArray[np.float64]
@@ -47,7 +47,7 @@ def slowness(found: Meetings, typical: Typical) -> tuple[F64, F64]:
 
 
 def covering(
-    found: Meetings, units: Units, families: list[Family], slow: Bool, most: int
+    found: Meetings, units: Units, families: list[GroupFamily], slow: Bool, most: int
 ) -> Iterator[tuple[Set, Bool]]:
     """Sets that cover slow communicators and no normal one, with which they cover."""
     count = len(slow)
@@ -74,7 +74,7 @@ def covering(
         left &= ~mine
 
 
-def _through(family: Family, unit: I64, communicator: I64, count: int) -> tuple[I64, I64]:
+def _through(family: GroupFamily, unit: I64, communicator: I64, count: int) -> tuple[I64, I64]:
     """Which set of a family takes part in which communicator."""
     inside = family.place[unit] >= 0
     key = family.place[unit[inside]] * count + communicator[inside]
@@ -85,7 +85,7 @@ def _through(family: Family, unit: I64, communicator: I64, count: int) -> tuple[
 
 
 def _best(
-    families: list[Family], through: list[tuple[I64, I64]], slow: Bool, left: Bool
+    families: list[GroupFamily], through: list[tuple[I64, I64]], slow: Bool, left: Bool
 ) -> tuple[int, int] | None:
     """The set that covers most of what is left: (family, set); None where none fits."""
     fits: list[tuple[int, int, int, int]] = []

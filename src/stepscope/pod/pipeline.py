@@ -27,7 +27,7 @@ import numpy as np
 from stepscope.columns.space import I64
 from stepscope.errors import StepscopeError
 from stepscope.pod.operations import Operations
-from stepscope.pod.replay import Schedule, in_order
+from stepscope.pod.replay import ReplaySchedule, in_order
 
 FORWARD: Final = "forward-compute"
 BACKWARD: Final = "backward-compute"
@@ -65,7 +65,7 @@ _ROUTES: Final = {
 }
 
 
-def schedule_of(found: Operations) -> Schedule:
+def schedule_of(found: Operations) -> ReplaySchedule:
     """The schedule of a table's operations.
 
     Raises:
@@ -83,7 +83,7 @@ def schedule_of(found: Operations) -> Schedule:
             hint="Check the order of start_ts and the numbers in seq_id, mc and gmc.",
             slug="no-operations",
         )
-    return Schedule(
+    return ReplaySchedule(
         before=tuple(tuple(sorted(wanted)) for wanted in builder.before),
         meetings=order,
         is_transfer=np.asarray([kind in _TRANSFERS for kind in found.kind]),

@@ -28,7 +28,7 @@ _NUMBER: Final = re.compile(r"[-_.]?[a-z]*\d+$", re.I)
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class MeshAxis:
     """One axis of parallelism.
 
     Attributes:
@@ -58,7 +58,7 @@ class Set:
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class GroupFamily:
     """Sets of one kind, none of which share a unit.
 
     Attributes:
@@ -89,7 +89,7 @@ class Family:
         return found
 
 
-def axes_of(found: Meetings, units: Units) -> list[Axis]:
+def axes_of(found: Meetings, units: Units) -> list[MeshAxis]:
     """The axes of a job, the largest number of coordinates last."""
     members = _members(found, units)
     families: dict[tuple[int, str, bytes], list[I64]] = defaultdict(list)
@@ -115,11 +115,11 @@ def axes_of(found: Meetings, units: Units) -> list[Axis]:
         for group in groups:
             place[group] = np.arange(size)
         name = label if label and label != "undefined" else f"axis {len(axes) + 1}"
-        axes.append(Axis(name, size, place))
+        axes.append(MeshAxis(name, size, place))
     return [axis for axis in axes if axis.size > 1]
 
 
-def stages_of(axes: list[Axis], units: int) -> I64:
+def stages_of(axes: list[MeshAxis], units: int) -> I64:
     """By unit, its stage in the pipeline; -1 without one."""
     found = next((axis.place for axis in axes if axis.name == STAGE), None)
     return np.full(units, -1, dtype=np.int64) if found is None else found
@@ -136,7 +136,7 @@ def _members(found: Meetings, units: Units) -> dict[int, I64]:
     return {int(key): mine[np.argsort(by_rank[mine])] for key, mine in parts.items()}
 
 
-def _stages(pairs: list[I64], count: int) -> Axis:
+def _stages(pairs: list[I64], count: int) -> MeshAxis:
     """Chains of units that pass messages on: a unit's stage is its place in its chain."""
     chain = np.arange(count)
     one, other = np.asarray(pairs).T
@@ -153,10 +153,10 @@ def _stages(pairs: list[I64], count: int) -> Axis:
     begin = np.flatnonzero(np.diff(chain[order], prepend=-1))
     size = np.diff(np.append(begin, len(order)))
     place[order] = np.arange(len(order)) - np.repeat(begin, size)
-    return Axis(STAGE, int(size.max()), place)
+    return MeshAxis(STAGE, int(size.max()), place)
 
 
-def families_of(units: Units, axes: list[Axis]) -> list[Family]:
+def families_of(units: Units, axes: list[MeshAxis]) -> list[GroupFamily]:
     """All sets of units that may share what makes them slow, the smallest first.
 
     Racks are guessed from the names of hosts.
@@ -181,7 +181,7 @@ def families_of(units: Units, axes: list[Axis]) -> list[Family]:
     return found
 
 
-def _racks(units: Units, hosts: NDArray[np.str_], host: I64) -> list[Family]:
+def _racks(units: Units, hosts: NDArray[np.str_], host: I64) -> list[GroupFamily]:
     """Hosts whose names differ only in their last number."""
     prefix = np.asarray([_NUMBER.sub("", name) for name in hosts.tolist()])
     racks, of_host, count = np.unique(prefix, return_inverse=True, return_counts=True)
@@ -193,6 +193,6 @@ def _racks(units: Units, hosts: NDArray[np.str_], host: I64) -> list[Family]:
     return [_family("rack", names, number[of_host][host])]
 
 
-def _family(kind: str, names: list[str], place: I64) -> Family:
+def _family(kind: str, names: list[str], place: I64) -> GroupFamily:
     size = np.bincount(place[place >= 0], minlength=len(names))
-    return Family(kind, tuple(names), place.astype(np.int64), size)
+    return GroupFamily(kind, tuple(names), place.astype(np.int64), size)

@@ -18,7 +18,7 @@ Bool = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class Schedule:
+class ReplaySchedule:
     """Operations of one lane, and what they wait for.
 
     Attributes:
@@ -64,7 +64,7 @@ def in_order(
     return tuple(found) if len(found) == len(meetings) else None
 
 
-def replay(schedule: Schedule, duration: F64) -> F64:
+def replay(schedule: ReplaySchedule, duration: F64) -> F64:
     """When each operation ends, if all begin as soon as what they wait for has ended.
 
     Args:
@@ -91,7 +91,7 @@ def replay(schedule: Schedule, duration: F64) -> F64:
     return end
 
 
-def transfers(schedule: Schedule, start: F64, end: F64) -> F64:
+def transfers(schedule: ReplaySchedule, start: F64, end: F64) -> F64:
     """What a replay takes as durations: recorded ones, those of transfers without the waiting.
 
     Args:

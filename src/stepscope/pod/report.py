@@ -94,7 +94,7 @@ class StepRow(Row):
 class AxisRow(Row):
     """One coordinate of one axis of parallelism."""
 
-    axis: Annotated[str, Column("Axis", kind="name")]
+    axis: Annotated[str, Column("MeshAxis", kind="name")]
     coordinate: Annotated[int, Column("Coordinate", kind="number")]
     devices: Annotated[int, Column("Devices", kind="count")]
     work_ms: Annotated[float, Column("Own work", unit="ms", kind="time", help="Per step.")]

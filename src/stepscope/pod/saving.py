@@ -18,7 +18,7 @@ from stepscope.pod.waves import Waves
 F64 = NDArray[np.float64]
 
 
-class Replays:
+class PodReplays:
     """One pod, replayed with any of its times replaced by typical ones."""
 
     def __init__(self, found: Meetings, typical: Typical, waves: Waves) -> None:

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from stepscope.columns.space import Bool
 from stepscope.pod.links import covering, slowness
 from stepscope.pod.meetings import Meetings, Units
-from stepscope.pod.places import Family, Set
-from stepscope.pod.saving import Replays
+from stepscope.pod.places import GroupFamily, Set
+from stepscope.pod.saving import PodReplays
 from stepscope.pod.typical import Typical
 
 F64 = NDArray[np.float64]
@@ -86,8 +86,8 @@ class Search:
     found: Meetings
     units: Units
     typical: Typical
-    replays: Replays
-    families: list[Family]
+    replays: PodReplays
+    families: list[GroupFamily]
     measures: dict[str, F64]
     steps: int = field(init=False)
     typical_ps: float = field(init=False)
@@ -211,7 +211,7 @@ class Search:
             for one in np.flatnonzero(stands).tolist():
                 yield family[one], float(z[one]), len(family) - 1
 
-    def _noise(self, family: Family) -> F64:
+    def _noise(self, family: GroupFamily) -> F64:
         """Standard errors of the sets' mean steps among their usual steps."""
         by_step = family.means(self._excess)
         apart = np.abs(by_step - np.median(by_step, axis=1, keepdims=True))

@@ -26,7 +26,7 @@ import polars as pl
 
 from stepscope.pod.operations import Operations, read_operations
 from stepscope.pod.pipeline import COMPUTING, KINDS, schedule_of
-from stepscope.pod.replay import F64, Bool, Schedule, replay, transfers
+from stepscope.pod.replay import F64, Bool, ReplaySchedule, replay, transfers
 
 _K = TypeVar("_K")
 # Below this there is nothing to divide among causes.
@@ -46,7 +46,7 @@ class Worker:
 
 
 @dataclass(frozen=True, slots=True)
-class WhatIf:
+class StragglerCost:
     """What stragglers cost.
 
     Attributes:
@@ -74,7 +74,7 @@ class WhatIf:
     left_out: tuple[str, ...]
 
 
-def what_if(table: pl.DataFrame, where: str = "") -> WhatIf:
+def what_if(table: pl.DataFrame, where: str = "") -> StragglerCost:
     """Replay a table of operations.
 
     Raises:
@@ -87,7 +87,7 @@ def what_if(table: pl.DataFrame, where: str = "") -> WhatIf:
 class _Replays:
     """A job's recorded and ideal durations, and steps of any mixture of both."""
 
-    def __init__(self, found: Operations, schedule: Schedule) -> None:
+    def __init__(self, found: Operations, schedule: ReplaySchedule) -> None:
         self.found = found
         self.schedule = schedule
         recorded = transfers(schedule, found.start_s, found.end_s)
@@ -99,12 +99,12 @@ class _Replays:
         end = replay(self.schedule, np.where(keeps, self.recorded, self.ideal))
         return float(end.max(axis=(0, 2)).mean())
 
-    def result(self) -> WhatIf:
+    def result(self) -> StragglerCost:
         found = self.found
         everything = np.ones((1, 1, 1), dtype=np.bool_)
         actual, ideal = self.step_s(everything), self.step_s(~everything)
         slowdown = actual / ideal if ideal > 0 else 1.0
-        whole = WhatIf(
+        whole = StragglerCost(
             step_s=actual,
             ideal_s=ideal,
             slowdown=slowdown,
@@ -119,7 +119,7 @@ class _Replays:
         )
         return whole if slowdown < DECOMPOSED_FROM else self._divided(whole)
 
-    def _divided(self, whole: WhatIf) -> WhatIf:
+    def _divided(self, whole: StragglerCost) -> StragglerCost:
         found = self.found
         replica = np.arange(len(found.replicas))[None, None, :]
         stage = found.stage[:, None, None]
@@ -135,7 +135,7 @@ class _Replays:
         without = self.step_s(~is_slowest[found.stage][:, None, :])
         without_last = self.step_s(stage != len(found.stages) - 1)
         at_stage, at_replica = slowest[0].tolist()
-        return WhatIf(
+        return StragglerCost(
             step_s=whole.step_s,
             ideal_s=whole.ideal_s,
             slowdown=whole.slowdown,

@@ -17,7 +17,7 @@ from stepscope.pod.analyse import analyse
 from stepscope.pod.report import Pod
 from stepscope.session.decoded_run import DecodedRun
 from stepscope.store import Run, Source
-from stepscope.store.kept import Kept, Place, shrink
+from stepscope.store.kept import Kept, KeptWhere, shrink
 from stepscope.store.stamp import stamp
 from stepscope.summary.build import summarise
 from stepscope.summary.encode import decode, encode
@@ -42,7 +42,7 @@ def pod_of(
     engine: str = "auto",
     memory_bytes: int = 0,
     width: int = 0,
-    keep: Place = "cache",
+    keep: KeptWhere = "cache",
     progress: Progress | None = None,
 ) -> Pod:
     """Say who makes a pod slower, from the recordings of all its hosts.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from stepscope.pod.report import Pod
     from stepscope.redaction import Redaction
     from stepscope.sql.database import ProfileDatabase
-    from stepscope.store.kept import Place
+    from stepscope.store.kept import KeptWhere
 
 T = TypeVar("T")
 
@@ -225,7 +225,7 @@ class Session(ToolMethods):
         *,
         engine: str = "auto",
         memory_bytes: int = 0,
-        keep: Place = "cache",
+        keep: KeptWhere = "cache",
         progress: StageProgress | None = None,
     ) -> Pod:
         """Say which host, device or link makes the others wait, what it costs, and why.

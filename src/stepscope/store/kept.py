@@ -19,8 +19,8 @@ from stepscope.store.found import Source
 from stepscope.urls import is_url
 
 #: Where summaries go: this user's cache, beside the recordings, or nowhere.
-Place = Literal["cache", "beside", "no"]
-PLACES: Final[tuple[Place, ...]] = ("cache", "beside", "no")
+KeptWhere = Literal["cache", "beside", "no"]
+PLACES: Final[tuple[KeptWhere, ...]] = ("cache", "beside", "no")
 #: What the cache holds at most.
 MOST_BYTES: Final = 10_000_000_000
 _SUFFIX: Final = ".stepscope-summary"
@@ -31,11 +31,11 @@ class Kept:
     """Where summaries of recordings are kept.
 
     Attributes:
-        place: See ``Place``.
+        place: See ``KeptWhere``.
         version: Of summaries: those of other versions are not found.
     """
 
-    place: Place
+    place: KeptWhere
     version: int
 
     def read(self, source: Source) -> bytes | None:

@@ -37,9 +37,9 @@ from stepscope.timeline.flows import KINDS, flows
 from stepscope.timeline.model import Timeline, Track
 from stepscope.timeline.ranges import events_in
 
-Reason = Literal["begin", "order", "launch", "flow", "sync"]
+PathReason = Literal["begin", "order", "launch", "flow", "sync"]
 #: Why an activity was held up; the number in ``CriticalPath.reason`` is the index here.
-REASONS: Final[tuple[Reason, ...]] = ("begin", "order", "launch", "flow", "sync")
+REASONS: Final[tuple[PathReason, ...]] = ("begin", "order", "launch", "flow", "sync")
 _BEGIN, _ORDER, _LAUNCH, _FLOW, _SYNC = range(5)
 _NEAR_THE_END: Final = 0.01
 # The call in which TensorFlow's executor runs a function, and the threads it runs ops on.

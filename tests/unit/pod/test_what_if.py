@@ -1,4 +1,4 @@
-"""Replays against jobs simulated event by event, and against published answers."""
+"""PodReplays against jobs simulated event by event, and against published answers."""
 
 from __future__ import annotations
 

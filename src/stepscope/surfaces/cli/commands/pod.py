@@ -13,7 +13,7 @@ from stepscope.surfaces.cli import arguments
 
 if TYPE_CHECKING:
     from stepscope.pod.report import Pod
-    from stepscope.store.kept import Place
+    from stepscope.store.kept import KeptWhere
 
 _ROWS: Final = 10
 
@@ -43,7 +43,7 @@ def pod(
     run: str | None,
     engine: str,
     memory: str | None,
-    keep: Place,
+    keep: KeptWhere,
     format: str,
     top: int | None,
     table: str | None,
