@@ -115,6 +115,7 @@ def fetches(host: Host) -> list[Calls]:
         return []
     line = int(np.bincount(space.lines_of(rows)).argmax())
     rows = outermost(host, rows[space.lines_of(rows) == line])
+    rows = rows[np.argsort(space.events.start_ps[rows], kind="stable")]  # files need no order
     start = space.events.start_ps[rows]
     length = space.length_ps[rows]
     return [Calls("fetch", "input batch", start, start + length, int(length.sum()), 1.0, line)]

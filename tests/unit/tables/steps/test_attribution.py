@@ -75,6 +75,12 @@ def test_a_step_whose_work_was_not_recorded_to_its_end_is_not_one_of_no_time() -
     assert "4 steps at the end, whose work was not recorded to its end." in found.left_out
 
 
+def test_events_of_a_line_need_no_order_of_time() -> None:
+    fetches = [Event("IteratorGetNext", at, 0) for at in (100, 200, 0)]
+    found = steps_of(space(host(line("python", *fetches))))
+    assert (np.diff(found.start_ps) >= 0).all()
+
+
 def test_devices_that_run_behind_define_the_step() -> None:
     found = steps_of(async_gpu())
     assert found.runs_behind
