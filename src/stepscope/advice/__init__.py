@@ -19,6 +19,7 @@ from stepscope.advice.results import Results
 from stepscope.advice.savings import ranged
 from stepscope.registry import Answer, Rule, Rules, Silence, Unknown
 from stepscope.result import Advice, Checked, Finding, Result
+from stepscope.verdicts.sentences import written_out
 
 # A rule is a file of this folder with a RULE, imported when it is first asked for.
 RULES = Rules(
@@ -150,4 +151,5 @@ def _completed(finding: Finding, rule: Rule, time: StepTime) -> Finding:
         threshold=finding.threshold or rule.threshold,
         wrong_when=finding.wrong_when or rule.wrong_when,
     )
-    return bounded(of_the_recording(whole) if time.is_recording else whole, rule, time)
+    whole = of_the_recording(whole) if time.is_recording else whole
+    return bounded(replace(whole, message=written_out(whole.message)), rule, time)

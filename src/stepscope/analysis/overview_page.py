@@ -208,6 +208,7 @@ def overview_page(profile: Profile, options: Options = Options()) -> OverviewPag
     has_device = any(_active_devices(host) for host in profile.hosts)
     bound, bound_frac = bottleneck.bound_by(breakdown, stats.time_ms.mean, has_device=has_device)
     precision = _precision(profile, found)
+    evidence = recorded(profile)
     verdict = StepVerdict(
         bound_by=bound,
         share_frac=bound_frac,
@@ -217,6 +218,7 @@ def overview_page(profile: Profile, options: Options = Options()) -> OverviewPag
         has_device=has_device,
         is_marked=bottleneck.is_marked(stats.confidence),
         is_window=stats.source == WINDOW,
+        has_host="host" in evidence,
         low_precision_frac=_low_precision_frac(precision),
     )
     return OverviewPage(
@@ -233,7 +235,7 @@ def overview_page(profile: Profile, options: Options = Options()) -> OverviewPag
         environment=_environment(profile),
         completeness=_completeness(profile),
         next_steps=next_steps(verdict),
-        recorded=recorded(profile),
+        recorded=evidence,
         top_ops=_top_ops(profile),
         step_table=_step_table(found),
         window=Window(tuple(one for host in profile.hosts for one in device_usage(host))),

@@ -23,6 +23,7 @@ from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.host.cores import host_cores
 from stepscope.tables.steps.markers import has_account
 from stepscope.tables.steps.session import taking_part
+from stepscope.verdicts.sentences import written_out
 
 
 class PartRow(Row):
@@ -213,7 +214,7 @@ def _headline(made: list[Part], step_ps: float, count: int) -> str:
         return "All detected steps have zero duration."
     first = shown[0]
     share = first.total_ps / count / step_ps
-    return (
+    return written_out(
         f"{described(first.kind, first.name)} takes {share:.0%} of each {ms(step_ps):.3g} ms step."
     )
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from stepscope.tables.steps.bottleneck import INPUT_SOME_FRAC, LIMITS, BoundBy
+from stepscope.verdicts.sentences import written_out
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,7 @@ class StepVerdict:
         has_device: Whether a device ran anything.
         is_marked: Whether the program marked its steps.
         is_window: Whether there are no steps, and the recording as a whole counts as one.
+        has_host: Whether what a thread of the host did was recorded.
         low_precision_frac: Share of device compute in 16 bits or fewer; NaN where not known.
     """
 
@@ -33,6 +35,7 @@ class StepVerdict:
     has_device: bool
     is_marked: bool
     is_window: bool = False
+    has_host: bool = True
     low_precision_frac: float = math.nan
 
     @property
@@ -54,6 +57,10 @@ _WORDS: dict[str, str] = {
 
 def headline(verdict: StepVerdict) -> str:
     """The verdict in one sentence."""
+    return written_out(_headline(verdict))
+
+
+def _headline(verdict: StepVerdict) -> str:
     if verdict.steps == 0:
         return (
             "No step was found, so it is unknown where a step goes; "
@@ -89,6 +96,11 @@ def headline(verdict: StepVerdict) -> str:
                 f"recorder saw. Ops on the CPU take {compute:.0%}."
             )
         return f"Bound by compute on the CPU: ops take {compute:.0%} {each}." + _second(verdict)
+    if bound_by == "host" and not verdict.has_host:
+        return (
+            f"The device runs nothing for {share:.0%} {each}; the host was not recorded, so the "
+            "reason is unknown."
+        ) + _second(verdict)
     copies = breakdown["device_to_device"]
     if (
         bound_by == "device"
@@ -192,7 +204,9 @@ def next_steps(verdict: StepVerdict) -> tuple[str, ...]:
     advice = list(_NEXT_FOR_COPIES if verdict.is_copies else _NEXT[verdict.bound_by])
     if verdict.bound_by == "device" and verdict.low_precision_frac < _LOW_PRECISION_FRAC:
         advice.append(_LOWER_PRECISION)
-    if verdict.bound_by == "host" and not verdict.has_device:
+    if verdict.bound_by == "host" and not verdict.has_host:
+        advice = ["Record the host, too: what launches work shows why the device waits."]
+    elif verdict.bound_by == "host" and not verdict.has_device:
         advice[1] = "This run used no accelerator: the CPU's ops are the device work."
     if verdict.steps and not verdict.is_marked:
         advice.append("Steps were not marked; mark them for exact step times.")

@@ -171,7 +171,7 @@ def test_a_recording_without_steps_is_told_as_a_whole() -> None:
         )  # fmt: skip
 
     (found,) = advise({"overview_page": page}, [rule("waits", check=fires)]).findings
-    assert found.message == "The device waits 40 ms of the 1e+02 ms recorded (40%)."
+    assert found.message == "The device waits 40 ms of the 100 ms recorded (40%)."
     assert found.title == "Waiting takes 40% of the recording"
     (found,) = advise(STEP, [rule("waits", check=fires)]).findings
     assert "of each" in found.message

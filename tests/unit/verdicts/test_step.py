@@ -95,3 +95,16 @@ def test_lower_precision_is_not_advised_where_most_compute_has_it() -> None:
 def test_lower_precision_is_not_advised_where_nobody_knows_the_precision() -> None:
     on_device = replace(INPUT, bound_by="device", has_device=True)
     assert not any("bfloat16" in line for line in next_steps(on_device))
+
+
+def test_idle_devices_without_a_host_are_not_blamed_on_python() -> None:
+    verdict = replace(INPUT, bound_by="host", share_frac=0.7, has_device=True, has_host=False)
+    assert headline(verdict).startswith(
+        "The device runs nothing for 70% of each 20 ms step; the host was not recorded"
+    )
+    assert "Record the host" in next_steps(verdict)[0]
+
+
+def test_long_times_are_written_out() -> None:
+    long = replace(INPUT, step_ms=15122.0, breakdown_ms=dict.fromkeys(PARTS, 0.0))
+    assert "of each 15,100 ms step" in headline(long)

@@ -211,6 +211,11 @@ def _unrecorded(part: PartRow, account: StepAccount) -> PartWords:
         f"For {_share(part, account)} nothing was recorded on the loop's thread{after}: Python, or "
         "a library between the framework's calls."
     )
+    if not account.has_events and not account.has_python:
+        message = (
+            f"For {_share(part, account)} no device ran anything, and nothing of the host was "
+            "recorded, so the reason is unknown."
+        )
     record = "Record with stepscope record to see function and line of what runs there."
     if account.has_python:
         record = "Look in the timeline at what other threads do meanwhile."

@@ -35,6 +35,7 @@ _ADVICE = {
     "other": "Nothing is recorded on the host: that is Python between the ops. Record with the "
     "Python tracer, or move the code out of the loop.",
 }
+_RECORD = "Record the host, too: what launches work shows why the device waits."
 
 
 def idle_device(results: Results) -> Iterator[Answer]:
@@ -50,6 +51,7 @@ def idle_device(results: Results) -> Iterator[Answer]:
     causes = [row for row in idle.causes.records() if row.step_frac >= _NAMED_FRAC]
     late = f" ({idle.after_wait_ms:.3g} ms of it after the host waited for the device)"
     said = ", ".join(f"{row.label.lower()} {row.step_frac:.0%}" for row in causes)
+    has_host = "host" in overview.recorded
     gap = next(iter(idle.gaps.records()), None)
     begin = None if gap is None else float(gap.start_ms)
     yield Finding(
@@ -58,7 +60,8 @@ def idle_device(results: Results) -> Iterator[Answer]:
         saving_ms=idle.idle_ms,
         confidence=round(0.5 * overview.steps.confidence, 2),
         message=f"Devices are idle for {idle.idle_ms:.3g} ms of each {step:.3g} ms step "
-        f"({idle.idle_frac:.0%}). In that time: {said}"
+        f"({idle.idle_frac:.0%}). "
+        + (f"In that time: {said}" if has_host else "The host was not recorded")
         + (late if idle.after_wait_ms >= _NAMED_FRAC * step else "")
         + _beside(overview, step)
         + ".",
@@ -78,7 +81,7 @@ def idle_device(results: Results) -> Iterator[Answer]:
                 to_ms=None if gap is None or begin is None else begin + gap.duration_us / 1000,
             ),
         ),
-        actions=tuple(_ADVICE[row.cause] for row in causes[:3]),
+        actions=tuple(_ADVICE[row.cause] for row in causes[:3]) if has_host else (_RECORD,),
     )
 
 

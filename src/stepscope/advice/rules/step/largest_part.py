@@ -129,12 +129,14 @@ def _finding(part: PartRow, account: StepAccount) -> Finding:
     hope = _hope(part)
     words = part_words.words(part, account)
     step, saving = account.step_time_ms, saving_of(part, hope.change.least, hope.expected)
+    # Without steps nobody knows what of the rest belongs to the part and would go with it.
+    most = max(part.time_ms, saving.expected_ms) if account.is_window else step
     return Finding(
         rule=RULE.id,
         severity=_severity(part, hope, saving.expected_ms, account),
         saving_ms=saving.expected_ms,
         saving_low_ms=saving.low_ms,
-        saving_high_ms=min(saving.high_ms, step),
+        saving_high_ms=min(saving.high_ms, most),
         assumption=hope.change.assumption,
         confidence=hope.confidence if account.step_count > 1 else min(hope.confidence, 0.6),
         title=words.title,
