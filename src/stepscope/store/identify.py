@@ -161,7 +161,8 @@ def examine(
             return one.id
     if not like:
         return ""
-    return _wrapped(path, size_bytes, first) or _unknown(path, size_bytes, inner)
+    titles = [one.title for one in promised]
+    return _wrapped(path, size_bytes, first) or _unknown(path, size_bytes, inner, titles)
 
 
 def _more(head: Callable[[int], bytes], size: int) -> bytes:
@@ -219,7 +220,8 @@ def _wrapped(path: str, size_bytes: int, first: bytes) -> Miss | None:
     return None
 
 
-def _unknown(path: str, size_bytes: int, first: bytes) -> Miss:
+def _unknown(path: str, size_bytes: int, first: bytes, promised: list[str]) -> Miss:
+    """A file that no format knows by its bytes, though these formats know its name."""
     if first.lstrip()[:1] in (b"{", b"["):
         return Miss(
             path,
@@ -233,9 +235,13 @@ def _unknown(path: str, size_bytes: int, first: bytes) -> Miss:
     return Miss(
         path,
         "not-an-xspace",
-        f"The first bytes ({shown}) are not the start of an XSpace.",
-        "Give a file that tf.profiler, jax.profiler or the profiler service wrote "
-        "(<host>.xplane.pb).",
+        f"Its name is that of: {', '.join(promised)}. Its first bytes ({shown}) are not."
+        if promised
+        else f"The first bytes ({shown}) are not the start of an XSpace or of another format.",
+        "Copy or record it again, and give it the name its writer gave it."
+        if promised
+        else "Give a file that a profiler wrote: <host>.xplane.pb of TensorFlow or JAX, "
+        "*.pt.trace.json of PyTorch, or one of docs/importers.md.",
         size_bytes,
     )
 

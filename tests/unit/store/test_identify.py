@@ -36,6 +36,7 @@ NEAR_MISSES: dict[str, tuple[str, bytes, str]] = {
     "a login page": ("host.xplane.pb", b"<!DOCTYPE html><html>", "html-page"),
     "a database": ("trace.pb", b"SQLite format 3\0" + b"\0" * 30, "sqlite"),
     "a model": ("saved_model.pb", b"\x08\x01\x12\x05hello", "not-an-xspace"),
+    "a name that promises a database": ("run.sqlite", b"junk", "not-an-xspace"),
 }
 
 

@@ -129,7 +129,7 @@ def _finding(part: PartRow, account: StepAccount) -> Finding:
     hope = _hope(part)
     words = part_words.words(part, account)
     step, saving = account.step_time_ms, saving_of(part, hope.change.least, hope.expected)
-    # Without steps nobody knows what of the rest belongs to the part and would go with it.
+    # Without steps it is unknown what of the rest belongs to the part and would go with it.
     most = max(part.time_ms, saving.expected_ms) if account.is_window else step
     return Finding(
         rule=RULE.id,
