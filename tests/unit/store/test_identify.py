@@ -36,7 +36,6 @@ NEAR_MISSES: dict[str, tuple[str, bytes, str]] = {
     "a login page": ("host.xplane.pb", b"<!DOCTYPE html><html>", "html-page"),
     "a database": ("trace.pb", b"SQLite format 3\0" + b"\0" * 30, "sqlite"),
     "a model": ("saved_model.pb", b"\x08\x01\x12\x05hello", "not-an-xspace"),
-    "a name that promises a database": ("run.sqlite", b"junk", "not-an-xspace"),
 }
 
 
@@ -58,6 +57,14 @@ def test_near_miss_opened_itself_is_an_error_of_its_kind(case: str, tmp_path: Pa
         find(path)
     assert caught.value.anchor == slug
     assert str(path) in str(caught.value)
+
+
+def test_a_name_that_promises_another_format_is_taken_at_its_word(tmp_path: Path) -> None:
+    path = tmp_path / "run.sqlite"
+    path.write_bytes(b"junk")
+    with pytest.raises(StoreError, match="that of: Nsight Systems export") as caught:
+        find(path)
+    assert "tf.profiler" not in caught.value.hint
 
 
 def test_reasons_are_distinct_per_kind() -> None:
