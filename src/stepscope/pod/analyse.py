@@ -122,7 +122,7 @@ class _Analysis:
         if verdict == "rotating":
             return (
                 f"{lost:.1f} of {step:.1f} ms of each step are lost to late members, "
-                "which is always somebody else: uneven work, not a slow device."
+                "a different one each time: the work is uneven, no device is slow."
             )
         first = next(suspects.rows())
         since = "" if first["since_step"] < 0 else f" since step {first['since_step']}"
@@ -178,7 +178,7 @@ class _Analysis:
             now = self.replays.length_ps(rows, nodes) / self.search.steps
             parts[one.where.name] = before - now
             before = now
-        parts["everybody else, in turn"] = before - self.search.typical_ps
+        parts["other members, in turn"] = before - self.search.typical_ps
         return Table(
             CostRow, {"part": list(parts), "time_ms": [ms(value) for value in parts.values()]}
         )

@@ -139,7 +139,7 @@ class Pod(Result):
         step_ms: Mean step, as replayed from what was recorded.
         typical_step_ms: The same with typical times everywhere.
         clock_u_us: Median uncertainty of the alignment.
-        verdict: "suspects", "rotating" (always somebody else) or "even".
+        verdict: "suspects", "rotating" (a different member each time) or "even".
         suspects, costs, steps, axes, devices, links, files: See their rows.
     """
 

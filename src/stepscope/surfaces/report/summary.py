@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stepscope.session import Session
-from stepscope.surfaces.format import clean, milliseconds
+from stepscope.surfaces.format import clean, saving_text
 from stepscope.surfaces.report.report import Report
 
 _FINDINGS = 3
@@ -13,9 +13,10 @@ def text_summary(session: Session, report: Report) -> str:
     """A few lines of plain text: the verdict, what to change first, what the file leaves out."""
     overview = session.overview_page()
     lines = [f"Stepscope report: {clean(session.name)}", clean(overview.headline)]
-    for finding in session.findings()[:_FINDINGS]:
-        saving = f" (saves {milliseconds(finding.saving_ms)} a step)" if finding.saving_ms else ""
-        lines.append(f"- {clean(finding.message)}{saving}")
+    lines += [
+        f"- {clean(finding.message)} {saving_text(finding)}."
+        for finding in session.findings()[:_FINDINGS]
+    ]
     size = f"{len(report.html) / 1e6:.1f} MB"
     lines.append(f"Inside: {report.events:,} of {report.all_events:,} events, {size}.")
     return "\n".join([*lines, *report.notes]) + "\n"

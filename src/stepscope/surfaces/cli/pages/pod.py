@@ -15,9 +15,10 @@ def write_pod(page: Page, result: Pod, rows: int | None) -> None:
     # Who is missing comes first: the last to arrive may be among them.
     diagnostics(page, result.diagnostics)
     page.text(clean(result.headline), style="bold")
+    steps = "1 step" if result.counted_steps == 1 else f"{result.counted_steps:,} steps"
     page.text(
         f"{result.recordings:,} of {result.expected:,} recordings, {result.devices_found:,} "
-        f"devices, {result.counted_steps:,} steps; clocks aligned to ± {result.clock_u_us:.0f} µs.",
+        f"devices, {steps}; clocks aligned to ± {result.clock_u_us:.0f} µs.",
         style="dim",
     )
     if len(result.suspects):
