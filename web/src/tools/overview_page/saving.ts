@@ -27,11 +27,18 @@ function amountText(
   const high = Math.min(Math.max(saving, most ?? 0), cap);
   const isRange = high > MORE * low;
   const per = whole.noun === "step" ? "per step" : "of the recording";
-  const time = isRange ? `${roughly(low, "ms")} to ${roughly(high, "ms")}` : roughly(high, "ms");
+  const time = isRange ? rangeText(low, high) : roughly(high, "ms");
   if (!whole.ms) return `Save ${isRange ? "" : "up to "}${time} ${per}`;
   const [least, greatest] = [wholePercent(low / whole.ms), wholePercent(high / whole.ms)];
   const share = isRange && least !== greatest ? `${least} to ${greatest}` : greatest;
   return `Save ${isRange ? "" : "up to "}${time} ${per} (${share})`;
+}
+
+/** "1.8 to 3.6 ms": the unit once where both have the same. */
+function rangeText(low: number, high: number): string {
+  const [least, greatest] = [roughly(low, "ms"), roughly(high, "ms")];
+  const [number = least, unit = ""] = least.split(" ");
+  return `${greatest.endsWith(` ${unit}`) ? number : least} to ${greatest}`;
 }
 
 /** Where in the program it is: a function with its line, a call, an op; "" where not known. */
