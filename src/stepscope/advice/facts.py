@@ -392,5 +392,6 @@ FACTS = (
         "largest-part",
         title="The largest part of the step",
         needs=("step_account",),
+        optional=("tf_data_bottleneck_analysis",),
     ),
 )

@@ -112,7 +112,7 @@ def largest_part(results: Results) -> Iterator[Answer]:
     largest = max(shown, key=lambda part: part.time_ms)
     for at, part in enumerate(ranked):
         if at < _MOST or part is largest:
-            yield _finding(part, account)
+            yield _finding(part, account, _stage(part, results))
 
 
 def _with_runtime(parts: list[PartRow], step_ms: float) -> None:
@@ -125,7 +125,7 @@ def _with_runtime(parts: list[PartRow], step_ms: float) -> None:
         part.step_frac = part.time_ms / step_ms
 
 
-def _finding(part: PartRow, account: StepAccount) -> Finding:
+def _finding(part: PartRow, account: StepAccount, stage: str) -> Finding:
     hope = _hope(part)
     words = part_words.words(part, account)
     step, saving = account.step_time_ms, saving_of(part, hope.change.least, hope.expected)
@@ -140,7 +140,7 @@ def _finding(part: PartRow, account: StepAccount) -> Finding:
         assumption=hope.change.assumption,
         confidence=hope.confidence if account.step_count > 1 else min(hope.confidence, 0.6),
         title=words.title,
-        message=words.message + _beside(part),
+        message=words.message + stage + _beside(part),
         place=_place(part),
         measured={
             "part_ms": part.time_ms,
@@ -154,6 +154,14 @@ def _finding(part: PartRow, account: StepAccount) -> Finding:
         evidence=_evidence(part, words),
         actions=words.actions,
     )
+
+
+def _stage(part: PartRow, results: Results) -> str:
+    """Which stage of tf.data a wait for input is for, where that is known."""
+    pipelines = results.optional.tf_data_bottleneck_analysis
+    if part.kind != "input" or pipelines is None or pipelines.bottleneck is None:
+        return ""
+    return f" The stage of tf.data that is waited for is {pipelines.bottleneck.long_name}."
 
 
 def _beside(part: PartRow) -> str:
@@ -218,6 +226,7 @@ RULE = Rule(
     id="largest-part",
     check=largest_part,
     needs=("step_account",),
+    optional=("tf_data_bottleneck_analysis",),
     doc=__doc__ or "",
     title="The largest part of the step",
     threshold="a part with ≥ 10 % of the step",
