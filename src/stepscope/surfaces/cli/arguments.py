@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -93,6 +92,8 @@ def redaction_of(level: str | None, key_file: str | None) -> Redaction | None:
         raise UsageError(
             "The key is too short.", where=key_file, hint="Make one: openssl rand 32 > FILE."
         )
+    import hashlib
+
     return Redaction(level_of(level), hashlib.blake2b(key, digest_size=32).digest())
 
 
