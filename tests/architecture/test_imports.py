@@ -19,8 +19,8 @@ HEAVY = {
 
 # What cost the overview of a small profile a millisecond or more, and gave it nothing.
 NEEDLESS = {
-    "concurrent.futures", "csv", "hashlib", "html", "importlib.metadata", "logging", "numpy.ma", "secrets",
-    "shutil", "stepscope.session.sql", "stepscope.timeline.model", "tempfile",
+    "concurrent.futures", "csv", "hashlib", "html", "importlib.metadata", "logging", "numpy.ma",
+    "secrets", "shutil", "stepscope.sql.run", "stepscope.timeline.model", "tempfile",
 }  # fmt: skip
 
 
