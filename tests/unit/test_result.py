@@ -91,6 +91,7 @@ def test_the_published_form_of_a_result() -> None:
         "session": "s",
         "hosts": ["h"],
         "diagnostics": [{"slug": "d", "severity": "info", "message": "Said.", "where": ""}],
+        "files_used": [],
         "fruits": [{"name": "fig", "weight_g": 1.5}],
         "share_frac": None,
     }
