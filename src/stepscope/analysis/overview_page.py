@@ -322,7 +322,9 @@ def _completeness(profile: Profile) -> Completeness:
     ]
     if any(one.severity == "error" for one in profile.diagnostics):
         worst = "damaged" if worst == "damaged" else "partial"
-    notes += [one.message for one in profile.diagnostics]
+    # A damaged file is reported by its host as well as by the session.
+    told = {one.message for each in found for one in each.diagnostics}
+    notes += [one.message for one in profile.diagnostics if one.message not in told]
     return Completeness(worst, tuple(notes))
 
 

@@ -58,6 +58,14 @@ def test_host_that_fails_does_not_hide_the_others(logdir: Path) -> None:
     assert result.completeness.verdict != "complete"
 
 
+def test_damage_is_reported_once(tmp_path: Path) -> None:
+    path = tmp_path / "host.xplane.pb"
+    path.write_bytes(DATA[: len(DATA) * 2 // 3])
+    with stepscope.open(path) as session:
+        notes = session.overview_page().completeness.notes
+    assert sum("The file breaks at byte" in note for note in notes) == 1
+
+
 def test_result_names_session_and_hosts(logdir: Path) -> None:
     with stepscope.open(logdir, host="good") as session:
         result = session.framework_op_stats()
