@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import io
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 
 from stepscope.surfaces.cli import arguments
+from stepscope.surfaces.cli.output import deliver
 
 if TYPE_CHECKING:
     from stepscope.pod.report import Pod
@@ -62,18 +62,10 @@ def pod(
                 progress=waiting.update,
             )
         waiting.stop()
-        target = Path(output).expanduser() if output else None
         rows = arguments.shown_rows(top, format, _ROWS)
-        text = _rendered(result, format, rows, table, to_file=target is not None)
-        if text is None:
-            return
-        if target is None:
-            print(text, end="")
-            return
-        from stepscope.store import write_atomic
-
-        write_atomic(target, text.encode())
-        print(f"wrote {target}", file=sys.stderr)
+        text = _rendered(result, format, rows, table, to_file=bool(output))
+        if text is not None:
+            deliver(text, output)
 
 
 COMMAND = pod
