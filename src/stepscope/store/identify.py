@@ -235,7 +235,7 @@ def _unknown(path: str, size_bytes: int, first: bytes, promised: list[str]) -> M
     return Miss(
         path,
         "not-an-xspace",
-        f"Its name is that of: {', '.join(promised)}. Its first bytes ({shown}) are not."
+        f"By its name it may be: {', '.join(promised)}. Its first bytes ({shown}) say otherwise."
         if promised
         else f"The first bytes ({shown}) are not the start of an XSpace or of another format.",
         "Copy or record it again, and give it the name its writer gave it."

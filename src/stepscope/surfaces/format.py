@@ -112,7 +112,7 @@ def roughly(value_ms: float) -> str:
 def saving_text(finding: Finding) -> str:
     """What a finding saves and how likely: "Saves 3.1 to 3.6 ms per step · likely"."""
     if finding.saving_ms is None:
-        return finding.likelihood
+        return finding.likelihood.capitalize()
     least = finding.saving_low_ms
     low = finding.saving_ms if least is None else min(finding.saving_ms, least)
     high = max(finding.saving_ms, finding.saving_high_ms or 0.0)

@@ -62,7 +62,7 @@ def test_near_miss_opened_itself_is_an_error_of_its_kind(case: str, tmp_path: Pa
 def test_a_name_that_promises_another_format_is_taken_at_its_word(tmp_path: Path) -> None:
     path = tmp_path / "run.sqlite"
     path.write_bytes(b"junk")
-    with pytest.raises(StoreError, match="that of: Nsight Systems export") as caught:
+    with pytest.raises(StoreError, match="may be: Nsight Systems export") as caught:
         find(path)
     assert "tf.profiler" not in caught.value.hint
 

@@ -14,7 +14,8 @@ def text_summary(session: Session, report: Report) -> str:
     overview = session.overview_page()
     lines = [f"Stepscope report: {clean(session.name)}", clean(overview.headline)]
     lines += [
-        f"- {clean(finding.message)} {saving_text(finding)}."
+        f"- {clean(finding.message)}"
+        + (f" {saving_text(finding)}." if finding.saving_ms is not None else "")
         for finding in session.findings()[:_FINDINGS]
     ]
     size = f"{len(report.html) / 1e6:.1f} MB"

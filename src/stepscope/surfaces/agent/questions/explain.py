@@ -130,7 +130,7 @@ def _nth(items: Any, handle: Handle) -> Any:
     if not 1 <= handle.number <= len(items):
         raise UsageError(
             f"There is no such {handle.kind}.",
-            hint=f"There are {len(items)}: {handle.kind}:1 to {handle.kind}:{len(items)}.",
+            hint=f"They count from {handle.kind}:1 to {handle.kind}:{len(items)}.",
         )
     return items[handle.number - 1]
 
