@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.columns import distinct, sweep
+from stepscope.columns import distinct, sum_by_key, sweep_pieces
 from stepscope.columns.space import I64, U8, Bool
 from stepscope.tables.account import native as of_native
 from stepscope.tables.account.between import Between, between
@@ -25,8 +25,6 @@ _UNPLACED = (
     GAP, of_native.COMPILE, of_native.FRAME, of_native.DISPATCH, of_native.PART, of_native.WAIT,
 )  # fmt: skip
 _LONG_WAIT_PS = 200_000_000
-# Windows of time that are swept at once: their sums by class take 512 bytes each.
-_CHUNK = 1 << 16
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -235,7 +233,7 @@ def _waited_for(begin: I64, until: I64, busy: Bool, waits: Bool, work: Compute) 
     at = np.maximum(np.searchsorted(work.busy_start_ps, begin, side="right") - 1, 0)
     last = np.full(len(work.busy_start_ps), np.iinfo(np.int64).min)
     waiting = busy & waits
-    np.maximum.at(last, at[waiting], until[waiting])
+    last[at[waiting]] = until[waiting]  # the last of each, since moments ascend
     found: Bool = busy & (until <= last[at])
     return found
 
@@ -295,12 +293,13 @@ def _summed(
     owner = np.stack([moments.kind.astype(np.int64), item, place], axis=1)
     alone = np.flatnonzero(~moments.waits)
     length = moments.end_ps - moments.start_ps
-    parts = [(length[alone], owner[alone], alone), *_swept(moments, owner, work)]
-    time, owners, stretch = (np.concatenate([part[at] for part in parts]) for at in range(3))
+    swept = _swept(moments, owner, work)
+    own = length[alone], owner[alone], alone
+    time, owners, stretch = (np.concatenate(pair) for pair in zip(own, swept, strict=True))
     first, code = distinct_rows(list(owners.T))
     listed = owners[first]
-    total = np.zeros((len(listed), count), dtype=np.int64)
-    np.add.at(total, (code, moments.step[stretch]), time)
+    cell = code * count + moments.step[stretch]
+    total = sum_by_key(cell, time, len(listed) * count).reshape(len(listed), count)
     runs = np.bincount(code, minlength=len(listed)).astype(np.int64)
     timeline = Stretches(
         moments.start_ps, moments.end_ps, moments.step, moments.waits, stretch, code, time
@@ -320,20 +319,15 @@ def _merged_places(place: I64, calls: Frames | None) -> I64:
     return merged
 
 
-def _swept(moments: _Moments, owner: I64, work: Compute) -> list[tuple[I64, I64, I64]]:
+def _swept(moments: _Moments, owner: I64, work: Compute) -> tuple[I64, I64, I64]:
     """Time, owner and moment of what computes while the thread waits."""
     rows = np.flatnonzero(moments.waits)
-    found = []
-    for begin in range(0, len(rows), _CHUNK):
-        here = rows[begin : begin + _CHUNK]
-        start, end = moments.start_ps[here], moments.end_ps[here]
-        low, high = int(start[0]), int(end[-1])
-        near = (work.end_ps > low) & (work.start_ps < high)
-        spent = sweep(work.start_ps[near], work.end_ps[near], work.label[near], start, end)
-        at, label = np.nonzero(spent)
-        chosen = owner[here[at]].copy()
-        some = label > 0
-        chosen[some, 0], chosen[some, 1] = COMPUTED, label[some]
-        chosen[some, 2] = np.maximum(chosen[some, 2], -1)
-        found.append((spent[at, label], chosen, here[at]))
-    return found
+    window, label, spent = sweep_pieces(
+        work.start_ps, work.end_ps, work.label, moments.start_ps[rows], moments.end_ps[rows]
+    )
+    at = rows[window]
+    chosen = owner[at]
+    some = label > 0
+    chosen[some, 0], chosen[some, 1] = COMPUTED, label[some]
+    chosen[some, 2] = np.maximum(chosen[some, 2], -1)
+    return spent, chosen, at
