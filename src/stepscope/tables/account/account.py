@@ -12,6 +12,7 @@ from stepscope.tables.account import native as of_native
 from stepscope.tables.account.between import Between, between
 from stepscope.tables.account.compute import Compute, compute
 from stepscope.tables.account.frames import FRAMEWORK, OWN, RECORDER, Frames, frames
+from stepscope.tables.account.gaps import between_ops
 from stepscope.tables.account.native import Native, native
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.interval_overlap import covered
@@ -151,6 +152,8 @@ def _moments(
     # While nothing computes, a long wait is for what tf.data's threads make.
     waits |= passive & (until - begin >= _LONG_WAIT_PS)
     _name_gaps(kind, item, event, said)
+    if said is not None:
+        _hand_over(kind, begin, until, event, said, len(start))
     return _Moments(begin, until, kind, item, place, waits, step)
 
 
@@ -279,6 +282,26 @@ def _name_gaps(kind: U8, item: I64, event: I64, said: Native | None) -> None:
     before = np.maximum.accumulate(np.where(known, np.arange(len(kind)), -1))
     gaps = (kind == GAP) & (before >= 0)
     item[gaps] = said.label[event[before[gaps]]]
+
+
+_DISPATCHES = (of_native.OP, of_native.DISPATCH, of_native.FRAME)
+
+
+def _hand_over(kind: U8, begin: I64, until: I64, event: I64, said: Native, steps: int) -> None:
+    """Gaps between ops that are dispatched one by one are their hand-over."""
+    edge = np.diff(np.concatenate([[0], (kind == GAP).astype(np.int8), [0]]))
+    first, last = np.flatnonzero(edge == 1), np.flatnonzero(edge == -1) - 1
+    inner = (first > 0) & (last < len(kind) - 1)
+    first, last = first[inner], last[inner]
+    near = np.isin(kind[first - 1], _DISPATCHES) & np.isin(kind[last + 1], _DISPATCHES)
+    near &= (event[first - 1] >= 0) & (event[last + 1] >= 0)
+    first, last = first[near], last[near]
+    before, after = said.label[event[first - 1]], said.label[event[last + 1]]
+    found = between_ops(begin[first], until[last], before, after, steps)
+    depth = np.zeros(len(kind) + 1, dtype=np.int64)
+    depth[first[found]] += 1
+    depth[last[found] + 1] -= 1
+    kind[np.cumsum(depth[:-1]) > 0] = of_native.DISPATCH
 
 
 def _summed(
