@@ -26,7 +26,7 @@ _UNPLACED = (
 )  # fmt: skip
 _LONG_WAIT_PS = 200_000_000
 # Windows of time that are swept at once: their sums by class take 512 bytes each.
-_CHUNK = 1 << 16
+_CHUNK = 1 << 13
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,13 +323,16 @@ def _merged_places(place: I64, calls: Frames | None) -> I64:
 def _swept(moments: _Moments, owner: I64, work: Compute) -> list[tuple[I64, I64, I64]]:
     """Time, owner and moment of what computes while the thread waits."""
     rows = np.flatnonzero(moments.waits)
+    order = np.argsort(work.start_ps, kind="stable")
+    start_ps, end_ps, labels = work.start_ps[order], work.end_ps[order], work.label[order]
+    latest_ps = np.maximum.accumulate(end_ps)
     found = []
     for begin in range(0, len(rows), _CHUNK):
         here = rows[begin : begin + _CHUNK]
         start, end = moments.start_ps[here], moments.end_ps[here]
-        low, high = int(start[0]), int(end[-1])
-        near = (work.end_ps > low) & (work.start_ps < high)
-        spent = sweep(work.start_ps[near], work.end_ps[near], work.label[near], start, end)
+        first = int(np.searchsorted(latest_ps, start[0], side="right"))
+        near = slice(first, int(np.searchsorted(start_ps, end[-1], side="left")))
+        spent = sweep(start_ps[near], end_ps[near], labels[near], start, end)
         at, label = np.nonzero(spent)
         chosen = owner[here[at]].copy()
         some = label > 0
