@@ -180,7 +180,7 @@ def test_compiled_programs_tell_nothing(level: Level, tmp_path: Path) -> None:
     outputs = b"\n".join([made.html, *unpacked(made.html).values(), columns])
     left = set(found(outputs, count))
     assert b"fusion" in columns
-    # "paths" keeps the names of layers where they stand in a text; the proto is gone all the same.
+    # "paths" keeps the names of layers in the text; the proto is gone at every level.
     only_in_text = {canary(number) for number in (5, 8, 9, 10, 11)}
     assert left <= (only_in_text if level == "paths" else set())
 

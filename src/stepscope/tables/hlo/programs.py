@@ -38,7 +38,7 @@ class PlannedProgram(NamedTuple):
 def has_programs(profile: Profile) -> bool:
     """Whether ``programs`` has any; they are parsed up to the first that is readable.
 
-    A damaged program, or one that redaction took out, is named by the file all the same.
+    The file still names a damaged program, or one that redaction took out.
     """
     return any(True for host in profile.hosts for _ in hlo_modules(host))
 
