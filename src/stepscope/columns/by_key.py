@@ -70,7 +70,7 @@ def sum_by_key(key: NDArray[np.integer[Any]], value: I64, size: int) -> I64:
     return total
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class LabelSums:
     """What the events of each label come to, by label.
 

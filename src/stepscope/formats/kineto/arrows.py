@@ -19,7 +19,7 @@ from stepscope.schema import names
 CONTEXT_TYPE: Final = 1_000_001
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Ends:
     """Ends of arrows by slice.
 

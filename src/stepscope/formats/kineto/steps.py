@@ -45,7 +45,7 @@ class StepMark:
     duration_ns: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class TrainingSteps:
     """Steps of one thread.
 

@@ -29,7 +29,7 @@ _LONG_WAIT_PS = 200_000_000
 _CHUNK = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Stretches:
     """The kept steps as stretches in which nothing changes on the loop's thread, in order.
 
@@ -50,7 +50,7 @@ class Stretches:
     spent_ps: I64
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Account:
     """Time of each owner in each kept step.
 
@@ -109,7 +109,7 @@ def account(host: Host) -> Account | None:
     return _summed(moments, found, line, said, calls, work, around)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class _Moments:
     """Stretches of the kept steps in which nothing changes on the loop's thread.
 

@@ -70,7 +70,7 @@ class Computed:
     opcode: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Compute:
     """Spans of work beside the loop's thread.
 

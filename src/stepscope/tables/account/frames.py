@@ -73,7 +73,7 @@ class Name:
     is_fetch: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Frames:
     """The Python calls of the loop's thread in some steps.
 

@@ -11,7 +11,7 @@ from stepscope.columns.nesting import Nesting
 from stepscope.columns.space import I64
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Moments:
     """Disjoint stretches, ascending.
 

@@ -51,7 +51,7 @@ _EAGER = re.compile(r"^Eager(?:Local)?Execute: (?!__)(.+)$")
 _FUNCTION = re.compile(r"^PjitFunction\((.*)\)$|^Eager\w*Execute: (__(?:inference|forward)\w*)$")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Native:
     """The events of the loop's thread that are not Python calls.
 

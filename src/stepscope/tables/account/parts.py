@@ -25,7 +25,7 @@ _HOST = ("python", "library", "framework", "annotated")
 _LOOP_FRAC = 0.95
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Part:
     """Owners that one change would concern.
 

@@ -22,7 +22,7 @@ from stepscope.tables.core.interval_overlap import covered
 THREAD, WORK, INPUT = range(3)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Dependencies:
     """Who waits for whom in the kept steps, stretch by stretch of the account's timeline.
 

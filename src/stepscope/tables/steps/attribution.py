@@ -60,7 +60,7 @@ _LONG_STEPS = 2.0
 _SHORT_STEPS = 0.8
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class HostSteps:
     """The steps of a host.
 
@@ -191,7 +191,7 @@ def _pauses(markers: Markers) -> list[str]:
     return [f"{what} between steps, {total:,.0f} ms in all: no step of the loop ran in them."]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class StepSpans:
     """Spans that may explain time of a step: those of devices first, then those of threads.
 

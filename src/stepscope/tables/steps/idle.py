@@ -56,7 +56,7 @@ _OWN_CLASS: Final = {"other_device": _OTHER_DEVICE, "allocation": _ALLOCATION}
 _CLOCK_SLACK_PS: Final = 5_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class IdleGaps:
     """The gaps of one device in the counted steps, in order.
 

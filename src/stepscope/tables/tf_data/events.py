@@ -37,7 +37,7 @@ _ASYNCHRONOUS = re.compile(
 WRAPPERS = frozenset({"Root", "Model"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class IteratorCalls:
     """Calls of iterators, one row per event, by event row.
 
@@ -149,7 +149,7 @@ def _linked(host: Host, rows: I64, kind: I64, node: I64, long_name: list[str]) -
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class _Events:
     """Calls, produces and consumes of a host, by event row; ``inside`` indexes this table."""
 

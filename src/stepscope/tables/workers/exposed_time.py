@@ -47,7 +47,7 @@ _CALLS: Final = frozenset(
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Exposed:
     """Exposed time of one host, over the kept steps; one row per event that has any, or might.
 
@@ -100,7 +100,7 @@ def exposed_of(profile: Profile, host: int, device: int) -> Exposed:
     return _of_host(profile, one, device)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class _Spans:
     """Spans with their rank: twice the work's, or one less (``WAIT``, ``_RUNTIME``)."""
 

@@ -52,7 +52,7 @@ class PodColumn:
     device_type: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class WorkerSteps:
     """Aligned steps of all workers.
 
