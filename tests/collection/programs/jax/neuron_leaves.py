@@ -42,7 +42,7 @@ def train_neurons(layers, x):
 def main(clock):
     clock.plan(2, 8)
     key = jax.random.PRNGKey(0)
-    layers = [init_neurons(key, 64, 800), init_neurons(key, 800, 500)]
+    layers = [init_neurons(key, 64, 300), init_neurons(key, 300, 150)]
     if clock.fixed:
         layers = [jnp.stack(layer, 1) for layer in layers]
     x = jnp.ones((64, 64))

@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from clock import run
 
 LABEL = {
-    "planted": "the learning rate of a schedule is a static argument: each value compiles anew",
+    "planted": "the learning rate of a schedule is a static argument: each value compiles again",
     "cause": "recompilation",
     "accept": ["recompilation"],
     "rules": ["recompilation"],

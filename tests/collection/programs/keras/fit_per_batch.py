@@ -8,7 +8,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from clock import run
 
 LABEL = {
-    "planted": "model.fit is called anew for every batch",
+    "planted": "model.fit is called again for every batch",
     "cause": "setup inside of the loop",
     "accept": ["python-bound"],
     "rules": ["python-bound", "input-bound"],

@@ -7,7 +7,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from clock import run
 
 LABEL = {
-    "planted": "a contrastive memory bank is moved whole in order to add one batch",
+    "planted": "a contrastive memory bank is moved whole to add one batch",
     "cause": "copies of what does not change",
     "accept": ["dominant-op"],
     "rules": ["dominant-op"],

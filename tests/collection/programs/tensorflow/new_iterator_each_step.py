@@ -7,7 +7,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from clock import run
 
 LABEL = {
-    "planted": "next(iter(...)) in every step: the shuffle buffer is filled anew for one batch",
+    "planted": "next(iter(...)) in every step: the shuffle buffer is filled again for one batch",
     "cause": "input",
     "accept": ["input-bound"],
     "rules": ["input-bound"],

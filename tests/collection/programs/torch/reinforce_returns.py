@@ -9,7 +9,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from clock import run
 
 LABEL = {
-    "planted": "the return of each time is summed anew from there to the end of the episode",
+    "planted": "the return of each time is summed again from there to the end of the episode",
     "cause": "quadratic Python",
     "accept": ["python-bound"],
     "rules": ["python-bound"],
