@@ -2083,6 +2083,54 @@ export interface CollectivesWorkerRow {
   readonly caused_wait_ms: readonly (number | null)[];
 }
 
+/** Columns: A collective that had not finished, or that ranks called differently. */
+export interface StuckRow {
+  /** Process group. */
+  readonly group: readonly (string | null)[];
+  /** For. */
+  readonly description: readonly (string | null)[];
+  /** Number. In its group, as PyTorch counts. */
+  readonly number: readonly (number | null)[];
+  /** Collective. As most ranks call it. */
+  readonly collective: readonly (string | null)[];
+  /** State. Rank missing, called differently, or running: all ranks called it alike. */
+  readonly state: readonly (string | null)[];
+  /** Ranks. Of the group; 0 if not recorded. */
+  readonly ranks: readonly (number | null)[];
+  /** Called it. */
+  readonly joined: readonly (number | null)[];
+  /** Did not call it. */
+  readonly missing: readonly (string | null)[];
+  /** Called something else. */
+  readonly differing: readonly (string | null)[];
+  /** Called it last. */
+  readonly last: readonly (string | null)[];
+  /** First to last (ms). As far as the hosts' clocks agree. */
+  readonly spread_ms: readonly (number | null)[];
+  /** Behind it. Later collectives of the group, unfinished. */
+  readonly behind: readonly (number | null)[];
+  /** Called at. By the first rank. */
+  readonly line: readonly (string | null)[];
+}
+
+/** Columns: One rank: where it stands, and how often the others waited for its call. */
+export interface RankRow {
+  /** Rank. */
+  readonly rank: readonly (string | null)[];
+  /** Calls. In its dump. */
+  readonly calls: readonly (number | null)[];
+  /** Unfinished. */
+  readonly unfinished: readonly (number | null)[];
+  /** Last call. */
+  readonly last: readonly (string | null)[];
+  /** Called at. */
+  readonly line: readonly (string | null)[];
+  /** Came last. Of the collectives that all of a group called. */
+  readonly came_last: readonly (number | null)[];
+  /** Late (ms). After the middle rank, when it came last, in total; as far as the hosts' clocks agree. */
+  readonly late_ms: readonly (number | null)[];
+}
+
 /** Columns: One collective, over all its runs on all TPUs; times are means of one run. */
 export interface DcnCollectiveRow {
   /** Collective. Its rendezvous, as XLA names it. */
@@ -2965,6 +3013,15 @@ export interface Collectives extends ResultBody {
   readonly workers: TableOf<CollectivesWorkerRow>;
 }
 
+/** Which rank a hung job waits for: missing, differing and late calls of collectives. */
+export interface HungCollectives extends ResultBody {
+  readonly tool: "hung_collectives";
+  readonly headline: string;
+  readonly is_stuck: boolean;
+  readonly stuck: TableOf<StuckRow>;
+  readonly ranks: TableOf<RankRow>;
+}
+
 /** What exchanging data with other TPU slices costs, collective by collective. */
 export interface MegascaleStats extends ResultBody {
   readonly tool: "megascale_stats";
@@ -3082,6 +3139,7 @@ export interface Results {
   readonly memory_viewer: MemoryViewer;
   readonly pod_viewer: PodViewer;
   readonly collectives: Collectives;
+  readonly hung_collectives: HungCollectives;
   readonly megascale_stats: MegascaleStats;
   readonly inference_profile: InferenceProfile;
   readonly serving_steps: ServingSteps;
