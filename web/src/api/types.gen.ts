@@ -312,6 +312,8 @@ export interface Finding {
   readonly saving_high_ms: number | null;
   readonly saving_per: "step" | "recording";
   readonly assumption: string;
+  readonly no_saving: string;
+  readonly saving_text: string;
   readonly likelihood: "likely" | "possible" | "doubtful";
   readonly measured: Readonly<Record<string, number | null | string>>;
   readonly threshold: string;
