@@ -36,6 +36,8 @@ _OURS = ("recorder", "runtime")
 _BESIDE = 0.1
 # A line of the program is easier to change than what a framework does.
 _CODE = ("python", "library")
+# What needs the interpreter's lock.
+_LOCKED = ("python", "framework", "eager", "unrecorded")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +141,7 @@ def _finding(part: PartRow, account: StepAccount, about: str, stage: str) -> Fin
         assumption=hope.change.assumption,
         confidence=hope.confidence if account.step_count > 1 else min(hope.confidence, 0.6),
         title=words.title,
-        message=words.message + stage + _beside(part),
+        message=words.message + stage + _beside(part) + _rival(part, account),
         place=_place(part),
         measured={
             "part_ms": part.time_ms,
@@ -185,6 +187,20 @@ def _beside(part: PartRow) -> str:
     return (
         f" Only {part.alone_ms:.3g} ms of it delay the step: beside the rest runs what it would "
         "wait for without it."
+    )
+
+
+def _rival(part: PartRow, account: StepAccount) -> str:
+    """Who else wants the interpreter's lock, where the part may wait for it."""
+    if part.kind not in _LOCKED:
+        return ""
+    other = next((one for one in account.rivals.records() if one.loop_waits), None)
+    if other is None:
+        return ""
+    return (
+        f" Meanwhile thread {other.thread} runs Python in {other.function} "
+        f"({other.file}:{other.line}) for {other.busy_frac:.0%} of the steps and holds the "
+        "interpreter's lock (GIL): the loop may only wait for it."
     )
 
 
