@@ -128,19 +128,19 @@ synchronize syscall system systems table tables tag take taken takes tan tanh ta
 tc tcgen tcs tec telemetry tell tem temp template temporary tensor tensorboard tensorflow tensorop
 tensors teraflops test text tf tfe tfprof tfrt than that the then this thq thread threadpool
 threads threefry threshold throttle throughput thunk thunks ti tid tifffile tile tiles time
-timeline times timeseries timestamp to together toggle toggles token tokens toks tolist too took
-tool top topk torch torchvision total tpu trace traceable traceback traced tracer traces tracing
-track trackable tracking train trainer training transfer transform transport transpose tree trees
-triangular tricks tril triton triu true truediv trunc trusted try ts tuple turing two twodim type
-types ucp ufunc ufunclike ufuncs uint um umath umma unaryop unattributed unbatch uncertain
-unconnected uneven unified uniform unique unit units unknown unmap unprivileged unrecorded
-unsigned unsorted unstack until unweighted update updates us usage use user utc utf util utils
-validate validation valu value values var variable variables variant varlen vdot vec vector
-vectorize vectorized vectors vendor version versions vex vf vgpr viewer virtual visualization
-viztracer vld vllm vmap vmem void volta voltage vpu vram vreg vres vst vulkan wait waited waiting
-waits wal warning warp warps was wave weak weight weights were wgmma wgrad what where while why
-width window windowed winogra winograd wire with without wmma work worker workers workgroup would
-wr wrap wrapped wrapper write writer writing written xdl xdlops xent xf xinfo xla xladot xlu xmap
-xml xmma xor xpu xyz xz yes za zarr zero zeros zip zstandard
+timeline times timeseries timestamp to together toggle toggles token tokens toks told tolist too
+took tool top topk torch torchvision total tpu trace traceable traceback traced tracer traces
+tracing track trackable tracking train trainer training transfer transform transport transpose
+tree trees triangular tricks tril triton triu true truediv trunc trusted try ts tuple turing two
+twodim type types ucp ufunc ufunclike ufuncs uint um umath umma unaryop unattributed unbatch
+uncertain unconnected uneven unified uniform unique unit units unknown unmap unprivileged
+unrecorded unsigned unsorted unstack until unweighted update updates us usage use user utc utf
+util utils validate validation valu value values var variable variables variant varlen vdot vec
+vector vectorize vectorized vectors vendor version versions vex vf vgpr viewer virtual
+visualization viztracer vld vllm vmap vmem void volta voltage vpu vram vreg vres vst vulkan wait
+waited waiting waits wal warning warp warps was wave weak weight weights were wgmma wgrad what
+where while why width window windowed winogra winograd wire with without wmma work worker workers
+workgroup would wr wrap wrapped wrapper write writer writing written xdl xdlops xent xf xinfo xla
+xladot xlu xmap xml xmma xor xpu xyz xz yes za zarr zero zeros zip zstandard
 """
 WORDS: Final = OP_WORDS | frozenset(_WORDS.split())
