@@ -152,9 +152,8 @@ GRADIENTS: Final = """
 
 
 def test_gradients_of_convolutions_differ_by_their_memsets_alone() -> None:
-    rows = (
-        stepscope.open(FILES / "other" / "mi300-resnet-training.json.gz").model_flops().ops.rows()
-    )
+    path = FILES / "other" / "mi300-resnet-training.json.gz"
+    rows = stepscope.open(path).model_flops().ops.rows()
     found = {one["shapes"]: one for one in rows if one["op"] == "aten::convolution_backward"}
     for line in GRADIENTS.strip().splitlines():
         shapes, calls, kernels_us, gflop, memsets_us = (part.strip() for part in line.split("|"))
