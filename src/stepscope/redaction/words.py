@@ -129,8 +129,8 @@ system systems table tables tag take taken takes tan tanh tape target task tb tc
 telemetry tell tem temp template temporary tensor tensorboard tensorflow tensorop tensors
 teraflops test text tf tfe tfprof tfrt than that the then this thq thread threadpool threads
 threefry threshold throttle throughput thunk thunks ti tid tifffile tile tiles time timeline times
-timeseries timestamp timing to together toggle toggles token tokens toks tolist too took tool top
-topk torch torchvision total tpu trace traceable traceback traced tracer traces tracing track
+timeseries timestamp timing to together toggle toggles token tokens toks told tolist too took tool
+top topk torch torchvision total tpu trace traceable traceback traced tracer traces tracing track
 trackable tracking train trainer training transfer transform transport transpose tree trees
 triangular tricks tril triton triu true truediv trunc trusted try ts tuple turing two twodim type
 types ucp ufunc ufunclike ufuncs uint um umath umma unaryop unattributed unbatch uncertain

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from stepscope.tables.account.op_families import DOUBLE, UNUSUAL
 
 if TYPE_CHECKING:
-    from stepscope.analysis.step_account import PartRow, StepAccount
+    from stepscope.analysis.step_account import OwnerRow, PartRow, StepAccount
 
 # A call out of a function is named where it has this share of the part.
 _NAMED_FRAC = 0.5
@@ -67,7 +67,7 @@ def _share(part: PartRow, account: StepAccount) -> str:
     return f"{part.time_ms:.3g} of {each} ({part.step_frac:.0%})"
 
 
-def at(part: PartRow) -> str:
+def at(part: PartRow | OwnerRow) -> str:
     """File and line in parentheses; "" where they are not known."""
     if not part.file:
         return ""
