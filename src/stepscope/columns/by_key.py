@@ -117,6 +117,12 @@ def look_up(rows: I64, values: I64, wanted: I64, default: int) -> I64:
     return found
 
 
+def among(rows: I64, wanted: I64) -> Bool:
+    """Which of ``wanted``, in any order, are among ``rows``, which ascend."""
+    found: Bool = look_up(rows, np.ones(len(rows), np.int64), wanted, 0) > 0
+    return found
+
+
 def _same_length(*columns: NDArray[Any]) -> None:
     """The kernels read as many values as there are keys."""
     if len({len(one) for one in columns}) > 1:

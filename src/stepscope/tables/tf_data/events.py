@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.columns import nest, stats_by_name
+from stepscope.columns import among, distinct, nest, stats_by_name
 from stepscope.columns.space import I64, Bool
 from stepscope.tables.core.presence import any_event, entries_named
 from stepscope.tables.core.profile import Host, derived
@@ -238,7 +238,7 @@ def _waiting_parent(events: _Events, loose: I64) -> I64:
     parents = np.flatnonzero((events.kind == _CALL) & (events.id != 0))
     found = np.full(len(loose), -1, dtype=np.int64)
     wanted = events.parent_id[loose]
-    known = (wanted != 0) & np.isin(wanted, events.id[parents])
+    known = (wanted != 0) & among(distinct(events.id[parents]), wanted)
     if not known.any():
         return found
     loose, wanted = loose[known], wanted[known]

@@ -156,7 +156,7 @@ def _of_host(profile: Profile, one: AlignedSteps, device: int) -> Exposed:
 def _spans(profile: Profile, one: AlignedSteps) -> _Spans:
     """What may explain the host's steps; collectives cut in two where their group is known."""
     host = profile.hosts[one.host]
-    found = step_spans(host, one.steps.markers)
+    found = step_spans(host)
     count = len(found.device_row)
     device_row = np.full(len(found.event), -1, dtype=np.int64)
     device_row[:count] = found.device_row
