@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -67,6 +68,20 @@ def test_every_command_of_the_documents_is_taken() -> None:
         if (why := refusal(arguments, is_whole))
     ]
     assert wrong == []
+
+
+def test_the_image_runs_a_command_that_is_taken() -> None:
+    text = (ROOT / "Containerfile").read_text("utf-8")
+    entry, command = (
+        json.loads(found[1])
+        for word in ("ENTRYPOINT", "CMD")
+        if (found := re.search(rf"^{word} (\[.*\])$", text, re.MULTILINE))
+    )
+    assert entry == ["stepscope"]
+    assert refusal(shlex.join(command), True) == ""
+    # A stranger's image must not be root's, and its context must not hold the history.
+    assert re.search(r"^USER \d+$", text, re.MULTILINE)
+    assert ".git" in (ROOT / ".dockerignore").read_text("utf-8").split()
 
 
 @pytest.mark.parametrize(
