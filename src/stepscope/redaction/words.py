@@ -10,40 +10,40 @@ _WORDS: Final = """
 abs absolute abstract ac access accessed accum achieved acos acosh acquire act action activation
 active activity ad ada adadelta adafactor adagrad adam adamw adaptive add addbias addcdiv addcmul
 added adding addmm addmv addr address addtensor advanced after afz agent agents ailk al aliases
-align alike all alloc allocate allocated allocating allocation allocator alone alu always amax amd
-amin amount ampere an analysis analyzer and ann annotated annotation annotations anonymous another
-any api apply approx arange arch archive are arg argmax argmin args argument arguments arithmetic
-around array arraypad arrayprint arrays arraysetops arrayterator as asarray ascii asin asinh
-assert assign async asynchronous at atan atanh aten atomic att attention attn attributes audio
-auto autograd autograph autotun available average avg avx await awaiting backend backprop backward
-baddbmm balanced bandwidth banks barrier base basearray baseline batch batchdecode batches
-batching batchprefill bb bbs be before begin begun below bernoulli between bf bfloat bfnrt bh bias
-biasadd biasnhwc big binary binaryop bincount bit bitcast bitmatrix bitonic bits bitwise blackwell
-bljk block blocked blocks bmm bn bname bnorm board body bof bool boosted both bottleneck bound
-bprop brain branch breakdown bridge broadcast bs buffer build builder building builtins busy but
-bw bwd by byte bytes bzip cache call callable callback callbacks called calls can cancellation
-candidate cannot cap capture case cast cat catarray categories category cause cbid cbrt ccp cdf
-ceil cell celu certain chain change changing channel char check checker checkify checkpoint
-checkpoints child chip cholesky choose chrome chunk cid cijk clamp class client clip clk clock
-clocks clone cloned close closed cloud cluster clustering cmem cmn code codegen col collect
-collected collection collective collectives column combinations come comm command common
-communication comp compare comparison compat compil compilation compile compiled compiler
-compiling complete completed completeness completion complex composite computation computations
-compute computeinternalgradients concat concatenate concrete concurrent cond condition conditional
-config configuration confusion const constant constants constructors consume context contextlib
-contiguous contracting contractions control controls conv conversion convert convolution
-convolutions copies copy copydeviceto copying core corr correlation cos cosh cosine count counted
-counter counters cpp cpu cpy create creation criterion critical crop cross cshuffle csv ct ctc ctx
-ctypes cu cub cublas cublaslt cuda cudnn cum cumlogsumexp cumprod cumsum cumulative cupti curand
-custom cut cutlass cv cversions cycle cycles da damage damaged data database dataloader dataset
-datasets datasource db dcn dcudnn dd deallocation debug decode decoder decomposition decorator
-deduplicated deep deeper def default defchararray defined delta demanded demangled dense
-dependency deprecated deprecation deprecations deps depthwise dequeue derivatives derived
-description dest destination destruction detail details dev device devices devicescan df dgrad
-diagnostic dict die differs digits dilate dilated dim dimension dimensions dims direct directed
-direction dispatch display dist distinct distribute distribution div divide dk dlpack dma dnn do
-document does domain done dot double dq driver droop drooped dropout dropped dst dto dtoh dtype
-dtypes duplicate duration durations dv dynamic dynamo each eager earray ed edge ee effects
+align alike all alloc allocate allocated allocating allocation allocator alltoall alone alu always
+amax amd amin amount ampere an analysis analyzer and ann annotated annotation annotations
+anonymous another any api apply approx arange arch archive are arg argmax argmin args argument
+arguments arithmetic around array arraypad arrayprint arrays arraysetops arrayterator as asarray
+ascii asin asinh assert assign async asynchronous at atan atanh aten atomic att attention attn
+attributes audio auto autograd autograph autotun available average avg avx await awaiting backend
+backprop backward baddbmm balanced bandwidth banks barrier base basearray baseline batch
+batchdecode batches batching batchprefill bb bbs be before begin begun below bernoulli between bf
+bfloat bfnrt bh bias biasadd biasnhwc big binary binaryop bincount bit bitcast bitmatrix bitonic
+bits bitwise blackwell bljk block blocked blocks bmm bn bname bnorm board body bof bool boosted
+both bottleneck bound bprop brain branch breakdown bridge broadcast bs buffer build builder
+building builtins busy but bw bwd by byte bytes bzip cache call callable callback callbacks called
+calls can cancellation candidate cannot cap capture case cast cat catarray categories category
+cause cbid cbrt ccp cdf ceil cell celu certain chain change changing channel char check checker
+checkify checkpoint checkpoints child chip cholesky choose chrome chunk cid cijk clamp class
+client clip clk clock clocks clone cloned close closed cloud cluster clustering cmem cmn coalesced
+code codegen col collect collected collection collective collectives column combinations come comm
+command common communication comp compare comparison compat compil compilation compile compiled
+compiler compiling complete completed completeness completion complex composite computation
+computations compute computeinternalgradients concat concatenate concrete concurrent cond
+condition conditional config configuration confusion const constant constants constructors consume
+context contextlib contiguous contracting contractions control controls conv conversion convert
+convolution convolutions copies copy copydeviceto copying core corr correlation cos cosh cosine
+count counted counter counters cpp cpu cpy create creation criterion critical crop cross cshuffle
+csv ct ctc ctx ctypes cu cub cublas cublaslt cuda cudnn cum cumlogsumexp cumprod cumsum cumulative
+cupti curand custom cut cutlass cv cversions cycle cycles da damage damaged data database
+dataloader dataset datasets datasource db dcn dcudnn dd deallocation debug decode decoder
+decomposition decorator deduplicated deep deeper def default defchararray defined delta demanded
+demangled dense dependency deprecated deprecation deprecations deps depthwise dequeue derivatives
+derived description dest destination destruction detail details dev device devices devicescan df
+dgrad diagnostic dict die differs digits dilate dilated dim dimension dimensions dims direct
+directed direction dispatch display dist distinct distribute distribution div divide dk dlpack dma
+dnn do document does domain done dot double dq driver droop drooped dropout dropped dst dto dtoh
+dtype dtypes duplicate duration durations dv dynamic dynamo each eager earray ed edge ee effects
 efficient eigen eigenmetakernel einsum einsumfunc element elementwise else elu emb embedding
 embeddings embs empty emset encode encoder encoding end ended ends engine enqueue entire entries
 entropy enum enumerate environment ep epoch eq equal er erf erfinv error errors escapes est etw ev

@@ -6,11 +6,11 @@ export const NOTHING = 255;
 export const MIDDLE = 125;
 
 /** Numbers of which each is told as the difference from the one before. */
-export function fromSteps(steps: readonly number[]): Int32Array {
+export function fromSteps(steps: readonly (number | null)[]): Int32Array {
   const found = new Int32Array(steps.length);
   let sum = 0;
   for (let i = 0; i < steps.length; i++) {
-    sum += steps[i] as number;
+    sum += steps[i] ?? 0;
     found[i] = sum;
   }
   return found;
