@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from stepscope.formats.kineto import FORMAT as KINETO
-from stepscope.formats.kineto.ranks import windows
 from stepscope.formats.kineto.recognise import HEAD_BYTES, Identity, identity
 from stepscope.store.found import Miss, Run, Source
 from stepscope.store.identify import GZIP_MAGIC, inflate_head
@@ -74,6 +73,8 @@ def runs(tree: Tree, folder: str, name: str, entries: Sequence[tuple[Entry, str]
         name: What a run is called that has the folder for itself.
         entries: Its traces, and the names that tell whose they are.
     """
+    from stepscope.formats.kineto.ranks import windows
+
     known = [(entry, _identity(tree, entry, name, len(entries))) for entry, name in entries]
     found = windows(known)
     result = []
