@@ -30,6 +30,37 @@ _FINAL: Final = (
 )
 
 
+def fetch(system: Any, path: str, begin: int, end: int) -> bytes:
+    """What a remote file gives of the bytes from ``begin`` to ``end``.
+
+    Raises:
+        Exception: Whatever the file system raises, after ``ATTEMPTS`` tries.
+    """
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            found: bytes = system.cat_file(path, start=begin, end=end)
+            return found
+        except _FINAL:
+            raise
+        except Exception:
+            if attempt == ATTEMPTS:
+                raise
+            # Those that were refused together come again apart.
+            time.sleep(_FIRST_WAIT_S * 2**attempt * random.uniform(0.5, 1.5))
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _whole(system: Any, path: str, begin: int, end: int) -> bytes:
+    """The bytes from ``begin`` to ``end``; fewer only where the file ends."""
+    found = bytearray()
+    while len(found) < end - begin:
+        part = fetch(system, path, begin + len(found), end)
+        if not part:
+            break
+        found += part  # a body that was cut goes on where it ended
+    return bytes(found)
+
+
 class RangedFile(io.RawIOBase):
     """A remote file as a stream.
 
@@ -67,28 +98,8 @@ class RangedFile(io.RawIOBase):
         begin = next(self._begins, None)
         if begin is not None:
             end = min(begin + RANGE_BYTES, self._size)
-            self._ahead.append(self._pool.submit(self._range, begin, end))
+            self._ahead.append(self._pool.submit(_whole, self._system, self._path, begin, end))
         return begin is not None
-
-    def _range(self, begin: int, end: int) -> bytes:
-        """The bytes from ``begin`` to ``end``; fewer only where the file ends."""
-        found, failures = bytearray(), 0
-        while len(found) < end - begin:
-            try:
-                part = self._system.cat_file(self._path, start=begin + len(found), end=end)
-            except _FINAL:
-                raise
-            except Exception:
-                failures += 1
-                if failures >= ATTEMPTS:
-                    raise
-                # Those that were refused together come again apart.
-                time.sleep(_FIRST_WAIT_S * 2**failures * random.uniform(0.5, 1.5))
-                continue
-            if not part:
-                break
-            found += part  # a body that was cut goes on where it ended
-        return bytes(found)
 
     def readable(self) -> bool:
         """It is."""

@@ -13,7 +13,7 @@ from math import isfinite
 from typing import Any, BinaryIO, Final, cast
 
 from stepscope.errors import StoreError
-from stepscope.store.ranges import RangedFile
+from stepscope.store.ranges import RangedFile, fetch
 from stepscope.store.tree import Entry, EntryKind
 from stepscope.urls import file_system
 
@@ -88,7 +88,7 @@ class RemoteTree:
     def head(self, path: str, size: int) -> bytes:
         """The first ``size`` bytes of a file; ``OSError`` for whatever the back end raises."""
         try:
-            return cast(bytes, self.system.cat_file(self.system._strip_protocol(path), end=size))
+            return fetch(self.system, self.system._strip_protocol(path), 0, size)
         except OSError:
             raise
         except Exception as error:
