@@ -479,6 +479,7 @@ TOOL = Tool(
     run=pod_viewer,
     options=Options,
     result=PodViewer,
+    times_of=("step",),
     needs=(
         Need(
             met=has_aligned_steps,

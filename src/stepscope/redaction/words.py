@@ -13,7 +13,7 @@ added adding addmm addmv addr address addtensor advanced after afz agent agents 
 align alike all alloc allocate allocated allocating allocation allocator alone alu always amax amd
 amin amount ampere an analysis analyzer and ann annotated annotation annotations anonymous another
 any api apply approx arange arch archive are arg argmax argmin args argument arguments arithmetic
-around array arraypad arrayprint arrays arraysetops arrayterator as asarray ascii asin asinh
+around array arraypad arrayprint arrays arraysetops arrayterator as asarray ascii asin asinh asked
 assert assign async asynchronous at atan atanh aten atomic att attention attn attributes audio
 auto autograd autograph autotun available average avg avx await awaiting backend backprop backward
 baddbmm balanced bandwidth banks barrier base basearray baseline batch batchdecode batches
@@ -92,8 +92,8 @@ oci of off offset offsets ogs on once one oneccl onesweep only oom op opaque ope
 operations operator ops opt optax optimizer option optional options or orbax order ordinal origin
 osrt other out outfeed output outside overhead override overrideable overrides own owner pack
 packages packed pad padded padding page pageable paged pandas parallel param parameter parent
-parquet parse parser parsing part partial partition partitioned partitioning pascal path pause
-pauses payload pb pc pcie pct peak peer pending per percent perf performance permute persist
+parquet parse parser parsing part partial partition partitioned partitioning parts pascal path
+pause pauses payload pb pc pcie pct peak peer pending per percent perf performance permute persist
 persistent phase philox pickle pid pil pinned pipeline pitch pj pjit pkl place places plain plane
 planes plus pmap pmc png pocketfft poi pointwise policy poll polymorphic polynomial pool pooling
 popcnt pow power pp pragma precision pred predict prefetch prefill prefix prelu preprocessing

@@ -46,6 +46,7 @@ export interface ResultBody {{
   readonly hosts: readonly string[];
   readonly diagnostics: readonly Diagnostic[];
   readonly files_used: readonly string[];
+  readonly times: string;
 }}
 """
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from werkzeug.wrappers import Request, Response
 
@@ -29,6 +29,9 @@ from stepscope.surfaces.http.answers import compressed, download, json_answer
 from stepscope.surfaces.http.capturing import CaptureDesk
 from stepscope.surfaces.http.runs import RunList
 from stepscope.utf8 import shown
+
+if TYPE_CHECKING:
+    from stepscope.tables.core.profile import TimeBase
 
 _FORMATS: dict[str, tuple[str, Callable[[Result, str], bytes]]] = {
     "csv": (
@@ -166,9 +169,11 @@ class Api:
         return self.captures.stop(request)
 
     def _session(self, request: Request) -> Session:
-        return self.workspace.load(
+        session = self.workspace.load(
             request.args.get("run") or None, request.args.get("host") or None
         )
+        base = request.args.get("per")
+        return session.per(cast("TimeBase", base)) if base else session
 
     def _result(self, request: Request, tool: str) -> Result:
         if tool == comparison.ID:

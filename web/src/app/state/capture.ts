@@ -37,7 +37,7 @@ export async function lookAtCapture(): Promise<void> {
 /** Goes to the new run. */
 export function openRun(run: string): void {
   captureOpen.value = false;
-  navigate({ page: "overview_page", run, host: "", params: {} });
+  navigate({ page: "overview_page", run, host: "", per: "", params: {} });
 }
 
 async function follow(): Promise<void> {
