@@ -19,6 +19,7 @@ from fuzz.mutate import mutated as mutated_bytes
 from fuzz.target import Target
 from stepscope.errors import DecodeError, FormatError
 from stepscope.formats import FORMATS
+from tests.unit.formats.nccl.dumps import dump, entry, perf
 from tests.unit.formats.nsight.export import call, export, kernel, range_
 from tests.unit.formats.rocprof.files import kernel_csv, rocpd, tool_json
 from tests.unit.formats.torch_memory.snapshot import training
@@ -69,7 +70,11 @@ def _seeds(_: Path | None) -> list[bytes]:
     found = [path.read_bytes() for path in files]
     for path in files:
         path.unlink()
-    return found + [pickle.dumps(training(), protocol=one) for one in (2, 4, 5)]
+    hung = dump([entry(n, n, "started" if n > 8 else "completed") for n in range(1, 10)])
+    values = [pickle.dumps(one, protocol) for one in (training(), hung) for protocol in (2, 4, 5)]
+    records = [perf(n, 8192 * n, 10 * n, collective="AllGather") for n in range(1, 9)]
+    logged = "\n".join(map(json.dumps, records))
+    return [*found, *values, json.dumps(hung).encode(), logged.encode()]
 
 
 def _mutate(rng: random.Random, seed: bytes) -> bytes:

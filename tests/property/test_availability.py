@@ -21,11 +21,12 @@ from stepscope.analysis import TOOLS
 from stepscope.columns.space import DATA_OCCURRENCES, Space
 from stepscope.formats.xspace import decode
 from stepscope.tables.account.account import account
+from stepscope.tables.collectives import calls as group_calls
 from stepscope.tables.collectives.dcn_runs import dcn_runs
 from stepscope.tables.collectives.exchanges import exchanges
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.device.perf_counters import counter_samples
-from stepscope.tables.hlo.programs import planned_programs
+from stepscope.tables.hlo.programs import planned_programs, programs
 from stepscope.tables.host.input_ops import input_ops
 from stepscope.tables.memory.allocations import allocations
 from stepscope.tables.memory.programs import program_memories
@@ -107,22 +108,12 @@ IN_FULL: dict[str, Callable[[Profile], bool]] = {
     ),
     "memory_viewer": lambda p: bool(planned_programs(p)),
     "pod_viewer": lambda p: any(found_steps(one) is not None for one in taking_part(p)),
+    "hung_collectives": lambda p: len(group_calls.calls(p).workers) > 0,
     "collectives": lambda p: len(exchanges(p)) > 0,
     "megascale_stats": lambda p: len(dcn_runs(p)) + len(dcn_runs(p).lone_collective) > 0,
     "inference_profile": lambda p: any(serving(one) is not None for one in p.hosts),
-    "graph_viewer": lambda p: any(_has_proto(one.space) for one in p.hosts),
+    "graph_viewer": lambda p: len(programs(p)) > 0,
 }
-
-
-def _has_proto(found: Space) -> bool:
-    """Whether an entry of the metadata plane carries an HLO program."""
-    begin = found.event_metadata.stat_begin
-    for row, of_plane in enumerate(found.event_metadata.plane.tolist()):
-        keys = found.metadata_stats.key[int(begin[row]) : int(begin[row + 1])].tolist()
-        is_here = found.planes[of_plane].name == "/host:metadata"
-        if is_here and any(found.stat_metadata.name[key] == "Hlo Proto" for key in keys):
-            return True
-    return False
 
 
 def profile(*found: Space) -> Profile:
@@ -245,6 +236,12 @@ def between_slices(**fields: Any) -> bytes:
     return space(*slices(Collective("all-reduce.1", 1, **fields), run=run))
 
 
+def call_of_a_collective() -> bytes:
+    """A dump of the flight recorder."""
+    call = Event("nccl:all_reduce", 0, 0, {"process_group": "0", "Seq": 1, "call_state": "started"})
+    return space(plane("/device:CUSTOM:Flight recorder", line("0 · default_pg", call)))
+
+
 def layers() -> bytes:
     """Calls of a model's modules, as PyTorch writes them."""
     calls = [Event("$nn.Module: Net_0", 0, 100), Event("$nn.Module: Linear_0", 10, 50)]
@@ -303,6 +300,7 @@ BUILT: dict[str, Callable[[], Iterable[bytes]]] = {
     "units of a TPU": lambda: [chips(CYCLES, STORES)],
     "cycles of a TPU": lambda: [chips(CYCLES)],
     "counters of an unknown TPU": lambda: [chips(CYCLES, STORES, type_="TPU v9")],
+    "dump": lambda: [call_of_a_collective()],
     "sample": lambda: [gzip.decompress(SAMPLE.read_bytes())],
 }
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from stepscope.columns.space import Space
+from stepscope.formats.ranks import Identity
 
 
 class Input(Protocol):
@@ -39,6 +40,8 @@ class Format:
             ``FormatError``.
         writer: Who wrote a file, with versions, as far as a quick look tells; "" unknown. Raises
             what ``open`` does.
+        whose: (a file's name, its first bytes) → whose of a job it is: files of one folder are put
+            together into runs by it. None where each file is a run by itself.
     """
 
     id: str
@@ -48,3 +51,4 @@ class Format:
     starts: Callable[[bytes], bool]
     open: Callable[[Input, str], Space]
     writer: Callable[[Input], str] = lambda _: ""
+    whose: Callable[[str, bytes], Identity] | None = None

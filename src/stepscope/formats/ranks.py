@@ -1,4 +1,4 @@
-"""Traces of one folder as runs: ranks of one job side by side, one after another in time.
+"""Files of one folder as runs: ranks of one job side by side, one after another in time.
 
 Files belong together if they say that they are of one job (``world_size``), or if their names
 differ only in what tells ranks and processes apart. The same process twice is two windows of its
@@ -12,9 +12,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from stepscope.formats.kineto.recognise import Identity
-
 File = TypeVar("File")
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Whose recording a file is, as far as name and first bytes tell.
+
+    Attributes:
+        stem: What the name has in common with those of other ranks: numbers are left out.
+        label: The name without its endings.
+        rank: Of the process in its job; None if unknown.
+        world_size: Processes of the job; None if unknown.
+        process: Its number, or another text that is its alone, as the name has it; "" if unknown.
+        time: When, as the name has it: only to be compared. 0 if unknown.
+    """
+
+    stem: str
+    label: str
+    rank: int | None
+    world_size: int | None
+    process: str
+    time: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +117,9 @@ def _ranked(part: list[tuple[File, Identity]]) -> tuple[RankFile[File], ...]:
         digits = len(str(max(who.rank or 0 for _, who in part)))
         ordered = sorted(part, key=lambda one: one[1].rank or 0)
         return tuple(RankFile(file, f"rank{who.rank:0{digits}d}", False) for file, who in ordered)
+    if any(who.process and not who.process.isdecimal() for _, who in part):
+        named = sorted(part, key=lambda one: one[1].label)
+        return tuple(RankFile(file, who.label, False) for file, who in named)
     ordered = sorted(part, key=lambda one: (int(one[1].process or 0), one[1].label))
     digits = len(str(len(part) - 1))
     return tuple(
