@@ -207,6 +207,21 @@ class CaptureWorkerInfo(TypedDict):
     notes: list[str]
 
 
+class CaptureCheckInfo(TypedDict):
+    """One worker, looked at before recording; ``problem`` is "" where it can record."""
+
+    address: str
+    server: str
+    problem: str
+    hint: str
+
+
+class CaptureChecksInfo(TypedDict):
+    """The workers of a recording that is not begun yet."""
+
+    workers: list[CaptureCheckInfo]
+
+
 class CaptureInfo(TypedDict):
     """How a recording from outside goes; ``run`` is the new run's id once it is done."""
 
@@ -235,6 +250,8 @@ ENVELOPES: tuple[type, ...] = (
     ErrorInfo,
     AdviceInfo,
     CaptureWorkerInfo,
+    CaptureCheckInfo,
+    CaptureChecksInfo,
     CaptureInfo,
 )
 

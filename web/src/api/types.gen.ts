@@ -180,6 +180,19 @@ export interface CaptureWorkerInfo {
   readonly notes: readonly string[];
 }
 
+/** One worker, looked at before recording; ``problem`` is "" where it can record. */
+export interface CaptureCheckInfo {
+  readonly address: string;
+  readonly server: string;
+  readonly problem: string;
+  readonly hint: string;
+}
+
+/** The workers of a recording that is not begun yet. */
+export interface CaptureChecksInfo {
+  readonly workers: readonly CaptureCheckInfo[];
+}
+
 /** How a recording from outside goes; ``run`` is the new run's id once it is done. */
 export interface CaptureInfo {
   readonly state: "idle" | "running" | "done" | "failed";

@@ -24,6 +24,6 @@ test("texts written for a step say recording where times are of one", () => {
   }
 });
 
-test("where nothing is said of the times, nothing is changed", () => {
+test("texts stay where a result does not say what its times are of", () => {
   assert.equal(inWordsOf("", "Share of step"), "Share of step");
 });

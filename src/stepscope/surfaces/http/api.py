@@ -180,6 +180,10 @@ class Api:
         """Recording from outside: how it goes, or the start of one."""
         return self.captures.answer(request)
 
+    def capture_check(self, request: Request) -> Response:
+        """Whether the workers of a recording can record now."""
+        return self.captures.check(request)
+
     def capture_stop(self, request: Request) -> Response:
         """Give up what has not arrived of the recording under way."""
         return self.captures.stop(request)
