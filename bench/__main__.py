@@ -126,7 +126,7 @@ def decode_alone(recording: Path) -> tuple[int, float]:
 
 # Other things to measure, each in a file of its own.
 MODES = {
-    "--timeline": "bench.timeline",
+    "--timeline": "bench.timeline.__main__",
     "--all-tools": "bench.all_tools",
     "--advice": "bench.advice",
     "--capture": "bench.capture",

@@ -92,7 +92,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--seed", type=int, default=int(time.time()), help="of the random numbers")
     parser.add_argument("--corpus", type=Path, help="folder of recordings to mutate as well")
-    parser.add_argument("--only", default="", help="only this target")
+    parser.add_argument("--only", default="", help="only these targets, by commas")
     parser.add_argument("--plain", action="store_true", help="not the sanitized build")
     parser.add_argument("--folder", type=Path, default=FOLDER)
     given = parser.parse_args()

@@ -19,6 +19,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from stepscope.formats.kineto.event_rows import TEXT
 from stepscope.formats.kineto.open_trace import warnings
 from stepscope.formats.kineto.planes import to_xspace
 from stepscope.formats.kineto.read import read_pieces
@@ -88,11 +89,16 @@ def check_sound(found: Scanned) -> None:
     """Raise AssertionError where columns contradict each other."""
     columns, texts = found.columns, len(found.texts)
     assert len({len(column) for column in columns.values()}) == 1
-    assert int(columns["values"].sum()) == len(found.key) == len(found.kind) == len(found.number)
+    counted = np.zeros(len(found), np.int64)
+    for own in found.own.values():
+        assert len(own.row) == len(own.number) == own.begin[-1]
+        assert _within(own.key, texts) and (np.diff(own.key) > 0).all()
+        np.add.at(counted, own.row, 1)
+    assert (counted == columns["values"]).all()
     for name in ("category", "name", "pid", "tid"):
         assert _within(columns[name], texts), name
     assert _within(columns["chain"], len(found.before))
-    assert _within(found.key, texts) and _within(found.number[found.kind == 7], texts)
+    assert _within(found.own[TEXT].number, texts)
     assert (found.before < np.arange(len(found.before))).all()
     assert _within(found.link_key, texts) and _within(found.link_text, texts)
 

@@ -120,7 +120,8 @@ def main() -> int:
     given = parser.parse_args()
     faulthandler.enable()
     worker = Worker(given.folder, given.corpus, given.seed)
-    chosen = tuple(one for one in TARGETS if given.only in ("", one.name))
+    wanted = given.only.split(",") if given.only else [one.name for one in TARGETS]
+    chosen = tuple(one for one in TARGETS if one.name in wanted)
     worker.run(chosen, time.monotonic() + given.seconds)
     return 0
 

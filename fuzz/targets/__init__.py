@@ -8,6 +8,7 @@ from fuzz.targets.http import TARGET as HTTP
 from fuzz.targets.imports import TARGET as IMPORTS
 from fuzz.targets.kineto import TARGET as KINETO
 from fuzz.targets.rpc import TARGET as RPC
+from fuzz.targets.scanner import TARGET as SCANNER
 from fuzz.targets.tools import TARGET as TOOLS
 
-TARGETS: tuple[Target, ...] = (DECODER, KINETO, IMPORTS, RPC, HTTP, TOOLS)
+TARGETS: tuple[Target, ...] = (DECODER, KINETO, SCANNER, IMPORTS, RPC, HTTP, TOOLS)

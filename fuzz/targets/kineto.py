@@ -15,7 +15,8 @@ from stepscope.formats.kineto.open_trace import open_trace
 _LARGEST_SEED = 200_000
 
 
-def _seeds(corpus: Path | None) -> list[bytes]:
+def seeds(corpus: Path | None) -> list[bytes]:
+    """A trace with every kind of event, and the small ones of a folder."""
     found = [seed_trace()]
     if corpus is not None:
         files = (path for path in sorted(corpus.rglob("*.json")) if path.is_file())
@@ -40,4 +41,4 @@ def _attempt(data: bytes) -> str:
     return f"{outcome}: {'damaged' if space.damage else 'sound'}"
 
 
-TARGET = Target("kineto", 0.1, _seeds, _mutate, _attempt)
+TARGET = Target("kineto", 0.05, seeds, _mutate, _attempt)

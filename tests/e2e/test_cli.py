@@ -352,3 +352,18 @@ def test_every_real_recording_opens_or_says_exactly_why() -> None:
     assert failed == {"malformed"}
     assert "re-encoded" in states["malformed"]["reason"] and "byte" in states["malformed"]["reason"]
     assert len(states) >= 15
+
+
+def test_scripts_hear_on_stderr_that_a_file_is_cut(tmp_path: Path) -> None:
+    whole = worked_example(gpu=True)
+    cut = tmp_path / "host.xplane.pb"
+    cut.write_bytes(whole[: len(whole) * 2 // 3])
+    made = tmp_path / "made"
+    for arguments in (
+        ("show", "framework_op_stats", cut, "--format", "json"),
+        ("show", "framework_op_stats", cut, "--format", "csv"),
+        ("export", cut, "--output", made, "--format", "chrome"),
+    ):
+        done = stepscope(*arguments)
+        assert done.returncode == 0, done.stderr
+        assert done.stderr.startswith("warning: ") and "breaks at byte" in done.stderr

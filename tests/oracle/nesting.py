@@ -65,3 +65,23 @@ def sweep(
             times[top] = times.get(top, 0) + end - begin
         found.append(times)
     return found
+
+
+def innermost(spans: Sequence[tuple[int, int]]) -> dict[int, int]:
+    """Who has each moment of one line: of (start, length), by index.
+
+    A span is open from its start until it ends, or until one begins that it does not contain. Of
+    those open the last has the moment.
+    """
+    order = sorted(
+        (i for i, (_, length) in enumerate(spans) if length > 0),
+        key=lambda i: (spans[i][0], -spans[i][1], i),
+    )
+    found: dict[int, int] = {}
+    for place, i in enumerate(order):
+        start, end = spans[i][0], sum(spans[i])
+        for later in order[place + 1 :]:
+            if sum(spans[later]) > end:
+                end = min(end, spans[later][0])
+        found.update(dict.fromkeys(range(start, end), i))
+    return found

@@ -27,7 +27,7 @@ from stepscope.tables.collectives.exchanges import exchanges
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.device.kernels import session_kernels
 from stepscope.tables.device.perf_counters import counter_samples
-from stepscope.tables.hlo.programs import planned_programs
+from stepscope.tables.hlo.programs import planned_programs, programs
 from stepscope.tables.host.input_ops import input_ops
 from stepscope.tables.memory.allocations import allocations
 from stepscope.tables.memory.programs import program_memories
@@ -112,19 +112,8 @@ IN_FULL: dict[str, Callable[[Profile], bool]] = {
     "collectives": lambda p: len(exchanges(p)) > 0,
     "megascale_stats": lambda p: len(dcn_runs(p)) + len(dcn_runs(p).lone_collective) > 0,
     "inference_profile": lambda p: any(serving(one) is not None for one in p.hosts),
-    "graph_viewer": lambda p: any(_has_proto(one.space) for one in p.hosts),
+    "graph_viewer": lambda p: len(programs(p)) > 0,
 }
-
-
-def _has_proto(found: Space) -> bool:
-    """Whether an entry of the metadata plane carries an HLO program."""
-    begin = found.event_metadata.stat_begin
-    for row, of_plane in enumerate(found.event_metadata.plane.tolist()):
-        keys = found.metadata_stats.key[int(begin[row]) : int(begin[row + 1])].tolist()
-        is_here = found.planes[of_plane].name == "/host:metadata"
-        if is_here and any(found.stat_metadata.name[key] == "Hlo Proto" for key in keys):
-            return True
-    return False
 
 
 def profile(*found: Space) -> Profile:

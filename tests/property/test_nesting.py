@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from stepscope.columns import nest, sweep, union_spans
+from stepscope.columns import nest, sweep, sweep_pieces, union_spans
+from stepscope.tables.account.moments import innermost
 from tests.oracle import nesting as oracle
 
 TIMES = st.one_of(st.integers(0, 12), st.integers(-(2**62), 2**62))
@@ -74,6 +75,29 @@ def test_the_highest_active_class_has_the_time(
     expected = oracle.sweep([span for span in spans if span[1] > span[0]], steps)
     assert [{k: int(row[k]) for k in np.flatnonzero(row).tolist()} for row in found] == expected
     assert found.sum(axis=1).tolist() == [end - begin for begin, end in steps]
+
+
+@given(st.lists(SPAN, max_size=12), EDGES)
+def test_pieces_of_a_sweep_are_its_entries_above_0(
+    raw: list[tuple[int, int, int]], edges: list[int]
+) -> None:
+    begin, length, kind = (np.array([one[at] for one in raw], np.int64) for at in range(3))
+    steps = list(zip(edges[::2], edges[1::2], strict=False))
+    within = tuple(np.array([step[at] for step in steps], np.int64) for at in range(2))
+    whole = sweep(begin, begin + length, kind, *within)
+    step, which, time = sweep_pieces(begin, begin + length, kind, *within)
+    at = np.nonzero(whole)
+    assert (step.tolist(), which.tolist()) == (at[0].tolist(), at[1].tolist())
+    assert time.tolist() == whole[at].tolist()
+
+
+@given(st.lists(st.tuples(st.integers(-5, 30), st.integers(0, 12)), max_size=12))
+def test_each_moment_belongs_to_the_innermost_span(raw: list[tuple[int, int]]) -> None:
+    start, length = (np.array([one[at] for one in raw], np.int64) for at in range(2))
+    found = innermost(start, length)
+    listed = zip(found.start_ps, found.end_ps, found.owner, strict=True)
+    mine = {time: int(at) for begin, end, at in listed for time in range(begin, end)}
+    assert mine == oracle.innermost(raw)
 
 
 @given(st.lists(SPAN, max_size=12))

@@ -70,3 +70,14 @@ def test_no_tool_may_take_an_option_that_every_tool_has() -> None:
 
     with pytest.raises(ValueError, match="every tool has"):
         dataclasses.replace(next(iter(TOOLS)), options=Options)
+
+
+def test_an_option_may_not_take_a_name_that_every_surface_uses() -> None:
+    """An option ``host`` of a tool once hid the ``--host`` of every tool."""
+
+    @dataclasses.dataclass(frozen=True)
+    class Taken:
+        host: str = ""
+
+    with pytest.raises(ValueError, match="every tool has \\['host'\\] already"):
+        dataclasses.replace(TOOL, options=Taken)

@@ -294,7 +294,7 @@ FACTS = (
         needs=("overview_page",),
         optional=("host_activity", "step_account"),
         symptom_of=("retracing", "recompilation", "print-every-step", "python-in-pipeline"),
-        parts=("framework", "unrecorded"),
+        parts=("framework", "eager"),
     ),
     RuleFacts(
         "optimizer-per-variable",
@@ -392,6 +392,6 @@ FACTS = (
         "largest-part",
         title="The largest part of the step",
         needs=("step_account",),
-        optional=("tf_data_bottleneck_analysis",),
+        optional=("tf_data_bottleneck_analysis", "host_activity"),
     ),
 )

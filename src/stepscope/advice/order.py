@@ -36,6 +36,8 @@ _EXPLAINS_FRAC = 0.25
 _SURE_CAUSE = 0.4
 # A rule explains a part if it accounts for this share of it.
 _SAME_FRAC = 0.4
+# A rule says more than a part if it accounts for more than this many times its time.
+_MORE = 1.01
 # What a rule itself hardly believes is not an alarm.
 _DOUBTFUL = 0.25
 # How sure a saving can be of which one step was recorded.
@@ -146,7 +148,8 @@ def _explains_part(one: Finding, part: Finding, rules: Mapping[str, RuleFacts]) 
     if facts is None or kind not in facts.parts or one.place is not None:
         return False
     if one.rule in _LOCATORS:
-        return kind in _LOCATORS[one.rule] and (kind != "op" or _is_layer(part))
+        is_most = one.rule in _ONLY_LOCATE or time >= _SAME_FRAC * (one.saving_ms or 0.0)
+        return kind in _LOCATORS[one.rule] and is_most and (kind != "op" or _is_layer(part))
     return (one.saving_high_ms or 0.0) >= _SAME_FRAC * time
 
 
@@ -159,9 +162,8 @@ def _is_layer(part: Finding) -> bool:
 def _with_place(one: Finding, part: Finding) -> Finding:
     """A rule's finding about a part that the account locates."""
     # A rule that accounts for more than the part, such as the gaps around it, says more.
-    says_more = one.rule not in _ONLY_LOCATE and (one.saving_ms or 0.0) >= float(
-        part.measured["part_ms"]
-    )
+    time = float(part.measured["part_ms"])
+    says_more = one.rule not in _ONLY_LOCATE and (one.saving_ms or 0.0) > _MORE * time
     if one.rule in _LOCATORS and not says_more:
         return replace(
             part,
@@ -198,7 +200,10 @@ def _rank(one: Finding, time: StepTime) -> tuple[bool, bool, float, int, str]:
 def ordered(
     findings: Sequence[Finding], rules: Sequence[RuleFacts], time: StepTime
 ) -> tuple[Finding, ...]:
-    """By saving; a cause directly before the strongest of its symptoms that would outrank it."""
+    """By saving; a cause directly before the strongest of its symptoms that would outrank it.
+
+    So is a part with its place before what a rule says about the same kind without one.
+    """
     ranked = sorted(findings, key=lambda one: _rank(one, time))
     causes, facts = _causes(rules), {rule.id: rule for rule in rules}
     placed: list[Finding] = []
@@ -217,7 +222,8 @@ def ordered(
             and _explains(cause, one)
             and _concerns(facts.get(cause.rule), one)
         ]
-        for other in explaining:
+        located = [other for other, part in enumerate(ranked) if _locates(part, one, facts)]
+        for other in (*explaining, *located):
             place(other)
         named = {ranked[other].rule for other in explaining}
         explained_by = tuple(cause for cause in causes.get(one.rule, ()) if cause in named)
@@ -237,6 +243,15 @@ def _explains(cause: Finding, symptom: Finding) -> bool:
         return False
     most, cost = cause.saving_high_ms, symptom.saving_ms
     return most is None or cost is None or most >= _EXPLAINS_FRAC * cost
+
+
+def _locates(part: Finding, one: Finding, rules: Mapping[str, RuleFacts]) -> bool:
+    """Whether the account has the place of most of what one of its locators found."""
+    if part.rule != LOCATED or one.rule not in _LOCATORS or one.place is not None:
+        return False
+    return str(part.measured["kind"]) in rules[one.rule].parts and (
+        float(part.measured["part_ms"]) >= _SAME_FRAC * (one.saving_ms or 0.0)
+    )
 
 
 def _concerns(cause: RuleFacts | None, symptom: Finding) -> bool:

@@ -141,7 +141,7 @@ class InferenceProfile(Result):
     batch_sizes: Table[BatchSizeRow]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class _Columns:
     """Requests or batches of all hosts as columns of µs, NaN where not known."""
 

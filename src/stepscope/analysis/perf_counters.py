@@ -128,7 +128,7 @@ class PerfCounters(Result):
     samples: Table[CounterSampleRow]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class _Samples:
     """Samples of all hosts.
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope import how_to_record
+from stepscope.columns import distinct
 from stepscope.columns.space import I64
 from stepscope.errors import UsageError
 from stepscope.registry import Help, Need, Tool
@@ -387,7 +388,7 @@ def _pod_table(found: WorkerSteps, step: int) -> Table[PodRow]:
 def _collective_table(meeting: CollectiveEvents, arrivals: Arrivals) -> Table[CollectiveRow]:
     names = list(dict.fromkeys(meeting.names))
     codes = {name: code for code, name in enumerate(names)}
-    kept = np.unique(arrivals.group)
+    kept = distinct(arrivals.group)
     name = np.asarray([codes[meeting.names[group]] for group in kept.tolist()], dtype=np.int64)
     skew = (arrivals.last_ps - arrivals.first_ps) / 1e9
     transfer = (arrivals.end_ps - arrivals.last_ps) / 1e9
@@ -397,7 +398,7 @@ def _collective_table(meeting: CollectiveEvents, arrivals: Arrivals) -> Table[Co
         minlength=len(kept),
     )
     rows = []
-    for code in np.unique(name).tolist():
+    for code in distinct(name).tolist():
         own = name == code
         last = np.bincount(arrivals.last_worker[own])
         rows.append(

@@ -341,12 +341,16 @@ def _ops_of_loop(one: Part) -> str:
     if all(_NUMBERED.search(owner.name) for owner in ops):
         ops = [owner for owner in one.owners if owner.kind == "framework" and owner.name] or ops
     listed = list(dict.fromkeys(owner.name for owner in ops))
-    working = [name for name in listed if name not in _BOOKKEEPING] or listed
+    working = [name for name in listed if not _is_bookkeeping(name)] or listed
     telling = {owner.name for owner in ops if owner.family in UNUSUAL}
     shown = working[:_LISTED]
     return ", ".join(
         [*shown, *(name for name in working[_LISTED:] if name in telling)][: 2 * _LISTED]
     )
+
+
+def _is_bookkeeping(name: str) -> bool:
+    return name in _BOOKKEEPING or name.startswith("TFE_")
 
 
 def _owner_table(found: list[Owner], count: int, step_ps: float) -> Table[OwnerRow]:

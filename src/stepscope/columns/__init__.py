@@ -7,6 +7,7 @@ Where the columns come from is a matter of ``stepscope.formats``.
 from __future__ import annotations
 
 from stepscope.columns.by_key import (
+    among,
     count_of,
     distinct_keys,
     look_up,
@@ -14,7 +15,7 @@ from stepscope.columns.by_key import (
     sum_by_key,
     sum_labels,
 )
-from stepscope.columns.nesting import Nesting, innermost, nest, sweep, union_spans
+from stepscope.columns.nesting import Nesting, innermost, nest, sweep, sweep_pieces, union_spans
 from stepscope.columns.ordered import distinct, median, quantile
 from stepscope.columns.pivot import (
     StatColumn,
@@ -49,6 +50,7 @@ __all__ = [
     "Stats",
     "StrColumn",
     "UnknownFields",
+    "among",
     "count_of",
     "distinct",
     "distinct_keys",
@@ -67,5 +69,6 @@ __all__ = [
     "sum_by_key",
     "sum_labels",
     "sweep",
+    "sweep_pieces",
     "union_spans",
 ]

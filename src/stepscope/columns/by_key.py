@@ -70,7 +70,7 @@ def sum_by_key(key: NDArray[np.integer[Any]], value: I64, size: int) -> I64:
     return total
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class LabelSums:
     """What the events of each label come to, by label.
 
@@ -114,6 +114,12 @@ def look_up(rows: I64, values: I64, wanted: I64, default: int) -> I64:
     found = np.full(len(wanted), default, np.int64)
     columns = (np.ascontiguousarray(one, np.int64) for one in (rows, values, wanted))
     core.key.look_up(*columns, found)
+    return found
+
+
+def among(rows: I64, wanted: I64) -> Bool:
+    """Which of ``wanted``, in any order, are among ``rows``, which ascend."""
+    found: Bool = look_up(rows, np.ones(len(rows), np.int64), wanted, 0) > 0
     return found
 
 

@@ -142,21 +142,47 @@ def sweep(
     Raises:
         ValueError: Steps overlap or are not sorted, or a class is out of range.
     """
-    if np.any(step_end_ps < step_begin_ps) or np.any(step_begin_ps[1:] < step_end_ps[:-1]):
+    boundaries = _boundaries(starts_ps, ends_ps, classes, step_begin_ps, step_end_ps)
+    out = np.zeros((len(step_begin_ps), CLASSES), np.int64)
+    core.nest.sweep_spans(*boundaries, np.zeros(CLASSES, np.int64).data, out.reshape(-1).data)
+    return out
+
+
+def sweep_pieces(
+    starts_ps: I64, ends_ps: I64, classes: NDArray[np.integer], begin_ps: I64, end_ps: I64
+) -> tuple[I64, U8, I64]:
+    """The same as ``sweep`` where steps are many and short: only times above 0.
+
+    Returns:
+        Step, class and time of each, by step and then by class.
+
+    Raises:
+        ValueError: As ``sweep``.
+    """
+    boundaries = _boundaries(starts_ps, ends_ps, classes, begin_ps, end_ps)
+    room = len(begin_ps) + 2 * len(boundaries[0])
+    step, time = np.empty(room, np.int64), np.empty(room, np.int64)
+    kind = np.empty(room, np.uint8)
+    scratch = np.zeros(CLASSES, np.int64), np.zeros(CLASSES, np.int64)
+    count = core.nest.sweep_pieces(*boundaries, *scratch, step, kind, time)
+    return step[:count].copy(), kind[:count].copy(), time[:count].copy()
+
+
+def _boundaries(
+    starts: I64, ends: I64, classes: NDArray[np.integer], step_begin: I64, step_end: I64
+) -> tuple[I64, U8, I64, U8, I64, I64]:
+    """Where spans start and where they end, each sorted and with its class; the steps."""
+    if np.any(step_end < step_begin) or np.any(step_begin[1:] < step_end[:-1]):
         raise ValueError("steps must be sorted and disjoint")
     if len(classes) and (classes.min() < 0 or classes.max() >= CLASSES):
         raise ValueError(f"classes must be 0..{CLASSES - 1}")
-    real = (ends_ps > starts_ps) & (classes > 0)
-    starts, ends, kinds = starts_ps[real], ends_ps[real], classes[real].astype(np.uint8)
+    real = (ends > starts) & (classes > 0)
+    starts, ends, kinds = starts[real], ends[real], classes[real].astype(np.uint8)
     by_start, by_end = np.argsort(starts, kind="stable"), np.argsort(ends, kind="stable")
-    out = np.zeros((len(step_begin_ps), CLASSES), np.int64)
-    core.nest.sweep_spans(
-        starts[by_start].data, kinds[by_start].data, ends[by_end].data,
-        kinds[by_end].data, np.ascontiguousarray(step_begin_ps).data,
-        np.ascontiguousarray(step_end_ps).data, np.zeros(CLASSES, np.int64).data,
-        out.reshape(-1).data,
+    return (
+        starts[by_start], kinds[by_start], ends[by_end], kinds[by_end],
+        np.ascontiguousarray(step_begin), np.ascontiguousarray(step_end),
     )  # fmt: skip
-    return out
 
 
 def union_spans(starts_ps: I64, ends_ps: I64) -> tuple[I64, I64]:

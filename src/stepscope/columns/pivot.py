@@ -44,7 +44,7 @@ _THREADS_FROM_STATS: Final = 1 << 17
 _OBJECTS_UP_TO: Final = 1 << 10
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class StrColumn:
     """Interned text, one row per stat.
 
@@ -66,7 +66,7 @@ class StrColumn:
         return [self.values[code] for code in self.codes.tolist()]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class StatColumn:
     """All stats of one name.
 

@@ -21,7 +21,7 @@ _FAN_OUT: Final = 16
 _NO_ORDER: Final = np.empty(0, np.int32)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Cells:
     """Slices to draw, lane after lane, by start within a lane.
 

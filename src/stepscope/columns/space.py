@@ -43,7 +43,7 @@ DATA_OFFSET: Final = 2
 DATA_OCCURRENCES: Final = 5
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Stats:
     """XStats in long form, in file order.
 
@@ -63,7 +63,7 @@ class Stats:
         return len(self.key)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Events:
     """XEvents of all lines, line after line, in file order.
 
@@ -89,7 +89,7 @@ class Events:
         return len(self.metadata)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class EventMetadata:
     """XEventMetadata of all planes, plane after plane, in file order.
 
@@ -120,7 +120,7 @@ class EventMetadata:
         return len(self.id)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class StatMetadata:
     """XStatMetadata of all planes; same conventions as ``EventMetadata``."""
 

@@ -67,7 +67,7 @@ class Item(NamedTuple):
     part: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Breakdown:
     """The average kept step of a run.
 

@@ -29,7 +29,7 @@ class Pair:
     how: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class _Rows:
     """A breakdown added up to the rows of a level."""
 

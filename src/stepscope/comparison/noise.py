@@ -87,7 +87,7 @@ def mean_interval(times: F64) -> tuple[float, float]:
     return mean - float(high) * widen, mean - float(low) * widen
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class _Spread:
     """Resampled means less the mean, their variance, and from how many blocks they come."""
 

@@ -173,3 +173,117 @@ def merge_spans(
             merged_end[count - 1] = reach
             before = starts[i]
     return count
+
+
+def cut_spans(
+    starts: cython.const[cython.longlong][::1],
+    ends: cython.const[cython.longlong][::1],
+    stack: cython.longlong[::1],
+    cut_start: cython.longlong[::1],
+    cut_end: cython.longlong[::1],
+    owner: cython.longlong[::1],
+) -> cython.Py_ssize_t:
+    """Cut the spans of one line into stretches in which one of them is the innermost.
+
+    Spans are not empty and come by start, the longer first. Of two that overlap without
+    containing each other the later has the time both want, and ends what is in the other.
+    ``stack`` is scratch, with room for all of them; the results have room for twice as many.
+    Returns how many stretches there are, or -1 when spans come in another order.
+    """
+    i: cython.Py_ssize_t
+    count: cython.Py_ssize_t = 0
+    top: cython.Py_ssize_t = -1
+    now: cython.longlong = 0
+    until: cython.longlong
+    with cython.nogil:
+        for i in range(starts.shape[0] + 1):
+            if 0 < i < starts.shape[0] and (
+                starts[i] < starts[i - 1] or (starts[i] == starts[i - 1] and ends[i] > ends[i - 1])
+            ):
+                count = -1
+                break
+            # What does not contain the next one has its time up to there, and is closed.
+            while top >= 0 and (i == starts.shape[0] or ends[stack[top]] < ends[i]):
+                until = ends[stack[top]]
+                if i < starts.shape[0] and starts[i] < until:
+                    until = starts[i]
+                if until > now:
+                    cut_start[count] = now
+                    cut_end[count] = until
+                    owner[count] = stack[top]
+                    count += 1
+                    now = until
+                top -= 1
+            if i == starts.shape[0]:
+                break
+            if top >= 0 and starts[i] > now:
+                cut_start[count] = now
+                cut_end[count] = starts[i]
+                owner[count] = stack[top]
+                count += 1
+            now = starts[i]
+            top += 1
+            stack[top] = i
+    return count
+
+
+def sweep_pieces(
+    starts: cython.const[cython.longlong][::1],
+    start_class: cython.const[cython.uchar][::1],
+    ends: cython.const[cython.longlong][::1],
+    end_class: cython.const[cython.uchar][::1],
+    window_begin: cython.const[cython.longlong][::1],
+    window_end: cython.const[cython.longlong][::1],
+    active: cython.longlong[::1],
+    spent: cython.longlong[::1],
+    window: cython.longlong[::1],
+    kind: cython.uchar[::1],
+    time: cython.longlong[::1],
+) -> cython.Py_ssize_t:
+    """What ``sweep_spans`` adds, one entry for each class that has time in a window.
+
+    Entries come by window, then by class; there are at most as many as boundaries and windows.
+    ``active`` and ``spent`` are scratch: 64 zeros. Returns how many entries there are.
+    """
+    top: cython.int = 0
+    most: cython.int
+    at: cython.int
+    count: cython.Py_ssize_t = 0
+    i: cython.Py_ssize_t = 0
+    j: cython.Py_ssize_t = 0
+    row: cython.Py_ssize_t
+    now: cython.longlong
+    until: cython.longlong
+    with cython.nogil:
+        for row in range(window_begin.shape[0]):
+            now = window_begin[row]
+            most = 0
+            while now < window_end[row]:
+                while i < starts.shape[0] and starts[i] <= now:
+                    at = start_class[i]
+                    active[at] += 1
+                    if at > top:
+                        top = at
+                    i += 1
+                while j < ends.shape[0] and ends[j] <= now:
+                    active[end_class[j]] -= 1
+                    j += 1
+                while top > 0 and active[top] == 0:
+                    top -= 1
+                until = window_end[row]
+                if i < starts.shape[0] and starts[i] < until:
+                    until = starts[i]
+                if j < ends.shape[0] and ends[j] < until:
+                    until = ends[j]
+                spent[top] += until - now
+                if top > most:
+                    most = top
+                now = until
+            for at in range(most + 1):
+                if spent[at] > 0:
+                    window[count] = row
+                    kind[count] = at
+                    time[count] = spent[at]
+                    spent[at] = 0
+                    count += 1
+    return count

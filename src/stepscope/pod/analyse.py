@@ -13,7 +13,9 @@ from stepscope.errors import NothingToShow
 from stepscope.pod.causes import Causes
 from stepscope.pod.clocks import Clocks, clocks_of
 from stepscope.pod.delay import delays_of
-from stepscope.pod.measures import excesses_of
+from stepscope.pod.evidence import evidence_of
+from stepscope.pod.map import map_of
+from stepscope.pod.measures import excesses_of, parts_of
 from stepscope.pod.meetings import Meetings, Units, join, units_of
 from stepscope.pod.places import MeshAxis, axes_of, families_of, stages_of
 from stepscope.pod.report import (
@@ -23,7 +25,7 @@ from stepscope.pod.report import (
     FileRow,
     LinkRow,
     Pod,
-    StepRow,
+    PodStepRow,
     SuspectRow,
 )
 from stepscope.pod.saving import PodReplays
@@ -91,6 +93,7 @@ class _Analysis:
         if not suspects and step - typical > _UNEVEN * step:
             verdict = "rotating"
         table = self._suspects(suspects, causes)
+        devices = self._devices()
         finite = self.clocks.uncertainty_ps[np.isfinite(self.clocks.uncertainty_ps)]
         return Pod(
             session=session,
@@ -107,30 +110,34 @@ class _Analysis:
             verdict=verdict,
             suspects=table,
             costs=self._costs(suspects),
+            evidence=evidence_of(
+                suspects, self.found, self.typical, self.units, self.summaries, self.clocks
+            ),
             steps=self._steps(),
             axes=self._axes(),
-            devices=self._devices(),
+            devices=devices,
             links=self._links(),
             files=_files(files),
+            map=map_of(self.units, self.axes, devices),
         )
 
     def _headline(self, suspects: Table[SuspectRow], verdict: str) -> str:
         step = ms(self.search.recorded_ps)
         lost = ms(self.search.recorded_ps - self.search.typical_ps)
         if verdict == "even":
-            return f"Nobody makes the others wait: the step takes {step:.1f} ms on all devices."
+            return f"Nobody makes the others wait: the step takes {step:.3g} ms on all devices."
         if verdict == "rotating":
             return (
-                f"{lost:.1f} of {step:.1f} ms of each step are lost to late members, "
+                f"{lost:.3g} of {step:.3g} ms of each step are lost to late members, "
                 "a different one each time: the work is uneven, no device is slow."
             )
         first = next(suspects.rows())
         since = "" if first["since_step"] < 0 else f" since step {first['since_step']}"
         why = f": {first['evidence']}" if first["evidence"] else ""
         return (
-            f"{first['name']} costs {first['cost_ms']:.1f} ms of each {step:.1f} ms step "
-            f"({first['cost_frac']:.1%}, ± {first['error_ms']:.1f}){since}{why}. "
-            f"Without it {step - first['saving_ms']:.1f} ms."
+            f"{first['name']} costs {first['cost_ms']:.3g} ms of each {step:.3g} ms step "
+            f"({first['cost_frac']:.1%}, ± {first['error_ms']:.2g} ms){since}{why}. "
+            f"Without it {step - first['saving_ms']:.3g} ms."
         )
 
     def _suspects(self, suspects: list[Suspect], causes: Causes) -> Table[SuspectRow]:
@@ -194,6 +201,8 @@ class _Analysis:
         last = np.bincount(found.unit[is_last], minlength=size)
         own = np.bincount(found.unit, found.stretch_ps, size)
         usual = np.bincount(found.unit, self.typical.stretch_ps, size)
+        moved = np.bincount(found.unit, found.duration_ps - found.wait_ps, size) / steps
+        waits_for_input = parts_of(self.summaries, size)["input"]
         clock, u = self.clocks.offset_ps, self.clocks.uncertainty_ps
         return Table(
             DeviceRow,
@@ -204,6 +213,8 @@ class _Analysis:
                 "place": self._places(),
                 "charged_ms": charged / 1e9,
                 "waits_ms": waits / 1e9,
+                "transfers_ms": moved / 1e9,
+                "input_ms": waits_for_input / 1e9,
                 "last_frac": _ratio(last, met),
                 "work_ratio": _ratio(own, usual),
                 "clock_offset_ms": clock[units.recording] / 1e9,
@@ -220,7 +231,7 @@ class _Analysis:
             return [""] * len(self.units)
         return [" · ".join(filter(None, row)) for row in zip(*columns, strict=True)]
 
-    def _steps(self) -> Table[StepRow]:
+    def _steps(self) -> Table[PodStepRow]:
         found, size = self.found, len(self.units)
         steps = self.search.steps
         place = found.unit * steps + np.maximum(found.step, 0)
@@ -231,19 +242,24 @@ class _Analysis:
         transfer = np.bincount(place, found.duration_ps - found.wait_ps, size * steps) * 1.0
         whole = (took + transfer).reshape(size, steps) / 1e9
         slowest = own.argmax(axis=0).tolist()
-        quantiles = np.quantile(own, [0.01, 0.5, 0.9, 0.99], axis=0)
+        worked = np.quantile(own, [0.01, 0.1, 0.5, 0.9, 0.99], axis=0)
+        waited = np.quantile(waits, [0.1, 0.5, 0.9], axis=0)
         names = [f"{self.units.name[one]} of {self.units.host[one]}" for one in slowest]
         numbers = found.steps if len(found.steps) else np.zeros(1, dtype=np.int64)
         return Table(
-            StepRow,
+            PodStepRow,
             {
                 "step_num": numbers,
                 "time_ms": whole.max(axis=0),
-                "work_p1_ms": quantiles[0],
-                "work_p50_ms": quantiles[1],
-                "work_p90_ms": quantiles[2],
-                "work_p99_ms": quantiles[3],
-                "waits_p50_ms": np.median(waits, axis=0),
+                "work_p1_ms": worked[0],
+                "work_p10_ms": worked[1],
+                "work_p50_ms": worked[2],
+                "work_p90_ms": worked[3],
+                "work_p99_ms": worked[4],
+                "slowest_ms": own.max(axis=0),
+                "waits_p10_ms": waited[0],
+                "waits_p50_ms": waited[1],
+                "waits_p90_ms": waited[2],
                 "slowest": names,
             },
         )

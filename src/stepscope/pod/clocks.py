@@ -36,7 +36,7 @@ DRIFT_FROM_PS: Final = 2e12
 _EXACT_UP_TO: Final = 600
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Clocks:
     """By recording.
 
@@ -102,7 +102,7 @@ def _shortest_ps(found: Meetings, rows: I64) -> float:
     return float(middle) if isinstance(middle, float) else 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class _Edges:
     one: I64
     other: I64

@@ -25,7 +25,7 @@ F64 = NDArray[np.float64]
 _TINY_PS = 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Delays:
     """Waiting time of the whole pod, in device-picoseconds, by its origin.
 

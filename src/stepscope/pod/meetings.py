@@ -29,7 +29,7 @@ _BACKGROUND: Final = 0.1
 _NO_STEP: Final = -1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Units:
     """What computes and waits: a device of a process of a host.
 
@@ -52,7 +52,7 @@ class Units:
         return len(self.host)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Meetings:
     """One row per unit and collective that it shares with another, by unit, then time.
 

@@ -26,7 +26,7 @@ _HINT: Final = (
 _KEY: Final = ("optype", "seq_id", "stage")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Operations:
     """The operations of complete steps, as arrays over one schedule.
 

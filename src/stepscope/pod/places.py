@@ -27,7 +27,7 @@ STAGE: Final = "stage"
 _NUMBER: Final = re.compile(r"[-_.]?[a-z]*\d+$", re.I)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class MeshAxis:
     """One axis of parallelism.
 
@@ -42,7 +42,7 @@ class MeshAxis:
     place: I64
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Set:
     """Units that may be slow together.
 
@@ -57,7 +57,7 @@ class Set:
     units: Bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class GroupFamily:
     """Sets of one kind, none of which share a unit.
 

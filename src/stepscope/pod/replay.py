@@ -17,7 +17,7 @@ F64 = NDArray[np.float64]
 Bool = NDArray[np.bool_]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class ReplaySchedule:
     """Operations of one lane, and what they wait for.
 

@@ -66,6 +66,8 @@ class DeviceRow(Row):
         ),
     ]  # fmt: skip
     waits_ms: Annotated[float, Column("Waits", unit="ms", kind="time", help="Per step.")]
+    transfers_ms: Annotated[float, Column("Transfers", unit="ms", kind="time", help="Per step.")]
+    input_ms: Annotated[float, Column("Input", unit="ms", kind="time", help="Per step.")]
     last_frac: Annotated[
         float, Column("Arrives last", unit="%", kind="ratio", help="Share of its collectives.")
     ]
@@ -78,23 +80,27 @@ class DeviceRow(Row):
     ]
 
 
-class StepRow(Row):
+class PodStepRow(Row):
     """One step of the pod."""
 
     step_num: Annotated[int, Column("Step", kind="number")]
     time_ms: Annotated[float, Column("Step time", unit="ms", kind="time", help="Of the slowest.")]
     work_p1_ms: Annotated[float, Column("Own work p1", unit="ms", kind="time")]
+    work_p10_ms: Annotated[float, Column("p10", unit="ms", kind="time")]
     work_p50_ms: Annotated[float, Column("p50", unit="ms", kind="time")]
     work_p90_ms: Annotated[float, Column("p90", unit="ms", kind="time")]
     work_p99_ms: Annotated[float, Column("p99", unit="ms", kind="time")]
+    slowest_ms: Annotated[float, Column("Most", unit="ms", kind="time")]
+    waits_p10_ms: Annotated[float, Column("Waits p10", unit="ms", kind="time")]
     waits_p50_ms: Annotated[float, Column("Waits p50", unit="ms", kind="time")]
+    waits_p90_ms: Annotated[float, Column("Waits p90", unit="ms", kind="time")]
     slowest: Annotated[str, Column("Most own work", kind="name")]
 
 
 class AxisRow(Row):
     """One coordinate of one axis of parallelism."""
 
-    axis: Annotated[str, Column("MeshAxis", kind="name")]
+    axis: Annotated[str, Column("Axis", kind="name")]
     coordinate: Annotated[int, Column("Coordinate", kind="number")]
     devices: Annotated[int, Column("Devices", kind="count")]
     work_ms: Annotated[float, Column("Own work", unit="ms", kind="time", help="Per step.")]
@@ -127,6 +133,82 @@ class FileRow(Row):
     reason: Annotated[str, Column("Reason", kind="text")]
 
 
+class EvidenceRow(Row):
+    """One device in the collective that shows a suspect best, on the pod's clock."""
+
+    suspect: Annotated[str, Column("Suspect", kind="name")]
+    role: Annotated[
+        str, Column("Part", kind="category", help="The suspect, the median member, the fastest.")
+    ]
+    host: Annotated[str, Column("Host", kind="name", help="As recordings are called.")]
+    device: Annotated[str, Column("Device", kind="name")]
+    collective: Annotated[str, Column("Collective", kind="category")]
+    step_num: Annotated[int, Column("Step", kind="number", help="-1: outside of steps.")]
+    from_ms: Annotated[
+        float,
+        Column("Own work from", unit="ms", kind="time", help="0: the first of the three begins."),
+    ]
+    arrives_ms: Annotated[float, Column("Arrives", unit="ms", kind="time")]
+    ends_ms: Annotated[float, Column("Ends", unit="ms", kind="time")]
+    clock_u_us: Annotated[
+        float, Column("± u", unit="µs", kind="time", help="Of its times against the others'.")
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class MapMeasure:
+    """A colour of the map: values around the median of all devices.
+
+    Attributes:
+        id: Column of ``devices``.
+        label, unit, kind: Of that column.
+        middle: The median, which has the middle colour.
+        reach: How far the first and the last colour are from it.
+        least, most: The values that there are.
+        beyond: How many devices are farther from the median: 1 in 1,000.
+    """
+
+    id: str
+    label: str
+    unit: str
+    kind: str
+    middle: float
+    reach: float
+    least: float
+    most: float
+    beyond: int
+
+
+@dataclass(frozen=True, slots=True)
+class PodMap:
+    """A cell for each device, at its coordinates where the job has axes, else host by host.
+
+    Texts and places of 80,000 devices are short as differences: each is a number to be added to
+    that of the device before, first of all to 0.
+
+    Attributes:
+        rows, columns: Size of the map.
+        down, across: What its rows and columns are.
+        cell_steps: By device, in the order of ``devices``: its cell, row by row from 0.
+        hosts: Names of hosts.
+        host_steps: By device, its place in ``hosts``.
+        names: Names of devices.
+        name_steps: By device, its place in ``names``.
+        measures: What cells can be coloured by.
+    """
+
+    rows: int
+    columns: int
+    down: str
+    across: str
+    cell_steps: tuple[int, ...]
+    hosts: tuple[str, ...]
+    host_steps: tuple[int, ...]
+    names: tuple[str, ...]
+    name_steps: tuple[int, ...]
+    measures: tuple[MapMeasure, ...]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Pod(Result):
     """Who makes a pod slower, what it costs, and why.
@@ -140,7 +222,8 @@ class Pod(Result):
         typical_step_ms: The same with typical times everywhere.
         clock_u_us: Median uncertainty of the alignment.
         verdict: "suspects", "rotating" (a different member each time) or "even".
-        suspects, costs, steps, axes, devices, links, files: See their rows.
+        suspects, costs, evidence, steps, axes, devices, links, files: See their rows.
+        map: Where each device is drawn.
     """
 
     tool: ClassVar[str] = "pod"
@@ -155,8 +238,10 @@ class Pod(Result):
     verdict: str = ""
     suspects: Table[SuspectRow]
     costs: Table[CostRow]
-    steps: Table[StepRow]
+    evidence: Table[EvidenceRow]
+    steps: Table[PodStepRow]
     axes: Table[AxisRow]
     devices: Table[DeviceRow]
     links: Table[LinkRow]
     files: Table[FileRow]
+    map: PodMap

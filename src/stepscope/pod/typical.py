@@ -17,7 +17,7 @@ from stepscope.columns.space import I64
 from stepscope.pod.meetings import Meetings
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Typical:
     """What is typical, by row or meeting of ``Meetings``.
 

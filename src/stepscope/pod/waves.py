@@ -14,7 +14,7 @@ from stepscope.columns.space import I64
 from stepscope.pod.meetings import Meetings
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Waves:
     """Rows of meetings, wave after wave.
 

@@ -16,6 +16,7 @@ from stepscope.errors import NothingToShow, StepscopeError, StoreError
 from stepscope.pod.analyse import analyse
 from stepscope.pod.report import Pod
 from stepscope.session.decoded_run import DecodedRun
+from stepscope.session.together import decoded_bytes
 from stepscope.store import Run, Source
 from stepscope.store.kept import Kept, KeptWhere, shrink
 from stepscope.store.stamp import stamp
@@ -27,13 +28,12 @@ from stepscope.tables.core.profile import Host
 #: Called with (what is done, done bytes, total bytes).
 Progress = Callable[[str, int, int], None]
 
-# From this size on, processes are worth their start.
+# From these on, processes are worth their start, which takes as long as reading some 100 MB.
 _POOL_FROM_FILES: Final = 4
-_POOL_FROM_BYTES: Final = 500_000_000
-# What a process needs to read a recording: itself, and its columns (a compressed one's are larger).
+_POOL_FROM_BYTES: Final = 100_000_000
+_MANY_FILES: Final = 64
+# What a process needs beside the columns of its recording.
 _PROCESS_BYTES: Final = 150_000_000
-_TIMES_FILE: Final = 5
-_TIMES_COMPRESSED: Final = 40
 
 
 def pod_of(
@@ -104,8 +104,9 @@ def _engine(name: str, missing: list[Source]) -> str:
     if os.environ.get("RAY_ADDRESS"):
         return "ray"
     size = sum(source.size_bytes for source in missing)
-    many = len(missing) >= _POOL_FROM_FILES or (len(missing) > 1 and size > _POOL_FROM_BYTES)
-    return "pool" if many else "here"
+    # Text and compressed bytes take longer than their size says; so many files are many anyway.
+    many = len(missing) >= _MANY_FILES or size >= _POOL_FROM_BYTES
+    return "pool" if len(missing) >= _POOL_FROM_FILES and many else "here"
 
 
 def _summarise(
@@ -148,8 +149,7 @@ def _summarise(
 
 
 def _needed_bytes(source: Source) -> int:
-    times = _TIMES_COMPRESSED if source.path.endswith(".gz") else _TIMES_FILE
-    return _PROCESS_BYTES + times * source.size_bytes
+    return _PROCESS_BYTES + decoded_bytes(source.path, source.size_bytes)
 
 
 def summary_of(source: Source) -> bytes:

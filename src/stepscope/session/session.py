@@ -17,6 +17,7 @@ from stepscope.result import Advice, Diagnostic, Finding, Result
 from stepscope.session._tools import ToolMethods
 from stepscope.session.decoded_run import DecodedRun, FileReport, StageProgress
 from stepscope.session.rules import all_rules, rules_reading_only
+from stepscope.session.together import check_together
 from stepscope.store import Found, Run
 from stepscope.tables.core.profile import Profile
 
@@ -46,7 +47,7 @@ def open(  # `stepscope.open` is the published name
     Args:
         path: Where to look.
         run: Which run, where there are several; the newest by default.
-        host: Only this host; all hosts by default.
+        host: Only this host, or several with commas between; all hosts by default.
         redact: What to take out of the recording before anything is computed; nothing by default.
         progress: Called with (stage, done bytes, total bytes) while files are read and decoded.
 
@@ -86,6 +87,23 @@ def pick_run(found: Found, name: str | None) -> Run:
     )
 
 
+def pick_hosts(found: Found, run: Run, host: str | None) -> tuple[str, ...]:
+    """The hosts of a run that ``host`` names; raises ``UsageError`` naming the ones there are."""
+    known = run.hosts
+    if host is None:
+        return known
+    chosen = (host,) if host in known else tuple(dict.fromkeys(host.split(",")))
+    if strange := [one for one in chosen if one not in known]:
+        more = f" and {len(known) - 10:,} more" if len(known) > 10 else ""
+        raise UsageError(
+            f"There is no host {strange[0]!r} in run {run.id!r}.",
+            where=found.root,
+            hint=f"Hosts: {', '.join(known[:10])}{more}.",
+            slug="no-such-host",
+        )
+    return chosen
+
+
 class Session(ToolMethods):
     """One run, opened: its hosts, its results, its tables.
 
@@ -101,17 +119,9 @@ class Session(ToolMethods):
         host: str | None = None,
         progress: StageProgress | None = None,
     ) -> None:
-        known = recording.run.hosts
-        if host is not None and host not in known:
-            raise UsageError(
-                f"There is no host {host!r} in run {recording.run.id!r}.",
-                where=found.root,
-                hint=f"Hosts: {', '.join(known)}.",
-                slug="no-such-host",
-            )
         self._found = found
         self._recording = recording
-        self._names = known if host is None else (host,)
+        self._names = pick_hosts(found, recording.run, host)
         self._progress = progress
         self._lock = RLock()
         self._profile: Profile | None = None
@@ -168,6 +178,7 @@ class Session(ToolMethods):
             return decoded  # without the lock: a tile need not wait until a tool has finished
         with self._lock:
             if self._profile is None:
+                check_together(self._recording.run, self._names)
                 hosts = self._recording.hosts(self._names, self._progress)
                 self._profile = Profile(self.name, hosts, self._recording.diagnostics(self._names))
             return self._profile
@@ -242,8 +253,10 @@ class Session(ToolMethods):
 
         if self._recording.redaction is not None:  # names stay in this process, and are not kept
             return pod_of_hosts(self.profile.hosts, self.name)
+        run, chosen = self._recording.run, set(self._names)
+        sources = tuple(source for source in run.sources if source.host in chosen)
         return pod_of(
-            self._recording.run,
+            dataclasses.replace(run, sources=sources),
             engine=engine,
             memory_bytes=memory_bytes,
             keep=keep,

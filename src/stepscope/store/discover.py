@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import posixpath
 import re
+import stat
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -65,6 +66,14 @@ def search(path: str | os.PathLike[str]) -> Found:
     if root_path.is_dir():
         return _of_folder(LocalTree(root_path), str(root_path))
     status = root_path.stat()
+    if not stat.S_ISREG(status.st_mode):
+        raise StoreError(
+            "This is a pipe, a socket or a device.",
+            where=text,
+            why="A recording is read by its size and more than once, which only a file allows.",
+            hint="Save the bytes as a file and open that.",
+            slug="unreadable-path",
+        )
     entry = Entry(
         str(root_path), local.name or root_path.name, "file", status.st_size, status.st_mtime
     )

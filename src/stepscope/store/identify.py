@@ -30,16 +30,19 @@ _SUFFIX = re.compile(r"(\.xplane)?(\.pb)?(\.gz)?$", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class NearMiss:
-    """A kind of file that belongs to profiling but is not an XSpace, known by its name."""
+    """A kind of file that belongs to profiling but is not an XSpace, known by its name.
+
+    Names are compiled when a file is there that they could be of.
+    """
 
     slug: str
-    name: re.Pattern[str]
+    name: str
     reason: str
     hint: str
 
 
 def _kind(slug: str, pattern: str, reason: str, hint: str) -> NearMiss:
-    return NearMiss(slug, re.compile(pattern, re.IGNORECASE), reason, hint)
+    return NearMiss(slug, f"(?i){pattern}", reason, hint)
 
 
 _LEGACY_TOOLS = (
@@ -100,15 +103,12 @@ BY_NAME: tuple[NearMiss, ...] = (
     ),
 )
 
-_UNRELATED = re.compile(
-    r"\.(py|pyc|txt|md|rst|csv|tsv|log|yaml|yml|toml|cfg|ini|sh|ipynb|png|jpe?g|gif|svg|pdf|html?|css|[jt]sx?"
+_UNRELATED = (
+    r"(?i)\.(py|pyc|txt|md|rst|csv|tsv|log|yaml|yml|toml|cfg|ini|sh|ipynb|png|jpe?g|gif|svg|pdf|html?|css|[jt]sx?"
     r"|so|a|o|c|cc|h|hpp|whl|zip|tar|tgz|bz2|xz|zst|npy|npz|h5|hdf5|keras|safetensors|ckpt|index"
-    r"|data-\d+-of-\d+|tfrecord|parquet|arrow|pt|pth|pkl|lock)$",
-    re.IGNORECASE,
+    r"|data-\d+-of-\d+|tfrecord|parquet|arrow|pt|pth|pkl|lock)$"
 )
-_PROFILE_LIKE = re.compile(
-    r"(\.pb|\.xplane|\.pb\.gz|\.xspace|\.trace\.json(\.gz)?)$", re.IGNORECASE
-)
+_PROFILE_LIKE = r"(?i)(\.pb|\.xplane|\.pb\.gz|\.xspace|\.trace\.json(\.gz)?)$"
 
 
 def host_of(name: str) -> str:
@@ -137,18 +137,20 @@ def examine(
         "xspace" or the id of one of ``FORMATS``, a ``Miss`` for a near miss, "" for a file of no
         interest.
     """
-    by_name = next((kind for kind in BY_NAME if kind.name.search(name)), None)
+    if promises_xspace(name):
+        if size_bytes == 0:
+            return _empty(path)
+        return _wrapped(path, size_bytes, head(HEAD_BYTES)) or XSPACE
+    by_name = next((kind for kind in BY_NAME if re.search(kind.name, name)), None)
     if by_name is not None:
         return Miss(path, by_name.slug, by_name.reason, by_name.hint, size_bytes)
     promised = [one for one in FORMATS.values() if one.promises(name)]
-    if _UNRELATED.search(name) and not named and not promised:
+    if re.search(_UNRELATED, name) and not named and not promised:
         return ""
-    like = bool(_PROFILE_LIKE.search(name)) or named
+    like = bool(re.search(_PROFILE_LIKE, name)) or named
     if size_bytes == 0:
         return _empty(path) if like else ""
     first = head(HEAD_BYTES)
-    if promises_xspace(name):
-        return _wrapped(path, size_bytes, first) or XSPACE
     inner = inflate_head(first) if first.startswith(GZIP_MAGIC) else first
     # Text that begins with a quote may read as the start of an XSpace, so the name is heard first.
     for one in promised:

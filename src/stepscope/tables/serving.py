@@ -35,7 +35,7 @@ _STATS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class DeviceTime:
     """How long the devices of the host worked while each span lasted (ps), by kind of work.
 
@@ -48,7 +48,7 @@ class DeviceTime:
     any_ps: I64
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Requests:
     """Requests of a host in order of their start.
 
@@ -73,7 +73,7 @@ class Requests:
         return len(self.start_ps)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Batches:
     """Batches of a host in order of their start.
 
@@ -140,7 +140,7 @@ def _server_lines(host: Host) -> list[int]:
     return lines_of(host, LineKind.THREAD, PlaneKind.HOST)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class _Links:
     """Which request joined which batch, and when it entered the queue."""
 

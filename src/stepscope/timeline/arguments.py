@@ -27,7 +27,7 @@ from stepscope.timeline.model import Timeline, Track
 SHOWN_BYTES = 64
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Arguments:
     """Stats in long form, event after event: those of its kind first, then its own.
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _VALUE_STATS: Final = (names.COUNTER_VALUE, "value")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class CounterCells:
     """What counters show, one entry per bucket with a change, plus the value at the left edge.
 

@@ -47,7 +47,7 @@ _RUNS_A_FUNCTION: Final = "KernelAndDeviceFunc::Run"
 _EXECUTOR: Final = "tf_Compute"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class CriticalPath:
     """The path through ``begin_ps:end_ps``, in order of time; one row per piece of it.
 
@@ -250,7 +250,7 @@ def _pairs(timeline: Timeline, pieces: _Pieces, sync: tuple[I64, I64]) -> tuple[
     return np.concatenate(befores), np.concatenate(afters), np.concatenate(reasons)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class _Spans:
     """Of events: a piece of each (-1: none), its track, and from when to when it has pieces."""
 

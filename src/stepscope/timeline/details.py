@@ -24,7 +24,7 @@ class Link:
     other: EventPlace
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Occurrences:
     """All events of one name, in the whole session.
 
@@ -49,7 +49,7 @@ class Occurrences:
     longest: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Details:
     """One event with all that is known about it.
 

@@ -10,7 +10,7 @@ from stepscope.columns.space import I64
 from stepscope.timeline.flames import Flame
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class FlamePair:
     """Nodes that either of two trees has, matched by the texts on the way to them.
 

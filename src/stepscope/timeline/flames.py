@@ -24,7 +24,7 @@ GROUPS: Final = ("section", "track", "category", "name", "stack")
 ROOT: Final = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Flame:
     """A tree; one row per node, parents before their children, row 0 the root.
 
@@ -69,7 +69,7 @@ class _Nodes:
         return found
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class _Clipped:
     """Events of all chosen tracks inside the range, track by track."""
 

@@ -23,7 +23,7 @@ _IN, _OUT = 1, 2
 _Found = tuple[I64, I64, int]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Flows:
     """Arrows between events of a session, by source.
 

@@ -54,7 +54,7 @@ TrackKind = Literal[
 F64 = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Labels:
     """Facts about each code that events of one host (or of one derived track) carry.
 
@@ -67,7 +67,7 @@ class Labels:
     category: U8
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class CounterTrack:
     """A number over time: it keeps each value until the next.
 

@@ -19,7 +19,7 @@ from stepscope.timeline.model import Timeline, Track
 RETOLD: Final = ("steps", "name_scope", "framework_ops", "modules", "source")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class NameTotals:
     """Per name: what its events did inside the range, by self time.
 
@@ -51,7 +51,7 @@ class TrackTotals:
     busy_ps: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class RangeTotals:
     """Statistics of ``begin_ps:end_ps``.
 

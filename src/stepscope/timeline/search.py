@@ -29,7 +29,7 @@ class InvalidPattern(ValueError):
     """A search pattern that is not a regular expression, or one that is too large."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class TrackHits:
     """The hits on one track.
 

@@ -13,7 +13,7 @@ from stepscope.timeline.flows import Flows, flows
 from stepscope.timeline.model import Timeline, Track
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Thread:
     """Events that nest properly.
 

@@ -36,7 +36,7 @@ class LaneRange:
     last_lane: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Tile:
     """One answer; ``docs/timeline-format.md`` describes every field.
 

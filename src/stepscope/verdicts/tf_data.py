@@ -33,7 +33,7 @@ _RANDOM = re.compile(r"Random|Shuffle|Multinomial")
 _PYTHON_FUNCTIONS = frozenset({"PyFunc", "EagerPyFunc", "PyFuncStateless"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class PipelineWait:
     """What the program waits for a pipeline.
 
@@ -136,7 +136,7 @@ def step_input_frac(host: Host) -> float | None:
     return int(found.parts_ps["input"][found.kept].sum()) / total if total else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class NodeFacts:
     """Sums per node of a pipeline, over some of its calls, in the order of ``Pipeline.nodes``.
 

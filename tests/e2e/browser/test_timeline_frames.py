@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from bench.grid import grid
-from bench.timeline_frames import moved
+from bench.timeline.frames import moved
 from stepscope.surfaces.http.app import STATIC_FOLDER
 
 

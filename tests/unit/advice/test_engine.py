@@ -175,3 +175,11 @@ def test_a_recording_without_steps_is_told_as_a_whole() -> None:
     assert found.title == "Waiting takes 40% of the recording"
     (found,) = advise(STEP, [rule("waits", check=fires)]).findings
     assert "of each" in found.message
+
+
+def test_what_voids_other_findings_comes_before_all_of_them() -> None:
+    """Without the device's events the rest is about half of the program."""
+    lost = rule("incomplete-profile", severity="low")
+    assert order(rule("eager", 80, severity="high"), lost) == ["incomplete-profile", "eager"]
+    mentioned = rule("incomplete-profile", severity="info")
+    assert order(rule("eager", 80, severity="high"), mentioned)[0] == "eager"

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from stepscope.advice import RULES
+from stepscope.advice.results import Results
 from stepscope.formats.xspace import decode
 from stepscope.registry import Silence, Unknown
+from stepscope.result import Finding
 from stepscope.tables.core.profile import Host, Profile
 from tests.profiles import draw, event, nth, space, worked_example
 from tests.profiles.drawing import Drawn
@@ -163,6 +168,19 @@ def test_recompilation_costs_the_calls_that_compile() -> None:
     # Each call lasts 800 µs, of which an op runs 200.
     assert found.saving_ms == pytest.approx(0.6)
     assert "'step'" in found.message
+
+
+def test_where_steps_are_a_guess_compiling_in_each_may_be_the_set_up() -> None:
+    sure = compiling("..X----.....X----...")
+    results = sure.results("overview_page", "host_activity")
+    page = results["overview_page"]
+    guess = replace(page, steps=replace(page.steps, confidence=0.45))
+    rule = next(rule for rule in RULES if rule.id == "recompilation")
+    (found,) = rule.check(Results(results | {"overview_page": guess}))
+    assert isinstance(found, Finding)
+    assert found.severity == "info"
+    assert found.confidence < sure.finding("recompilation").confidence
+    assert "covers the set-up" in found.message
 
 
 def test_compiling_nothing_is_no_recompilation() -> None:

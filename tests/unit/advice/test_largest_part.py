@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from stepscope.advice import RULES, advise
+from stepscope.advice.results import Results
 from stepscope.analysis.step_account import OwnerRow, PartRow, RivalRow, StepAccount
 from stepscope.registry import Answer, Rule, Silence, Unknown
 from stepscope.result import Advice, Finding, Table
@@ -180,6 +182,51 @@ def test_a_cause_that_speaks_of_the_part_comes_before_it() -> None:
     found = told(account(part(kind="framework", time_ms=6.0)), dispatching(2.0))
     assert [one.rule for one in found.findings] == ["dispatch", "largest-part"]
     assert found.findings[1].explained_by == ("dispatch",)
+
+
+def locating(saving_ms: float) -> Rule:
+    """A rule that locates by a table of calls what the account has lines of."""
+    return saying("eager-execution", saving_ms, "framework", "eager")
+
+
+def test_a_part_with_its_place_comes_before_the_same_without_one() -> None:
+    loop = part(kind="eager", name="report", function="report", time_ms=5.0, op="Sum")
+    rest = part(kind="framework", function="main", time_ms=2.0)
+    found = told(account(loop, rest), locating(7.0)).findings
+    assert [(one.rule, one.place is None) for one in found[:2]] == [
+        ("largest-part", False),
+        ("eager-execution", True),
+    ]
+    small = told(
+        account(loop | {"time_ms": 2.0}, part(kind="framework", time_ms=5.0)), locating(7.0)
+    )
+    assert small.findings[0].place is not None
+
+
+def test_compiling_names_the_function_and_alarms_where_it_happens_again() -> None:
+    calls = {"update": 0.5, "train_step": 4.0}
+    rows = [SimpleNamespace(function=one, built=0.9, build_ms=ms) for one, ms in calls.items()]
+    host = SimpleNamespace(calls=SimpleNamespace(records=lambda: rows))
+    row = part(kind="compile", name="Compile", function="", time_ms=5.0)
+    again, once = (account(row | {"steps_frac": share}) for share in (1.0, 0.125))
+    rule = next(rule for rule in RULES if rule.id == "largest-part")
+    found, warming = (
+        next(iter(rule.check(Results({"step_account": one, "host_activity": host}))))  # type: ignore[dict-item]  # of it only the calls are read
+        for one in (again, once)
+    )
+    assert isinstance(found, Finding)
+    assert isinstance(warming, Finding)
+    assert found.title == "Tracing and compiling train_step takes 50% of the step"
+    assert (found.severity, warming.severity) == ("high", "info")
+    assert float(warming.measured["worth_ms"]) < float(found.measured["worth_ms"])
+
+
+def test_an_op_of_which_one_run_was_interrupted_does_not_come_first() -> None:
+    """It runs 100 times in each step and has 4 ms in one of them."""
+    torn = op("t", 4.0, runs=100.0) | {"typical_ms": 0.1}
+    assert "relu" in first(account(torn, op("relu", 1.5, runs=100.0))).title
+    rare = op("t", 4.0, runs=1.0) | {"typical_ms": 0.1}
+    assert "t takes" in first(account(rare, op("relu", 1.5, runs=100.0))).title
 
 
 @pytest.mark.parametrize(

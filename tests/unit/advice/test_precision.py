@@ -26,11 +26,13 @@ def test_float32_products_save_two_thirds_and_the_rest_one_third() -> None:
     assert set(found.code) == {"tensorflow", "jax", "pytorch"}
 
 
-def test_volta_is_told_to_use_float16_for_it_has_no_bfloat16() -> None:
-    volta = ask(replace(FLOAT32, device=V100)).finding("full-precision")
+@pytest.mark.parametrize("minor", [0, 5], ids=["Volta", "Turing"])
+def test_hardware_without_bfloat16_is_told_to_use_float16(minor: int) -> None:
+    older = ask(replace(FLOAT32, device={**V100, "compute_cap_minor": minor}))
+    found = older.finding("full-precision")
     ampere = ask(FLOAT32).finding("full-precision")
-    assert "mixed_float16" in volta.code["tensorflow"]
-    assert "GradScaler" in volta.code["pytorch"]
+    assert "mixed_float16" in found.code["tensorflow"]
+    assert "GradScaler" in found.code["pytorch"]
     assert "mixed_bfloat16" in ampere.code["tensorflow"]
 
 

@@ -6,6 +6,10 @@ import pytest
 
 from stepscope.analysis import graph_viewer
 from stepscope.errors import UsageError
+from stepscope.formats.xspace import decode
+from stepscope.tables.core.profile import Host, Profile
+from tests.profiles import space
+from tests.profiles.hlo import metadata_plane
 from tests.unit.analysis.compiled import check_contract, on_gpu
 
 
@@ -33,3 +37,11 @@ def test_an_unknown_node_is_a_usage_error_that_names_similar_ones() -> None:
     with pytest.raises(UsageError, match="no instruction or computation 'dot'") as raised:
         graph_viewer.graph_viewer(on_gpu(), graph_viewer.Options(node="dot"))
     assert "dot.1" in raised.value.hint
+
+
+def test_a_program_that_cannot_be_read_is_not_offered() -> None:
+    """Damaged, or taken out by redaction: the entry is there, and the graph is not."""
+    for proto in (b"", b"\xff" * 20):
+        space_ = decode(space(metadata_plane(("jit_step", 7, proto))))
+        missing = graph_viewer.TOOL.available(Profile("s", (Host("h", space_),)))
+        assert missing is not None

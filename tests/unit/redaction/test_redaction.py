@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,8 @@ from stepscope.surfaces.export.recording import RECORDING_FORMATS
 from stepscope.surfaces.http.app import STATIC_FOLDER
 from stepscope.surfaces.report import Choice, make_report
 from stepscope.timeline import timeline
-from tests.profiles import parse, worked_example
+from tests.profiles import Event, Kind, line, parse, plane, space, worked_example
+from tests.profiles.hlo import f32, instruction, metadata_plane, program
 from tests.unit.surfaces.test_report import unpacked
 
 KEY = b"k" * 32
@@ -141,6 +143,46 @@ def test_no_canary_is_left_in_report_or_export(level: Level, tmp_path: Path) -> 
             if name != "chrome":  # the same, packed
                 outputs.append(b"".join(written.write(line, *view)))
     assert found(b"\n".join(outputs), count + 2) == []
+
+
+def _compiled() -> tuple[bytes, int]:
+    """A compiled program, as proto and as text: canaries 0 to 4 are files, the others names."""
+    words = [canary(number) for number in range(12)]
+    files, names = words[:5], words[5:]
+    dot = replace(
+        instruction(names[0], "custom-call", f32(8, 8), "x", custom_call_target=names[1]),
+        metadata={"op_name": f"jit({names[2]})/{names[3]}/dot", "source_file": f"/{files[0]}/a.py"},
+    )
+    proto = program(f"jit_{names[4]}", [instruction("x", "parameter", f32(8, 8)), dot])
+    text = (
+        f"%{names[5]}.1 = f32[8,8]{{1,0}} fusion(f32[8,8] %x), kind=kLoop, calls=%{names[6]}, "
+        f'metadata={{op_name="jit(f)/{names[3]}/dot" source_file="/home/{files[1]}/{files[2]}.py" '
+        f'source_line=7}}, backend_config={{"path":"/srv/{files[3]}/cache","of":"{files[4]}.json"}}'
+    )
+    kind = Kind(stats={"long_name": text, "hlo_text": text, "tf_op": f"{names[3]}/dot:Dot"})
+    work = line("XLA Ops", Event(text, 5, 40, {"hlo_op": names[0], "hlo_module": names[4]}))
+    device = plane("/device:TPU:0", work, kinds={text: kind})
+    return space(metadata_plane((f"jit_{names[4]}", 7, proto)), device), len(words)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_compiled_programs_tell_nothing(level: Level, tmp_path: Path) -> None:
+    """Neither their protos, at any level, nor files in their text, nor names where names go."""
+    if not (STATIC_FOLDER / "index.html").is_file():
+        pytest.skip("the web files are not built")
+    data, count = _compiled()
+    assert len(set(found(data, count))) == count
+    path = tmp_path / "host.xplane.pb"
+    path.write_bytes(data)
+    with open(path, redact=Redaction(level)) as session:
+        made = make_report(session, Choice(notes=()))
+        columns = encode(session.profile.hosts[0].space)
+    outputs = b"\n".join([made.html, *unpacked(made.html).values(), columns])
+    left = set(found(outputs, count))
+    assert b"fusion" in columns
+    # "paths" keeps the names of layers in the text; the proto is gone at every level.
+    only_in_text = {canary(number) for number in (5, 8, 9, 10, 11)}
+    assert left <= (only_in_text if level == "paths" else set())
 
 
 def test_paths_hosts_and_environment_go_at_every_level(tmp_path: Path) -> None:

@@ -183,13 +183,20 @@ def test_times_of_weeks_are_possible(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("piece", "least_bytes"),
-    [("a plane with one large id", 20_000), ("a plane with a stat", 20_000)],
+    [
+        ("a plane with one large id", 20_000),
+        ("a plane with a stat", 20_000),
+        ("an empty plane", 20_000),
+        ("an empty line", 20_000),
+    ],
 )
 def test_memory_is_linear_in_bytes(piece: str, least_bytes: int) -> None:
     """Eight bytes with the id 2^20 - 1 once took 4 MiB."""
     pieces = {
         "a plane with one large id": bytes.fromhex("0a06220408ffff3f"),
         "a plane with a stat": wire.blob(XSpace.PLANES, wire.blob(XPlane.STATS, b"\x08\x01")),
+        "an empty plane": bytes.fromhex("0a00"),
+        "an empty line": bytes.fromhex("0a021a00"),
     }
     data = pieces[piece] * (least_bytes // len(pieces[piece]))
     decode(data)

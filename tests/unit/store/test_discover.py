@@ -239,3 +239,12 @@ def test_a_folder_of_one_rank_alone_is_a_run_of_its_own(tmp_path: Path) -> None:
     # What lies beside the folders of ranks is of another recording, or of the same.
     traces(tmp_path, "job/rank_1/trace.json", "job/whole.json")
     assert len(find(tmp_path / "job").runs) == 3
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_pipe_is_not_called_an_empty_file(tmp_path: Path) -> None:
+    pipe = tmp_path / "host.xplane.pb"
+    os.mkfifo(pipe)
+    with pytest.raises(StoreError, match="a pipe, a socket or a device") as caught:
+        search(pipe)
+    assert caught.value.anchor == "unreadable-path"

@@ -168,6 +168,7 @@ def test_a_form_of_another_site_is_no_order(client: Client, worker: str) -> None
     [
         "{",
         "[]",
+        "[" * 50_000,
         {},
         {"addresses": "a:1"},
         {"addresses": "nonsense", "duration_ms": 5},

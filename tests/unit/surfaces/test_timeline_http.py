@@ -191,3 +191,19 @@ def test_exports_are_downloads(client: Client) -> None:
         response = ask(client, f"export?format={format}")
         assert response.status_code == 200 and len(response.data) > 1000
         assert suffix in response.headers["Content-Disposition"]
+
+
+def test_more_lanes_than_a_tile_holds_are_asked_for_in_parts(tmp_path: Path) -> None:
+    """100,000 events inside one another: the pages ask for 32 lanes at a time."""
+    depth = 70_000
+    inner = [Event(f"f{i % 7}", i, 2 * (depth - i)) for i in range(depth)]
+    path = tmp_path / "deep.xplane.pb"
+    path.write_bytes(space(host(line("python", *inner))))
+    deep = Client(Application(Workspace(find(path)), Guard(Settings(token_required=False), 1)))
+    (track,) = ask(deep, "meta").json["tracks"]  # type: ignore[index]
+    assert track["lanes"] == depth
+    refused = ask(deep, "tile")
+    assert refused.status_code == 400
+    assert "lanes of one" in refused.json["hint"]  # type: ignore[index]
+    read = read_tile(ask(deep, f"tile?tracks={track['id']}:{depth - 32}-{depth}").data)
+    assert read["row_lane"].tolist() == list(range(depth - 32, depth))

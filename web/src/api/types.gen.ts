@@ -530,6 +530,33 @@ export interface RunSide {
   readonly device_type: string;
 }
 
+/** A cell for each device, at its coordinates where the job has axes, else host by host. */
+export interface PodMap {
+  readonly rows: number;
+  readonly columns: number;
+  readonly down: string;
+  readonly across: string;
+  readonly cell_steps: readonly number[];
+  readonly hosts: readonly string[];
+  readonly host_steps: readonly number[];
+  readonly names: readonly string[];
+  readonly name_steps: readonly number[];
+  readonly measures: readonly MapMeasure[];
+}
+
+/** A colour of the map: values around the median of all devices. */
+export interface MapMeasure {
+  readonly id: string;
+  readonly label: string;
+  readonly unit: string;
+  readonly kind: string;
+  readonly middle: number | null;
+  readonly reach: number | null;
+  readonly least: number | null;
+  readonly most: number | null;
+  readonly beyond: number;
+}
+
 /** Columns: One of the ten framework ops with the most self time. */
 export interface TopOpRow {
   /** Rank. */
@@ -2544,6 +2571,174 @@ export interface StepTimeRow {
   readonly step_time_ms: readonly (number | null)[];
 }
 
+/** Columns: Who makes the pod slower. */
+export interface SuspectRow {
+  /** Who. */
+  readonly name: readonly (string | null)[];
+  /** Kind. device, host, rack, stage … */
+  readonly kind: readonly (string | null)[];
+  /** Devices. */
+  readonly devices: readonly (number | null)[];
+  /** Cost (ms). What a typical step takes longer with this as recorded. */
+  readonly cost_ms: readonly (number | null)[];
+  /** Of the step (%). */
+  readonly cost_frac: readonly (number | null)[];
+  /** ± (ms). Standard error, from step to step. */
+  readonly error_ms: readonly (number | null)[];
+  /** Saves alone (ms). What the recorded step would save if only this were as its peers. */
+  readonly saving_ms: readonly (number | null)[];
+  /** Cause. */
+  readonly cause: readonly (string | null)[];
+  /** Evidence. */
+  readonly evidence: readonly (string | null)[];
+  /** When. */
+  readonly pattern: readonly (string | null)[];
+  /** Late steps (%). */
+  readonly late_frac: readonly (number | null)[];
+  /** Since step. -1: not known. */
+  readonly since_step: readonly (number | null)[];
+  /** z. Distance from its peers, in spreads. */
+  readonly z: readonly (number | null)[];
+  /** × peers. Its own work, or transfers, against peers'. */
+  readonly work_ratio: readonly (number | null)[];
+  /** Peers. */
+  readonly peers: readonly (number | null)[];
+}
+
+/** Columns: A part of the recorded step; the parts sum to it. */
+export interface CostRow {
+  /** Part. */
+  readonly part: readonly (string | null)[];
+  /** Time (ms). */
+  readonly time_ms: readonly (number | null)[];
+}
+
+/** Columns: One device in the collective that shows a suspect best, on the pod's clock. */
+export interface EvidenceRow {
+  /** Suspect. */
+  readonly suspect: readonly (string | null)[];
+  /** Part. The suspect, the median member, the fastest. */
+  readonly role: readonly (string | null)[];
+  /** Host. As recordings are called. */
+  readonly host: readonly (string | null)[];
+  /** Device. */
+  readonly device: readonly (string | null)[];
+  /** Collective. */
+  readonly collective: readonly (string | null)[];
+  /** Step. -1: outside of steps. */
+  readonly step_num: readonly (number | null)[];
+  /** Own work from (ms). 0: the first of the three begins. */
+  readonly from_ms: readonly (number | null)[];
+  /** Arrives (ms). */
+  readonly arrives_ms: readonly (number | null)[];
+  /** Ends (ms). */
+  readonly ends_ms: readonly (number | null)[];
+  /** ± u (µs). Of its times against the others'. */
+  readonly clock_u_us: readonly (number | null)[];
+}
+
+/** Columns: One step of the pod. */
+export interface PodStepRow {
+  /** Step. */
+  readonly step_num: readonly (number | null)[];
+  /** Step time (ms). Of the slowest. */
+  readonly time_ms: readonly (number | null)[];
+  /** Own work p1 (ms). */
+  readonly work_p1_ms: readonly (number | null)[];
+  /** p10 (ms). */
+  readonly work_p10_ms: readonly (number | null)[];
+  /** p50 (ms). */
+  readonly work_p50_ms: readonly (number | null)[];
+  /** p90 (ms). */
+  readonly work_p90_ms: readonly (number | null)[];
+  /** p99 (ms). */
+  readonly work_p99_ms: readonly (number | null)[];
+  /** Most (ms). */
+  readonly slowest_ms: readonly (number | null)[];
+  /** Waits p10 (ms). */
+  readonly waits_p10_ms: readonly (number | null)[];
+  /** Waits p50 (ms). */
+  readonly waits_p50_ms: readonly (number | null)[];
+  /** Waits p90 (ms). */
+  readonly waits_p90_ms: readonly (number | null)[];
+  /** Most own work. */
+  readonly slowest: readonly (string | null)[];
+}
+
+/** Columns: One coordinate of one axis of parallelism. */
+export interface AxisRow {
+  /** Axis. */
+  readonly axis: readonly (string | null)[];
+  /** Coordinate. */
+  readonly coordinate: readonly (number | null)[];
+  /** Devices. */
+  readonly devices: readonly (number | null)[];
+  /** Own work (ms). Per step. */
+  readonly work_ms: readonly (number | null)[];
+  /** Makes others wait (ms). */
+  readonly charged_ms: readonly (number | null)[];
+  /** Waits (ms). */
+  readonly waits_ms: readonly (number | null)[];
+}
+
+/** Columns: One device, in its place. */
+export interface DeviceRow {
+  /** Host. */
+  readonly host: readonly (string | null)[];
+  /** Device. */
+  readonly device: readonly (string | null)[];
+  /** Rank. Of its process; -1: not known. */
+  readonly rank: readonly (number | null)[];
+  /** Place. Its coordinates on the job's axes. */
+  readonly place: readonly (string | null)[];
+  /** Makes others wait (ms). Waiting of all others per step that goes back to its own work. */
+  readonly charged_ms: readonly (number | null)[];
+  /** Waits (ms). Per step. */
+  readonly waits_ms: readonly (number | null)[];
+  /** Transfers (ms). Per step. */
+  readonly transfers_ms: readonly (number | null)[];
+  /** Input (ms). Per step. */
+  readonly input_ms: readonly (number | null)[];
+  /** Arrives last (%). Share of its collectives. */
+  readonly last_frac: readonly (number | null)[];
+  /** × peers. Own work against peers'. */
+  readonly work_ratio: readonly (number | null)[];
+  /** Clock (ms). Ahead of the median clock. */
+  readonly clock_offset_ms: readonly (number | null)[];
+  /** ± u (µs). Uncertainty of its alignment. */
+  readonly clock_u_us: readonly (number | null)[];
+}
+
+/** Columns: One communicator. */
+export interface LinkRow {
+  /** Collective. */
+  readonly collective: readonly (string | null)[];
+  /** Group. */
+  readonly label: readonly (string | null)[];
+  /** Members. */
+  readonly members: readonly (number | null)[];
+  /** First member. */
+  readonly first: readonly (string | null)[];
+  /** Meetings. */
+  readonly meetings: readonly (number | null)[];
+  /** Transfers (ms). Per step. */
+  readonly transfer_ms: readonly (number | null)[];
+  /** Waits (ms). Of all members per step. */
+  readonly waits_ms: readonly (number | null)[];
+  /** × class. Transfers against its class. */
+  readonly ratio: readonly (number | null)[];
+}
+
+/** Columns: A recording that is not in the numbers, or only in part. */
+export interface FileRow {
+  /** Host. */
+  readonly name: readonly (string | null)[];
+  /** State. */
+  readonly state: readonly (string | null)[];
+  /** Reason. */
+  readonly reason: readonly (string | null)[];
+}
+
 /** What limits this run, where an average step goes, and the ops that take the time. */
 export interface OverviewPage extends ResultBody {
   readonly tool: "overview_page";
@@ -2898,6 +3093,29 @@ export interface Comparison extends ResultBody {
   readonly step_times: TableOf<StepTimeRow>;
 }
 
+/** Who makes a pod slower, what it costs, and why. */
+export interface Pod extends ResultBody {
+  readonly tool: "pod";
+  readonly headline: string;
+  readonly recordings: number;
+  readonly expected: number;
+  readonly devices_found: number;
+  readonly counted_steps: number;
+  readonly step_ms: number | null;
+  readonly typical_step_ms: number | null;
+  readonly clock_u_us: number | null;
+  readonly verdict: string;
+  readonly suspects: TableOf<SuspectRow>;
+  readonly costs: TableOf<CostRow>;
+  readonly evidence: TableOf<EvidenceRow>;
+  readonly steps: TableOf<PodStepRow>;
+  readonly axes: TableOf<AxisRow>;
+  readonly devices: TableOf<DeviceRow>;
+  readonly links: TableOf<LinkRow>;
+  readonly files: TableOf<FileRow>;
+  readonly map: PodMap;
+}
+
 /** Results by tool id. */
 export interface Results {
   readonly overview_page: OverviewPage;
@@ -2927,4 +3145,5 @@ export interface Results {
   readonly serving_steps: ServingSteps;
   readonly graph_viewer: GraphViewer;
   readonly compare: Comparison;
+  readonly pod: Pod;
 }

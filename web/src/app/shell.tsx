@@ -30,6 +30,7 @@ import { TimelineView } from "./timeline_view.tsx";
 import { Failure, pagesOf, setParams, ToolView, Waiting } from "./tool_view.tsx";
 
 const HOME = "overview_page";
+const LARGE_HOME = "pod";
 /** Pages of the shell itself, which no tool has. */
 const OWN_PAGES: Readonly<Record<string, string>> = {
   about: "About",
@@ -83,8 +84,15 @@ export function Shell() {
 
 /** The id of the page an address means; short names and the empty address are accepted. */
 function resolvePage(name: string, tools: readonly ToolInfo[]): string {
-  if (name === "") return HOME;
-  return tools.find((tool) => tool.id === name || tool.short === name)?.id ?? name;
+  if (name === "") {
+    // Of a run that is too large to open as a whole, only some pages are there.
+    const home = tools.find((tool) => tool.id === HOME);
+    const other =
+      !home?.available && tools.find(({ id, available }) => available && id === LARGE_HOME);
+    return other ? LARGE_HOME : HOME;
+  }
+  if (tools.some((tool) => tool.id === name)) return name;
+  return tools.find((tool) => tool.short === name)?.id ?? name;
 }
 
 interface ContentProps {

@@ -16,6 +16,7 @@ import { MemoryProfile } from "./memory_profile/page.tsx";
 import { MemoryViewer } from "./memory_viewer/page.tsx";
 import { OpProfile } from "./op_profile/page.tsx";
 import { Overview } from "./overview_page/page.tsx";
+import { WholePod } from "./pod/page.tsx";
 import { PodViewer } from "./pod_viewer/page.tsx";
 import { RooflineModel } from "./roofline_model/page.tsx";
 import type { RecoverProps, ToolPage } from "./sections/tool_page.tsx";
@@ -47,6 +48,7 @@ const PAGES: Readonly<Record<string, PageEntry>> = {
   roofline_model: { Page: RooflineModel },
   op_profile: { Page: OpProfile },
   inference_profile: { Page: InferenceProfile, owns: ["model"] },
+  pod: { Page: WholePod },
   pod_viewer: { Page: PodViewer, owns: ["step"] },
   graph_viewer: { Page: GraphViewer, owns: ["program", "node", "radius", "max_nodes"] },
   hlo_stats: { Page: HloStats },

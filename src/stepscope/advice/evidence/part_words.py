@@ -17,7 +17,7 @@ _NAMED_FRAC = 0.5
 # Calls that make tensors of what Python has.
 _CONVERTS = re.compile(r"(?:^|\.)(?:constant|convert_to_tensor|(?:as)?array|(?:as_)?tensor)$")
 # A trend, a number of runs and a share of steps from which they are worth a word.
-_GROWS, _SHRINKS, _MANY_RUNS = 1.4, 0.7, 8
+_GROWS, _SHRINKS, MANY_RUNS = 1.4, 0.7, 8
 _MOST_STEPS = 0.5
 
 
@@ -43,10 +43,16 @@ def is_unusual(part: PartRow) -> bool:
     return part.name in UNUSUAL or part.data_type in DOUBLE
 
 
-def words(part: PartRow, account: StepAccount) -> PartWords:
-    """What to say of a part."""
-    tell = _TELLS.get(part.kind, _of_kind)
-    return tell(part, account)
+def words(part: PartRow, account: StepAccount, about: str = "") -> PartWords:
+    """What to say of a part.
+
+    Args:
+        part: It.
+        account: It is of.
+        about: The function that it is done for, where that is known.
+    """
+    tell = _TELLS.get(part.kind)
+    return _of_kind(part, account, about) if tell is None else tell(part, account)
 
 
 def _share(part: PartRow, account: StepAccount) -> str:
@@ -119,7 +125,7 @@ def _ops(part: PartRow, account: StepAccount) -> PartWords:
     why = UNUSUAL.get(part.name, "")
     what = f"{part.name} ops" + (f" ({why})" if why else "")
     typed = f" in {part.data_type}" if part.data_type in DOUBLE else ""
-    runs = f", {part.runs:.0f} runs a step" if part.runs >= _MANY_RUNS else ""
+    runs = f", {part.runs:.0f} runs a step" if part.runs >= MANY_RUNS else ""
     largest = f"; most in {part.made_of}" if part.made_of and part.made_of != part.name else ""
     source = ""
     if part.file and part.line:
@@ -156,7 +162,7 @@ def _eager(part: PartRow, account: StepAccount) -> PartWords:
     where = f"{name}{at(part)}{called}" if name else "The program"
     facts = " ".join(_unusual(part))
     message = (
-        f"{where} runs the same ops one by one, again and again. They take "
+        f"{where} runs the same ops in eager mode, one by one, again and again. They take "
         f"{_share(part, account)}: {part.made_of}. {facts}"
     ).strip()
     what = f"{name}{at(part)}" if name else "that loop"
@@ -193,7 +199,7 @@ def _framework(part: PartRow, account: StepAccount) -> PartWords:
             part.first,
         )
     return PartWords(
-        f"Handing work over takes {part.step_frac:.0%} of the step",
+        f"Handing work over from Python takes {part.step_frac:.0%} of the step",
         message,
         (
             "Put the whole step into one compiled function (tf.function, jax.jit, torch.compile) "
@@ -226,8 +232,8 @@ def _unrecorded(part: PartRow, account: StepAccount) -> PartWords:
     )
 
 
-def _of_kind(part: PartRow, account: StepAccount) -> PartWords:
-    what = _KINDS.get(part.kind, part.kind)
+def _of_kind(part: PartRow, account: StepAccount, about: str) -> PartWords:
+    what = f"{_KINDS.get(part.kind, part.kind)} {about}".strip()
     name = f" ({part.name})" if part.name and part.name != part.kind else ""
     place = f" below {part.function}{at(part)}" if part.function else _between(part)
     facts = " ".join(_unusual(part))

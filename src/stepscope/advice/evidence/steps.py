@@ -22,7 +22,7 @@ _LONG_FACTOR = 2.0
 _FEWEST_STEPS = 8
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class LongSteps:
     """The counted steps, and those longer than twice the median among them.
 

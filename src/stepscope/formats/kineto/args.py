@@ -9,7 +9,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.formats.kineto.scan import REAL, TEXT, Scanned
+from stepscope.formats.kineto.event_rows import REAL, WHOLE
+from stepscope.formats.kineto.scan import Scanned
 
 I64 = NDArray[np.int64]
 I32 = NDArray[np.int32]
@@ -24,15 +25,12 @@ class EventArgs:
         order: The events that count, by their places in the trace.
     """
 
-    def __init__(self, scanned: Scanned, order: I64) -> None:
+    def __init__(self, scanned: Scanned, order: NDArray[np.integer[Any]]) -> None:
         self._scanned = scanned
         self._texts = scanned.texts
-        self.chain: I32 = scanned.columns["chain"][order]
-        counts = scanned.columns["values"]
-        owner = np.repeat(np.arange(len(counts)), counts)
-        place = np.full(len(counts), NONE, np.int64)
-        place[order] = np.arange(len(order))
-        self._owner = place[owner].astype(np.int32)
+        self.chain = scanned.columns["chain"][order]
+        self._place = np.full(len(scanned), NONE, np.int32)
+        self._place[order] = np.arange(len(order), dtype=np.int32)
         self._size = len(order)
 
     def __len__(self) -> int:
@@ -53,58 +51,59 @@ class EventArgs:
             found[rows] = values
         return found
 
-    def rows(self, key: str) -> tuple[I64, I64]:
+    def rows(self, key: str) -> tuple[NDArray[Any], I64]:
         """The events that have a whole number under this key, and the numbers."""
-        number, scanned = self._texts.find(key), self._scanned
+        number = self._texts.find(key)
         if number < 0:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        at = np.flatnonzero(scanned.key == number)
-        at = at[self._owner[at] >= 0]
-        kind, values = scanned.kind[at], scanned.number[at]
-        if (kind == REAL).any():
-            reals = kind == REAL
-            values[reals] = np.nan_to_num(values[reals].view(np.float64)).astype(np.int64)
-        at, values = at[kind != TEXT], values[kind != TEXT]
+        rows, values = self._own(WHOLE, number)
+        values = values.astype(np.int64)
+        at, reals = self._own(REAL, number)
+        if len(at):
+            rows = np.concatenate([rows, at])
+            values = np.concatenate([values, np.nan_to_num(reals).astype(np.int64)])
         if self.in_chains(key):
             chained = self.by_chain(key)[self.chain]
             where = np.flatnonzero((chained >= 0) & (self.chain >= 0))
             used, inverse = np.unique(chained[where], return_inverse=True)
             numbers = [self._texts.whole(one, NONE) for one in used.tolist()]
             more = np.asarray(numbers, np.int64)[inverse] if numbers else values[:0]
-            return np.concatenate([where, self._owner[at]]), np.concatenate([more, values])
-        return self._owner[at].astype(np.int64), values
+            return np.concatenate([where, rows]), np.concatenate([more, values])
+        return rows, values
+
+    def _own(self, kind: int, key: int) -> tuple[I32, NDArray[Any]]:
+        """The events among these that have a value of one kind under a key, and the values."""
+        row, values = self._scanned.own[kind].of(key)
+        place = self._place[row]
+        is_mine = place >= 0
+        return place[is_mine], values[is_mine]
 
     def series(self) -> Iterator[tuple[int, str, float]]:
         """Every number of every event, with its key; for counters, which have nothing else."""
-        scanned = self._scanned
-        at = np.flatnonzero((self._owner >= 0) & (scanned.kind != TEXT))
-        for row, key, kind, value in zip(
-            self._owner[at].tolist(),
-            scanned.key[at].tolist(),
-            scanned.kind[at].tolist(),
-            scanned.number[at].tolist(),
-            strict=True,
-        ):
-            real = np.int64(value).view(np.float64) if kind == REAL else value
-            yield row, self._texts.string(key), float(real)
+        found = [
+            (row, key, float(value))
+            for key, rows, values in self.others(())
+            for row, value in zip(rows.tolist(), values.tolist(), strict=True)
+        ]
+        yield from sorted(found, key=lambda one: one[:2])
 
     def chain_keys(self) -> list[str]:
         """Every key that repeats with its values, in order of first sight."""
         return [self._texts.string(n) for n in np.unique(self._scanned.link_key).tolist()]
 
-    def others(self, without: Collection[str]) -> Iterator[tuple[str, I64, NDArray[Any]]]:
+    def others(self, without: Collection[str]) -> Iterator[tuple[str, I32, NDArray[Any]]]:
         """Numbers in rows of their own under other keys: the key, the events, the numbers."""
-        scanned = self._scanned
-        at = np.flatnonzero((self._owner >= 0) & (scanned.kind != TEXT))
-        for number in np.unique(scanned.key[at]).tolist():
-            key = self._texts.string(number)
-            if key not in without:
-                mine = at[scanned.key[at] == number]
-                kind, values = scanned.kind[mine], scanned.number[mine]
-                if (kind == REAL).any():
-                    whole = values.astype(np.float64)
-                    values = np.where(kind == REAL, values.view(np.float64), whole)
-                yield key, self._owner[mine].astype(np.int64), values
+        own = self._scanned.own
+        numbers = np.union1d(own[WHOLE].key, own[REAL].key).tolist()
+        for key, number in sorted((self._texts.string(number), number) for number in numbers):
+            if key in without:
+                continue
+            rows, values = self._own(WHOLE, number)
+            at, reals = self._own(REAL, number)
+            if len(at):
+                rows, values = np.concatenate([rows, at]), np.concatenate([values, reals])
+            if len(rows):
+                yield key, rows, values
 
     def in_chains(self, key: str) -> bool:
         """Whether any chain has this key."""
@@ -132,7 +131,8 @@ class EventArgs:
 
     def texts(self, key: str) -> I32:
         """Per event the number of the text of this key, -1 for none."""
-        return self.by_chain(key)[self.chain]
+        found: I32 = self.by_chain(key)[self.chain]
+        return found
 
     def values(self, key: str, rows: I64) -> list[Any]:
         """What some events have under a key that repeats; None for none."""

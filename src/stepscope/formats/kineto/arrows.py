@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stepscope.formats.kineto.args import NONE
 from stepscope.formats.kineto.read import Trace
@@ -19,20 +20,22 @@ from stepscope.schema import names
 CONTEXT_TYPE: Final = 1_000_001
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Ends:
     """Ends of arrows by slice.
 
     Attributes:
-        produces, consumes: Id of the arrow per slice, -1 for none.
+        produces, consumes: Id of the arrow per slice, -1 for none; empty where no slice has one.
     """
 
     produces: I64
     consumes: I64
 
-    def stats(self, mine: I64) -> list[Stat]:
+    def stats(self, mine: NDArray[np.integer[Any]]) -> list[Stat]:
         """The stats of some slices."""
-        found = []
+        found: list[Stat] = []
+        if not len(self.produces):
+            return found
         for ids, id_name, type_name in (
             (self.produces[mine], names.PRODUCER_ID, names.PRODUCER_TYPE),
             (self.consumes[mine], names.CONSUMER_ID, names.CONSUMER_TYPE),
@@ -45,12 +48,12 @@ class Ends:
 def ends(trace: Trace, slices: Slices) -> Ends:
     """The ends: Kineto gives an arrow's end the very begin of the op it belongs to."""
     flows = trace.flows
-    produces = np.full(len(slices), NONE, np.int64)
-    consumes = np.full(len(slices), NONE, np.int64)
     ops = slices.rows("op")
     ids = flows["id"]
     if not len(ops) or not len(ids):
-        return Ends(produces, consumes)
+        return Ends(np.zeros(0, np.int64), np.zeros(0, np.int64))
+    produces = np.full(len(slices), NONE, np.int64)
+    consumes = np.full(len(slices), NONE, np.int64)
     origin = int(slices.start_ns[ops].min())
     spread = len(slices.places)
 

@@ -7,9 +7,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stepscope.formats.kineto.args import NONE
 from stepscope.formats.kineto.categories import KIND
+from stepscope.formats.kineto.event_rows import narrow
 from stepscope.formats.kineto.launches import (
     LAUNCH_KEYS,
     kernel_details,
@@ -19,7 +21,7 @@ from stepscope.formats.kineto.launches import (
 from stepscope.formats.kineto.links import LABELS, Links, Origin
 from stepscope.formats.kineto.names import copy_name, has_direction, op_name
 from stepscope.formats.kineto.read import Trace
-from stepscope.formats.kineto.slices import Slices, whole
+from stepscope.formats.kineto.slices import Slices, unsigned, whole
 from stepscope.formats.xspace.event_bytes import I64
 from stepscope.formats.xspace.line_parts import by_place, stat_of
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
@@ -138,37 +140,35 @@ class _Streams:
 
     def __init__(self, slices: Slices, links: Links) -> None:
         self._slices = slices
-        self._op = np.full(len(slices), NONE, np.int64)
-        self._origin = np.full(len(slices), NONE, np.int64)
+        self._op = np.full(len(slices), NONE, np.int32)
+        self._origin = np.full(len(slices), NONE, np.int8)
         self._op[links.rows] = np.where(links.op >= 0, slices.name[links.op], NONE)
         self._origin[links.rows] = links.origin
         self._launch = self._launches(links)
-        size = np.full(len(slices), NONE, np.int64)
-        rows, values = slices.args.rows("bytes")
-        size[rows] = values
+        size = slices.args.numbers("bytes")
         copies = slices.rows("copy", "set")
         said = slices.args.chain[copies].astype(np.int64)
         columns = np.stack([slices.name[copies], size[copies], said, slices.kind[copies]])
         pairs, inverse = np.unique(columns, axis=1, return_inverse=True)
         self._copies = pairs.T.tolist()
-        self._copy = np.full(len(slices), NONE, np.int64)
+        self._copy = np.full(len(slices), NONE, np.int32)
         self._copy[copies] = inverse.ravel()
         self._is_collective = slices.of_name(lambda name: bool(_COLLECTIVE.search(name)))
 
-    def _launches(self, links: Links) -> I64:
+    def _launches(self, links: Links) -> NDArray[np.int32]:
         """Per kernel the chain that says how it was launched; ROCm's older ones ask the call.
 
         Numbers from ``threads`` on are chains of launches that count threads.
         """
         slices = self._slices
-        chain = slices.args.chain.astype(np.int64)
+        chain = slices.args.chain
         has = np.append(
             (slices.args.by_chain("grid") >= 0)
             | (slices.args.by_chain("block") >= 0)
             | (slices.args.by_chain("registers per thread") >= 0),
             False,
         )
-        found = np.full(len(slices), NONE, np.int64)
+        found = np.full(len(slices), NONE, np.int32)
         found[links.rows] = chain[links.rows]
         called = links.call >= 0
         rows, call = links.rows[called], links.call[called]
@@ -207,7 +207,7 @@ class _Streams:
     def write(self, plane: PlaneWriter, rows: I64) -> None:
         """A line per stream; annotations get one of their own, they are not device work."""
         slices = self._slices
-        metadata = np.zeros(len(slices), np.int64)
+        metadata = np.zeros(len(slices), np.int32)
         is_scope, is_copy = slices.is_kind("scope"), slices.is_kind("copy", "set")
         self._name_copies(plane, rows[is_copy[rows]], metadata)
         slices.renamed(plane, rows[~is_copy[rows]], str, metadata)
@@ -234,7 +234,7 @@ class _Streams:
                     duration_ns=slices.duration_ns[scopes],
                 )
 
-    def _name_copies(self, plane: PlaneWriter, rows: I64, into: I64) -> None:
+    def _name_copies(self, plane: PlaneWriter, rows: I64, into: NDArray[np.int32]) -> None:
         """Put the ids of the copies' names on a plane into ``into``."""
         used, inverse = np.unique(self._copy[rows], return_inverse=True)
         ids = []
@@ -243,12 +243,12 @@ class _Streams:
             name, recorded = copy_name(label), self._slices.names[self._copies[number][0]]
             ids.append(plane.name(name, display=recorded if recorded != name else ""))
         if ids:
-            into[rows] = np.asarray(ids, np.int64)[inverse]
+            into[rows] = np.asarray(ids, np.int32)[inverse]
 
     def write_waits(self, plane: PlaneWriter, rows: I64) -> None:
         """What streams waited for, and the events they recorded: a line of its own for each."""
         slices = self._slices
-        metadata = np.zeros(len(slices), np.int64)
+        metadata = np.zeros(len(slices), np.int32)
         slices.renamed(plane, rows, str, metadata)
         said = slices.text_ids(plane, slices.args.chain, rows, slices.args.json)
         half = names.DERIVED_LINE_COUNT // 2
@@ -294,12 +294,12 @@ class _DeviceStats:
         self._said = slices.text_ids(
             plane, chain, rows, lambda code: slices.args.json(code, _SAID_ELSEWHERE)
         )
-        self._node = slices.args.numbers("graph node id")
+        self._node = narrow(slices.args.numbers("graph node id"))
 
     def of(self, work: I64) -> list[Stat]:
         """The stats of some of them."""
         launched = self._slices.correlation[work]
-        found = stat_of(names.CORRELATION_ID, launched.astype(np.uint64), launched > 0)
+        found = stat_of(names.CORRELATION_ID, unsigned(launched), launched > 0)
         for name, column in (
             (names.KERNEL_DETAILS, self._launch),
             (names.MEMCPY_DETAILS, self._copy),

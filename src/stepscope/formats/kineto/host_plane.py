@@ -7,14 +7,16 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stepscope.formats.kineto import arrows, memory, steps
 from stepscope.formats.kineto.annotations import Annotations, annotations_of
 from stepscope.formats.kineto.args import NONE
 from stepscope.formats.kineto.categories import KIND
+from stepscope.formats.kineto.event_rows import narrow
 from stepscope.formats.kineto.names import op_name
 from stepscope.formats.kineto.read import Trace
-from stepscope.formats.kineto.slices import Slices
+from stepscope.formats.kineto.slices import Slices, unsigned
 from stepscope.formats.xspace.event_bytes import I64
 from stepscope.formats.xspace.line_parts import LineParts, by_place, stat_of
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
@@ -53,16 +55,11 @@ def host_plane(
     said = annotations_of(slices)
     slices.kind[said.is_one] = KIND["annotation"]
     shown = slices.is_kind("annotation", "runtime", "overhead", *(["op"] if ops else []))
-    metadata = np.zeros(len(slices), np.int64)
+    metadata = np.zeros(len(slices), np.int32)
     is_op = slices.is_kind("op")
     slices.renamed(plane, np.flatnonzero(is_op & shown), op_name, metadata)
     slices.renamed(plane, np.flatnonzero(~is_op & shown), said.label, metadata)
-    stats = _HostStats(trace, slices, plane, said)
-    lines: dict[int, LineParts] = {}
-    for place, mine in by_place(slices.place, np.flatnonzero(shown)):
-        part = lines.setdefault(place, LineParts())
-        start, length = slices.start_ns[mine], slices.duration_ns[mine]
-        part.add(metadata[mine], start, length, stats.of(mine))
+    lines = {place: LineParts() for place in np.unique(slices.place[shown]).tolist()}
     memory.add_instants(trace, slices, plane, lambda place: lines.setdefault(place, LineParts()))
     are_marked = said.has(names.STEP_NUM) or len(marks) > 0
     found = None if count is None or are_marked else steps.training_steps(slices, count)
@@ -72,6 +69,13 @@ def host_plane(
         numbers = [*_step_stats(found.number), Stat(names.MARKED_BY, by, is_text=True)]
         lines[found.place].add(code, found.start_ns, found.duration_ns, numbers)
     _add_marks(slices, plane, marks, lines)
+    stats = _HostStats(trace, slices, plane, said)
+    # Each line is written before the next is put together: what it is made of is as large again.
+    for place, mine in by_place(slices.place, np.flatnonzero(shown).astype(np.int32)):
+        lines[place].add(
+            metadata[mine], slices.start_ns[mine], slices.duration_ns[mine], stats.of(mine)
+        )
+        lines.pop(place).write(plane, *slices.thread(place))
     for place, part in lines.items():
         part.write(plane, *slices.thread(place))
     for key, value in trace.head.items():
@@ -112,9 +116,7 @@ class _HostStats:
         self._annotated = said.stats(plane)
         self._args(plane)
         self._arrows = arrows.ends(trace, slices)
-        numbers = np.asarray([_step_number(name) for name in slices.names] or [NONE])
-        is_annotation = slices.is_kind("annotation")
-        self._step = np.where(is_annotation, numbers[slices.name], NONE)
+        self._step = np.asarray([_step_number(name) for name in slices.names] or [NONE])
         self._loads = slices.of_name(lambda name: name.startswith(_LOADER))
         self._calls = slices.is_kind("runtime") & (slices.correlation > 0)
         # Viewers that do not know PyTorch's loader know these stats.
@@ -135,15 +137,17 @@ class _HostStats:
         self._texts = ((names.SHAPE, shapes), (names.ARGUMENTS, said))
         sequence = args.numbers("Sequence number")
         sequence[~slices.is_kind("op")] = NONE
-        self._numbers = ((names.SEQUENCE_NUMBER, sequence),)
+        self._sequence = narrow(sequence)
 
     def _shape(self, number: int) -> str:
         dims = self._trace.texts.value(number)
         return str(dims) if dims else ""
 
-    def of(self, mine: I64) -> list[Stat]:
+    def of(self, mine: NDArray[np.int32]) -> list[Stat]:
         """The stats of some slices."""
-        step, loads = self._step[mine], self._loads[mine]
+        is_annotation = self._slices.kind[mine] == KIND["annotation"]
+        step = np.where(is_annotation, self._step[self._slices.name[mine]], NONE)
+        loads = self._loads[mine]
         count = len(mine)
         found = stat_of(names.STEP_NUM, step, step >= 0)
         found += stat_of(names.ROOT_LEVEL, np.ones(count, np.int64), step >= 0)
@@ -152,12 +156,12 @@ class _HostStats:
         found += stat_of(names.INPUT_STAGE_NAME, stage, loads, is_text=True)
         category = np.full(count, self._category)
         found += stat_of(names.INPUT_STAGE_CATEGORY, category, loads, is_text=True)
-        called = self._slices.correlation[mine].astype(np.uint64)
-        found += stat_of(names.CORRELATION_ID, called, self._calls[mine])
+        called = self._slices.correlation[mine]
+        found += stat_of(names.CORRELATION_ID, unsigned(called), self._calls[mine])
         for key, column in self._texts:
             found += stat_of(key, column[mine], column[mine] > 0, is_text=True)
-        for key, column in self._numbers:
-            found += stat_of(key, column[mine], column[mine] >= 0)
+        sequence = self._sequence[mine]
+        found += stat_of(names.SEQUENCE_NUMBER, sequence, sequence >= 0)
         name = self._slices.name[mine]
         for stat in self._annotated:
             found += stat_of(stat.name, stat.values[name], stat.has[name], is_text=stat.is_text)

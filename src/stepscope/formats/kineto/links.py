@@ -47,7 +47,7 @@ LABELS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Links:
     """The origin of every device event.
 

@@ -56,6 +56,7 @@ def open_trace(pieces: Iterable[bytes], *, file: str = "") -> Space:
     del trace  # its columns are as large as those to come
     give_back()
     space = space_of(planes, warnings=notes)
+    give_back()  # what the columns were made from: tools need as much
     if is_cut:
         damage = DecodeError(
             "the text ends inside its list of events, which is not ordered by time: events may be "

@@ -35,11 +35,11 @@ def _events(
 ) -> PlaneWriter:
     """A line for each category on each thread."""
     plane = PlaneWriter(names.OTHER_EVENTS_PLANE)
-    metadata = np.zeros(len(slices), np.int64)
+    metadata = np.zeros(len(slices), np.int32)
     slices.renamed(plane, rows, str, metadata)
     said = slices.text_ids(plane, slices.args.chain, rows, slices.args.json)
     category = trace.slices["category"]
-    pair = category[rows] * (len(slices.places) + 1) + slices.place[rows]
+    pair = category[rows].astype(np.int64) * (len(slices.places) + 1) + slices.place[rows]
     for number, one in enumerate(np.unique(pair).tolist()):
         mine = rows[pair == one]
         code, place = divmod(one, len(slices.places) + 1)

@@ -23,6 +23,7 @@ from stepscope.formats.kineto.steps import StepCount, StepMark
 from stepscope.formats.kineto.viewer_planes import is_from_viewer, viewer_planes
 from stepscope.formats.xspace.line_parts import by_place, stat_of
 from stepscope.formats.xspace.plane_writer import PlaneWriter
+from stepscope.kernels.memory import give_back
 from stepscope.schema import names
 
 _SAID_ELSEWHERE: Final = frozenset({"Python parent id", "finished"})
@@ -63,7 +64,10 @@ def planes_of(
     if is_from_viewer(trace):
         return list(viewer_planes(trace, slices))
     host = host_plane(trace, slices, ops=ops, count=count, marks=marks)
-    devices = device_planes(trace, slices, links(slices), clock_rate_khz or {})
+    give_back()
+    found = links(slices)
+    give_back()
+    devices = device_planes(trace, slices, found, clock_rate_khz or {})
     return [host, *devices, *_python(slices), *other_planes(trace, slices)]
 
 
@@ -73,7 +77,7 @@ def _python(slices: Slices) -> Iterator[PlaneWriter]:
     if not len(rows):
         return
     plane = PlaneWriter(names.PYTHON_CALLS_PLANE)
-    metadata = np.zeros(len(slices), np.int64)
+    metadata = np.zeros(len(slices), np.int32)
     slices.renamed(plane, rows, frame_name, metadata)
     args = slices.args
     own, parent = args.numbers("Python id"), args.numbers("Python parent id")

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from stepscope.formats.kineto import categories
 from stepscope.formats.kineto.args import NONE, EventArgs
 from stepscope.formats.kineto.categories import KIND, OTHER
+from stepscope.formats.kineto.event_rows import distinct_codes, narrow
 from stepscope.formats.kineto.scan import (
     DURATION_IN_PS,
     HAS_DURATION,
@@ -28,6 +29,7 @@ from stepscope.formats.kineto.texts import TraceTexts, lenient_json, whole
 from stepscope.kernels.memory import give_back
 
 I64 = NDArray[np.int64]
+I32 = NDArray[np.int32]
 Bool = NDArray[np.bool_]
 #: A process and a thread, or a device and a stream, as the file names them.
 ThreadKey = tuple[Any, Any]
@@ -72,7 +74,7 @@ class Trace:
         counters: place, name, start_ns, and a series and value each.
         thread_names, process_names: By place, and by pid.
         categories: Every category with the number of its events, arrows among them.
-        texts: Every distinct text of the file.
+        texts: Every distinct_codes text of the file.
         damage: What was wrong with it.
         lost: Events that made no sense: not JSON, or without name, phase or time.
         untimed: Events whose time the recorder did not take.
@@ -84,10 +86,10 @@ class Trace:
     head: dict[str, Any] = field(default_factory=dict)
     names: list[str] = field(default_factory=list)
     places: list[ThreadKey] = field(default_factory=list)
-    slices: dict[str, I64] = field(default_factory=dict)
+    slices: dict[str, NDArray[Any]] = field(default_factory=dict)
     args: EventArgs = field(init=False)
-    memory: dict[str, I64] = field(default_factory=dict)
-    flows: dict[str, I64] = field(default_factory=dict)
+    memory: dict[str, NDArray[Any]] = field(default_factory=dict)
+    flows: dict[str, NDArray[Any]] = field(default_factory=dict)
     counters: dict[str, NDArray[Any]] = field(default_factory=dict)
     thread_names: dict[ThreadKey, str] = field(default_factory=dict)
     process_names: dict[Any, str] = field(default_factory=dict)
@@ -160,9 +162,11 @@ class _Reader:
         columns = scanned.columns
         base = whole(scanned.head.get("baseTimeNanoseconds"), 0)
         flags = columns["flags"]
-        self._start, self._start_rest = _to_ns(columns["start"], (flags & START_IN_PS) > 0)
-        self._length, self._length_rest = _to_ns(columns["duration"], (flags & DURATION_IN_PS) > 0)
-        self._has_time: Bool = (columns["flags"] & HAS_START) > 0
+        self._start, self._start_rest = _to_ns(columns.pop("start"), (flags & START_IN_PS) > 0)
+        self._length, self._length_rest = _to_ns(
+            columns.pop("duration"), (flags & DURATION_IN_PS) > 0
+        )
+        self._has_time: Bool = (flags & HAS_START) > 0
         self._drop_untimed(base)
         if base:
             self._start += base
@@ -179,11 +183,11 @@ class _Reader:
         is_memory = self._is_memory(phase) & good
         is_instant = np.isin(phase, _INSTANTS) & good & ~is_memory
         is_slice = (phase == _SLICE) & good
-        self._slices(np.flatnonzero(is_slice | is_instant))
         self._memory(np.flatnonzero(is_memory))
         self._flows(np.flatnonzero(np.isin(phase, (_FLOW_BEGIN, _FLOW_END)) & self._has_time))
         self._counters(np.flatnonzero((phase == _COUNTER) & good))
         self._metadata(np.flatnonzero(phase == _META))
+        self._slices(np.flatnonzero(is_slice | is_instant).astype(np.int32))
         timed = np.isin(phase, (_SLICE, _COUNTER, *_INSTANTS))
         # XLA ends its lists with an empty object, so that each event may have a comma behind it.
         empty = (phase == 0) & (columns["flags"] == 0) & (columns["values"] == 0)
@@ -228,7 +232,7 @@ class _Reader:
             found.append(places.index(mine))
         self._place_of[begin] = np.asarray(found or [0], np.int64)[inverse]
 
-    def _pair(self, rows: I64, group: I64, begins: Bool) -> I64:
+    def _pair(self, rows: I64, group: NDArray[Any], begins: Bool) -> I64:
         """Make slices of the begins whose ends are there; rows of those slices.
 
         Args:
@@ -256,9 +260,11 @@ class _Reader:
 
     def _named(self) -> Bool:
         """Which events have a name: a string."""
-        used, inverse = np.unique(self._scanned.columns["name"], return_inverse=True)
+        name = self._scanned.columns["name"]
+        used, place = distinct_codes(name)
         are_texts = [self._texts.raw(number)[:1] == b'"' for number in used.tolist()]
-        return np.asarray(are_texts or [False])[inverse]
+        found: Bool = np.asarray(are_texts or [False])[place][name]
+        return found
 
     def _drop_untimed(self, base: int) -> None:
         """Times of exactly 0 are unknown where no other is near."""
@@ -271,9 +277,13 @@ class _Reader:
             self._has_time &= ~is_zero
             self._trace.untimed = int(is_zero.sum())
 
-    def _places(self, pid: NDArray[np.int32], tid: NDArray[np.int32]) -> I64:
+    def _places(self, pid: NDArray[Any], tid: NDArray[Any]) -> I32:
         """The place of each event; equal numbers are one, however they are written."""
-        pairs = (pid.astype(np.int64) + 1) * (len(self._texts) + 1) + tid + 1
+        pairs = pid.astype(np.int64)
+        pairs += 1
+        pairs *= len(self._texts) + 1
+        pairs += tid
+        pairs += 1
         used, inverse = np.unique(pairs, return_inverse=True)
         index: dict[ThreadKey, int] = {}
         codes = []
@@ -282,7 +292,7 @@ class _Reader:
             place = (self._id(first - 1), self._id(second - 1))
             codes.append(index.setdefault(place, len(index)))
         self._trace.places = list(index)
-        return np.asarray(codes or [0], np.int64)[inverse]
+        return np.asarray(codes or [0], np.int32)[inverse]
 
     def _id(self, number: int) -> Any:
         value = self._texts.value(number)
@@ -298,6 +308,9 @@ class _Reader:
             self._texts.string(code): count
             for code, count in zip(codes.tolist(), counts.tolist(), strict=True)
         }
+        for code, count in self._scanned.arrows.items():
+            name = self._texts.string(code)
+            found[name] = found.get(name, 0) + count
         self._trace.categories = dict(sorted(found.items()))
 
     def _is_memory(self, phase: NDArray[np.uint8]) -> Bool:
@@ -305,66 +318,73 @@ class _Reader:
         found: Bool = np.isin(phase, _INSTANTS) & (self._scanned.columns["name"] == number)
         return found
 
-    def _slices(self, rows: I64) -> None:
+    def _slices(self, rows: I32) -> None:
+        """The slices; times of all events are given up on the way."""
         trace, columns = self._trace, self._scanned.columns
-        start, length = self._start[rows], self._length[rows]
         timed = (columns["flags"][rows] & HAS_DURATION) > 0
-        trace.negative = int((timed & (length < 0)).sum())
-        length = np.where(timed, np.maximum(length, 0), 0)
-        kind, category = self._kinds(rows)
-        order = self._in_time(rows, start, length, kind)
-        rows = rows[order]
+        trace.negative = int((timed & (self._length[rows] < 0)).sum())
+        np.maximum(self._length, 0, out=self._length)
+        self._length[rows[~timed]] = 0
+        rows = self._in_time(rows)
+        found = trace.slices
+        found["start_ns"], found["duration_ns"] = self._start[rows], self._length[rows]
+        self._start, self._length = found["start_ns"][:0], found["duration_ns"][:0]
+        found["start_rest_ps"] = self._start_rest[rows]
+        found["duration_rest_ps"] = self._length_rest[rows]
+        found["place"] = self._place_of[rows]
+        found["kind"], found["category"] = self._kinds(rows)
+        found["name"] = self._names(rows)
         args = trace.args = EventArgs(self._scanned, rows)
-        name = columns["name"][rows]
-        used, first, inverse = np.unique(name, return_index=True, return_inverse=True)
-        rank = np.empty(len(used), np.int64)
-        by_time = np.argsort(first)
-        rank[by_time] = np.arange(len(used))
-        trace.names = [self._texts.string(number) for number in used[by_time].tolist()]
-        trace.slices = {
-            "name": rank[inverse] if len(used) else np.zeros(0, np.int64),
-            "place": self._place_of[rows],
-            "kind": kind[order],
-            "category": category[order],
-            "start_ns": start[order],
-            "duration_ns": length[order],
-            "start_rest_ps": self._start_rest[rows].astype(np.int64),
-            "duration_rest_ps": self._length_rest[rows].astype(np.int64),
-            "external": args.numbers("External id", "external id"),
-            "correlation": args.numbers("correlation"),
-        }
+        found["external"] = narrow(args.numbers("External id", "external id"))
+        found["correlation"] = narrow(args.numbers("correlation"))
         self._move_annotations()
 
-    def _kinds(self, rows: I64) -> tuple[I64, I64]:
+    def _names(self, rows: I32) -> I32:
+        """The name of each slice as a place in ``trace.names``, which are in order of time."""
+        name = self._scanned.columns["name"][rows]
+        used, place = distinct_codes(name)
+        first = np.full(len(used), len(name), np.int32)
+        np.minimum.at(first, place[name], np.arange(len(name), dtype=np.int32))
+        rank = np.empty(len(used), np.int32)
+        by_time = np.argsort(first)
+        rank[by_time] = np.arange(len(used), dtype=np.int32)
+        self._trace.names = [self._texts.string(number) for number in used[by_time].tolist()]
+        found: I32 = rank[place][name] if len(used) else np.zeros(0, np.int32)
+        return found
+
+    def _kinds(self, rows: I32) -> tuple[NDArray[np.int8], NDArray[Any]]:
         """The kind of each slice, and its category as a place in ``trace.category_names``."""
         columns = self._scanned.columns
-        used, inverse = np.unique(columns["category"][rows], return_inverse=True)
+        category = columns["category"][rows]
+        used, place = distinct_codes(category)
         names = [self._texts.string(number) for number in used.tolist()]
         kinds = [KIND[categories.CATEGORIES.get(name, OTHER)] for name in names]
         self._trace.category_names = names
-        kind = np.asarray(kinds or [0], np.int64)[inverse]
+        kind = np.asarray(kinds or [0], np.int8)[place][category]
         # An instant is not work, whatever its category.
         kind[columns["phase"][rows] != _SLICE] = KIND[OTHER]
-        return kind, inverse.astype(np.int64)
+        return kind, narrow(place)[category]
 
-    def _in_time(self, rows: I64, start: I64, length: I64, kind: I64) -> I64:
-        """The order of the slices by time, containers first, however the file orders them."""
-        order = np.argsort(start, kind="stable")
-        ordered = start[order]
-        same = np.zeros(len(order), bool)
-        same[1:] = ordered[1:] == ordered[:-1]
+    def _in_time(self, rows: I32) -> I32:
+        """The slices by time, containers first, however the file orders them."""
+        start = self._start[rows]
+        rows = rows[np.argsort(start, kind="stable")]
+        start = self._start[rows]
+        same = np.zeros(len(rows), bool)
+        same[1:] = start[1:] == start[:-1]
         tied = np.flatnonzero(same | np.append(same[1:], False))
         if len(tied):
-            some = order[tied]
-            names = self._scanned.columns["name"][rows[some]]
+            some = rows[tied]
+            names = self._scanned.columns["name"][some]
             used, inverse = np.unique(names, return_inverse=True)
             raw = [self._texts.raw(number) for number in used.tolist()]
             rank = np.empty(len(raw), np.int64)
             rank[sorted(range(len(raw)), key=raw.__getitem__)] = np.arange(len(raw))
-            number = EventArgs(self._scanned, rows[some]).numbers("External id", "correlation")
-            keys = (rank[inverse], number, kind[some], -length[some], start[some])
-            order[tied] = some[np.lexsort(keys)]
-        return order
+            number = EventArgs(self._scanned, some).numbers("External id", "correlation")
+            kind = self._kinds(some)[0]
+            keys = (rank[inverse], number, kind, -self._length[some], self._start[some])
+            rows[tied] = some[np.lexsort(keys)]
+        return rows
 
     def _move_annotations(self) -> None:
         """Annotations that 2021's files have among the ops."""
@@ -402,7 +422,7 @@ class _Reader:
         self._trace.flows = {
             "place": self._place_of[rows],
             "start_ns": self._start[rows],
-            "id": columns["ident"][rows],
+            "id": columns["ident"][rows].astype(np.int64),
             "is_end": (columns["phase"][rows] == _FLOW_END).astype(np.int64),
         }
 
@@ -442,8 +462,9 @@ class _Reader:
                 trace.process_names[trace.places[place][0]] = name
 
 
-def _to_ns(time: I64, is_ps: Bool) -> tuple[I64, NDArray[np.int16]]:
+def _to_ns(time: NDArray[Any], is_ps: Bool) -> tuple[I64, NDArray[np.int16]]:
     """Times as the nearest ns, and what is left of those that are known to the ps."""
+    time = time.astype(np.int64)
     rest = np.zeros(len(time), np.int16)
     rows = np.flatnonzero(is_ps)
     if len(rows):

@@ -11,12 +11,14 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.formats.kineto.categories import ARROWS_TO_BACKWARD
+from stepscope.formats.kineto.event_rows import EventRows, OwnValues, ValueRows
 from stepscope.formats.kineto.texts import TraceTexts, lenient_json
 from stepscope.kernels import core
 
@@ -54,19 +56,18 @@ _TAIL_BYTES: Final = 1 << 16
 _EVENT_ROWS: Final = 1 << 15
 _VALUE_ROWS: Final = 1 << 18
 _TOKENS: Final = 1 << 19
-_COLUMNS: Final = (
-    ("phase", np.uint8), ("flags", np.uint8), ("category", np.int32), ("name", np.int32),
-    ("pid", np.int32), ("tid", np.int32), ("ident", np.int64), ("chain", np.int32),
-    ("values", np.int32), ("start", np.int64), ("duration", np.int64),
-)  # fmt: skip
-_VALUES: Final = (("key", np.int32), ("kind", np.uint8), ("number", np.int64))
+_COLUMNS: Final = {
+    "phase": np.uint8, "flags": np.uint8, "category": np.int32, "name": np.int32,
+    "pid": np.int32, "tid": np.int32, "ident": np.int64, "chain": np.int32,
+    "values": np.int32, "start": np.int64, "duration": np.int64,
+}  # fmt: skip
+_VALUES: Final = {"key": np.int32, "kind": np.uint8, "number": np.int64}
+_ARROWS: Final = tuple(map(ord, "stf"))
 #: ``flags``: whether there is a start and a duration, and whether it is in ps instead of ns.
 HAS_START: Final = 1
 HAS_DURATION: Final = 2
 START_IN_PS: Final = 4
 DURATION_IN_PS: Final = 8
-#: ``Scanned.kind`` of a value: a double's bits, a whole number, the number of a text.
-REAL, WHOLE, TEXT = 2, 4, 7
 
 
 @dataclass
@@ -100,9 +101,11 @@ class Scanned:
         head: The keys beside the events.
         texts: Every distinct text; columns hold their numbers, -1 for none;
             ``ident`` is the number of an arrow itself.
-        columns: phase, flags, category, name, pid, tid, ident, chain, values (how many rows of
-            values an event has), start_ns, duration_ns.
-        key, kind, number: Values with rows of their own, those of one event after the other's.
+        columns: phase, flags, category, name, pid, tid, ident, chain, values (how many values
+            of its own an event has), start, duration (ns), each in the narrowest integers.
+        arrows: How many arrows there are of each category (by its text) that no reader follows:
+            they are not among the events.
+        own: Values with rows of their own, by kind (``event_rows``).
         before, link_key, link_text: The chains' links; -1 ends a chain.
         damage: What was wrong.
     """
@@ -110,9 +113,8 @@ class Scanned:
     head: dict[str, Any]
     texts: TraceTexts
     columns: dict[str, NDArray[Any]]
-    key: I32
-    kind: NDArray[np.uint8]
-    number: I64
+    arrows: dict[int, int]
+    own: dict[int, OwnValues]
     before: I32
     link_key: I32
     link_text: I32
@@ -131,31 +133,6 @@ def scan(pieces: Iterable[bytes]) -> Scanned:
     return _Scan(iter(pieces)).run()
 
 
-@dataclass
-class _Rows:
-    """Columns that grow by whole blocks; each is joined once, at the end."""
-
-    kinds: tuple[tuple[str, Any], ...]
-    size: int
-    block: dict[str, NDArray[Any]] = field(init=False)
-    parts: dict[str, list[NDArray[Any]]] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.block = {name: np.empty(self.size, kind) for name, kind in self.kinds}
-        self.parts = {name: [] for name, _ in self.kinds}
-
-    def keep(self, count: int) -> None:
-        """Keep the first rows of the block; it can then be overwritten."""
-        if count:
-            for name, values in self.block.items():
-                self.parts[name].append(values[:count].copy())
-
-    def joined(self, name: str) -> NDArray[Any]:
-        """A column; its parts are given up."""
-        parts = self.parts.pop(name)
-        return np.concatenate([np.empty(0, self.block[name].dtype), *parts])
-
-
 class _Scan:
     """The state of one pass over a text."""
 
@@ -167,8 +144,11 @@ class _Scan:
         self._head: dict[str, Any] = {}
         self._damage = TraceDamage()
         self._found_events = False
-        self._events = _Rows(_COLUMNS, _EVENT_ROWS)
-        self._values = _Rows(_VALUES, _VALUE_ROWS)
+        self._block = {name: np.empty(_EVENT_ROWS, kind) for name, kind in _COLUMNS.items()}
+        self._value_block = {name: np.empty(_VALUE_ROWS, kind) for name, kind in _VALUES.items()}
+        self._events = EventRows(_COLUMNS)
+        self._values = ValueRows()
+        self._arrows: dict[int, int] = {}
         known = (*OWN_KEYS, *CHAIN_KEYS, *DROPPED_KEYS)
         classes = [1] * len(OWN_KEYS) + [2] * len(CHAIN_KEYS) + [3] * len(DROPPED_KEYS)
         kinds = (np.uint8, np.int32, np.int32, np.int32, np.int32)
@@ -185,7 +165,12 @@ class _Scan:
         self._more_chains()
         self._fresh_rows()
         for key in known:
-            self._reader.text(memoryview(json.dumps(key).encode()))
+            self._intern(key)
+        self._followed = [self._intern(name) for name in sorted(ARROWS_TO_BACKWARD)]
+
+    def _intern(self, text: str) -> int:
+        number: int = self._reader.text(memoryview(json.dumps(text).encode()))
+        return number
 
     def run(self) -> Scanned:
         """The whole text."""
@@ -205,10 +190,13 @@ class _Scan:
         texts = TraceTexts(self._arena[:size].tobytes(), self._begin[: reader.texts + 1].copy())
         self._arena, self._hashes = np.empty(0, np.uint8), np.empty(0, np.uint64)
         before, link_key, link_text = (links[: reader.chains].copy() for links in self._links)
-        columns = {name: self._events.joined(name) for name, _ in _COLUMNS}
-        key, kind, number = (self._values.joined(name) for name, _ in _VALUES)
+        # Room for what is read next is given up before columns are joined, which takes as much.
+        del scanner, reader, self._scanner, self._reader, self._tokens, self._links
+        del self._block, self._value_block
+        self._data = b""
         return Scanned(
-            self._head, texts, columns, key, kind, number, before, link_key, link_text, damage
+            self._head, texts, self._events.columns(), self._arrows, self._values.by_kind(),
+            before, link_key, link_text, damage,
         )  # fmt: skip
 
     # --- the text ---------------------------------------------------------------------------
@@ -248,7 +236,7 @@ class _Scan:
         if first == ord("["):
             self._at += 1
             self._read_events()
-            self._found_events = self._reader.row >= 0 or bool(self._events.parts["phase"])
+            self._found_events = self._reader.row >= 0 or self._events.count > 0
             return
         if first == ord("{"):
             self._at += 1
@@ -342,13 +330,29 @@ class _Scan:
             more[reader.reason]()
 
     def _keep_rows(self) -> None:
-        self._events.keep(self._reader.row + 1)
-        self._values.keep(self._reader.value_row)
+        """Keep the block's events, but for arrows to devices: calls and correlations say the same.
+
+        They are a third of the events of most files.
+        """
+        count, block = self._reader.row + 1, self._block
+        values = {name: column[: self._reader.value_row] for name, column in
+                  self._value_block.items()}  # fmt: skip
+        category = block["category"][:count]
+        left_out = np.isin(block["phase"][:count], _ARROWS) & ~np.isin(category, self._followed)
+        for one, times in zip(*np.unique(category[left_out], return_counts=True), strict=True):
+            self._arrows[int(one)] = self._arrows.get(int(one), 0) + int(times)
+        row = (np.cumsum(~left_out, dtype=np.int32) - 1) + self._events.count
+        owner = np.repeat(row.astype(np.int32), block["values"][:count])
+        if left_out.any():
+            is_kept = np.repeat(~left_out, block["values"][:count])
+            owner, values = owner[is_kept], {name: one[is_kept] for name, one in values.items()}
+        self._values.keep(values["key"], values["kind"], values["number"], owner)
+        self._events.keep(block, np.flatnonzero(~left_out))
         self._fresh_rows()
 
     def _fresh_rows(self) -> None:
-        columns = [*self._events.block.values(), *self._values.block.values()]
-        reals = self._values.block["number"].view(np.float64)
+        columns = [*self._block.values(), *self._value_block.values()]
+        reals = self._value_block["number"].view(np.float64)
         self._reader.room_for_events(tuple(one.data for one in (*columns, reals)))
 
     def _more_texts(self) -> None:

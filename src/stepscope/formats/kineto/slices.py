@@ -10,12 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.formats.kineto.categories import KIND
+from stepscope.formats.kineto.event_rows import distinct_codes
 from stepscope.formats.kineto.read import Trace
 from stepscope.formats.kineto.texts import whole as whole_of
 from stepscope.formats.xspace.event_bytes import I64
 from stepscope.formats.xspace.line_parts import stat_of
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 
+I32 = NDArray[np.int32]
 Bool = NDArray[np.bool_]
 _OF_THE_PROCESS: Final = ("op", "annotation", "runtime")
 #: Numbers that planes tell in stats of their own, in names or by order.
@@ -82,7 +84,7 @@ class Slices:
         return number, name or f"thread {number}"
 
     def renamed(
-        self, plane: PlaneWriter, rows: I64, rename: Callable[[str], str], into: I64
+        self, plane: PlaneWriter, rows: I64, rename: Callable[[str], str], into: I32
     ) -> None:
         """Put the ids of the rows' names on a plane into ``into``.
 
@@ -92,7 +94,8 @@ class Slices:
             rename: What a name becomes; the old one is then shown, but for annotations of ours.
             into: One id per slice.
         """
-        used, inverse = np.unique(self.name[rows], return_inverse=True)
+        mine = self.name[rows]
+        used, place = distinct_codes(mine)
         ids = []
         for code in used.tolist():
             old = self.names[code]
@@ -100,11 +103,11 @@ class Slices:
             is_coded = new != old and not old.endswith("#")
             ids.append(plane.name(new, display=old if is_coded else ""))
         if ids:
-            into[rows] = np.asarray(ids, dtype=np.int64)[inverse]
+            into[rows] = np.asarray(ids, np.int32)[place][mine]
 
     def text_ids(
         self, plane: PlaneWriter, code: NDArray[Any], rows: I64, text: Callable[[int], str]
-    ) -> I64:
+    ) -> I32:
         """Per slice the id of a text on a plane (0: none).
 
         Args:
@@ -113,16 +116,16 @@ class Slices:
             rows: Which slices.
             text: What a number means; it is asked once per number, "" is none.
         """
-        found = np.zeros(len(self), np.int64)
-        rows = rows[code[rows] >= 0]
-        used, inverse = np.unique(code[rows], return_inverse=True)
-        texts = [text(number) for number in used.tolist()]
+        found = np.zeros(len(self), np.int32)
+        mine = code[rows]
+        used, place = distinct_codes(mine)
+        texts = [text(number) if number >= 0 else "" for number in used.tolist()]
         ids = [plane.text(one) if one else 0 for one in texts]
         if ids:
-            found[rows] = np.asarray(ids, np.int64)[inverse]
+            found[rows] = np.asarray(ids, np.int32)[place][mine]
         return found
 
-    def other_numbers(self, rows: I64) -> list[Stat]:
+    def other_numbers(self, rows: NDArray[np.integer[Any]]) -> list[Stat]:
         """Stats of what some slices say in numbers that nothing else has read."""
         if self._others is None:
             self._others = []
@@ -154,6 +157,11 @@ def match(known: I64, wanted: I64) -> tuple[I64, Bool]:
     at = np.searchsorted(known[order], wanted, side="right") - 1
     found = order[np.maximum(at, 0)]
     return found, (at >= 0) & (known[found] == wanted)
+
+
+def unsigned(numbers: NDArray[Any]) -> NDArray[Any]:
+    """The numbers as unsigned ones of the same width, which is how links are written."""
+    return numbers.view(f"u{numbers.dtype.itemsize}")
 
 
 def whole(value: object) -> int:

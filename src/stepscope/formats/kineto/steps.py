@@ -45,7 +45,7 @@ class StepMark:
     duration_ns: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class TrainingSteps:
     """Steps of one thread.
 
@@ -73,7 +73,7 @@ def training_steps(slices: Slices, count: StepCount) -> TrainingSteps | None:
     rows = rows[slices.is_kind("annotation")[rows]]
     if not len(rows):
         return None
-    pairs = slices.place[rows] * len(slices.names) + slices.name[rows]
+    pairs = slices.place[rows].astype(np.int64) * len(slices.names) + slices.name[rows]
     distinct, first, times = np.unique(pairs, return_index=True, return_counts=True)
     # The most frequent; of equals the one seen first.
     rows = rows[pairs == distinct[np.lexsort((first, -times))[0]]]

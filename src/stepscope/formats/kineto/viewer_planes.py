@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stepscope.formats.kineto.read import Trace
 from stepscope.formats.kineto.slices import Slices, whole
@@ -45,7 +46,7 @@ def viewer_planes(trace: Trace, slices: Slices) -> Iterator[PlaneWriter]:
             continue
         name = trace.process_names.get(pid, f"process {pid}")
         plane = PlaneWriter(name, id=whole(name.rpartition(":")[2]) + 1)
-        metadata = np.zeros(len(slices), np.int64)
+        metadata = np.zeros(len(slices), np.int32)
         slices.renamed(plane, mine, str, metadata)
         stats = _Stats(trace, slices, plane, mine)
         for number, (place, some) in enumerate(by_place(slices.place, mine)):
@@ -67,7 +68,7 @@ class _Stats:
 
     def __init__(self, trace: Trace, slices: Slices, plane: PlaneWriter, rows: I64) -> None:
         self._slices = slices
-        texts: list[tuple[str, I64]] = []
+        texts: list[tuple[str, NDArray[np.int32]]] = []
         numbers: list[tuple[str, I64]] = []
         for key in slices.args.chain_keys():
             code = slices.args.texts(key)
@@ -86,6 +87,6 @@ class _Stats:
         found = self._slices.other_numbers(some)
         for key, column in self._texts:
             found += stat_of(key, column[some], column[some] > 0, is_text=True)
-        for key, column in self._numbers:
-            found += stat_of(key, column[some], column[some] >= 0)
+        for key, values in self._numbers:
+            found += stat_of(key, values[some], values[some] >= 0)
         return found

@@ -39,7 +39,7 @@ _START: Final = (0, -1, 0, 0, 0, 0, 0)
 _COLUMNS: Final = ("parent", "tag", "begin", "prefix", "value", "end")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Fields:
     """Fields of many messages, message after message, in file order.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,17 +34,17 @@ class StatValues:
         key: Id of the stat's name.
         kind: How the value is written on the wire.
         rows: Which events have it, ascending.
-        bits: The values as 64 bits (doubles by their bits, negative numbers by two's complement).
+        bits: The values: integers of any width, doubles by their bits.
     """
 
     key: int
     kind: XStat
-    rows: I64
-    bits: U64
+    rows: NDArray[np.integer[Any]]
+    bits: NDArray[Any]
 
 
 def encode_events(
-    metadata: I64, offset_ps: I64, duration_ps: I64, stats: Sequence[StatValues] = ()
+    metadata: NDArray[np.int32], offset_ps: I64, duration_ps: I64, stats: Sequence[StatValues] = ()
 ) -> Iterator[bytes]:
     """The events as fields of an XLine, in pieces.
 
@@ -55,7 +55,7 @@ def encode_events(
         stats: What else some of them carry.
     """
     heads = (
-        (XEvent.METADATA_ID, metadata.view(np.uint64)),
+        (XEvent.METADATA_ID, metadata.astype(np.uint64)),
         (XEvent.OFFSET_PS, offset_ps.view(np.uint64)),
         (XEvent.DURATION_PS, duration_ps.view(np.uint64)),
     )
@@ -68,7 +68,9 @@ def encode_events(
         for stat in stats:
             low, high = np.searchsorted(stat.rows, [begin, end]).tolist()
             if high > low:
-                pieces.append(_stat(stat, stat.rows[low:high] - begin, stat.bits[low:high]))
+                # Negative numbers by two's complement.
+                bits = stat.bits[low:high].astype(np.uint64)
+                pieces.append(_stat(stat, stat.rows[low:high] - begin, bits))
         yield _laid_out(pieces, end - begin)
 
 
@@ -84,7 +86,7 @@ class _Piece:
         length_at: Where in the prefix the length of what follows it goes, -1 for nowhere.
     """
 
-    rows: I64 | None
+    rows: NDArray[np.integer[Any]] | None
     prefix: bytes
     bits: U64
     size: I64
@@ -92,11 +94,13 @@ class _Piece:
     length_at: int = -1
 
 
-def _varints(prefix: bytes, rows: I64 | None, bits: U64, length_at: int = -1) -> _Piece:
+def _varints(
+    prefix: bytes, rows: NDArray[np.integer[Any]] | None, bits: U64, length_at: int = -1
+) -> _Piece:
     return _Piece(rows, prefix, bits, _varint_sizes(bits), length_at=length_at)
 
 
-def _stat(stat: StatValues, rows: I64, bits: U64) -> _Piece:
+def _stat(stat: StatValues, rows: NDArray[np.integer[Any]], bits: U64) -> _Piece:
     key = wire.number(XStat.METADATA_ID, stat.key)
     fixed = stat.kind is XStat.DOUBLE_VALUE
     value_tag = tag(stat.kind, Wire.FIXED64 if fixed else Wire.VARINT)

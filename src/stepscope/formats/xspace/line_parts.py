@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from itertools import pairwise
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.formats.xspace.event_bytes import I64
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 
 Bool = NDArray[np.bool_]
+Rows = TypeVar("Rows", bound=NDArray[np.integer[Any]])
 
 
 class LineParts:
@@ -31,29 +32,36 @@ class LineParts:
     ) -> None:
         """More events; rows of the stats count these alone."""
         for stat in stats:
-            rows = np.arange(len(start_ns)) if stat.rows is None else stat.rows
-            self._stats.append(Stat(stat.name, stat.values, rows + self._count, stat.is_text))
+            if self._count or stat.rows is None:
+                rows = np.arange(len(start_ns)) if stat.rows is None else stat.rows
+                stat = Stat(stat.name, stat.values, rows + self._count, stat.is_text)
+            self._stats.append(stat)
         self._columns.append((metadata, start_ns, duration_ns))
         self._count += len(start_ns)
 
     def write(self, plane: PlaneWriter, number: int, name: str) -> None:
         """All of them as one line."""
-        metadata, start, length = (np.concatenate([c[i] for c in self._columns]) for i in range(3))
+        metadata, start, length = (_one(list(parts)) for parts in zip(*self._columns, strict=True))
+        self._columns.clear()
         plane.line(
             number, name, metadata=metadata, start_ns=start, duration_ns=length, stats=self._stats
         )
 
 
-def by_place(place: I64, rows: I64) -> Iterator[tuple[int, I64]]:
+def _one(parts: list[NDArray[Any]]) -> NDArray[Any]:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def by_place(place: NDArray[Any], rows: Rows) -> Iterator[tuple[int, Rows]]:
     """The rows of each place, in their order."""
     order = rows[np.argsort(place[rows], kind="stable")]
     cuts = np.flatnonzero(np.diff(place[order])) + 1
-    for part in np.split(order, cuts):
-        if len(part):
-            yield int(place[part[0]]), part
+    for begin, end in pairwise([0, *cuts.tolist(), len(order)]):
+        if end > begin:
+            yield int(place[order[begin]]), cast("Rows", order[begin:end])
 
 
 def stat_of(name: str, values: NDArray[Any], chosen: Bool, *, is_text: bool = False) -> list[Stat]:
     """A stat of the chosen of some events, as one or no stat."""
-    rows = np.flatnonzero(chosen)
+    rows = np.flatnonzero(chosen).astype(np.int32)
     return [Stat(name, values[rows], rows, is_text)] if len(rows) else []

@@ -22,7 +22,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.formats.xspace.event_bytes import I64, U64, StatValues, encode_events
+from stepscope.formats.xspace.event_bytes import I64, StatValues, encode_events
 from stepscope.schema.xspace import (
     MapEntry,
     XEventMetadata,
@@ -53,7 +53,7 @@ class Stat:
 
     name: str
     values: NDArray[Any]
-    rows: NDArray[np.int64] | None = None
+    rows: NDArray[np.integer[Any]] | None = None
     is_text: bool = False
 
 
@@ -92,7 +92,7 @@ class WrittenLine:
     name: str
     display_name: str
     timestamp_ns: int
-    metadata: I64
+    metadata: NDArray[np.int32]
     offset_ps: I64
     duration_ps: I64
     stats: tuple[StatValues, ...]
@@ -194,31 +194,32 @@ class PlaneWriter:
         Raises:
             ValueError: Arrays of different lengths.
         """
-        start = np.asarray(start_ns, dtype=np.int64)
-        metadata = np.asarray(metadata, dtype=np.int64)
-        length = np.zeros(len(start), np.int64)
+        offset_ps = np.array(start_ns, dtype=np.int64)
+        metadata = np.asarray(metadata, dtype=np.int32)
+        length_ps = np.zeros(len(offset_ps), np.int64)
         if duration_ns is not None:
-            length = np.maximum(np.asarray(duration_ns, dtype=np.int64), 0)
-        if not len(start) == len(metadata) == len(length):
+            length_ps = np.maximum(duration_ns, 0).astype(np.int64)
+        if not len(offset_ps) == len(metadata) == len(length_ps):
             raise ValueError("metadata, start_ns and duration_ns must be of one length")
-        start_rest, length_rest = rest_ps or (np.int64(0), np.int64(0))
-        start, start_rest = start - (start_rest < 0), start_rest % _PS_PER_NS
-        origin = int(start.min()) if len(start) else 0
-        offset_ps = (start - origin) * _PS_PER_NS + start_rest
-        length_ps = np.maximum(length * _PS_PER_NS + length_rest, 0)
-        order = np.lexsort((-length_ps, offset_ps))
+        length_ps *= _PS_PER_NS
+        if rest_ps is not None:
+            offset_ps -= rest_ps[0] < 0
+            length_ps += rest_ps[1]
+            np.maximum(length_ps, 0, out=length_ps)
+        origin = int(offset_ps.min()) if len(offset_ps) else 0
+        offset_ps -= origin
+        offset_ps *= _PS_PER_NS
+        if rest_ps is not None:
+            offset_ps += rest_ps[0] % _PS_PER_NS
+        order = _order(offset_ps, length_ps)
+        if order is not None:
+            metadata, offset_ps, length_ps = metadata[order], offset_ps[order], length_ps[order]
         line = WrittenLine(
-            id,
-            name,
-            display_name,
-            origin,
-            metadata[order],
-            offset_ps[order],
-            length_ps[order],
-            self._placed(stats, order),
-        )
+            id, name, display_name, origin, metadata, offset_ps, length_ps,
+            self._placed(stats, len(metadata), order),
+        )  # fmt: skip
         self.lines.append(line)
-        self.events += len(start)
+        self.events += len(metadata)
 
     def xspace(self, *, hostname: str = "") -> bytes:
         """The plane as a whole XSpace; those of several planes may be concatenated."""
@@ -248,21 +249,34 @@ class PlaneWriter:
         kind = XStat.UINT64_VALUE if unsigned else XStat.INT64_VALUE
         return WrittenStat(key, kind, value % (1 << 64))
 
-    def _placed(self, stats: Sequence[Stat], order: I64) -> tuple[StatValues, ...]:
-        """The stats with the places their events got."""
-        place = np.empty_like(order)
-        place[order] = np.arange(len(order))
+    def _placed(
+        self, stats: Sequence[Stat], count: int, order: I64 | None
+    ) -> tuple[StatValues, ...]:
+        """The stats with the places their events got; None: those they had."""
+        place = np.arange(count, dtype=np.int32)
+        if order is not None:
+            place[order] = np.arange(count, dtype=np.int32)
         found = []
         for stat in stats:
             kind, bits = _bits(stat)
             rows = place if stat.rows is None else place[stat.rows]
             if len(rows) != len(bits):
                 raise ValueError(f"stat {stat.name!r} has {len(bits)} values for {len(rows)} rows")
-            by_row = np.argsort(rows, kind="stable")
-            if (np.diff(rows[by_row]) == 0).any():
-                raise ValueError(f"stat {stat.name!r} has two values for one event")
-            found.append(StatValues(self.text(stat.name), kind, rows[by_row], bits[by_row]))
+            if (rows[1:] <= rows[:-1]).any():
+                by_row = np.argsort(rows, kind="stable")
+                rows, bits = rows[by_row], bits[by_row]
+                if (rows[1:] == rows[:-1]).any():
+                    raise ValueError(f"stat {stat.name!r} has two values for one event")
+            found.append(StatValues(self.text(stat.name), kind, rows, bits))
         return tuple(found)
+
+
+def _order(offset_ps: I64, length_ps: I64) -> I64 | None:
+    """The order by time, containers before their contents; None where it is the one given."""
+    before, after = offset_ps[:-1], offset_ps[1:]
+    if ((before < after) | ((before == after) & (length_ps[:-1] >= length_ps[1:]))).all():
+        return None
+    return np.lexsort((-length_ps, offset_ps))
 
 
 def _line_field(line: WrittenLine) -> bytes:
@@ -294,16 +308,13 @@ def _stat_fields(stat: WrittenStat) -> bytes:
     return key + wire.number(stat.kind, stat.bits, always=True)
 
 
-def _bits(stat: Stat) -> tuple[XStat, U64]:
-    """How the values of a stat are written on the wire."""
+def _bits(stat: Stat) -> tuple[XStat, NDArray[Any]]:
+    """How the values of a stat are written on the wire; integers stay as narrow as they are."""
     values = np.asarray(stat.values)
-    if stat.is_text:
-        return XStat.REF_VALUE, values.astype(np.uint64)
     if values.dtype.kind == "f":
         return XStat.DOUBLE_VALUE, values.astype(np.float64).view(np.uint64)
-    if values.dtype.kind == "u":
-        return XStat.UINT64_VALUE, values.astype(np.uint64)
-    return XStat.INT64_VALUE, values.astype(np.int64).view(np.uint64)
+    kind = XStat.UINT64_VALUE if values.dtype.kind == "u" else XStat.INT64_VALUE
+    return (XStat.REF_VALUE if stat.is_text else kind), values
 
 
 def _entry(which: XPlane, key: int, value: bytes) -> bytes:

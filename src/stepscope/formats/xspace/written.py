@@ -118,7 +118,7 @@ class _Filler:
             self.stats.key[at] = stat.key + texts
             self.stats.kind[at] = stat.kind
             is_ref = int(stat.kind) == KIND_REF
-            self.stats.value[at] = stat.bits.view(np.int64) + texts if is_ref else stat.bits
+            self.stats.value[at] = stat.bits.astype(np.int64) + texts if is_ref else stat.bits
         self.event += count
         self.stat = int(after[-1]) if count else self.stat
 

@@ -98,5 +98,5 @@ def redaction_of(level: str | None, key_file: str | None) -> Redaction | None:
 
 
 run = click.option("--run", help="Which run; the newest by default.")
-host = click.option("--host", help="Only this host; all by default.")
+host = click.option("--host", help="Only this host, or several: A,B; all by default.")
 output = click.option("--output", "-o", metavar="FILE", help="Write to this file.")

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from stepscope.surfaces.cli.commands import COMMANDS
+from stepscope.surfaces.cli.start import prepare
 
 CONTEXT = {"help_option_names": ["-h", "--help"]}
 
@@ -23,6 +24,7 @@ class Commands(click.Group):
         """The command of this name, imported now."""
         if name not in COMMANDS:
             return None
+        prepare(name)
         module = import_module(f"stepscope.surfaces.cli.commands.{name}")
         command: click.Command = module.COMMAND
         return command

@@ -21,7 +21,7 @@ _ID_BYTES: Final = 5
 _SMALL: Final = 1 << 35  # what a varint of five bytes holds
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class DebugAnnotations:
     """The annotations of some events.
 

@@ -18,6 +18,7 @@ from typing import (
 )
 
 from stepscope.comparison import Comparison
+from stepscope.pod.report import Pod
 from stepscope.registry import GROUPS, Tool
 from stepscope.result import SCHEMA_VERSION, Checked, Diagnostic, Result, columns_of
 from stepscope.surfaces.envelope import ENVELOPES
@@ -53,7 +54,7 @@ export interface ResultBody {{
 def types_source(tools: Sequence[Tool]) -> str:
     """Text of ``web/src/api/types.gen.ts``."""
     head = _HEAD.format(version=SCHEMA_VERSION, groups=json.dumps(list(GROUPS)))
-    results = [*(tool.result for tool in tools), Comparison]
+    results = [*(tool.result for tool in tools), Comparison, Pod]
     records = [record for result in results for record in _all_records(result)]
     rows = [row for result in results for row in table_fields(result).values()]
     names = _names([*ENVELOPES, Diagnostic, Checked, *records, *rows, *results])

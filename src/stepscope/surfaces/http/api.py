@@ -10,9 +10,10 @@ from werkzeug.wrappers import Request, Response
 from stepscope import __version__
 from stepscope.analysis import TOOLS
 from stepscope.errors import UsageError
-from stepscope.registry import RESERVED_OPTIONS
+from stepscope.registry import RESERVED_OPTIONS, Unavailable
 from stepscope.result import Result
 from stepscope.session import Session, Workspace
+from stepscope.session.together import TooManyTogether
 from stepscope.store.notes import NO_NOTE
 from stepscope.surfaces import export
 from stepscope.surfaces.envelope import (
@@ -24,10 +25,12 @@ from stepscope.surfaces.envelope import (
     run_info,
     tool_info,
 )
-from stepscope.surfaces.http import comparison, queries, timeline
+from stepscope.surfaces.http import comparison, pods, queries, timeline
 from stepscope.surfaces.http.answers import compressed, download, json_answer
 from stepscope.surfaces.http.capturing import CaptureDesk
 from stepscope.surfaces.http.runs import RunList
+from stepscope.tables.core.devices import devices
+from stepscope.tables.core.profile import Profile
 from stepscope.utf8 import shown
 
 _FORMATS: dict[str, tuple[str, Callable[[Result, str], bytes]]] = {
@@ -53,6 +56,7 @@ class Api:
         self.workspace = workspace
         self.captures = CaptureDesk(workspace, allow_capture)
         self._comparisons = comparison.Comparisons(workspace)
+        self._pods = pods.Pods(workspace)
         self._runs = RunList(workspace)
 
     def session(self, request: Request) -> Response:
@@ -72,10 +76,16 @@ class Api:
 
     def tools(self, request: Request) -> Response:
         """Every tool, and what this run lacks for it."""
-        session = self._session(request)
+        try:
+            session = self._session(request)
+        except TooManyTogether as error:  # then the pod is what there is to look at
+            lacking = Unavailable(error.what, error.hint)
+            tools = [tool_info(tool, lacking) for tool in TOOLS]
+            return json_answer(request, {"tools": [*tools, self._pods.info(2, 0)]})
         profile = session.profile
         tools = [tool_info(tool, tool.available(profile)) for tool in TOOLS]
-        body: ToolsInfo = {"tools": [*tools, self._comparisons.info(session.name)]}
+        pod = self._pods.info(len(session.hosts), _device_count(profile))
+        body: ToolsInfo = {"tools": [*tools, pod, self._comparisons.info(session.name)]}
         return json_answer(request, body)
 
     def tool(self, request: Request, tool: str) -> Response:
@@ -84,6 +94,8 @@ class Api:
         if layout not in ("rows", "columns"):
             raise UsageError(f"layout cannot be {layout!r}.", hint="One of rows, columns.")
         top = _top(request.args.get("top"))
+        if tool == pods.ID and layout == "columns":
+            return json_answer(request, self._pods.page(request, top))
         result = self._result(request, tool)
         if layout == "rows":
             return json_answer(request, result.to_dict(top))
@@ -120,6 +132,10 @@ class Api:
             with self.workspace.redacted(request.args.get("run") or None, redaction) as session:
                 made = make_report(session, Choice(events=events, notes=(redaction.said,)))
         return download(made.html, "text/html", session.name.rsplit("/", 1)[-1] + ".html")
+
+    def pod_cells(self, request: Request) -> Response:
+        """One colour of the map of a pod."""
+        return self._pods.cells(request)
 
     def timeline(self, request: Request, part: str) -> Response:
         """One part of the timeline, such as its tracks, a tile or a search."""
@@ -173,12 +189,18 @@ class Api:
     def _result(self, request: Request, tool: str) -> Result:
         if tool == comparison.ID:
             return self._comparisons.answer(request)
+        if tool == pods.ID:
+            return self._pods.answer(request)
         options: dict[str, Any] = {
             name: value for name, value in request.args.items() if name not in RESERVED_OPTIONS
         }
         found = TOOLS.find(tool)
         found.parse_options(options)  # a wrong option should not cost a decode
         return self._session(request).run(found.id, **options)
+
+
+def _device_count(profile: Profile) -> int:
+    return sum(one.has_events for host in profile.hosts for one in devices(host))
 
 
 def _top(text: str | None) -> int | None:

@@ -43,6 +43,7 @@ _ROUTES = Map(
         Rule("/api/v1/advice", endpoint="advice"),
         Rule("/api/v1/tool/<tool>", endpoint="tool"),
         Rule("/api/v1/tool/<tool>/<table>.<format>", endpoint="table"),
+        Rule("/api/v1/pod/cells", endpoint="pod_cells"),
         Rule("/api/v1/sql", endpoint="sql"),
         Rule("/api/v1/sql/tables", endpoint="sql_tables"),
         Rule("/api/v1/sql.<format>", endpoint="sql_file"),

@@ -172,7 +172,8 @@ def _tile(request: Request, line: Timeline, query: Query) -> Response:
     try:
         made = tile(line, query.wanted(line), begin, end, width, most, query.check)
     except ValueError as error:
-        raise UsageError(f"timeline: {error}.", hint="Ask for fewer tracks.") from error
+        hint = "Ask for some tracks, or some lanes of one: tracks=3,12:0-40."
+        raise UsageError(f"timeline: {error}.", hint=hint) from error
     if query.choice("format", ("binary", "json")) == "json":
         return json_answer(request, tile_format.plain(made))
     response = Response(tile_format.pack(made), mimetype=tile_format.MIMETYPE)

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.columns import distinct, sweep
+from stepscope.columns import distinct, sum_by_key, sweep_pieces
 from stepscope.columns.space import I64, U8, Bool
 from stepscope.tables.account import native as of_native
 from stepscope.tables.account.between import Between, between
 from stepscope.tables.account.compute import Compute, compute
 from stepscope.tables.account.frames import FRAMEWORK, OWN, RECORDER, Frames, frames
+from stepscope.tables.account.gaps import between_ops
 from stepscope.tables.account.native import Native, native
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.interval_overlap import covered
@@ -25,11 +26,9 @@ _UNPLACED = (
     GAP, of_native.COMPILE, of_native.FRAME, of_native.DISPATCH, of_native.PART, of_native.WAIT,
 )  # fmt: skip
 _LONG_WAIT_PS = 200_000_000
-# Windows of time that are swept at once: their sums by class take 512 bytes each.
-_CHUNK = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Stretches:
     """The kept steps as stretches in which nothing changes on the loop's thread, in order.
 
@@ -50,7 +49,7 @@ class Stretches:
     spent_ps: I64
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Account:
     """Time of each owner in each kept step.
 
@@ -109,7 +108,7 @@ def account(host: Host) -> Account | None:
     return _summed(moments, found, line, said, calls, work, around)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class _Moments:
     """Stretches of the kept steps in which nothing changes on the loop's thread.
 
@@ -153,6 +152,8 @@ def _moments(
     # While nothing computes, a long wait is for what tf.data's threads make.
     waits |= passive & (until - begin >= _LONG_WAIT_PS)
     _name_gaps(kind, item, event, said)
+    if said is not None:
+        _hand_over(kind, begin, until, event, said, len(start))
     return _Moments(begin, until, kind, item, place, waits, step)
 
 
@@ -235,7 +236,7 @@ def _waited_for(begin: I64, until: I64, busy: Bool, waits: Bool, work: Compute) 
     at = np.maximum(np.searchsorted(work.busy_start_ps, begin, side="right") - 1, 0)
     last = np.full(len(work.busy_start_ps), np.iinfo(np.int64).min)
     waiting = busy & waits
-    np.maximum.at(last, at[waiting], until[waiting])
+    last[at[waiting]] = until[waiting]  # the last of each, since moments ascend
     found: Bool = busy & (until <= last[at])
     return found
 
@@ -283,6 +284,26 @@ def _name_gaps(kind: U8, item: I64, event: I64, said: Native | None) -> None:
     item[gaps] = said.label[event[before[gaps]]]
 
 
+_DISPATCHES = (of_native.OP, of_native.DISPATCH, of_native.FRAME)
+
+
+def _hand_over(kind: U8, begin: I64, until: I64, event: I64, said: Native, steps: int) -> None:
+    """Gaps between ops that are dispatched one by one are their hand-over."""
+    edge = np.diff(np.concatenate([[0], (kind == GAP).astype(np.int8), [0]]))
+    first, last = np.flatnonzero(edge == 1), np.flatnonzero(edge == -1) - 1
+    inner = (first > 0) & (last < len(kind) - 1)
+    first, last = first[inner], last[inner]
+    near = np.isin(kind[first - 1], _DISPATCHES) & np.isin(kind[last + 1], _DISPATCHES)
+    near &= (event[first - 1] >= 0) & (event[last + 1] >= 0)
+    first, last = first[near], last[near]
+    before, after = said.label[event[first - 1]], said.label[event[last + 1]]
+    found = between_ops(begin[first], until[last], before, after, steps)
+    depth = np.zeros(len(kind) + 1, dtype=np.int64)
+    depth[first[found]] += 1
+    depth[last[found] + 1] -= 1
+    kind[np.cumsum(depth[:-1]) > 0] = of_native.DISPATCH
+
+
 def _summed(
     moments: _Moments, found: HostSteps, line: int,
     said: Native | None, calls: Frames | None, work: Compute, around: Between | None,
@@ -295,12 +316,13 @@ def _summed(
     owner = np.stack([moments.kind.astype(np.int64), item, place], axis=1)
     alone = np.flatnonzero(~moments.waits)
     length = moments.end_ps - moments.start_ps
-    parts = [(length[alone], owner[alone], alone), *_swept(moments, owner, work)]
-    time, owners, stretch = (np.concatenate([part[at] for part in parts]) for at in range(3))
+    swept = _swept(moments, owner, work)
+    own = length[alone], owner[alone], alone
+    time, owners, stretch = (np.concatenate(pair) for pair in zip(own, swept, strict=True))
     first, code = distinct_rows(list(owners.T))
     listed = owners[first]
-    total = np.zeros((len(listed), count), dtype=np.int64)
-    np.add.at(total, (code, moments.step[stretch]), time)
+    cell = code * count + moments.step[stretch]
+    total = sum_by_key(cell, time, len(listed) * count).reshape(len(listed), count)
     runs = np.bincount(code, minlength=len(listed)).astype(np.int64)
     timeline = Stretches(
         moments.start_ps, moments.end_ps, moments.step, moments.waits, stretch, code, time
@@ -320,20 +342,15 @@ def _merged_places(place: I64, calls: Frames | None) -> I64:
     return merged
 
 
-def _swept(moments: _Moments, owner: I64, work: Compute) -> list[tuple[I64, I64, I64]]:
+def _swept(moments: _Moments, owner: I64, work: Compute) -> tuple[I64, I64, I64]:
     """Time, owner and moment of what computes while the thread waits."""
     rows = np.flatnonzero(moments.waits)
-    found = []
-    for begin in range(0, len(rows), _CHUNK):
-        here = rows[begin : begin + _CHUNK]
-        start, end = moments.start_ps[here], moments.end_ps[here]
-        low, high = int(start[0]), int(end[-1])
-        near = (work.end_ps > low) & (work.start_ps < high)
-        spent = sweep(work.start_ps[near], work.end_ps[near], work.label[near], start, end)
-        at, label = np.nonzero(spent)
-        chosen = owner[here[at]].copy()
-        some = label > 0
-        chosen[some, 0], chosen[some, 1] = COMPUTED, label[some]
-        chosen[some, 2] = np.maximum(chosen[some, 2], -1)
-        found.append((spent[at, label], chosen, here[at]))
-    return found
+    window, label, spent = sweep_pieces(
+        work.start_ps, work.end_ps, work.label, moments.start_ps[rows], moments.end_ps[rows]
+    )
+    at = rows[window]
+    chosen = owner[at]
+    some = label > 0
+    chosen[some, 0], chosen[some, 1] = COMPUTED, label[some]
+    chosen[some, 2] = np.maximum(chosen[some, 2], -1)
+    return spent, chosen, at

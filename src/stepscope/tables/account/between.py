@@ -12,7 +12,7 @@ from stepscope.tables.core.profile import Host
 from stepscope.tables.steps.calls import function_calls, is_single_op
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Between:
     """The calls of compiled functions on the loop's thread, ascending.
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stepscope.columns import distinct, union_spans
+from stepscope.columns import distinct_keys, rows_of, sum_labels, union_spans
 from stepscope.columns.nesting import CLASSES
 from stepscope.columns.space import I64, U8
 from stepscope.tables.account.instructions import compiled_from
@@ -70,12 +70,12 @@ class Computed:
     opcode: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Compute:
     """Spans of work beside the loop's thread.
 
     Attributes:
-        start_ps, end_ps: They overlap as they like.
+        start_ps, end_ps: By start; they overlap as they like.
         label: Of each, from 1: which of ``things``. Where they overlap the larger has the time.
         things: What the labels stand for, from 1 on; the last is the rest.
         busy_start_ps, busy_end_ps: When any of them ran; disjoint, ascending.
@@ -95,7 +95,9 @@ def compute(host: Host, line: int, begin_ps: int, end_ps: int) -> Compute:
     """The work of pools and devices between two times, less that of the loop's own thread."""
     start, end, code, row, facts = _spans(host, line)
     touches = (end > begin_ps) & (start < end_ps)
-    start, end, code, row = start[touches], end[touches], code[touches], row[touches]
+    rows = np.flatnonzero(touches)
+    rows = rows[np.argsort(start[rows], kind="stable")]
+    start, end, code, row = start[rows], end[rows], code[rows], row[rows]
     label, things = _labelled(start, end, code, row, facts)
     things = tuple(_with_opcode(host, one) for one in things)
     makes_input = np.asarray([False, *(one.kind == "input" for one in things)])[label]
@@ -117,24 +119,24 @@ def _labelled(
     start: I64, end: I64, code: I64, row: I64, facts: list[_Fact]
 ) -> tuple[U8, tuple[Computed, ...]]:
     """Labels of the spans: of ops, or of families of ops where there are more than labels."""
-    used = distinct(code)
-    if len(used) > CLASSES - 2:
+    if np.count_nonzero(np.bincount(code)) > CLASSES - 2:
         code, facts = _by_family(code, facts)
-    total = np.zeros(len(facts), dtype=np.int64)
-    np.add.at(total, code, end - start)
+    length = end - start
+    sums = sum_labels(code.astype(np.int32), length, length, len(facts))
+    total = sums.total_ps
     used = np.flatnonzero(total > 0)
     # Where spans overlap, devices come before hosts, ops before the runtime around them, and the
     # op that has the most time in all before the others.
     rank = np.asarray([_RANK[one.kind] + 8 * one.on_device for one in facts] or [0])
     least = used[np.argsort(total[used], kind="stable")]
     rest = least[: max(len(used) - (CLASSES - 2), 0)]
-    kept = np.setdiff1d(used, rest)
+    kept = np.sort(least[len(rest) :])
     kept = kept[np.lexsort((total[kept], rank[kept]))]
     label = np.zeros(len(facts), dtype=np.uint8)
     label[rest] = 1
     first = 2 if len(rest) else 1
     label[kept] = np.arange(first, first + len(kept))
-    longest = _longest(code, end - start, row, len(facts))
+    longest = np.append(row, -1)[sums.longest]
     things = [Computed("op", _REST, -1, False)] if len(rest) else []
     things += [
         Computed(facts[at].kind, facts[at].op, int(longest[at]), facts[at].on_device)
@@ -157,34 +159,20 @@ def _by_family(code: I64, facts: list[_Fact]) -> tuple[I64, list[_Fact]]:
     return np.asarray(place, dtype=np.int64)[code], merged
 
 
-def _longest(code: I64, length: I64, row: I64, count: int) -> I64:
-    found, longest = np.full(count, -1, dtype=np.int64), np.zeros(count, dtype=np.int64)
-    np.maximum.at(longest, code, length)
-    of_it = length == longest[code]
-    found[code[of_it]] = row[of_it]
-    return found
-
-
 def _spans(host: Host, line: int) -> tuple[I64, I64, I64, I64, list[_Fact]]:
     """Start, end, code and event row of each span; kind, op and side of each code."""
     facts: list[_Fact] = []
     parts: list[tuple[I64, I64, I64, I64]] = []
-    ops, space = host_ops(host), host.space
-    lines = space.lines_of(ops.rows)
+    ops = host_ops(host)
     facts += [_Fact("op", op, False) for op in ops.ops]
-    for row in distinct(lines[ops.is_execution]).tolist():
-        if row == line:
+    begins = np.searchsorted(ops.rows, host.space.line_begin)
+    for thread in np.flatnonzero(np.diff(begins)).tolist():  # those with ops
+        if thread == line:
             continue
-        if is_tf_data_thread(space.lines[row].name):
-            parts += _input_spans(host, row, ops, facts)
-            continue
-        own = np.flatnonzero((lines == row) & ops.is_execution)
-        events = ops.rows[own]
-        moments = innermost(space.events.start_ps[events], space.length_ps[events])
-        chosen = own[moments.owner]
-        parts.append(
-            (moments.start_ps, moments.end_ps, ops.op[chosen].astype(np.int64), ops.rows[chosen])
-        )
+        spans = _op_spans(host, ops, slice(begins[thread], begins[thread + 1]))
+        if is_tf_data_thread(host.space.lines[thread].name):
+            spans = (*spans[:2], _as_input(spans[2], ops, facts), spans[3])
+        parts.append(spans)
     found = device_events(host)
     if len(found) == 0:  # beside a device, what pools do around its ops is not compute
         parts += _runtime_spans(host, line, facts)
@@ -237,19 +225,22 @@ def _kernel(name: str) -> OpName:
     return OpName(OpCategory.UNKNOWN, short, _MODEL_OPS.get(kernel_class(name), "Unknown"))
 
 
-def _input_spans(
-    host: Host, line: int, ops: HostOps, facts: list[_Fact]
-) -> list[tuple[I64, I64, I64, I64]]:
+def _op_spans(host: Host, ops: HostOps, inside: slice) -> tuple[I64, I64, I64, I64]:
+    """Start, end, op and event row of what ran on one line."""
+    own = inside.start + np.flatnonzero(ops.is_execution[inside])
+    events = ops.rows[own]
+    moments = innermost(host.space.events.start_ps[events], host.space.length_ps[events])
+    op = ops.op[own][moments.owner].astype(np.int64)
+    return moments.start_ps, moments.end_ps, op, events[moments.owner]
+
+
+def _as_input(code: I64, ops: HostOps, facts: list[_Fact]) -> I64:
     """What a thread of tf.data's makes: by the op of its function, else by its iterator."""
-    space = host.space
-    own = np.flatnonzero((host.space.lines_of(ops.rows) == line) & ops.is_execution)
-    moments = innermost(space.events.start_ps[ops.rows[own]], space.length_ps[ops.rows[own]])
-    chosen = own[moments.owner]
-    kinds, place = np.unique(ops.op[chosen], return_inverse=True)
+    first, place = distinct_keys(code)
+    listed = code[first].tolist()
     base = len(facts)
-    facts += [_Fact("input", ops.ops[at], False) for at in kinds.tolist()]
-    code = base + place.astype(np.int64)
-    return [(moments.start_ps, moments.end_ps, code, ops.rows[chosen])]
+    facts += [_Fact("input", ops.ops[at], False) for at in listed]
+    return base + place
 
 
 def _runtime_spans(host: Host, line: int, facts: list[_Fact]) -> list[tuple[I64, I64, I64, I64]]:
@@ -264,12 +255,13 @@ def _runtime_spans(host: Host, line: int, facts: list[_Fact]) -> list[tuple[I64,
         one = space.lines[row]
         if row == line or not is_pool_thread(one.name):
             continue
-        own = one.begin + np.flatnonzero(is_work[space.events.metadata[one.begin : one.end]])
+        own = one.begin + rows_of(space.events.metadata[one.begin : one.end], is_work)
         if len(own) == 0:
             continue
-        meta, place = np.unique(space.events.metadata[own], return_inverse=True)
+        meta = space.events.metadata[own].astype(np.int64)
+        first, place = distinct_keys(meta)
         listed = []
-        for at in meta.tolist():
+        for at in meta[first].tolist():
             name = space.event_metadata.name[at]
             if name not in codes:
                 codes[name] = len(facts)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.columns import distinct, rows_of
+from stepscope.columns import distinct, distinct_keys, rows_of
 from stepscope.columns.space import I64, U8, Bool
 from stepscope.schema import names
 from stepscope.tables.account.library_files import (
@@ -73,7 +73,7 @@ class Name:
     is_fetch: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Frames:
     """The Python calls of the loop's thread in some steps.
 
@@ -234,8 +234,8 @@ def _linked(
     count = len(rows)
     nesting = one_line(start, length)
     parent, depth = nesting.parent.astype(np.int64), nesting.depth
-    listed, place = np.unique(meta, return_inverse=True)
-    facts = [known[row] for row in listed.tolist()]
+    first, place = distinct_keys(meta.astype(np.int64))
+    facts = [known[row] for row in meta[first].tolist()]
     kind = np.asarray([one.kind for one in facts], dtype=np.uint8)[place]
     is_line = np.asarray([not one.function for one in facts], dtype=bool)[place]
     is_part = np.asarray([_PART.search(one.function) is not None for one in facts])[place]

@@ -9,9 +9,10 @@ import numpy as np
 from stepscope.columns import nest
 from stepscope.columns.nesting import Nesting
 from stepscope.columns.space import I64
+from stepscope.kernels import core
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Moments:
     """Disjoint stretches, ascending.
 
@@ -43,26 +44,10 @@ def innermost(start_ps: I64, length_ps: I64) -> Moments:
     """The innermost span at every moment of one line; of two that only overlap, the later."""
     kept = np.flatnonzero(length_ps > 0)
     start, end = start_ps[kept], start_ps[kept] + length_ps[kept]
-    if len(kept) == 0:
-        return Moments(start, end, kept)
-    nesting = one_line(start, end - start)
-    parent, depth = nesting.parent.astype(np.int64), nesting.depth.astype(np.int64)
-    # Spans that overlap without containing each other stand side by side: the later cuts the other.
-    order = np.lexsort((start, parent))
-    beside = parent[order][1:] == parent[order][:-1]
-    end[order[:-1]] = np.where(
-        beside, np.minimum(end[order[:-1]], start[order[1:]]), end[order[:-1]]
-    )
-    for level in range(1, int(depth.max()) + 1):
-        rows = np.flatnonzero(depth == level)
-        end[rows] = np.minimum(end[rows], end[parent[rows]])
-        start[rows] = np.minimum(start[rows], end[rows])
-    here = np.flatnonzero(end > start)
-    times = np.concatenate([start[here], end[here]])
-    owner = np.concatenate([here, parent[here]])
-    # At the same time inner spans end before outer ones, and outer ones begin before inner ones.
-    rank = np.concatenate([depth[here] + 1, -depth[here]])
-    order = np.lexsort((rank, times))
-    times, owner = times[order], owner[order]
-    lasts = (np.diff(times) > 0) & (owner[:-1] >= 0)
-    return Moments(times[:-1][lasts], times[1:][lasts], kept[owner[:-1][lasts]])
+    stack, found = np.empty(len(kept), np.int64), np.empty((3, 2 * len(kept)), np.int64)
+    count = core.nest.cut_spans(start, end, stack, *found)
+    if count < 0:
+        order = np.lexsort((-end, start))
+        kept, start, end = kept[order], start[order], end[order]
+        count = core.nest.cut_spans(start, end, stack, *found)
+    return Moments(found[0, :count], found[1, :count], kept[found[2, :count]])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stepscope.columns import among, distinct_keys, look_up
 from stepscope.columns.space import I64, U8
 from stepscope.schema import names
 from stepscope.tables.account.moments import Moments, innermost, one_line
@@ -51,7 +52,7 @@ _EAGER = re.compile(r"^Eager(?:Local)?Execute: (?!__)(.+)$")
 _FUNCTION = re.compile(r"^PjitFunction\((.*)\)$|^Eager\w*Execute: (__(?:inference|forward)\w*)$")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Native:
     """The events of the loop's thread that are not Python calls.
 
@@ -127,7 +128,7 @@ def _classified(host: Host, rows: I64, markers: Markers) -> tuple[U8, I64, list[
     """Kind and label of each event: by its name, and by what the tables of ops know of it."""
     space, by_name = host.space, host_names(host)
     meta = space.events.metadata[rows].astype(np.int64)
-    listed, place = np.unique(meta, return_inverse=True)
+    first, place = distinct_keys(meta)
     text = space.event_metadata.name
     labels: list[tuple[str, str]] = []
     index: dict[tuple[str, str], int] = {}
@@ -140,17 +141,16 @@ def _classified(host: Host, rows: I64, markers: Markers) -> tuple[U8, I64, list[
         return index[key]
 
     kinds, codes = [], []
-    for row in listed.tolist():
+    for row in meta[first].tolist():
         said, name = _of_name(text[row], Work(int(by_name.work[row])))
         kinds.append(said)
         codes.append(code(name, name if _EAGER.match(text[row]) else "") if name else -1)
     kind = np.asarray(kinds, dtype=np.uint8)[place]
     label = np.asarray(codes, dtype=np.int64)[place]
     ops = host_ops(host)
-    at = np.searchsorted(ops.rows, rows)
-    at = np.minimum(at, max(len(ops.rows) - 1, 0))
     if len(ops.rows):
-        is_op = (ops.rows[at] == rows) & ops.is_execution[at]
+        at = look_up(ops.rows, np.arange(len(ops.rows)), rows, -1)
+        is_op = (at >= 0) & ops.is_execution[at]
         codes_of_ops = np.asarray([code(op.name, op.type) for op in ops.ops] or [0])
         # On the loop's thread an iterator of tf.data is what the loop waits for.
         fetches = np.asarray([op.category is OpCategory.TF_DATA for op in ops.ops] or [False])
@@ -165,13 +165,11 @@ def _classified(host: Host, rows: I64, markers: Markers) -> tuple[U8, I64, list[
 def _by_stats(host: Host, rows: I64, kind: U8, markers: Markers) -> None:
     """Kinds that stats tell: marks are not work, launches and stages of input are."""
     stats = event_stats(host)
-    work_rows, work = host_work(host, markers)
-    at = np.minimum(np.searchsorted(work_rows, rows), max(len(work_rows) - 1, 0))
-    if len(work_rows):
-        found = np.where(work_rows[at] == rows, work[at], 0)
-        kind[(found == Work.LAUNCH) & (kind != OP)] = LAUNCH
-        kind[found == Work.INPUT_WAIT] = INPUT
-    marks = np.isin(rows, stats.rows(names.ROOT_LEVEL)) | np.isin(rows, stats.rows(names.STEP_NUM))
+    work_rows, work = host_work(host)
+    found = look_up(work_rows, work.astype(np.int64), rows, Work.NOTHING)
+    kind[(found == Work.LAUNCH) & (kind != OP)] = LAUNCH
+    kind[found == Work.INPUT_WAIT] = INPUT
+    marks = among(stats.rows(names.ROOT_LEVEL), rows) | among(stats.rows(names.STEP_NUM), rows)
     start, end = host.space.events.start_ps[rows], host.space.events.start_ps[rows]
     end = end + host.space.length_ps[rows]
     if len(markers):

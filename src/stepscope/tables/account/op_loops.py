@@ -5,7 +5,8 @@ Which op of such a loop is the longest says little; the loop is what a person wo
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from stepscope.schema import names
@@ -92,3 +93,12 @@ def is_dispatched(one: Owner) -> bool:
     Of TensorFlow's such an op is named by its type alone, of PyTorch's all are.
     """
     return one.is_inline and ("/" not in one.name or one.name.startswith("aten/"))
+
+
+# TensorFlow's calls by which Python hands an op over.
+_HANDS_OVER = re.compile(r"(?:TFE_|Eager|convert_to_tensor|tf\.constant)")
+
+
+def hands_over(one: Owner, ops: Collection[str]) -> bool:
+    """Whether the framework hands one of these ops over, and no compiled program."""
+    return one.kind == "framework" and (one.name in ops or _HANDS_OVER.match(one.name) is not None)

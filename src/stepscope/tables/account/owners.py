@@ -38,7 +38,7 @@ _KINDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Owner:
     """One owner of time, in words.
 

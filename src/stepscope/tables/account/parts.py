@@ -15,7 +15,13 @@ from stepscope.columns import union_spans
 from stepscope.columns.space import I64
 from stepscope.tables.account.account import Account
 from stepscope.tables.account.frames import Frames, Name
-from stepscope.tables.account.op_loops import GRAPH_LOOP, graph_loop, is_dispatched, python_loops
+from stepscope.tables.account.op_loops import (
+    GRAPH_LOOP,
+    graph_loop,
+    hands_over,
+    is_dispatched,
+    python_loops,
+)
 from stepscope.tables.account.owners import Owner, name_at, owners
 from stepscope.tables.core.interval_overlap import covered
 
@@ -25,7 +31,7 @@ _HOST = ("python", "library", "framework", "annotated")
 _LOOP_FRAC = 0.95
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Part:
     """Owners that one change would concern.
 
@@ -57,7 +63,8 @@ def parts(found: Account) -> list[Part]:
     loops = _loop_functions(found)
     listed = owners(found)
     in_graph = graph_loop(listed)
-    places = [(one, place) for one in listed if (place := _loop_place(found, one, loops))]
+    nameless = frozenset(one.name for one in listed if is_dispatched(one) and "/" not in one.name)
+    places = [(one, place) for one in listed if (place := _loop_place(found, one, loops, nameless))]
     eager = python_loops(places, int(found.found.kept.sum()))
     placed = {
         id(one): place
@@ -71,13 +78,17 @@ def parts(found: Account) -> list[Part]:
     return sorted(made, key=lambda one: -one.total_ps)
 
 
-def _loop_place(found: Account, one: Owner, loops: frozenset[tuple[str, str]]) -> tuple[str, ...]:
+def _loop_place(
+    found: Account, one: Owner, loops: frozenset[tuple[str, str]], nameless: frozenset[str]
+) -> tuple[str, ...]:
     """Where in the program ops may be run in a loop; () where it is not recorded."""
     if one.function and one.kind in (*_HOST, "op"):
         return _host_key(one, loops)
     # Without Python, what is named by its type alone was called by the program anyway.
-    nameless = found.frames is None and is_dispatched(one) and "/" not in one.name
-    return ("eager", "") if nameless else ()
+    is_called = is_dispatched(one) and one.name in nameless
+    return (
+        ("eager", "") if found.frames is None and (is_called or hands_over(one, nameless)) else ()
+    )
 
 
 def _key(one: Owner, loops: frozenset[tuple[str, str]]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.columns import union_spans
+from stepscope.columns import sum_by_key, union_spans
 from stepscope.columns.space import F64, I64, U8, Bool
 from stepscope.kernels import core
 from stepscope.tables.account import native as of_native
@@ -22,7 +22,7 @@ from stepscope.tables.core.interval_overlap import covered
 THREAD, WORK, INPUT = range(3)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Dependencies:
     """Who waits for whom in the kept steps, stretch by stretch of the account's timeline.
 
@@ -84,9 +84,9 @@ def _gaps(start: I64, end: I64, begin: I64, until: I64) -> I64:
     pause = begin - np.concatenate([start[:1], until[:-1]])
     at = np.searchsorted(end, begin, side="right")
     inside = (at < len(start)) & (begin > start[0])
-    gap[at[inside]] = 0
-    np.add.at(gap, at[inside], np.maximum(pause[inside], 0))
-    return gap
+    at = at[inside]
+    gap[at] = 0
+    return gap + sum_by_key(at, np.maximum(pause[inside], 0), len(start))
 
 
 def _waits_for(found: Account, works: Bool, makes: Bool) -> U8:
@@ -179,8 +179,8 @@ def shared_ps(found: Account, plan: Dependencies, goes: Bool) -> F64:
     line, work = found.timeline, found.compute
     if work.has_device:
         return np.zeros(len(line.start_ps), dtype=np.float64)
-    own = np.zeros(len(line.start_ps), dtype=np.float64)
-    np.add.at(own, line.stretch, np.where(goes[line.owner], line.spent_ps, 0))
+    gone = goes[line.owner]
+    own = np.bincount(line.stretch[gone], line.spent_ps[gone], len(line.start_ps))
     beside_thread: F64 = np.where(plan.waits_for == THREAD, np.minimum(own, plan.beside_ps[0]), 0.0)
     if not (goes & _is_input(found)).any():
         return beside_thread

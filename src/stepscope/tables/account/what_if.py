@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stepscope.columns import median
 from stepscope.columns.space import F64
 from stepscope.tables.account.account import Account
 from stepscope.tables.account.owners import Owner, owners
@@ -129,7 +130,7 @@ def _within_reach(alone: float, most: float) -> float:
 def _typical(saved: F64, plan: Dependencies) -> float:
     """The saving of the mean step if its share were that of the middle one."""
     share = saved / np.maximum(plan.step_ps, 1)
-    return float(np.clip(np.median(share), 0.0, 1.0)) * float(plan.step_ps.mean())
+    return float(np.clip(median(share), 0.0, 1.0)) * float(plan.step_ps.mean())
 
 
 def _runtime_around(found: Account, listed: list[Owner], part: Part) -> F64:

@@ -24,7 +24,7 @@ from stepscope.tables.host.events import on_host_threads, timed_rows
 _US: Final = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class DcnPath:
     """All messages from one slice to another; the same slice where they never left it.
 

@@ -30,7 +30,7 @@ from stepscope.tables.steps.bottleneck import is_marked
 from stepscope.tables.steps.session import aligned_steps, session_steps
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class DcnRuns:
     """Every run of every collective on every TPU: from a send to the next recv-done.
 
@@ -118,7 +118,7 @@ def dcn_runs(profile: Profile) -> DcnRuns:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class RunsInSteps:
     """The runs that begin within a counted step.
 
@@ -158,7 +158,7 @@ def runs_in_steps(profile: Profile, picked: Bool) -> RunsInSteps | None:
     return RunsInSteps(float(session.duration_ps[session.kept].mean()), stall, tpu_steps)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class _Transfers:
     """One row per event of a TPU that exchanges a buffer with its host.
 
@@ -216,7 +216,7 @@ def _joined(parts: list[_Transfers]) -> _Transfers:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class _Pairs:
     """The ops of each run, by row; ``send_done`` and ``recv`` are -1 where a run has none."""
 

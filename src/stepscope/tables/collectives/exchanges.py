@@ -61,7 +61,7 @@ class ExchangeKind(NamedTuple):
     message_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Exchanges:
     """One row per exchange on a device.
 

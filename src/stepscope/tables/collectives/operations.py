@@ -20,7 +20,7 @@ from stepscope.tables.host.events import Work
 from stepscope.tables.steps.session import aligned_steps
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class CollectiveEvents:
     """Collective events of all devices, and the groups they form.
 

@@ -31,7 +31,7 @@ class Span:
     total: int | float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Readings:
     """Readings in columns.
 

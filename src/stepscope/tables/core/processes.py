@@ -21,7 +21,7 @@ from stepscope.tables.core.stats import Ints, event_stats
 _CHILD = re.compile(r" \[\d+\]$")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Processes:
     """The processes of a recording.
 

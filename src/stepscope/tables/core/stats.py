@@ -68,7 +68,7 @@ class EventStats:
         return StatTexts(column.rows, column.codes, column.values)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Ints:
     """Integer values of one stat: ``rows`` are event rows, ascending."""
 
@@ -80,7 +80,7 @@ class Ints:
         return look_up(self.rows, self.values, wanted, default)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class StatTexts:
     """Text values of one stat: ``texts[codes[i]]`` belongs to event ``rows[i]``."""
 

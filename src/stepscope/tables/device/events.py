@@ -53,7 +53,7 @@ _ORIGINS = (names.OUTSIDE_OPS, names.BEFORE_RECORDING, names.FROM_GRAPH, names.N
 CONTAINERS = frozenset({"while", "call", "conditional", "megacore fusion"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class DeviceEvents:
     """One row per event that ran on a device, in event-row order.
 

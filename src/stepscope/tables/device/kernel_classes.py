@@ -8,8 +8,8 @@ Precision and matrix units, which cut across the classes, are in ``kernel_names`
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Final
 
 from stepscope.tables.device.kernel_names import ALL
@@ -17,7 +17,7 @@ from stepscope.tables.device.kernel_names import ALL
 OTHER: Final = "other"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class KernelRule:
     """Names in which ``pattern`` is found (case ignored) are of ``kernel_class``.
 
@@ -28,10 +28,11 @@ class KernelRule:
     kernel_class: str
     pattern: str
     example: str
-    regex: re.Pattern[str] = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "regex", re.compile(self.pattern, re.IGNORECASE))
+    @cached_property
+    def regex(self) -> re.Pattern[str]:
+        """Compiled when first asked for: recordings of hosts alone have no kernel."""
+        return re.compile(self.pattern, re.IGNORECASE)
 
 
 RULES: Final = (

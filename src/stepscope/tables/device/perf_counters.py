@@ -33,7 +33,7 @@ from stepscope.tables.core.stats import metadata_texts
 _DEVICES = (PlaneKind.GPU, PlaneKind.TPU, PlaneKind.SPARSE_CORE)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class SampleTexts:
     """Text of each sample: ``words[codes[i]]``."""
 
@@ -41,7 +41,7 @@ class SampleTexts:
     words: list[str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class CounterSamples:
     """Samples of one host's devices, in file order.
 

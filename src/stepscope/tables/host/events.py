@@ -86,7 +86,7 @@ _POOL = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class HostNames:
     """Facts about each row of ``Space.event_metadata`` as a *host* event.
 

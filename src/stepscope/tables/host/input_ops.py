@@ -61,7 +61,7 @@ _READER_FRAME = re.compile(
 _INSTANCE = re.compile(r"\[\d+\]")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class InputOps:
     """Input ops in sum, one row per op.
 
@@ -171,7 +171,7 @@ def _framework_input(host: Host) -> InputOps:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class _Labelled:
     """Events that are input by what they are called, by event row; ``label`` counts the texts."""
 

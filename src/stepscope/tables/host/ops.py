@@ -25,7 +25,7 @@ from stepscope.tables.hlo import HloModule, hlo_modules
 from stepscope.tables.host.events import host_names, host_thread_rows, timed_events
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class HostOps:
     """The op activities of a host, one row per event.
 

@@ -48,7 +48,7 @@ _STATS = (
 _ABSENT = frozenset({"(null)", "null", ""})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class AllocationLabels:
     """One text per event: ``texts[codes[i]]``; the first text is "" (not recorded)."""
 
@@ -64,7 +64,7 @@ class AllocationLabels:
         return AllocationLabels(np.where(source >= 0, self.codes[source], self.codes), self.texts)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Allocations:
     """Allocator events in time order.
 

@@ -21,7 +21,7 @@ _UNITS = frozenset(("", "bytes", "B"))
 _NOT_AN_AMOUNT = re.compile(r"bandwidth|util|percent|pct|clock|/s\b|per_second|rate", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class MemorySamples:
     """One counter of bytes in use over time."""
 

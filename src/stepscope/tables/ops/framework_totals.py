@@ -12,17 +12,16 @@ from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.event_names import name_codes
+from stepscope.tables.core.presence import stat_rows
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import event_stats, metadata_ints
 from stepscope.tables.device.events import DeviceEvents, device_events, on_own_clock
 from stepscope.tables.host.ops import HostOps, host_ops
-from stepscope.tables.torch.costs import cost_of
-from stepscope.tables.torch.op_calls import op_calls
 
 F64 = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class OpTotals:
     """One row per framework op of one side (host or devices).
 
@@ -167,6 +166,12 @@ def _shaped_costs(host: Host, found: DeviceEvents, size: int) -> tuple[F64, F64]
 
     An op one of whose calls is not known has none: a rate over all of its time would be too low.
     """
+    if names.ARGUMENTS not in stat_rows(host):
+        return np.full(size, np.nan), np.full(size, np.nan)
+    # What reads PyTorch's calls is 3 ms of imports that no other recording needs.
+    from stepscope.tables.torch.costs import cost_of
+    from stepscope.tables.torch.op_calls import op_calls
+
     calls = op_calls(host)
     costs = [cost_of(one) for one in calls.signatures]
     op = np.zeros(len(calls), dtype=np.int64)

@@ -107,7 +107,7 @@ class HloOp:
         return sends or f"{self.framework_op}:".endswith(tuple(f"{one}:" for one in _OUTSIDE))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class HloOpEvents:
     """One row per run, or part of a run, of a device-level op.
 
@@ -142,7 +142,7 @@ class HloOpEvents:
         return len(self.op)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class _Events:
     """The events to describe, before they have ops."""
 

@@ -25,7 +25,7 @@ COST_FIELDS = (
 _TIME_FIELDS = ("runs", "total_ps", "self_ps", "dma_stall_ps")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class HloTotals:
     """One row per device-level op.
 

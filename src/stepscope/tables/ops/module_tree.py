@@ -28,7 +28,7 @@ _MODULE: Final = f"{names.PYTHON_CALL_MARK}nn.Module: "
 FORWARD, BACKWARD, RECOMPUTED = range(3)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class ModuleTable:
     """One row per module, by its place in the tree; parents come before their children.
 
@@ -65,7 +65,7 @@ class ModuleTable:
         return total
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class _Calls:
     """Calls of modules on one thread: when, and which module of the tree."""
 
@@ -216,7 +216,7 @@ def _owners(host: Host, calls: dict[int, _Calls]) -> tuple[I64, I64]:
     return owner, phase
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class _Ops:
     """Ops with a sequence number of autograd's."""
 

@@ -21,7 +21,7 @@ ON_CHIP_READ, ON_CHIP_WRITE = "On-chip read", "On-chip write"
 _RESOURCES = (COMPUTE, HBM, ON_CHIP_READ, ON_CHIP_WRITE)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class OpRates:
     """Rates and utilisations, one element per op; NaN where an input is unknown.
 

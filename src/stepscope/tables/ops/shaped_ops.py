@@ -25,7 +25,7 @@ F64 = NDArray[np.float64]
 _TF32: Final = re.compile(r"tf32|s1688(?!_bf16)|xf32", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class ShapedOps:
     """One row per call of an op that launched something but a collective.
 

@@ -60,7 +60,7 @@ _LONG_STEPS = 2.0
 _SHORT_STEPS = 0.8
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class HostSteps:
     """The steps of a host.
 
@@ -112,7 +112,7 @@ def steps(host: Host) -> HostSteps | None:
         return None
     when = step_intervals(host, markers)
     start, end = when.start_ps, when.end_ps
-    spans = step_spans(host, markers)
+    spans = step_spans(host)
     time = sweep(spans.start_ps, spans.end_ps, spans.work, start, end)
     parts = {part: time[:, list(kinds)].sum(axis=1) for part, kinds in PARTS.items()}
     kept, left_out = _kept(markers, when, parts["other"])
@@ -191,7 +191,7 @@ def _pauses(markers: Markers) -> list[str]:
     return [f"{what} between steps, {total:,.0f} ms in all: no step of the loop ran in them."]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class StepSpans:
     """Spans that may explain time of a step: those of devices first, then those of threads.
 
@@ -209,11 +209,11 @@ class StepSpans:
     device_row: I64
 
 
-def step_spans(host: Host, markers: Markers) -> StepSpans:
+def step_spans(host: Host) -> StepSpans:
     """Every span that may explain time: device events, and host events of the step's threads."""
     found = device_events(host)
     on_device = np.flatnonzero(~found.is_container)
-    rows, work = host_work(host, markers)
+    rows, work = host_work(host)
     events = host.space.events
     return StepSpans(
         start_ps=np.concatenate([found.start_ps[on_device], events.start_ps[rows]]),
@@ -226,12 +226,16 @@ def step_spans(host: Host, markers: Markers) -> StepSpans:
     )
 
 
-def host_work(host: Host, markers: Markers) -> tuple[I64, U8]:
-    """Host events that stand for work of the step, and which work.
+@derived
+def host_work(host: Host) -> tuple[I64, U8]:
+    """Host events that stand for work of the step, and which work; none without markers.
 
     They are those on the markers' thread and on the runtimes' pools; what tf.data prepares on
     its own threads runs beside the step, except the wait for its next element.
     """
+    markers = step_markers(host)
+    if markers is None:
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint8)
     space, by_name, stats = host.space, host_names(host), event_stats(host)
     metadata, duration = space.events.metadata, space.events.duration_ps
     waits = np.where(by_name.is_input, by_name.work, Work.NOTHING).astype(np.uint8)

@@ -32,7 +32,7 @@ _OTHER_NAME = 0.6
 _MOST_NAMES = 64
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Calls:
     """The calls of one name on one thread (or device), ascending.
 
@@ -58,7 +58,7 @@ class Calls:
         return len(self.start_ps)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Cycle:
     """The rounds of a loop.
 

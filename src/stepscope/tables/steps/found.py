@@ -12,7 +12,7 @@ Certainty = Literal["certain", "likely", "uncertain"]
 WINDOW = "window"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Markers:
     """Step spans of one host, ascending and disjoint.
 

@@ -62,7 +62,7 @@ _COMPILED_REGION = re.compile(r"Torch-Compiled Region|CompiledFxGraph|CompiledFu
 _TRACED, _EAGERLY = "traced", "eager"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class HostTime:
     """The kept steps of a host, and when something computed in them.
 
@@ -278,7 +278,7 @@ def torch_dispatches(host: Host) -> I64:
     return rows
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class SideWork:
     """Work of one kind that serves the operator: printing, summaries, checkpoints, callbacks.
 

@@ -56,7 +56,7 @@ _OWN_CLASS: Final = {"other_device": _OTHER_DEVICE, "allocation": _ALLOCATION}
 _CLOCK_SLACK_PS: Final = 5_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class IdleGaps:
     """The gaps of one device in the counted steps, in order.
 
@@ -210,7 +210,7 @@ def _busy_spans(host: Host, device: int | None = None) -> tuple[I64, I64]:
 
 
 def _of_host(host: Host, one: AlignedSteps, steps: _Steps, calls: I64) -> list[DeviceGaps]:
-    rows, work = host_work(host, one.steps.markers)
+    rows, work = host_work(host)
     start, end = _spans_of(host, rows)
     allocates = allocating_names(host)[host.space.events.metadata[rows]]
     kinds = np.where(allocates, _ALLOCATION, 2 * work).astype(np.uint8)

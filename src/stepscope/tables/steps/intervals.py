@@ -29,7 +29,7 @@ _MOST_SKIPPED = 256
 _NEVER = np.iinfo(np.int64).min
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Intervals:
     """When each step was worked on.
 

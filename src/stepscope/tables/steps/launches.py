@@ -19,7 +19,7 @@ from stepscope.tables.device.events import device_events
 from stepscope.tables.steps.session import aligned_steps
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class StepLaunches:
     """The launches of all hosts that begin in counted steps.
 

@@ -28,7 +28,7 @@ _MODULE = re.compile(r"^(?:jit|pjit|pmap|xla)_+(.*?)(?:\(-?\d+\))?(?:\.\d+)?$")
 _EXECUTED = "ThunkExecutor::Execute (wait for completion)"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class ProgramRuns:
     """One row per execution of a program, by start.
 

@@ -67,7 +67,7 @@ class PythonFunction:
     is_wait: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class _Names:
     """What each row of ``Space.event_metadata`` is as a Python call."""
 

@@ -20,7 +20,7 @@ from stepscope.tables.steps.found import WINDOW, Certainty
 from stepscope.tables.steps.markers import has_steps
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class SessionSteps:
     """One row per aligned step.
 
@@ -65,7 +65,7 @@ class SessionSteps:
         return len(self.num)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class AlignedSteps:
     """One host's share of the aligned steps.
 

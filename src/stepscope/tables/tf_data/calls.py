@@ -30,7 +30,7 @@ _BLOCK = 4096
 _DEVICE_FEED = "Iterator::Prefetch::Generator"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Traced:
     """The calls reached from roots, with the wait each lies in.
 
@@ -99,7 +99,7 @@ def _self_times(calls: IteratorCalls) -> I64:
     return own
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Pipeline:
     """One root iterator of a host.
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.columns import nest, stats_by_name
+from stepscope.columns import among, distinct, nest, stats_by_name
 from stepscope.columns.space import I64, Bool
 from stepscope.tables.core.presence import any_event, entries_named
 from stepscope.tables.core.profile import Host, derived
@@ -37,7 +37,7 @@ _ASYNCHRONOUS = re.compile(
 WRAPPERS = frozenset({"Root", "Model"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class IteratorCalls:
     """Calls of iterators, one row per event, by event row.
 
@@ -149,7 +149,7 @@ def _linked(host: Host, rows: I64, kind: I64, node: I64, long_name: list[str]) -
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class _Events:
     """Calls, produces and consumes of a host, by event row; ``inside`` indexes this table."""
 
@@ -238,7 +238,7 @@ def _waiting_parent(events: _Events, loose: I64) -> I64:
     parents = np.flatnonzero((events.kind == _CALL) & (events.id != 0))
     found = np.full(len(loose), -1, dtype=np.int64)
     wanted = events.parent_id[loose]
-    known = (wanted != 0) & np.isin(wanted, events.id[parents])
+    known = (wanted != 0) & among(distinct(events.id[parents]), wanted)
     if not known.any():
         return found
     loose, wanted = loose[known], wanted[known]

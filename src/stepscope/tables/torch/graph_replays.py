@@ -24,7 +24,7 @@ _LAUNCH: Final = re.compile(r"GraphLaunch", re.IGNORECASE)
 _MIX: Final = np.uint64(0x9E3779B97F4A7C15)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Replays:
     """One row per replay, in order of their begin on the device.
 

@@ -13,7 +13,7 @@ from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.device.events import device_events
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Launched:
     """One row per event of ``device_events``.
 

@@ -24,7 +24,7 @@ from stepscope.tables.torch.launches import launched
 from stepscope.tables.torch.signature import Signature, parse_signature
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class OpCalls:
     """One row per call of an op that launched something.
 

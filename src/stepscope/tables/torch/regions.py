@@ -37,7 +37,7 @@ _RESUMED: Final = re.compile(
 _BACKWARD: Final = "Backward"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Spans:
     """Events of some names: their rows, name by number, thread and time."""
 

@@ -47,7 +47,7 @@ class Batch:
     tokens: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class EngineSteps:
     """One row per step, in order of begin.
 

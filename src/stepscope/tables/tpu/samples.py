@@ -43,7 +43,7 @@ class Reached:
     is_read: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Sample:
     """The counters of one chip, read once.
 

@@ -86,7 +86,7 @@ class Measure:
     per_cycle: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Sums:
     """The measures of a generation as columns, to be summed for a sample at once.
 

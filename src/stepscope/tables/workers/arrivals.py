@@ -16,7 +16,7 @@ from stepscope.tables.workers.steps import WorkerSteps
 F64 = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Arrivals:
     """The matched collectives of all steps: columns by event or by group (by arrival within one).
 

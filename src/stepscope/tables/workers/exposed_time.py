@@ -47,7 +47,7 @@ _CALLS: Final = frozenset(
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Exposed:
     """Exposed time of one host, over the kept steps; one row per event that has any, or might.
 
@@ -100,7 +100,7 @@ def exposed_of(profile: Profile, host: int, device: int) -> Exposed:
     return _of_host(profile, one, device)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class _Spans:
     """Spans with their rank: twice the work's, or one less (``WAIT``, ``_RUNTIME``)."""
 
@@ -156,7 +156,7 @@ def _of_host(profile: Profile, one: AlignedSteps, device: int) -> Exposed:
 def _spans(profile: Profile, one: AlignedSteps) -> _Spans:
     """What may explain the host's steps; collectives cut in two where their group is known."""
     host = profile.hosts[one.host]
-    found = step_spans(host, one.steps.markers)
+    found = step_spans(host)
     count = len(found.device_row)
     device_row = np.full(len(found.event), -1, dtype=np.int64)
     device_row[:count] = found.device_row

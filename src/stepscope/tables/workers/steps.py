@@ -52,7 +52,7 @@ class PodColumn:
     device_type: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class WorkerSteps:
     """Aligned steps of all workers.
 
@@ -119,7 +119,7 @@ def _of_host(
     """Parts and transfers of each device of a host; of the host itself where it has none."""
     host = profile.hosts[one.host]
     active = [device for device in devices(host) if device.has_events]
-    rows, work = host_work(host, one.steps.markers)
+    rows, work = host_work(host)
     start = host.space.events.start_ps[rows]
     threads = start, start + host.space.length_ps[rows], 2 * work
     found: list[tuple[Device | None, dict[str, I64], I64]] = []

@@ -74,3 +74,20 @@ def test_what_is_not_a_trace_is_an_error(tmp_path: Path) -> None:
     path.write_text("not a trace", "utf-8")
     with pytest.raises(ValueError, match="traceEvents"):
         convert(path, SETTINGS, 60)
+
+
+@pytest.mark.parametrize("is_on", [True, False])
+def test_the_programs_collector_stays_as_the_program_has_it(
+    trace: Path, monkeypatch: pytest.MonkeyPatch, is_on: bool
+) -> None:
+    """Also where no other process can be had, and the conversion is done in the program's."""
+    before = gc.isenabled()
+    try:
+        (gc.enable if is_on else gc.disable)()
+        convert(trace, SETTINGS, 60)
+        assert gc.isenabled() is is_on
+        monkeypatch.setattr(sys, "executable", "")
+        convert(trace, SETTINGS, 60)
+        assert gc.isenabled() is is_on
+    finally:
+        (gc.enable if before else gc.disable)()

@@ -176,6 +176,26 @@ def test_without_python_a_loop_is_told_by_ops_that_are_named_by_their_type_alone
     assert made == {"eager": pytest.approx(1.6), "op": pytest.approx(0.8)}
 
 
+def test_without_python_the_gaps_in_a_loop_of_ops_are_of_the_loop() -> None:
+    """24 sums of 100 µs a step, 100 µs apart; the 2.4 ms before they are saved are not."""
+    one = host(
+        f"""
+        /host:CPU
+          python   {2 * ("S" + 71 * "-" + "-")}
+          "        {2 * (24 * "O." + 24 * "." + "B")}
+        """,
+        O=event("Sum:Sum"),
+        B=event("Save:Save"),
+    )
+    found = account(one)
+    assert found is not None
+    made = {part.kind: part.total_ps / 1e9 for part in parts(found)}
+    assert made == {
+        "eager": pytest.approx(2 * (2.4 + 2.3 + 0.1)),
+        "unrecorded": pytest.approx(2 * 2.5),
+    }
+
+
 def test_a_wait_of_jaxs_is_known_where_the_program_that_calls_it_began_before() -> None:
     """``api.py`` could be anybody's; ``block_until_ready`` in it is JAX's."""
     one = host(

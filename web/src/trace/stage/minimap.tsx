@@ -5,8 +5,8 @@ import { duration } from "../../base/format.ts";
 import type { Density } from "../../base/timeline.ts";
 import { axisTime } from "../../engine/timeline/time_axis.ts";
 import { clampSpan, panned, zoomed } from "../../engine/timeline/viewport.ts";
+import { onTheme } from "../../widgets/theme.ts";
 import { readPalette } from "../paint/palette.ts";
-import { onTheme } from "../paint/theme.ts";
 import type { Timeline } from "./timeline.ts";
 
 const MAP_PX = 44;

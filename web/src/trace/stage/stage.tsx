@@ -3,9 +3,9 @@
 import { effect } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Row } from "../../engine/timeline/screen.ts";
+import { onTheme } from "../../widgets/theme.ts";
 import { paintOverlay } from "../paint/overlay.ts";
 import { readPalette } from "../paint/palette.ts";
-import { onTheme } from "../paint/theme.ts";
 import { Gestures } from "./gestures.ts";
 import { HoverCard } from "./hover_card.tsx";
 import type { Timeline } from "./timeline.ts";

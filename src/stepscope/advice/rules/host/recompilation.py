@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from stepscope.analysis.overview_page import OverviewPage
 
 _TWICE = 2
+# Of less confidence, steps may be what a program does before its loop, each thing once.
+_GUESS = 0.5
 
 
 def recompilation(results: Results) -> Iterator[Answer]:
@@ -44,14 +46,16 @@ def recompilation(results: Results) -> Iterator[Answer]:
         return
     worst = max(compiled, key=lambda one: one.build_ms, default=None)
     named = "" if worst is None else f" {worst.function!r}"
+    is_guess = overview.steps.confidence < _GUESS
+    usual = " Where the recording covers the set-up, that is usual." if is_guess else ""
     share = "" if worst is None else f" in {worst.built / worst.calls:.0%} of its calls"
     yield Finding(
         rule=RULE.id,
-        severity=severity_of(saving, step),
+        severity="info" if is_guess else severity_of(saving, step),
         saving_ms=min(saving, step),
-        confidence=0.9,
+        confidence=0.9 * min(overview.steps.confidence / _GUESS, 1.0),
         message=f"The program{named} is compiled again{share}: {saving:.3g} ms of each "
-        f"{step:.3g} ms step.",
+        f"{step:.3g} ms step.{usual}",
         measured={
             "build_ms": saving,
             "compilation_ms": part,

@@ -31,7 +31,8 @@ _SOME_FRAC, _CODE_FRAC = 0.10, 0.05
 _MOST = 3
 # The recorder's own work is not the program's; what a runtime does around ops goes with them.
 _OURS = ("recorder", "runtime")
-# What time in which nothing was recorded is worth of its worth in a step.
+# What is likely to be of no use is worth this share: time in which nothing was recorded, outside
+# of steps, and what was compiled once.
 _BESIDE = 0.1
 # A part delays the step by its time; a smaller share of it than this is worth a word.
 _DELAYS_FRAC = 0.8
@@ -112,7 +113,7 @@ def largest_part(results: Results) -> Iterator[Answer]:
     largest = max(shown, key=lambda part: part.time_ms)
     for at, part in enumerate(ranked):
         if at < _MOST or part is largest:
-            yield _finding(part, account, _stage(part, results))
+            yield _finding(part, account, _compiled(part, results), _stage(part, results))
 
 
 def _with_runtime(parts: list[PartRow], step_ms: float) -> None:
@@ -125,9 +126,9 @@ def _with_runtime(parts: list[PartRow], step_ms: float) -> None:
         part.step_frac = part.time_ms / step_ms
 
 
-def _finding(part: PartRow, account: StepAccount, stage: str) -> Finding:
+def _finding(part: PartRow, account: StepAccount, about: str, stage: str) -> Finding:
     hope = _hope(part)
-    words = part_words.words(part, account)
+    words = part_words.words(part, account, about)
     step, saving = account.step_time_ms, saving_of(part, hope.change.least, hope.expected)
     # Without steps it is unknown what of the rest belongs to the part and would go with it.
     most = max(part.time_ms, saving.expected_ms) if account.is_window else step
@@ -164,6 +165,21 @@ def _stage(part: PartRow, results: Results) -> str:
     return f" The stage of tf.data that is waited for is {pipelines.bottleneck.long_name}."
 
 
+def _compiled(part: PartRow, results: Results) -> str:
+    """The function that most of the compiling is for; "" where no call of it was recorded."""
+    host = results.optional.host_activity
+    if part.kind != "compile" or host is None:
+        return ""
+    built = [one for one in host.calls.records() if one.built > 0]
+    return max(built, key=lambda one: one.build_ms).function if built else ""
+
+
+def _is_once(part: PartRow, account: StepAccount) -> bool:
+    """Whether it is compiling that one of several steps has: the first may warm up."""
+    count = account.step_count
+    return part.kind == "compile" and count > 1 and round(part.steps_frac * count) <= 1
+
+
 def _beside(part: PartRow) -> str:
     """How little of a part the step waits for, where that is much less than its time."""
     if not part.alone_ms < _DELAYS_FRAC * part.time_ms:
@@ -187,12 +203,17 @@ def _hope(part: PartRow) -> _Hope:
 def _worth(part: PartRow, account: StepAccount) -> float:
     """The share of a part that it is ranked by."""
     worth = _hope(part).worth
+    if part.kind == "op" and part.runs >= part_words.MANY_RUNS and part.typical_ms >= 0:
+        # An op that every step runs often, and that few steps spend time in, was interrupted.
+        worth *= min(part.typical_ms / part.alone_ms, 1.0) if part.alone_ms > 0 else 1.0
+    if _is_once(part, account):
+        worth *= _BESIDE
     # Without steps it is unknown whether the program ran when nothing was recorded.
     return worth * _BESIDE if account.is_window and part.kind == "unrecorded" else worth
 
 
 def _severity(part: PartRow, hope: _Hope, saving: float, account: StepAccount) -> Severity:
-    if not hope.is_alarm or account.is_window:
+    if not hope.is_alarm or account.is_window or _is_once(part, account):
         return "info"
     return severity_of(saving, account.step_time_ms)
 
@@ -226,7 +247,7 @@ RULE = Rule(
     id="largest-part",
     check=largest_part,
     needs=("step_account",),
-    optional=("tf_data_bottleneck_analysis",),
+    optional=("tf_data_bottleneck_analysis", "host_activity"),
     doc=__doc__ or "",
     title="The largest part of the step",
     threshold="a part with ≥ 10 % of the step",

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from bench.measure import Run, percentile
 from bench.report import aligned
-from bench.timeline_frames import Moved
+from bench.timeline.frames import Moved
 
 FRAME_MS: Final = 16.0
 SCREEN_BYTES: Final = 400_000

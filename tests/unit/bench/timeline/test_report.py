@@ -6,8 +6,8 @@ from math import nan
 
 from bench.frames import Frames
 from bench.measure import Run, percentile
-from bench.timeline_frames import Moved
-from bench.timeline_report import Case, Theirs, TimelineReport, Wanted
+from bench.timeline.frames import Moved
+from bench.timeline.report import Case, Theirs, TimelineReport, Wanted
 
 IDLE = {"python": "3.12", "cores": 2, "load": 0.1}
 

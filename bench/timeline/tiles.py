@@ -9,7 +9,7 @@ from http.client import HTTPConnection
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from bench.timeline_page import WIDTH_PX, random_views
+from bench.timeline.page import WIDTH_PX, random_views
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,10 +20,10 @@ from bench.machine import machine, say
 from bench.measure import ProcessFailed, measure
 from bench.recordings import ROOT, prepare, repeated
 from bench.served import Served
-from bench.timeline_frames import grid_recording, moved
-from bench.timeline_page import chromium, first_paint, fresh_page, screens, warm_paint
-from bench.timeline_report import Case, Theirs, TimelineReport, Wanted
-from bench.timeline_tiles import tiles
+from bench.timeline.frames import grid_recording, moved
+from bench.timeline.page import chromium, first_paint, fresh_page, screens, warm_paint
+from bench.timeline.report import Case, Theirs, TimelineReport, Wanted
+from bench.timeline.tiles import tiles
 
 FOLDER: Final = ROOT / ".stepscope" / "bench"
 VIEWS: Final = 200

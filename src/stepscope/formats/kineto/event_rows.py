@@ -1,0 +1,137 @@
+"""The rows that a scan finds, kept block by block, each column as narrow as its numbers allow.
+
+Most columns count things of which a file has few (names, threads, categories): a block of them
+needs one byte or two a row instead of four or eight, and joined they still do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+I64 = NDArray[np.int64]
+Ints = NDArray[np.integer[Any]]
+
+#: ``kind`` of a value: a double's bits, a whole number, the number of a text.
+REAL, WHOLE, TEXT = 2, 4, 7
+_NARROW: Final = (np.int8, np.int16, np.int32)
+
+
+def narrow(values: NDArray[Any]) -> NDArray[Any]:
+    """A copy in the narrowest type of signed integers that holds all of them."""
+    if values.dtype.kind == "i" and len(values):
+        least, most = int(values.min()), int(values.max())
+        for kind in _NARROW[: values.dtype.itemsize.bit_length() - 1]:
+            limits = np.iinfo(kind)
+            if limits.min <= least and most <= limits.max:
+                return values.astype(kind)
+    return values.copy()
+
+
+def distinct_codes(codes: NDArray[Any]) -> tuple[I64, NDArray[np.int32]]:
+    """The distinct numbers of a column, none below -1, and where each stands among them.
+
+    Returns: The numbers, -1 last; and by number (-1 is the last entry) its place. Costs a look at
+    each row, not a sort of them.
+    """
+    seen = np.zeros(int(codes.max(initial=-1)) + 2, np.bool_)
+    seen[codes] = True
+    used = np.flatnonzero(seen)
+    place = np.zeros(len(seen), np.int32)
+    place[used] = np.arange(len(used), dtype=np.int32)
+    used[used == len(seen) - 1] = -1
+    return used, place
+
+
+def joined(parts: list[NDArray[Any]], kind: type[Any]) -> NDArray[Any]:
+    """Parts of a column as one, in the narrowest type that holds them; ``parts`` is emptied."""
+    found = np.concatenate(parts) if parts else np.empty(0, kind)
+    parts.clear()
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OwnValues:
+    """Values of one kind that hardly repeat, those of one key after the other's.
+
+    Attributes:
+        key: The keys, by the numbers of their texts, ascending.
+        begin: Where the values of each begin, and where the last end.
+        row: The event of each value, ascending within a key.
+        number: The values: whole numbers, doubles, or numbers of texts.
+    """
+
+    key: I64
+    begin: I64
+    row: NDArray[np.int32]
+    number: NDArray[Any]
+
+    def of(self, key: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
+        """The events that have a value under a key, and the values."""
+        at = int(np.searchsorted(self.key, key))
+        if at == len(self.key) or self.key[at] != key:
+            return self.row[:0], self.number[:0]
+        mine = slice(self.begin[at], self.begin[at + 1])
+        return self.row[mine], self.number[mine]
+
+
+class EventRows:
+    """Columns of events that grow by whole blocks; each is joined once, at the end.
+
+    Args:
+        kinds: The columns and their types within a block.
+    """
+
+    def __init__(self, kinds: Mapping[str, type[Any]]) -> None:
+        self._kinds = kinds
+        self._parts: dict[str, list[NDArray[Any]]] = {name: [] for name in kinds}
+        self.count = 0
+
+    def keep(self, block: Mapping[str, NDArray[Any]], rows: slice | I64) -> None:
+        """Keep some rows of a block, which can then be overwritten."""
+        for name in self._kinds:
+            self._parts[name].append(narrow(block[name][rows]))
+        self.count += len(self._parts["phase"][-1])
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """All columns; what was kept is given up."""
+        return {name: joined(self._parts[name], kind) for name, kind in self._kinds.items()}
+
+
+class ValueRows:
+    """Values with rows of their own, by kind; they are sorted by key once, at the end."""
+
+    def __init__(self) -> None:
+        self._parts: dict[int, tuple[list[Any], list[Any], list[Any]]] = {
+            kind: ([], [], []) for kind in (REAL, WHOLE, TEXT)
+        }
+
+    def keep(
+        self, key: NDArray[Any], kind: NDArray[Any], number: I64, row: NDArray[np.int32]
+    ) -> None:
+        """Keep values of a block, which can then be overwritten; ``row`` is the event of each."""
+        for one, (keys, rows, numbers) in self._parts.items():
+            at = np.flatnonzero(kind == one)
+            if len(at):
+                keys.append(narrow(key[at]))
+                rows.append(row[at])
+                values = number[at]
+                numbers.append(values.view(np.float64) if one == REAL else narrow(values))
+
+    def by_kind(self) -> dict[int, OwnValues]:
+        """All values; what was kept is given up."""
+        return {kind: _by_key(*parts) for kind, parts in self._parts.items()}
+
+
+def _by_key(keys: list[Any], rows: list[Any], numbers: list[Any]) -> OwnValues:
+    key = joined(keys, np.int32)
+    order = np.argsort(key, kind="stable").astype(np.int32)
+    key = key[order]
+    begin = np.flatnonzero(np.append(True, key[1:] != key[:-1])) if len(key) else order
+    row = joined(rows, np.int32)[order]
+    number = joined(numbers, np.int64)[order]
+    return OwnValues(key[begin].astype(np.int64), np.append(begin, len(key)), row, number)

@@ -1,0 +1,119 @@
+"""Who makes a pod slower, as a page among those of the tools.
+
+It is over all recordings of a run, however many: they are summarised and joined once, when the page
+is first asked for. Of 80,000 devices the page gets the map, the worst and the sums; a colour of the
+map is a byte for each cell, asked for when it is chosen.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from werkzeug.wrappers import Request, Response
+
+from stepscope.errors import UsageError
+from stepscope.session import Workspace
+from stepscope.store import Run
+from stepscope.surfaces.envelope import ToolInfo, column_infos, columnar
+from stepscope.surfaces.http.answers import compressed
+
+if TYPE_CHECKING:
+    from stepscope.pod.report import Pod
+
+ID: Final = "pod"
+_KEPT: Final = 2
+#: Rows of the table of devices that the page gets; all are in its files.
+MOST_DEVICES: Final = 200
+
+
+class Pods:
+    """The pods of a workspace, the latest of them kept."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._lock = Lock()
+        self._joining: dict[object, Lock] = {}  # by key: who asks for the same waits
+        self._known: OrderedDict[tuple[Run, tuple[str, ...]], Pod] = OrderedDict()
+
+    def info(self, hosts: int, devices: int) -> ToolInfo:
+        """The page as a tool: available where somebody can wait for somebody."""
+        from stepscope.pod.report import Pod
+        from stepscope.surfaces.fields import table_fields
+
+        available = hosts > 1 or devices > 1
+        return {
+            "id": ID,
+            "short": "stragglers",
+            "title": "Pod",
+            "group": "Where time goes",
+            "summary": "Which host, device or link makes the others wait, what it costs, and why.",
+            "available": available,
+            "missing": "" if available else "There is only one device in this recording.",
+            "record": "" if available else "Record all hosts of the job at the same time.",
+            "options": [],
+            "tables": {name: column_infos(row) for name, row in table_fields(Pod).items()},
+        }
+
+    def answer(self, request: Request) -> Pod:
+        """The pod of the run, or of some of its hosts.
+
+        Raises:
+            NothingToShow: No two of its devices share a collective.
+        """
+        run, host = (request.args.get(name) or None for name in ("run", "host"))
+        session = self._workspace.session(run, host)
+        key = session.recording.run, session.hosts
+        with self._lock:
+            joining = self._joining.setdefault(key, Lock())
+        with joining:
+            with self._lock:
+                if key in self._known:
+                    self._known.move_to_end(key)
+                    return self._known[key]
+            progress = self._workspace.progress(session.name)
+            before, progress.state = progress.state, "opening"
+            try:
+                found = session.pod()
+            finally:
+                progress.state, progress.stage = before, ""
+            with self._lock:
+                self._known[key] = found
+                while len(self._known) > _KEPT:
+                    self._known.popitem(last=False)
+        return found
+
+    def page(self, request: Request, top: int | None = None) -> dict[str, Any]:
+        """The pod with columns for tables, and of devices those that make others wait longest."""
+        from dataclasses import replace
+
+        from stepscope.result import Table
+
+        pod = self.answer(request)
+        worst = np.argsort(-np.asarray(pod.devices["charged_ms"]), kind="stable")[:MOST_DEVICES]
+        columns = {
+            name: values[worst] if isinstance(values, np.ndarray) else [values[at] for at in worst]
+            for name, values in pod.devices.columns.items()
+        }
+        return columnar(replace(pod, devices=Table(pod.devices.schema, columns)), top)
+
+    def cells(self, request: Request) -> Response:
+        """The bytes of a colour of the map, by cell: see ``pod.map.colours``.
+
+        Raises:
+            UsageError: There is no such colour.
+        """
+        from stepscope.pod.map import colours
+
+        pod = self.answer(request)
+        wanted = request.args.get("measure", "")
+        measure = next((one for one in pod.map.measures if one.id == wanted), None)
+        if measure is None:
+            known = ", ".join(one.id for one in pod.map.measures)
+            raise UsageError(f"The map has no measure {wanted!r}.", hint=f"One of {known}.")
+        data = colours(pod.devices, pod.map, measure).tobytes()
+        response = Response(data, mimetype="application/octet-stream")
+        response.headers["Cache-Control"] = "private, no-cache"
+        return compressed(request, response)

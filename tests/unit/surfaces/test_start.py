@@ -1,0 +1,60 @@
+"""The start of a command: light where recordings are read, untouched where programs run."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from stepscope.surfaces.cli.commands import COMMANDS
+from stepscope.surfaces.cli.start import _READ
+
+CODE = """
+import gc, json, os, sys
+from stepscope.surfaces.cli.start import prepare
+before = gc.get_threshold()
+prepare(sys.argv[1])
+print(json.dumps({
+    "variable": os.environ.get("OPENBLAS_NUM_THREADS"),
+    "threads": len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else 1,
+    "has_numpy": "numpy" in sys.modules,
+    "same_collector": gc.get_threshold() == before,
+}))
+"""
+
+
+def after(command: str, **environment: str) -> dict[str, Any]:
+    """What a fresh process is like after it made ready for a command."""
+    inherited = {name: value for name, value in os.environ.items() if "NUM_THREADS" not in name}
+    done = subprocess.run(
+        [sys.executable, "-c", CODE, command],
+        env={**inherited, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_a_command_that_reads_starts_no_threads_and_leaves_no_variable_behind() -> None:
+    found = after("show")
+    assert found == {"variable": None, "threads": 1, "has_numpy": True, "same_collector": False}
+
+
+def test_a_number_of_threads_that_somebody_chose_stays() -> None:
+    assert after("show", OPENBLAS_NUM_THREADS="2")["variable"] == "2"
+
+
+@pytest.mark.parametrize("command", ["record", "loader", "version"])
+def test_a_command_that_may_run_a_program_is_left_alone(command: str) -> None:
+    found = after(command)
+    assert found == {"variable": None, "threads": 1, "has_numpy": False, "same_collector": True}
+
+
+def test_those_that_read_are_commands() -> None:
+    assert set(COMMANDS) >= _READ
