@@ -22,6 +22,7 @@ from stepscope.errors import DecodeError, FormatError
 from stepscope.formats import FORMATS
 from tests.unit.formats.nccl.dumps import dump, entry, perf
 from tests.unit.formats.nsight.export import call, export, kernel, range_
+from tests.unit.formats.perfetto.traces import small
 from tests.unit.formats.rocprof.files import kernel_csv, rocpd, tool_json
 from tests.unit.formats.stacks.files import (
     COLLAPSED,
@@ -86,7 +87,13 @@ def _seeds(_: Path | None) -> list[bytes]:
     logged = "\n".join(map(json.dumps, records))
     jsons = (hung, speedscope(), evented(), gecko(), gecko(rows=True))
     written = [*map(json.dumps, jsons), logged, COLLAPSED, PLACED, PERF]
-    return [*found, *values, *(text.encode() for text in written), gzip.decompress(pprof())]
+    return [
+        *found,
+        *values,
+        *(text.encode() for text in written),
+        gzip.decompress(pprof()),
+        small(),
+    ]
 
 
 def _mutate(rng: random.Random, seed: bytes) -> bytes:

@@ -51,7 +51,7 @@ def open_file(pieces: Input, *, file: str) -> Space:
         nodes.append(stacks.tree.stack([known[one] for one in frames]))
         counts.append(min(int(found["count"]), 1 << 40))
     if unknown:
-        stacks.warnings.append(f"{unknown:,} lines are no stacks; they are left out.")
+        stacks.warnings.append(f"{unknown:,} lines are not stacks and are left out.")
     for number, (name, (nodes, counts)) in enumerate(threads.items(), 1):
         total = np.asarray(counts, np.int64) * SAMPLE_NS
         stacks.add_totals(name or "all threads", number, np.asarray(nodes, np.int64), total)

@@ -41,7 +41,7 @@ def open_file(pieces: Input, *, file: str) -> Space:
     parts = Parts(pieces, frozenset())
     value = next(parts.documents(), None)
     if not isinstance(value, dict):
-        raise FormatError(TITLE, parts.damage or "it is no object", file=file)
+        raise FormatError(TITLE, parts.damage or "it is not an object", file=file)
     stacks = Stacks(TITLE, _LACKS)
     _add(stacks, value)
     return to_space(stacks, file=file)
@@ -124,7 +124,7 @@ def _nodes(stacks: Stacks, thread: dict[str, Any]) -> I64:
     prefixes, own = table.get("prefix", []), table.get("frame", [])
     for row in range(min(len(prefixes), len(own))):
         prefix, frame = prefixes[row], own[row]
-        # A stack comes after the one it continues; what does not begins anew.
+        # A stack comes after the one it continues; what does not begins again.
         above = found[prefix] if type(prefix) is int and 0 <= prefix < row else ROOT
         is_known = type(frame) is int and 0 <= frame < len(frames)
         found.append(stacks.tree.below(above, frames[frame]) if is_known else above)

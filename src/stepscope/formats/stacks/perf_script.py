@@ -65,7 +65,7 @@ def open_file(pieces: Input, *, file: str) -> Space:
             unknown += 1
     end()
     if unknown:
-        stacks.warnings.append(f"{unknown:,} lines are no samples; they are left out.")
+        stacks.warnings.append(f"{unknown:,} lines are not samples and are left out.")
     for (number, name), (times, nodes) in threads.items():
         order = np.argsort(np.asarray(times), kind="stable")
         start = within_reach(np.asarray(times, np.int64)[order])

@@ -52,7 +52,7 @@ class StackFrame(NamedTuple):
 
 
 class CallTree:
-    """Every distinct stack once: nodes with their callers; ``ROOT`` is no frame."""
+    """Every distinct stack once: nodes with their callers; ``ROOT`` is not a frame."""
 
     def __init__(self) -> None:
         self.parent = [-1]
