@@ -1,4 +1,4 @@
-"""DescribedTrack events as columns: what began, ended, happened or was counted, and with which stats."""
+"""Track events as columns: what began, ended, happened or was counted, and with which stats."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def _numbers(data: bytes, wanted: int) -> list[int]:
 
 
 def _shown(profile: _Profile) -> tuple[int, int, str]:
-    """Which of the values of a sample is shown, what makes ns of it, and what people read of that."""
+    """Which of the values of a sample is shown, what makes ns of it, and a sentence of that."""
     units = [profile.text(unit) for _, unit in profile.types]
     timed = [at for at, unit in enumerate(units) if unit in _NS]
     at = timed[-1] if timed else max(len(units) - 1, 0)
