@@ -382,3 +382,46 @@ def test_the_recorders_own_work_is_told_apart() -> None:
 
 def test_a_host_without_events_has_no_account() -> None:
     assert account(Host("h", decode(space()))) is None
+
+
+def test_a_gradient_is_of_the_line_that_ran_the_op_it_is_of() -> None:
+    """Both steps call distance, whose subtraction autograd numbers, then backward."""
+    backward = {"sequence_number": 7 + nth, "args": '{"Fwd thread id": 1}'}
+    one = host(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        T--------.T--------.
+          "        .D--......D--.......
+          "        ..O.......O-........
+          "        .....B--........B-..
+          "        ......G-........G-..
+        """,
+        T=event("$train.py:40 train"),
+        D=event("$train.py:12 distance"),
+        O=event("aten/sub:sub", sequence_number=7 + nth, args="{}"),
+        B=event("MulBackward0:MulBackward0", **backward),
+        G=event("aten/mul:mul"),
+    )
+    assert owner_named(one, "aten/mul").function == "distance"
+    assert owner_named(one, "MulBackward0").function == "distance"
+    assert owner_named(one, "train").function == "train"
+
+
+def test_a_gradient_whose_forward_op_was_not_recorded_is_of_backwards_line() -> None:
+    backward = {"sequence_number": 3, "args": '{"Fwd thread id": 1}'}
+    one = host(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        T--------.T--------.
+          "        .D--......D--.......
+          "        ..O.......O-........
+          "        .....B--........B-..
+        """,
+        T=event("$train.py:40 train"),
+        D=event("$train.py:12 distance"),
+        O=event("aten/sub:sub", sequence_number=9, args="{}"),
+        B=event("MulBackward0:MulBackward0", **backward),
+    )
+    assert owner_named(one, "MulBackward0").function == "train"
