@@ -268,10 +268,11 @@ def test_an_op_of_which_one_run_was_interrupted_does_not_come_first() -> None:
     ("row", "says"),
     [
         (op("Conv2D", 8.0), "dominant-op"),
+        (op("Adam update", 8.0), "largest-part"),
         (op("WriteFile", 8.0), "largest-part"),
         (op("dot_general", 8.0, data_type="f64"), "largest-part"),
     ],
-    ids=["a layer", "an op that writes files", "a layer in double precision"],
+    ids=["a layer", "an update", "an op that writes files", "a layer in double precision"],
 )
 def test_less_of_it_is_advised_of_layers_alone(row: dict[str, Any], says: str) -> None:
     assert first(account(row), saying("dominant-op", 4.0, "op")).rule == says
@@ -373,3 +374,9 @@ def test_without_python_nothing_is_known_of_the_lock() -> None:
 def test_answers_are_of_the_kinds_a_rule_may_give() -> None:
     kinds = (Finding, Silence, Unknown)
     assert set(kinds) == set(Answer.__args__)
+
+
+def test_most_of_a_step_in_the_optimizer_is_told_as_its_update() -> None:
+    found = first(account(op("Adam update", 7.0, made_of="aten/sqrt 60%, aten/div 40%")))
+    assert found.title == "Adam update takes 70% of the step"
+    assert found.actions[0].startswith("Update all variables at once")

@@ -22,6 +22,7 @@ from stepscope.registry import Answer, ChangeClass, Rule, Silence, Unknown, seve
 from stepscope.result import Finding, Place, Ref, Severity
 from stepscope.schema import names
 from stepscope.tables.account.op_families import DOUBLE, PRODUCTS
+from stepscope.tables.account.updates import is_update
 
 if TYPE_CHECKING:
     from stepscope.analysis.step_account import PartRow, StepAccount
@@ -78,6 +79,8 @@ _HOPES = {
 _UNUSUAL = _Hope(changes.SHRUNK, 0.85, 0.75, 0.7, False)
 # What a model is made of is reported after what else can be changed.
 _PRODUCT = _Hope(changes.SHRUNK, 0.7, 0.15, 0.5, False)
+# An update has to be made; that it is most of a step is not how models are.
+_UPDATE = _Hope(changes.SHRUNK, 0.7, 0.35, 0.5, False)
 _DOUBLE = _Hope(changes.NARROWED, 0.5, 0.5, 0.85, True)
 
 
@@ -209,6 +212,8 @@ def _hope(part: PartRow) -> _Hope:
         return _DOUBLE
     if part.kind == "op" and part_words.is_unusual(part):
         return _UNUSUAL
+    if part.kind == "op" and is_update(part.name):
+        return _UPDATE
     if part.kind == "op" and part.name in PRODUCTS:
         return _PRODUCT
     return _HOPES.get(part.kind, _HOPES["op"])
