@@ -14,9 +14,9 @@ aliases align alike all alloc allocate allocated allocating allocation allocator
 amax amd amin amount ampere an analysis analyzer and ann annotated annotation annotations
 anonymous another any api apply approx arange arch archive are arg argmax argmin args argument
 arguments arithmetic around array arraypad arrayprint arrays arraysetops arrayterator as asarray
-ascii asin asinh assert assign async asynchronous at atan atanh aten atomic att attention attn
-attributes audio auto autograd autograph autotun available average avg avx await awaiting backend
-backprop backward baddbmm balanced bandwidth banks barrier base basearray baseline batch
+ascii asin asinh asked assert assign async asynchronous at atan atanh aten atomic att attention
+attn attributes audio auto autograd autograph autotun available average avg avx await awaiting
+backend backprop backward baddbmm balanced bandwidth banks barrier base basearray baseline batch
 batchdecode batches batching batchprefill bb bbs be before begin begun below bernoulli between bf
 bfloat bfnrt bh bias biasadd biasnhwc big binary binaryop bincount bit bitcast bitmatrix bitonic
 bits bitwise blackwell bljk block blocked blocks bmm bn bname bnorm board body bof bool boosted
@@ -93,7 +93,7 @@ oneccl onesweep only oom op opaque open oper operation operations operator ops o
 option optional options or orbax order ordinal origin osrt other out outfeed output outside
 overhead override overrideable overrides own owner pack packages packed pad padded padding page
 pageable paged pandas parallel param parameter parent parquet parse parser parsing part partial
-partition partitioned partitioning pascal path pause pauses payload pb pc pcie pct peak peer
+partition partitioned partitioning parts pascal path pause pauses payload pb pc pcie pct peak peer
 pending per percent perf performance permute persist persistent pg phase philox pickle pid pil
 pinned pipeline pitch pj pjit pkl place places plain plane planes plus pmap pmc png pocketfft poi
 pointwise policy poll polymorphic polynomial pool pooling popcnt pow power pp pragma precision
@@ -129,8 +129,8 @@ system systems table tables tag take taken takes tan tanh tape target task tb tc
 telemetry tell tem temp template temporary tensor tensorboard tensorflow tensorop tensors
 teraflops test text tf tfe tfprof tfrt than that the then this thq thread threadpool threads
 threefry threshold throttle throughput thunk thunks ti tid tifffile tile tiles time timeline times
-timeseries timestamp timing to together toggle toggles token tokens toks tolist too took tool top
-topk torch torchvision total tpu trace traceable traceback traced tracer traces tracing track
+timeseries timestamp timing to together toggle toggles token tokens toks told tolist too took tool
+top topk torch torchvision total tpu trace traceable traceback traced tracer traces tracing track
 trackable tracking train trainer training transfer transform transport transpose tree trees
 triangular tricks tril triton triu true truediv trunc trusted try ts tuple turing two twodim type
 types ucp ufunc ufunclike ufuncs uint um umath umma unaryop unattributed unbatch uncertain

@@ -22,6 +22,7 @@ from stepscope.registry import Answer, ChangeClass, Rule, Silence, Unknown, seve
 from stepscope.result import Finding, Place, Ref, Severity
 from stepscope.schema import names
 from stepscope.tables.account.op_families import DOUBLE, PRODUCTS
+from stepscope.tables.account.updates import is_update
 
 if TYPE_CHECKING:
     from stepscope.analysis.step_account import PartRow, StepAccount
@@ -36,6 +37,8 @@ _OURS = ("recorder", "runtime")
 _BESIDE = 0.1
 # A line of the program is easier to change than what a framework does.
 _CODE = ("python", "library")
+# What needs the interpreter's lock.
+_LOCKED = ("python", "framework", "eager", "unrecorded")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,8 @@ _HOPES = {
 _UNUSUAL = _Hope(changes.SHRUNK, 0.85, 0.75, 0.7, False)
 # What a model is made of is reported after what else can be changed.
 _PRODUCT = _Hope(changes.SHRUNK, 0.7, 0.15, 0.5, False)
+# An update has to be made; that it is most of a step is not how models are.
+_UPDATE = _Hope(changes.SHRUNK, 0.7, 0.35, 0.5, False)
 _DOUBLE = _Hope(changes.NARROWED, 0.5, 0.5, 0.85, True)
 
 
@@ -139,7 +144,7 @@ def _finding(part: PartRow, account: StepAccount, about: str, stage: str) -> Fin
         assumption=hope.change.assumption,
         confidence=hope.confidence if account.step_count > 1 else min(hope.confidence, 0.6),
         title=words.title,
-        message=words.message + stage + _beside(part),
+        message=words.message + stage + _beside(part) + _rival(part, account),
         place=_place(part),
         measured={
             "part_ms": part.time_ms,
@@ -188,11 +193,27 @@ def _beside(part: PartRow) -> str:
     )
 
 
+def _rival(part: PartRow, account: StepAccount) -> str:
+    """Who else wants the interpreter's lock, where the part may wait for it."""
+    if part.kind not in _LOCKED:
+        return ""
+    other = next((one for one in account.rivals.records() if one.loop_waits), None)
+    if other is None:
+        return ""
+    return (
+        f" Meanwhile thread {other.thread} runs Python in {other.function} "
+        f"({other.file}:{other.line}) for {other.busy_frac:.0%} of the steps and holds the "
+        "interpreter's lock (GIL): the loop may only wait for it."
+    )
+
+
 def _hope(part: PartRow) -> _Hope:
     if part.kind == "op" and part.data_type in DOUBLE:
         return _DOUBLE
     if part.kind == "op" and part_words.is_unusual(part):
         return _UNUSUAL
+    if part.kind == "op" and is_update(part.name):
+        return _UPDATE
     if part.kind == "op" and part.name in PRODUCTS:
         return _PRODUCT
     return _HOPES.get(part.kind, _HOPES["op"])
