@@ -387,6 +387,31 @@ def test_a_host_without_events_has_no_account() -> None:
     assert account(Host("h", decode(space()))) is None
 
 
+@pytest.mark.parametrize(
+    ("sort", "sorting_ms"), [(".OOOOOOO..", 0.7), (".OO.......", 0.0)], ids=["as long", "short"]
+)
+def test_of_ops_that_run_beside_each_other_one_that_is_unusual_has_the_time(
+    sort: str, sorting_ms: float
+) -> None:
+    """A loss and a sort of like length, on two threads: a person can do without the sort.
+
+    Where the sort is short beside the loss, it costs nothing.
+    """
+    one = host(
+        f"""
+        /host:CPU
+          python      {2 * ("S" + 9 * "-")}
+          "           {2 * ("F" + 9 * "-")}
+          tf_pool     {2 * ".LLLLLLLL."}
+          tf_compute  {2 * sort}
+        """,
+        F=event("FunctionRun"),
+        L=event("loss/SparseSoftmaxCrossEntropyWithLogits:SparseSoftmaxCrossEntropyWithLogits"),
+        O=event("sort/TopKV2:TopKV2"),
+    )
+    assert told(one).get(("op", "sort/TopKV2"), 0.0) == pytest.approx(2 * sorting_ms)
+
+
 def test_python_alone_is_accounted_for_as_a_whole() -> None:
     """A program of NumPy under the sampler: no framework wrote anything."""
     samples = line(
