@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from stepscope.tables.account.op_families import DOUBLE, UNUSUAL
+from stepscope.tables.account.updates import is_update
 
 if TYPE_CHECKING:
-    from stepscope.analysis.step_account import PartRow, StepAccount
+    from stepscope.analysis.step_account import OwnerRow, PartRow, StepAccount
 
 # A call out of a function is named where it has this share of the part.
 _NAMED_FRAC = 0.5
@@ -67,7 +68,7 @@ def _share(part: PartRow, account: StepAccount) -> str:
     return f"{part.time_ms:.3g} of {each} ({part.step_frac:.0%})"
 
 
-def at(part: PartRow) -> str:
+def at(part: PartRow | OwnerRow) -> str:
     """File and line in parentheses; "" where they are not known."""
     if not part.file:
         return ""
@@ -126,6 +127,12 @@ def _code(part: PartRow, account: StepAccount) -> PartWords:
     )
 
 
+_UPDATE = (
+    "Update all variables at once (fused or foreach), and only what a batch touched: of a large "
+    "table the rows that it read, with sparse gradients and an optimizer that keeps them sparse."
+)
+
+
 def _ops(part: PartRow, account: StepAccount) -> PartWords:
     why = UNUSUAL.get(part.name, "")
     what = f"{part.name} ops" + (f" ({why})" if why else "")
@@ -145,6 +152,8 @@ def _ops(part: PartRow, account: StepAccount) -> PartWords:
         first = (
             "Compute in float32: cast the inputs, and look for float64 constants and NumPy arrays."
         )
+    elif is_update(part.name):
+        first = _UPDATE
     elif why:
         first = f"Look for what needs {why} in every step: do it once, on less data, or otherwise."
     else:

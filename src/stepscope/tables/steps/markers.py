@@ -53,7 +53,7 @@ _FINDERS: tuple[Callable[[Host], Markers | None], ...] = (
 @derived
 def step_markers(host: Host) -> Markers | None:
     """The host's steps, or the recording as a whole; None where nothing was recorded."""
-    for find in _FINDERS:
+    for find in () if host.as_window else _FINDERS:
         found = find(host)
         if found is not None:
             return _on_loop_thread(host, _whole(host, with_cut_batches(host, found)))
@@ -66,6 +66,8 @@ def has_steps(host: Host) -> bool:
     Marks and the steps of devices are seen in the first of their events. Only what follows from
     calls and kernels that repeat takes all of them.
     """
+    if host.as_window:
+        return False
     if any(find(host) for find in (marked.has_annotated, marked.has_pytorch)):
         return True
     if marked.has_device_steps(host):
@@ -203,7 +205,9 @@ def _window(host: Host) -> Markers | None:
     found = Markers(
         source=WINDOW,
         confidence=_WINDOW_CONFIDENCE,
-        explanation="No step was marked and none could be inferred, so the recording as a whole "
+        explanation="The recording as a whole is accounted for, as was asked."
+        if host.as_window
+        else "No step was marked and none could be inferred, so the recording as a whole "
         "is accounted for.",
         num=np.arange(len(start), dtype=np.int64),
         name=[
@@ -214,7 +218,9 @@ def _window(host: Host) -> Markers | None:
         line=-1,
         mark_end_ps=end,
         certainty="uncertain",
-        reason="nothing recurs that would tell one step from the next",
+        reason="its steps were not asked for"
+        if host.as_window
+        else "nothing recurs that would tell one step from the next",
     )
     return _on_loop_thread(host, found)
 
