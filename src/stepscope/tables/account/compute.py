@@ -23,6 +23,7 @@ from stepscope.tables.host.events import (
     Work,
     host_names,
     host_thread_rows,
+    is_nameless,
     is_pool_thread,
     is_tf_data_thread,
 )
@@ -265,7 +266,8 @@ def _runtime_spans(host: Host, line: int, facts: list[_Fact]) -> list[tuple[I64,
     codes: dict[str, int] = {}
     for row in host_thread_rows(host).tolist():
         one = space.lines[row]
-        if row == line or not is_pool_thread(one.name):
+        # Of a thread without a name, what it runs tells whose it is.
+        if row == line or not (is_pool_thread(one.name) or is_nameless(one.name)):
             continue
         own = one.begin + rows_of(space.events.metadata[one.begin : one.end], is_work)
         if len(own) == 0:

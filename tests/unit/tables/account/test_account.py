@@ -415,6 +415,23 @@ def test_of_ops_that_run_beside_each_other_one_that_is_unusual_has_the_time(
     assert times.get("sort/TopKV2", 0.0) == pytest.approx(2 * sorting_ms)
 
 
+@pytest.mark.parametrize("thread", ["tf_XLAEigen", "-839201", "worker"])
+def test_a_runtimes_work_is_known_on_a_thread_without_a_name(thread: str) -> None:
+    """``worker`` is a thread of the program's own: what it does is not waited for."""
+    one = host(
+        f"""
+        /host:CPU
+          python       S---------S---------
+          "            PP........PP........
+          {thread:12} ..XXXXXX....XXXXXX..
+        """,
+        P=event("$train.py:12 prepare"),
+        X=event("ThunkExecutor::Execute"),
+    )
+    of_runtime = told(one).get(("runtime", "ThunkExecutor::Execute"), 0.0)
+    assert of_runtime == (0.0 if thread == "worker" else 1.2)
+
+
 def test_python_alone_is_accounted_for_as_a_whole() -> None:
     """A program of NumPy under the sampler: no framework wrote anything."""
     samples = line(
