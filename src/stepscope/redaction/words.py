@@ -114,8 +114,8 @@ rowwisemoments rr rsqrt rss rsub rt rule run runs runtime same sample sampler sa
 save saved saving say says sc scalar scalars scale scaled scalepackedtensor scan scankernel
 scanner scatter sched schema scimath scope scratch scs sct sctc sctd scudnn sdca sdcz sdk sdpa
 second section seed segment segmented segments select selector self selu send seq sequence
-sequencer serialization service serving session set setlimit setops sets sgd sgemm sgpr shape
-shapes shard sharded sharding shardings share shared sheet shift shm shmem short shot should
+sequencer serialization serve service serving session set setlimit setops sets sgd sgemm sgpr
+shape shapes shard sharded sharding shardings share shared sheet shift shm shmem short shot should
 shuffle side sig sigmoid sign signed significant silu simd simds sin sine single singular sinh
 site size sizes skew skip skipped sleep sli slice slices slicing slinky slow slower slowest sm
 small smart smisc sms sn snapshot so soft softmax softplus solve some something sort sorting
