@@ -2060,9 +2060,9 @@ export interface CollectivesGroupRow {
   readonly description: readonly (string | null)[];
   /** Collective. */
   readonly collective: readonly (string | null)[];
-  /** Ranks. Of the group; 0 if not recorded. */
+  /** Ranks. Of the group. */
   readonly ranks: readonly (number | null)[];
-  /** Message (B). Of one exchange; 0 if not recorded. */
+  /** Message (B). Of one exchange. */
   readonly message_bytes: readonly (number | null)[];
   /** Count. Exchanges, a mean over the devices. */
   readonly count: readonly (number | null)[];
