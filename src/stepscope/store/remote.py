@@ -17,7 +17,7 @@ from stepscope.store.ranges import RangedFile, fetch
 from stepscope.store.tree import Entry, EntryKind
 from stepscope.urls import file_system
 
-# From so many folders in one on, all below it are listed at once.
+# Where one folder has this many, all below it are listed at once.
 _MANY_FOLDERS: Final = 16
 
 

@@ -21,7 +21,7 @@ DATA = random.Random(1).randbytes(100_003)
 
 
 class Bucket(MemoryFileSystem):  # type: ignore[misc]  # no types
-    """A store in memory that counts, and fails as it is told."""
+    """A store in memory that counts, and fails on request."""
 
     protocol = "bucket"
     cachable = False
