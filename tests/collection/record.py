@@ -154,7 +154,7 @@ def beside(count: int) -> Iterator[None]:
             loop.wait()
 
 
-def run(take: Take, python: str, folder: Path) -> dict[str, Any]:
+def run(take: Take, python: str, folder: Path, pairs: int = PAIRS) -> dict[str, Any]:
     """Run the program of a take; what it measured.
 
     Raises:
@@ -162,7 +162,7 @@ def run(take: Take, python: str, folder: Path) -> dict[str, Any]:
     """
     program = [f"programs/{take.program}.py", "--folder", str(folder)]
     answer = folder / "answer.json"
-    timed = [*program, "--pairs", str(PAIRS), "--json", str(answer)]
+    timed = [*program, "--pairs", str(pairs), "--json", str(answer)]
     measured: dict[str, Any] = {}
     commands = [[python, *timed, "--way", take.way]]
     if take.way == "stepscope-record":
@@ -241,6 +241,7 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help="also what is there already")
     parser.add_argument("--labels", action="store_true", help="only rewrite the labels")
     parser.add_argument("--first", action="store_true", help="go before other programs")
+    parser.add_argument("--pairs", type=int, default=PAIRS, help="more on a busy machine")
     given = parser.parse_args()
     if given.labels:
         for path in sorted(RECORDINGS.rglob("label.json")):
@@ -257,7 +258,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory(prefix="collection-") as folder:
             try:
                 python = python_of(take.environment, Path(given.environments))
-                measured = run(take, python, Path(folder))
+                measured = run(take, python, Path(folder), given.pairs)
                 size = keep(take, measured, Path(folder))
             except (SystemExit, subprocess.TimeoutExpired, ValueError) as error:
                 print(f"FAILED {name}: {error}", flush=True)

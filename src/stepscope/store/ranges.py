@@ -84,7 +84,7 @@ class RangedFile(io.RawIOBase):
         self._left = memoryview(b"")
 
     def _in_order(self) -> Iterator[bytes]:
-        # The first alone: it tells whether the file is there at all, and as large as listed.
+        # The first alone: it tells whether the file exists, and is as large as it was listed.
         self._ask()
         while self._ahead:
             part = self._ahead.popleft().result()

@@ -17,7 +17,7 @@ from stepscope.store.ranges import RangedFile, fetch
 from stepscope.store.tree import Entry, EntryKind
 from stepscope.urls import file_system
 
-# Where one folder has this many, all below it are listed at once.
+# A folder with this many folders or more is listed with all below it at once.
 _MANY_FOLDERS: Final = 16
 
 

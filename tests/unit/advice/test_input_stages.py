@@ -139,3 +139,20 @@ def test_a_python_map_is_not_told_to_use_threads() -> None:
     )
     found = answer("python-in-pipeline", results(PYTHON_MAP, {"native_function": 0.4}))
     assert isinstance(found, Finding)
+
+
+def test_a_stage_names_the_op_that_its_function_mostly_runs() -> None:
+    found = results(PYTHON_MAP, {"native_function": 0.5})
+    rows = [
+        SimpleNamespace(host="h", type="EagerPyFunc", self_time_ms=40.0),
+        SimpleNamespace(host="h", type="Cast", self_time_ms=10.0),
+        SimpleNamespace(host="other", type="Cast", self_time_ms=90.0),
+    ]
+    found["tf_data_bottleneck_analysis"].function_ops.records = lambda: rows
+    one = answer("python-in-pipeline", found)
+    assert isinstance(one, Finding)
+    assert one.message.endswith("Its function mostly runs EagerPyFunc.")
+    rows.append(SimpleNamespace(host="h", type="Cast", self_time_ms=20.0))
+    rows.append(SimpleNamespace(host="h", type="Mul", self_time_ms=20.0))
+    one = answer("python-in-pipeline", found)
+    assert isinstance(one, Finding) and "mostly runs" not in one.message

@@ -13,7 +13,10 @@ from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
 
 if TYPE_CHECKING:
-    from stepscope.analysis.tf_data_bottleneck_analysis import Bottleneck
+    from stepscope.analysis.tf_data_bottleneck_analysis import (
+        Bottleneck,
+        TfDataBottleneckAnalysis,
+    )
 
 # From this share of the step on, input costs a person something (reference §3.4).
 SOME_FRAC = 0.05
@@ -22,6 +25,8 @@ STARVED = ("input-bound", "uneven-steps")
 # Up to this time a call is mostly overhead of tf.data; this many of them make a batch expensive.
 CHEAP_US = 200.0
 MANY_CALLS = 16
+# An op is named where it has this share of what the functions run.
+_MAIN_FRAC = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +39,8 @@ class InputStage:
         stage: The bottleneck, as tf_data_bottleneck_analysis describes it.
         knobs: The changes that apply, by name; values are ms per step they are predicted to gain.
         path: Iterators from the program down to the bottleneck, without "Iterator::Root".
+        op: Type of the op that has most of the time of the functions that ran for pipelines; ""
+            where there is none, or no such function is the bottleneck.
     """
 
     step_ms: float
@@ -41,6 +48,7 @@ class InputStage:
     stage: Bottleneck
     knobs: dict[str, float]
     path: tuple[str, ...]
+    op: str = ""
 
     @property
     def makes_cheap_calls(self) -> bool:
@@ -77,7 +85,20 @@ def input_stage(results: Results) -> InputStage | Silence | Unknown:
         if one.applies
     }
     path = tuple(part for part in stage.long_name.split("::")[1:] if part != "Root")
-    return InputStage(step, wait, stage, knobs, path)
+    return InputStage(step, wait, stage, knobs, path, _main_op(found))
+
+
+def _main_op(found: TfDataBottleneckAnalysis) -> str:
+    """The type of op that the bottleneck's function mostly runs."""
+    stage = found.bottleneck
+    if stage is None or stage.kind != "map":
+        return ""
+    times: dict[str, float] = {}
+    for one in found.function_ops.records():
+        if one.host == stage.host:
+            times[one.type] = times.get(one.type, 0.0) + one.self_time_ms
+    op = max(times, key=lambda name: times[name], default="")
+    return op if op and times[op] >= _MAIN_FRAC * sum(times.values()) else ""
 
 
 def stage_finding(
@@ -102,7 +123,7 @@ def stage_finding(
         saving_ms=saving_ms,
         saving_high_ms=max(found.wait_ms, saving_ms),
         confidence=confidence,
-        message=message,
+        message=message + (f" Its function mostly runs {found.op}." if found.op else ""),
         measured={
             "iterator": stage.long_name,
             "input_wait_ms": found.wait_ms,
