@@ -27,12 +27,14 @@ def main() -> int:
     healthy = chosen.clean if chosen.clean is not None else (10 if chosen.quick else 100)
     began = time.perf_counter()
     if chosen.scale:
-        print(report(quick=chosen.quick))
+        for line in report(quick=chosen.quick):
+            print(line, flush=True)
         return 0
     matrix = Matrix(list(trials(faulty)))
     matrix.clean, matrix.named_in_clean = clean(healthy, chosen.hosts)
     print(matrix.render())
-    print(report(quick=chosen.quick))
+    for line in report(quick=chosen.quick):
+        print(line, flush=True)
     print(f"{time.perf_counter() - began:.0f} s")
     return 0
 

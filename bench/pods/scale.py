@@ -10,14 +10,14 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from bench.measure import Run, measure
-from bench.recordings import ROOT, SAMPLE
+from bench.recordings import SAMPLE
 
 EVENTS = 1_000_000
 _XPROF_MIN = 53.0  # published: 8 files of 500 MB, openxla/xprof ec7ffef5
@@ -127,16 +127,14 @@ def listing(files: int = 10_000) -> str:
     return f"measured: {len(run.sources):,} files of a folder listed in {took:.1f} s (wanted 5)"
 
 
-def report(*, quick: bool) -> str:
-    """All figures."""
-    lines = []
-    with tempfile.TemporaryDirectory(dir=ROOT if os.name == "nt" else None) as folder:
-        lines += reading(Path(folder), (2, 4) if quick else (4, 8, 16))
-    lines += joining((50, 100) if quick else (250, 500, 1000))
-    lines.append(listing(1000 if quick else 10_000))
+def report(*, quick: bool) -> Iterator[str]:
+    """All figures, each line as soon as it is known."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield from reading(Path(folder), (2, 4) if quick else (4, 8, 16))
+    yield from joining((50, 100) if quick else (250, 500, 1000))
+    yield listing(1000 if quick else 10_000)
     from bench.pods.page import page_of, pod_of
     from tests.e2e.browser.tool_recordings import pod as recorded
 
     page = page_of(pod_of(100 if quick else 10_000), {"w0": recorded(0), "w1": recorded(2)})
-    lines.append("no Chromium: the page was not measured" if page is None else page.render())
-    return "\n".join(lines)
+    yield "no Chromium: the page was not measured" if page is None else page.render()
