@@ -248,6 +248,9 @@ PYTHON_CALL_MARK: Final = "$"
 IN_PYTHON: Final = "Python code"
 OUTSIDE_PYTHON: Final = "C code"
 COLLECTION: Final = "garbage collection, generation"
+# As PyTorch's profiler records it (record_python_gc_info), and what it becomes.
+PYTORCH_COLLECTION: Final = "Python GC"
+UNTOLD_COLLECTION: Final = COLLECTION + " not told"
 
 # --- categories and attributes of HLO instructions -------------------------------------------
 # A TPU reaches other slices, and its own host's memory, by handing buffers to its host.
