@@ -514,11 +514,18 @@ export interface MemorySystem {
   readonly free_bytes: number | null;
   readonly fragmentation_frac: number | null;
   readonly capacity_bytes: number | null;
+  readonly batch_room: BatchRoom | null;
   readonly lifetime_peak_bytes: number | null;
   readonly begin_bytes: number | null;
   readonly end_bytes: number | null;
   readonly before_recording_bytes: number | null;
   readonly breakdown: TableOf<MemoryHoldingRow>;
+}
+
+/** How many times the recorded batch fits, with a tenth of the memory left free. */
+export interface BatchRoom {
+  readonly at_least: number | null;
+  readonly at_most: number | null;
 }
 
 /** The worker the others wait for. */
