@@ -215,7 +215,7 @@ def memory_profile(profile: Profile, options: Options = Options()) -> MemoryProf
 
 
 def _excess_bytes(memory: MemorySystem) -> int:
-    return sum(memory.breakdown["allocation_bytes"]) - memory.peak_bytes
+    return int(sum(memory.breakdown["allocation_bytes"])) - memory.peak_bytes
 
 
 def _excess(memory: MemorySystem) -> Diagnostic:
