@@ -289,7 +289,8 @@ def _part_row(host: Host, one: Part, count: int, step_ps: float) -> dict[str, ob
         "burst_ms": ms(told.burst_ps),
         "data_type": known.data_type,
         "on_device": first.on_device,
-        "is_source": bool(known.line) and one.kind not in ("python", "library"),
+        "is_source": one.kind not in ("python", "library")
+        and (bool(known.line) or (first.is_inline and bool(first.line))),
     }
 
 

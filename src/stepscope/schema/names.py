@@ -26,8 +26,11 @@ FLIGHT_PLANE: Final = "/device:CUSTOM:Flight recorder"
 PYTHON_THREADS_PLANE: Final = "/device:CUSTOM:Python threads"
 # Collections of garbage, one line a thread: events COLLECTION + " " + generation.
 GARBAGE_PLANE: Final = "/device:CUSTOM:Garbage collection"
+# The same of programs that are not Python's.
+STACK_SAMPLES_PLANE: Final = "/device:CUSTOM:Stack samples"
 PYTHON_PLANES: Final = (
     PYTHON_SAMPLES_PLANE,
+    STACK_SAMPLES_PLANE,
     PYTHON_CALLS_PLANE,
     PYTHON_THREADS_PLANE,
     GARBAGE_PLANE,
@@ -245,6 +248,9 @@ PYTHON_CALL_MARK: Final = "$"
 IN_PYTHON: Final = "Python code"
 OUTSIDE_PYTHON: Final = "C code"
 COLLECTION: Final = "garbage collection, generation"
+# As PyTorch's profiler records it (record_python_gc_info), and what it becomes.
+PYTORCH_COLLECTION: Final = "Python GC"
+UNTOLD_COLLECTION: Final = COLLECTION + " not told"
 
 # --- categories and attributes of HLO instructions -------------------------------------------
 # A TPU reaches other slices, and its own host's memory, by handing buffers to its host.

@@ -558,11 +558,9 @@ export interface PodMap {
   readonly columns: number;
   readonly down: string;
   readonly across: string;
-  readonly cell_steps: readonly number[];
+  readonly steps: TableOf<CellRow>;
   readonly hosts: readonly string[];
-  readonly host_steps: readonly number[];
   readonly names: readonly string[];
-  readonly name_steps: readonly number[];
   readonly measures: readonly MapMeasure[];
 }
 
@@ -2759,6 +2757,16 @@ export interface FileRow {
   readonly state: readonly (string | null)[];
   /** Reason. */
   readonly reason: readonly (string | null)[];
+}
+
+/** Columns: A device of the map; each number is the difference from the device before. */
+export interface CellRow {
+  /** Cell. Row by row, from 0. */
+  readonly cell: readonly (number | null)[];
+  /** Host. Place among the map's hosts. */
+  readonly host: readonly (number | null)[];
+  /** Device. Place among the map's names. */
+  readonly name: readonly (number | null)[];
 }
 
 /** What limits this run, where an average step goes, and the ops that take the time. */

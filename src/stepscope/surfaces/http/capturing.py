@@ -36,7 +36,7 @@ from stepscope.surfaces.http.answers import json_answer
 from stepscope.surfaces.remote import step_time_ms
 
 _JSON = "application/json"
-# A person waits for it; a worker that takes longer to connect to is told as out of reach.
+# A person waits for it; a worker that takes longer to connect to counts as out of reach.
 _CHECK_S = 3.0
 CaptureState = Literal["idle", "running", "done", "failed"]
 

@@ -18,7 +18,7 @@ from stepscope.tables.core.presence import any_stretch
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.recording_gaps import crosses_gap, next_gap, recording_gaps
 from stepscope.tables.device.events import device_lines
-from stepscope.tables.host.events import host_thread_rows, timed_events
+from stepscope.tables.host.events import host_thread_rows, python_lines, timed_events
 from stepscope.tables.steps import inferred, marked
 from stepscope.tables.steps.cut_marks import with_cut_batches
 from stepscope.tables.steps.found import WINDOW, Markers
@@ -78,7 +78,7 @@ def has_steps(host: Host) -> bool:
 
 def has_account(host: Host) -> bool:
     """Whether ``step_markers`` finds anything: steps, or events to make a window of."""
-    lines = [*host_thread_rows(host).tolist(), *device_lines(host)]
+    lines = [*host_thread_rows(host).tolist(), *device_lines(host), *python_lines(host)]
     return any_stretch(host, lines, lambda one: bool((one.timed & (one.length_ps > 0)).any())) or (
         has_steps(host)
     )
@@ -226,12 +226,18 @@ def _window(host: Host) -> Markers | None:
 
 
 def _recorded_span(host: Host) -> tuple[int, int] | None:
-    """From the first to the last event of threads and devices, less the recorder's own work."""
+    """From the first to the last event of threads and devices, less the recorder's own work.
+
+    Where there is none, what was recorded of Python alone tells.
+    """
     space = host.space
-    wanted = [*host_thread_rows(host).tolist(), *device_lines(host)]
     lengths = space.length_ps
-    own = np.flatnonzero(space.on_lines(wanted) & timed_events(host) & (lengths > 0))
-    if len(own) == 0:
+    lasting = timed_events(host) & (lengths > 0)
+    for wanted in ([*host_thread_rows(host).tolist(), *device_lines(host)], python_lines(host)):
+        own = np.flatnonzero(space.on_lines(wanted) & lasting)
+        if len(own):
+            break
+    else:
         return None
     start, finish = recorder_spans(host)
     begin = space.events.start_ps[own]
