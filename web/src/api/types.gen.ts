@@ -723,7 +723,7 @@ export interface PipelineRow {
   readonly slow_calls: readonly (number | null)[];
   /** Waited (ms). Σ over all calls. */
   readonly wait_ms: readonly (number | null)[];
-  /** Share of time (%). Mean wait ÷ time from call to call. */
+  /** Share of time (%). Mean wait ÷ time from call to call. A single call: ÷ the step it is in; outside of steps, ÷ the recording. */
   readonly wait_frac: readonly (number | null)[];
   /** Not judged. Calls whose data was in the making when the recording began. */
   readonly incomplete_calls: readonly (number | null)[];
