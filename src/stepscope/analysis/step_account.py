@@ -88,6 +88,13 @@ class PartRow(Row):
     is_source: Annotated[
         bool, Column("Source of the op", kind="flag", hidden=True, help="The line made the op.")
     ]
+    is_program: Annotated[
+        bool,
+        Column(
+            "A whole program", kind="flag", hidden=True,
+            help="A compiled function whose ops were not recorded.",
+        ),
+    ]  # fmt: skip
 
 
 class OwnerRow(Row):
@@ -290,6 +297,7 @@ def _part_row(host: Host, one: Part, count: int, step_ps: float) -> dict[str, ob
         "on_device": first.on_device,
         "is_source": one.kind not in ("python", "library")
         and (bool(known.line) or (first.is_inline and bool(first.line))),
+        "is_program": first.kind == "op" and first.is_inline and not first.type,
     }
 
 
