@@ -279,7 +279,7 @@ def _part_row(host: Host, one: Part, count: int, step_ps: float) -> dict[str, ob
         "function": place[0],
         "file": place[1],
         "line": place[2],
-        "caller": first.caller,
+        "caller": known.caller if known.function else first.caller,
         "between": _between(one),
         "made_of": _made_of(one),
         "op": op,
@@ -304,7 +304,7 @@ def _part_row(host: Host, one: Part, count: int, step_ps: float) -> dict[str, ob
 def _place(one: Part, known: CompiledOp) -> tuple[str, str, int]:
     """Where in the program a part is: its longest line, or the source of its op."""
     if known.line and one.kind not in ("python", "library"):
-        return one.first.function, known.file, known.line
+        return known.function or one.first.function, known.file, known.line
     first = next((owner for owner in one.owners if owner.file), one.first)
     return first.function, first.file, first.line
 

@@ -140,9 +140,10 @@ def _ops(part: PartRow, account: StepAccount) -> PartWords:
     runs = f", {part.runs:.0f} runs a step" if part.runs >= MANY_RUNS else ""
     largest = f"; most in {part.made_of}" if part.made_of and part.made_of != part.name else ""
     source = ""
+    called = f", called from {part.caller}" if part.caller else ""
     if part.file and part.line:
         source = (
-            f" The op comes from {part.file}:{part.line}."
+            f" The op comes from {part.file}:{part.line}{called}."
             if part.is_source
             else f" Meanwhile the loop's thread is mostly at {part.file}:{part.line}."
         )
