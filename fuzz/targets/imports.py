@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import json
 import pickle
 import random
@@ -19,8 +20,19 @@ from fuzz.mutate import mutated as mutated_bytes
 from fuzz.target import Target
 from stepscope.errors import DecodeError, FormatError
 from stepscope.formats import FORMATS
+from tests.unit.formats.nccl.dumps import dump, entry, perf
 from tests.unit.formats.nsight.export import call, export, kernel, range_
+from tests.unit.formats.perfetto.traces import small
 from tests.unit.formats.rocprof.files import kernel_csv, rocpd, tool_json
+from tests.unit.formats.stacks.files import (
+    COLLAPSED,
+    PERF,
+    PLACED,
+    evented,
+    gecko,
+    pprof,
+    speedscope,
+)
 from tests.unit.formats.torch_memory.snapshot import training
 
 _SQLITE = b"SQLite format 3\0"
@@ -69,7 +81,19 @@ def _seeds(_: Path | None) -> list[bytes]:
     found = [path.read_bytes() for path in files]
     for path in files:
         path.unlink()
-    return found + [pickle.dumps(training(), protocol=one) for one in (2, 4, 5)]
+    hung = dump([entry(n, n, "started" if n > 8 else "completed") for n in range(1, 10)])
+    values = [pickle.dumps(one, protocol) for one in (training(), hung) for protocol in (2, 4, 5)]
+    records = [perf(n, 8192 * n, 10 * n, collective="AllGather") for n in range(1, 9)]
+    logged = "\n".join(map(json.dumps, records))
+    jsons = (hung, speedscope(), evented(), gecko(), gecko(rows=True))
+    written = [*map(json.dumps, jsons), logged, COLLAPSED, PLACED, PERF]
+    return [
+        *found,
+        *values,
+        *(text.encode() for text in written),
+        gzip.decompress(pprof()),
+        small(),
+    ]
 
 
 def _mutate(rng: random.Random, seed: bytes) -> bytes:

@@ -28,7 +28,7 @@ def _attempt(data: bytes) -> str:
         return "refused"
     check_sound(found)
     damage = whole.damage
-    # After bytes that are no event, where the next one begins is guessed from what is at hand.
+    # Behind damage, where the next event begins is guessed from the bytes at hand.
     if not damage.lost + damage.garbage + damage.head:
         _check_same(found, whole)
     kinds = [name for name, count in vars(damage).items() if count]

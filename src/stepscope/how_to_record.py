@@ -69,3 +69,9 @@ ENGINE: Final = (
     "Record vLLM (--profiler-config, then POST /start_profile) or SGLang (POST /start_profile) "
     "while it answers requests; both mark their steps."
 )
+FLIGHT_RECORDER: Final = (
+    "Run PyTorch with TORCH_FR_BUFFER_SIZE=2000 and TORCH_NCCL_DUMP_ON_TIMEOUT=1 in its "
+    "environment; when a collective times out, each rank writes a dump "
+    "(TORCH_NCCL_DEBUG_INFO_TEMP_FILE, by default /tmp/nccl_trace_rank_N). Give the folder with "
+    "the dumps of all ranks."
+)

@@ -133,3 +133,38 @@ def _rows(device: str, name: str) -> dict[tuple[str, str], dict[str, Any]]:
     path = FILES / "h100-vs-mi300" / device / f"{name}.json.gz"
     rows = stepscope.open(path).model_flops().ops.rows()
     return {(row["op"], row["shapes"]): row for row in rows}
+
+
+# Of convolution_backward in the ResNet on MI300X: calls, µs of kernels (TraceLens' column), GFLOP,
+# and µs of the memsets that the same calls launch (from the file), which TraceLens leaves out.
+GRADIENTS: Final = """
+    10×64×56×56, 10×64×56×56, 64×64×3×3 | 12 | 1164.010 | 4.62422016 | 0
+    10×512×7×7, 10×512×7×7, 512×512×3×3 | 9 | 917.218 | 4.62422016 | 41.791
+    10×128×28×28, 10×128×28×28, 128×128×3×3 | 9 | 905.973 | 4.62422016 | 25.591
+    10×256×14×14, 10×256×14×14, 256×256×3×3 | 9 | 788.335 | 4.62422016 | 32.911
+    10×512×7×7, 10×256×14×14, 512×256×3×3 | 3 | 287.966 | 2.31211008 | 12.877
+    10×128×28×28, 10×64×56×56, 128×64×3×3 | 3 | 274.285 | 2.31211008 | 0
+    10×256×14×14, 10×128×28×28, 256×128×3×3 | 3 | 251.807 | 2.31211008 | 10.957
+    10×256×14×14, 10×128×28×28, 256×128×1×1 | 3 | 225.247 | 0.25690112 | 0
+    10×128×28×28, 10×64×56×56, 128×64×1×1 | 3 | 184.451 | 0.25690112 | 0
+    10×512×7×7, 10×256×14×14, 512×256×1×1 | 3 | 134.971 | 0.25690112 | 0
+"""
+
+
+def test_gradients_of_convolutions_differ_by_their_memsets_alone() -> None:
+    path = FILES / "other" / "mi300-resnet-training.json.gz"
+    rows = stepscope.open(path).model_flops().ops.rows()
+    found = {one["shapes"]: one for one in rows if one["op"] == "aten::convolution_backward"}
+    for line in GRADIENTS.strip().splitlines():
+        shapes, calls, kernels_us, gflop, memsets_us = (part.strip() for part in line.split("|"))
+        row = found.pop(shapes)
+        assert row["calls"] == int(calls)
+        within = 0.01 * int(calls)
+        wanted = float(kernels_us) + float(memsets_us)
+        assert row["device_time_us"] == pytest.approx(wanted, abs=within)
+        assert row["gflop"] == pytest.approx(float(gflop), rel=1e-9)
+    # The image needs no gradient: TraceLens counts it in spite of ``output_mask``, half is done.
+    ((shapes, row),) = found.items()
+    assert shapes == "10×64×112×112, 10×3×224×224, 64×3×7×7"
+    assert row["device_time_us"] == pytest.approx(178.582, abs=0.03)
+    assert row["gflop"] == pytest.approx(4.72055808 / 2, rel=1e-9)

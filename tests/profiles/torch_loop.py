@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from stepscope.formats.kineto.planes import to_xspace
 from stepscope.formats.kineto.read import read_pieces
@@ -11,6 +11,11 @@ from tests.unit.formats.kineto.layout import text, x
 
 V100 = {"id": 0, "name": "Tesla V100-SXM2-16GB", "computeMajor": 7, "computeMinor": 0,
         "numSms": 80, "totalGlobalMem": 16 << 30}  # fmt: skip
+# How long a read of a number, a retry of the allocator and an update of a parameter take.
+_READ_US, _RETRY_US, _UPDATE_US = 60.0, 300.0, 8.0
+A100 = {"id": 0, "name": "NVIDIA A100-SXM4-80GB", "computeMajor": 8, "computeMinor": 0,
+        "numSms": 108, "totalGlobalMem": 80 << 30}  # fmt: skip
+PLAIN = "ampere_sgemm_128x64_nn"
 HALF = "volta_fp16_s884gemm_fp16_128x128_ldg8_f2f_nn"
 
 
@@ -28,6 +33,14 @@ class TorchLoop:
         recompile_us: How long it is compiled at the begin of each step.
         reductions: Bytes of each reduction, one after the other at the end of the step.
         reduction_us: How long each takes.
+        kernel: What the products run.
+        dtype: Of the matrices.
+        gpu: It runs on, as ``deviceProperties`` lists it.
+        reads: How often the loop reads a number of the device at the end of the step (``.item()``).
+        copy_us: Copying the batch from pageable memory, before the products.
+        retries: How often the allocator frees its cache and asks the driver again.
+        collection_us: Collecting garbage at the end of the step.
+        updates: Parameters that the optimizer updates one by one.
     """
 
     steps: int = 12
@@ -41,13 +54,23 @@ class TorchLoop:
     recompile_us: float = 0.0
     reductions: tuple[int, ...] = ()
     reduction_us: float = 12.0
+    kernel: str = HALF
+    dtype: str = "c10::Half"
+    gpu: dict[str, object] = field(default_factory=lambda: V100)
+    reads: int = 0
+    copy_us: float = 0.0
+    retries: int = 0
+    collection_us: float = 0.0
+    updates: int = 0
 
     @property
     def step_us(self) -> float:
         """Length of a step."""
         compute = self.products * self.product_us + self.breaks * self.break_us
         compute += self.recompile_us
-        return self.load_us + compute + len(self.reductions) * self.reduction_us + 20.0
+        rest = self.reads * _READ_US + self.copy_us + self.retries * _RETRY_US
+        rest += self.collection_us + self.updates * _UPDATE_US
+        return self.load_us + compute + len(self.reductions) * self.reduction_us + rest + 20.0
 
 
 def torch_loop(loop: TorchLoop) -> bytes:
@@ -55,7 +78,7 @@ def torch_loop(loop: TorchLoop) -> bytes:
     events = []
     for step in range(loop.steps):
         events += _step(loop, step, 100.0 + step * loop.step_us)
-    trace = read_pieces([text(events, {"deviceProperties": [V100]}).encode()])
+    trace = read_pieces([text(events, {"deviceProperties": [loop.gpu]}).encode()])
     return to_xspace(trace, count=StepCount())[0]
 
 
@@ -74,6 +97,10 @@ def _step(loop: TorchLoop, step: int, begin: float) -> list[dict[str, object]]:
         name = "_compile.compile_inner (dynamo_timed)"
         events.append(x("cpu_op", name, at, loop.recompile_us))
         at += loop.recompile_us
+    if loop.copy_us:
+        events.append(x("python_function", "train.py(8): to_device", at, loop.copy_us))
+        events += _copy(1000 * (step + 1) + 900, "HtoD (Pageable -> Device)", at, loop.copy_us)
+        at += loop.copy_us
     first = at
     number = 1000 * (step + 1)
     every = max(loop.products // (loop.breaks + 1), 1)
@@ -81,7 +108,7 @@ def _step(loop: TorchLoop, step: int, begin: float) -> list[dict[str, object]]:
         if loop.breaks and product and product % every == 0:
             at += loop.break_us  # Python goes on by itself; the device waits
         number += 1
-        events += _launch(number, "aten::mm", HALF, at, loop.product_us - 1, **_shapes(loop))
+        events += _launch(number, "aten::mm", loop.kernel, at, loop.product_us - 1, **_shapes(loop))
         at += loop.product_us
     if loop.is_compiled:
         events.append(x("cpu_op", "Torch-Compiled Region: 0/0", first, at - first))
@@ -105,13 +132,57 @@ def _step(loop: TorchLoop, step: int, begin: float) -> list[dict[str, object]]:
         ran = loop.reduction_us - 1
         events += _launch(number, "record_param_comms", "ncclDevKernel_AllReduce", at, ran, **said)
         at += loop.reduction_us
+    return events + _faults(loop, number + 1, at)
+
+
+def _faults(loop: TorchLoop, number: int, at: float) -> list[dict[str, object]]:
+    """What the loop does behind its products and should not."""
+    events = []
+    for _ in range(loop.retries):
+        half = _RETRY_US / 2
+        events += [
+            x("cuda_runtime", "cudaFree", at, half - 1, correlation=number),
+            x("cuda_runtime", "cudaMalloc", at + half, half - 1, correlation=number + 1),
+        ]
+        number, at = number + 2, at + _RETRY_US
+    if loop.updates:
+        length = loop.updates * _UPDATE_US
+        events.append(x("user_annotation", "Optimizer.step#Adam.step", at, length))
+        for _ in range(loop.updates):
+            events += _launch(number, "aten::add_", "elementwise_kernel", at + 0.2, 2.0)
+            number, at = number + 1, at + _UPDATE_US
+    for _ in range(loop.reads):
+        # The product runs while the host waits; then the device waits for the host.
+        events += _launch(number, "aten::mm", loop.kernel, at, _READ_US / 2, **_shapes(loop))
+        events += [
+            x("python_function", "train.py(20): log_loss", at + 4, _READ_US - 6),
+            x("cpu_op", "aten::item", at + 5, _READ_US / 2 + 5),
+            x("cpu_op", "aten::_local_scalar_dense", at + 6, _READ_US / 2 + 3),
+            x("cuda_runtime", "cudaMemcpyAsync", at + 7, 2.0, correlation=number + 1),
+            x("cuda_runtime", "cudaStreamSynchronize", at + 10, _READ_US / 2 - 2),
+            x("gpu_memcpy", "Memcpy DtoH (Device -> Pageable)", at + _READ_US / 2 + 2, 3.0, 0, 7,
+              device=0, stream=7, correlation=number + 1, bytes=4),
+        ]  # fmt: skip
+        number, at = number + 2, at + _READ_US
+    if loop.collection_us:
+        events.append(x("python_function", "Python GC", at, loop.collection_us - 1))
     return events
+
+
+def _copy(number: int, way: str, at: float, length: float) -> list[dict[str, object]]:
+    """A copy that the host waits for."""
+    return [
+        x("cpu_op", "aten::copy_", at, length),
+        x("cuda_runtime", "cudaMemcpyAsync", at + 0.5, length - 1, correlation=number),
+        x("gpu_memcpy", f"Memcpy {way}", at + 1, length - 2, 0, 7, device=0, stream=7,
+          correlation=number, bytes=round(length * 6000)),
+    ]  # fmt: skip
 
 
 def _shapes(loop: TorchLoop) -> dict[str, object]:
     """Of square matrices whose product takes that long at 100 TFLOP/s."""
     size = round((loop.product_us * 1e-6 * 100e12 / 2) ** (1 / 3))
-    return {"Input_Dims": [[size, size]] * 2, "Input_type": ["c10::Half"] * 2}
+    return {"Input_Dims": [[size, size]] * 2, "Input_type": [loop.dtype] * 2}
 
 
 def _launch(

@@ -21,10 +21,10 @@ from stepscope.analysis import TOOLS
 from stepscope.columns.space import DATA_OCCURRENCES, Space
 from stepscope.formats.xspace import decode
 from stepscope.tables.account.account import account
+from stepscope.tables.collectives import calls as group_calls
 from stepscope.tables.collectives.dcn_runs import dcn_runs
 from stepscope.tables.collectives.exchanges import exchanges
 from stepscope.tables.core.profile import Host, Profile
-from stepscope.tables.device.kernels import session_kernels
 from stepscope.tables.device.perf_counters import counter_samples
 from stepscope.tables.hlo.programs import planned_programs, programs
 from stepscope.tables.host.input_ops import input_ops
@@ -32,12 +32,13 @@ from stepscope.tables.memory.allocations import allocations
 from stepscope.tables.memory.programs import program_memories
 from stepscope.tables.memory.samples import memory_samples
 from stepscope.tables.ops.framework_totals import device_op_totals, host_op_totals
-from stepscope.tables.ops.hlo_totals import profile_totals
 from stepscope.tables.ops.module_tree import module_tree
 from stepscope.tables.serving import serving
 from stepscope.tables.steps.attribution import found_steps, steps
 from stepscope.tables.steps.idle import idle
 from stepscope.tables.steps.session import taking_part
+from stepscope.tables.sums.hlo_ops import profile_totals
+from stepscope.tables.sums.kernels import session_kernels
 from stepscope.tables.tf_data.events import iterator_calls
 from stepscope.tables.torch.graph_replays import replays
 from stepscope.tables.torch.op_calls import op_calls
@@ -107,6 +108,7 @@ IN_FULL: dict[str, Callable[[Profile], bool]] = {
     ),
     "memory_viewer": lambda p: bool(planned_programs(p)),
     "pod_viewer": lambda p: any(found_steps(one) is not None for one in taking_part(p)),
+    "hung_collectives": lambda p: len(group_calls.calls(p).workers) > 0,
     "collectives": lambda p: len(exchanges(p)) > 0,
     "megascale_stats": lambda p: len(dcn_runs(p)) + len(dcn_runs(p).lone_collective) > 0,
     "inference_profile": lambda p: any(serving(one) is not None for one in p.hosts),
@@ -234,6 +236,12 @@ def between_slices(**fields: Any) -> bytes:
     return space(*slices(Collective("all-reduce.1", 1, **fields), run=run))
 
 
+def call_of_a_collective() -> bytes:
+    """A dump of the flight recorder."""
+    call = Event("nccl:all_reduce", 0, 0, {"process_group": "0", "Seq": 1, "call_state": "started"})
+    return space(plane("/device:CUSTOM:Flight recorder", line("0 · default_pg", call)))
+
+
 def layers() -> bytes:
     """Calls of a model's modules, as PyTorch writes them."""
     calls = [Event("$nn.Module: Net_0", 0, 100), Event("$nn.Module: Linear_0", 10, 50)]
@@ -292,6 +300,7 @@ BUILT: dict[str, Callable[[], Iterable[bytes]]] = {
     "units of a TPU": lambda: [chips(CYCLES, STORES)],
     "cycles of a TPU": lambda: [chips(CYCLES)],
     "counters of an unknown TPU": lambda: [chips(CYCLES, STORES, type_="TPU v9")],
+    "dump": lambda: [call_of_a_collective()],
     "sample": lambda: [gzip.decompress(SAMPLE.read_bytes())],
 }
 

@@ -47,7 +47,7 @@ def program(seed: int = 0) -> list[Event]:
         events += [
             x("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", at + 700, 5, 0, 7, device=0,
               stream=7, correlation=99 + step, bytes=4096),
-            x("new_category", "what is this?", at + 710, 5),
+            x("new_category", "what is this?", at + 710, 5, what="it"),
             x("python_function", "train.py(3): step", at + 1, 890.0, Python_id=1),
             arrow("s", step, at + 10), arrow("f", step, at + 110),
             {"ph": "C", "cat": "counters", "name": "power", "pid": 0, "tid": 0, "ts": at,
@@ -167,6 +167,7 @@ BROKEN: dict[str, tuple[str, str, str]] = {
     "N/A": ('"bytes": 4096', '"bytes": N/A', "does not know"),
     "None": ('"bytes": 4096', '"bytes": None', "does not know"),
     "no time": ('"ts": 1710.0', '"ts": "soon"', "left out"),
+    "quotes in an argument": ('"what": "it"', '"what": "f(\'a\', "b")"', "not escaped"),
     "a missing colon": ('"name": "what is', '"name" "what is', "left out"),
 }
 
@@ -183,6 +184,15 @@ def test_each_kind_of_damage_costs_at_most_its_event(case: str) -> None:
     to_xspace(trace, count=StepCount())
     assert any(said in one for one in warnings(trace)), list(warnings(trace))
     assert not list(warnings(sound))[:-1]  # the only warning is of the unknown category
+
+
+def test_of_a_key_that_stands_twice_the_last_counts() -> None:
+    """The Python exporter writes ``stream`` of kernels twice, and so arguments of collectives."""
+    once = text([x("kernel", "k", 1.0, 2.0, 0, 9, device=0, stream=9, correlation=5, bytes=8)])
+    twice = once.replace('"stream": 9', '"stream": 7, "stream": 9', 1)
+    twice = twice.replace('"correlation": 5', '"correlation": 4, "correlation": 5', 1)
+    assert twice != once and table(twice) == table(once)
+    assert not list(warnings(read_pieces([twice.encode()])))
 
 
 def test_bytes_that_are_no_text_are_replaced_and_counted() -> None:

@@ -124,6 +124,7 @@ FACTS = (
         "host-waits",
         title="Host and device take turns",
         needs=("overview_page", "device_idle"),
+        optional=("step_account",),
         parts=("wait", "copy"),
     ),
     RuleFacts(
@@ -137,7 +138,7 @@ FACTS = (
         "host-copies",
         title="The step waits for copies",
         needs=("overview_page", "device_idle"),
-        optional=("hlo_stats", "memory_profile"),
+        optional=("hlo_stats", "memory_profile", "step_account"),
         parts=("copy",),
     ),
     RuleFacts(
@@ -308,7 +309,7 @@ FACTS = (
         title="Python collects garbage",
         needs=("host_activity",),
         optional=("overview_page",),
-        cause_of=("python-bound", "uneven-steps", "slow-steps", "eager-execution"),
+        cause_of=("python-bound", "uneven-steps", "slow-steps", "eager-execution", "idle-device"),
     ),
     RuleFacts(
         "gil-contention",

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from stepscope.analysis.graph_viewer import GraphViewer
     from stepscope.analysis.hlo_stats import HloStats
     from stepscope.analysis.host_activity import HostActivity
+    from stepscope.analysis.hung_collectives import HungCollectives
     from stepscope.analysis.inference_profile import InferenceProfile
     from stepscope.analysis.input_pipeline_analyzer import InputPipelineAnalyzer
     from stepscope.analysis.kernel_stats import KernelStats
@@ -149,6 +150,11 @@ class Results:
         return cast("Collectives", self._found["collectives"])
 
     @property
+    def hung_collectives(self) -> HungCollectives:
+        """Of hung_collectives."""
+        return cast("HungCollectives", self._found["hung_collectives"])
+
+    @property
     def megascale_stats(self) -> MegascaleStats:
         """Of megascale_stats."""
         return cast("MegascaleStats", self._found["megascale_stats"])
@@ -283,6 +289,11 @@ class OptionalResults:
     def collectives(self) -> Collectives | None:
         """Of collectives."""
         return cast("Collectives | None", self._found.get("collectives"))
+
+    @property
+    def hung_collectives(self) -> HungCollectives | None:
+        """Of hung_collectives."""
+        return cast("HungCollectives | None", self._found.get("hung_collectives"))
 
     @property
     def megascale_stats(self) -> MegascaleStats | None:

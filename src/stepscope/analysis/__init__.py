@@ -30,6 +30,7 @@ TOOLS = Tools(
         "memory_viewer",
         "pod_viewer",
         "collectives",
+        "hung_collectives",
         "megascale_stats",
         "inference_profile",
         "serving_steps",

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import nan
+from math import isnan, nan
 from typing import Annotated, Any, Final
 
 from stepscope import how_to_record
-from stepscope.columns.space import Bool
+from stepscope.columns.space import I64, Bool
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, ms
 from stepscope.tables.collectives.exchanges import ExchangeKind, Exchanges, exchanges
@@ -99,7 +99,7 @@ class Collectives(Result):
     Attributes:
         headline: The answer in one sentence.
         time_ms: Time in collectives, a mean over the devices.
-        exposed_ms: Of that, with nothing computing meanwhile.
+        exposed_ms: Of that, with nothing computing meanwhile; None if only exchanges were recorded.
         wait_ms: Of the time, until the last device arrived; None if unknown.
         groups: Each collective of each process group.
         workers: Each device.
@@ -108,7 +108,7 @@ class Collectives(Result):
     tool = "collectives"
     headline: str
     time_ms: float
-    exposed_ms: float
+    exposed_ms: float | None
     wait_ms: float | None
     groups: Table[GroupRow]
     workers: Table[WorkerRow]
@@ -125,12 +125,12 @@ def collectives(profile: Profile, options: Options = Options()) -> Collectives:
     devices = max(len(found.workers), 1)
     known = found.transfer_ps >= 0
     wait = ms(int((found.duration_ps - found.transfer_ps)[known].sum())) / devices
-    time, exposed = (ms(int(one.sum())) / devices for one in (found.duration_ps, found.exposed_ps))
+    time, exposed = ms(int(found.duration_ps.sum())) / devices, _exposed(found.exposed_ps, devices)
     workers = _workers(found)
     return Collectives(
         headline=_headline(found, time, exposed, wait, workers),
         time_ms=time,
-        exposed_ms=exposed,
+        exposed_ms=None if isnan(exposed) else exposed,
         wait_ms=wait if known.any() else None,
         groups=_groups(found),
         workers=workers,
@@ -138,13 +138,18 @@ def collectives(profile: Profile, options: Options = Options()) -> Collectives:
     )
 
 
+def _exposed(exposed_ps: I64, devices: int) -> float:
+    """With nothing computing, a mean over devices, in ms; NaN where that was not recorded."""
+    return nan if (exposed_ps < 0).any() else ms(int(exposed_ps.sum())) / devices
+
+
 def _headline(
     found: Exchanges, time: float, exposed: float, wait: float, workers: Table[WorkerRow]
 ) -> str:
-    share = exposed / time if time else 0.0
-    text = (
-        f"Each device spends {time:.2f} ms in collectives, {share:.0%} of it with nothing computing"
-    )
+    text = f"Each device spends {time:.2f} ms in collectives"
+    if not isnan(exposed):
+        share = exposed / time if time else 0.0
+        text += f", {share:.0%} of it with nothing computing"
     caused = [row["caused_wait_ms"] or 0.0 for row in workers.rows()]
     if not sum(caused):
         return f"{text}."
@@ -178,7 +183,7 @@ def _group_rows(found: Exchanges) -> Iterator[dict[str, Any]]:
             "message_bytes": kind.message_bytes,
             "count": count,
             "time_ms": time,
-            "exposed_ms": ms(int(found.exposed_ps[mine].sum())) / devices,
+            "exposed_ms": _exposed(found.exposed_ps[mine], devices),
             "wait_ms": ms(int(found.duration_ps[known].sum())) / devices - transfer,
             "transfer_ms": transfer,
             "algorithm_gbps": rate,
@@ -207,7 +212,7 @@ def _workers(found: Exchanges) -> Table[WorkerRow]:
                 "host": host,
                 "device": device,
                 "time_ms": ms(int(found.duration_ps[mine].sum())),
-                "exposed_ms": ms(int(found.exposed_ps[mine].sum())),
+                "exposed_ms": _exposed(found.exposed_ps[mine], 1),
                 "wait_ms": ms(waited) if known.any() else nan,
                 "last": int(found.is_last[mine].sum()),
                 "caused_wait_ms": ms(int(found.caused_ps[mine].sum())) if known.any() else nan,
@@ -251,6 +256,7 @@ TOOL = Tool(
     run=collectives,
     options=Options,
     result=Collectives,
+    times_of=("recording",),
     needs=(
         Need(
             _has_collectives,

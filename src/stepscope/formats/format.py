@@ -25,6 +25,27 @@ class Input(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Identity:
+    """Whose recording a file is, as far as name and first bytes tell.
+
+    Attributes:
+        stem: What the name has in common with those of other ranks: numbers are left out.
+        label: The name without its endings.
+        rank: Of the process in its job; None if unknown.
+        world_size: Processes of the job; None if unknown.
+        process: Its number, or another text that is its alone, as the name has it; "" if unknown.
+        time: When, as the name has it: only to be compared. 0 if unknown.
+    """
+
+    stem: str
+    label: str
+    rank: int | None
+    world_size: int | None
+    process: str
+    time: int
+
+
+@dataclass(frozen=True, slots=True)
 class Format:
     """A file format other than XSpace.
 
@@ -39,6 +60,8 @@ class Format:
             ``FormatError``.
         writer: Who wrote a file, with versions, as far as a quick look tells; "" unknown. Raises
             what ``open`` does.
+        whose: (a file's name, its first bytes) → whose of a job it is: files of one folder are put
+            together into runs by it. None where each file is a run by itself.
     """
 
     id: str
@@ -48,3 +71,4 @@ class Format:
     starts: Callable[[bytes], bool]
     open: Callable[[Input, str], Space]
     writer: Callable[[Input], str] = lambda _: ""
+    whose: Callable[[str, bytes], Identity] | None = None

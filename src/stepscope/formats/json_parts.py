@@ -47,6 +47,14 @@ class Parts:
         except (ValueError, RecursionError) as error:
             self.damage = str(error) or "values are nested too deep"
 
+    def documents(self) -> Iterator[Any]:
+        """Each of several texts that stand one after the other, whole."""
+        try:
+            while self._peek():
+                yield self._value()
+        except (ValueError, RecursionError) as error:
+            self.damage = str(error) or "values are nested too deep"
+
     def _walk(self, path: Path) -> Iterator[tuple[Path, Any]]:
         mark = self._peek()
         if path not in self._inside or mark not in ("{", "["):

@@ -20,12 +20,17 @@ PYTHON_SAMPLES_PLANE: Final = "/device:CUSTOM:Python samples"
 PYTHON_CALLS_PLANE: Final = "/device:CUSTOM:Python calls"
 # Events of categories that a reader does not know, and marks of recorders.
 OTHER_EVENTS_PLANE: Final = "/device:CUSTOM:Other events"
+# Calls of collectives from a dump of NCCL's flight recorder: one line a process group, instants.
+FLIGHT_PLANE: Final = "/device:CUSTOM:Flight recorder"
 # Who ran, by the sampler's looks: one line a thread, with the slices IN_PYTHON and OUTSIDE_PYTHON.
 PYTHON_THREADS_PLANE: Final = "/device:CUSTOM:Python threads"
 # Collections of garbage, one line a thread: events COLLECTION + " " + generation.
 GARBAGE_PLANE: Final = "/device:CUSTOM:Garbage collection"
+# The same of programs that are not Python's.
+STACK_SAMPLES_PLANE: Final = "/device:CUSTOM:Stack samples"
 PYTHON_PLANES: Final = (
     PYTHON_SAMPLES_PLANE,
+    STACK_SAMPLES_PLANE,
     PYTHON_CALLS_PLANE,
     PYTHON_THREADS_PLANE,
     GARBAGE_PLANE,
@@ -138,6 +143,17 @@ INPUT_STAGE_NAME: Final = "_ipl_stage_name"
 INPUT_STAGE_CATEGORY: Final = "_ipl_stage_cat"
 PROFILE_START: Final = "profile_start_time"
 PROFILE_STOP: Final = "profile_stop_time"
+# Of a call of a collective in a dump of the flight recorder, beside COLLECTIVE_NUMBER: its process
+# group by name, purpose and ranks ("0-3,8"), what the group did of it, and what went in.
+PROCESS_GROUP: Final = "process_group"
+GROUP_DESCRIPTION: Final = "group_description"
+GROUP_RANKS: Final = "group_ranks"
+CALL_STATE: Final = "call_state"
+MESSAGE_SIZES: Final = "message_sizes"
+MESSAGE_TYPES: Final = "message_types"
+ELEMENTS: Final = "elements"
+IS_P2P: Final = "is_p2p"
+KERNEL_US: Final = "kernel_us"
 # Of the host's plane of another tool's recording: which tool's, and what such files cannot hold.
 IMPORTED: Final = "_imported"
 # What the recorder was asked for, serialised (schema/profile_options.py).
@@ -232,6 +248,9 @@ PYTHON_CALL_MARK: Final = "$"
 IN_PYTHON: Final = "Python code"
 OUTSIDE_PYTHON: Final = "C code"
 COLLECTION: Final = "garbage collection, generation"
+# As PyTorch's profiler records it (record_python_gc_info), and what it becomes.
+PYTORCH_COLLECTION: Final = "Python GC"
+UNTOLD_COLLECTION: Final = COLLECTION + " not told"
 
 # --- categories and attributes of HLO instructions -------------------------------------------
 # A TPU reaches other slices, and its own host's memory, by handing buffers to its host.

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from stepscope.analysis.graph_viewer import GraphViewer
     from stepscope.analysis.hlo_stats import HloStats
     from stepscope.analysis.host_activity import HostActivity
+    from stepscope.analysis.hung_collectives import HungCollectives
     from stepscope.analysis.inference_profile import InferenceProfile
     from stepscope.analysis.input_pipeline_analyzer import InputPipelineAnalyzer
     from stepscope.analysis.kernel_stats import KernelStats
@@ -402,6 +403,10 @@ class ToolMethods(ABC):
     def collectives(self) -> Collectives:
         """What devices exchange with each other: waiting, transfer, bandwidth, and who comes last."""
         return cast("Collectives", self.run("collectives"))
+
+    def hung_collectives(self) -> HungCollectives:
+        """Which rank a hung job waits for: missing, differing and late calls of collectives."""
+        return cast("HungCollectives", self.run("hung_collectives"))
 
     def megascale_stats(
         self,

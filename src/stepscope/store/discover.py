@@ -11,7 +11,7 @@ import posixpath
 import re
 import stat
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -241,8 +241,7 @@ def _of_folder(tree: Tree, root: str) -> Found:
             alone[folder] = entries
     for folder, traces in trace_runs.gathered(alone).items():
         runs += trace_runs.runs(tree, folder, _relative(root, folder), traces)
-    for folder, files in walk.others.items():
-        runs += [_one_file(_relative(root, folder), folder, *one) for one in files]
+    runs += _of_other_formats(tree, root, walk)
     ids = _short_ids([run.id for run in runs])
     named: dict[str, Run] = {}
     for run in runs:
@@ -252,6 +251,24 @@ def _of_folder(tree: Tree, root: str) -> Found:
     runs.sort(key=lambda run: (run.recorded, run.id), reverse=True)
     misses = tuple(sorted(walk.misses, key=lambda miss: miss.path))
     return Found(root, tuple(runs), misses, walk.folders, walk.files, tuple(walk.notes))
+
+
+def _of_other_formats(tree: Tree, root: str, walk: _Walk) -> Iterator[Run]:
+    """A run for each file, or for those of one job where their format tells whose they are."""
+    for format_, one in FORMATS.items():
+        mine = {
+            folder: [entry for entry, other in files if other == format_]
+            for folder, files in walk.others.items()
+        }
+        mine = {folder: entries for folder, entries in mine.items() if entries}
+        if one.whose is None:
+            for folder, entries in mine.items():
+                name = _relative(root, folder)
+                yield from (_one_file(name, folder, entry, format_) for entry in entries)
+        else:
+            for folder, named in trace_runs.gathered(mine).items():
+                name = _relative(root, folder)
+                yield from trace_runs.runs(tree, folder, name, named, format_)
 
 
 def _run(root: str, folder: str, entries: list[tuple[Entry, str]], misses: list[Miss]) -> Run:

@@ -1,4 +1,4 @@
-"""The runs of a folder of PyTorch traces: which files are ranks of one job, which windows of it."""
+"""The runs of a folder whose files say whose they are: ranks of one job, and windows of it."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from stepscope.formats import FORMATS
+from stepscope.formats.format import Identity
 from stepscope.formats.kineto import FORMAT as KINETO
-from stepscope.formats.kineto.recognise import HEAD_BYTES, Identity, identity
+from stepscope.formats.kineto.recognise import identity
 from stepscope.store.found import Miss, Run, Source
 from stepscope.store.identify import GZIP_MAGIC, inflate_head
 from stepscope.store.tree import Entry, Tree
 from stepscope.utf8 import shown
 
-#: The format whose files are put together into runs here.
+#: The format of traces, which lie beside XSpaces of the same recording.
 FORMAT: Final = KINETO.id
 _SURE: Final = re.compile(r"\.trace\.json(\.gz)?$", re.IGNORECASE)
 _RANK_FOLDER: Final = re.compile(r"(rank|worker)[-_=]?\d{1,5}", re.IGNORECASE)
@@ -64,18 +66,22 @@ def gathered(folders: Mapping[str, Sequence[Entry]]) -> dict[str, list[tuple[Ent
     return found
 
 
-def runs(tree: Tree, folder: str, name: str, entries: Sequence[tuple[Entry, str]]) -> list[Run]:
+def runs(
+    tree: Tree, folder: str, name: str, entries: Sequence[tuple[Entry, str]], format_: str = FORMAT
+) -> list[Run]:
     """The runs of one folder.
 
     Args:
         tree: Where it is.
         folder: Its path.
         name: What a run is called that has the folder for itself.
-        entries: Its traces, and the names that tell whose they are.
+        entries: Its files, and the names that tell whose they are.
+        format_: Their format, one that tells whose a file is.
     """
-    from stepscope.formats.kineto.ranks import windows
+    from stepscope.formats.ranks import windows
 
-    known = [(entry, _identity(tree, entry, name, len(entries))) for entry, name in entries]
+    count = len(entries)
+    known = [(entry, _identity(tree, entry, name, count, format_)) for entry, name in entries]
     found = windows(known)
     result = []
     for window in found:
@@ -85,7 +91,7 @@ def runs(tree: Tree, folder: str, name: str, entries: Sequence[tuple[Entry, str]
                 shown(one.host),
                 one.file.size_bytes,
                 one.file.modified,
-                FORMAT,
+                format_,
                 _GUESS if one.is_guess else "",
             )
             for one in window.files
@@ -95,14 +101,16 @@ def runs(tree: Tree, folder: str, name: str, entries: Sequence[tuple[Entry, str]
     return result
 
 
-def _identity(tree: Tree, entry: Entry, name: str, count: int) -> Identity:
-    """Whose trace a file is; only where several could belong together its bytes are asked."""
+def _identity(tree: Tree, entry: Entry, name: str, count: int, format_: str) -> Identity:
+    """Whose a file is; only where several could belong together its bytes are asked."""
+    known = FORMATS[format_]
+    whose = known.whose or identity
     if count == 1 or tree.remote:
-        return identity(name, b"")
+        return whose(name, b"")
     try:
-        first = tree.head(entry.path, HEAD_BYTES)
+        first = tree.head(entry.path, known.head_bytes)
     except OSError:
         first = b""
     if first.startswith(GZIP_MAGIC):
-        first = inflate_head(first, 16 * HEAD_BYTES)
-    return identity(name, first)
+        first = inflate_head(first, 16 * known.head_bytes)
+    return whose(name, first)

@@ -9,8 +9,20 @@ import pytest
 from stepscope.formats.xspace import decode
 from stepscope.registry import Silence, Unknown
 from stepscope.tables.core.profile import Host, Profile
-from tests.labelled.torch_loops import BROKEN, LARGE, LONELY, SMALL
-from tests.profiles.torch_loop import TorchLoop, torch_loop
+from tests.labelled.torch_loops import (
+    BROKEN,
+    COLLECTED,
+    LARGE,
+    LONELY,
+    ONE_BY_ONE,
+    PAGEABLE,
+    PLAIN_FLOAT,
+    READ,
+    RETRIED,
+    SMALL,
+    TINY,
+)
+from tests.profiles.torch_loop import HALF, TorchLoop, torch_loop
 from tests.unit.advice.asking import Asked
 
 
@@ -73,3 +85,60 @@ def test_compiling_within_the_steps_counts_as_compilation() -> None:
     recompiling = replace(BROKEN, recompile_us=400.0)
     found = asked(recompiling).finding("recompilation")
     assert found.saving_ms == pytest.approx(0.4, rel=0.1)
+
+
+def test_reading_a_number_in_each_step_is_named_with_its_line() -> None:
+    found = asked(READ).finding("host-waits")
+    assert found.measured["calls_per_step"] == READ.reads
+    assert "below log_loss (train.py:20)" in found.message
+    assert found.place is not None and (found.place.file, found.place.line) == ("train.py", 20)
+    assert "waits for a device" in asked(replace(READ, reads=0)).reason("host-waits", Silence)
+
+
+def test_a_copy_from_pageable_memory_is_named_with_its_line() -> None:
+    found = asked(PAGEABLE).finding("host-copies")
+    assert found.saving_ms == pytest.approx(0.5, rel=0.02)
+    assert "pageable memory" in found.message and "below to_device (train.py:8)" in found.message
+    assert "pin_memory=True" in found.code["pytorch"]
+    assert "of the step" in asked(replace(PAGEABLE, copy_us=30)).reason("host-copies", Silence)
+
+
+def test_an_allocator_that_asks_the_driver_again_stalls_the_step() -> None:
+    found = asked(RETRIED).finding("allocation-stalls")
+    assert found.saving_ms == pytest.approx(0.3, rel=0.02)
+    assert "cudaFree 1 times" in found.message and "cudaMalloc 1 times" in found.message
+    assert "allocations" in asked(TorchLoop()).reason("allocation-stalls", Silence)
+
+
+def test_collections_that_pytorch_recorded_count_as_such() -> None:
+    found = asked(COLLECTED).finding("garbage-collection")
+    assert found.measured["garbage_ms"] == pytest.approx(0.4, rel=0.01)
+    assert found.measured["collections_per_step"] == 1
+    short = replace(COLLECTED, collection_us=30)
+    assert "of the step" in asked(short).reason("garbage-collection", Silence)
+
+
+def test_parameters_updated_one_by_one_are_counted() -> None:
+    found = asked(ONE_BY_ONE).finding("optimizer-per-variable")
+    assert (found.measured["optimizer"], found.measured["ops_per_step"]) == ("Adam", 150)
+    few = replace(ONE_BY_ONE, updates=20)
+    assert "20 ops" in asked(few).reason("optimizer-per-variable", Silence)
+
+
+def test_float_products_beside_tensor_cores_ask_for_tf32() -> None:
+    found = asked(PLAIN_FLOAT).finding("tensor-cores-unused")
+    assert "TF32 is off" in found.message
+    assert "set_float32_matmul_precision" in found.code["pytorch"]
+    half = replace(PLAIN_FLOAT, kernel=HALF, dtype="c10::Half")
+    assert "without tensor cores" in asked(half).reason("tensor-cores-unused", Silence)
+    volta = replace(PLAIN_FLOAT, gpu=TorchLoop().gpu)
+    assert "cannot use them here" in asked(volta).reason("tensor-cores-unused", Silence)
+    assert asked(volta).finding("full-precision").saving_ms
+
+
+def test_kernels_shorter_than_their_launch_ask_for_a_graph() -> None:
+    found = asked(TINY).finding("tiny-kernels")
+    assert found.measured["kernels_per_step"] == pytest.approx(TINY.products)
+    assert "reduce-overhead" in found.code["pytorch"]
+    large = replace(TINY, products=10, product_us=150)
+    assert "waits for launches" in asked(large).reason("tiny-kernels", Silence)

@@ -11,12 +11,17 @@ from stepscope.tables.account.op_families import DOUBLE, UNUSUAL
 from stepscope.tables.account.updates import is_update
 
 if TYPE_CHECKING:
-    from stepscope.analysis.step_account import PartRow, StepAccount
+    from stepscope.analysis.step_account import OwnerRow, PartRow, StepAccount
 
 # A call out of a function is named where it has this share of the part.
 _NAMED_FRAC = 0.5
 # Calls that make tensors of what Python has.
 _CONVERTS = re.compile(r"(?:^|\.)(?:constant|convert_to_tensor|(?:as)?array|(?:as_)?tensor)$")
+# Calls that give the program a value of the device's, and wait until it is computed.
+_READS = re.compile(
+    r"(?:^|\.)(?:item|tolist|_?numpy|cpu|device_get|_value|block_until_ready|"
+    r"__(?:array|float|int|bool|index)__)$"
+)
 # A trend, a number of runs and a share of steps from which they are worth a word.
 _GROWS, _SHRINKS, MANY_RUNS = 1.4, 0.7, 8
 _MOST_STEPS = 0.5
@@ -63,7 +68,7 @@ def _share(part: PartRow, account: StepAccount) -> str:
     return f"{part.time_ms:.3g} of {each} ({part.step_frac:.0%})"
 
 
-def at(part: PartRow) -> str:
+def at(part: PartRow | OwnerRow) -> str:
     """File and line in parentheses; "" where they are not known."""
     if not part.file:
         return ""
@@ -207,6 +212,14 @@ def _framework(part: PartRow, account: StepAccount) -> PartWords:
         f"The framework's own work on the loop's thread{place}{called} takes "
         f"{_share(part, account)}: {part.made_of}. {' '.join(_unusual(part))}"
     ).strip()
+    if _READS.search(part.first) and part.first_frac >= _NAMED_FRAC:
+        return PartWords(
+            f"Reading values with {part.first} takes {part.step_frac * part.first_frac:.0%} "
+            "of the step",
+            message,
+            _READ_LATER,
+            part.first,
+        )
     if _CONVERTS.search(part.first) and part.first_frac >= _NAMED_FRAC:
         return PartWords(
             f"{part.first} takes {part.step_frac * part.first_frac:.0%} of the step",
@@ -219,15 +232,23 @@ def _framework(part: PartRow, account: StepAccount) -> PartWords:
             part.first,
         )
     return PartWords(
-        f"Handing work over from Python takes {part.step_frac:.0%} of the step",
+        f"Handing work over to the runtime takes {part.step_frac:.0%} of the step",
         message,
         (
             "Put the whole step into one compiled function (tf.function, jax.jit, torch.compile) "
             "and compare the step's time.",
-            "Make fewer, larger calls: one op over all parameters or samples instead of one each.",
+            "Make fewer, larger calls from Python: one op over all parameters or samples, not one "
+            "each.",
         ),
         part.first,
     )
+
+
+_READ_LATER = (
+    "Keep sums and metrics on the device and read them every n-th step: each read waits for all "
+    "that was started before it.",
+    "Read many values at once, as one array, and not one by one.",
+)
 
 
 def _unrecorded(part: PartRow, account: StepAccount) -> PartWords:
@@ -257,7 +278,13 @@ def _of_kind(part: PartRow, account: StepAccount, about: str) -> PartWords:
     name = f" ({part.name})" if part.name and part.name != part.kind else ""
     place = f" below {part.function}{at(part)}" if part.function else _between(part)
     facts = " ".join(_unusual(part))
-    message = f"{what}{name}{place} takes {_share(part, account)}. {facts}".strip()
+    idle = (
+        "Nothing that was recorded ran on a device meanwhile: look in the timeline at what other "
+        "threads of the host do."
+        if part.kind == "wait" and account.has_device
+        else ""
+    )
+    message = f"{what}{name}{place} takes {_share(part, account)}. {idle} {facts}".strip()
     return PartWords(
         f"{what} takes {part.step_frac:.0%} of the step",
         message,
@@ -286,7 +313,7 @@ _ACTIONS = {
     ),
     "copy": ("Copy the next batch while this one computes; fetch results every n-th step.",),
     "launch": ("Compile the step, so that chains of small kernels become one.",),
-    "wait": ("Read results every n-th step, so that the host can run ahead.",),
+    "wait": _READ_LATER,
     "collective": ("Send gradients in buckets during the backward pass.",),
     "allocation": ("Keep shapes the same, so that cached blocks are used again.",),
 }

@@ -2,7 +2,7 @@
 
 ``scan`` turns text into columns of all it has, ``read`` those into slices, allocations,
 arrows and counters in order of time, ``planes`` those into planes, lines and stats that every
-tool reads. ``links`` finds the op of every kernel, ``ranks`` what belongs to one run.
+tool reads. ``links`` finds the op of every kernel.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from stepscope.formats.format import Format, Input
-from stepscope.formats.kineto.recognise import HEAD_BYTES, promises_trace, starts_trace
+from stepscope.formats.kineto.recognise import HEAD_BYTES, identity, promises_trace, starts_trace
 
 if TYPE_CHECKING:
     from stepscope.columns.space import Space
@@ -37,4 +37,5 @@ FORMAT = Format(
     starts=starts_trace,
     open=_open,
     writer=_writer,
+    whose=identity,
 )

@@ -78,7 +78,7 @@ def host_plane(
         lines.pop(place).write(plane, *slices.thread(place))
     for place, part in lines.items():
         part.write(plane, *slices.thread(place))
-    for key, value in trace.head.items():
+    for key, value in sorted(trace.head.items()):
         if key.endswith("_version") and isinstance(value, (int, float, str)):
             plane.stat(key, str(value))
     return plane

@@ -48,6 +48,8 @@ def op_name(text: str) -> str:
 
 def frame_name(text: str) -> str:
     """``train.py(12): step`` as ``$train.py:12 step``, as Python calls are written everywhere."""
+    if text == names.PYTORCH_COLLECTION:
+        return names.UNTOLD_COLLECTION  # it has a call's category, and is none
     found = _FRAME.fullmatch(text)
     if found:
         file, line, function = found.groups()

@@ -285,14 +285,14 @@ class _Reader:
         pairs += tid
         pairs += 1
         used, inverse = np.unique(pairs, return_inverse=True)
-        index: dict[ThreadKey, int] = {}
-        codes = []
+        found: list[ThreadKey] = []
         for pair in used.tolist():
             first, second = divmod(pair, len(self._texts) + 1)
-            place = (self._id(first - 1), self._id(second - 1))
-            codes.append(index.setdefault(place, len(index)))
-        self._trace.places = list(index)
-        return np.asarray(codes or [0], np.int32)[inverse]
+            found.append((self._id(first - 1), self._id(second - 1)))
+        # Not in order of sight, so that the order of the events and their keys does not matter.
+        self._trace.places = sorted(set(found), key=lambda one: [(str(type(id)), id) for id in one])
+        index = {place: number for number, place in enumerate(self._trace.places)}
+        return np.asarray([index[place] for place in found] or [0], np.int32)[inverse]
 
     def _id(self, number: int) -> Any:
         value = self._texts.value(number)

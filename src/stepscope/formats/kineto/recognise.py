@@ -7,8 +7,9 @@ the events; else the file's name does, in the ways PyTorch and its users name fi
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
+
+from stepscope.formats.format import Identity
 
 #: How much of a file may have to be looked at: lists of devices come before the events.
 HEAD_BYTES: Final = 1 << 16
@@ -32,27 +33,6 @@ _RANK: Final = re.compile(
 # What tensorboard_trace_handler writes: host, process, and the time in ms (later ns).
 _HANDLER: Final = re.compile(r"(?P<worker>.+?)(?:_(?P<pid>\d{1,10}))?\.(?P<time>\d{10,19})")
 _DIGITS: Final = re.compile(r"\d+")
-
-
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """Whose trace a file is, as far as name and first bytes tell.
-
-    Attributes:
-        stem: What the name has in common with those of other ranks: numbers are left out.
-        label: The name without its endings.
-        rank: Of the process in its job; None if unknown.
-        world_size: Processes of the job; None if unknown.
-        process: Of the process, as the name has it; "" if unknown.
-        time: When, as the name has it: only to be compared. 0 if unknown.
-    """
-
-    stem: str
-    label: str
-    rank: int | None
-    world_size: int | None
-    process: str
-    time: int
 
 
 def promises_trace(name: str) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from array import array
-from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from stepscope.formats.python_frames import shown_frames
 
 I64 = NDArray[np.int64]
 
@@ -20,13 +20,6 @@ ACTIONS: Final = (
 _CODE: Final = {name: code for code, name in enumerate(ACTIONS)}
 _FIELDS: Final = ("addr", "size", "stream", "time_us", "device_free")
 _NONE: Final = -1
-_INSTALLED: Final = (
-    re.compile(r"(?:^|.*/)(?:site|dist)-packages/(.*)"),
-    re.compile(r"(?:^|.*/)lib/python3[.\d]*/(.*)"),
-)
-_TORCH: Final = re.compile(r"^torch/|^torch\b")
-_PYTHON: Final = re.compile(r"\.py$")
-_MOST_FRAMES: Final = 256
 
 
 class MemoryTrace:
@@ -77,35 +70,12 @@ class MemoryTrace:
             return 0, 0
         known = self._stacks.get(id(frames))
         if known is None:
-            shown = list(_shown(frames))
+            shown = list(shown_frames(frames))
             line = next((text for text, is_own in shown if is_own), shown[0][0] if shown else "")
             known = (frames, self.code("\n".join(text for text, _ in shown)), self.code(line))
             # The list is kept, so that no other gets its identity.
             self._stacks[id(frames)] = known
         return known[1], known[2]
-
-
-def _shown(frames: list[Any]) -> Iterator[tuple[str, bool]]:
-    """Each frame, innermost first, and whether it is the program's own Python."""
-    for one in frames[:_MOST_FRAMES]:
-        if not isinstance(one, dict):
-            continue
-        path, line, name = one.get("filename"), one.get("line"), one.get("name")
-        path = path if isinstance(path, str) else ""
-        path = path.replace("\\", "/")
-        file = _short(path)
-        place = f"{file}:{line}" if isinstance(line, int) and line > 0 else file
-        is_installed = any(one.match(path) for one in _INSTALLED) or bool(_TORCH.match(file))
-        is_own = bool(_PYTHON.search(path)) and not is_installed
-        yield f"{place} {name if isinstance(name, str) else ''}".strip(), is_own
-
-
-def _short(path: str) -> str:
-    """A path without what it says of the machine: from the package on, else its last two parts."""
-    for one in _INSTALLED:
-        if found := one.match(path):
-            return found[1]
-    return "/".join(path.split("/")[-2:])
 
 
 def whole(value: Any) -> int:

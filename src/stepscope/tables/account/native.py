@@ -196,7 +196,8 @@ def _by_stats(host: Host, rows: I64, kind: U8, markers: Markers) -> None:
         inside = np.maximum(step, 0)
         marks |= (step >= 0) & (start == markers.start_ps[inside]) & (end >= markers.end_ps[inside])
         marks |= (start <= markers.start_ps[0]) & (end >= markers.end_ps[-1])
-    kind[marks & (kind != OP) & (kind != INPUT)] = NOTHING
+    # A call of a runtime that the steps were found by is work, too.
+    kind[marks & ~np.isin(kind, (OP, INPUT, DISPATCH, FRAME))] = NOTHING
 
 
 def _of_name(name: str, work: Work) -> tuple[int, str]:

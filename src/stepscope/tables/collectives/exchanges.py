@@ -69,7 +69,8 @@ class Exchanges:
         worker: Index into ``workers``.
         kind: Index into ``kinds``.
         duration_ps: How long it was on the device.
-        exposed_ps: Of that, with nothing computing on the device.
+        exposed_ps: Of that, with nothing computing on the device; -1 where no device's recording
+            has anything but exchanges.
         transfer_ps: Time of the device that came last; -1 where its partners are not known.
         is_last: Whether this device came last.
         caused_ps: What the others waited for this device.
@@ -100,6 +101,8 @@ def exchanges(profile: Profile) -> Exchanges:
     worker, kind, start, duration, exposed = (
         np.concatenate([np.zeros(0, np.int64), *(part[at] for part in parts)]) for at in range(5)
     )
+    if not any(map(_computes, profile.hosts)):
+        exposed = np.full(len(worker), -1, np.int64)
     shift = np.concatenate([np.zeros(0, np.int64), *map(_shift, profile.hosts, parts)])
     apart = np.clip(shift - (shift[0] if len(shift) else 0), -_FAR_NS, _FAR_NS)
     start = start + apart * _PS_PER_NS
@@ -112,6 +115,12 @@ def exchanges(profile: Profile) -> Exchanges:
 def _shift(host: Host, part: tuple[I64, ...]) -> I64:
     """What a host's times count from, for each of its exchanges."""
     return np.full(len(part[0]), host.space.origin_ns, np.int64)
+
+
+def _computes(host: Host) -> bool:
+    """Whether anything but exchanges was recorded of the host's devices."""
+    found = device_events(host)
+    return bool(((found.work != Work.COLLECTIVE) & ~found.is_container).any())
 
 
 def _of_host(

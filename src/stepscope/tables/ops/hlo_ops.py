@@ -39,7 +39,7 @@ from stepscope.tables.hlo.source import source_line, source_stack
 from stepscope.tables.hlo.text import expression
 from stepscope.tables.host.ops import host_ops
 from stepscope.tables.ops.hlo_runs import mark_runs
-from stepscope.tables.ops.run_cost import RunCost, shaped_cost
+from stepscope.tables.ops.run_cost import RunCost, mean_cost, shaped_cost
 from stepscope.tables.torch.op_calls import op_calls
 from stepscope.tables.torch.signature import Signature
 
@@ -178,6 +178,7 @@ def hlo_op_events(host: Host) -> HloOpEvents:
         elif math.isnan(costs[at].flops) and not math.isnan(cost.flops):
             costs[at] = cost  # several entries of the file are this op, and this one says it
         of_source[place] = at
+    _mix_shaped(events, sources, source_of, of_source, costs)
     op_of = of_source[source_of]
     is_run = _runs(host, events, op_of, ops)
     return HloOpEvents(
@@ -262,6 +263,25 @@ def _sources(
         for at in first.tolist()
     ]
     return sources, source_of
+
+
+def _mix_shaped(
+    events: _Events,
+    sources: list[tuple[int, int, int, str, Signature | None]],
+    source_of: I64, of_source: I32, costs: list[RunCost],
+) -> None:  # fmt: skip
+    """Give an op that was called with several types of one shape the mean cost of its calls."""
+    called = np.flatnonzero(events.call >= 0)
+    first = called[np.unique(events.call[called], return_index=True)[1]]
+    calls = np.bincount(source_of[first], minlength=len(sources))
+    by_op: dict[int, list[tuple[int, RunCost]]] = {}
+    for place, (*_, call) in enumerate(sources):
+        if call is not None:
+            of_op = by_op.setdefault(int(of_source[place]), [])
+            of_op.append((int(calls[place]), shaped_cost(call)))
+    for at, some in by_op.items():
+        if len(some) > 1:
+            costs[at] = mean_cost(some)
 
 
 def _runs(host: Host, events: _Events, op: I32, ops: list[HloOp]) -> Bool:

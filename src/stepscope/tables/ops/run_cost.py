@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
 from typing import Final
 
 from stepscope.tables.torch.costs import cost_of
@@ -38,3 +39,15 @@ def shaped_cost(call: Signature) -> RunCost:
     found = cost_of(call)
     flops = found.flops / _SPEED.get(found.type, 1.0)
     return RunCost(found.model_flops, flops, found.bytes, found.bytes, math.nan, math.nan)
+
+
+def mean_cost(runs: Sequence[tuple[int, RunCost]]) -> RunCost:
+    """The mean of several costs, each of so many runs; NaN where one of them is."""
+    count = max(sum(times for times, _ in runs), 1)
+    columns = zip(*(astuple(cost) for _, cost in runs), strict=True)
+    return RunCost(
+        *(
+            sum(times * value for (times, _), value in zip(runs, values, strict=True)) / count
+            for values in columns
+        )
+    )

@@ -5,12 +5,15 @@ from __future__ import annotations
 import pytest
 
 from stepscope.formats.xspace import decode
+from stepscope.schema import names
 from stepscope.tables.account.account import account
 from stepscope.tables.account.owners import Owner, owners
 from stepscope.tables.account.parts import parts
 from stepscope.tables.core.profile import Host
 from tests.profiles import draw, event, nth, space
 from tests.profiles.drawing import Drawn
+from tests.profiles.model import host as host_plane
+from tests.profiles.model import line, plane
 
 STEP = event("train", step_num=nth, _r=1)
 
@@ -382,6 +385,31 @@ def test_the_recorders_own_work_is_told_apart() -> None:
 
 def test_a_host_without_events_has_no_account() -> None:
     assert account(Host("h", decode(space()))) is None
+
+
+def test_python_alone_is_accounted_for_as_a_whole() -> None:
+    """A program of NumPy under the sampler: no framework wrote anything."""
+    samples = line(
+        "MainThread",
+        ("$slow.py:4 main", 0, 1000),
+        ("$slow.py:9", 0, 400),
+        ("$slow.py:2 work", 0, 400),
+    )
+    one = Host("h", decode(space(plane(names.PYTHON_SAMPLES_PLANE, samples))))
+    found = account(one)
+    assert found is not None
+    assert found.found.markers.is_window
+    assert {part.name: part.total_ps / 1e9 for part in parts(found)} == {
+        "main": pytest.approx(0.6),
+        "work": pytest.approx(0.4),
+    }
+
+
+def test_a_runtimes_call_that_is_the_only_step_is_work() -> None:
+    one = Host(
+        "h", decode(space(host_plane(line("julia", ("PjRtLoadedExecutable::Execute", 0, 900)))))
+    )
+    assert set(told(one)) == {("framework", "")}
 
 
 def test_a_gradient_is_of_the_line_that_ran_the_op_it_is_of() -> None:

@@ -78,5 +78,5 @@ RULE = Rule(
     change=REMOVED,
     title="Python collects garbage",
     threshold="garbage collections ≥ 4 % of the step",
-    cause_of=("python-bound", "uneven-steps", "slow-steps", "eager-execution"),
+    cause_of=("python-bound", "uneven-steps", "slow-steps", "eager-execution", "idle-device"),
 )

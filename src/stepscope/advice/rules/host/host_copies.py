@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from stepscope.advice.evidence.changes import OVERLAPPED
 from stepscope.advice.evidence.device_memory import device_memories, gib
 from stepscope.advice.evidence.device_time import compute_ms
+from stepscope.advice.evidence.lines import place_of
 from stepscope.advice.evidence.offload import OFFLOAD_ACTIONS, OFFLOAD_CODE, host_memory_ops
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
@@ -49,6 +50,7 @@ def host_copies(results: Results) -> Iterator[Answer]:
         return
     way = max(exposed, key=lambda name: exposed[name])
     copies = [row for row in idle.copies.records() if row.direction == _WAYS[way]]
+    place, line = place_of(results.optional.step_account, "copy")
     offloaded, ops = host_memory_ops(results.optional.hlo_stats)
     room = _free_bytes(results.optional.memory_profile) if offloaded else None
     # What compute can hide, it hides once the next copy runs beside it; what is offloaded need
@@ -63,7 +65,9 @@ def host_copies(results: Results) -> Iterator[Answer]:
         message=f"Copies between host and device take {total:.3g} ms of each {step:.3g} ms step "
         f"with nothing beside them, {_WAYS[way]} most ({exposed[way]:.3g} ms)"
         + "".join(f"; {fact}" for fact in _facts(copies, offloaded, room))
+        + (f"; most below {line}" if line else "")
         + ".",
+        place=place,
         measured={
             "host_to_device_ms": exposed["host_to_device"],
             "device_to_host_ms": exposed["output"],
@@ -134,7 +138,7 @@ RULE = Rule(
     id="host-copies",
     check=host_copies,
     needs=("overview_page", "device_idle"),
-    optional=("hlo_stats", "memory_profile"),
+    optional=("hlo_stats", "memory_profile", "step_account"),
     parts=("copy",),
     doc=__doc__ or "",
     change=OVERLAPPED,

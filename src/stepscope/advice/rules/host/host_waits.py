@@ -12,12 +12,17 @@ the next step needs the value.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.changes import READ_LATER
+from stepscope.advice.evidence.lines import place_of
 from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, Answer, Rule, Silence, severity_of
 from stepscope.result import Finding, Ref
+
+if TYPE_CHECKING:
+    from stepscope.analysis.device_idle import DeviceIdle
 
 # Idle time with a cause of its own, which a host that runs ahead would still have.
 _OWN_CAUSES = ("input", "compilation", "other_device")
@@ -45,8 +50,8 @@ def host_waits(results: Results) -> Iterator[Answer]:
         )
         return
     first = next(iter(idle.waits.records()))
-    gap = next((row for row in idle.gaps.records() if row.after_wait), None)
-    begin = None if gap is None else float(gap.start_ms)
+    place, line = place_of(results.optional.step_account, "wait")
+    below = f", below {line}" if line else ""
     yield Finding(
         rule=RULE.id,
         severity=severity_of(saving, step),
@@ -54,8 +59,8 @@ def host_waits(results: Results) -> Iterator[Answer]:
         saving_high_ms=max(saving, min(idle.after_wait_ms, idle.blocked_ms)),
         confidence=round(0.7 * overview.steps.confidence, 2),
         message=f"The host waits {idle.blocked_ms:.3g} ms per step for the device (most in "
-        f"{first.call}, {first.per_step:.3g} times), and the device then idles "
-        f"{late:.3g} ms of each {step:.3g} ms step until new work comes.",
+        f"{first.call}, {first.per_step:.3g} times{below}), and the device then "
+        f"idles {late:.3g} ms of each {step:.3g} ms step until new work comes.",
         measured={
             "blocked_ms": idle.blocked_ms,
             "idle_after_wait_ms": late,
@@ -64,18 +69,14 @@ def host_waits(results: Results) -> Iterator[Answer]:
         },
         evidence=(
             Ref("device_idle", "waits", rows=tuple(list(idle.waits["call"])[:3])),
-            Ref(
-                "trace_viewer",
-                "the longest gap after a wait",
-                from_ms=begin,
-                to_ms=None if gap is None or begin is None else begin + gap.duration_us / 1000,
-            ),
+            _longest_gap(idle),
         ),
         actions=(
             "Read the loss and metrics every 50 or 100 steps, not in each.",
             "Keep running sums on the device and fetch them once per epoch.",
             "Do not print, log or branch on a tensor's value inside the step.",
         ),
+        place=place,
         code={
             "tensorflow": "model.compile(..., steps_per_execution=50)\n"
             "# custom loop: if step % 50 == 0: print(float(loss))",
@@ -86,10 +87,21 @@ def host_waits(results: Results) -> Iterator[Answer]:
     )
 
 
+def _longest_gap(idle: DeviceIdle) -> Ref:
+    """The longest gap after a wait, on the timeline."""
+    gap = next((row for row in idle.gaps.records() if row.after_wait), None)
+    what = "the longest gap after a wait"
+    if gap is None:
+        return Ref("trace_viewer", what)
+    begin = float(gap.start_ms)
+    return Ref("trace_viewer", what, from_ms=begin, to_ms=begin + gap.duration_us / 1000)
+
+
 RULE = Rule(
     id="host-waits",
     check=host_waits,
     needs=("overview_page", "device_idle"),
+    optional=("step_account",),
     evidence=("driver",),
     parts=("wait", "copy"),
     doc=__doc__ or "",

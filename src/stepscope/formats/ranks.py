@@ -1,4 +1,4 @@
-"""Traces of one folder as runs: ranks of one job side by side, one after another in time.
+"""Files of one folder as runs: ranks of one job side by side, one after another in time.
 
 Files belong together if they say that they are of one job (``world_size``), or if their names
 differ only in what tells ranks and processes apart. The same process twice is two windows of its
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from stepscope.formats.kineto.recognise import Identity
+from stepscope.formats.format import Identity
 
 File = TypeVar("File")
 
@@ -98,6 +98,9 @@ def _ranked(part: list[tuple[File, Identity]]) -> tuple[RankFile[File], ...]:
         digits = len(str(max(who.rank or 0 for _, who in part)))
         ordered = sorted(part, key=lambda one: one[1].rank or 0)
         return tuple(RankFile(file, f"rank{who.rank:0{digits}d}", False) for file, who in ordered)
+    if any(who.process and not who.process.isdecimal() for _, who in part):
+        named = sorted(part, key=lambda one: one[1].label)
+        return tuple(RankFile(file, who.label, False) for file, who in named)
     ordered = sorted(part, key=lambda one: (int(one[1].process or 0), one[1].label))
     digits = len(str(len(part) - 1))
     return tuple(
