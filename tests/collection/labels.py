@@ -57,7 +57,7 @@ class Label:
         for line in re.findall(rf"\b{name}\.py:(\d+)", text):
             if any(abs(int(line) - planted) <= 1 for planted in self.lines):
                 return True
-        # The program is named after its fault: the file's name alone is no place.
+        # The program is named after its fault: the file's name alone says nothing.
         text = re.sub(rf"\b{name}\.py", "", text)
         functions = [one for one in self.functions if one != "main"]
         return any(_names(one, text) for one in (*functions, *self.words))
