@@ -1157,6 +1157,8 @@ export interface StepAccountPartRow {
   readonly on_device: readonly (boolean | null)[];
   /** Source of the op. The line made the op. */
   readonly is_source: readonly (boolean | null)[];
+  /** A whole program. A compiled function whose ops were not recorded. */
+  readonly is_program: readonly (boolean | null)[];
 }
 
 /** Columns: One owner of time: what runs, and the line of the program it is called from. */
