@@ -208,7 +208,7 @@ def test_a_part_with_its_place_comes_before_the_same_without_one() -> None:
     ("severity", "says"), [("medium", "eager-execution"), ("info", "largest-part")]
 )
 def test_a_rule_that_only_informs_does_not_claim_a_part(severity: Severity, says: str) -> None:
-    """A program of PyTorch runs op by op as usual: that is no cause of its own."""
+    """A program of PyTorch runs op by op as usual: that by itself explains nothing."""
 
     def check(_results: Any) -> Any:
         yield Finding("eager-execution", severity, 5.0, 0.7, "op by op", evidence=(Ref("ops"),))
