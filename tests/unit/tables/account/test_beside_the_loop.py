@@ -10,10 +10,10 @@ from stepscope.tables.account.account import account
 from stepscope.tables.account.owners import owners
 from stepscope.tables.account.parts import parts
 from stepscope.tables.core.profile import Host
-from tests.profiles import event, space
+from tests.profiles import event, nth, space
 from tests.profiles.model import host as host_plane
 from tests.profiles.model import line, plane
-from tests.unit.tables.account.test_account import host, told
+from tests.unit.tables.account.test_account import host, owner_named, told
 
 
 @pytest.mark.parametrize(
