@@ -175,13 +175,15 @@ def _with_place(one: Finding, part: Finding) -> Finding:
     time = float(part.measured["part_ms"])
     says_more = one.rule not in _ONLY_LOCATE and (one.saving_ms or 0.0) > _MORE * time
     if one.rule in _LOCATORS and not says_more:
+        whole = replace(part, evidence=(*part.evidence, *one.evidence))
+        if one.rule not in _ONLY_LOCATE and one.severity == "info":
+            return whole  # what only informs of a cause does not claim that it is this part's
         return replace(
-            part,
+            whole,
             rule=one.rule,
             code=one.code,
             threshold=one.threshold,
             wrong_when=one.wrong_when,
-            evidence=(*part.evidence, *one.evidence),
         )
     return replace(one, place=part.place, evidence=(*one.evidence, *part.evidence[:1]))
 

@@ -12,7 +12,7 @@ from stepscope.advice import RULES, advise
 from stepscope.advice.results import Results
 from stepscope.analysis.step_account import OwnerRow, PartRow, RivalRow, StepAccount
 from stepscope.registry import Answer, Rule, Silence, Unknown
-from stepscope.result import Advice, Finding, Table
+from stepscope.result import Advice, Finding, Ref, Severity, Table
 
 STEP_MS = 10.0
 PART: dict[str, Any] = {
@@ -203,6 +203,21 @@ def test_a_part_with_its_place_comes_before_the_same_without_one() -> None:
         account(loop | {"time_ms": 2.0}, part(kind="framework", time_ms=5.0)), locating(7.0)
     )
     assert small.findings[0].place is not None
+
+
+@pytest.mark.parametrize(
+    ("severity", "says"), [("medium", "eager-execution"), ("info", "largest-part")]
+)
+def test_a_rule_that_only_informs_does_not_claim_a_part(severity: Severity, says: str) -> None:
+    """A program of PyTorch runs op by op as usual: that by itself explains nothing."""
+
+    def check(_results: Any) -> Any:
+        yield Finding("eager-execution", severity, 5.0, 0.7, "op by op", evidence=(Ref("ops"),))
+
+    rule = Rule("eager-execution", check, parts=("framework", "eager"))
+    found = first(account(part(kind="framework", time_ms=5.0)), rule)
+    assert found.rule == says
+    assert Ref("ops") in found.evidence
 
 
 def test_compiling_names_the_function_and_alarms_where_it_happens_again() -> None:
