@@ -48,7 +48,7 @@ class Viewers:
         self._version = meta["fingerprint"]
 
     def run(self, viewers: int, seconds: float) -> None:
-        """Have so many viewers look for so long; each begins at a moment of its own."""
+        """Have this many viewers look for this many seconds; each begins at its own moment."""
         until = time.monotonic() + seconds
         threads = [threading.Thread(target=self._look, args=(n, until)) for n in range(viewers)]
         for thread in threads:
