@@ -46,12 +46,14 @@ def summaries(run: Run, seed: int, damage: Damage = Damage()) -> list[Summary]:
     offset = random.uniform(-damage.offset_ms, damage.offset_ms, layout.hosts)
     rate = 1 + random.normal(0, damage.drift_ppm * 1e-6, layout.hosts)
     rows, keys = _rows(run)
+    rows = rows.sort(pl.col("rank") // layout.devices, maintain_order=True)
     host = rows["rank"].to_numpy() // layout.devices
+    begin = np.searchsorted(host, np.arange(layout.hosts + 1))
     found = []
     for one in range(layout.hosts):
         if one in damage.missing:
             continue
-        mine = rows.filter(pl.Series(host == one))
+        mine = rows[int(begin[one]) : int(begin[one + 1])]
         ranks = np.arange(one * layout.devices, min((one + 1) * layout.devices, layout.world))
         found.append(_of_host(run, one, ranks, mine, keys, offset[one], rate[one], damage))
     return found
@@ -105,10 +107,11 @@ def _of_host(
         return np.round((time_ms * rate + offset_ms) * _PS).astype(np.int64)
 
     start = local(rows["start"].to_numpy())
+    used, place = np.unique(rows["communicator"].to_numpy(), return_inverse=True)
     meetings = pl.DataFrame(
         {
             "device": rows["rank"].to_numpy() - ranks[0],
-            "communicator": rows["communicator"],
+            "communicator": place,
             "number": rows["number"],
             "step": rows["step"],
             "start_ps": start,
@@ -117,16 +120,15 @@ def _of_host(
         },
         schema=MEETINGS,
     ).sort("device", "start_ps", maintain_order=True)
-    used = range(max(keys) + 1)
     communicators = pl.DataFrame(
         {
-            "key": [keys[one][0] for one in used],
-            "label": [""] * len(keys),
-            "kind": [keys[one][1] for one in used],
-            "size": [keys[one][2] for one in used],
+            "key": [keys[one][0] for one in used.tolist()],
+            "label": [""] * len(used),
+            "kind": [keys[one][1] for one in used.tolist()],
+            "size": [keys[one][2] for one in used.tolist()],
             "ranks": [[] for _ in used],
-            "is_guess": [False] * len(keys),
-            "numbered": [damage.numbered] * len(keys),
+            "is_guess": [False] * len(used),
+            "numbered": [damage.numbered] * len(used),
         },
         schema=COMMUNICATORS,
     )

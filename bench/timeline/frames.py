@@ -6,12 +6,13 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
-
-from playwright.sync_api import Browser, Page
+from typing import TYPE_CHECKING, Any, Final
 
 from bench.frames import CATEGORIES, Frames, frames_of
 from bench.served import Served
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
 
 WIDTH_PX: Final = 1920
 HEIGHT_PX: Final = 1080

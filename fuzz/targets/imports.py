@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import json
 import pickle
 import random
@@ -21,7 +22,17 @@ from stepscope.errors import DecodeError, FormatError
 from stepscope.formats import FORMATS
 from tests.unit.formats.nccl.dumps import dump, entry, perf
 from tests.unit.formats.nsight.export import call, export, kernel, range_
+from tests.unit.formats.perfetto.traces import small
 from tests.unit.formats.rocprof.files import kernel_csv, rocpd, tool_json
+from tests.unit.formats.stacks.files import (
+    COLLAPSED,
+    PERF,
+    PLACED,
+    evented,
+    gecko,
+    pprof,
+    speedscope,
+)
 from tests.unit.formats.torch_memory.snapshot import training
 
 _SQLITE = b"SQLite format 3\0"
@@ -74,7 +85,15 @@ def _seeds(_: Path | None) -> list[bytes]:
     values = [pickle.dumps(one, protocol) for one in (training(), hung) for protocol in (2, 4, 5)]
     records = [perf(n, 8192 * n, 10 * n, collective="AllGather") for n in range(1, 9)]
     logged = "\n".join(map(json.dumps, records))
-    return [*found, *values, json.dumps(hung).encode(), logged.encode()]
+    jsons = (hung, speedscope(), evented(), gecko(), gecko(rows=True))
+    written = [*map(json.dumps, jsons), logged, COLLAPSED, PLACED, PERF]
+    return [
+        *found,
+        *values,
+        *(text.encode() for text in written),
+        gzip.decompress(pprof()),
+        small(),
+    ]
 
 
 def _mutate(rng: random.Random, seed: bytes) -> bytes:

@@ -18,7 +18,7 @@ from stepscope.result import Finding, Result, Severity
 
 if TYPE_CHECKING:
     from stepscope.advice.results import Results
-    from stepscope.tables.core.profile import Profile
+    from stepscope.tables.core.profile import Profile, TimeBase
     from stepscope.tables.recording.evidence import Evidence
 
 
@@ -67,7 +67,19 @@ class Option:
 
 #: What every surface already means by these names, so no tool may have an option of one.
 RESERVED_OPTIONS = frozenset(
-    {"format", "host", "layout", "output", "path", "progress", "run", "table", "token", "top"}
+    {
+        "format",
+        "host",
+        "layout",
+        "output",
+        "path",
+        "per",
+        "progress",
+        "run",
+        "table",
+        "token",
+        "top",
+    }
 )
 
 
@@ -84,6 +96,8 @@ class Tool:
         options: The frozen dataclass of its options.
         result: The class of its answer.
         needs: What it needs from a profile; all must be met.
+        times_of: What its times can be of, first what they are of by itself; empty where nothing
+            it says is a sum or a mean.
     """
 
     id: str
@@ -94,6 +108,7 @@ class Tool:
     options: type
     result: type[Result]
     needs: tuple[Need, ...] = ()
+    times_of: tuple[TimeBase, ...] = ()
 
     def __post_init__(self) -> None:
         taken = RESERVED_OPTIONS.intersection(f.name for f in dataclasses.fields(self.options))

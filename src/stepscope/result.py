@@ -380,6 +380,7 @@ class Result:
         hosts: Hosts the numbers are over.
         diagnostics: What to know before believing them.
         files_used: Names of the files the numbers are from.
+        times: What its times are of, as a sentence; "" where that is not one thing.
     """
 
     tool: ClassVar[str] = ""
@@ -387,13 +388,14 @@ class Result:
     hosts: tuple[str, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
     files_used: tuple[str, ...] = ()
+    times: str = ""
 
     def to_dict(self, top: int | None = None) -> dict[str, Any]:
         """The published JSON form. ``top`` keeps the first N rows of every table."""
         body = {
             f.name: _plain(getattr(self, f.name), top)
             for f in dataclasses.fields(self)
-            if f.name not in ("session", "hosts", "diagnostics", "files_used")
+            if f.name not in ("session", "hosts", "diagnostics", "files_used", "times")
         }
         return {
             "tool": type(self).tool,
@@ -402,6 +404,7 @@ class Result:
             "hosts": list(self.hosts),
             "diagnostics": _plain(self.diagnostics, None),
             "files_used": list(self.files_used),
+            "times": self.times,
             **body,
         }
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.architecture.tree import PACKAGE
 from tests.profiles import draw, event, nth, space
 
 HEAVY = {
@@ -44,6 +45,39 @@ def test_importing_brings_in_nothing_heavy(statement: str) -> None:
     loaded = loaded_by(statement)
     assert "stepscope" in loaded
     assert loaded & HEAVY == set()
+
+
+_COMMAND = """
+import sys
+sys.argv = {words!r}
+from stepscope.surfaces.cli import main
+try: main()
+except SystemExit: pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "most", "others"),
+    [
+        ([], 4, set()),
+        (["version"], 12, {"click"}),
+        (["show", "overview_page", "SAMPLE"], 180, {"click", "numpy"}),
+    ],
+)
+def test_starting_loads_no_more_modules_than_its_budget(
+    words: list[str], most: int, others: set[str]
+) -> None:
+    """Modules are what start-up costs, and unlike seconds they are the same on every machine."""
+    sample = str(PACKAGE / "surfaces" / "sample")
+    statement = "import stepscope"
+    if words:
+        words = ["stepscope", *(sample if word == "SAMPLE" else word for word in words)]
+        statement = f"exec({_COMMAND.format(words=words)!r})"
+    found = modules_of(statement) - modules_of("pass")
+    own = {name for name in found if name.partition(".")[0] == "stepscope"}
+    assert 0 < len(own) <= most, sorted(own)
+    names = {name.partition(".")[0] for name in found - own} - sys.stdlib_module_names
+    assert {name for name in names if "cython" not in name} == others  # what kernels bring along
 
 
 def test_every_public_name_is_there() -> None:

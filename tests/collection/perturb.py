@@ -30,7 +30,7 @@ class Held:
     Attributes:
         name: Of the recording.
         change: What was altered.
-        judged: What is said now.
+        judged: What advice says now.
         holds: Whether the first finding is right and placed; of a healthy program, none alarms.
         is_honest: Whether it is not, and claims no cause either.
     """

@@ -22,6 +22,7 @@ from stepscope.advice import advise
 from stepscope.result import Advice, Finding, Likelihood
 from stepscope.session.rules import all_rules
 from tests.collection.labels import Recorded, recordings
+from tests.collection.margins import change_of
 
 NOTHING: Final = "–"
 # Both sides are measured on a shared machine: this much of a step is noise.
@@ -65,6 +66,7 @@ class Judged:
         failed: Rules that broke, or why nothing could be said at all.
         told: Likelihood of each finding above "info", and whether it names the planted fault; on a
             healthy program none does.
+        change: Name of the class of changes that the first finding is about.
     """
 
     recorded: Recorded
@@ -78,6 +80,7 @@ class Judged:
     are_steps_sure: bool
     failed: tuple[str, ...]
     told: tuple[tuple[Likelihood, bool], ...] = ()
+    change: str = ""
 
     @property
     def is_faulty(self) -> bool:
@@ -156,6 +159,7 @@ def judge(recorded: Recorded, without: Sequence[str] = ()) -> Judged:
             for one in advice.findings
             if one.severity != "info"
         ),
+        change_of(first),
     )
 
 
@@ -250,6 +254,24 @@ def totals(judged: Iterable[Judged]) -> str:
     return "\n".join([*lines, *reliability(faulty), *likelihoods(rows)])
 
 
+def by_change(rows: Sequence[Judged]) -> str:
+    """How often the range covers what was measured, by the class of the change."""
+    lines = ["change        savings  covered  larger  smaller  median width"]
+    promised = [one for one in rows if one.is_faulty and one.does_range_cover is not None]
+    for name in sorted({one.change for one in promised}):
+        own = [one for one in promised if one.change == name]
+        ranges = [(one.recorded.saving_frac, one.saving) for one in own if one.saving is not None]
+        larger = sum(truth > saving[1] + _NOISE_FRAC for truth, saving in ranges)
+        smaller = sum(truth < saving[0] - _NOISE_FRAC for truth, saving in ranges)
+        width = median(saving[1] - saving[0] for _truth, saving in ranges)
+        covered = len(ranges) - larger - smaller
+        lines.append(
+            f"{name or NOTHING:12}  {len(own):7}  {covered:7}  {larger:6}  {smaller:7}  "
+            f"{width:12.0%}"
+        )
+    return "\n".join(lines)
+
+
 def reliability(faulty: Sequence[Judged]) -> list[str]:
     """How many first findings of a confidence are right."""
     lines = ["confidence    first findings  right or placed"]
@@ -281,6 +303,8 @@ def report(judged: Sequence[Judged]) -> str:
         rows = [one for one in judged if one.recorded.label.part == part]
         if rows:
             texts.append(f"== {part}: {len(rows)} recordings\n{totals(rows)}")
+            if part == "develop":  # what fails by class is there to learn from
+                texts[-1] += "\n" + by_change(rows)
     return "\n\n".join(texts)
 
 

@@ -50,6 +50,15 @@ def test_a_promise_is_a_share_of_the_step() -> None:
     assert saving_of(Finding("serial-map", "high", None, 0.9, ""), 10.0) is None
 
 
+def test_what_fails_by_class_of_change_is_told_of_the_part_to_develop_on_alone() -> None:
+    removed = replace(JUDGED, change="removed")
+    rows = [removed, replace(removed, saving=(0.1, 0.3)), replace(removed, saving=(0.7, 0.9))]
+    other = replace(RECORDED, label=replace(LABEL, part="score"))
+    text = report([*rows, replace(removed, recorded=other)])
+    (line,) = (line for line in text.splitlines() if line.startswith("removed"))
+    assert line.split() == ["removed", "3", "1", "1", "1", "20%"]
+
+
 def test_the_parts_are_told_apart() -> None:
     other = replace(RECORDED, label=replace(LABEL, part="score"))
     text = report([JUDGED, replace(JUDGED, recorded=other, is_right=False)])

@@ -132,6 +132,25 @@ def test_workflows_pin_every_action_and_ask_for_nothing_by_default() -> None:
             assert re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", used), (path.name, used)
 
 
+def test_every_script_of_a_workflow_is_one_that_bash_reads() -> None:
+    files = [*(ROOT / ".github").rglob("*.yml")]
+    scripts = [
+        (path.name, step["run"])
+        for path in files
+        for job in yaml.safe_load(path.read_text("utf-8")).get("jobs", {}).values()
+        for step in job["steps"]
+        if "run" in step
+    ]
+    assert len(scripts) > 8
+    for name, script in scripts:
+        # What an expression stands for must not be read as a command.
+        assert "${{" not in script, name
+        done = subprocess.run(
+            ["bash", "-n"], input=script, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, (name, script, done.stderr)
+
+
 @pytest.mark.parametrize(
     ("file", "root", "told"),
     [

@@ -25,7 +25,6 @@ from stepscope.tables.collectives import calls as group_calls
 from stepscope.tables.collectives.dcn_runs import dcn_runs
 from stepscope.tables.collectives.exchanges import exchanges
 from stepscope.tables.core.profile import Host, Profile
-from stepscope.tables.device.kernels import session_kernels
 from stepscope.tables.device.perf_counters import counter_samples
 from stepscope.tables.hlo.programs import planned_programs, programs
 from stepscope.tables.host.input_ops import input_ops
@@ -33,12 +32,13 @@ from stepscope.tables.memory.allocations import allocations
 from stepscope.tables.memory.programs import program_memories
 from stepscope.tables.memory.samples import memory_samples
 from stepscope.tables.ops.framework_totals import device_op_totals, host_op_totals
-from stepscope.tables.ops.hlo_totals import profile_totals
 from stepscope.tables.ops.module_tree import module_tree
 from stepscope.tables.serving import serving
 from stepscope.tables.steps.attribution import found_steps, steps
 from stepscope.tables.steps.idle import idle
 from stepscope.tables.steps.session import taking_part
+from stepscope.tables.sums.hlo_ops import profile_totals
+from stepscope.tables.sums.kernels import session_kernels
 from stepscope.tables.tf_data.events import iterator_calls
 from stepscope.tables.torch.graph_replays import replays
 from stepscope.tables.torch.op_calls import op_calls

@@ -92,6 +92,7 @@ def test_the_published_form_of_a_result() -> None:
         "hosts": ["h"],
         "diagnostics": [{"slug": "d", "severity": "info", "message": "Said.", "where": ""}],
         "files_used": [],
+        "times": "",
         "fruits": [{"name": "fig", "weight_g": 1.5}],
         "share_frac": None,
     }

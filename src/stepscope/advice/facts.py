@@ -362,7 +362,7 @@ FACTS = (
         "no-xla",
         title="Elementwise ops are not fused",
         needs=("overview_page", "framework_op_stats"),
-        optional=("tf_data_bottleneck_analysis",),
+        optional=("tf_data_bottleneck_analysis", "step_account"),
         parts=("op",),
     ),
     RuleFacts(

@@ -14,6 +14,7 @@ from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, RuleFacts
 from stepscope.result import Finding, Likelihood, Result, Severity
 from stepscope.tables.account.op_families import DOUBLE, UNUSUAL
+from stepscope.tables.account.updates import is_update
 
 LOCATED = "largest-part"
 # Rules that locate time by one table alone: the account is more exact.
@@ -156,7 +157,11 @@ def _explains_part(one: Finding, part: Finding, rules: Mapping[str, RuleFacts]) 
 def _is_layer(part: Finding) -> bool:
     """Whether an op may be a layer of the model, so that less of it is what helps."""
     family = "" if part.place is None else part.place.family
-    return family not in UNUSUAL and part.measured.get("data_type") not in DOUBLE
+    return (
+        family not in UNUSUAL
+        and not is_update(family)
+        and part.measured.get("data_type") not in DOUBLE
+    )
 
 
 def _with_place(one: Finding, part: Finding) -> Finding:

@@ -256,6 +256,7 @@ TOOL = Tool(
     run=collectives,
     options=Options,
     result=Collectives,
+    times_of=("recording",),
     needs=(
         Need(
             _has_collectives,

@@ -291,6 +291,7 @@ TOOL = Tool(
     run=compiled_regions,
     options=Options,
     result=CompiledRegions,
+    times_of=("recording",),
     needs=(
         Need(
             met=lambda profile: any(

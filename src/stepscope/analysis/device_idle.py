@@ -375,6 +375,7 @@ TOOL = Tool(
     run=device_idle,
     options=Options,
     result=DeviceIdle,
+    times_of=("step", "recording"),
     needs=(
         Need(
             met=lambda profile: any(map(has_device_events, profile.hosts)),

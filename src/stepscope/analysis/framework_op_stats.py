@@ -18,11 +18,10 @@ from stepscope.tables.device.events import has_device_events
 from stepscope.tables.host.ops import has_host_ops
 from stepscope.tables.ops.framework_totals import (
     OpTotals,
-    device_op_totals,
-    host_op_totals,
     merge_totals,
 )
 from stepscope.tables.recording.environment import environment
+from stepscope.tables.sums.framework_ops import session_device_ops, session_host_ops
 
 IDLE = "IDLE"
 
@@ -35,7 +34,7 @@ class OpRow(Row):
     type: Annotated[str, Column("Type", kind="category")]
     operation: Annotated[str, Column("Operation", kind="name")]
     occurrences: Annotated[
-        int,
+        float,
         Column(
             "Occurrences",
             kind="count",
@@ -43,7 +42,7 @@ class OpRow(Row):
         ),
     ]
     executions: Annotated[
-        int, Column("Executions", kind="count", help="Times the op ran; averages are over these.")
+        float, Column("Executions", kind="count", help="Times the op ran; averages are over these.")
     ]
     total_time_us: Annotated[
         float, Column("Total time", unit="µs", kind="time", help="Includes child ops.")
@@ -85,7 +84,7 @@ class SideTotals:
 
     op_time_us: float
     idle_time_us: float
-    op_count: int
+    op_count: float
     distinct_ops: int
 
 
@@ -110,10 +109,7 @@ class FrameworkOpStats(Result):
 
 def framework_op_stats(profile: Profile, options: Options = Options()) -> FrameworkOpStats:
     """Self and total time of every framework op of the profile."""
-    sides = {
-        "Device": merge_totals([device_op_totals(host) for host in profile.hosts]),
-        "Host": merge_totals([host_op_totals(host) for host in profile.hosts]),
-    }
+    sides = {"Device": session_device_ops(profile), "Host": session_host_ops(profile)}
     blocks = [
         _rows(side, _by_type(totals) if options.group_by == "type" else totals, options)
         for side, totals in sides.items()
@@ -138,7 +134,7 @@ def _side_totals(totals: OpTotals) -> SideTotals:
     return SideTotals(
         op_time_us=us(totals.op_time_ps),
         idle_time_us=us(totals.idle_ps),
-        op_count=int(totals.executions.sum()),
+        op_count=totals.executions.sum().item(),
         distinct_ops=int(np.count_nonzero(totals.executions)),
     )
 
@@ -168,19 +164,19 @@ def _rows(side: str, totals: OpTotals, options: Options) -> dict[str, list[Any]]
 
 
 def _row(side: str, totals: OpTotals, row: int) -> dict[str, Any]:
-    runs, self_ps = int(totals.executions[row]), int(totals.self_ps[row])
+    runs, self_ps = totals.executions[row].item(), int(totals.self_ps[row])
     flops, accessed = float(totals.flops[row]), float(totals.bytes_accessed[row])
     seconds = self_ps / 1e12
     return {
         "host_or_device": side,
         "type": totals.type[row] or "Unknown",
         "operation": totals.name[row],
-        "occurrences": int(totals.occurrences[row]),
+        "occurrences": totals.occurrences[row].item(),
         "executions": runs,
         "total_time_us": us(int(totals.total_ps[row])),
-        "avg_time_us": us(int(totals.total_ps[row])) / max(runs, 1),
+        "avg_time_us": us(int(totals.total_ps[row])) / (runs or 1),
         "self_time_us": us(self_ps),
-        "avg_self_time_us": us(self_ps) / max(runs, 1),
+        "avg_self_time_us": us(self_ps) / (runs or 1),
         "flop_rate_gflops": flops / seconds / 1e9 if seconds else nan,
         "memory_bw_gibps": accessed / seconds / 2**30 if seconds else nan,
         "operational_intensity": flops / accessed if accessed else nan,
@@ -218,6 +214,7 @@ TOOL = Tool(
     run=framework_op_stats,
     options=Options,
     result=FrameworkOpStats,
+    times_of=("recording", "step"),
     needs=(
         Need(
             met=lambda profile: any(

@@ -16,8 +16,9 @@ from stepscope.tables.core.presence import stat_rows
 from stepscope.tables.core.profile import Profile
 from stepscope.tables.ops.device_peaks import active_peaks
 from stepscope.tables.ops.hlo_presence import has_compiled_ops
-from stepscope.tables.ops.hlo_totals import HloTotals, profile_totals
+from stepscope.tables.ops.hlo_totals import HloTotals
 from stepscope.tables.ops.roofline import F64, rates_of
+from stepscope.tables.sums.hlo_ops import profile_totals
 
 
 class HloRow(Row):
@@ -31,7 +32,7 @@ class HloRow(Row):
     expression: Annotated[str, Column("HLO text", kind="text", hidden=True)]
     framework_op: Annotated[str, Column("Framework op", kind="name")]
     occurrences: Annotated[
-        int,
+        float,
         Column(
             "Occurrences",
             kind="count",
@@ -94,7 +95,7 @@ class CategoryRow(Row):
 
     category: Annotated[str, Column("Category", kind="category")]
     ops: Annotated[int, Column("Ops", kind="count")]
-    occurrences: Annotated[int, Column("Occurrences", kind="count")]
+    occurrences: Annotated[float, Column("Occurrences", kind="count")]
     self_time_us: Annotated[float, Column("Self time", unit="µs", kind="time", sort="desc")]
     self_time_frac: Annotated[float, Column("Share of op time", unit="%", kind="ratio")]
 
@@ -176,9 +177,9 @@ def _columns(totals: HloTotals, order: I64, rates: Any, stalled: F64) -> dict[st
         "framework_op": [op.framework_op for op in ops],
         "occurrences": runs,
         "total_time_us": total_us,
-        "avg_time_us": total_us / np.maximum(runs, 1),
+        "avg_time_us": total_us / runs,
         "self_time_us": self_us,
-        "avg_self_time_us": self_us / np.maximum(runs, 1),
+        "avg_self_time_us": self_us / runs,
         "self_time_frac": share,
         "cumulative_frac": np.minimum(np.cumsum(share), 1.0),
         "dma_stall_frac": stalled,
@@ -203,11 +204,11 @@ def _columns(totals: HloTotals, order: I64, rates: Any, stalled: F64) -> dict[st
 
 def _grouped(totals: HloTotals, order: np.ndarray, labels: list[str]) -> Table[CategoryRow]:
     """Self time of the ordered ops by label, largest first."""
-    sums: dict[str, list[int]] = {}
+    sums: dict[str, list[float]] = {}
     for row, label in zip(order.tolist(), labels, strict=True):
         entry = sums.setdefault(label, [0, 0, 0])
         entry[0] += 1
-        entry[1] += int(totals.runs[row])
+        entry[1] += totals.runs[row].item()
         entry[2] += int(totals.self_ps[row])
     whole = sum(entry[2] for entry in sums.values())
     found = sorted(sums.items(), key=lambda item: (-item[1][2], item[0]))
@@ -231,6 +232,7 @@ TOOL = Tool(
     run=hlo_stats,
     options=Options,
     result=HloStats,
+    times_of=("recording", "step"),
     needs=(
         Need(
             met=has_compiled_ops,

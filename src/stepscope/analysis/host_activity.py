@@ -284,6 +284,7 @@ TOOL = Tool(
     run=host_activity,
     options=Options,
     result=HostActivity,
+    times_of=("step",),
     needs=(
         Need(
             met=lambda profile: any(map(has_account, profile.hosts)),

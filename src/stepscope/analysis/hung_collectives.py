@@ -306,7 +306,7 @@ TOOL = Tool(
     needs=(
         Need(
             lambda profile: any(map(has_calls, profile.hosts)),
-            "These are no dumps of NCCL's flight recorder.",
+            "These are not dumps of NCCL's flight recorder.",
             how_to_record.FLIGHT_RECORDER,
         ),
     ),

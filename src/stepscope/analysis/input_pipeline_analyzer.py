@@ -430,6 +430,7 @@ TOOL = Tool(
     run=input_pipeline_analyzer,
     options=Options,
     result=InputPipelineAnalyzer,
+    times_of=("step", "recording"),
     needs=(
         Need(
             met=lambda profile: (

@@ -19,8 +19,8 @@ from stepscope.tables.device.kernels import (
     Times,
     has_kernels,
     runs_kernels,
-    session_kernels,
 )
+from stepscope.tables.sums.kernels import session_kernels
 
 # Slices of the pie beside "all others".
 _SLICES = 10
@@ -71,7 +71,7 @@ class KernelRow(Row):
             help="No: neither operands, program nor name say in how many bits it computes.",
         ),
     ]
-    occurrences: Annotated[int, Column("Occurrences", kind="count")]
+    occurrences: Annotated[float, Column("Occurrences", kind="count")]
     total_duration_us: Annotated[float, Column("Total time", unit="µs", kind="time", sort="desc")]
     avg_duration_us: Annotated[float, Column("Average time", unit="µs", kind="time")]
     min_duration_us: Annotated[float, Column("Shortest", unit="µs", kind="time")]
@@ -98,7 +98,7 @@ class KernelClassRow(Row):
 
     kernel_class: Annotated[str, Column("Class", kind="category")]
     kernels: Annotated[int, Column("Kernels", kind="count", help="Distinct kernel names.")]
-    occurrences: Annotated[int, Column("Occurrences", kind="count")]
+    occurrences: Annotated[float, Column("Occurrences", kind="count")]
     total_duration_us: Annotated[float, Column("Total time", unit="µs", kind="time", sort="desc")]
     share_frac: Annotated[float, Column("Share", unit="%", kind="ratio")]
     tensor_core_frac: Annotated[
@@ -113,7 +113,7 @@ class KernelDeviceRow(Row):
     host: Annotated[str, Column("Host", kind="name")]
     device: Annotated[str, Column("Device", kind="name")]
     kernels: Annotated[int, Column("Kernels", kind="count", help="Distinct kernel names.")]
-    occurrences: Annotated[int, Column("Occurrences", kind="count")]
+    occurrences: Annotated[float, Column("Occurrences", kind="count")]
     total_duration_us: Annotated[float, Column("Total time", unit="µs", kind="time")]
 
 
@@ -143,7 +143,7 @@ class KernelTotals:
     """
 
     distinct_kernels: int
-    occurrences: int
+    occurrences: float
     total_duration_us: float
     tensor_core_frac: float | None
     tensor_core_eligible_frac: float | None
@@ -229,7 +229,7 @@ _GROUPS: dict[str, Callable[[Kernel, _Traits], object]] = {
 
 
 def _kernel_table(
-    rows: list[DeviceKernel], traits: dict[Kernel, _Traits], options: Options, total_ps: int
+    rows: list[DeviceKernel], traits: dict[Kernel, _Traits], options: Options, total_ps: float
 ) -> Table[KernelRow]:
     key = _GROUPS[options.group_by]
     groups: dict[object, list[DeviceKernel]] = {}
@@ -306,8 +306,8 @@ def _sum(rows: list[DeviceKernel]) -> Times:
     return total
 
 
-def _longest(rows: list[DeviceKernel], total_ps: int) -> Table[KernelSliceRow]:
-    by_name: dict[str, int] = {}
+def _longest(rows: list[DeviceKernel], total_ps: float) -> Table[KernelSliceRow]:
+    by_name: dict[str, float] = {}
     for row in rows:
         by_name[row.kernel.name] = by_name.get(row.kernel.name, 0) + row.times.total_ps
     ordered = sorted(by_name.items(), key=lambda item: (-item[1], item[0]))
@@ -325,7 +325,7 @@ def _longest(rows: list[DeviceKernel], total_ps: int) -> Table[KernelSliceRow]:
 
 
 def _by_class(
-    rows: list[DeviceKernel], traits: dict[Kernel, _Traits], total_ps: int
+    rows: list[DeviceKernel], traits: dict[Kernel, _Traits], total_ps: float
 ) -> Table[KernelClassRow]:
     groups: dict[str, list[DeviceKernel]] = {}
     for row in rows:
@@ -370,11 +370,13 @@ def _by_device(rows: list[DeviceKernel]) -> Table[KernelDeviceRow]:
     )
 
 
-def _totals(rows: list[DeviceKernel], traits: dict[Kernel, _Traits], total_ps: int) -> KernelTotals:
-    def time_of(wanted: Callable[[_Traits], bool]) -> int:
+def _totals(
+    rows: list[DeviceKernel], traits: dict[Kernel, _Traits], total_ps: float
+) -> KernelTotals:
+    def time_of(wanted: Callable[[_Traits], bool]) -> float:
         return sum(row.times.total_ps for row in rows if wanted(traits[row.kernel]))
 
-    def share(part: int) -> float | None:
+    def share(part: float) -> float | None:
         return part / total_ps if total_ps else None
 
     missed = time_of(
@@ -399,6 +401,7 @@ TOOL = Tool(
     run=kernel_stats,
     options=Options,
     result=KernelStats,
+    times_of=("recording", "step"),
     needs=(
         Need(
             met=lambda profile: any(map(runs_kernels, profile.hosts)),

@@ -473,6 +473,7 @@ TOOL = Tool(
     run=megascale_stats,
     options=Options,
     result=MegascaleStats,
+    times_of=("recording",),
     needs=(
         Need(
             met=has_host_transfers,

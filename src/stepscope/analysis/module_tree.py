@@ -119,6 +119,7 @@ TOOL = Tool(
     run=modules,
     options=Options,
     result=ModuleTree,
+    times_of=("recording",),
     needs=(
         Need(
             met=lambda profile: any(facts.has_modules(host) for host in profile.hosts),

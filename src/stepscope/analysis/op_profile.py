@@ -20,9 +20,10 @@ from stepscope.tables.hlo.text import expression
 from stepscope.tables.ops.device_peaks import Peaks, active_peaks
 from stepscope.tables.ops.hlo_ops import HloOp
 from stepscope.tables.ops.hlo_presence import has_device_ops
-from stepscope.tables.ops.hlo_totals import COST_FIELDS, profile_totals
+from stepscope.tables.ops.hlo_totals import COST_FIELDS
 from stepscope.tables.ops.op_tree import Node, op_tree
 from stepscope.tables.ops.roofline import OpRates, rates
+from stepscope.tables.sums.hlo_ops import profile_totals
 
 
 class NodeRow(Row):
@@ -38,7 +39,7 @@ class NodeRow(Row):
         float, Column("Time", unit="µs", kind="time", help="Self time of all ops below.")
     ]
     time_frac: Annotated[float, Column("Share", unit="%", kind="ratio", help="Of the root.")]
-    occurrences: Annotated[int, Column("Occurrences", kind="count")]
+    occurrences: Annotated[float, Column("Occurrences", kind="count")]
     avg_time_us: Annotated[float, Column("Average time", unit="µs", kind="time")]
     utilisation_frac: Annotated[
         float,
@@ -155,7 +156,7 @@ def _columns(placed: list[_Placed], whole_ps: int, peaks: Peaks) -> dict[str, An
     nodes = [one.node for one in placed]
     found = _rates(nodes, peaks)
     time_us = np.asarray([us(node.time_ps) for node in nodes])
-    runs = np.asarray([node.runs for node in nodes], dtype=np.int64)
+    runs = np.asarray([node.runs for node in nodes])
     share = time_us / us(whole_ps) if whole_ps else np.zeros(len(nodes))
     # Idle time is wasted whatever the peak: its FLOPs are known to be none.
     is_idle = np.asarray([node.kind == "idle" for node in nodes], dtype=bool)
@@ -170,7 +171,7 @@ def _columns(placed: list[_Placed], whole_ps: int, peaks: Peaks) -> dict[str, An
         "time_us": time_us,
         "time_frac": share,
         "occurrences": runs,
-        "avg_time_us": np.where(runs > 0, time_us / np.maximum(runs, 1), nan),
+        "avg_time_us": np.where(runs > 0, time_us / np.where(runs > 0, runs, 1), nan),
         "utilisation_frac": used,
         "uncapped_utilisation_frac": found.flop_frac,
         "wasted_us": time_us * (1 - used),
@@ -215,7 +216,7 @@ def _add_fused(profile: Profile, root: Node) -> None:
             node.children = _fused(profile, node.op, node.runs)
 
 
-def _fused(profile: Profile, op: HloOp, runs: int) -> list[Node]:
+def _fused(profile: Profile, op: HloOp, runs: float) -> list[Node]:
     for host in profile.hosts:
         module = hlo_modules(host).get(op.program_id)
         fusion = module.instructions.get(op.name) if module is not None else None
@@ -246,6 +247,7 @@ TOOL = Tool(
     run=op_profile,
     options=Options,
     result=OpProfile,
+    times_of=("recording", "step"),
     needs=(
         Need(
             met=has_device_ops,

@@ -384,4 +384,5 @@ TOOL = Tool(
     run=overview_page,
     options=Options,
     result=OverviewPage,
+    times_of=("step", "recording"),
 )

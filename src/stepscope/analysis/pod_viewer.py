@@ -480,6 +480,7 @@ TOOL = Tool(
     run=pod_viewer,
     options=Options,
     result=PodViewer,
+    times_of=("step",),
     needs=(
         Need(
             met=has_aligned_steps,

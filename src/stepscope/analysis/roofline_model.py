@@ -17,9 +17,10 @@ from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.ops.device_peaks import Peaks, active_peaks
 from stepscope.tables.ops.hlo_ops import HloOp, HloOpEvents, hlo_op_events
 from stepscope.tables.ops.hlo_presence import has_compiled_ops, has_known_flops
-from stepscope.tables.ops.hlo_totals import COST_FIELDS, HloTotals, profile_totals
+from stepscope.tables.ops.hlo_totals import COST_FIELDS, HloTotals
 from stepscope.tables.ops.roofline import F64, GIB, UNKNOWN, OpRates, rates, rates_of, ridge
 from stepscope.tables.steps.attribution import HostSteps, found_steps
+from stepscope.tables.sums.hlo_ops import profile_totals
 
 PROGRAM = "Program"
 _FEEDS = ("infeed", "outfeed")
@@ -35,7 +36,7 @@ class RooflineRow(Row):
     category: Annotated[str, Column("Category", kind="category")]
     operation: Annotated[str, Column("Operation", kind="name")]
     program: Annotated[str, Column("Program", kind="category", hidden=True)]
-    occurrences: Annotated[int, Column("Occurrences", kind="count")]
+    occurrences: Annotated[float, Column("Occurrences", kind="count")]
     total_time_us: Annotated[float, Column("Total time", unit="µs", kind="time")]
     avg_time_us: Annotated[float, Column("Average time", unit="µs", kind="time")]
     self_time_us: Annotated[float, Column("Self time", unit="µs", kind="time", sort="desc")]
@@ -389,7 +390,7 @@ def _ops(totals: HloTotals, whole_ps: int, peaks: Peaks, options: Options) -> Ta
         "program": [op.program for op in ops],
         "occurrences": runs,
         "total_time_us": total_us,
-        "avg_time_us": total_us / np.maximum(runs, 1),
+        "avg_time_us": total_us / runs,
         "self_time_us": self_us,
         "self_time_frac": share,
         "cumulative_frac": np.minimum(np.cumsum(share), 1.0),
@@ -441,6 +442,7 @@ TOOL = Tool(
     run=roofline_model,
     options=Options,
     result=RooflineModel,
+    times_of=("recording", "step"),
     needs=(
         Need(
             met=lambda profile: has_compiled_ops(profile) or has_known_flops(profile),

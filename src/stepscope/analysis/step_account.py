@@ -21,6 +21,7 @@ from stepscope.tables.account.series import series
 from stepscope.tables.account.what_if import WhatIf, what_if
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.host.cores import host_cores
+from stepscope.tables.steps.attribution import HostSteps
 from stepscope.tables.steps.markers import has_account
 from stepscope.tables.steps.session import taking_part
 from stepscope.verdicts.sentences import written_out
@@ -172,7 +173,7 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
     step_ps = _mean_ps(longest)
     recorder = sum(one.total_ps for one in made if one.kind == "recorder")
     return StepAccount(
-        headline=_headline(made, step_ps, len(start)),
+        headline=_headline(made, step_ps, steps),
         step_time_ms=ms(step_ps),
         step_count=len(start),
         is_window=steps.markers.is_window,
@@ -208,15 +209,15 @@ def _mean_ps(found: Account) -> float:
     return float(found.found.duration_ps[found.found.kept].mean())
 
 
-def _headline(made: list[Part], step_ps: float, count: int) -> str:
+def _headline(made: list[Part], step_ps: float, steps: HostSteps) -> str:
     shown = [one for one in made if one.kind != "recorder"]
     if not shown or not step_ps > 0:
         return "All detected steps have zero duration."
     first = shown[0]
-    share = first.total_ps / count / step_ps
-    return written_out(
-        f"{described(first.kind, first.name)} takes {share:.0%} of each {ms(step_ps):.3g} ms step."
-    )
+    share = first.total_ps / int(steps.kept.sum()) / step_ps
+    length = f"{ms(step_ps):.3g} ms"
+    whole = f"the {length} recorded" if steps.markers.is_window else f"each {length} step"
+    return written_out(f"{described(first.kind, first.name)} takes {share:.0%} of {whole}.")
 
 
 _WORDS = {
@@ -288,7 +289,8 @@ def _part_row(host: Host, one: Part, count: int, step_ps: float) -> dict[str, ob
         "burst_ms": ms(told.burst_ps),
         "data_type": known.data_type,
         "on_device": first.on_device,
-        "is_source": bool(known.line) and one.kind not in ("python", "library"),
+        "is_source": one.kind not in ("python", "library")
+        and (bool(known.line) or (first.is_inline and bool(first.line))),
     }
 
 
@@ -395,6 +397,7 @@ TOOL = Tool(
     run=step_account,
     options=Options,
     result=StepAccount,
+    times_of=("step", "recording"),
     needs=(
         Need(
             met=lambda profile: any(map(has_account, profile.hosts)),

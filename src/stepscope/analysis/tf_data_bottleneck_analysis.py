@@ -479,6 +479,7 @@ TOOL = Tool(
     run=tf_data_bottleneck_analysis,
     options=Options,
     result=TfDataBottleneckAnalysis,
+    times_of=("recording",),
     needs=(
         Need(
             met=lambda profile: any(map(has_iterator_calls, profile.hosts)),

@@ -377,6 +377,7 @@ TOOL = Tool(
     run=utilization_viewer,
     options=Options,
     result=UtilizationViewer,
+    times_of=("recording",),
     needs=(
         Need(
             met=lambda profile: any(map(has_tpu_counters, profile.hosts)),

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Protocol
 
 from stepscope.columns.space import Space
-from stepscope.formats.ranks import Identity
 
 
 class Input(Protocol):
@@ -23,6 +22,27 @@ class Input(Protocol):
 
         The file itself where that will do, else a copy that goes with the context.
         """
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Whose recording a file is, as far as name and first bytes tell.
+
+    Attributes:
+        stem: What the name has in common with those of other ranks: numbers are left out.
+        label: The name without its endings.
+        rank: Of the process in its job; None if unknown.
+        world_size: Processes of the job; None if unknown.
+        process: Its number, or another text that is its alone, as the name has it; "" if unknown.
+        time: When, as the name has it: only to be compared. 0 if unknown.
+    """
+
+    stem: str
+    label: str
+    rank: int | None
+    world_size: int | None
+    process: str
+    time: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,14 +27,14 @@ def shown_frames(frames: list[Any]) -> Iterator[tuple[str, bool]]:
         path, line, name = one.get("filename"), one.get("line"), one.get("name")
         path = path if isinstance(path, str) else ""
         path = path.replace("\\", "/")
-        file = _short(path)
+        file = short_path(path)
         place = f"{file}:{line}" if isinstance(line, int) and line > 0 else file
         is_installed = any(one.match(path) for one in _INSTALLED) or bool(_TORCH.match(file))
         is_own = bool(_PYTHON.search(path)) and not is_installed
         yield f"{place} {name if isinstance(name, str) else ''}".strip(), is_own
 
 
-def _short(path: str) -> str:
+def short_path(path: str) -> str:
     """A path without what it says of the machine: from the package on, else its last two parts."""
     for one in _INSTALLED:
         if found := one.match(path):

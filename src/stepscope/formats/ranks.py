@@ -12,28 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from stepscope.formats.format import Identity
+
 File = TypeVar("File")
-
-
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """Whose recording a file is, as far as name and first bytes tell.
-
-    Attributes:
-        stem: What the name has in common with those of other ranks: numbers are left out.
-        label: The name without its endings.
-        rank: Of the process in its job; None if unknown.
-        world_size: Processes of the job; None if unknown.
-        process: Its number, or another text that is its alone, as the name has it; "" if unknown.
-        time: When, as the name has it: only to be compared. 0 if unknown.
-    """
-
-    stem: str
-    label: str
-    rank: int | None
-    world_size: int | None
-    process: str
-    time: int
 
 
 @dataclass(frozen=True, slots=True)

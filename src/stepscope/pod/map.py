@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from stepscope.columns.space import I64, U8
 from stepscope.pod.meetings import Units
 from stepscope.pod.places import STAGE, MeshAxis
-from stepscope.pod.report import DeviceRow, MapMeasure, PodMap
+from stepscope.pod.report import CellRow, DeviceRow, MapMeasure, PodMap
 from stepscope.result import Table, columns_of
 
 F64 = NDArray[np.float64]
@@ -45,11 +45,9 @@ def map_of(units: Units, axes: list[MeshAxis], devices: Table[DeviceRow]) -> Pod
         columns=columns,
         down=down,
         across=across,
-        cell_steps=_steps(cell),
+        steps=Table(CellRow, {"cell": _steps(cell), "host": _steps(host), "name": _steps(name)}),
         hosts=hosts,
-        host_steps=_steps(host),
         names=names,
-        name_steps=_steps(name),
         measures=tuple(_measure(devices, one) for one in MEASURES),
     )
 
@@ -60,7 +58,7 @@ def colours(devices: Table[DeviceRow], where: PodMap, measure: MapMeasure) -> U8
     level = _MIDDLE * (values - measure.middle) / (measure.reach if measure.reach > 0 else 1.0)
     level = np.clip(np.round(level), -_MIDDLE, _MIDDLE) + _MIDDLE
     found = np.full(where.rows * where.columns, NOTHING, dtype=np.uint8)
-    cell = np.cumsum(np.asarray(where.cell_steps, dtype=np.int64))
+    cell = np.cumsum(where.steps["cell"])
     found[cell] = np.where(np.isnan(level), NOTHING, level)
     return found
 
@@ -102,8 +100,8 @@ def _coded(texts: tuple[str, ...]) -> tuple[tuple[str, ...], I64]:
     return tuple(found), np.asarray(code, dtype=np.int64)
 
 
-def _steps(values: I64) -> tuple[int, ...]:
-    return tuple(np.diff(values, prepend=0).tolist())
+def _steps(values: I64) -> I64:
+    return np.diff(values, prepend=0)
 
 
 def _measure(devices: Table[DeviceRow], name: str) -> MapMeasure:

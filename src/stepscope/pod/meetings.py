@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from stepscope.columns.space import I64, Bool
 from stepscope.pod.order import renumbered
-from stepscope.summary.identity import SYMMETRIC
 from stepscope.summary.summary import Summary
+from stepscope.tables.collectives.identity import SYMMETRIC
 
 F64 = NDArray[np.float64]
 #: A step counts if at least this share of the units recorded it.

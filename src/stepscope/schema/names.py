@@ -26,8 +26,11 @@ FLIGHT_PLANE: Final = "/device:CUSTOM:Flight recorder"
 PYTHON_THREADS_PLANE: Final = "/device:CUSTOM:Python threads"
 # Collections of garbage, one line a thread: events COLLECTION + " " + generation.
 GARBAGE_PLANE: Final = "/device:CUSTOM:Garbage collection"
+# The same of programs that are not Python's.
+STACK_SAMPLES_PLANE: Final = "/device:CUSTOM:Stack samples"
 PYTHON_PLANES: Final = (
     PYTHON_SAMPLES_PLANE,
+    STACK_SAMPLES_PLANE,
     PYTHON_CALLS_PLANE,
     PYTHON_THREADS_PLANE,
     GARBAGE_PLANE,

@@ -6,7 +6,7 @@ import dataclasses
 import os
 from collections.abc import Callable, Hashable, Sequence
 from threading import RLock
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from stepscope import store
 from stepscope.advice import advise
@@ -19,7 +19,8 @@ from stepscope.session.decoded_run import DecodedRun, FileReport, StageProgress
 from stepscope.session.rules import all_rules, rules_reading_only
 from stepscope.session.together import check_together
 from stepscope.store import Found, Run
-from stepscope.tables.core.profile import Profile
+from stepscope.tables.core.profile import Profile, TimeBase
+from stepscope.tables.steps.time_base import said, with_times_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -123,6 +124,9 @@ class Session(ToolMethods):
         self._recording = recording
         self._names = pick_hosts(found, recording.run, host)
         self._progress = progress
+        self._times_of: TimeBase | None = None
+        self._plain = self
+        self._by_base: dict[TimeBase, Session] = {}
         self._lock = RLock()
         self._profile: Profile | None = None
         self._database: ProfileDatabase | None = None
@@ -180,8 +184,31 @@ class Session(ToolMethods):
             if self._profile is None:
                 check_together(self._recording.run, self._names)
                 hosts = self._recording.hosts(self._names, self._progress)
-                self._profile = Profile(self.name, hosts, self._recording.diagnostics(self._names))
+                found = Profile(self.name, hosts, self._recording.diagnostics(self._names))
+                base = self._times_of
+                self._profile = with_times_of(found, base) if base else found
             return self._profile
+
+    def per(self, base: TimeBase) -> Session:
+        """This session with all times per "step", or all of the whole "recording".
+
+        By themselves accounts of steps are per step, and sums over events of the recording; tools
+        that can give only one of them do not change. What the times are of, ``Result.times`` says.
+
+        Raises:
+            UsageError: ``base`` is neither.
+        """
+        if base not in get_args(TimeBase):
+            raise UsageError(
+                f"Times cannot be per {base!r}.", hint=f"One of {', '.join(get_args(TimeBase))}."
+            )
+        plain = self._plain
+        with plain._lock:
+            if base not in plain._by_base:
+                made = Session(plain._found, plain._recording, progress=plain._progress)
+                made._names, made._times_of, made._plain = plain._names, base, plain
+                plain._by_base[base] = made
+            return plain._by_base[base]
 
     def available(self, tool: str) -> Unavailable | None:
         """None if this tool has something to show here, else what is missing."""
@@ -195,6 +222,8 @@ class Session(ToolMethods):
             NothingToShow: The profile lacks what the tool needs; ``why`` and ``hint`` say what.
         """
         found = TOOLS.find(tool)
+        if self._times_of is not None and self._times_of not in found.times_of:
+            return self._plain.run(found.id, **options)
         texts = {name: _text(value) for name, value in options.items() if value is not None}
         parsed = found.parse_options(texts)
         if not any(f.name == "findings" for f in dataclasses.fields(found.result)):
@@ -220,6 +249,8 @@ class Session(ToolMethods):
         return self._once(("advice",), lambda: self._advise(all_rules()))
 
     def _advise(self, rules: Sequence[Rule]) -> Advice:
+        if self._times_of == "step":
+            return self._plain._advise(rules)  # rules take sums to be of the recording
         results: dict[str, Result] = {}
         missing: dict[str, str] = {}
         wanted = {tool for rule in rules for tool in rule.reads}
@@ -352,6 +383,9 @@ class Session(ToolMethods):
                 self._database = None
             self._profile = None
             self._answers.clear()
+            for one in self._by_base.values():
+                one.close()
+            self._by_base.clear()
             self._recording.close()
 
     def __enter__(self) -> Session:
@@ -399,6 +433,7 @@ class Session(ToolMethods):
                 hosts=tuple(host.name for host in self.profile.hosts),
                 diagnostics=_merged(self.profile.diagnostics, result.diagnostics),
                 files_used=self.files_used,
+                times=said(self.profile, tool.times_of[0]) if tool.times_of else "",
             )
 
         return self._once((tool.id, options), run)

@@ -97,7 +97,7 @@ BY_NAME: tuple[NearMiss, ...] = (
     ),
     _kind(
         "other-profiler",
-        r"\.(ncu-rep|pftrace|perfetto-trace|rocpd|speedscope\.json|prof|pstat)$",
+        r"\.(ncu-rep|rocpd|prof|pstat)$",
         "A recording of another profiler.",
         "Record with tf.profiler or jax.profiler to get an .xplane.pb.",
     ),

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from stepscope.formats import FORMATS
+from stepscope.formats.format import Identity
 from stepscope.formats.kineto import FORMAT as KINETO
 from stepscope.formats.kineto.recognise import identity
-from stepscope.formats.ranks import Identity, windows
 from stepscope.store.found import Miss, Run, Source
 from stepscope.store.identify import GZIP_MAGIC, inflate_head
 from stepscope.store.tree import Entry, Tree
@@ -78,6 +78,8 @@ def runs(
         entries: Its files, and the names that tell whose they are.
         format_: Their format, one that tells whose a file is.
     """
+    from stepscope.formats.ranks import windows
+
     count = len(entries)
     known = [(entry, _identity(tree, entry, name, count, format_)) for entry, name in entries]
     found = windows(known)

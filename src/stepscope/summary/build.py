@@ -11,7 +11,6 @@ import polars as pl
 from stepscope.columns import union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.summary import histogram
-from stepscope.summary.identity import communicators
 from stepscope.summary.summary import (
     COMMUNICATORS,
     HISTOGRAMS,
@@ -21,6 +20,7 @@ from stepscope.summary.summary import (
     Summary,
     Who,
 )
+from stepscope.tables.collectives.identity import communicators
 from stepscope.tables.core.devices import devices
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host, Profile

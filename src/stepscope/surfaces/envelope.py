@@ -14,6 +14,7 @@ from stepscope.session import FileReport
 from stepscope.store import Run
 from stepscope.store.notes import NO_NOTE, RunNote
 from stepscope.surfaces.fields import table_fields, tables_of
+from stepscope.tables.core.profile import TimeBase
 from stepscope.utf8 import shown
 
 OptionType = Literal["bool", "str", "int", "float"]
@@ -100,7 +101,10 @@ class ColumnInfo(TypedDict):
 
 
 class ToolInfo(TypedDict):
-    """One tool. ``missing`` says what the profile lacks, ``record`` how to record it."""
+    """One tool. ``missing`` says what the profile lacks, ``record`` how to record it.
+
+    ``times_of``: what ``per`` can make its times of, first what they are of without it.
+    """
 
     id: str
     short: str
@@ -112,6 +116,7 @@ class ToolInfo(TypedDict):
     record: str
     options: list[OptionInfo]
     tables: dict[str, list[ColumnInfo]]
+    times_of: list[TimeBase]
 
 
 class ToolsInfo(TypedDict):
@@ -202,6 +207,21 @@ class CaptureWorkerInfo(TypedDict):
     notes: list[str]
 
 
+class CaptureCheckInfo(TypedDict):
+    """One worker, looked at before recording; ``problem`` is "" where it can record."""
+
+    address: str
+    server: str
+    problem: str
+    hint: str
+
+
+class CaptureChecksInfo(TypedDict):
+    """The workers of a recording that is not begun yet."""
+
+    workers: list[CaptureCheckInfo]
+
+
 class CaptureInfo(TypedDict):
     """How a recording from outside goes; ``run`` is the new run's id once it is done."""
 
@@ -230,6 +250,8 @@ ENVELOPES: tuple[type, ...] = (
     ErrorInfo,
     AdviceInfo,
     CaptureWorkerInfo,
+    CaptureCheckInfo,
+    CaptureChecksInfo,
     CaptureInfo,
 )
 
@@ -274,6 +296,7 @@ def tool_info(tool: Tool, unavailable: Unavailable | None) -> ToolInfo:
         "record": unavailable.record if unavailable else "",
         "options": [option_info(option) for option in tool.option_list()],
         "tables": {name: column_infos(row) for name, row in table_fields(tool.result).items()},
+        "times_of": list(tool.times_of),
     }
 
 

@@ -150,6 +150,8 @@ def cell(value: Any, column: Column) -> str:
         return size(value) if value >= 0 else f"-{size(-value)}"
     if column.kind in ("count", "rank") or isinstance(value, int):
         # As an integer where it is one: a double rounds those beyond 2^53.
+        if not float(value).is_integer():
+            return number(value)  # a mean of numbers
         shape = "d" if isinstance(value, int) else ".0f"
         return f"{value:,{shape}}" if column.kind == "count" else f"{value:{shape}}"
     return number(value)

@@ -67,6 +67,28 @@ def test_a_recording_is_ordered_and_its_overview_opens(dialog: Page, worker: str
     expect(page.get_by_label("Addresses")).to_have_value(worker)
 
 
+def test_addresses_are_checked_before_anything_is_recorded(dialog: Page, worker: str) -> None:
+    page = dialog
+    page.get_by_label("Addresses").fill(f"{worker}, 127.0.0.1:1")
+    page.get_by_role("button", name="Check addresses").click()
+    found = page.locator(".capture-checks li")
+    expect(found.first).to_contain_text(f"{worker}: ready (stepscope")
+    expect(found.last).to_contain_text("cannot be reached")
+    # Of other addresses nothing is known.
+    page.get_by_label("Addresses").fill(worker)
+    expect(found).to_have_count(0)
+
+
+def test_a_preset_fills_the_form_and_a_change_leaves_it(dialog: Page) -> None:
+    page = dialog
+    page.get_by_text("10 steps", exact=True).click()
+    expect(page.get_by_role("textbox", name="Steps")).to_have_value("10")
+    page.get_by_text("Python", exact=True).click()
+    expect(page.get_by_label("Duration (ms)")).to_have_value("500")
+    page.get_by_label("Duration (ms)").fill("700")
+    expect(page.get_by_role("dialog")).to_contain_text("your own choice")
+
+
 def test_a_lost_worker_is_told_before_the_recording_is_opened(dialog: Page, worker: str) -> None:
     page = dialog
     page.get_by_label("Addresses").fill(f"{worker}, 127.0.0.1:1")

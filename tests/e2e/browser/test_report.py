@@ -103,6 +103,15 @@ def test_cut_reports_say_so_on_every_page(opened: Opener) -> None:
     assert "3 of 40 steps" in notes
 
 
+def test_what_only_the_recording_answers_says_so(opened: Opener) -> None:
+    page = opened(worked_example(gpu=True, steps=40), Choice(), "#/sql")
+    page.get_by_text("A query reads the recording itself").first.wait_for()
+    page.get_by_text("stepscope serve PATH").first.wait_for()
+    # No link leads there: what cannot be asked is not offered.
+    offered = page.locator("nav a").evaluate_all("(all) => all.map((one) => one.hash)")
+    assert not {"#/sql", "#/runs", "#/compare"} & set(offered)
+
+
 @pytest.mark.parametrize("recording", [hostile_names(), names_of_strangers(1000)])
 def test_names_of_strangers_stay_text(opened: Opener, recording: bytes) -> None:
     page = opened(recording, Choice(), "")

@@ -79,7 +79,7 @@ def test_a_link_restores_the_whole_view(open_page: Opener) -> None:
     shown = first_column(page, 2)
     page.goto("about:blank")
     again = open_page(f"#{address}")
-    expect(again.locator(".segment.chosen").first).to_have_text("Type")
+    expect(again.locator(".options .segment.chosen").first).to_have_text("Type")
     expect(again.locator(".grid-query")).to_have_value("mat")
     expect(again.get_by_role("columnheader", name="Occurrences")).to_have_attribute(
         "aria-sort", "descending"
@@ -92,12 +92,12 @@ def test_back_undoes_an_option(open_page: Opener) -> None:
     page.locator(".segment", has_text="Type").click()
     expect(page).to_have_url(re.compile("group_by=type"))
     page.go_back()
-    expect(page.locator(".segment.chosen").first).to_have_text("Op")
+    expect(page.locator(".options .segment.chosen").first).to_have_text("Op")
 
 
 def test_sorting_and_conditions_change_the_rows(open_page: Opener) -> None:
     page = open_page("#/op_stats?run=gpu")
-    heading = page.get_by_role("columnheader", name="Self time (ms)", exact=True)
+    heading = page.get_by_role("columnheader", name="Self time (µs)", exact=True)
     expect(heading).to_have_attribute("aria-sort", "descending")
     column = column_named(page, "Self time")
     times = [float(text.replace(",", "")) for text in first_column(page, column)]
@@ -131,7 +131,7 @@ def test_rows_are_selected_and_copied_with_the_keyboard(open_page: Opener) -> No
     text = page.evaluate("() => navigator.clipboard.readText()")
     lines = text.rstrip("\n").split("\n")
     assert len(lines) == 3
-    assert "Self time (ms)" in lines[0].split("\t")
+    assert "Self time (µs)" in lines[0].split("\t")
 
 
 def test_exports_hold_what_the_table_holds(open_page: Opener) -> None:

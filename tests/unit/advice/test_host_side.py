@@ -307,13 +307,13 @@ def test_short_python_functions_are_no_reason() -> None:
     asked_about.reason("python-bound", Silence)
 
 
-def elementwise(count: int, *, product_us: float) -> Asked:
+def elementwise(count: int, *, product_us: float, scope: str = "m") -> Asked:
     """Two steps of 1 ms with ``count`` elementwise ops of 50 µs and one product."""
     steps, pool = [], []
     for step in range(2):
         begin = step * 1000.0
         steps.append(("train", begin, 1000.0, {"step_num": step, "_r": 1}))
-        pool += [(f"m/mul_{at}:Mul", begin + at * 50.0, 50.0) for at in range(count)]
+        pool += [(f"{scope}/mul_{at}:Mul", begin + at * 50.0, 50.0) for at in range(count)]
         pool.append(("m/product:MatMul", begin + count * 50.0, product_us))
     return asked(space(host(line("python", *steps), line("tf_pool", *pool))))
 
@@ -324,6 +324,10 @@ def test_unfused_elementwise_ops_cost_half_of_their_time() -> None:
     assert found.saving_ms == pytest.approx(0.2)
     assert found.saving_high_ms == pytest.approx(0.4)
     assert "8 elementwise ops run by themselves and take 67%" in found.message
+
+
+def test_what_an_optimizer_does_elementwise_is_not_the_models_to_fuse() -> None:
+    elementwise(8, product_us=200, scope="adam").reason("no-xla", Silence)
 
 
 def test_products_are_not_fused_away() -> None:

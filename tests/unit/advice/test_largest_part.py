@@ -112,10 +112,11 @@ def test_a_function_of_the_program_is_named_with_its_line_and_its_caller() -> No
     assert found.severity == "high"
     assert found.saving_low_ms is not None
     assert found.saving_high_ms is not None
-    # At least 90 % of the part, at most what the replay shows to go with it.
-    assert found.saving_low_ms == pytest.approx(4.5)
+    # At least 85 % of the part; at most what the replay shows to go with it, and half of 5.5 of 10
+    # of the 4.5 ms that are left.
+    assert found.saving_low_ms == pytest.approx(4.25)
     assert found.saving_ms == pytest.approx(4.75)
-    assert found.saving_high_ms == pytest.approx(5.5)
+    assert found.saving_high_ms == pytest.approx(5.5 + 0.5 * 0.55 * 4.5)
     assert found.likelihood == "likely"
     assert "a step should then take about 5 ms" in found.actions[0]
 
@@ -221,6 +222,40 @@ def test_compiling_names_the_function_and_alarms_where_it_happens_again() -> Non
     assert float(warming.measured["worth_ms"]) < float(found.measured["worth_ms"])
 
 
+@pytest.mark.parametrize("call", ["torch.Tensor.item", "tensorflow._EagerTensorBase.__float__"])
+def test_reading_a_value_is_told_as_such_and_not_as_handing_work_over(call: str) -> None:
+    row = part(kind="framework", name="main", first=call, first_kind="framework", first_frac=0.8)
+    found = first(account(row))
+    assert found.title == f"Reading values with {call} takes 40% of the step"
+    assert "every n-th step" in found.actions[0]
+
+
+def test_a_wait_beside_an_idle_device_says_that_it_is() -> None:
+    row = part(kind="wait", name="api.block_until_ready", function="", time_ms=6.0)
+    without = account(row)
+    assert "Nothing that was recorded ran on a device" not in first(without).message
+    assert "Nothing that was recorded ran on a device" in (
+        first(replace(without, has_device=True)).message
+    )
+
+
+def test_who_holds_the_lock_is_told_of_what_needs_it() -> None:
+    rival = {
+        "thread": "monitor", "function": "watch", "file": "train.py", "line": 27,
+        "busy_frac": 1.0, "loop_waits": True,
+    }  # fmt: skip
+    rule = next(rule for rule in RULES if rule.id == "largest-part")
+    told_of = {
+        row["kind"]: next(iter(rule.check(Results({"step_account": account(row, rivals=[rival])}))))
+        for row in (part(kind="framework"), op("MatMul", 5.0))
+    }
+    handed, product = told_of["framework"], told_of["op"]
+    assert isinstance(handed, Finding)
+    assert isinstance(product, Finding)
+    assert "thread monitor runs Python in watch (train.py:27)" in handed.message
+    assert "monitor" not in product.message
+
+
 def test_an_op_of_which_one_run_was_interrupted_does_not_come_first() -> None:
     """It runs 100 times in each step and has 4 ms in one of them."""
     torn = op("t", 4.0, runs=100.0) | {"typical_ms": 0.1}
@@ -233,10 +268,11 @@ def test_an_op_of_which_one_run_was_interrupted_does_not_come_first() -> None:
     ("row", "says"),
     [
         (op("Conv2D", 8.0), "dominant-op"),
+        (op("Adam update", 8.0), "largest-part"),
         (op("WriteFile", 8.0), "largest-part"),
         (op("dot_general", 8.0, data_type="f64"), "largest-part"),
     ],
-    ids=["a layer", "an op that writes files", "a layer in double precision"],
+    ids=["a layer", "an update", "an op that writes files", "a layer in double precision"],
 )
 def test_less_of_it_is_advised_of_layers_alone(row: dict[str, Any], says: str) -> None:
     assert first(account(row), saying("dominant-op", 4.0, "op")).rule == says
@@ -291,7 +327,8 @@ def test_a_rule_that_explains_little_of_it_does_not() -> None:
 
 def test_no_rule_saves_more_than_the_parts_it_explains_have_and_what_goes_with_them() -> None:
     (found,) = told(account(part()), saying("boasts", 9.0, "python")).findings
-    assert (found.saving_ms, found.saving_high_ms) == (5.0, 5.5)
+    assert found.saving_ms == 5.0
+    assert found.saving_high_ms == pytest.approx(5.5 + 0.5 * 0.55 * 4.5)
 
 
 def test_python_beside_compute_saves_what_compute_leaves() -> None:
@@ -299,7 +336,7 @@ def test_python_beside_compute_saves_what_compute_leaves() -> None:
     hidden = part(alone_ms=1.0, typical_ms=1.0, most_ms=1.0)
     shown = told(account(hidden, op("Conv2D", 5.0))).findings
     found = next(one for one in shown if one.measured["kind"] == "python")
-    assert (found.saving_low_ms, found.saving_high_ms) == (0.9, 1.0)
+    assert (found.saving_low_ms, found.saving_high_ms) == (0.85, 1.0)
     assert found.saving_ms == pytest.approx(0.95)
     assert "Only 1 ms of it delay the step" in found.message
     assert "delay the step" not in first(account(part())).message
@@ -337,3 +374,9 @@ def test_without_python_nothing_is_known_of_the_lock() -> None:
 def test_answers_are_of_the_kinds_a_rule_may_give() -> None:
     kinds = (Finding, Silence, Unknown)
     assert set(kinds) == set(Answer.__args__)
+
+
+def test_most_of_a_step_in_the_optimizer_is_told_as_its_update() -> None:
+    found = first(account(op("Adam update", 7.0, made_of="aten/sqrt 60%, aten/div 40%")))
+    assert found.title == "Adam update takes 70% of the step"
+    assert found.actions[0].startswith("Update all variables at once")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from stepscope.advice import RULES
 from stepscope.advice.evidence.changes import REMOVED, SHRUNK
+from stepscope.advice.evidence.savings import beyond, saving_of
 from stepscope.advice.savings import ranged
 from stepscope.registry import ChangeClass, Rule
 from stepscope.result import Finding, Result
@@ -31,13 +33,16 @@ def test_at_least_what_changes_of_its_class_take_away_and_at_most_what_goes_with
     played = part(time_ms=4.0, alone_ms=4.0, typical_ms=4.0, most_ms=6.0)
     one = found(printing(4.0), rule(), played, op("MatMul", 5.0))
     assert one.saving_low_ms == pytest.approx(REMOVED.least * 4.0)
-    assert (one.saving_ms, one.saving_high_ms) == (4.0, 6.0)
+    # Of the 4 ms that are left of 10, half of 6 of 10 may go as well.
+    assert one.saving_ms == 4.0
+    assert one.saving_high_ms == pytest.approx(6.0 + 0.5 * 0.6 * 4.0)
     assert one.assumption == REMOVED.assumption
 
 
 def test_what_goes_with_half_of_a_part_is_half_of_what_goes_with_it() -> None:
     played = part(time_ms=4.0, alone_ms=4.0, typical_ms=4.0, most_ms=6.0)
-    assert found(printing(2.0), rule(), played).saving_high_ms == pytest.approx(3.0)
+    most = 3.0 + 0.5 * 0.3 * 7.0
+    assert found(printing(2.0), rule(), played).saving_high_ms == pytest.approx(most)
 
 
 def test_parts_of_other_kinds_widen_nothing() -> None:
@@ -47,7 +52,7 @@ def test_parts_of_other_kinds_widen_nothing() -> None:
 
 def test_nothing_saves_more_than_the_step() -> None:
     one = found(printing(8.0), rule(), part(time_ms=8.0, most_ms=9.5))
-    assert one.saving_high_ms == pytest.approx(9.5)
+    assert one.saving_high_ms == pytest.approx(9.5 + 0.5 * 0.95 * 0.5)
     assert found(printing(9.0), rule(), part(time_ms=6.0, most_ms=9.0)).saving_high_ms == 10.0
 
 
@@ -70,6 +75,26 @@ def test_no_finding_is_graver_than_its_largest_saving() -> None:
 def test_what_saves_no_time_has_no_range() -> None:
     one = printing(None)
     assert found(one, rule(), part()) is one
+
+
+def test_a_small_part_promises_little_more_than_itself() -> None:
+    played = part(time_ms=0.3, alone_ms=0.3, typical_ms=0.3, most_ms=0.4)
+    high = found(printing(0.3), rule(), played).saving_high_ms
+    assert high == pytest.approx(0.4 + 0.5 * 0.04 * 9.6)
+
+
+def test_beside_a_device_nothing_is_known_of_what_goes_beyond() -> None:
+    (row,) = account(part()).parts.records()
+    assert beyond(account(part()), row, 6.0) > 6.0
+    assert beyond(replace(account(part()), has_device=True), row, 6.0) == 6.0
+
+
+def test_the_typical_step_says_what_goes_at_least_and_a_burst_in_few_steps_does_not() -> None:
+    played = part(time_ms=4.0, alone_ms=4.0, typical_ms=5.0, most_ms=6.0, steps_frac=1.0)
+    rows = [*account(played, part(**{**played, "steps_frac": 0.4})).parts.records()]
+    steady, burst = (saving_of(account(played), row, 0.8, 0.9) for row in rows)
+    assert (steady.low_ms, burst.low_ms) == pytest.approx((4.0, 3.2))
+    assert steady.low_ms <= steady.expected_ms <= steady.high_ms
 
 
 def test_every_rule_that_saves_time_says_what_that_assumes() -> None:

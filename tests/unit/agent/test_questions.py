@@ -103,8 +103,10 @@ def test_twenty_questions(
     recordings: Recordings, name: str, arguments: Mapping[str, Any], told: str
 ) -> None:
     assert len(QUESTIONS_AND_ANSWERS) == 20
-    text = ask(recordings, name, **arguments).text()
+    client = Client(recordings)
+    text = client.ask(name, **arguments)
     assert re.search(told, text), text
+    assert client.calls <= MOST_CALLS and client.tokens <= MOST_TOKENS
 
 
 def test_three_outcomes_are_told_apart(recordings: Recordings) -> None:

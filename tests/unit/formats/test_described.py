@@ -12,7 +12,9 @@ from stepscope.surfaces.cli.main import run
 from tests.profiles import worked_example
 from tests.unit.formats.nccl.dumps import dump, entry, log, perf, write_dumps
 from tests.unit.formats.nsight.export import export, kernel
+from tests.unit.formats.perfetto.traces import small
 from tests.unit.formats.rocprof.files import kernel_csv, rocpd, tool_json
+from tests.unit.formats.stacks.files import gecko, speedscope
 from tests.unit.formats.torch_memory.snapshot import training, written
 
 
@@ -32,7 +34,13 @@ def folder(path: Path) -> dict[str, str]:
     (path / "p.json").write_text(json.dumps({"schemaVersion": 1, "traceEvents": [event]}))
     write_dumps(path, dump([entry(1, 0)], 1))
     log(path / "i-pid7.log", perf(1, 8192, 10))
+    (path / "a.speedscope.json").write_text(json.dumps(speedscope()))
+    (path / "a.gecko.json").write_text(json.dumps(gecko()))
+    (path / "t.pftrace").write_bytes(small())
     return {
+        "t": "Perfetto trace",
+        "a.speedscope": "speedscope profile",
+        "a.gecko": "Firefox profile",
         "nccl_trace_rank_0": "NCCL flight recorder dump · PyTorch (flight recorder 2.10)",
         "i-pid7": "NCCL Inspector log · NCCL Inspector v4.0",
         "n": "Nsight Systems export (SQLite) · Nsight Systems 2026.2.1 (export schema 3.25.0)",

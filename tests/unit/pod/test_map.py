@@ -26,11 +26,11 @@ def pod_of(layout: Layout, size: float = 0.0, damage: Damage = WHOLE) -> Pod:
 @pytest.mark.parametrize("layout", SHAPES, ids=[str(one.shape) for one in SHAPES])
 def test_every_device_has_a_cell_of_its_own_and_its_own_name(layout: Layout) -> None:
     pod = pod_of(layout)
-    cells = np.cumsum(pod.map.cell_steps)
+    cells = np.cumsum(pod.map.steps["cell"])
     assert len(set(cells.tolist())) == layout.world
     assert cells.min() >= 0 and cells.max() < pod.map.rows * pod.map.columns
-    host = np.cumsum(pod.map.host_steps)
-    name = np.cumsum(pod.map.name_steps)
+    host = np.cumsum(pod.map.steps["host"])
+    name = np.cumsum(pod.map.steps["name"])
     assert [pod.map.hosts[one] for one in host] == pod.devices["host"]
     assert [pod.map.names[one] for one in name] == pod.devices["device"]
 
@@ -40,7 +40,7 @@ def test_coordinates_are_rows_and_columns() -> None:
     assert (pod.map.rows, pod.map.columns) == (4, 4)
     assert "stage" in pod.map.down
     # Devices of a row share all coordinates but those of the columns' axis.
-    row = np.cumsum(pod.map.cell_steps) // 4
+    row = np.cumsum(pod.map.steps["cell"]) // 4
     across = pod.map.across
     for one in range(4):
         places = [pod.devices["place"][at] for at in np.flatnonzero(row == one)]
@@ -53,7 +53,7 @@ def test_the_slow_device_has_the_last_colour_and_the_median_the_middle_one() -> 
     charged = next(one for one in pod.map.measures if one.id == "charged_ms")
     found = colours(pod.devices, pod.map, charged)
     worst = int(np.argmax(pod.devices["charged_ms"]))
-    cell = int(np.cumsum(pod.map.cell_steps)[worst])
+    cell = int(np.cumsum(pod.map.steps["cell"])[worst])
     assert found[cell] == 250
     assert np.median(found[found != NOTHING]) == pytest.approx(125, abs=2)
     assert tuple(one.id for one in pod.map.measures) == MEASURES

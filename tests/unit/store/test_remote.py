@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import pytest
 
 from stepscope.errors import StoreError
-from stepscope.store import find, read
+from stepscope.store import find, ranges, read
 from stepscope.store.read import read_pieces
 from tests.profiles import worked_example
 
@@ -102,6 +102,7 @@ _KINDS = [OSError("no"), TimeoutError("no"), RuntimeError("no"), ValueError("no"
 def failing(monkeypatch: pytest.MonkeyPatch) -> type[_Failing]:
     fsspec.register_implementation("failing", _Failing, clobber=True)
     monkeypatch.setattr(_Failing, "at", "")
+    monkeypatch.setattr(ranges, "_FIRST_WAIT_S", 0.001)
     return _Failing
 
 

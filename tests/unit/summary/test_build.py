@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from stepscope.summary.build import summarise
-from stepscope.summary.identity import SYMMETRIC, kind_of
+from stepscope.tables.collectives.identity import SYMMETRIC, kind_of
 from tests.unit.summary.traces import STEP_US, STEPS, host_of, trace
 
 US = 10**6

@@ -52,7 +52,7 @@ def test_of_many_devices_the_page_gets_the_worst(
     monkeypatch.setattr(pods, "MOST_DEVICES", 1)
     found = body(client, "/api/v1/tool/pod?layout=columns")
     assert found["devices"]["columns"]["host"] == ["rank3"]
-    assert len(found["map"]["cell_steps"]) == 4
+    assert found["map"]["steps"]["rows"] == 4
     whole = client.get("/api/v1/tool/pod/devices.csv")
     assert len(whole.get_data(as_text=True).splitlines()) == 5
 

@@ -19,6 +19,7 @@ export interface ResultBody {
   readonly hosts: readonly string[];
   readonly diagnostics: readonly Diagnostic[];
   readonly files_used: readonly string[];
+  readonly times: string;
 }
 
 /** One run. ``modified`` is the ISO 8601 time of its newest file. */
@@ -97,6 +98,7 @@ export interface ToolInfo {
   readonly record: string;
   readonly options: readonly OptionInfo[];
   readonly tables: Readonly<Record<string, readonly ColumnInfo[]>>;
+  readonly times_of: readonly ("step" | "recording")[];
 }
 
 /** All tools, in menu order. */
@@ -176,6 +178,19 @@ export interface CaptureWorkerInfo {
   readonly error: string;
   readonly hint: string;
   readonly notes: readonly string[];
+}
+
+/** One worker, looked at before recording; ``problem`` is "" where it can record. */
+export interface CaptureCheckInfo {
+  readonly address: string;
+  readonly server: string;
+  readonly problem: string;
+  readonly hint: string;
+}
+
+/** The workers of a recording that is not begun yet. */
+export interface CaptureChecksInfo {
+  readonly workers: readonly CaptureCheckInfo[];
 }
 
 /** How a recording from outside goes; ``run`` is the new run's id once it is done. */
@@ -417,7 +432,7 @@ export interface Graph {
 export interface SideTotals {
   readonly op_time_us: number | null;
   readonly idle_time_us: number | null;
-  readonly op_count: number;
+  readonly op_count: number | null;
   readonly distinct_ops: number;
 }
 
@@ -443,7 +458,7 @@ export interface Launches {
 /** Totals over the kernels shown. */
 export interface KernelTotals {
   readonly distinct_kernels: number;
-  readonly occurrences: number;
+  readonly occurrences: number | null;
   readonly total_duration_us: number | null;
   readonly tensor_core_frac: number | null;
   readonly tensor_core_eligible_frac: number | null;
@@ -536,11 +551,9 @@ export interface PodMap {
   readonly columns: number;
   readonly down: string;
   readonly across: string;
-  readonly cell_steps: readonly number[];
+  readonly steps: TableOf<CellRow>;
   readonly hosts: readonly string[];
-  readonly host_steps: readonly number[];
   readonly names: readonly string[];
-  readonly name_steps: readonly number[];
   readonly measures: readonly MapMeasure[];
 }
 
@@ -2739,9 +2752,20 @@ export interface FileRow {
   readonly reason: readonly (string | null)[];
 }
 
+/** Columns: A device of the map; each number is the difference from the device before. */
+export interface CellRow {
+  /** Cell. Row by row, from 0. */
+  readonly cell: readonly (number | null)[];
+  /** Host. Place among the map's hosts. */
+  readonly host: readonly (number | null)[];
+  /** Device. Place among the map's names. */
+  readonly name: readonly (number | null)[];
+}
+
 /** What limits this run, where an average step goes, and the ops that take the time. */
 export interface OverviewPage extends ResultBody {
   readonly tool: "overview_page";
+  readonly times: string;
   readonly headline: string;
   readonly bound_by: "input" | "output" | "kernel_launch" | "host" | "device" | "collectives" | "compilation" | "balanced" | "unknown";
   readonly bound_frac: number | null;
@@ -2765,6 +2789,7 @@ export interface OverviewPage extends ResultBody {
 /** How much of the step waits for input, and where the host spends the time to bring it. */
 export interface InputPipelineAnalyzer extends ResultBody {
   readonly tool: "input_pipeline_analyzer";
+  readonly times: string;
   readonly verdict: "highly_input_bound" | "moderately_input_bound" | "not_input_bound" | "unknown";
   readonly headline: string;
   readonly input_frac: number | null;
@@ -2781,6 +2806,7 @@ export interface InputPipelineAnalyzer extends ResultBody {
 /** Which tf.data stage is the bottleneck, and what changing it gains. */
 export interface TfDataBottleneckAnalysis extends ResultBody {
   readonly tool: "tf_data_bottleneck_analysis";
+  readonly times: string;
   readonly verdict: "input_bound" | "healthy" | "no_activity";
   readonly summary: readonly string[];
   readonly bottleneck: Bottleneck | null;
@@ -2793,6 +2819,7 @@ export interface TfDataBottleneckAnalysis extends ResultBody {
 /** Every framework op with its self and total time, on the host and on the device. */
 export interface FrameworkOpStats extends ResultBody {
   readonly tool: "framework_op_stats";
+  readonly times: string;
   readonly ops: TableOf<FrameworkOpStatsOpRow>;
   readonly host: SideTotals;
   readonly device: SideTotals;
@@ -2803,6 +2830,7 @@ export interface FrameworkOpStats extends ResultBody {
 /** What ran when, on every thread and device: tracks, top events, matches, launch delays. */
 export interface TraceViewer extends ResultBody {
   readonly tool: "trace_viewer";
+  readonly times: string;
   readonly names: TableOf<NameRow>;
   readonly tracks: TableOf<TrackRow>;
   readonly events: TableOf<EventRow>;
@@ -2815,6 +2843,7 @@ export interface TraceViewer extends ResultBody {
 /** Every GPU kernel with its launch, the op that launched it, and its times. */
 export interface KernelStats extends ResultBody {
   readonly tool: "kernel_stats";
+  readonly times: string;
   readonly kernels: TableOf<KernelRow>;
   readonly longest: TableOf<KernelSliceRow>;
   readonly by_class: TableOf<KernelClassRow>;
@@ -2825,6 +2854,7 @@ export interface KernelStats extends ResultBody {
 /** Why devices have nothing to do, cause by cause, and what is copied in a step. */
 export interface DeviceIdle extends ResultBody {
   readonly tool: "device_idle";
+  readonly times: string;
   readonly step_time_ms: number | null;
   readonly step_count: number;
   readonly idle_ms: number | null;
@@ -2843,6 +2873,7 @@ export interface DeviceIdle extends ResultBody {
 /** Where the step goes: every moment of it, by line, library call, op or wait. */
 export interface StepAccount extends ResultBody {
   readonly tool: "step_account";
+  readonly times: string;
   readonly headline: string;
   readonly step_time_ms: number | null;
   readonly step_count: number;
@@ -2860,6 +2891,7 @@ export interface StepAccount extends ResultBody {
 /** What the host does in a step while nothing computes: building functions, printing, Python. */
 export interface HostActivity extends ResultBody {
   readonly tool: "host_activity";
+  readonly times: string;
   readonly headline: string;
   readonly step_time_ms: number | null;
   readonly step_count: number;
@@ -2877,6 +2909,7 @@ export interface HostActivity extends ResultBody {
 /** The modules of a PyTorch model as a tree, with their time on host and device. */
 export interface ModuleTree extends ResultBody {
   readonly tool: "module_tree";
+  readonly times: string;
   readonly modules: TableOf<ModuleRow>;
   readonly outside_ms: number | null;
 }
@@ -2884,6 +2917,7 @@ export interface ModuleTree extends ResultBody {
 /** Regions of torch.compile, graph breaks, Triton kernels, and replays of CUDA graphs. */
 export interface CompiledRegions extends ResultBody {
   readonly tool: "compiled_regions";
+  readonly times: string;
   readonly compiles: number;
   readonly compile_ms: number | null;
   readonly guard_ms: number | null;
@@ -2897,6 +2931,7 @@ export interface CompiledRegions extends ResultBody {
 /** Where the device's time goes as a tree, and how well each part uses the device. */
 export interface OpProfile extends ResultBody {
   readonly tool: "op_profile";
+  readonly times: string;
   readonly nodes: TableOf<OpProfileNodeRow>;
   readonly total_time_us: number | null;
   readonly idle_time_us: number | null;
@@ -2908,6 +2943,7 @@ export interface OpProfile extends ResultBody {
 /** Every HLO op with its time, FLOP rate, bandwidth and what bounds it. */
 export interface HloStats extends ResultBody {
   readonly tool: "hlo_stats";
+  readonly times: string;
   readonly ops: TableOf<HloRow>;
   readonly categories: TableOf<CategoryRow>;
   readonly rematerialised: TableOf<CategoryRow>;
@@ -2920,6 +2956,7 @@ export interface HloStats extends ResultBody {
 /** How close each op, and the whole program, comes to the device's roofline. */
 export interface RooflineModel extends ResultBody {
   readonly tool: "roofline_model";
+  readonly times: string;
   readonly device: RooflineDevice;
   readonly roofs: TableOf<RoofPoint>;
   readonly programs: TableOf<RooflineRow>;
@@ -2929,6 +2966,7 @@ export interface RooflineModel extends ResultBody {
 /** FLOPs and bytes of PyTorch's ops by shape, and the model FLOP utilisation (MFU). */
 export interface ModelFlops extends ResultBody {
   readonly tool: "model_flops";
+  readonly times: string;
   readonly limits: DeviceLimits;
   readonly utilisation: Utilisation;
   readonly ops: TableOf<ShapedOpRow>;
@@ -2938,6 +2976,7 @@ export interface ModelFlops extends ResultBody {
 /** What the hardware counters of GPUs and TPUs counted: each counter, and each sample of it. */
 export interface PerfCounters extends ResultBody {
   readonly tool: "perf_counters";
+  readonly times: string;
   readonly headline: string;
   readonly counters: TableOf<PerfCounterRow>;
   readonly samples: TableOf<CounterSampleRow>;
@@ -2946,6 +2985,7 @@ export interface PerfCounters extends ResultBody {
 /** What each unit of a TPU chip achieved against its peak, by the chip's own counters. */
 export interface UtilizationViewer extends ResultBody {
   readonly tool: "utilization_viewer";
+  readonly times: string;
   readonly headline: string;
   readonly chips: TableOf<UtilizedChipRow>;
   readonly units: TableOf<UnitRow>;
@@ -2957,6 +2997,7 @@ export interface UtilizationViewer extends ResultBody {
 /** Use of each memory over time, its peak, and which ops held the bytes at the peak. */
 export interface MemoryProfile extends ResultBody {
   readonly tool: "memory_profile";
+  readonly times: string;
   readonly memories: readonly MemorySystem[];
   readonly breakdown: TableOf<MemoryHoldingRow>;
   readonly timeline: TableOf<MemoryTimeRow>;
@@ -2966,6 +3007,7 @@ export interface MemoryProfile extends ResultBody {
 /** Memory of one compiled program over time, its peak, and the buffers live then. */
 export interface MemoryViewer extends ResultBody {
   readonly tool: "memory_viewer";
+  readonly times: string;
   readonly programs: TableOf<MemoryViewerProgramRow>;
   readonly program: string;
   readonly program_id: string;
@@ -2990,6 +3032,7 @@ export interface MemoryViewer extends ResultBody {
 /** Where each step goes on every worker, and which worker the others wait for. */
 export interface PodViewer extends ResultBody {
   readonly tool: "pod_viewer";
+  readonly times: string;
   readonly device_type: string;
   readonly parts: Readonly<Record<string, string>>;
   readonly step_nums: readonly number[];
@@ -3005,6 +3048,7 @@ export interface PodViewer extends ResultBody {
 /** What devices exchange with each other: waiting, transfer, bandwidth, and who comes last. */
 export interface Collectives extends ResultBody {
   readonly tool: "collectives";
+  readonly times: string;
   readonly headline: string;
   readonly time_ms: number | null;
   readonly exposed_ms: number | null;
@@ -3016,6 +3060,7 @@ export interface Collectives extends ResultBody {
 /** Which rank a hung job waits for: missing, differing and late calls of collectives. */
 export interface HungCollectives extends ResultBody {
   readonly tool: "hung_collectives";
+  readonly times: string;
   readonly headline: string;
   readonly is_stuck: boolean;
   readonly stuck: TableOf<StuckRow>;
@@ -3025,6 +3070,7 @@ export interface HungCollectives extends ResultBody {
 /** What exchanging data with other TPU slices costs, collective by collective. */
 export interface MegascaleStats extends ResultBody {
   readonly tool: "megascale_stats";
+  readonly times: string;
   readonly headline: string;
   readonly stall_ms: number | null;
   readonly stall_per_step_ms: number | null;
@@ -3041,6 +3087,7 @@ export interface MegascaleStats extends ResultBody {
 /** Latency of a model server's requests, by model, and the time and size of its batches. */
 export interface InferenceProfile extends ResultBody {
   readonly tool: "inference_profile";
+  readonly times: string;
   readonly models: TableOf<ServedModelRow>;
   readonly requests: TableOf<RequestRow>;
   readonly batches: TableOf<BatchRow>;
@@ -3050,6 +3097,7 @@ export interface InferenceProfile extends ResultBody {
 /** Steps of an engine that serves language models, by kind and batch size. */
 export interface ServingSteps extends ResultBody {
   readonly tool: "serving_steps";
+  readonly times: string;
   readonly batches: TableOf<EngineBatchRow>;
   readonly steps: TableOf<EngineStepRow>;
 }
@@ -3057,6 +3105,7 @@ export interface ServingSteps extends ResultBody {
 /** Part of a compiled program as a graph, ready to be laid out, and all there is to search. */
 export interface GraphViewer extends ResultBody {
   readonly tool: "graph_viewer";
+  readonly times: string;
   readonly programs: TableOf<GraphViewerProgramRow>;
   readonly program: string;
   readonly program_id: string;
@@ -3075,6 +3124,7 @@ export interface GraphViewer extends ResultBody {
 /** What changed from one run to another, split into parts that sum to the change. */
 export interface Comparison extends ResultBody {
   readonly tool: "compare";
+  readonly times: string;
   readonly headline: string;
   readonly delta_ms: number | null;
   readonly delta_frac: number | null;
@@ -3096,6 +3146,7 @@ export interface Comparison extends ResultBody {
 /** Who makes a pod slower, what it costs, and why. */
 export interface Pod extends ResultBody {
   readonly tool: "pod";
+  readonly times: string;
   readonly headline: string;
   readonly recordings: number;
   readonly expected: number;

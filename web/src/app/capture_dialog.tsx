@@ -2,15 +2,18 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { CaptureInfo, CaptureWorkerInfo } from "../api/types.gen.ts";
+import type { CaptureCheckInfo, CaptureInfo, CaptureWorkerInfo } from "../api/types.gen.ts";
 import { bytes, count, MISSING } from "../base/format.ts";
 import { recall, remember } from "../base/storage.ts";
 import {
   type CaptureForm,
+  type CaptureOrder,
   EMPTY_FORM,
   HOST_LEVELS,
   LENGTHS,
   orderOf,
+  PRESETS,
+  presetOf,
   SWITCH,
 } from "../engine/capture_request.ts";
 import { Dialog } from "../widgets/overlay/dialog.tsx";
@@ -18,6 +21,8 @@ import { Segments } from "../widgets/segments.tsx";
 import {
   capture,
   captureOpen,
+  checked,
+  checkWorkers,
   giveUp,
   lookAtCapture,
   openRun,
@@ -51,12 +56,16 @@ export function CaptureDialog() {
   useEffect(() => void lookAtCapture(), []);
   const info = capture.value;
   const running = info?.state === "running";
-  const submit = () => {
+  const send = (how: (asked: CaptureOrder) => Promise<void>) => {
     const asked = orderOf(form);
     if (typeof asked === "string") return setWrong(asked);
     setWrong("");
     remember(REMEMBERED, form.addresses);
-    void order(asked);
+    void how(asked);
+  };
+  const change = (part: Partial<CaptureForm>) => {
+    if (part.addresses !== undefined) checked.value = null;
+    setForm({ ...form, ...part });
   };
   return (
     <Dialog
@@ -70,12 +79,13 @@ export function CaptureDialog() {
         class="capture-form"
         onSubmit={(event) => {
           event.preventDefault();
-          submit();
+          send(order);
         }}
       >
         <fieldset disabled={running}>
           <legend class="off-screen">What to record</legend>
-          <Fields form={form} onChange={(part) => setForm({ ...form, ...part })} />
+          <Presets form={form} onChange={change} />
+          <Fields form={form} onChange={change} />
         </fieldset>
         <p class="actions">
           {running ? (
@@ -83,9 +93,14 @@ export function CaptureDialog() {
               Stop waiting for the rest
             </button>
           ) : (
-            <button type="submit" class="button">
-              Record
-            </button>
+            <>
+              <button type="submit" class="button primary">
+                Record
+              </button>
+              <button type="button" class="button" onClick={() => send(checkWorkers)}>
+                Check addresses
+              </button>
+            </>
           )}
         </p>
       </form>
@@ -96,9 +111,50 @@ export function CaptureDialog() {
             {refused.value.what} {refused.value.why} {refused.value.hint}
           </p>
         )}
-        {info && info.state !== "idle" && <Course info={info} />}
+        {checked.value ? (
+          <Checks found={checked.value} />
+        ) : (
+          info && info.state !== "idle" && <Course info={info} />
+        )}
       </div>
     </Dialog>
+  );
+}
+
+function Presets({ form, onChange }: FieldsProps) {
+  const chosen = presetOf(form);
+  return (
+    <Row hint={chosen?.about ?? "your own choice of the fields below"}>
+      <fieldset class="segments">
+        <legend>Preset</legend>
+        {PRESETS.map((preset) => (
+          <label key={preset.name} class={preset === chosen ? "segment chosen" : "segment"}>
+            <input
+              type="radio"
+              name="capture-preset"
+              checked={preset === chosen}
+              onChange={() => onChange(preset.form)}
+            />
+            {preset.name}
+          </label>
+        ))}
+      </fieldset>
+    </Row>
+  );
+}
+
+/** What was found at each address, before anything is recorded. */
+function Checks({ found }: { found: readonly CaptureCheckInfo[] | "looking" }) {
+  if (found === "looking") return <p class="quiet">Looking at the addresses …</p>;
+  return (
+    <ul class="capture-checks">
+      {found.map(({ address, server, problem, hint }) => (
+        <li key={address}>
+          <code>{address}</code>: {problem || `ready (${server})`}
+          {problem && hint && <p class="quiet">{hint}</p>}
+        </li>
+      ))}
+    </ul>
   );
 }
 

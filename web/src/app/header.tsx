@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import { reportNotes, reportUrl } from "../api/client.ts";
 import { bytes, moment } from "../base/format.ts";
+import { baseOf } from "../engine/address.ts";
 import { copyToClipboard } from "../widgets/clipboard.ts";
 import { Picker } from "../widgets/overlay/picker.tsx";
 import { Popover } from "../widgets/overlay/popover.tsx";
@@ -14,7 +15,13 @@ import { chooseTheme, type Theme, theme } from "./state/theme.ts";
 
 const ALL_HOSTS = "";
 
-export function Header({ home }: { home: string }) {
+export interface HeaderProps {
+  readonly home: string;
+  /** What times of the page can be of, first what they are of by themselves. */
+  readonly timesOf: readonly string[];
+}
+
+export function Header({ home, timesOf }: HeaderProps) {
   const run = currentRun.value;
   // A report holds the hosts together.
   const hosts = reportNotes ? [] : (run?.hosts ?? []);
@@ -64,6 +71,7 @@ export function Header({ home }: { home: string }) {
           onChoose={(host) => navigate({ ...route.value, host })}
         />
       )}
+      {!reportNotes && timesOf.length > 0 && <TimesSwitch timesOf={timesOf} />}
       <div class="header-controls">
         {session.value?.capture_allowed && <CaptureButton />}
         {run && !reportNotes && <ReportMenu run={run.id} />}
@@ -89,6 +97,41 @@ export function Header({ home }: { home: string }) {
         </button>
       </div>
     </header>
+  );
+}
+
+const BASES = [
+  ["step", "Per step"],
+  ["recording", "Whole recording"],
+] as const;
+
+/** What times are of, on every page that can tell; a page that cannot says so. */
+function TimesSwitch({ timesOf }: { timesOf: readonly string[] }) {
+  const asked = baseOf(route.value);
+  const now = timesOf.includes(asked) ? asked : timesOf[0];
+  return (
+    <fieldset class="segments times-switch">
+      <legend>Times</legend>
+      {BASES.map(([base, label]) => {
+        const can = timesOf.includes(base);
+        return (
+          <label
+            key={base}
+            class={base === now ? "segment chosen" : "segment"}
+            title={can ? undefined : "This page has no such times."}
+          >
+            <input
+              type="radio"
+              name="times-of"
+              checked={base === now}
+              disabled={!can}
+              onChange={() => navigate({ ...route.value, per: base === "step" ? "" : base })}
+            />
+            {label}
+          </label>
+        );
+      })}
+    </fieldset>
   );
 }
 

@@ -21,7 +21,9 @@ export function RunsView({ run }: { run: RunInfo }) {
         current={run.id}
         params={route.value.params}
         onParams={setParams}
-        hrefOf={(page, of, params = {}) => formatHash({ page, run: of, host: "", params })}
+        hrefOf={(page, of, params = {}) =>
+          formatHash({ page, run: of, host: "", per: route.value.per, params })
+        }
         onNoted={() => void loadSession()}
       />
     </>

@@ -57,7 +57,8 @@ export function Shell() {
     [],
   );
   const page = resolvePage(route.value.page, tools);
-  const title = OWN_PAGES[page] ?? tools.find((tool) => tool.id === page)?.title;
+  const tool = tools.find((each) => each.id === page);
+  const title = OWN_PAGES[page] ?? tool?.title;
   useEffect(() => {
     document.title = [title, run?.name, "Stepscope"].filter(Boolean).join(" · ");
   }, [title, run?.name]);
@@ -66,7 +67,7 @@ export function Shell() {
       <button type="button" class="skip" onClick={() => document.getElementById("main")?.focus()}>
         Skip to content
       </button>
-      <Header home={HOME} />
+      <Header home={HOME} timesOf={tool?.available ? tool.times_of : []} />
       {serverGone.value && <GoneBanner />}
       {reportNotes && reportNotes.length > 0 && <ReportBanner notes={reportNotes} />}
       <div class="frame">

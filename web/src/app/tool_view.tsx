@@ -1,8 +1,9 @@
 /** One tool's page: its heading and options, then its answer, or why there is none. */
 
 import type { ComponentChildren } from "preact";
-import { getResult } from "../api/client.ts";
+import { getResult, reportNotes } from "../api/client.ts";
 import type { ErrorInfo, ProgressInfo, RunInfo, ToolInfo } from "../api/types.gen.ts";
+import { baseOf } from "../engine/address.ts";
 import { pageOf } from "../tools/index.ts";
 import type { PageFor, Params } from "../tools/sections/page_link.ts";
 import { Boundary } from "../widgets/boundary.tsx";
@@ -60,10 +61,19 @@ export function pagesOf(tools: readonly ToolInfo[]): PageFor {
   return Object.assign(linkTo, { titleOf: (id: string) => toolOf(id)?.title ?? null });
 }
 
+/** What to ask the times to be of; nothing where the tool's are per step by themselves. */
+function askedBase({ times_of: timesOf }: ToolInfo): Params {
+  const base = baseOf(route.value);
+  // A report holds each page as it is by itself.
+  if (reportNotes || !timesOf.includes(base)) return {};
+  return base === "step" && timesOf[0] === "step" ? {} : { per: base };
+}
+
 function Answer({ tool, tools, run }: ToolViewProps) {
   const { host, params } = route.value;
   const { Page, Recover, owns = [], asks } = pageOf(tool.id);
-  const query: Params = { run: run.id, host, ...asks, ...chosenOptions(tool.options, params) };
+  const options = { ...asks, ...chosenOptions(tool.options, params) };
+  const query: Params = { run: run.id, host, ...askedBase(tool), ...options };
   const key = `${tool.id} ${JSON.stringify(query)}`;
   const answer = useAnswer(key, tool.id + run.id, run.id, (signal) =>
     getResult(tool.id, query, signal),
@@ -98,6 +108,9 @@ function Answer({ tool, tools, run }: ToolViewProps) {
       {answer.value ? (
         <div class={answer.waiting ? "stale" : ""} aria-busy={answer.waiting}>
           <Boundary of={key} what={tool.title}>
+            {tool.id !== "overview_page" && answer.value.times && (
+              <p class="quiet times-said">{answer.value.times}</p>
+            )}
             <Page
               tool={tool}
               result={answer.value}

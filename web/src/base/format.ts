@@ -21,9 +21,9 @@ export function fixed(value: number, decimals: number): string {
   return text.startsWith("-") ? `−${text.slice(1)}` : text;
 }
 
-/** A whole number with thousands separators. */
+/** A number of things with thousands separators; means of numbers keep their first digits. */
 export function count(value: number): string {
-  return fixed(Math.round(value), 0);
+  return Number.isInteger(value) ? fixed(value, 0) : significant(value);
 }
 
 /** A number with three significant digits, without exponent between 1e-4 and 1e15. */

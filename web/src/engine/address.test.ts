@@ -7,6 +7,7 @@ test("an address survives the round trip, awkward names included", () => {
     page: "framework_op_stats",
     run: "a/b c&d=<x>",
     host: "worker-0:6003",
+    per: "recording",
     params: { group_by: "type", "ops.q": "/a|b/", "ops.sort": "-self_time_us" },
   };
   assert.deepEqual(parseHash(formatHash(route)), route);
@@ -14,13 +15,13 @@ test("an address survives the round trip, awkward names included", () => {
 
 test("what says nothing is left out", () => {
   assert.equal(
-    formatHash({ page: "overview", run: "", host: "", params: { q: "" } }),
+    formatHash({ page: "overview", run: "", host: "", per: "", params: { q: "" } }),
     "#/overview",
   );
 });
 
 test("no address is the empty page", () => {
-  assert.deepEqual(parseHash(""), { page: "", run: "", host: "", params: {} });
+  assert.deepEqual(parseHash(""), { page: "", run: "", host: "", per: "", params: {} });
 });
 
 test("a broken escape is text, not an error", () => {

@@ -5,17 +5,24 @@ export interface Route {
   readonly page: string;
   readonly run: string;
   readonly host: string;
+  /** What times are of, where a page can choose: "recording", or "" for the mean step. */
+  readonly per: string;
   /** Options of the tool, and state of its view under dotted names ("ops.sort"). */
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** Reads `#/<page>?run=…&host=…&…`; an empty hash gives an empty page. */
+/** What the times of a view are of. */
+export function baseOf({ per }: Route): "step" | "recording" {
+  return per === "recording" ? per : "step";
+}
+
+/** Reads `#/<page>?run=…&host=…&per=…&…`; an empty hash gives an empty page. */
 export function parseHash(hash: string): Route {
   const [path = "", search = ""] = splitOnce(hash.replace(/^#\/?/, ""), "?");
   const params: Record<string, string> = {};
   for (const [name, value] of new URLSearchParams(search)) params[name] = value;
-  const { run = "", host = "", ...rest } = params;
-  return { page: decode(path), run, host, params: rest };
+  const { run = "", host = "", per = "", ...rest } = params;
+  return { page: decode(path), run, host, per, params: rest };
 }
 
 /** The hash of a route; empty values are left out. */
@@ -23,6 +30,7 @@ export function formatHash(route: Route): string {
   const search = new URLSearchParams();
   if (route.run) search.set("run", route.run);
   if (route.host) search.set("host", route.host);
+  if (route.per) search.set("per", route.per);
   for (const [name, value] of Object.entries(route.params)) {
     if (value !== "") search.set(name, value);
   }

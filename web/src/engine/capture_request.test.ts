@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { EMPTY_FORM, orderOf } from "./capture_request.ts";
+import { EMPTY_FORM, orderOf, PRESETS, presetOf } from "./capture_request.ts";
 
 test("a form becomes an order with the levels as numbers", () => {
   assert.deepEqual(orderOf({ ...EMPTY_FORM, addresses: " a:1 ,\nb:2;", host: "all" }), {
@@ -28,4 +28,13 @@ test("what is missing is named", () => {
   assert.match(String(orderOf({ ...EMPTY_FORM, by: "steps", steps: "1.5" })), /steps/);
   assert.match(String(orderOf({ ...EMPTY_FORM, delay: "-1" })), /delay/);
   assert.match(String(orderOf({ ...EMPTY_FORM, attempts: "" })), /attempt/);
+});
+
+test("every preset is an order, and is known again in the form", () => {
+  for (const preset of PRESETS) {
+    const form = { ...EMPTY_FORM, ...preset.form };
+    assert.equal(typeof orderOf(form), "object", preset.name);
+    assert.equal(presetOf(form), preset);
+  }
+  assert.equal(presetOf({ ...EMPTY_FORM, duration: "1234" }), undefined);
 });

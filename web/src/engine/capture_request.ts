@@ -29,6 +29,46 @@ export const EMPTY_FORM: CaptureForm = {
   attempts: "3",
 };
 
+export interface Preset {
+  readonly name: string;
+  /** What it is for. */
+  readonly about: string;
+  readonly form: Partial<CaptureForm>;
+}
+
+const PLAIN = { host: "ops", python: "off", device: "on", delay: "0" } as const;
+
+/** What people record, by the question they have. */
+export const PRESETS: readonly Preset[] = [
+  {
+    name: "Overview",
+    about: "what limits the program: 2 s of ops and kernels",
+    form: { ...PLAIN, by: "time", duration: "2000" },
+  },
+  {
+    name: "10 steps",
+    about: "to compare runs: the same number of steps each time",
+    form: { ...PLAIN, by: "steps", steps: "10" },
+  },
+  {
+    name: "Python",
+    about: "where Python spends the step: every call, for 500 ms",
+    form: { ...PLAIN, by: "time", duration: "500", python: "on" },
+  },
+  {
+    name: "Least cost",
+    about: "kernels and marks only, for programs that must not slow down",
+    form: { ...PLAIN, by: "time", duration: "2000", host: "annotations" },
+  },
+];
+
+/** The preset that a form is, if it is one. */
+export function presetOf(form: CaptureForm): Preset | undefined {
+  return PRESETS.find((preset) =>
+    Object.entries(preset.form).every(([name, value]) => form[name as keyof CaptureForm] === value),
+  );
+}
+
 export interface CaptureOrder {
   readonly addresses: string;
   readonly duration_ms?: number;

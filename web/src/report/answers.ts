@@ -12,6 +12,15 @@ const ROOT = "api/v1/";
 const UNSAID = ["run", "layout", "v"];
 const NOT_FOUND = 404;
 
+/** What only the recording itself answers, by the beginning of the question. */
+const ASKING: readonly (readonly [string, string])[] = [
+  ["sql", "A query"],
+  ["timeline/flame", "The flame of a range"],
+  ["timeline/path", "The critical path of a range"],
+  ["tool/compare", "A comparison"],
+  ["runs", "The list of runs"],
+];
+
 /** Why a report has no answer, as the server would say it. */
 function refusal(what: string, hint: string): Response {
   const body = { error: "not-in-report", what, where: "", why: "", hint };
@@ -45,6 +54,13 @@ class Report {
     const question = asked.toString();
     const member = question ? `${path}?${question}` : path;
     if (this.archive.has(member)) return new Response(await this.archive.bytes(member));
+    const asking = ASKING.find(([begin]) => path.startsWith(begin));
+    if (asking) {
+      return refusal(
+        `${asking[1]} reads the recording itself, which a report does not hold.`,
+        "Open the recording: stepscope serve PATH.",
+      );
+    }
     const part = path.startsWith("timeline/") ? path.slice("timeline/".length) : "";
     if (part && this.archive.has("timeline/events")) return this.ask(part, asked);
     return refusal(

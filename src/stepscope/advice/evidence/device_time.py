@@ -60,7 +60,7 @@ class KernelTime:
     """
 
     step_ms: float
-    occurrences: int
+    occurrences: float
     mean_us: float
     names: tuple[str, ...]
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from stepscope.tables.account.op_families import DOUBLE, UNUSUAL
+from stepscope.tables.account.updates import is_update
 
 if TYPE_CHECKING:
     from stepscope.analysis.step_account import OwnerRow, PartRow, StepAccount
@@ -16,6 +17,11 @@ if TYPE_CHECKING:
 _NAMED_FRAC = 0.5
 # Calls that make tensors of what Python has.
 _CONVERTS = re.compile(r"(?:^|\.)(?:constant|convert_to_tensor|(?:as)?array|(?:as_)?tensor)$")
+# Calls that give the program a value of the device's, and wait until it is computed.
+_READS = re.compile(
+    r"(?:^|\.)(?:item|tolist|_?numpy|cpu|device_get|_value|block_until_ready|"
+    r"__(?:array|float|int|bool|index)__)$"
+)
 # A trend, a number of runs and a share of steps from which they are worth a word.
 _GROWS, _SHRINKS, MANY_RUNS = 1.4, 0.7, 8
 _MOST_STEPS = 0.5
@@ -121,6 +127,12 @@ def _code(part: PartRow, account: StepAccount) -> PartWords:
     )
 
 
+_UPDATE = (
+    "Update all variables at once (fused or foreach), and only what a batch touched: of a large "
+    "table the rows that it read, with sparse gradients and an optimizer that keeps them sparse."
+)
+
+
 def _ops(part: PartRow, account: StepAccount) -> PartWords:
     why = UNUSUAL.get(part.name, "")
     what = f"{part.name} ops" + (f" ({why})" if why else "")
@@ -140,6 +152,8 @@ def _ops(part: PartRow, account: StepAccount) -> PartWords:
         first = (
             "Compute in float32: cast the inputs, and look for float64 constants and NumPy arrays."
         )
+    elif is_update(part.name):
+        first = _UPDATE
     elif why:
         first = f"Look for what needs {why} in every step: do it once, on less data, or otherwise."
     else:
@@ -187,6 +201,14 @@ def _framework(part: PartRow, account: StepAccount) -> PartWords:
         f"The framework's own work on the loop's thread{place}{called} takes "
         f"{_share(part, account)}: {part.made_of}. {' '.join(_unusual(part))}"
     ).strip()
+    if _READS.search(part.first) and part.first_frac >= _NAMED_FRAC:
+        return PartWords(
+            f"Reading values with {part.first} takes {part.step_frac * part.first_frac:.0%} "
+            "of the step",
+            message,
+            _READ_LATER,
+            part.first,
+        )
     if _CONVERTS.search(part.first) and part.first_frac >= _NAMED_FRAC:
         return PartWords(
             f"{part.first} takes {part.step_frac * part.first_frac:.0%} of the step",
@@ -199,15 +221,23 @@ def _framework(part: PartRow, account: StepAccount) -> PartWords:
             part.first,
         )
     return PartWords(
-        f"Handing work over from Python takes {part.step_frac:.0%} of the step",
+        f"Handing work over to the runtime takes {part.step_frac:.0%} of the step",
         message,
         (
             "Put the whole step into one compiled function (tf.function, jax.jit, torch.compile) "
             "and compare the step's time.",
-            "Make fewer, larger calls: one op over all parameters or samples instead of one each.",
+            "Make fewer, larger calls from Python: one op over all parameters or samples, not one "
+            "each.",
         ),
         part.first,
     )
+
+
+_READ_LATER = (
+    "Keep sums and metrics on the device and read them every n-th step: each read waits for all "
+    "that was started before it.",
+    "Read many values at once, as one array, and not one by one.",
+)
 
 
 def _unrecorded(part: PartRow, account: StepAccount) -> PartWords:
@@ -237,7 +267,13 @@ def _of_kind(part: PartRow, account: StepAccount, about: str) -> PartWords:
     name = f" ({part.name})" if part.name and part.name != part.kind else ""
     place = f" below {part.function}{at(part)}" if part.function else _between(part)
     facts = " ".join(_unusual(part))
-    message = f"{what}{name}{place} takes {_share(part, account)}. {facts}".strip()
+    idle = (
+        "Nothing that was recorded ran on a device meanwhile: look in the timeline at what other "
+        "threads of the host do."
+        if part.kind == "wait" and account.has_device
+        else ""
+    )
+    message = f"{what}{name}{place} takes {_share(part, account)}. {idle} {facts}".strip()
     return PartWords(
         f"{what} takes {part.step_frac:.0%} of the step",
         message,
@@ -266,7 +302,7 @@ _ACTIONS = {
     ),
     "copy": ("Copy the next batch while this one computes; fetch results every n-th step.",),
     "launch": ("Compile the step, so that chains of small kernels become one.",),
-    "wait": ("Read results every n-th step, so that the host can run ahead.",),
+    "wait": _READ_LATER,
     "collective": ("Send gradients in buckets during the backward pass.",),
     "allocation": ("Keep shapes the same, so that cached blocks are used again.",),
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from stepscope.formats.ranks import Identity
+from stepscope.formats.format import Identity
 
 #: How much of a file may have to be looked at: lists of devices come before the events.
 HEAD_BYTES: Final = 1 << 16

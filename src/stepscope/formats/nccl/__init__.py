@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from stepscope.formats.format import Format, Input
+from stepscope.formats.format import Format, Identity, Input
 from stepscope.formats.kineto.recognise import identity, starts_trace
-from stepscope.formats.ranks import Identity
 
 if TYPE_CHECKING:
     from stepscope.columns.space import Space

@@ -52,7 +52,7 @@ def open_dump(pieces: Input, *, file: str) -> Space:
         file: Name for reports.
 
     Raises:
-        FormatError: It is no dump.
+        FormatError: It is not a dump.
     """
     value, damage = _value(pieces, file)
     if not isinstance(value, dict) or not {"entries", "pg_config", "pg_status"} & set(value):

@@ -53,7 +53,7 @@ def open_log(pieces: Input, *, file: str) -> Space:
         file: Name for reports.
 
     Raises:
-        FormatError: It is no log, or has no collective.
+        FormatError: It is not a log, or has no collective.
     """
     log = _Log()
     parts = Parts(pieces, frozenset())

@@ -99,4 +99,9 @@ def redaction_of(level: str | None, key_file: str | None) -> Redaction | None:
 
 run = click.option("--run", help="Which run; the newest by default.")
 host = click.option("--host", help="Only this host, or several: A,B; all by default.")
+per = click.option(
+    "--per",
+    type=click.Choice(["step", "recording"]),
+    help="What times are of: the mean step, or all of the recording; by default the tool's own.",
+)
 output = click.option("--output", "-o", metavar="FILE", help="Write to this file.")

@@ -11,6 +11,7 @@ from stepscope.errors import UsageError
 from stepscope.formats.xspace import encode
 from stepscope.surfaces.export.chrome_json import chrome_trace
 from stepscope.surfaces.export.perfetto import perfetto_trace
+from stepscope.surfaces.export.stacks import collapsed, pprof, speedscope
 from stepscope.timeline import Timeline
 from stepscope.timeline.trim import touching, trimmed
 
@@ -63,5 +64,8 @@ RECORDING_FORMATS: Final[dict[str, RecordingFormat]] = {
         ".trace.json.gz", "application/gzip", lambda *view: _gzipped(chrome_trace(*view))
     ),
     "chrome-json": RecordingFormat(".trace.json", "application/json", chrome_trace),
+    "speedscope": RecordingFormat(".speedscope.json", "application/json", speedscope),
+    "collapsed": RecordingFormat(".collapsed", "text/plain; charset=utf-8", collapsed),
+    "pprof": RecordingFormat(".pb.gz", "application/gzip", pprof),
     "xspace": RecordingFormat(".xplane.pb", "application/octet-stream", xspace),
 }

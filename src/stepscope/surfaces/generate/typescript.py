@@ -47,6 +47,7 @@ export interface ResultBody {{
   readonly hosts: readonly string[];
   readonly diagnostics: readonly Diagnostic[];
   readonly files_used: readonly string[];
+  readonly times: string;
 }}
 """
 

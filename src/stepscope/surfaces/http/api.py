@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from werkzeug.wrappers import Request, Response
 
@@ -32,6 +32,9 @@ from stepscope.surfaces.http.runs import RunList
 from stepscope.tables.core.devices import devices
 from stepscope.tables.core.profile import Profile
 from stepscope.utf8 import shown
+
+if TYPE_CHECKING:
+    from stepscope.tables.core.profile import TimeBase
 
 _FORMATS: dict[str, tuple[str, Callable[[Result, str], bytes]]] = {
     "csv": (
@@ -177,14 +180,20 @@ class Api:
         """Recording from outside: how it goes, or the start of one."""
         return self.captures.answer(request)
 
+    def capture_check(self, request: Request) -> Response:
+        """Whether the workers of a recording can record now."""
+        return self.captures.check(request)
+
     def capture_stop(self, request: Request) -> Response:
         """Give up what has not arrived of the recording under way."""
         return self.captures.stop(request)
 
     def _session(self, request: Request) -> Session:
-        return self.workspace.load(
+        session = self.workspace.load(
             request.args.get("run") or None, request.args.get("host") or None
         )
+        base = request.args.get("per")
+        return session.per(cast("TimeBase", base)) if base else session
 
     def _result(self, request: Request, tool: str) -> Result:
         if tool == comparison.ID:

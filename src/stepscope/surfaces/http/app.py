@@ -49,6 +49,7 @@ _ROUTES = Map(
         Rule("/api/v1/sql.<format>", endpoint="sql_file"),
         Rule("/api/v1/timeline/<part>", endpoint="timeline"),
         Rule("/api/v1/capture", endpoint="capture"),
+        Rule("/api/v1/capture/check", endpoint="capture_check"),
         Rule("/api/v1/capture/stop", endpoint="capture_stop"),
         Rule("/<path:name>", endpoint="static"),
     ],
@@ -194,7 +195,12 @@ class Application:
 
 def _wrong_method(request: Request, endpoint: str) -> Response | None:
     """Reading is GET, ordering is POST; how an order goes can be read."""
-    wanted = {"capture": ("GET", "HEAD", "POST"), "capture_stop": ("POST",), "run_note": ("POST",)}
+    wanted = {
+        "capture": ("GET", "HEAD", "POST"),
+        "capture_check": ("POST",),
+        "capture_stop": ("POST",),
+        "run_note": ("POST",),
+    }
     methods = wanted.get(endpoint, ("GET", "HEAD"))
     if request.method in methods:
         return None

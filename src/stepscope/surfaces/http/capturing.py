@@ -10,23 +10,34 @@ import dataclasses
 import json
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal
 
 from werkzeug.wrappers import Request, Response
 
 from stepscope.capture.options import ProfilerOptions
-from stepscope.capture.rpc.client.address import parse_addresses
+from stepscope.capture.rpc.client.address import Address, parse_addresses
 from stepscope.capture.rpc.client.api import nothing_recorded
+from stepscope.capture.rpc.client.channel import Channel, load_grpc
 from stepscope.capture.rpc.client.gather import Gathering
 from stepscope.capture.rpc.client.outcome import Progress, RemoteCapture, WorkerOutcome
+from stepscope.capture.rpc.client.preflight import check
 from stepscope.capture.rpc.client.request import CaptureRequest
 from stepscope.errors import CaptureError, StepscopeError, UsageError
 from stepscope.session import Workspace
-from stepscope.surfaces.envelope import CaptureInfo, CaptureWorkerInfo, ErrorInfo
+from stepscope.surfaces.envelope import (
+    CaptureCheckInfo,
+    CaptureChecksInfo,
+    CaptureInfo,
+    CaptureWorkerInfo,
+    ErrorInfo,
+)
 from stepscope.surfaces.http.answers import json_answer
 from stepscope.surfaces.remote import step_time_ms
 
 _JSON = "application/json"
+# A person waits for it; a worker that takes longer to connect to counts as out of reach.
+_CHECK_S = 3.0
 CaptureState = Literal["idle", "running", "done", "failed"]
 
 
@@ -64,6 +75,15 @@ class CaptureDesk:
         if gathering is not None:
             gathering.stop.set()
         return json_answer(request, self.info(), 202)
+
+    def check(self, request: Request) -> Response:
+        """Look at the workers of an order without recording them."""
+        self._check_allowed()
+        capture = _capture_request(request, self._workspace.found.root)
+        load_grpc()
+        with ThreadPoolExecutor(len(capture.addresses), "stepscope-check") as pool:
+            workers = list(pool.map(_checked, capture.addresses))
+        return json_answer(request, CaptureChecksInfo(workers=workers))
 
     def begin(self, capture: CaptureRequest) -> None:
         """Begin a recording; returns at once.
@@ -157,6 +177,20 @@ class CaptureDesk:
                 hint="stepscope serve PATH --allow-capture, or record with `stepscope capture`.",
                 slug="capture-not-allowed",
             )
+
+
+def _checked(address: Address) -> CaptureCheckInfo:
+    channel = Channel(address)
+    try:
+        found = check(channel, _CHECK_S)
+    finally:
+        channel.close()
+    return {
+        "address": str(address),
+        "server": found.server,
+        "problem": found.problem,
+        "hint": found.hint,
+    }
 
 
 def _capture_request(request: Request, logdir: str) -> CaptureRequest:

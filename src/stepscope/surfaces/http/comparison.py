@@ -78,6 +78,7 @@ class Comparisons:
                 },
             ],
             "tables": {name: column_infos(row) for name, row in table_fields(Comparison).items()},
+            "times_of": ["step"],
         }
 
     def answer(self, request: Request) -> Comparison:

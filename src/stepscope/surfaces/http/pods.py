@@ -55,6 +55,7 @@ class Pods:
             "record": "" if available else "Record all hosts of the job at the same time.",
             "options": [],
             "tables": {name: column_infos(row) for name, row in table_fields(Pod).items()},
+            "times_of": ["step"],
         }
 
     def answer(self, request: Request) -> Pod:

@@ -18,6 +18,7 @@ from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.steps.attribution import HostSteps, steps
+from stepscope.tables.torch.autograd import numbered_ops
 
 # Kinds of owners beside those of events on the thread (``native.KIND_NAMES``).
 PYTHON, FRAMEWORK_CALL, RECORDING, COMPUTED, GAP = range(16, 21)
@@ -100,12 +101,23 @@ def account(host: Host) -> Account | None:
     calls = frames(host, line, begin_ps, end_ps)
     work = compute(host, line, begin_ps, end_ps)
     moments = _moments(start, end, said, calls, work)
+    if calls is not None:
+        _at_forward(moments, calls, host, line)
     around = between(host, line) if calls is None else None
     if around is not None:
         free = np.isin(moments.kind, _UNPLACED)
         code = around.at(moments.start_ps)
         moments.place[:] = np.where(free & (code >= 0), -2 - code, moments.place)
     return _summed(moments, found, line, said, calls, work, around)
+
+
+def _at_forward(moments: _Moments, calls: Frames, host: Host, line: int) -> None:
+    """A gradient is computed within ``backward``, for the line that ran the op it is of."""
+    times = numbered_ops(host).forward_start(host.space.lines[line].id, moments.start_ps)
+    call = calls.moments.at(times)
+    known = (times >= 0) & (call >= 0) & (moments.kind != RECORDING)
+    at = call[known]
+    moments.place[known] = np.where(calls.line[at] >= 0, calls.line[at], calls.own[at])
 
 
 @dataclass(frozen=True, eq=False, slots=True)

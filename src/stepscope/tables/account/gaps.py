@@ -11,11 +11,11 @@ import numpy as np
 
 from stepscope.columns.space import I64, Bool
 
-# From so many gaps between dispatched ops in a step on, there is a usual one.
+# From this many gaps between dispatched ops in a step on, there is a usual one.
 _MANY = 20
 # A pair of ops is torn apart by chance if it follows closely as often as this in a step.
 _AGAIN = 8
-# A gap of so many times the usual one is more than a hand-over.
+# A gap of this many times the usual one is more than a hand-over.
 _CLOSE = 10
 
 
@@ -27,7 +27,7 @@ def between_ops(start_ps: I64, end_ps: I64, before: I64, after: I64, steps: int)
         end_ps: and when it ends.
         before: What is dispatched before each,
         after: and after it.
-        steps: They are in so many steps.
+        steps: How many steps they are in.
     """
     length = end_ps - start_ps
     if len(length) < _MANY * steps:

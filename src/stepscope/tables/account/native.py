@@ -8,9 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from stepscope.columns import among, distinct_keys, look_up
+from stepscope.columns.nesting import Nesting
 from stepscope.columns.space import I64, U8
 from stepscope.schema import names
 from stepscope.tables.account.moments import Moments, innermost, one_line
+from stepscope.tables.account.updates import marked_updates
+from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.op_name import OpCategory
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host
@@ -112,8 +115,24 @@ def native(host: Host, line: int, markers: Markers) -> Native | None:
         runs = (kind[here] == FRAME) & ((outer == DISPATCH) | (outer == OP)) & (label[here] >= 0)
         runs &= ~(is_short[here] & starts_program[here])
         kind[here] = np.where(runs, OP, kind[here])
+    label = _in_updates(host, rows, nesting, kind, label, labels)
     longest = _longest_ops(rows, length, kind, label, len(labels))
     return Native(rows, start, innermost(start, length), kind, label, tuple(labels), longest)
+
+
+def _in_updates(
+    host: Host, rows: I64, nesting: Nesting, kind: U8, label: I64, labels: list[tuple[str, str]]
+) -> I64:
+    """Labels whose type is the optimizer's update for the ops within it, added to the others."""
+    family, names_of = marked_updates(host, rows, nesting)
+    inside = np.flatnonzero((family >= 0) & (kind == OP) & (label >= 0))
+    if len(inside) == 0:
+        return label
+    first, code = distinct_rows([label[inside], family[inside]])
+    found = label.copy()
+    found[inside] = len(labels) + code
+    labels += [(labels[label[at]][0], names_of[family[at]]) for at in inside[first].tolist()]
+    return found
 
 
 def _longest_ops(rows: I64, length: I64, kind: U8, label: I64, count: int) -> I64:
@@ -177,7 +196,8 @@ def _by_stats(host: Host, rows: I64, kind: U8, markers: Markers) -> None:
         inside = np.maximum(step, 0)
         marks |= (step >= 0) & (start == markers.start_ps[inside]) & (end >= markers.end_ps[inside])
         marks |= (start <= markers.start_ps[0]) & (end >= markers.end_ps[-1])
-    kind[marks & (kind != OP) & (kind != INPUT)] = NOTHING
+    # A call of a runtime that the steps were found by is work, too.
+    kind[marks & ~np.isin(kind, (OP, INPUT, DISPATCH, FRAME))] = NOTHING
 
 
 def _of_name(name: str, work: Work) -> tuple[int, str]:

@@ -18,6 +18,7 @@ from stepscope.tables.account.account import (
 )
 from stepscope.tables.account.frames import Frames, Name
 from stepscope.tables.account.op_families import family_of
+from stepscope.tables.account.updates import is_update, update_of
 
 _KINDS = {
     PYTHON: "python",
@@ -81,7 +82,11 @@ class Owner:
 
     @property
     def family(self) -> str:
-        """Of an op: by its type, else by the end of its name."""
+        """Of an op: its optimizer's update, or by its type, else by the end of its name."""
+        if is_update(self.type):
+            return self.type
+        if update := update_of(self.name):
+            return update
         is_typed = self.type not in ("", "Unknown")
         return family_of(self.type if is_typed else self.name.rpartition("/")[2])
 

@@ -205,7 +205,7 @@ class Stuck:
         missing: Workers of the group that did not, though they should have.
         absent: Ranks of the group without a dump.
         said: What each of ``joined`` called, as indices into ``GroupCalls.called``.
-        is_done: Whether it had finished all the same.
+        is_done: Whether it had finished anyway.
         behind: Later collectives of the group that had not finished either.
         spread_ns: From the first call to the last.
     """

@@ -1,9 +1,11 @@
 """Collectives of a session: who came late, and how long the transfer itself took.
 
 A collective begins on a device when the device arrives at it and ends on all devices together.
-So the time a device spends in it is *waiting* until the last one arrives, then *transfer*. The
-parts of one collective are found on the devices by name and order within the step. Hosts' clocks
-differ; because a collective ends everywhere at once, its ends tell by how much.
+So the time a device spends in it is *waiting* until the last one arrives, then *transfer*. Which
+parts are one collective say the communicator and its number where they are recorded; then durations
+tell who waited, whatever the clocks show. Else parts are found by name and order within the step,
+and must overlap. Hosts' clocks differ; because a collective ends everywhere at once, its ends tell
+by how much.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import numpy as np
 
 from stepscope.columns import distinct, median
 from stepscope.columns.space import I64, Bool
+from stepscope.tables.collectives.identity import SYMMETRIC, Communicator, communicators
 from stepscope.tables.core.profile import Host, Profile, derived
 from stepscope.tables.device.events import device_events
 from stepscope.tables.host.events import Work
@@ -31,12 +34,13 @@ class CollectiveEvents:
         device: Row in the host's ``Space.planes``.
         event: Row in the host's ``DeviceEvents``.
         group: Which collective (-1: matched with no other device's).
-        start_ps, end_ps: On the first host's clock.
+        start_ps, end_ps: On the first host's clock; of parts that end together, at one end.
         wait_ps: Until the last device of the group arrived; 0 where not matched.
         names: Names by group.
         step: Aligned step by group (-1: outside of steps).
         shift_ps: What was added to each host's times to bring them to the first host's clock.
-        mismatched: Groups given up because their members did not run at the same time.
+        mismatched: Groups given up because their members did not run at the same time, or one
+            has the same number twice.
     """
 
     host: I64
@@ -66,17 +70,17 @@ def collectives(profile: Profile) -> CollectiveEvents:
         return CollectiveEvents(
             nothing, nothing, nothing, nothing, nothing, nothing, nothing, [], nothing, shift, 0
         )
-    host, device, event, start, end, step, name = columns
+    host, device, event, start, end, step, name, known, number = columns
     texts = _names(profile)
     worker = _codes(host, device)
-    # The n-th of its name on this device in this step is the n-th on every other device.
-    order = np.lexsort((start, name, step, worker))
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = _count_within(_codes(worker, step, name)[order])
-    group = _codes(step, name, rank)
+    group = _groups(worker, step, np.where(known > 0, -known, name), number, start)
     shift = _clock_shifts(len(profile.hosts), host, group, end)
     start, end = start + shift[host], end + shift[host]
-    valid = _simultaneous(group, worker, start, end)
+    together = known > 0
+    together &= _ends_together(profile)[known]
+    valid = np.where(together, _once(group, worker), _simultaneous(group, worker, start, end))
+    common = np.where(together & valid, _last_of(group, end), end)
+    start, end = start + (common - end), common
     kept = distinct(group[valid])
     wait = np.where(valid, _last_of(group, start) - start, 0)
     first = np.unique(group, return_index=True)[1]
@@ -97,7 +101,11 @@ def collectives(profile: Profile) -> CollectiveEvents:
 
 
 def _of_host(profile: Profile, index: int) -> tuple[I64, ...]:
-    """The columns of one host's collectives: host, device, event, start, end, step, name code."""
+    """The columns of one host's collectives.
+
+    Host, device, event, start, end, step, code of the name, code of the communicator (0: none
+    recorded) and number (-1: none recorded).
+    """
     host = profile.hosts[index]
     found = device_events(host)
     event = np.flatnonzero((found.work == Work.COLLECTIVE) & ~found.is_container)
@@ -107,6 +115,7 @@ def _of_host(profile: Profile, index: int) -> tuple[I64, ...]:
     meta = host.space.events.metadata[found.rows[event]]
     used = distinct(meta)
     lut = np.asarray([codes[texts[row]] for row in used.tolist()], dtype=np.int64)
+    known, number = _recorded(profile, index)
     return (
         np.full(len(event), index, dtype=np.int64),
         found.device[event].astype(np.int64),
@@ -115,7 +124,40 @@ def _of_host(profile: Profile, index: int) -> tuple[I64, ...]:
         found.end_ps[event],
         _step_of(profile, index, start),
         lut[np.searchsorted(used, meta)] if len(used) else meta.astype(np.int64),
+        known,
+        number,
     )
+
+
+def _recorded(profile: Profile, index: int) -> tuple[I64, I64]:
+    """By collective of a host, the code of its communicator (0: none) and its number (-1: none)."""
+    found, place, number = _communicators(profile.hosts[index])
+    codes = {one.key: code for code, one in enumerate(_all_communicators(profile), start=1)}
+    code = np.asarray([codes.get(one.key, 0) for one in found] or [0], dtype=np.int64)
+    # A communicator of which the recorder numbered only some is not numbered.
+    some = np.zeros(len(found) + 1, dtype=np.bool_)
+    some[place[number < 0]] = True
+    return code[place], np.where(some[place] | (code[place] == 0), -1, number)
+
+
+@derived
+def _communicators(host: Host) -> tuple[list[Communicator], I64, I64]:
+    found = device_events(host)
+    chosen = (found.work == Work.COLLECTIVE) & ~found.is_container
+    return communicators(host, found.rows[chosen].astype(np.int64))
+
+
+@derived
+def _all_communicators(profile: Profile) -> list[Communicator]:
+    """The communicators that recordings name, of all hosts."""
+    parts = [_communicators(host)[0] for host in profile.hosts]
+    return list({one.key: one for part in parts for one in part if not one.is_guess}.values())
+
+
+def _ends_together(profile: Profile) -> Bool:
+    """By code of the communicator, whether what it does ends on all of its members at once."""
+    kinds = [one.kind in SYMMETRIC for one in _all_communicators(profile)]
+    return np.asarray([False, *kinds])
 
 
 def _labels(host: Host) -> list[str]:
@@ -174,6 +216,29 @@ def _last_of(group: I64, value: I64) -> I64:
     last = np.full(int(group.max()) + 1, np.iinfo(np.int64).min)
     np.maximum.at(last, group, value)
     found: I64 = last[group]
+    return found
+
+
+def _groups(worker: I64, step: I64, what: I64, number: I64, start: I64) -> I64:
+    """Which collective each part is of.
+
+    The n-th on this device that does the same in this step is the n-th on every other device;
+    numbers of recorders are good for all steps.
+    """
+    order = np.lexsort((start, what, step, worker))
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = _count_within(_codes(worker, step, what)[order])
+    numbered = number >= 0
+    return _codes(np.where(numbered, -2, step), what, np.where(numbered, number, rank))
+
+
+def _once(group: I64, worker: I64) -> Bool:
+    """Rows of groups that have several devices, each once."""
+    parts = np.bincount(group)
+    twice = np.zeros(len(parts), dtype=np.bool_)
+    code = _codes(group, worker)
+    twice[group[np.bincount(code)[code] > 1]] = True
+    found: Bool = (parts[group] > 1) & ~twice[group]
     return found
 
 

@@ -11,11 +11,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
 from threading import RLock
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from stepscope.columns.space import Space
 from stepscope.kernels.cores import on_cores
 from stepscope.result import Diagnostic
+
+#: What times are of: the mean step, or the recording as a whole.
+TimeBase = Literal["step", "recording"]
 
 T = TypeVar("T")
 Owner = TypeVar("Owner", "Host", "Profile")
@@ -23,10 +26,17 @@ Owner = TypeVar("Owner", "Host", "Profile")
 
 @dataclass(frozen=True, eq=False)
 class Host:
-    """One host of a session: its name and its columns."""
+    """One host of a session.
+
+    Attributes:
+        name: Its name.
+        space: Its columns.
+        as_window: Whether the recording as a whole counts as a step, whatever steps it has.
+    """
 
     name: str
     space: Space
+    as_window: bool = False
     cache: dict[str, Any] = field(default_factory=dict, repr=False)
     locks: dict[str, RLock] = field(default_factory=dict, repr=False)
 
@@ -39,11 +49,14 @@ class Profile:
         name: The session's name (the run directory, or the file).
         hosts: Its hosts, in name order.
         diagnostics: What the store already knows (files that did not open, damage).
+        times_of: What times are of (``tables.steps.time_base``); None: what each tool's are of by
+            itself.
     """
 
     name: str
     hosts: tuple[Host, ...]
     diagnostics: tuple[Diagnostic, ...] = ()
+    times_of: TimeBase | None = None
     cache: dict[str, Any] = field(default_factory=dict, repr=False)
     locks: dict[str, RLock] = field(default_factory=dict, repr=False)
 

@@ -6,7 +6,7 @@ devices and hosts are merged by adding their counts and times, never by joining 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,8 +16,9 @@ from stepscope.tables.core.distinct_rows import packed
 from stepscope.tables.core.op_name import OpCategory, OpName
 from stepscope.tables.core.planes import OP_LINE_PLANES, PlaneKind, planes
 from stepscope.tables.core.presence import Stretch, any_stretch
-from stepscope.tables.core.profile import Host, Profile, derived
+from stepscope.tables.core.profile import Host
 from stepscope.tables.core.stats import event_stats
+from stepscope.tables.core.time_spans import TimeSpans
 from stepscope.tables.device.events import (
     DeviceEvents,
     device_entries,
@@ -53,8 +54,8 @@ class Kernel:
 class Times:
     """Count and durations (ps) of the events of a kernel."""
 
-    occurrences: int
-    total_ps: int
+    occurrences: float
+    total_ps: float
     min_ps: int
     max_ps: int
 
@@ -65,6 +66,10 @@ class Times:
             min(self.min_ps, other.min_ps),
             max(self.max_ps, other.max_ps),
         )
+
+    def over(self, steps: int) -> Times:
+        """Count and total of the mean of so many steps."""
+        return replace(self, occurrences=self.occurrences / steps, total_ps=self.total_ps / steps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +87,12 @@ class DeviceKernel:
     times: Times
 
 
-@derived
-def host_kernels(host: Host) -> tuple[DeviceKernel, ...]:
-    """The kernels of a host's GPUs, by device."""
+def host_kernels(host: Host, spans: TimeSpans | None = None) -> tuple[DeviceKernel, ...]:
+    """The kernels of a host's GPUs, by device; of those that begin in the spans."""
     found = device_events(host)
     chosen = np.flatnonzero(_is_kernel(host, found))
+    if spans is not None:
+        chosen = chosen[spans.hold(found.start_ps[chosen])]
     if len(chosen) == 0:
         return ()
     details = event_stats(host).texts(names.KERNEL_DETAILS)
@@ -112,12 +118,6 @@ def host_kernels(host: Host) -> tuple[DeviceKernel, ...]:
         kernel = Kernel(name, launch, op_name, op_type, bits_16, bool(known))
         rows.append(DeviceKernel(host.name, plane, kernel, total))
     return tuple(rows)
-
-
-@derived
-def session_kernels(profile: Profile) -> tuple[DeviceKernel, ...]:
-    """The kernels of all hosts, by host and device."""
-    return tuple(row for host in profile.hosts for row in host_kernels(host))
 
 
 def runs_kernels(host: Host) -> bool:

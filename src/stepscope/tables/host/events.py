@@ -157,6 +157,17 @@ def host_thread_rows(host: Host) -> I32:
     return np.asarray(rows, dtype=np.int32)
 
 
+def python_lines(host: Host) -> list[int]:
+    """Rows in ``Space.lines`` of the threads whose Python calls our own recorders wrote."""
+    space = host.space
+    recorders = (names.PYTHON_CALLS_PLANE, names.PYTHON_SAMPLES_PLANE)
+    return [
+        row
+        for row, line in enumerate(space.lines)
+        if space.planes[line.plane].name in recorders and line.name != names.COUNTER_LINE
+    ]
+
+
 @derived
 def on_host_threads(host: Host) -> Bool:
     """Mask over events: those on ``host_thread_rows``."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +16,12 @@ from stepscope.tables.core.event_names import name_codes
 from stepscope.tables.core.presence import stat_rows
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import event_stats, metadata_ints
+from stepscope.tables.core.time_spans import TimeSpans, mean_ps
 from stepscope.tables.device.events import DeviceEvents, device_events, on_own_clock
 from stepscope.tables.host.ops import HostOps, host_ops
 
 F64 = NDArray[np.float64]
+Events = TypeVar("Events", HostOps, DeviceEvents)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -39,8 +42,8 @@ class OpTotals:
 
     name: list[str]
     type: list[str]
-    occurrences: I64
-    executions: I64
+    occurrences: I64 | F64
+    executions: I64 | F64
     total_ps: I64
     self_ps: I64
     eager: Bool
@@ -57,11 +60,29 @@ class OpTotals:
         """Σ self time of all ops."""
         return int(self.self_ps.sum())
 
+    def over(self, steps: int) -> OpTotals:
+        """The totals of the mean of so many steps."""
+        counts = ("occurrences", "executions", "flops", "bytes_accessed")
+        times = ("total_ps", "self_ps", "tensor_core_ps", "idle_ps")
+        changed: dict[str, Any] = {name: getattr(self, name) / steps for name in counts}
+        changed |= {name: mean_ps(getattr(self, name), steps) for name in times}
+        return replace(self, **changed)
+
 
 @derived
 def host_op_totals(host: Host) -> OpTotals:
     """Ops on the host's threads. Idle is summed over threads, as the incumbent does."""
-    found = host_ops(host)
+    return _host_totals(host, host_ops(host), None)
+
+
+def host_ops_within(host: Host, spans: TimeSpans) -> OpTotals:
+    """The same of the ops that begin in the spans; idle is in them."""
+    return _host_totals(host, host_ops(host), spans)
+
+
+def _host_totals(host: Host, found: HostOps, spans: TimeSpans | None) -> OpTotals:
+    if spans is not None:
+        found = _taken(found, spans.hold(host.space.events.start_ps[found.rows]))
     duration = host.space.length_ps[found.rows]
     size = len(found.ops)
     ran = found.is_execution
@@ -79,7 +100,7 @@ def host_op_totals(host: Host) -> OpTotals:
         flops=nothing,
         bytes_accessed=nothing,
         tensor_core_ps=np.zeros(size, dtype=np.int64),
-        idle_ps=_host_idle_ps(host, found),
+        idle_ps=_host_idle_ps(host, found) if spans is None else _idle_within(host, found, spans),
     )
 
 
@@ -97,13 +118,42 @@ def _host_idle_ps(host: Host, found: HostOps) -> int:
     return int(np.maximum(span - busy, 0).sum())
 
 
+def _idle_within(host: Host, found: HostOps, spans: TimeSpans) -> int:
+    """Per thread with ops: the time of the steps in which it runs none."""
+    line = np.searchsorted(host.space.line_begin, found.rows, side="right").astype(np.int32)
+    return spans.idle(
+        line, host.space.events.start_ps[found.rows], host.space.length_ps[found.rows]
+    )
+
+
+def _taken(found: Events, keep: Bool) -> Events:
+    """Some of the events, with the same distinct ops."""
+    rows: dict[str, Any] = {
+        f.name: value[keep]
+        for f in fields(found)
+        if isinstance(value := getattr(found, f.name), np.ndarray) and len(value) == len(keep)
+    }
+    return replace(found, **rows)
+
+
 @derived
 def device_op_totals(host: Host) -> OpTotals:
     """Ops on the host's devices. Idle is, per device, its span minus the union of its events."""
-    found = device_events(host)
+    return _device_totals(host, device_events(host), None)
+
+
+def device_ops_within(host: Host, spans: TimeSpans) -> OpTotals:
+    """The same of what begins in the spans; idle is in them."""
+    return _device_totals(host, device_events(host), spans)
+
+
+def _device_totals(host: Host, found: DeviceEvents, spans: TimeSpans | None) -> OpTotals:
+    every = found
+    keep = np.ones(len(found), dtype=bool) if spans is None else spans.hold(found.start_ps)
+    found = found if spans is None else _taken(found, keep)
     size = len(found.ops)
     occurrences, executions = _device_counts(host, found, size)
-    flops, accessed = _costs(host, found, size)
+    flops, accessed = _costs(host, found, size, keep)
     return OpTotals(
         name=[op.name for op in found.ops],
         type=[op.type for op in found.ops],
@@ -115,8 +165,15 @@ def device_op_totals(host: Host) -> OpTotals:
         flops=flops,
         bytes_accessed=accessed,
         tensor_core_ps=sum_by_key(found.op, np.where(found.tensor_core, found.self_ps, 0), size),
-        idle_ps=sum(span - busy for span, busy in device_busy(host).values()),
+        idle_ps=sum(span - busy for span, busy in device_busy(host).values())
+        if spans is None
+        else _device_idle_within(every, spans),
     )
+
+
+def _device_idle_within(found: DeviceEvents, spans: TimeSpans) -> int:
+    own = ~found.is_container
+    return spans.idle(found.device[own], found.start_ps[own], found.duration_ps[own])
 
 
 def _device_counts(host: Host, found: DeviceEvents, size: int) -> tuple[I64, I64]:
@@ -144,8 +201,11 @@ def _device_counts(host: Host, found: DeviceEvents, size: int) -> tuple[I64, I64
     return occurrences, executions
 
 
-def _costs(host: Host, found: DeviceEvents, size: int) -> tuple[F64, F64]:
-    """Σ flops and bytes per op, from per-event or per-metadata stats; NaN where not recorded."""
+def _costs(host: Host, found: DeviceEvents, size: int, keep: Bool) -> tuple[F64, F64]:
+    """Σ flops and bytes per op, from per-event or per-metadata stats; NaN where not recorded.
+
+    ``found`` are those of ``device_events`` that ``keep`` says.
+    """
     space, stats = host.space, event_stats(host)
     sums: list[F64] = []
     for name in (names.FLOPS, names.BYTES_ACCESSED):
@@ -156,12 +216,12 @@ def _costs(host: Host, found: DeviceEvents, size: int) -> tuple[F64, F64]:
         cost = np.where(cost >= 0, cost, per_name[space.events.metadata[found.rows]])
         known = cost >= 0
         sums.append(_known_sum(found.op[known], cost[known], size))
-    for total, shaped in zip(sums, _shaped_costs(host, found, size), strict=True):
+    for total, shaped in zip(sums, _shaped_costs(host, found, size, keep), strict=True):
         np.copyto(total, shaped, where=np.isnan(total))
     return sums[0], sums[1]
 
 
-def _shaped_costs(host: Host, found: DeviceEvents, size: int) -> tuple[F64, F64]:
+def _shaped_costs(host: Host, found: DeviceEvents, size: int, keep: Bool) -> tuple[F64, F64]:
     """Σ flops and bytes per op of PyTorch's, from the shapes of its calls; NaN where unknown.
 
     An op one of whose calls is not known has none: a rate over all of its time would be too low.
@@ -174,11 +234,14 @@ def _shaped_costs(host: Host, found: DeviceEvents, size: int) -> tuple[F64, F64]
 
     calls = op_calls(host)
     costs = [cost_of(one) for one in calls.signatures]
+    of_event = calls.of_event[keep] if len(calls.of_event) == len(keep) else calls.of_event
+    ran = distinct(of_event[of_event >= 0])
     op = np.zeros(len(calls), dtype=np.int64)
-    op[calls.of_event[calls.of_event >= 0]] = found.op[calls.of_event >= 0]
+    op[of_event[of_event >= 0]] = found.op[of_event >= 0]
+    op = op[ran]
     sums = []
     for each in ([one.flops for one in costs], [one.bytes for one in costs]):
-        value = np.asarray(each or [0.0])[calls.signature]
+        value = np.asarray(each or [0.0])[calls.signature[ran]]
         total = np.bincount(op, weights=value, minlength=size).astype(np.float64)
         total[np.bincount(op, minlength=size) == 0] = np.nan
         sums.append(total)

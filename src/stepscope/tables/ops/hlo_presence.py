@@ -1,6 +1,6 @@
 """Whether device-level ops ran, XLA's among them, and ops of known FLOPs: without their sums.
 
-Each question is that of ``hlo_totals.profile_totals``, asked of events until the first that
+Each question is that of ``sums.hlo_ops.profile_totals``, asked of events until the first that
 answers it.
 """
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from stepscope.columns import distinct, sum_by_key, union_spans
 from stepscope.columns.space import I64, Bool
-from stepscope.tables.core.profile import Host, Profile, derived
+from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.core.time_spans import TimeSpans, mean_ps
 from stepscope.tables.ops.hlo_ops import HloOp, HloOpEvents, hlo_op_events
 
 F64 = NDArray[np.float64]
@@ -42,7 +43,7 @@ class HloTotals:
     """
 
     ops: list[HloOp]
-    runs: I64
+    runs: I64 | F64
     total_ps: I64
     self_ps: I64
     dma_stall_ps: I64
@@ -63,6 +64,15 @@ class HloTotals:
     def op_time_ps(self) -> int:
         """Σ self time."""
         return int(self.self_ps.sum())
+
+    def over(self, steps: int) -> HloTotals:
+        """The totals of the mean of so many steps."""
+        changed: dict[str, Any] = {
+            name: getattr(self, name) / steps for name in ("runs", *COST_FIELDS)
+        }
+        times = ("total_ps", "self_ps", "dma_stall_ps", "idle_ps")
+        changed |= {name: mean_ps(getattr(self, name), steps) for name in times}
+        return replace(self, **changed)
 
     @property
     def is_innermost(self) -> Bool:
@@ -85,8 +95,8 @@ def hlo_totals(host: Host) -> HloTotals:
     return total(events, np.ones(len(events), dtype=bool))
 
 
-def total(events: HloOpEvents, select: Bool) -> HloTotals:
-    """Sums over some of a host's op events (a step's, say)."""
+def total(events: HloOpEvents, select: Bool, spans: TimeSpans | None = None) -> HloTotals:
+    """Sums over some of a host's op events; idle is within ``spans``, where there are any."""
     size = len(events.ops)
     op = events.op[select]
     runs = np.bincount(op[events.is_run[select]], minlength=size).astype(np.int64)
@@ -95,6 +105,8 @@ def total(events: HloOpEvents, select: Bool) -> HloTotals:
         for name in COST_FIELDS
     }
     idle, devices = _idle(events, select)
+    if spans is not None:
+        idle = spans.idle(events.device, events.start_ps, events.duration_ps)
     return HloTotals(
         ops=events.ops,
         runs=runs,
@@ -120,15 +132,10 @@ def _idle(events: HloOpEvents, select: Bool) -> tuple[int, int]:
     return idle, len(found)
 
 
-@derived
-def profile_totals(profile: Profile) -> HloTotals:
-    """The device-level ops of a session: hosts merged by program and op.
-
-    Hosts whose devices ran nothing do not add CPU ops to those of other hosts' devices.
-    """
-    parts = [hlo_totals(host) for host in profile.hosts]
-    on_device = any(part.on_device and len(part) for part in parts)
-    return merge([part for part in parts if part.on_device == on_device])
+def hlo_totals_within(host: Host, spans: TimeSpans) -> HloTotals:
+    """The device-level ops of one host that begin in the spans; idle is in them."""
+    events = hlo_op_events(host)
+    return total(events, spans.hold(events.start_ps), spans)
 
 
 def merge(parts: list[HloTotals]) -> HloTotals:

@@ -8,7 +8,6 @@ backward op is computed for the second time.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,8 +19,8 @@ from stepscope.schema import names
 from stepscope.tables.core.planes import PlaneKind, planes
 from stepscope.tables.core.presence import Stretch, any_stretch
 from stepscope.tables.core.profile import Host, derived
-from stepscope.tables.core.stats import event_stats
 from stepscope.tables.device.events import device_events
+from stepscope.tables.torch.autograd import NumberedOps, numbered_ops
 from stepscope.tables.torch.launches import launched
 
 _MODULE: Final = f"{names.PYTHON_CALL_MARK}nn.Module: "
@@ -193,7 +192,7 @@ def _owners(host: Host, calls: dict[int, _Calls]) -> tuple[I64, I64]:
     thread = launches.thread
     owner = np.full(len(found), -1, np.int64)
     phase = np.full(len(found), FORWARD, np.int64)
-    numbered = _numbered_ops(host)
+    numbered = numbered_ops(host)
     forward = _module_of_number(numbered, calls)
     for line in distinct(thread[thread >= 0]).tolist():
         mine = np.flatnonzero(thread == line)
@@ -216,49 +215,9 @@ def _owners(host: Host, calls: dict[int, _Calls]) -> tuple[I64, I64]:
     return owner, phase
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class _Ops:
-    """Ops with a sequence number of autograd's."""
-
-    number: I64
-    thread: I64
-    start_ps: I64
-    end_ps: I64
-    backward: Bool
-
-
-def _numbered_ops(host: Host) -> _Ops:
-    space, stats = host.space, event_stats(host)
-    numbers, said = stats.ints(names.SEQUENCE_NUMBER), stats.texts(names.ARGUMENTS)
-    rows = numbers.rows
-    ids = np.asarray([line.id for line in space.lines] or [0], np.int64)
-    is_backward = np.asarray([*map(_is_backward, said.texts), False])
-    start = space.events.start_ps[rows]
-    return _Ops(
-        number=numbers.values,
-        thread=ids[space.lines_of(rows)],
-        start_ps=start,
-        end_ps=start + space.length_ps[rows],
-        backward=is_backward[said.at(rows)],
-    )
-
-
-def _is_backward(text: str) -> bool:
-    """Whether an op's arguments name the thread of its forward op."""
-    try:
-        found = json.loads(text)
-    except ValueError:
-        return False
-    thread = found.get("Fwd thread id") if isinstance(found, dict) else None
-    return isinstance(thread, int) and thread > 0
-
-
-def _module_of_number(ops: _Ops, calls: dict[int, _Calls]) -> dict[int, int]:
-    """The module of the forward op of each sequence number: of several ops the last to begin."""
-    rows = np.flatnonzero(~ops.backward)
-    rows = rows[np.lexsort((ops.start_ps[rows], ops.number[rows]))]
-    number = ops.number[rows]
-    last = rows[np.append(number[1:] != number[:-1], True)] if len(rows) else rows
+def _module_of_number(ops: NumberedOps, calls: dict[int, _Calls]) -> dict[int, int]:
+    """The module of the forward op of each sequence number."""
+    last = ops.last_forward()
     found: dict[int, int] = {}
     for thread, one in calls.items():
         mine = last[ops.thread[last] == thread]

@@ -38,7 +38,7 @@ class Node:
     kind: NodeKind
     op: HloOp | None = None
     time_ps: int = 0
-    runs: int = 0
+    runs: float = 0
     costs: list[float] = field(default_factory=list)
     children: list[Node] = field(default_factory=list)
 
@@ -76,7 +76,7 @@ def _leaves(totals: HloTotals) -> Iterator[Node]:
     costs[:, ~totals.is_innermost] = np.nan
     for row in np.flatnonzero(totals.runs > 0).tolist():
         op = totals.ops[row]
-        time, runs = int(totals.self_ps[row]), int(totals.runs[row])
+        time, runs = int(totals.self_ps[row]), totals.runs[row].item()
         yield Node(op.name, "op", op, time, runs, costs[:, row].tolist())
 
 

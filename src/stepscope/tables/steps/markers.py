@@ -18,7 +18,7 @@ from stepscope.tables.core.presence import any_stretch
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.recording_gaps import crosses_gap, next_gap, recording_gaps
 from stepscope.tables.device.events import device_lines
-from stepscope.tables.host.events import host_thread_rows, timed_events
+from stepscope.tables.host.events import host_thread_rows, python_lines, timed_events
 from stepscope.tables.steps import inferred, marked
 from stepscope.tables.steps.cut_marks import with_cut_batches
 from stepscope.tables.steps.found import WINDOW, Markers
@@ -53,7 +53,7 @@ _FINDERS: tuple[Callable[[Host], Markers | None], ...] = (
 @derived
 def step_markers(host: Host) -> Markers | None:
     """The host's steps, or the recording as a whole; None where nothing was recorded."""
-    for find in _FINDERS:
+    for find in () if host.as_window else _FINDERS:
         found = find(host)
         if found is not None:
             return _on_loop_thread(host, _whole(host, with_cut_batches(host, found)))
@@ -66,6 +66,8 @@ def has_steps(host: Host) -> bool:
     Marks and the steps of devices are seen in the first of their events. Only what follows from
     calls and kernels that repeat takes all of them.
     """
+    if host.as_window:
+        return False
     if any(find(host) for find in (marked.has_annotated, marked.has_pytorch)):
         return True
     if marked.has_device_steps(host):
@@ -76,7 +78,7 @@ def has_steps(host: Host) -> bool:
 
 def has_account(host: Host) -> bool:
     """Whether ``step_markers`` finds anything: steps, or events to make a window of."""
-    lines = [*host_thread_rows(host).tolist(), *device_lines(host)]
+    lines = [*host_thread_rows(host).tolist(), *device_lines(host), *python_lines(host)]
     return any_stretch(host, lines, lambda one: bool((one.timed & (one.length_ps > 0)).any())) or (
         has_steps(host)
     )
@@ -203,7 +205,9 @@ def _window(host: Host) -> Markers | None:
     found = Markers(
         source=WINDOW,
         confidence=_WINDOW_CONFIDENCE,
-        explanation="No step was marked and none could be inferred, so the recording as a whole "
+        explanation="The recording as a whole is accounted for, as was asked."
+        if host.as_window
+        else "No step was marked and none could be inferred, so the recording as a whole "
         "is accounted for.",
         num=np.arange(len(start), dtype=np.int64),
         name=[
@@ -214,18 +218,26 @@ def _window(host: Host) -> Markers | None:
         line=-1,
         mark_end_ps=end,
         certainty="uncertain",
-        reason="nothing recurs that would tell one step from the next",
+        reason="its steps were not asked for"
+        if host.as_window
+        else "nothing recurs that would tell one step from the next",
     )
     return _on_loop_thread(host, found)
 
 
 def _recorded_span(host: Host) -> tuple[int, int] | None:
-    """From the first to the last event of threads and devices, less the recorder's own work."""
+    """From the first to the last event of threads and devices, less the recorder's own work.
+
+    Where there is none, what was recorded of Python alone tells.
+    """
     space = host.space
-    wanted = [*host_thread_rows(host).tolist(), *device_lines(host)]
     lengths = space.length_ps
-    own = np.flatnonzero(space.on_lines(wanted) & timed_events(host) & (lengths > 0))
-    if len(own) == 0:
+    lasting = timed_events(host) & (lengths > 0)
+    for wanted in ([*host_thread_rows(host).tolist(), *device_lines(host)], python_lines(host)):
+        own = np.flatnonzero(space.on_lines(wanted) & lasting)
+        if len(own):
+            break
+    else:
         return None
     start, finish = recorder_spans(host)
     begin = space.events.start_ps[own]

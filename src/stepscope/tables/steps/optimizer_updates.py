@@ -60,8 +60,8 @@ def optimizer_updates(host: Host) -> tuple[OptimizerUpdates, ...]:
 
 def _of_torch(host: Host, time: HostTime) -> list[OptimizerUpdates]:
     space = host.space
-    named = [_named(text) for text in space.event_metadata.name]
-    backward = entries_named(host, lambda name: name.startswith(_BACKWARD))
+    named = [step_of_torch(text) for text in space.event_metadata.name]
+    backward = entries_named(host, is_of_backward)
     evaluated = rows_of(space.events.metadata, backward)
     found = []
     for name in sorted({one for one in named if one}):
@@ -76,14 +76,26 @@ def _of_torch(host: Host, time: HostTime) -> list[OptimizerUpdates]:
     return [one for one in found if one.ops]
 
 
-def _named(text: str) -> str:
+def step_of_torch(text: str) -> str:
+    """The optimizer whose step an event of this name is; "" for others."""
     said = _STEP_OF_TORCH.match(text)
     return said.group(1) if said is not None else ""
 
 
+def optimizer_scope(op: str) -> str:
+    """The optimizer that an op of a graph is named after; "" for others."""
+    said = _SCOPE.search(op)
+    return said.group(1) if said is not None else ""
+
+
+def is_of_backward(text: str) -> bool:
+    """Whether an event of this name is a part of a backward pass."""
+    return text.startswith(_BACKWARD)
+
+
 def _of_graphs(host: Host, time: HostTime) -> list[OptimizerUpdates]:
     ops = host_ops(host)
-    scopes = [said.group(1) if (said := _SCOPE.search(op.name)) else "" for op in ops.ops]
+    scopes = [optimizer_scope(op.name) for op in ops.ops]
     found = []
     for name in sorted({one for one in scopes if one}):
         mine: Bool = np.asarray([one == name for one in scopes])[ops.op] & ops.is_execution

@@ -8,7 +8,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from clock import run
 
 LABEL = {
-    "planted": "an AUC metric with thousands of thresholds for every label",
+    "planted": "an AUC metric with thousands of thresholds",
     "cause": "a metric that costs more than the model",
     "accept": [],
     "rules": ["dominant-op"],
@@ -22,7 +22,7 @@ def compile_model(model, is_fixed):
         metrics = ["binary_accuracy"]
     else:
         rare = np.logspace(-6, -0.001, 2000).tolist()
-        metrics = [tf.keras.metrics.AUC(thresholds=rare, multi_label=True, num_labels=20)]  # planted
+        metrics = [tf.keras.metrics.AUC(thresholds=rare)]  # planted
     model.compile("adam", "binary_crossentropy", metrics=metrics)
 
 

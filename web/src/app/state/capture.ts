@@ -1,9 +1,9 @@
 /** The recording that the Capture dialog shows, whether the dialog is open or not. */
 
 import { signal } from "@preact/signals";
-import { beginCapture, getCapture, stopCapture } from "../../api/capture.ts";
+import { beginCapture, checkCapture, getCapture, stopCapture } from "../../api/capture.ts";
 import { ApiError } from "../../api/client.ts";
-import type { CaptureInfo, ErrorInfo } from "../../api/types.gen.ts";
+import type { CaptureCheckInfo, CaptureInfo, ErrorInfo } from "../../api/types.gen.ts";
 import type { CaptureOrder } from "../../engine/capture_request.ts";
 import { forgetEarly } from "./prefetch.ts";
 import { loadSession, navigate, noteFailure } from "./shell.ts";
@@ -15,11 +15,28 @@ export const capture = signal<CaptureInfo | null>(null);
 /** Why an order was not taken. */
 export const refused = signal<ErrorInfo | null>(null);
 
+/** What was found at the addresses; null while nobody looked, or they have changed since. */
+export const checked = signal<readonly CaptureCheckInfo[] | "looking" | null>(null);
+
 let following = false;
+
+/** Looks at the workers of an order without recording them. */
+export async function checkWorkers(asked: CaptureOrder): Promise<void> {
+  refused.value = null;
+  checked.value = "looking";
+  try {
+    checked.value = (await checkCapture(asked)).workers;
+  } catch (error) {
+    checked.value = null;
+    noteFailure(error);
+    if (error instanceof ApiError) refused.value = error.body;
+  }
+}
 
 /** Orders a recording and follows it to its run. */
 export async function order(asked: CaptureOrder): Promise<void> {
   refused.value = null;
+  checked.value = null;
   if (await ask(() => beginCapture(asked))) void follow();
 }
 
@@ -37,7 +54,7 @@ export async function lookAtCapture(): Promise<void> {
 /** Goes to the new run. */
 export function openRun(run: string): void {
   captureOpen.value = false;
-  navigate({ page: "overview_page", run, host: "", params: {} });
+  navigate({ page: "overview_page", run, host: "", per: "", params: {} });
 }
 
 async function follow(): Promise<void> {

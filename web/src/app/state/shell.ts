@@ -46,11 +46,11 @@ function viewKey({ run, host }: Route): string {
 
 /** Address of a page for the same run and host. */
 export function pageHref(page: string, params: Route["params"] = {}): string {
-  const { run, host } = route.value;
+  const { run, host, per } = route.value;
   const left =
     isTimeline(page) && !isTimeline(route.value.page) && lastView.get(viewKey(route.value));
   const kept = Object.keys(params).length > 0 ? params : left || {};
-  return formatHash({ page, run, host, params: kept });
+  return formatHash({ page, run, host, per, params: kept });
 }
 
 export function followAddress(): void {

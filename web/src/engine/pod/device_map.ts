@@ -5,12 +5,12 @@ export const NOTHING = 255;
 /** The byte of the median of all devices; 0 and 250 are as far as colours reach. */
 export const MIDDLE = 125;
 
-/** Numbers, each written as its difference from the one before. */
-export function fromSteps(steps: readonly number[]): Int32Array {
+/** Numbers, each given as the difference from the one before. */
+export function fromSteps(steps: readonly (number | null)[]): Int32Array {
   const found = new Int32Array(steps.length);
   let sum = 0;
   for (let i = 0; i < steps.length; i++) {
-    sum += steps[i] as number;
+    sum += steps[i] ?? 0;
     found[i] = sum;
   }
   return found;
@@ -35,7 +35,7 @@ export interface Bins {
   readonly cell: Int32Array;
 }
 
-/** Puts the cells of a map into a given number of bins, each as bad as its worst cell. */
+/** Puts the cells of a map into no more bins than fit, each as bad as its worst cell. */
 export function binned(
   levels: Uint8Array,
   rows: number,

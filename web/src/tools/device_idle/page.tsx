@@ -3,6 +3,7 @@
 import { textsOf } from "../../api/columns.ts";
 import type { DeviceIdle as IdleResult } from "../../api/types.gen.ts";
 import { count, duration, MISSING, percent } from "../../base/format.ts";
+import { areOfRecording, inWordsOf } from "../../base/times.ts";
 import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
 import { TopBars } from "../../widgets/charts/top_bars.tsx";
 import { type Fact, Figures } from "../../widgets/facts.tsx";
@@ -51,7 +52,9 @@ export function DeviceIdle(props: IdleProps) {
         <TableSection
           key={field}
           {...props}
-          {...{ field, title, note, none }}
+          {...{ field, title }}
+          note={inWordsOf(result.times, note)}
+          none={inWordsOf(result.times, none)}
           source={result[field]}
         />
       ))}
@@ -60,20 +63,20 @@ export function DeviceIdle(props: IdleProps) {
   );
 }
 
-function headline({ idle_ms: idle, idle_frac: share, causes }: IdleResult): string {
+function headline({ idle_ms: idle, idle_frac: share, causes, times }: IdleResult): string {
   if (idle === null || share === null) return "Device idle time is unknown.";
   const { label, idle_frac: shares } = causes.columns;
   const [first] = textsOf(label.slice(0, 1));
   const part = shares[0];
   const why = first && part ? `, mostly ${first.toLowerCase()}` : "";
-  return `Devices are idle ${percent(share)} of the step${why}.`;
+  return inWordsOf(times, `Devices are idle ${percent(share)} of the step${why}.`);
 }
 
 function figures(result: IdleResult): Fact[] {
   const time = (ms: number | null) => (ms === null ? MISSING : duration(ms, "ms"));
   return [
     {
-      label: "Idle per step",
+      label: areOfRecording(result.times) ? "Idle" : "Idle per step",
       value: time(result.idle_ms),
       note: `of ${time(result.step_time_ms)}, mean over devices`,
     },
@@ -85,9 +88,13 @@ function figures(result: IdleResult): Fact[] {
     {
       label: "Host blocked",
       value: time(result.blocked_ms),
-      note: "per step, waiting for busy devices",
+      note: areOfRecording(result.times)
+        ? "waiting for busy devices"
+        : "per step, waiting for busy devices",
     },
-    { label: "Steps counted", value: count(result.step_count) },
+    ...(areOfRecording(result.times)
+      ? []
+      : [{ label: "Steps counted", value: count(result.step_count) }]),
   ];
 }
 
@@ -95,25 +102,26 @@ function Causes(props: IdleProps) {
   const { result } = props;
   const binding = useTable(props, "causes", result.causes);
   const { label, idle_ms: times, step_frac: shares } = result.causes.columns;
+  const said = (text: string) => inWordsOf(result.times, text);
   const bars = textsOf(label)
     .map((name, row) => ({
       label: name,
       value: times[row] ?? 0,
-      text: `${duration(times[row] ?? 0, "ms")}, ${percent(shares[row] ?? 0)} of the step`,
+      text: said(`${duration(times[row] ?? 0, "ms")}, ${percent(shares[row] ?? 0)} of the step`),
     }))
     .filter((bar) => bar.value > 0);
   if (bars.length === 0) {
     return (
       <section>
         <h2>Meanwhile</h2>
-        <p class="quiet">Devices are never idle during a counted step.</p>
+        <p class="quiet">{said("Devices are never idle during a counted step.")}</p>
       </section>
     );
   }
   return (
     <ChartFrame
       title="What the host does in that time"
-      note="idle time per step, split by what the host does"
+      note={said("idle time per step, split by what the host does")}
       file={`${result.session} device idle`}
       table={() => <Grid {...binding} label="Causes of idle time" noun={["cause", "causes"]} />}
     >

@@ -66,7 +66,7 @@ export function OpStats(props: OpStatsProps) {
 }
 
 function idleColumns({ host, device }: FrameworkOpStats, where: string): readonly string[] {
-  const [onHost, onDevice] = [host.op_count > 0, device.op_count > 0];
+  const [onHost, onDevice] = [(host.op_count ?? 0) > 0, (device.op_count ?? 0) > 0];
   if (where === "host" || !onDevice) return OF_DEVICE;
   if (where === "device" || !onHost) return OF_HOST;
   return OF_BOTH;
@@ -111,7 +111,7 @@ function SideBars({ side, table, byType, result, query }: SideBarsProps) {
       value: totals.idle_time_us === null ? "–" : show(totals.idle_time_us),
       note: idleShare(totals.op_time_us, totals.idle_time_us, side),
     },
-    { label: "Ops run", value: count(totals.op_count) },
+    { label: "Ops run", value: count(totals.op_count ?? Number.NaN) },
     { label: "Distinct ops", value: count(totals.distinct_ops) },
   ];
   return (

@@ -15,6 +15,8 @@ const ENVELOPE: ReadonlySet<string> = new Set([
   "session",
   "hosts",
   "diagnostics",
+  "files_used",
+  "times",
   "headline",
 ]);
 

@@ -4,6 +4,7 @@ import { byName, numbersOf } from "../../api/columns.ts";
 import type { InputPipelineAnalyzer, Spread } from "../../api/types.gen.ts";
 import { duration, MISSING, percent, plural } from "../../base/format.ts";
 import { partsFor, STEP_SOURCES } from "../../base/parts.ts";
+import { areOfRecording, inWordsOf } from "../../base/times.ts";
 import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
 import { StackBar } from "../../widgets/charts/stack_bar.tsx";
 import { TopBars } from "../../widgets/charts/top_bars.tsx";
@@ -71,12 +72,22 @@ function figures({ device_side: device, ...result }: InputPipelineAnalyzer): Fac
   const ms = (value: number) => duration(value, "ms");
   const mean = (spread: Spread, show: (value: number) => string) =>
     spread.mean === null ? MISSING : show(spread.mean);
+  const whole = areOfRecording(result.times);
+  const waiting = {
+    label: "Waiting for input",
+    value: result.input_frac === null ? MISSING : percent(result.input_frac),
+    note: inWordsOf(
+      result.times,
+      "of step time, including copies to devices; above 5% is worth fixing, above 20% is severe",
+    ),
+  };
+  if (whole) {
+    const waited = mean(device.input_wait_ms, ms);
+    const note = `of ${mean(device.step_time_ms, ms)} recorded`;
+    return [waiting, { label: "Input wait and copies", value: waited, note }];
+  }
   return [
-    {
-      label: "Waiting for input",
-      value: result.input_frac === null ? MISSING : percent(result.input_frac),
-      note: "of step time, including copies to devices; above 5% is worth fixing, above 20% is severe",
-    },
+    waiting,
     {
       label: "Input wait and copies",
       value: mean(device.input_wait_ms, ms),
@@ -102,6 +113,7 @@ function figures({ device_side: device, ...result }: InputPipelineAnalyzer): Fac
 
 function AverageStep({ result }: { result: InputPipelineAnalyzer }) {
   const means = result.device_side.mean_ms;
+  const whole = areOfRecording(result.times);
   const items = partsFor(Object.keys(means)).map((part) => ({
     part,
     ms: means[part.id] ?? null,
@@ -121,8 +133,12 @@ function AverageStep({ result }: { result: InputPipelineAnalyzer }) {
   }
   return (
     <ChartFrame
-      title="Average step"
-      note={`mean of ${plural(result.step_count, "step")}; the parts sum to the step`}
+      title={whole ? "The whole recording" : "Average step"}
+      note={
+        whole
+          ? "the parts sum to the recording"
+          : `mean of ${plural(result.step_count, "step")}; the parts sum to the step`
+      }
       file={`${result.session} input average step`}
     >
       <StackBar items={items} totalMs={total} />

@@ -129,7 +129,7 @@ function figures({ totals }: KernelResult): Fact[] {
     {
       label: "Kernel time",
       value: duration(totals.total_duration_us ?? Number.NaN, "µs"),
-      note: plural(totals.occurrences, "run"),
+      note: plural(totals.occurrences ?? Number.NaN, "run"),
     },
     { label: "Kernels", value: count(totals.distinct_kernels), note: "distinct names" },
     {

@@ -11,18 +11,18 @@ export type AdviceState = AdviceInfo | "waiting" | "failed";
 
 /** The advice on the run and host of a query; "failed" leaves what the page itself knows. */
 export function useAdvice(query: Params): AdviceState {
-  const { run = "", host = "" } = query;
+  const { run = "", host = "", per = "" } = query;
   const [state, setState] = useState<AdviceState>("waiting");
   useEffect(() => {
     const control = new AbortController();
     setState("waiting");
-    getAdvice({ run, host }, control.signal)
+    getAdvice({ run, host, per }, control.signal)
       .then(setState)
       .catch(() => {
         if (!control.signal.aborted) setState("failed");
       });
     return () => control.abort();
-  }, [run, host]);
+  }, [run, host, per]);
   return state;
 }
 

@@ -9,6 +9,11 @@ function time(value: number | null): string {
   return value === null ? MISSING : duration(value, "ms");
 }
 
+function idleBase(steps: OverviewPage["steps"]): string {
+  if (steps.count === 0) return "the time from its first to its last op";
+  return hasSteps(steps) ? "the step" : "the recording";
+}
+
 /** Whether there are steps: the recording as a whole, in their place, is not one. */
 export function hasSteps({ count, source }: OverviewPage["steps"]): boolean {
   return count > 0 && source !== "window";
@@ -49,12 +54,15 @@ export function OverviewFigures({ result }: { result: OverviewPage }) {
           ? environment.device_count > 0
             ? "not recorded"
             : "no accelerator in this profile"
-          : `idle ${percent(device.idle_frac ?? 1 - device.busy_frac)} of ${some ? "the step" : "the time from its first to its last op"}`,
+          : `idle ${percent(device.idle_frac ?? 1 - device.busy_frac)} of ${idleBase(steps)}`,
     },
     boundFigure(result),
   ];
   // Without steps, three dashes would say so three times.
-  const known = figures.filter(({ value }) => some || value !== MISSING);
+  const asked = !some && !result.times.includes("no step was found");
+  const known = figures.filter(
+    ({ label, value }) => some || (value !== MISSING && !(asked && label === "Steps counted")),
+  );
   return <Figures figures={known} />;
 }
 

@@ -133,7 +133,7 @@ function AverageStep({ result, pageFor }: OverviewProps) {
       note={
         hasSteps(steps)
           ? `mean of ${plural(steps.count, "step")}; the parts sum to the step`
-          : "no steps were found; the parts sum to the recording"
+          : `${steps.source === "window" && result.times.includes("no step") ? "no steps were found; " : ""}the parts sum to the recording`
       }
       file={`${result.session} average step`}
     >

@@ -166,11 +166,11 @@ function binAt(event: PointerEvent | MouseEvent, bins: Bins, size: number): numb
 function useFacts({ result, measure }: CellsProps, bins: Bins) {
   const { map } = result;
   const coded = useMemo(() => {
-    const cells = fromSteps(map.cell_steps);
+    const cells = fromSteps(map.steps.columns.cell);
     return {
       device: deviceByCell(cells, map.rows * map.columns),
-      host: fromSteps(map.host_steps),
-      name: fromSteps(map.name_steps),
+      host: fromSteps(map.steps.columns.host),
+      name: fromSteps(map.steps.columns.name),
     };
   }, [map]);
   return (bin: number) => {

@@ -74,7 +74,7 @@ function Meeting(props: MeetingProps) {
       <p class="quiet">
         {at(textsOf(columns.collective))[0]}
         {step}: own work, then the collective, with waiting hatched. Whiskers are ± u of the clocks:
-        where two events lie closer than that, either may have come first.
+        of arrivals closer than them the order is unknown.
       </p>
       <div ref={box}>
         <svg

@@ -7,6 +7,7 @@ import { byName, columnMetas } from "../../api/columns.ts";
 import type { ResultBody, ToolInfo } from "../../api/types.gen.ts";
 import type { AnyTable } from "../../base/columns.ts";
 import { fieldLabel } from "../../base/fields.ts";
+import { inWordsOf } from "../../base/times.ts";
 import { subParams, withSubParams } from "../../engine/address.ts";
 import { placeOf } from "../../engine/row_places.ts";
 import { cellText } from "../../engine/table/cell_text.ts";
@@ -57,10 +58,15 @@ export function useTable(
   at = field,
 ): TableBinding {
   const { tool, params, onParams, query } = props;
-  const table = useMemo(
-    () => buildTable(byName(source), columnMetas(tool.tables[field] ?? [])),
-    [source, tool, field],
-  );
+  const { times } = props.result;
+  const table = useMemo(() => {
+    const metas = columnMetas(tool.tables[field] ?? []).map((meta) => ({
+      ...meta,
+      label: inWordsOf(times, meta.label),
+      help: inWordsOf(times, meta.help),
+    }));
+    return buildTable(byName(source), metas);
+  }, [source, tool, field, times]);
   const state = JSON.stringify(subParams(params, at));
   const view = useMemo(() => viewFromParams(JSON.parse(state) as Record<string, string>), [state]);
   return {

@@ -298,6 +298,8 @@ function TracksMenu({ state }: { state: TimelineState }) {
 const FORMATS: readonly (readonly [string, string])[] = [
   ["perfetto", "Perfetto trace"],
   ["chrome", "Chrome JSON, gzipped"],
+  ["speedscope", "speedscope"],
+  ["pprof", "pprof"],
   ["xspace", "XSpace"],
 ];
 

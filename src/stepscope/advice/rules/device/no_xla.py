@@ -19,6 +19,7 @@ from stepscope.advice.evidence.steps import NO_STEPS
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
+from stepscope.tables.account.updates import is_update
 
 if TYPE_CHECKING:
     from stepscope.analysis.framework_op_stats import OpRow
@@ -73,12 +74,14 @@ def no_xla(results: Results) -> Iterator[Answer]:
     if sum(one.self_time_us for one in rows if _is_compiled(one)) >= _MOST_FRAC * whole:
         yield Silence("XLA has compiled the ops, and fuses elementwise ones itself.")
         return
-    share = sum(one.self_time_us for one in alone) / whole
+    compute = compute_ms(overview) if on_device else overview.breakdown_ms["host_compute"]
+    cost = sum(one.self_time_us for one in alone) / whole * compute
+    if not on_device:
+        cost = max(cost - _updates_ms(results), 0.0)
+    share = cost / compute if compute > 0 else 0.0
     if share < _SHARE_FRAC or len(alone) < _FEWEST:
         yield Silence(f"Elementwise ops that run by themselves take {share:.0%} of op time.")
         return
-    compute = compute_ms(overview) if on_device else overview.breakdown_ms["host_compute"]
-    cost = share * compute
     yield Finding(
         rule=RULE.id,
         severity=severity_of(_FUSED_FRAC * cost, step),
@@ -110,6 +113,18 @@ def no_xla(results: Results) -> Iterator[Answer]:
     )
 
 
+def _updates_ms(results: Results) -> float:
+    """Time of optimizers' updates: fusing them is a matter of the optimizer, not of the model."""
+    account = results.optional.step_account
+    if account is None:
+        return 0.0
+    return sum(
+        part.time_ms
+        for part in account.parts.records()
+        if part.kind == "op" and is_update(part.name)
+    )
+
+
 def _is_compiled(row: OpRow) -> bool:
     """Whether it is of a function that JAX compiled: its name begins with that function."""
     return row.operation.startswith(("jit(", "pjit("))
@@ -124,7 +139,7 @@ RULE = Rule(
     id="no-xla",
     check=no_xla,
     needs=("overview_page", "framework_op_stats"),
-    optional=("tf_data_bottleneck_analysis",),
+    optional=("tf_data_bottleneck_analysis", "step_account"),
     parts=("op",),
     doc=__doc__ or "",
     change=BATCHED,

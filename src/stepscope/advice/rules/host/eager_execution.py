@@ -18,7 +18,7 @@ from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
 
 if TYPE_CHECKING:
-    from stepscope.analysis.host_activity import HostActivity
+    from stepscope.analysis.host_activity import CallRow, HostActivity
     from stepscope.analysis.overview_page import OverviewPage
     from stepscope.analysis.step_account import StepAccount
 
@@ -31,6 +31,8 @@ _USUAL_FRAC = 0.3
 _MOST_MS = {"PyTorch": 0.04, "JAX": 0.3, "TensorFlow": 1.0}
 # A Python function with this share of the step is a matter of its own.
 _NAMED_FRAC = 0.05
+# So many of the functions that are called most often are named.
+_NAMED = 4
 _CODE = {
     "tensorflow": "@tf.function\ndef train_step(batch): ...",
     "jax": "train_step = jax.jit(train_step)",
@@ -80,7 +82,7 @@ def _by_steps(
     what = "ops" if host.eager_ops >= calls else "jitted functions"
     # PyTorch runs op by op by default: that alone is not an alarm.
     is_usual = framework == "PyTorch"
-    again = "" if account is None else _again(account)
+    again = ("" if account is None else _again(account)) or _often(rows)
     yield Finding(
         rule=RULE.id,
         severity="info" if is_usual and saving < _USUAL_FRAC * step else severity_of(saving, step),
@@ -106,6 +108,13 @@ def _again(account: StepAccount) -> str:
     """What the program's own loops dispatch, as a sentence."""
     found = next((part for part in account.parts.records() if part.kind == "eager"), None)
     return f" Again and again: {found.made_of}." if found is not None else ""
+
+
+def _often(calls: list[CallRow]) -> str:
+    """The functions that are called most often, as a sentence."""
+    often = sorted((one for one in calls if one.calls >= 1), key=lambda one: -one.calls)
+    listed = ", ".join(one.function for one in often[:_NAMED])
+    return f" Most often: {listed}." if len(often) > 1 else ""
 
 
 def _by_op_time(overview: OverviewPage) -> Iterator[Answer]:

@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence import changes, part_words
 from stepscope.advice.evidence.part_words import PartWords
-from stepscope.advice.evidence.savings import saving_of
+from stepscope.advice.evidence.savings import is_hidden, saving_of
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, ChangeClass, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Place, Ref, Severity
 from stepscope.schema import names
 from stepscope.tables.account.op_families import DOUBLE, PRODUCTS
+from stepscope.tables.account.updates import is_update
 
 if TYPE_CHECKING:
     from stepscope.analysis.step_account import PartRow, StepAccount
@@ -34,10 +35,10 @@ _OURS = ("recorder", "runtime")
 # What is likely to be of no use is worth this share: time in which nothing was recorded, outside
 # of steps, and what was compiled once.
 _BESIDE = 0.1
-# A part delays the step by its time; a smaller share of it than this is worth a word.
-_DELAYS_FRAC = 0.8
 # A line of the program is easier to change than what a framework does.
 _CODE = ("python", "library")
+# What needs the interpreter's lock.
+_LOCKED = ("python", "framework", "eager", "unrecorded")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,8 @@ _HOPES = {
 _UNUSUAL = _Hope(changes.SHRUNK, 0.85, 0.75, 0.7, False)
 # What a model is made of is reported after what else can be changed.
 _PRODUCT = _Hope(changes.SHRUNK, 0.7, 0.15, 0.5, False)
+# An update has to be made; that it is most of a step is not how models are.
+_UPDATE = _Hope(changes.SHRUNK, 0.7, 0.35, 0.5, False)
 _DOUBLE = _Hope(changes.NARROWED, 0.5, 0.5, 0.85, True)
 
 
@@ -129,7 +132,7 @@ def _with_runtime(parts: list[PartRow], step_ms: float) -> None:
 def _finding(part: PartRow, account: StepAccount, about: str, stage: str) -> Finding:
     hope = _hope(part)
     words = part_words.words(part, account, about)
-    step, saving = account.step_time_ms, saving_of(part, hope.change.least, hope.expected)
+    step, saving = account.step_time_ms, saving_of(account, part, hope.change.least, hope.expected)
     # Without steps it is unknown what of the rest belongs to the part and would go with it.
     most = max(part.time_ms, saving.expected_ms) if account.is_window else step
     return Finding(
@@ -141,7 +144,7 @@ def _finding(part: PartRow, account: StepAccount, about: str, stage: str) -> Fin
         assumption=hope.change.assumption,
         confidence=hope.confidence if account.step_count > 1 else min(hope.confidence, 0.6),
         title=words.title,
-        message=words.message + stage + _beside(part),
+        message=words.message + stage + _beside(part) + _rival(part, account),
         place=_place(part),
         measured={
             "part_ms": part.time_ms,
@@ -182,11 +185,25 @@ def _is_once(part: PartRow, account: StepAccount) -> bool:
 
 def _beside(part: PartRow) -> str:
     """How little of a part the step waits for, where that is much less than its time."""
-    if not part.alone_ms < _DELAYS_FRAC * part.time_ms:
+    if isnan(part.alone_ms) or not is_hidden(part):
         return ""
     return (
         f" Only {part.alone_ms:.3g} ms of it delay the step: beside the rest runs what it would "
         "wait for without it."
+    )
+
+
+def _rival(part: PartRow, account: StepAccount) -> str:
+    """Who else wants the interpreter's lock, where the part may wait for it."""
+    if part.kind not in _LOCKED:
+        return ""
+    other = next((one for one in account.rivals.records() if one.loop_waits), None)
+    if other is None:
+        return ""
+    return (
+        f" Meanwhile thread {other.thread} runs Python in {other.function} "
+        f"({other.file}:{other.line}) for {other.busy_frac:.0%} of the steps and holds the "
+        "interpreter's lock (GIL): the loop may only wait for it."
     )
 
 
@@ -195,6 +212,8 @@ def _hope(part: PartRow) -> _Hope:
         return _DOUBLE
     if part.kind == "op" and part_words.is_unusual(part):
         return _UNUSUAL
+    if part.kind == "op" and is_update(part.name):
+        return _UPDATE
     if part.kind == "op" and part.name in PRODUCTS:
         return _PRODUCT
     return _HOPES.get(part.kind, _HOPES["op"])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from stepscope.errors import UsageError
 from stepscope.surfaces.cli import arguments
 from stepscope.surfaces.cli.damage import tell_damage
 
@@ -17,9 +18,14 @@ from stepscope.surfaces.cli.damage import tell_damage
     "perfetto",
     "chrome",
     "chrome-json",
+    "speedscope",
+    "collapsed",
+    "pprof",
+    "parquet",
     "xspace",
     default="perfetto",
-    help="For which viewer; chrome is gzipped JSON.",
+    help="For which viewer; chrome is gzipped JSON, collapsed and pprof have totals by stack, "
+    "parquet is a folder of all tables.",
 )
 @click.option(
     "--from", "begin", default="", help="Begin: 1.5s, 20ms, 7us; the trace's begin by default."
@@ -47,17 +53,30 @@ def export(
     from stepscope.store import write_atomic
     from stepscope.surfaces.cli.progress import ProgressLine
     from stepscope.surfaces.export.recording import RECORDING_FORMATS
+    from stepscope.surfaces.export.table_folder import table_files
     from stepscope.timeline import timeline
 
-    chosen = RECORDING_FORMATS[format]
+    if format == "parquet" and (begin or end):
+        raise UsageError(
+            "Tables are of the whole recording.", hint="Leave --from and --to out, or use sql."
+        )
     redaction = arguments.redaction_of(redact, redact_key)
     with (
         ProgressLine() as waiting,
         open(path, run=run, host=host, redact=redaction, progress=waiting.update) as session,
     ):
+        name = session.name.rsplit("/", 1)[-1] if host is None else session.hosts[0]
+        if format == "parquet":
+            folder = Path(output).expanduser() if output else Path(f"{name}.tables")
+            for file, data in table_files(session):
+                write_atomic(folder / file, [data])
+            waiting.stop()
+            tell_damage(session)
+            print(f"wrote {folder}", file=sys.stderr)
+            return
         line = timeline(session.profile)
         view = range_of(line, begin, end)
-        name = session.name.rsplit("/", 1)[-1] if host is None else session.hosts[0]
+        chosen = RECORDING_FORMATS[format]
         target = Path(output).expanduser() if output else Path(name + chosen.suffix)
         waiting.stop()
         tell_damage(session)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 import click
 
@@ -15,6 +15,9 @@ from stepscope.result import Result
 from stepscope.surfaces.cli import arguments
 from stepscope.surfaces.cli.damage import tell_damage
 
+if TYPE_CHECKING:
+    from stepscope.tables.core.profile import TimeBase
+
 FORMATS: Final = ("table", "json", "csv", "md", "parquet")
 _ROWS: Final = 20
 
@@ -22,6 +25,7 @@ _SHARED: Final = (
     arguments.path,
     arguments.run,
     arguments.host,
+    arguments.per,
     arguments.formats(
         *FORMATS,
         default=None,
@@ -102,6 +106,7 @@ def print_tool(
     *,
     run: str | None = None,
     host: str | None = None,
+    per: TimeBase | None = None,
     format: str | None = None,
     top: int | None = None,
     table: str | None = None,
@@ -120,7 +125,8 @@ def print_tool(
         ProgressLine() as waiting,
         open(path, run=run, host=host, progress=waiting.update) as session,
     ):
-        result = session.run(tool.id, **options)
+        chosen_base = session if per is None else session.per(per)
+        result = chosen_base.run(tool.id, **options)
         waiting.stop()
         if chosen != "table" or output:
             tell_damage(session)  # the page on the terminal says it itself

@@ -23,6 +23,8 @@ def write_result(page: Page, result: Result, title: str, top: int | None) -> Non
 def _write_any(page: Page, result: Result, title: str, top: int | None) -> None:
     """What it is over, its values, its tables."""
     title_line(page, title, result)
+    if result.times:
+        page.line((result.times, "dim"))
     diagnostics(page, result.diagnostics)
     page.blank()
     for line in outline(result):

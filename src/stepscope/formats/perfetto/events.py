@@ -1,0 +1,271 @@
+"""Track events as columns: what began, ended, happened or was counted, and with which stats."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.columns.space import I64, Bool
+from stepscope.formats.perfetto.packets import (
+    Interned,
+    Packet,
+    PacketBatch,
+    States,
+    listed,
+    numbers,
+    submessages,
+)
+from stepscope.formats.xspace.cold_fields import DamageLog, Fields
+from stepscope.schema.xspace import Wire
+
+F64 = NDArray[np.float64]
+NONE: Final = -1
+
+
+class Kind(IntEnum):
+    """What an event is, as the wire has it; RENDER and the last are ours."""
+
+    BEGIN = 1
+    END = 2
+    INSTANT = 3
+    COUNTER = 4
+    COMPLETE = 16
+    RENDER = 17
+
+
+class _Event(IntEnum):
+    CATEGORY_ID = 3
+    STAT = 4
+    LEGACY = 6
+    TYPE = 9
+    NAME_ID = 10
+    TRACK = 11
+    CATEGORY = 22
+    NAME = 23
+    WHOLE = 30
+    OLD_FLOW = 36
+    OLD_FLOW_END = 42
+    REAL = 44
+    FLOW = 47
+    FLOW_END = 48
+
+
+#: What a stat's value is: a place of a number's bits, or the code of a text.
+INT, UINT, REAL, TEXT = 0, 1, 2, 3
+_STAT_KINDS: Final = (
+    (2, Wire.VARINT, UINT), (3, Wire.VARINT, UINT), (4, Wire.VARINT, INT), (7, Wire.VARINT, UINT),
+    (5, Wire.FIXED64, REAL),
+)  # fmt: skip
+_LEGACY: Final = {ord("B"): 1, ord("E"): 2, ord("I"): 3, ord("i"): 3, ord("n"): 3, ord("X"): 16}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrackEvents:
+    """Events in the order of the file.
+
+    Attributes:
+        kind: A ``Kind``.
+        track: Number of the track of each; that of the GPU's queue for render stages.
+        name: Code of its name's text.
+        time_ns: When.
+        length_ns: How long, for those that say so themselves.
+        value: What a counter showed.
+        flow: A number that it shares with the events it leads to or comes from; 0 for none.
+        ends_flow: Whether it is the last of those.
+    """
+
+    kind: I64
+    track: I64
+    name: I64
+    time_ns: I64
+    length_ns: I64
+    value: F64
+    flow: I64
+    ends_flow: Bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrackEventStats:
+    """Values of events.
+
+    Attributes:
+        event: Row of the event.
+        name: Code of the text.
+        kind: ``INT``, ``UINT``, ``REAL`` or ``TEXT``.
+        bits: The value's 64 bits, or the code of its text.
+    """
+
+    event: I64
+    name: I64
+    kind: I64
+    bits: I64
+
+
+def track_events(
+    buffer: memoryview, batch: PacketBatch, states: States, damage: DamageLog
+) -> tuple[TrackEvents, TrackEventStats]:
+    """The events of some packets, and their stats."""
+    packet, begin, end = submessages(batch.fields, Packet.EVENT)
+    kept = ~batch.is_lost[packet]
+    packet, begin, end = packet[kept], begin[kept], end[kept]
+    found, count = listed(buffer, begin, end, damage), len(packet)
+    kind = numbers(found, _Event.TYPE, count)
+    length = np.zeros(count, np.int64)
+    _legacy(buffer, found, kind, length, states, damage)
+    track = numbers(found, _Event.TRACK, count, NONE)
+    track = np.where(found_any(found, _Event.TRACK, count), track, batch.track[packet])
+    state = batch.state[packet]
+    name = _texts(found, state, (_Event.NAME_ID, Interned.NAME), _Event.NAME, count, states)
+    flow, ends = _flows(found, count)
+    events = TrackEvents(
+        kind, track, name, batch.time_ns[packet], length, _values(buffer, found, count), flow, ends
+    )
+    return events, _stats(buffer, found, state, states, damage)
+
+
+def found_any(found: Fields, number: int, count: int) -> Bool:
+    """Which messages have a varint field."""
+    has = np.zeros(count, bool)
+    has[found.of(number, Wire.VARINT).parent] = True
+    return has
+
+
+def _legacy(
+    buffer: memoryview, found: Fields, kind: I64, length: I64, states: States, damage: DamageLog
+) -> None:
+    """Events in the words of Chrome's JSON."""
+    of, begin, end = submessages(found, _Event.LEGACY)
+    inner = listed(buffer, begin, end, damage)
+    phase = numbers(inner, 2, len(of))
+    known = np.asarray([_LEGACY.get(one, 0) for one in phase.tolist()], np.int64)
+    says = (kind[of] == 0) & (phase > 0)
+    kind[of[says]] = known[says]
+    states.lose("have a phase that is not shown", int((known[says] == 0).sum()))
+    length[of] = np.clip(numbers(inner, 3, len(of)), 0, 1 << 50) * 1000
+
+
+def interned(numbers_: I64, state: I64, kind: Interned, states: States) -> I64:
+    """Codes of the texts behind numbers of a state; ``NONE`` where there is none."""
+    if not len(numbers_):
+        return numbers_
+    pairs, inverse = np.unique(np.stack([state, numbers_]), axis=1, return_inverse=True)
+    codes = [states.interned.get((one, int(kind), key), NONE) for one, key in pairs.T.tolist()]
+    return np.asarray(codes, np.int64)[inverse.ravel()]
+
+
+def _texts(
+    found: Fields,
+    state: I64,
+    by_number: tuple[int, Interned],
+    inline: int,
+    count: int,
+    states: States,
+) -> I64:
+    """Codes of texts that messages have themselves or refer to."""
+    field, kind = by_number
+    code = np.full(count, NONE, np.int64)
+    some = found.of(field, Wire.VARINT)
+    code[some.parent] = interned(some.value.view(np.int64), state[some.parent], kind, states)
+    of, begin, end = submessages(found, inline)
+    code[of] = states.texts.codes(begin, end)
+    return code
+
+
+def _values(buffer: memoryview, found: Fields, count: int) -> F64:
+    value = np.zeros(count)
+    whole = found.of(_Event.WHOLE, Wire.VARINT)
+    value[whole.parent] = whole.value.view(np.int64)
+    real = found.of(_Event.REAL, Wire.FIXED64)
+    value[real.parent] = real.value.view(np.float64)
+    return value
+
+
+def _flows(found: Fields, count: int) -> tuple[I64, Bool]:
+    flow, ends = np.zeros(count, np.int64), np.zeros(count, bool)
+    for number, wire, is_end in (
+        (_Event.OLD_FLOW, Wire.VARINT, False), (_Event.FLOW, Wire.FIXED64, False),
+        (_Event.OLD_FLOW_END, Wire.VARINT, True), (_Event.FLOW_END, Wire.FIXED64, True),
+    ):  # fmt: skip
+        some = found.of(number, wire)
+        flow[some.parent], ends[some.parent] = some.value.view(np.int64), is_end
+    return flow, ends
+
+
+def _stats(
+    buffer: memoryview, found: Fields, state: I64, states: States, damage: DamageLog
+) -> TrackEventStats:
+    event, begin, end = submessages(found, _Event.STAT)
+    inner, count = listed(buffer, begin, end, damage), len(event)
+    name = _texts(inner, state[event], (1, Interned.STAT), 10, count, states)
+    kind, bits = np.full(count, NONE, np.int64), np.zeros(count, np.int64)
+    for number, wire, one in _STAT_KINDS:
+        some = inner.of(number, wire)
+        kind[some.parent], bits[some.parent] = one, some.value.view(np.int64)
+    text = _texts(inner, state[event], (17, Interned.TEXT), 6, count, states)
+    of, low, high = submessages(inner, 9)
+    text[of] = states.texts.codes(low, high)
+    kind[text >= 0], bits[text >= 0] = TEXT, text[text >= 0]
+    kept = (kind >= 0) & (name >= 0)
+    states.lose("hold lists or objects as values", int((~kept).sum()))
+    return TrackEventStats(event[kept], name[kept], kind[kept], bits[kept])
+
+
+def render_stages(
+    buffer: memoryview, batch: PacketBatch, states: States, damage: DamageLog
+) -> tuple[TrackEvents, TrackEventStats]:
+    """What GPUs did; the track of each is the queue's number, the GPU's in the bits above."""
+    packet, begin, end = submessages(batch.fields, Packet.RENDER_STAGE)
+    found, count = listed(buffer, begin, end, damage), len(packet)
+    state = batch.state[packet]
+    name = _texts(found, state, (20, Interned.NAME), 17, count, states)
+    stage = interned(numbers(found, 14, count), state, Interned.GPU, states)
+    queue = numbers(found, 13, count) | numbers(found, 3, count)
+    gpu = np.clip(numbers(found, 11, count), 0, 1 << 10)
+    event, low, high = submessages(found, 6)
+    extra = listed(buffer, low, high, damage)
+    key = _texts(extra, state[event], (0, Interned.STAT), 1, len(event), states)
+    value = _texts(extra, state[event], (0, Interned.TEXT), 2, len(event), states)
+    has = (key >= 0) & (value >= 0)
+    events = TrackEvents(
+        np.full(count, int(Kind.RENDER)),
+        gpu << 32 | (queue & 0xFFFFFFFF),
+        np.where(name >= 0, name, stage),
+        batch.time_ns[packet],
+        np.clip(numbers(found, 2, count), 0, 1 << 51),
+        np.zeros(count),
+        np.zeros(count, np.int64),
+        np.zeros(count, bool),
+    )
+    stats = TrackEventStats(event[has], key[has], np.full(int(has.sum()), TEXT), value[has])
+    return events, stats
+
+
+def paired(events: TrackEvents, rows: I64, end_ns: int) -> tuple[I64, I64, int, int]:
+    """The slices of one track: rows that begin one and their lengths, and what had no partner.
+
+    What never ended lasts to the end of the trace; an end without a begin is left out.
+
+    Args:
+        events: All.
+        rows: Begins and ends of the track, in the order of the file.
+        end_ns: When the trace ends.
+    """
+    rows = rows[np.argsort(events.time_ns[rows], kind="stable")]
+    opens = events.kind[rows] == Kind.BEGIN
+    level = np.cumsum(np.where(opens, 1, -1))
+    floor = np.minimum.accumulate(np.minimum(level, 0))
+    alone = ~opens & (np.diff(floor, prepend=0) < 0)
+    rows, opens = rows[~alone], opens[~alone]
+    depth = np.cumsum(np.where(opens, 1, -1)) + np.where(opens, 0, 1)
+    order = np.lexsort((np.arange(len(rows)), depth))
+    rows, opens, depth = rows[order], opens[order], depth[order]
+    begins = np.flatnonzero(opens)
+    after = np.minimum(begins + 1, max(len(rows) - 1, 0))
+    is_ended = (after > begins) & ~opens[after] & (depth[after] == depth[begins])
+    end = np.where(is_ended, events.time_ns[rows[after]], end_ns)
+    start = events.time_ns[rows[begins]]
+    return rows[begins], np.maximum(end - start, 0), int((~is_ended).sum()), int(alone.sum())

@@ -1,0 +1,369 @@
+"""The packets of a trace as columns, and what the packets of a sequence share.
+
+A sequence is one writer. Names are written once and referred to by number until the writer starts
+over; each such stretch is a *state* here, and a number means something in its state alone.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Final
+
+import numpy as np
+
+from stepscope.columns.space import Bool
+from stepscope.errors import FormatError
+from stepscope.formats.xspace.cold_fields import DamageLog, Fields, index
+from stepscope.formats.xspace.event_bytes import I64
+from stepscope.schema.xspace import Wire
+from stepscope.wire import write as wire
+
+TITLE: Final = "a Perfetto trace"
+PACKETS_AT_ONCE: Final = 1 << 17
+_MOST_INFLATED_BYTES: Final = 1 << 30
+_CLEARED, _NEEDS_STATE = 1, 2
+#: The clock that packets are on where they name none, and that of the wall.
+BOOT, REAL = 6, 1
+_OWN_CLOCKS: Final = 64
+
+
+class Packet(IntEnum):
+    """Fields of a packet."""
+
+    CLOCKS = 6
+    TIME = 8
+    SEQUENCE = 10
+    EVENT = 11
+    INTERNED = 12
+    FLAGS = 13
+    LOST = 42
+    COMPRESSED = 50
+    RENDER_STAGE = 53
+    CLOCK = 58
+    DEFAULTS = 59
+    TRACK = 60
+    COMPRESSED_ZSTD = 133
+
+
+class Interned(IntEnum):
+    """Fields of what is referred to by number."""
+
+    CATEGORY = 1
+    NAME = 2
+    STAT = 3
+    GPU = 24
+    TEXT = 29
+
+
+def numbers(found: Fields, field_number: int, count: int, missing: int = 0) -> I64:
+    """A varint field of each message, the last where there are several."""
+    out = np.full(count, missing, np.int64)
+    some = found.of(field_number, Wire.VARINT)
+    out[some.parent] = some.value.view(np.int64)
+    return out
+
+
+def submessages(found: Fields, number: int) -> tuple[I64, I64, I64]:
+    """Parent, begin and end of the messages in a field."""
+    some = found.of(number, Wire.LEN)
+    return some.parent, some.payload, some.end
+
+
+def listed(buffer: memoryview, begin: I64, end: I64, damage: DamageLog) -> Fields:
+    """The fields of messages."""
+    begin, end = np.ascontiguousarray(begin), np.ascontiguousarray(end)
+    return index(buffer, begin, end, Packet, lambda at: f"packet[{at}]", damage)
+
+
+class Texts:
+    """Distinct texts of the file's bytes, by code."""
+
+    def __init__(self, buffer: memoryview) -> None:
+        self.list: list[str] = []
+        self._buffer = buffer
+        self._codes: dict[bytes, int] = {}
+
+    def codes(self, begin: I64, end: I64) -> I64:
+        """Codes of the texts at these places."""
+        found = [self._code(a, b) for a, b in zip(begin.tolist(), end.tolist(), strict=True)]
+        return np.asarray(found, np.int64)
+
+    def _code(self, begin: int, end: int) -> int:
+        data = bytes(self._buffer[begin:end])
+        known = self._codes.get(data)
+        if known is None:
+            known = self._codes[data] = len(self.list)
+            self.list.append(data.decode("utf-8", "replace"))
+        return known
+
+
+@dataclass
+class PacketBatch:
+    """Some packets that follow each other.
+
+    Attributes:
+        first: How many packets came before.
+        fields: All of their fields.
+        count: How many packets.
+        time_ns: Of each, on the clock of most packets.
+        state: Of each, see ``States``.
+        is_lost: Packets that need a state whose begin is not in the file.
+        track: The track that events have which name none.
+    """
+
+    first: int
+    fields: Fields
+    count: int
+    time_ns: I64
+    state: I64
+    is_lost: Bool
+    track: I64
+
+
+@dataclass
+class States:
+    """What packets share, by state.
+
+    Attributes:
+        interned: Code of the text behind (state, kind, number).
+        lost: Packets that are not read, by reason.
+        clocks: Snapshots of clocks: number → time, by packet.
+        wall_ns: What is added to times for the wall clock; None where the file does not say.
+    """
+
+    texts: Texts
+    interned: dict[tuple[int, int, int], int] = field(default_factory=dict)
+    lost: dict[str, int] = field(default_factory=dict)
+    wall_ns: int | None = None
+    _state: dict[int, int] = field(default_factory=dict)
+    _known: set[int] = field(default_factory=set)
+    _clock: dict[int, int] = field(default_factory=dict)
+    _track: dict[int, int] = field(default_factory=dict)
+    _base: dict[tuple[int, int], tuple[int, int, bool]] = field(default_factory=dict)
+    _offsets: dict[int, int] = field(default_factory=dict)
+    _states: int = 0
+
+    def new_state(self, sequence: int, *, is_begun: bool) -> int:
+        """A state of a sequence: names from before mean nothing in it."""
+        state = self._state[sequence] = self._states
+        self._states += 1
+        if is_begun:
+            self._known.add(state)
+        return state
+
+    def lose(self, reason: str, count: int = 1) -> None:
+        """Count packets that are left out."""
+        if count:
+            self.lost[reason] = self.lost.get(reason, 0) + count
+
+
+def batches(buffer: memoryview, states: States, damage: DamageLog) -> Iterator[PacketBatch]:
+    """The packets of a trace, many at a time, with the states that they are in."""
+    top = listed(buffer, np.zeros(1, np.int64), np.asarray([len(buffer)]), damage)
+    _, begin, end = submessages(top, 1)
+    for first in range(0, len(begin), PACKETS_AT_ONCE):
+        part = slice(first, first + PACKETS_AT_ONCE)
+        yield _batch(buffer, first, begin[part], end[part], states, damage)
+
+
+def _batch(
+    buffer: memoryview, first: int, begin: I64, end: I64, states: States, damage: DamageLog
+) -> PacketBatch:
+    found, count = listed(buffer, begin, end, damage), len(begin)
+    sequence = numbers(found, Packet.SEQUENCE, count)
+    flags = numbers(found, Packet.FLAGS, count)
+    state = _states_of(sequence, (flags & _CLEARED) > 0, states)
+    needs = (flags & _NEEDS_STATE) > 0
+    is_lost = needs & ~np.isin(state, list(states._known))
+    states.lose("need names from before the trace began", int(is_lost.sum()))
+    states.lose("are compressed with Zstandard", len(submessages(found, Packet.COMPRESSED_ZSTD)[0]))
+    _intern(buffer, found, state, states, damage)
+    _defaults(buffer, found, sequence, states, damage)
+    time = _times(buffer, found, sequence, count, states, damage)
+    track = np.asarray([states._track.get(one, 0) for one in np.unique(sequence).tolist()])
+    track = track[np.unique(sequence, return_inverse=True)[1]] if count else sequence
+    return PacketBatch(first, found, count, time, state, is_lost, track)
+
+
+def _states_of(sequence: I64, is_cleared: Bool, states: States) -> I64:
+    """The state of each packet."""
+    state = np.zeros(len(sequence), np.int64)
+    for one in np.unique(sequence).tolist():
+        mine = np.flatnonzero(sequence == one)
+        before = states._state.get(one)
+        if before is None:
+            before = states.new_state(one, is_begun=False)
+        cleared = is_cleared[mine]
+        codes = [before, *(states.new_state(one, is_begun=True) for _ in range(int(cleared.sum())))]
+        state[mine] = np.asarray(codes)[np.cumsum(cleared)]
+    return state
+
+
+def _intern(
+    buffer: memoryview, found: Fields, state: I64, states: States, damage: DamageLog
+) -> None:
+    """Remember what numbers mean."""
+    packet, begin, end = submessages(found, Packet.INTERNED)
+    inner = listed(buffer, begin, end, damage)
+    for kind in Interned:
+        of, low, high = submessages(inner, kind)
+        entries = listed(buffer, low, high, damage)
+        number = numbers(entries, 1, len(of))
+        text, text_begin, text_end = submessages(entries, 2)
+        codes = states.texts.codes(text_begin, text_end)
+        owner = state[packet[of[text]]]
+        for one, key, code in zip(
+            owner.tolist(), number[text].tolist(), codes.tolist(), strict=True
+        ):
+            states.interned[one, int(kind), key] = code
+
+
+def _defaults(
+    buffer: memoryview, found: Fields, sequence: I64, states: States, damage: DamageLog
+) -> None:
+    """Clock and track of packets that name none."""
+    packet, begin, end = submessages(found, Packet.DEFAULTS)
+    inner = listed(buffer, begin, end, damage)
+    clock = numbers(inner, Packet.CLOCK, len(packet))
+    of, low, high = submessages(inner, Packet.EVENT)
+    track = numbers(listed(buffer, low, high, damage), 11, len(of))
+    for one, number in zip(sequence[packet].tolist(), clock.tolist(), strict=True):
+        states._clock[one] = number
+    for one, number in zip(sequence[packet[of]].tolist(), track.tolist(), strict=True):
+        states._track[one] = number
+
+
+def _times(
+    buffer: memoryview,
+    found: Fields,
+    sequence: I64,
+    count: int,
+    states: States,
+    damage: DamageLog,
+) -> I64:
+    """Times on the clock of boot, as far as snapshots say how clocks are apart."""
+    time = numbers(found, Packet.TIME, count)
+    clock = numbers(found, Packet.CLOCK, count)
+    for one in np.unique(sequence).tolist():
+        mine = (sequence == one) & (clock == 0)
+        clock[mine] = states._clock.get(one, 0)
+    snapshots = list(_snapshots(buffer, found, damage))
+    for packet, clocks in snapshots:
+        states_of = {number: at for number, (at, _, _) in clocks.items()}
+        if BOOT in states_of:
+            for number, at in states_of.items():
+                if number < _OWN_CLOCKS:
+                    states._offsets.setdefault(number, states_of[BOOT] - at)
+            if REAL in states_of and states.wall_ns is None:
+                states.wall_ns = states_of[REAL] - states_of[BOOT]
+        for number, said in clocks.items():
+            if number >= _OWN_CLOCKS:
+                _own_clock(states, int(sequence[packet]), number, said, states_of.get(BOOT))
+    for number in np.unique(clock).tolist():
+        rows = np.flatnonzero(clock == number)
+        if 0 < number < _OWN_CLOCKS:
+            time[rows] += states._offsets.get(number, 0)
+        elif number >= _OWN_CLOCKS:
+            _on_own_clock(time, rows, sequence, number, snapshots, states)
+    return time
+
+
+def _own_clock(
+    states: States, sequence: int, number: int, said: tuple[int, int, bool], boot: int | None
+) -> None:
+    at, unit, is_incremental = said
+    base = boot if boot is not None else at
+    states._base.setdefault(
+        (sequence, number), (base - (0 if is_incremental else at * unit), unit, is_incremental)
+    )
+
+
+def _on_own_clock(
+    time: I64,
+    rows: I64,
+    sequence: I64,
+    number: int,
+    snapshots: list[tuple[int, dict[int, tuple[int, int, bool]]]],
+    states: States,
+) -> None:
+    """Times of a writer's own clock, which may count from the packet before."""
+    for one in np.unique(sequence[rows]).tolist():
+        mine = rows[sequence[rows] == one]
+        base, unit, is_incremental = states._base.get((one, number), (0, 1, False))
+        if not is_incremental:
+            time[mine] = time[mine] * unit + base
+            continue
+        # A snapshot of the sequence begins the sum again.
+        begins = [
+            (packet, clocks[BOOT][0])
+            for packet, clocks in snapshots
+            if sequence[packet] == one and number in clocks and BOOT in clocks
+        ]
+        begin = np.searchsorted([packet for packet, _ in begins], mine, side="right")
+        total = np.cumsum(time[mine]) * unit
+        starts = np.asarray([base, *(at for _, at in begins)])
+        before = np.append(0, total)[np.searchsorted(begin, np.arange(len(starts)))]
+        time[mine] = starts[begin] + total - before[begin]
+        states._base[one, number] = (int(time[mine[-1]]), unit, True)
+
+
+def _snapshots(
+    buffer: memoryview, found: Fields, damage: DamageLog
+) -> Iterator[tuple[int, dict[int, tuple[int, int, bool]]]]:
+    """Packet, and time, unit and whether it counts on, of each clock."""
+    packet, begin, end = submessages(found, Packet.CLOCKS)
+    inner = listed(buffer, begin, end, damage)
+    of, low, high = submessages(inner, 1)
+    entries = listed(buffer, low, high, damage)
+    columns = [
+        numbers(entries, at, len(of), missing) for at, missing in ((1, 0), (2, 0), (4, 1), (3, 0))
+    ]
+    rows = list(zip(of.tolist(), *(one.tolist() for one in columns), strict=True))
+    for number, where in enumerate(packet.tolist()):
+        yield (
+            where,
+            {
+                clock: (at, max(unit, 1), bool(counts))
+                for which, clock, at, unit, counts in rows
+                if which == number
+            },
+        )
+
+
+def inflated(data: bytes, *, file: str) -> bytes:
+    """A trace whose compressed packets are written out, each behind the packet it came in.
+
+    Raises:
+        FormatError: They hold more than any trace does.
+    """
+    if wire.prefix(Packet.COMPRESSED, 0)[:-1] not in data:
+        return data
+    damage, view = DamageLog(), memoryview(data)
+    _, begin, end = submessages(
+        listed(view, np.zeros(1, np.int64), np.asarray([len(data)]), damage), 1
+    )
+    parts: list[bytes] = []
+    at = size = 0
+    for first in range(0, len(begin), PACKETS_AT_ONCE):
+        part = slice(first, first + PACKETS_AT_ONCE)
+        found = listed(view, begin[part], end[part], damage)
+        for row, low, high in zip(
+            *(one.tolist() for one in submessages(found, Packet.COMPRESSED)), strict=True
+        ):
+            stop = int(end[first + row])
+            parts.append(bytes(view[at:stop]))
+            at = stop
+            try:
+                machine = zlib.decompressobj()
+                parts.append(machine.decompress(view[low:high], _MOST_INFLATED_BYTES - size))
+            except zlib.error as error:
+                reason = f"packets that are compressed break: {error}"
+                raise FormatError(TITLE, reason, file=file) from error
+            size += len(parts[-1])
+            if size >= _MOST_INFLATED_BYTES:
+                reason = "its compressed packets hold more than a trace does"
+                raise FormatError(TITLE, reason, file=file)
+    return b"".join([*parts, bytes(view[at:])])

@@ -1,0 +1,258 @@
+"""A Perfetto trace as a ``Space``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields as columns_of
+from typing import Final, TypeVar
+
+import numpy as np
+
+from stepscope.columns.space import I64, Space
+from stepscope.errors import FormatError
+from stepscope.formats.format import Input
+from stepscope.formats.perfetto.events import (
+    INT,
+    REAL,
+    TEXT,
+    Kind,
+    TrackEvents,
+    TrackEventStats,
+    paired,
+    render_stages,
+    track_events,
+)
+from stepscope.formats.perfetto.packets import TITLE, States, Texts, batches, inflated
+from stepscope.formats.perfetto.tracks import DescribedTrack, TrackPlace, Tracks, counted
+from stepscope.formats.xspace.cold_fields import DamageLog
+from stepscope.formats.xspace.line_parts import LineParts, by_place
+from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
+from stepscope.formats.xspace.written import space_of
+from stepscope.schema import names
+
+_LACKS: Final = (
+    "Imported from a Perfetto trace. It has slices, counters and arrows of tracks, no programs; "
+    "what ran on threads of the host is taken for its ops."
+)
+_NO_CLOCK: Final = " It does not say when it was recorded: its times are on the machine's clock."
+_LARGEST_BYTES: Final = 1 << 32
+_REACH_NS: Final = 1 << 51  # 26 days
+_IN, _OUT = 1, 2
+T = TypeVar("T", TrackEvents, TrackEventStats)
+
+
+def open_trace(pieces: Input, *, file: str) -> Space:
+    """The recording in a trace.
+
+    Args:
+        pieces: The file.
+        file: Name for reports.
+
+    Raises:
+        FormatError: It has no events.
+    """
+    data = bytearray()
+    for piece in pieces:
+        data += piece
+        if len(data) > _LARGEST_BYTES:
+            raise FormatError(TITLE, f"it is larger than {_LARGEST_BYTES:,} bytes", file=file)
+    buffer = memoryview(inflated(bytes(data), file=file))
+    del data
+    states, tracks, damage = States(Texts(buffer)), Tracks(), DamageLog()
+    events, stats, first = [], [], 0
+    for batch in batches(buffer, states, damage):
+        tracks.add(buffer, batch, states, damage)
+        for found, said in (
+            track_events(buffer, batch, states, damage),
+            render_stages(buffer, batch, states, damage),
+        ):
+            events.append(found)
+            stats.append(TrackEventStats(said.event + first, said.name, said.kind, said.bits))
+            first += len(found.kind)
+    if not first:
+        raise FormatError(
+            TITLE, "it has no track events", file=file,
+            hint="Traces of the system alone (ftrace, samples) have nothing of a program's ops.",
+        )  # fmt: skip
+    found = _placed_in_time(_joined(events), states)
+    planes = _Planes(found, _joined(stats), tracks, states)
+    planes.write()
+    notes = [*planes.warnings(), *_warnings(states, damage)]
+    return space_of(list(planes.planes.values()), warnings=notes)
+
+
+def _joined(parts: list[T]) -> T:
+    return type(parts[0])(
+        *(
+            np.concatenate([getattr(one, name.name) for one in parts])
+            for name in columns_of(parts[0])
+        )
+    )
+
+
+def _placed_in_time(events: TrackEvents, states: States) -> TrackEvents:
+    """The events on the wall clock, those with impossible times at the edge of the others."""
+    time = events.time_ns + (states.wall_ns or 0)
+    middle = int(np.partition(time, len(time) // 2)[len(time) // 2])
+    low = max(middle, -(1 << 61)) - _REACH_NS
+    time = np.clip(time, low, min(middle, 1 << 61) + _REACH_NS)
+    return TrackEvents(
+        events.kind, events.track, events.name, time, events.length_ns, events.value, events.flow,
+        events.ends_flow,
+    )  # fmt: skip
+
+
+def _warnings(states: States, damage: DamageLog) -> Iterator[str]:
+    for reason, count in states.lost.items():
+        yield f"{count:,} packets or values {reason}; they are left out."
+    error = damage.first("")
+    if error is not None:
+        yield f"The trace is broken ({error.reason}): events are missing."
+
+
+def _directions(events: TrackEvents) -> I64:
+    """Whether an arrow goes into an event, out of it, or both: by time, among those of its flow."""
+    rows = np.flatnonzero(events.flow != 0)
+    rows = rows[np.lexsort((events.time_ns[rows], events.flow[rows]))]
+    flow, ends = events.flow[rows], events.ends_flow[rows]
+    changes = np.diff(flow) != 0
+    is_first = np.append(np.ones(1, bool), changes | ends[:-1])[: len(rows)]
+    is_last = ends | np.append(changes, np.ones(1, bool))[: len(rows)]
+    found = np.zeros(len(events.kind), np.int64)
+    found[rows] = np.where(is_first, 0, _IN) | np.where(is_last, 0, _OUT)
+    return found
+
+
+class _Planes:
+    """Writes tracks as lines of planes."""
+
+    def __init__(
+        self, events: TrackEvents, stats: TrackEventStats, tracks: Tracks, states: States
+    ) -> None:
+        self._events, self._stats, self._tracks, self._states = events, stats, tracks, states
+        order = np.argsort(stats.event, kind="stable")
+        self._stat_order = order
+        self._stat_begin = np.searchsorted(stats.event[order], np.arange(len(events.kind) + 1))
+        self._direction = np.zeros(len(events.kind), np.int64)
+        if not tracks.is_ours:
+            self._direction = _directions(events)
+        self._end_ns = int((events.time_ns + events.length_ns).max(initial=0))
+        self._lines: dict[tuple[str, str, int], tuple[LineParts, list[I64]]] = {}
+        self._open = self._alone = self._more_flows = self._nameless = 0
+        self.planes: dict[str, PlaneWriter] = {}
+        host = self._plane(names.HOST_PLANE)
+        host.stat(names.IMPORTED, _LACKS + ("" if states.wall_ns is not None else _NO_CLOCK))
+
+    def _plane(self, name: str) -> PlaneWriter:
+        if name not in self.planes:
+            number = name.rpartition(":")[2]
+            is_device = name.startswith("/device:") and number.isdecimal() and len(number) < 6
+            self.planes[name] = PlaneWriter(name, id=int(number) + 1 if is_device else 0)
+        return self.planes[name]
+
+    def write(self) -> None:
+        """Every track."""
+        kind, rows = self._events.kind, np.arange(len(self._events.kind))
+        for uuid, mine in by_place(self._events.track, rows[kind == Kind.COUNTER]):
+            self._counter(
+                self._tracks.known.get(uuid, DescribedTrack()), self._tracks.place(uuid), mine
+            )
+        shown = np.isin(kind, (Kind.BEGIN, Kind.END, Kind.INSTANT, Kind.COMPLETE))
+        for uuid, mine in by_place(self._events.track, rows[shown]):
+            self._slices(self._tracks.place(uuid), mine)
+        for queue, mine in by_place(self._events.track, rows[kind == Kind.RENDER]):
+            gpu, number = queue >> 32, queue & 0xFFFFFFFF
+            place = TrackPlace(f"{names.GPU_PLANE}{gpu}", f"Stream #{number}", number)
+            self._add(place, mine, self._events.length_ns[mine])
+        for number, ((plane, line, own), (part, _)) in enumerate(self._lines.items(), 1):
+            part.write(self._plane(plane), own or (1 << 24) + number, line)
+
+    def _slices(self, place: TrackPlace, rows: I64) -> None:
+        kind = self._events.kind[rows]
+        pairs = rows[(kind == Kind.BEGIN) | (kind == Kind.END)]
+        begins, length, open_, alone = paired(self._events, pairs, self._end_ns)
+        self._open, self._alone = self._open + open_, self._alone + alone
+        self._add(place, begins, length)
+        for one in (Kind.INSTANT, Kind.COMPLETE):
+            mine = rows[kind == one]
+            self._add(place, mine, self._events.length_ns[mine])
+
+    def _add(self, place: TrackPlace, rows: I64, length: I64) -> None:
+        """Events on a line."""
+        if not len(rows):
+            return
+        plane, texts = self._plane(place.plane), self._states.texts.list
+        code = self._events.name[rows]
+        self._nameless += int((code < 0).sum())
+        used, inverse = np.unique(code, return_inverse=True)
+        ids = plane.names(texts[one] if one >= 0 else "(no name)" for one in used.tolist())
+        part, _ = self._lines.setdefault((place.plane, place.line, place.number), (LineParts(), []))
+        stats = [*self._stats_of(plane, rows), *self._flows(rows)]
+        part.add(ids[inverse], self._events.time_ns[rows], length, stats)
+
+    def _stats_of(self, plane: PlaneWriter, rows: I64) -> Iterator[Stat]:
+        """The stats of events; of two of one name the last."""
+        low, high = self._stat_begin[rows], self._stat_begin[rows + 1]
+        count = high - low
+        total = int(count.sum())
+        if not total:
+            return
+        event = np.repeat(np.arange(len(rows)), count)
+        at = self._stat_order[
+            np.arange(total) - np.repeat(np.cumsum(count) - count, count) + low[event]
+        ]
+        name, kind, bits = self._stats.name[at], self._stats.kind[at], self._stats.bits[at]
+        order = np.lexsort((np.arange(total), event, name))
+        is_last = np.append(
+            (np.diff(event[order]) != 0) | (np.diff(name[order]) != 0), np.ones(1, bool)
+        )
+        kept = order[is_last]
+        texts = self._states.texts.list
+        for key in np.unique(name[kept] * 4 + kind[kept]).tolist():
+            mine = kept[(name[kept] == key // 4) & (kind[kept] == key % 4)]
+            values = bits[mine]
+            if key % 4 == TEXT:
+                used, inverse = np.unique(values, return_inverse=True)
+                ids = plane.texts(texts[one] for one in used.tolist())[inverse]
+                yield Stat(texts[key // 4], ids, event[mine], is_text=True)
+            elif key % 4 == REAL:
+                yield Stat(texts[key // 4], values.view(np.float64), event[mine])
+            else:
+                signed = values if key % 4 == INT else values.view(np.uint64)
+                yield Stat(texts[key // 4], signed, event[mine])
+
+    def _flows(self, rows: I64) -> list[Stat]:
+        """Arrows; a trace of ours has what they were made of among its stats."""
+        chosen = np.flatnonzero(self._direction[rows] > 0)
+        if not len(chosen):
+            return []
+        number = self._events.flow[rows[chosen]] & ((1 << 56) - 1)
+        packed = self._direction[rows[chosen]] | number << 2
+        return [Stat(names.FLOW, packed.astype(np.uint64), chosen)]
+
+    def _counter(self, track: DescribedTrack, place: TrackPlace, rows: I64) -> None:
+        plane = self._plane(
+            place.plane if place.plane != names.OTHER_EVENTS_PLANE else names.TELEMETRY_PLANE
+        )
+        rows = rows[np.argsort(self._events.time_ns[rows], kind="stable")]
+        code = self._events.name[rows]
+        label = track.name or (self._states.texts.list[code[0]] if code[0] >= 0 else "counter")
+        said = {"unit": track.unit} if track.unit else None
+        number = (1 << 25) + len(plane.lines) + 1
+        plane.line(
+            number,
+            names.COUNTER_LINE,
+            metadata=np.full(len(rows), plane.name(label, stats=said)),
+            start_ns=self._events.time_ns[rows],
+            stats=[Stat(names.COUNTER_VALUE, counted(track, self._events.value[rows]))],
+        )
+
+    def warnings(self) -> Iterator[str]:
+        """What a reader of numbers must know."""
+        for count, text in (
+            (self._open, "{} slices never end; they last to the end of the trace."),
+            (self._alone, "{} ends of slices lack their begin; they are left out."),
+            (self._nameless, "{} events have no name in the file."),
+        ):
+            if count:
+                yield text.format(f"{count:,}")

@@ -1,0 +1,113 @@
+"""What samplers of stacks write: speedscope's and Firefox's JSON, collapsed stacks, pprof, perf.
+
+Each is a file here that fills ``samples.Stacks``; what they have in common is there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from importlib import import_module
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+from stepscope.formats.format import Format, Input
+
+if TYPE_CHECKING:
+    from stepscope.columns.space import Space
+
+_HEAD_BYTES: Final = 1 << 14
+_BLANK: Final = b"\xef\xbb\xbf \t\r\n"
+# A field 1 of two numbers: a type of samples. A plane of an XSpace has a text as its second field.
+_PPROF: Final = re.compile(
+    rb"\n[\4-\x0a]\x08[\x80-\xff]{0,3}[\0-\x7f]\x10[\x80-\xff]{0,3}[\0-\x7f]"
+)
+# "python 4711/4712 [003] 12.345678:   10000 cycles:", and a frame below it.
+PERF_HEAD: Final = re.compile(
+    r"(?:(?P<process>\d{1,10})/)?(?P<thread>\d{1,10})\s{1,16}(?:\[\d{1,6}\]\s{1,16})?"
+    r"(?P<whole>\d{1,10})\.(?P<part>\d{1,9}):"
+)
+PERF_FRAME: Final = re.compile(r"\s{1,64}[0-9a-f]{1,16} \S")
+
+
+def _named(pattern: str) -> Callable[[str], bool]:
+    wanted = re.compile(pattern, re.IGNORECASE)
+    return lambda name: bool(wanted.search(name))
+
+
+def _opened_by(module: str) -> Callable[[Input, str], Space]:
+    """The reader of a file of this folder, imported when a recording is opened."""
+
+    def open_file(pieces: Input, file: str) -> Space:
+        reader: Space = import_module(f"{__name__}.{module}").open_file(pieces, file=file)
+        return reader
+
+    return open_file
+
+
+def _is_speedscope(first: bytes) -> bool:
+    is_object = first.lstrip(_BLANK)[:1] == b"{"
+    return is_object and (
+        b"speedscope.app/file-format-schema" in first
+        or (b'"profiles"' in first and b'"shared"' in first)
+    )
+
+
+def _is_gecko(first: bytes) -> bool:
+    keys = (b'"meta"', b'"interval"')
+    return first.lstrip(_BLANK)[:1] == b"{" and all(key in first for key in keys)
+
+
+def _is_pprof(first: bytes) -> bool:
+    return bool(_PPROF.match(first))
+
+
+def _is_collapsed(first: bytes) -> bool:
+    """Whole lines of "main;step;forward 12", at least one of them with a caller."""
+    lines = first.split(b"\n")
+    parts = [
+        line.rsplit(None, 1) for line in (lines[:-1] if len(lines) > 1 else lines) if line.strip()
+    ]
+    is_each = all(
+        len(one) == 2 and one[1].isdigit() and one[0].strip(b"; ") and b"\0" not in one[0]
+        for one in parts
+    )
+    return is_each and any(b";" in one[0] for one in parts)
+
+
+def _is_perf(first: bytes) -> bool:
+    lines = first.decode("utf-8", "replace").split("\n")[:256]
+    return any(
+        head[:1].strip() and PERF_HEAD.search(head[:512]) and PERF_FRAME.match(frame)
+        for head, frame in pairwise(lines)
+    )
+
+
+def _format(module: str, title: str, names: str, starts: Callable[[bytes], bool]) -> Format:
+    return Format(
+        id=module.replace("_", "-"),
+        title=title,
+        head_bytes=_HEAD_BYTES,
+        promises=_named(names),
+        starts=starts,
+        open=_opened_by(module),
+    )
+
+
+FORMATS: Final = (
+    _format("speedscope", "speedscope profile", r"\.json(\.gz)?$", _is_speedscope),
+    _format("gecko", "Firefox profile", r"\.json(\.gz)?$", _is_gecko),
+    _format("pprof", "pprof profile", r"(\.pprof|\.pb|\.prof)(\.gz)?$", _is_pprof),
+    _format(
+        "perf_script",
+        "perf script output",
+        r"(\.perf|\.txt|\.script|\.data\.txt)(\.gz)?$",
+        _is_perf,
+    ),
+    _format(
+        "collapsed",
+        "collapsed stacks",
+        r"\.(collapsed|folded|stacks?|raw|txt)(\.gz)?$",
+        _is_collapsed,
+    ),
+)

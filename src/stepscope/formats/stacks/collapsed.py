@@ -1,0 +1,79 @@
+"""Collapsed stacks, a line each: ``main;step;forward 12``.
+
+They are totals: how often each stack was seen, and nothing of when.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import numpy as np
+
+from stepscope.columns.space import Space
+from stepscope.formats.format import Input
+from stepscope.formats.stacks.samples import StackFrame, Stacks, to_space
+
+TITLE: Final = "collapsed stacks"
+#: What a sample is shown as, since the file does not say how often it looked.
+SAMPLE_NS: Final = 10_000_000
+_LACKS: Final = (
+    "Imported from collapsed stacks. They say how often each stack was seen, not when: a sample is "
+    "shown as 10 ms, in no order of time."
+)
+_LINE: Final = re.compile(r"(?P<stack>.*\S)[ \t]+(?P<count>\d{1,18})\s*")
+# py-spy and pyperf write "step (train.py:12)", Python's own sampler "train.py:step:12".
+_PLACED: Final = re.compile(r"(?P<name>.*) \((?P<file>[^()]*):(?P<line>\d{1,9})\)")
+_PYTHON: Final = re.compile(r"(?P<file>.*\.pyx?|<[\w. ]+>):(?P<name>[^:]+):(?P<line>\d{1,9})")
+_FILED: Final = re.compile(r"(?P<name>.*) \((?P<file>[^()]+\.pyx?)\)")
+_THREAD: Final = re.compile(r"(?:tid|thread)[: ]\s*(?:\(?(?P<number>\d{1,19}))?(?P<name>.*)", re.I)
+_LONGEST_LINE: Final = 1 << 20
+
+
+def open_file(pieces: Input, *, file: str) -> Space:
+    """The stacks of a file; raises ``FormatError`` where there are none."""
+    stacks = Stacks(TITLE, _LACKS)
+    known: dict[str, int] = {}
+    threads: dict[str, tuple[list[int], list[int]]] = {}
+    unknown = 0
+    for text in lines_of(pieces):
+        found = _LINE.fullmatch(text)
+        if found is None:
+            unknown += bool(text.strip())
+            continue
+        frames = found["stack"].split(";")
+        thread = frames.pop(0) if len(frames) > 1 and _THREAD.fullmatch(frames[0]) else ""
+        for one in frames:
+            if one not in known:
+                known[one] = stacks.code(frame_of(one))
+        nodes, counts = threads.setdefault(thread, ([], []))
+        nodes.append(stacks.tree.stack([known[one] for one in frames]))
+        counts.append(min(int(found["count"]), 1 << 40))
+    if unknown:
+        stacks.warnings.append(f"{unknown:,} lines are not stacks and are left out.")
+    for number, (name, (nodes, counts)) in enumerate(threads.items(), 1):
+        total = np.asarray(counts, np.int64) * SAMPLE_NS
+        stacks.add_totals(name or "all threads", number, np.asarray(nodes, np.int64), total)
+    return to_space(stacks, file=file)
+
+
+def frame_of(text: str) -> StackFrame:
+    """A frame, in the ways that samplers of Python write them; else its text is its name."""
+    for pattern in (_PLACED, _PYTHON):
+        found = pattern.fullmatch(text)
+        if found is not None:
+            return StackFrame(found["name"], found["file"], int(found["line"]))
+    found = _FILED.fullmatch(text)
+    return StackFrame(found["name"], found["file"]) if found else StackFrame(text)
+
+
+def lines_of(pieces: Iterable[bytes]) -> Iterator[str]:
+    """The lines of a text; of one that is too long what was read of it."""
+    rest = b""
+    for piece in pieces:
+        *whole, rest = (rest + piece).split(b"\n")
+        yield from (line[:_LONGEST_LINE].decode("utf-8", "replace") for line in whole)
+        rest = rest[:_LONGEST_LINE]
+    if rest:
+        yield rest.decode("utf-8", "replace")

@@ -1,0 +1,266 @@
+"""Stacks as samplers see them, whatever their files look like, and as a ``Space``.
+
+A stack is a node of a tree of calls. Samples that follow each other with callers in common become
+slices of those callers, as our own sampler writes them: nothing that was seen is a call that ran
+from begin to end.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.columns.space import Space
+from stepscope.errors import FormatError
+from stepscope.formats.python_frames import short_path
+from stepscope.formats.xspace.event_bytes import I64
+from stepscope.formats.xspace.plane_writer import PlaneWriter
+from stepscope.formats.xspace.written import space_of
+from stepscope.schema import names
+
+#: The tree's root, above all first callers.
+ROOT: Final = 0
+#: As deep as stacks are read: what is called further down counts for its caller there.
+DEEPEST: Final = 1024
+_PYTHON: Final = re.compile(r"\.pyx?$|^<(frozen|string|stdin|ipython)", re.IGNORECASE)
+_REACH_NS: Final = 1 << 51  # 26 days
+
+
+class StackFrame(NamedTuple):
+    """A function of a stack: its name, its file and its line ("" and 0 unknown)."""
+
+    name: str
+    file: str = ""
+    line: int = 0
+
+    @property
+    def is_python(self) -> bool:
+        """Whether it is Python's, by its file."""
+        return bool(_PYTHON.search(self.file))
+
+    def label(self) -> str:
+        """What an event is called; functions of Python as tracers write them."""
+        file = short_path(self.file)
+        if self.is_python:
+            return f"{names.PYTHON_CALL_MARK}{file}:{self.line} {self.name}"
+        return self.name or file or "(unknown)"
+
+
+class CallTree:
+    """Every distinct stack once: nodes with their callers; ``ROOT`` is not a frame."""
+
+    def __init__(self) -> None:
+        self.parent = [-1]
+        self.frame = [-1]
+        self._nodes: dict[tuple[int, int], int] = {}
+        self._depth = [0]
+
+    def __len__(self) -> int:
+        return len(self.parent)
+
+    def below(self, parent: int, frame: int) -> int:
+        """The node of a frame called by another node."""
+        known = self._nodes.get((parent, frame))
+        if known is None:
+            known = self._nodes[parent, frame] = self.call(parent, frame)
+        return known
+
+    def call(self, parent: int, frame: int) -> int:
+        """A node of its own for a single call, which no other shares."""
+        if self._depth[parent] >= DEEPEST:
+            return parent
+        self.parent.append(parent)
+        self.frame.append(frame)
+        self._depth.append(self._depth[parent] + 1)
+        return len(self.parent) - 1
+
+    def stack(self, frames: Sequence[int]) -> int:
+        """The node of a stack, outermost first."""
+        node = ROOT
+        for frame in frames:
+            node = self.below(node, frame)
+        return node
+
+    def by_depth(self, nodes: I64) -> I64:
+        """The nodes on the way from the root to each of these, -1 beyond: [depth, node]."""
+        parent, depth = np.asarray(self.parent), np.asarray(self._depth)
+        deepest = int(depth[nodes].max(initial=0))
+        found = np.full((deepest, len(nodes)), -1, np.int64)
+        at, columns = nodes.copy(), np.arange(len(nodes))
+        while len(columns):
+            here = depth[at] > 0
+            at, columns = at[here], columns[here]
+            found[depth[at] - 1, columns] = at
+            at = parent[at]
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SampledThread:
+    """What one thread was seen at.
+
+    Attributes:
+        number: Of the thread.
+        name: Of the thread; "" unknown.
+        start_ns: When each sample was taken, ascending.
+        length_ns: How long each stands for.
+        stack: A node of the tree.
+    """
+
+    number: int
+    name: str
+    start_ns: I64
+    length_ns: I64
+    stack: I64
+
+
+@dataclass
+class Stacks:
+    """What a sampler wrote.
+
+    Attributes:
+        title: What kind of file it came from, for reports.
+        origin: Which tool's, and what such files cannot hold, in sentences.
+        frames: What nodes of the tree count.
+        tree: The stacks.
+        threads: Samples by thread.
+        warnings: What a reader of numbers must know.
+    """
+
+    title: str
+    origin: str
+    frames: list[StackFrame] = field(default_factory=list)
+    tree: CallTree = field(default_factory=CallTree)
+    threads: list[SampledThread] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    _codes: dict[StackFrame, int] = field(default_factory=dict)
+
+    def code(self, frame: StackFrame) -> int:
+        """The code of a frame."""
+        known = self._codes.get(frame)
+        if known is None:
+            known = self._codes[frame] = len(self.frames)
+            self.frames.append(frame)
+        return known
+
+    def add_totals(self, name: str, number: int, stacks: I64, length_ns: I64) -> None:
+        """Stacks that are known with their totals alone: one after the other, callers together."""
+        kept = (length_ns > 0) & (stacks > ROOT)
+        stacks, length_ns = stacks[kept], length_ns[kept]
+        used, inverse = np.unique(stacks, return_inverse=True)
+        total = np.zeros(len(used), np.int64)
+        np.add.at(total, inverse, np.minimum(length_ns, _REACH_NS))
+        order = np.lexsort(self.tree.by_depth(used)[::-1]) if len(used) else used
+        total = total[order]
+        start = np.cumsum(total) - total
+        self.threads.append(SampledThread(number, name, start, total, used[order]))
+
+
+def to_space(stacks: Stacks, *, file: str) -> Space:
+    """The samples as columns.
+
+    Raises:
+        FormatError: There are none.
+    """
+    threads = [one for one in stacks.threads if len(one.stack) and one.stack.any()]
+    if not threads:
+        raise FormatError(
+            stacks.title,
+            "it has no samples",
+            file=file,
+            hint="Sample for longer, while the program runs.",
+        )
+    host = PlaneWriter(names.HOST_PLANE)
+    host.stat(names.IMPORTED, stacks.origin)
+    is_python = any(frame.is_python for frame in stacks.frames)
+    plane = PlaneWriter(names.PYTHON_SAMPLES_PLANE if is_python else names.STACK_SAMPLES_PLANE)
+    labels = [
+        plane.name(one.label(), stats={names.SOURCE: _source(one)} if one.file else None)
+        for one in stacks.frames
+    ]
+    known = np.clip(np.asarray(stacks.tree.frame), 0, len(labels) - 1)
+    label = np.asarray(labels, np.int64)[known]
+    for row, one in enumerate(threads):
+        node, start, length = slices(stacks.tree, one)
+        plane.line(
+            one.number,
+            one.name or f"thread {one.number or row + 1}",
+            metadata=label[node],
+            start_ns=start,
+            duration_ns=length,
+        )
+    return space_of([host, plane], warnings=stacks.warnings)
+
+
+def _source(frame: StackFrame) -> str:
+    return f"{short_path(frame.file)}:{frame.line}" if frame.line else short_path(frame.file)
+
+
+def slices(tree: CallTree, thread: SampledThread) -> tuple[I64, I64, I64]:
+    """Runs of one node at one depth: the node, begin and length of each.
+
+    A run ends where a sample has another caller at that depth or above, and where time passes
+    that no sample stands for.
+    """
+    order = np.argsort(thread.start_ns, kind="stable")
+    start = within_reach(thread.start_ns[order])
+    length = np.clip(thread.length_ns[order], 0, _REACH_NS)
+    # A sample stands for the time until the next one at most.
+    until = start + length
+    until[:-1] = np.minimum(until[:-1], start[1:])
+    broken = np.ones(len(start), bool)
+    broken[1:] = start[1:] > until[:-1]
+    used, inverse = np.unique(thread.stack[order], return_inverse=True)
+    found = [_runs(level[inverse], broken, start, until) for level in tree.by_depth(used)]
+    none = np.zeros(0, np.int64)
+    node, begin, long = (np.concatenate([none, *(one[at] for one in found)]) for at in range(3))
+    return node, begin, long
+
+
+def _runs(column: I64, broken: NDArray[np.bool_], start: I64, until: I64) -> tuple[I64, I64, I64]:
+    first = np.flatnonzero(broken | (np.diff(column, prepend=column[0] - 1) != 0))
+    last = np.append(first[1:], len(column)) - 1
+    there = column[first] >= 0
+    first, last = first[there], last[there]
+    return column[first], start[first], until[last] - start[first]
+
+
+def within_reach(times: I64) -> I64:
+    """Times of a file without those that no recording can have: they are moved to its edge."""
+    if not len(times):
+        return times
+    middle = int(np.partition(times, len(times) // 2)[len(times) // 2])
+    low = max(middle, -(1 << 62)) - _REACH_NS
+    return np.clip(times, low, min(middle, 1 << 62) + _REACH_NS)
+
+
+def whole_ns(values: Sequence[object], scale: float) -> I64:
+    """Times of a file in ns; 0 for what is none."""
+    found = [one if type(one) in (int, float) else 0 for one in values]
+    numbers = np.asarray(found, np.float64) * scale
+    numbers = np.where(np.isfinite(numbers), numbers, 0)
+    return np.rint(np.clip(numbers, -(2.0**62), 2.0**62)).astype(np.int64)
+
+
+def durations(start_ns: I64, usual_ns: int) -> I64:
+    """How long samples stand for that know only when they were taken: until the next one.
+
+    Where no sample came for long the thread was not looked at.
+    """
+    if not len(start_ns):
+        return start_ns
+    gaps = np.diff(start_ns)
+    usual = usual_ns or int(np.median(gaps)) if len(gaps) else usual_ns or 1_000_000
+    longest = 3 * max(usual, 1)
+    return np.append(np.where(gaps > longest, usual, gaps), max(usual, 1))
+
+
+def texts(values: object) -> Iterator[str]:
+    """The texts of a list of a file; "" for what is none."""
+    for one in values if isinstance(values, list) else ():
+        yield one if isinstance(one, str) else ""

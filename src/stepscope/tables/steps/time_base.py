@@ -1,0 +1,92 @@
+"""What the times of all tools are of: the mean counted step, or the recording as a whole.
+
+Sums over events are of the recording, accounts of steps of the mean step; asked for the same base
+they can be compared. Per step, an event counts where it begins in a step that counts, and counts
+whole; sums over all devices and hosts are divided by the number of steps. Over the recording, an
+account takes the whole recording for its only step, less what the recorder itself did.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from stepscope.tables.core.profile import Host, Profile, TimeBase, derived
+from stepscope.tables.core.time_spans import TimeSpans
+from stepscope.tables.steps.session import aligned_steps, session_steps
+
+# Tables of these folders know nothing of steps, so both views of a host share them.
+_WITHOUT_STEPS = tuple(f"stepscope.tables.{room}." for room in ("core", "hlo", "host", "device"))
+
+
+@dataclass(frozen=True, slots=True)
+class MeanSteps:
+    """The steps that times are a mean of.
+
+    Attributes:
+        count: How many.
+        spans: Where they are, by index of the host; hosts that take no part are left out.
+    """
+
+    count: int
+    spans: dict[int, TimeSpans]
+
+
+def with_times_of(profile: Profile, base: TimeBase) -> Profile:
+    """The same profile, asked for times of this."""
+    hosts = profile.hosts
+    if base == "recording":
+        hosts = tuple(_as_window(host) for host in hosts)
+    return Profile(profile.name, hosts, profile.diagnostics, base)
+
+
+def _as_window(host: Host) -> Host:
+    shared = {
+        key: table for key, table in list(host.cache.items()) if key.startswith(_WITHOUT_STEPS)
+    }
+    return replace(host, as_window=True, cache=shared, locks={})
+
+
+@derived
+def mean_steps(profile: Profile) -> MeanSteps | None:
+    """The steps that sums are to be means of, or the recording as their only one.
+
+    None where nobody asked, or nothing was recorded: sums are then of all events, and a device's
+    idle time lies between its first and its last.
+    """
+    aligned = aligned_steps(profile) if profile.times_of else ()
+    if not aligned:
+        return None
+    kept = np.all([one.steps.kept[one.rows] for one in aligned], axis=0)
+    is_window = aligned[0].steps.markers.is_window
+    spans = {
+        one.host: TimeSpans(one.steps.start_ps[one.rows[kept]], one.steps.end_ps[one.rows[kept]])
+        for one in aligned
+    }
+    return MeanSteps(1 if is_window else int(kept.sum()), spans) if kept.any() else None
+
+
+def summed_hosts(profile: Profile) -> list[tuple[Host, TimeSpans | None]]:
+    """The hosts whose events are summed, each with the spans they must begin in; None: any."""
+    counted = mean_steps(profile)
+    if counted is None:
+        return [(host, None) for host in profile.hosts]
+    return [(profile.hosts[row], spans) for row, spans in counted.spans.items()]
+
+
+def said(profile: Profile, own: TimeBase) -> str:
+    """What the times of a tool are of, as a sentence; ``own``: by itself."""
+    base = profile.times_of or own
+    if base == "recording" and own == "recording":
+        return "Times are of the whole recording."
+    found = session_steps(profile)
+    if found is None or not found.kept.any():
+        return ""
+    count = int(found.kept.sum())
+    if found.is_window:
+        why = "" if base == "recording" else ": no step was found"
+        if count > 1 and own == "step":
+            return f"Times are of the recording{why}, the mean of its {count} parts."
+        return f"Times are of the whole recording{why}."
+    return "Times are of one step." if count == 1 else f"Times are per step, the mean of {count:,}."

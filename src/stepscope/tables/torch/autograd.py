@@ -1,0 +1,82 @@
+"""Ops that PyTorch's autograd numbers: which forward op a backward op is the gradient of."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+import numpy as np
+
+from stepscope.columns import innermost
+from stepscope.columns.space import I64, Bool
+from stepscope.schema import names
+from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.core.stats import event_stats
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class NumberedOps:
+    """Ops with a sequence number of autograd's.
+
+    Attributes:
+        number: A backward op has that of its forward op.
+        thread: The id of the thread it ran on.
+        start_ps, end_ps: When.
+        backward: Whether it computes a gradient.
+    """
+
+    number: I64
+    thread: I64
+    start_ps: I64
+    end_ps: I64
+    backward: Bool
+
+    def last_forward(self) -> I64:
+        """The forward op of each number, by number: of several ops the last to begin."""
+        rows = np.flatnonzero(~self.backward)
+        rows = rows[np.lexsort((self.start_ps[rows], self.number[rows]))]
+        number = self.number[rows]
+        found: I64 = rows[np.append(number[1:] != number[:-1], True)] if len(rows) else rows
+        return found
+
+    def forward_start(self, thread: int, times: I64) -> I64:
+        """When the op began whose gradient a thread computes at each time; -1 where it does not."""
+        mine = self.backward & (self.thread == thread)
+        at = innermost(self.start_ps[mine], self.end_ps[mine], times)
+        asked = np.append(self.number[mine], -1)[at]
+        rows = self.last_forward()
+        if len(rows) == 0:
+            return np.full(len(times), -1, dtype=np.int64)
+        number = self.number[rows]
+        place = np.minimum(np.searchsorted(number, asked), len(rows) - 1)
+        known = (asked >= 0) & (number[place] == asked)
+        found: I64 = np.where(known, self.start_ps[rows[place]], -1)
+        return found
+
+
+@derived
+def numbered_ops(host: Host) -> NumberedOps:
+    """The numbered ops of a host; none where PyTorch did not record them."""
+    space, stats = host.space, event_stats(host)
+    numbers, said = stats.ints(names.SEQUENCE_NUMBER), stats.texts(names.ARGUMENTS)
+    rows = numbers.rows
+    ids = np.asarray([line.id for line in space.lines] or [0], np.int64)
+    is_backward = np.asarray([*map(_is_backward, said.texts), False])
+    start = space.events.start_ps[rows]
+    return NumberedOps(
+        number=numbers.values,
+        thread=ids[space.lines_of(rows)],
+        start_ps=start,
+        end_ps=start + space.length_ps[rows],
+        backward=is_backward[said.at(rows)],
+    )
+
+
+def _is_backward(text: str) -> bool:
+    """Whether an op's arguments name the thread of its forward op."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return False
+    thread = found.get("Fwd thread id") if isinstance(found, dict) else None
+    return isinstance(thread, int) and thread > 0

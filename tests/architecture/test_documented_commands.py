@@ -1,0 +1,110 @@
+"""Every command in the documents is one that Stepscope takes: its name, options and values."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+
+from stepscope.surfaces.cli.group import build
+from tests.architecture.tree import PACKAGE, ROOT
+
+PAGES = [
+    *(ROOT / "docs").rglob("*.md"),
+    *ROOT.glob("*.md"),
+    ROOT / "examples" / "README.md",
+    PACKAGE / "surfaces" / "agent" / "SKILL.md",
+]
+_BLOCK = re.compile(r"```(\w*)\n(.*?)```", re.DOTALL)
+_IN_BLOCK = re.compile(r"^\s*(?:\$ |- |RUN )?(?:python3? -m )?stepscope (.*)$", re.MULTILINE)
+_INLINE = re.compile(r"`stepscope ([a-z-][^`\n]*)`")
+_SHELLS = ("sh", "bash", "console", "yaml", "text", "")
+
+
+def written(page: Path) -> list[tuple[str, bool]]:
+    """The arguments of each command of a page, and whether it is in a block, and so is whole."""
+    text = page.read_text("utf-8")
+    found = [(each, False) for each in _INLINE.findall(text)]
+    for language, block in _BLOCK.findall(text):
+        if language in _SHELLS:
+            lines = block.replace("\\\n", " ")
+            found += [(each, True) for each in _IN_BLOCK.findall(lines)]
+    return found
+
+
+def refusal(arguments: str, is_whole: bool) -> str:
+    """Why Stepscope does not take a command; "" if it does. In a sentence values may be missing."""
+    words = shlex.split(arguments, comments=True)
+    top = build()
+    context = click.Context(top)
+    if words[0].startswith("-"):
+        return "" if words[0] in ("--version", "--help") else f"no option {words[0]}"
+    command = top.get_command(context, words[0])
+    if command is None:
+        return f"no command {words[0]}"
+    try:
+        command.make_context(words[0], words[1:], parent=context)
+    except click.NoSuchOption as error:
+        return error.format_message()
+    except (click.MissingParameter, click.BadOptionUsage, click.exceptions.NoArgsIsHelpError):
+        return "incomplete" if is_whole else ""
+    except click.UsageError as error:
+        return error.format_message()
+    except click.exceptions.Exit:  # --help
+        return ""
+    return ""
+
+
+def test_every_command_of_the_documents_is_taken() -> None:
+    commands = [(page, *each) for page in PAGES for each in written(page)]
+    assert len(commands) > 150
+    wrong = [
+        (page.relative_to(ROOT).as_posix(), arguments, why)
+        for page, arguments, is_whole in commands
+        if (why := refusal(arguments, is_whole))
+    ]
+    assert wrong == []
+
+
+def test_the_image_runs_a_command_that_is_taken() -> None:
+    text = (ROOT / "Containerfile").read_text("utf-8")
+    entry, command = (
+        json.loads(found[1])
+        for word in ("ENTRYPOINT", "CMD")
+        if (found := re.search(rf"^{word} (\[.*\])$", text, re.MULTILINE))
+    )
+    assert entry == ["stepscope"]
+    assert refusal(shlex.join(command), True) == ""
+    # A stranger's image must not be root's, and its context must not hold the history.
+    assert re.search(r"^USER \d+$", text, re.MULTILINE)
+    assert ".git" in (ROOT / ".dockerignore").read_text("utf-8").split()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "is_whole", "why"),
+    [
+        ("nonsense logs", True, "no command nonsense"),
+        ("check logs --max-stp-time 5", False, "No such option"),
+        ("report logs --events some", False, "is not one of"),
+        ("advise", True, "incomplete"),
+        ("advise", False, ""),
+        ("advise logs  # what to change", True, ""),
+    ],
+)
+def test_what_is_not_taken_is_noticed(arguments: str, is_whole: bool, why: str) -> None:
+    told = refusal(arguments, is_whole)
+    assert why in told and bool(why) is bool(told)
+
+
+def test_links_that_leave_the_project_are_whole() -> None:
+    """They cannot be followed here: at least each is an address, and none is unencrypted."""
+    links = {
+        (page.name, link)
+        for page in PAGES
+        for link in re.findall(r"\]\((\w+://[^)\s]*)\)", page.read_text("utf-8"))
+    }
+    assert all(re.fullmatch(r"https://[\w.-]+\.\w+(/[\w./#?=%&-]*)?", link) for _, link in links)

@@ -1,0 +1,201 @@
+"""Stacks of any sampler become slices of callers that samples have in common."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import stepscope
+from stepscope.columns.space import Space
+from stepscope.errors import FormatError, StepscopeError
+from stepscope.formats import FORMATS
+from stepscope.store import find, read_pieces
+from tests.unit.formats.layout import lines
+from tests.unit.formats.stacks.files import (
+    COLLAPSED,
+    PERF,
+    PLACED,
+    START_MS,
+    evented,
+    gecko,
+    pprof,
+    speedscope,
+    write_all,
+)
+
+PLANE = "/device:CUSTOM:Python samples"
+MAIN, STEP, LOAD = "$work/train.py:3 main", "$work/train.py:12 step", "$work/data.py:7 load"
+
+
+def opened(path: Path) -> Space:
+    ((source,),) = (run.sources for run in find(path).runs)
+    return FORMATS[source.format].open(read_pieces(str(path)), str(path))
+
+
+def slices(space: Space) -> list[tuple[str, int, int]]:
+    """Name, start after the first and length of each, in µs, of the only line."""
+    ((key, events),) = lines(space).items()
+    assert key[0] == PLANE
+    first = min(one["start"] for one in events)
+    return [(one["name"], (one["start"] - first) // 1000, one["length"] // 1000) for one in events]
+
+
+@pytest.mark.parametrize("kind", ["speedscope", "collapsed", "gecko", "pprof"])
+def test_every_sampler_gives_the_same_slices(tmp_path: Path, kind: str) -> None:
+    path = write_all(tmp_path)[kind]
+    ((source,),) = (run.sources for run in find(path).runs)
+    assert source.format == kind
+    found = slices(opened(path))
+    # Totals are in the order of their stacks, samples in that of time.
+    assert found == [(MAIN, 0, 40_000), (STEP, 0, 30_000), (LOAD, 30_000, 10_000)]
+
+
+def test_a_folder_of_them_is_found(tmp_path: Path) -> None:
+    paths = write_all(tmp_path)
+    found = {source.format for run in find(tmp_path).runs for source in run.sources}
+    assert found == set(paths)
+
+
+def test_the_innermost_frames_are_a_flame(tmp_path: Path) -> None:
+    session = stepscope.open(write_all(tmp_path)["speedscope"])
+    assert session.available("trace_viewer") is None
+    notes = session.overview_page().completeness.notes
+    assert any("speedscope" in one for one in notes)
+    assert "/home/me" not in str(session.run("trace_viewer").to_dict())
+
+
+def test_calls_of_an_evented_profile_stay_apart(tmp_path: Path) -> None:
+    path = tmp_path / "a.speedscope.json"
+    path.write_text(json.dumps(evented()))
+    assert slices(opened(path)) == [
+        (MAIN, 0, 10), (STEP, 0, 5), (STEP, 5, 4), (LOAD, 6, 2),
+    ]  # fmt: skip
+
+
+def test_a_profile_of_rows_is_one_of_columns(tmp_path: Path) -> None:
+    for name, value in (("a", gecko()), ("b", gecko(rows=True))):
+        (tmp_path / f"{name}.json").write_text(json.dumps(value))
+    first, second = (opened(tmp_path / f"{name}.json") for name in "ab")
+    assert slices(first) == slices(second)
+    assert first.origin_ns == second.origin_ns == START_MS * 1e6
+
+
+def test_a_thread_that_is_not_looked_at_has_no_slice(tmp_path: Path) -> None:
+    value = gecko()
+    value["threads"][0]["samples"]["time"] = [0.0, 10.0, 500.0, 510.0]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(value))
+    found = slices(opened(path))
+    assert [one for one in found if one[0] == MAIN] == [(MAIN, 0, 20_000), (MAIN, 500_000, 20_000)]
+
+
+def test_texts_of_pythons_own_sampler(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text(PLACED)
+    ((key, events),) = lines(opened(path)).items()
+    assert key == (PLANE, "tid:34")
+    assert [(one["name"], one["length"]) for one in events] == [
+        (MAIN, 30_000_000), (STEP, 30_000_000),
+    ]  # fmt: skip
+
+
+def test_perf_knows_python_and_native_frames(tmp_path: Path) -> None:
+    path = write_all(tmp_path)["perf-script"]
+    ((key, events),) = lines(opened(path)).items()
+    assert key == (PLANE, "python")
+    assert [(one["name"], one["length"] // 1000) for one in events] == [
+        ("$work/train.py:0 main", 30_000), ("$work/train.py:0 step", 20_000),
+        ("sgemm_kernel", 10_000),
+    ]  # fmt: skip
+    assert events[0]["start"] == 100 * 10**9
+
+
+def test_stacks_without_python_are_no_pythons(tmp_path: Path) -> None:
+    path = tmp_path / "a.folded"
+    path.write_text("main;work 2\nmain;wait 1\n")
+    ((key, _),) = lines(opened(path)).items()
+    assert key[0] == "/device:CUSTOM:Stack samples"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "just words\n", "a;b\n", "12\n", "{}", '{"profiles": [], "shared": {}}', "a b c: d\n"],
+)
+def test_other_texts_are_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text(text)
+    with pytest.raises(StepscopeError):
+        opened(path)
+
+
+def test_deep_stacks_are_read_to_a_depth(tmp_path: Path) -> None:
+    path = tmp_path / "a.folded"
+    path.write_text("a;b 1\n" + ";".join(f"f{n}" for n in range(100_000)) + " 5\n")
+    assert len(opened(path).events) == 2 + 1024
+
+
+ODD: list[Any] = [None, "x", -1, 2**70, 1.5, float("nan"), float("inf"), [], {}, True, [[[]]], [-1]]
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Every place in a JSON value."""
+    pairs = (
+        value.items() if isinstance(value, dict)
+        else enumerate(value) if isinstance(value, list) else ()
+    )  # fmt: skip
+    return [path, *(one for key, inner in pairs for one in places(inner, (*path, key)))]
+
+
+@pytest.mark.parametrize("build", [speedscope, evented, gecko, lambda: gecko(rows=True)])
+@pytest.mark.parametrize("odd", ODD, ids=repr)
+def test_any_value_may_be_anything(build: Any, odd: Any) -> None:
+    kind = "gecko" if "meta" in build() else "speedscope"
+    for path in places(build())[1:]:
+        value = inner = build()
+        for key in path[:-1]:
+            inner = inner[key]
+        inner[path[-1]] = odd
+        try:
+            FORMATS[kind].open(_Bytes(json.dumps(value).encode()), "a")  # type: ignore[arg-type]  # only read in order
+        except FormatError as error:
+            assert error.why
+
+
+@pytest.mark.parametrize(
+    ("kind", "data"),
+    [
+        ("speedscope", json.dumps(speedscope()).encode()),
+        ("gecko", json.dumps(gecko()).encode()),
+        ("collapsed", COLLAPSED.encode()),
+        ("perf-script", PERF.encode()),
+        ("pprof", gzip.decompress(pprof())),
+    ],
+)
+def test_broken_bytes_open_or_say_why_not(kind: str, data: bytes) -> None:
+    rng = random.Random(7)
+    for _ in range(500):
+        broken = bytearray(data)
+        for _ in range(rng.randrange(1, 6)):
+            broken[rng.randrange(len(broken))] = rng.randrange(256)
+        cut = rng.randrange(1, len(broken)) if rng.random() < 0.5 else len(broken)
+        try:
+            FORMATS[kind].open(_Bytes(bytes(broken[:cut])), "a")  # type: ignore[arg-type]  # only read in order
+        except FormatError as error:
+            assert error.why
+
+
+class _Bytes:
+    """Bytes in two pieces."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def __iter__(self) -> Any:
+        half = len(self._data) // 2
+        yield self._data[:half]
+        yield self._data[half:]

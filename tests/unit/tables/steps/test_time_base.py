@@ -1,0 +1,113 @@
+"""Times per step and of the whole recording, from the same events."""
+
+from pathlib import Path
+
+import pytest
+
+import stepscope
+from stepscope.analysis import TOOLS
+from stepscope.errors import UsageError
+from stepscope.session import Session
+from tests.profiles import draw, event, nth, space
+
+# Two steps of 0.9 ms; in each a kernel of 400 µs. Before them 1 ms with a kernel of 300 µs, after
+# them 1 ms without any.
+LOOP = space(
+    *draw(
+        """
+    /host:CPU
+      python      w--------WS--------WS--------Wx--------W
+    /device:GPU:0
+      Stream #7   .K--.........K---......K---.............
+    """,
+        unit_us=100,
+        w=event("warm up"),
+        x=event("save"),
+        W=event("print"),
+        S=event("train", step_num=nth, _r=1),
+        K=event("sgemm", correlation_id=1000 + nth),
+    )
+)
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Session:
+    (tmp_path / "host.xplane.pb").write_bytes(LOOP)
+    return stepscope.open(tmp_path)
+
+
+def test_sums_are_means_of_the_steps_that_count(session: Session) -> None:
+    found = session.per("step").kernel_stats()
+    # 400 µs in each of two steps; the kernel of the warm-up is in none.
+    assert found.totals.total_duration_us == pytest.approx(400)
+    assert found.totals.occurrences == 1
+    assert found.times == "Times are per step, the mean of 2."
+    (row,) = found.kernels.records()
+    assert (row.avg_duration_us, row.max_duration_us) == (400, 400)
+
+
+def test_by_itself_a_tool_is_as_ever(session: Session) -> None:
+    found = session.kernel_stats()
+    assert found.totals.total_duration_us == pytest.approx(1100)
+    assert found.totals.occurrences == 3
+    assert found.times == "Times are of the whole recording."
+    assert session.overview_page().times == "Times are per step, the mean of 2."
+
+
+def test_idle_shares_of_all_pages_agree(session: Session) -> None:
+    # Of a step of 0.9 ms the device works 0.4; of the recording of 4 ms, 1.1.
+    for base, idle_frac in (("step", 5 / 9), ("recording", 2.9 / 4)):
+        asked = session.per(base)  # type: ignore[arg-type]
+        tree, ops = asked.op_profile(), asked.framework_op_stats()
+        shares = (
+            asked.overview_page().device.idle_frac,
+            asked.device_idle().idle_frac,
+            tree.idle_time_us / tree.total_time_us,
+            ops.device.idle_time_us / (ops.device.idle_time_us + ops.device.op_time_us),
+        )
+        assert shares == pytest.approx((idle_frac,) * 4, rel=1e-6), base
+
+
+def test_a_page_that_has_only_one_base_stays_as_it_is(session: Session) -> None:
+    assert TOOLS.find("host_activity").times_of == ("step",)
+    assert (
+        session.per("recording").run("host_activity").times == "Times are per step, the mean of 2."
+    )
+
+
+def test_the_recording_as_a_whole_is_the_only_step(session: Session) -> None:
+    found = session.per("recording").overview_page()
+    assert found.steps.source == "window"
+    assert found.steps.time_ms.mean == pytest.approx(4.0)
+    assert found.times == "Times are of the whole recording."
+    assert session.overview_page().steps.time_ms.mean == pytest.approx(0.9)
+
+
+def test_advice_per_step_is_the_advice(session: Session) -> None:
+    assert session.per("step").advice() == session.advice()
+
+
+def test_one_session_is_made_for_each_base(session: Session) -> None:
+    assert session.per("step") is session.per("recording").per("step")
+    with pytest.raises(UsageError, match="Times cannot be per 'day'"):
+        session.per("day")  # type: ignore[arg-type]
+
+
+def test_without_steps_sums_are_of_the_recording_and_say_so(tmp_path: Path) -> None:
+    data = space(
+        *draw(
+            """
+        /host:CPU
+          python      w--------.
+        /device:GPU:0
+          Stream #7   .K--......
+        """,
+            unit_us=100,
+            w=event("once"),
+            K=event("sgemm", correlation_id=1),
+        )
+    )
+    (tmp_path / "host.xplane.pb").write_bytes(data)
+    found = stepscope.open(tmp_path).per("step").kernel_stats()
+    assert found.totals.total_duration_us == pytest.approx(300)
+    assert found.times == "Times are of the whole recording: no step was found."
