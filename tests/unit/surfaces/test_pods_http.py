@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,18 @@ def test_the_pod_is_a_page_among_those_of_the_tools(client: Client) -> None:
     assert found["headline"].startswith("rank3 costs 1.5 ms")
     assert found["devices"]["columns"]["host"][0] == "rank3"
     assert found["evidence"]["columns"]["role"][0] == "suspect"
+
+
+def test_the_page_is_the_same_text_each_time_zipped_or_not(client: Client) -> None:
+    path = "/api/v1/tool/pod?layout=columns"
+    plain = [client.get(path).get_data() for _ in range(2)]
+    zipped = [client.get(path, headers={"Accept-Encoding": "gzip"}) for _ in range(2)]
+    assert plain[0] == plain[1]
+    assert all(answer.headers["Content-Encoding"] == "gzip" for answer in zipped)
+    assert {gzip.decompress(answer.get_data()) for answer in zipped} == {plain[0]}
+    one = body(client, f"{path}&host=rank0,rank1")
+    assert one["recordings"] == 2
+    assert client.get(path).get_data() == plain[0]
 
 
 def test_of_many_devices_the_page_gets_the_worst(

@@ -96,8 +96,8 @@ class Api:
         if layout not in ("rows", "columns"):
             raise UsageError(f"layout cannot be {layout!r}.", hint="One of rows, columns.")
         top = _top(request.args.get("top"))
-        if tool == pods.ID and layout == "columns":
-            return json_answer(request, self._pods.page(request, top))
+        if tool == pods.ID and layout == "columns" and top is None:
+            return self._pods.page(request)
         result = self._result(request, tool)
         if layout == "rows":
             return json_answer(request, result.to_dict(top))

@@ -12,13 +12,14 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from werkzeug.datastructures import Headers
 from werkzeug.wrappers import Request, Response
 
 from stepscope.errors import UsageError
 from stepscope.session import Workspace
 from stepscope.store import Run
 from stepscope.surfaces.envelope import ToolInfo, column_infos, columnar
-from stepscope.surfaces.http.answers import compressed
+from stepscope.surfaces.http.answers import compressed, json_answer
 
 if TYPE_CHECKING:
     from stepscope.pod.report import Pod
@@ -37,6 +38,7 @@ class Pods:
         self._lock = Lock()
         self._joining: dict[object, Lock] = {}  # by key: who asks for the same waits
         self._known: OrderedDict[tuple[Run, tuple[str, ...]], Pod] = OrderedDict()
+        self._texts: dict[bool, tuple[Pod, bytes, Headers]] = {}  # by whether they are zipped
 
     def info(self, hosts: int, devices: int) -> ToolInfo:
         """The page as a tool: available where somebody can wait for somebody."""
@@ -86,19 +88,21 @@ class Pods:
                     self._known.popitem(last=False)
         return found
 
-    def page(self, request: Request, top: int | None = None) -> dict[str, Any]:
-        """The pod with columns for tables, and of devices those that make others wait longest."""
-        from dataclasses import replace
+    def page(self, request: Request) -> Response:
+        """The pod with columns for tables, and of devices those that make others wait longest.
 
-        from stepscope.result import Table
-
+        What 80,000 devices are as text is kept as long as the pod is the one last asked for.
+        """
         pod = self.answer(request)
-        worst = np.argsort(-np.asarray(pod.devices["charged_ms"]), kind="stable")[:MOST_DEVICES]
-        columns = {
-            name: values[worst] if isinstance(values, np.ndarray) else [values[at] for at in worst]
-            for name, values in pod.devices.columns.items()
-        }
-        return columnar(replace(pod, devices=Table(pod.devices.schema, columns)), top)
+        is_zipped = request.accept_encodings.quality("gzip") > 0
+        with self._lock:
+            known = self._texts.get(is_zipped)
+        if known is None or known[0] is not pod:
+            answer = json_answer(request, _page_of(pod))
+            known = pod, answer.get_data(), answer.headers
+            with self._lock:
+                self._texts[is_zipped] = known
+        return Response(known[1], headers=known[2])
 
     def cells(self, request: Request) -> Response:
         """The bytes of a colour of the map, by cell: see ``pod.map.colours``.
@@ -118,3 +122,16 @@ class Pods:
         response = Response(data, mimetype="application/octet-stream")
         response.headers["Cache-Control"] = "private, no-cache"
         return compressed(request, response)
+
+
+def _page_of(pod: Pod) -> dict[str, Any]:
+    from dataclasses import replace
+
+    from stepscope.result import Table
+
+    worst = np.argsort(-np.asarray(pod.devices["charged_ms"]), kind="stable")[:MOST_DEVICES]
+    columns = {
+        name: values[worst] if isinstance(values, np.ndarray) else [values[at] for at in worst]
+        for name, values in pod.devices.columns.items()
+    }
+    return columnar(replace(pod, devices=Table(pod.devices.schema, columns)))
