@@ -28,7 +28,16 @@ _MESSAGES: Final = {
         "4 ProgramShape host_program_shape",
         "5 int64 id",
         "6 int64 entry_computation_id",
+        "17 Stacks stack_frame_index",
     ],
+    "Stacks": [
+        "1 string* file_names",
+        "2 string* function_names",
+        "3 SourceLine* file_locations",
+        "4 Frame* stack_frames",
+    ],
+    "SourceLine": ["1 int64 file_name_id", "2 int64 function_name_id", "3 int64 line"],
+    "Frame": ["1 int64 file_location_id", "2 int64 parent_frame_id"],
     "Computation": [
         "1 string name",
         "2 Instruction* instructions",
@@ -65,6 +74,7 @@ _MESSAGES: Final = {
         "3 string source_file",
         "4 int64 source_line",
         "12 string deduplicated_name",
+        "15 int64 stack_frame_id",
     ],
     "Shape": [
         "2 int64 element_type",
@@ -156,6 +166,7 @@ class Instruction:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     attributes: Mapping[str, str] = field(default_factory=dict)
     fields: Mapping[str, Any] = field(default_factory=dict)
+    stack: Sequence[tuple[str, int, str]] = ()
 
 
 def instruction(
@@ -167,12 +178,16 @@ def instruction(
     op_name: str = "",
     copy_of: str = "",
     attributes: Mapping[str, str] | None = None,
+    stack: Sequence[tuple[str, int, str]] = (),
     **fields: Any,
 ) -> Instruction:
-    """An instruction that reads ``operands`` and calls computations, all by name."""
+    """An instruction that reads ``operands`` and calls computations, all by name.
+
+    ``stack`` has the (file, line, function) of each frame that made it, innermost first.
+    """
     metadata = {"op_name": op_name, "deduplicated_name": copy_of}
     return Instruction(
-        name, opcode, result, operands, tuple(calls), metadata, attributes or {}, fields
+        name, opcode, result, operands, tuple(calls), metadata, attributes or {}, fields, stack
     )
 
 
@@ -204,7 +219,9 @@ def program(
                 id=ids[one.name],
                 operand_ids=[ids[operand] for operand in one.operands],
                 called_computation_ids=[computation_ids[called] for called in one.calls],
-                metadata=_CLASSES["Metadata"](**one.metadata),
+                metadata=_CLASSES["Metadata"](
+                    **one.metadata, stack_frame_id=_add_stack(proto.hlo_module, one.stack)
+                ),
                 **{key: value for key, value in one.fields.items() if key != "contracting"},
             )
             for key, value in one.attributes.items():
@@ -225,6 +242,19 @@ def program(
     if memory is not None:
         proto.buffer_assignment.CopyFrom(memory)
     return bytes(proto.SerializeToString())
+
+
+def _add_stack(module: Any, stack: Sequence[tuple[str, int, str]]) -> int:
+    """The id of the innermost frame, whose parents are added first; 0 without frames."""
+    index, parent = module.stack_frame_index, 0
+    for file, at, function in reversed(stack):
+        index.file_names.append(file)
+        index.function_names.append(function)
+        number = len(index.file_names)
+        index.file_locations.add(file_name_id=number, function_name_id=number, line=at)
+        index.stack_frames.add(file_location_id=number, parent_frame_id=parent)
+        parent = number
+    return parent
 
 
 def memory_plan(

@@ -89,6 +89,13 @@ class PartRow(Row):
     is_source: Annotated[
         bool, Column("Source of the op", kind="flag", hidden=True, help="The line made the op.")
     ]
+    is_program: Annotated[
+        bool,
+        Column(
+            "A whole program", kind="flag", hidden=True,
+            help="A compiled function whose ops were not recorded.",
+        ),
+    ]  # fmt: skip
 
 
 class OwnerRow(Row):
@@ -273,7 +280,7 @@ def _part_row(host: Host, one: Part, count: int, step_ps: float) -> dict[str, ob
         "function": place[0],
         "file": place[1],
         "line": place[2],
-        "caller": first.caller,
+        "caller": known.caller if known.function else first.caller,
         "between": _between(one),
         "made_of": _made_of(one),
         "op": op,
@@ -291,13 +298,14 @@ def _part_row(host: Host, one: Part, count: int, step_ps: float) -> dict[str, ob
         "on_device": first.on_device,
         "is_source": one.kind not in ("python", "library")
         and (bool(known.line) or (first.is_inline and bool(first.line))),
+        "is_program": first.kind == "op" and first.is_inline and not first.type,
     }
 
 
 def _place(one: Part, known: CompiledOp) -> tuple[str, str, int]:
     """Where in the program a part is: its longest line, or the source of its op."""
     if known.line and one.kind not in ("python", "library"):
-        return one.first.function, known.file, known.line
+        return known.function or one.first.function, known.file, known.line
     first = next((owner for owner in one.owners if owner.file), one.first)
     return first.function, first.file, first.line
 

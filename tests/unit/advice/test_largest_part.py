@@ -41,6 +41,7 @@ PART: dict[str, Any] = {
     "data_type": "",
     "on_device": False,
     "is_source": False,
+    "is_program": False,
 }
 
 
@@ -55,8 +56,8 @@ def part(**changes: Any) -> dict[str, Any]:
 
 def op(family: str, time_ms: float, **changes: Any) -> dict[str, Any]:
     return part(
-        kind="op", name=family, op=f"model/{family}", first=f"model/{family}", first_kind="op",
-        function="", file="", line=0, caller="", time_ms=time_ms, **changes,
+        kind="op", name=family, op=f"model/{family}", function="", file="", line=0, caller="",
+        time_ms=time_ms, **{"first": f"model/{family}", "first_kind": "op"} | changes,
     )  # fmt: skip
 
 
@@ -380,3 +381,10 @@ def test_most_of_a_step_in_the_optimizer_is_told_as_its_update() -> None:
     found = first(account(op("Adam update", 7.0, made_of="aten/sqrt 60%, aten/div 40%")))
     assert found.title == "Adam update takes 70% of the step"
     assert found.actions[0].startswith("Update all variables at once")
+
+
+def test_of_a_compiled_function_without_its_ops_it_is_told_that_they_are_missing() -> None:
+    found = first(account(op("update", 8.0, first="update", is_program=True)))
+    assert "Runs of the compiled function update take 8 of each 10 ms" in found.message
+    assert "Which of its ops take the time was not recorded." in found.message
+    assert found.actions[0].startswith("See inside of it")

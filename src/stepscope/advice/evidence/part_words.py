@@ -127,6 +127,11 @@ def _code(part: PartRow, account: StepAccount) -> PartWords:
     )
 
 
+_WHOLE = "Which of its ops take the time was not recorded."
+_SPLIT = (
+    "See inside of it: record with a newer version of the framework, which may name the ops, or "
+    "compile its parts as functions of their own for one recording."
+)
 _UPDATE = (
     "Update all variables at once (fused or foreach), and only what a batch touched: of a large "
     "table the rows that it read, with sparse gradients and an optimizer that keeps them sparse."
@@ -140,15 +145,21 @@ def _ops(part: PartRow, account: StepAccount) -> PartWords:
     runs = f", {part.runs:.0f} runs a step" if part.runs >= MANY_RUNS else ""
     largest = f"; most in {part.made_of}" if part.made_of and part.made_of != part.name else ""
     source = ""
+    called = f", called from {part.caller}" if part.caller else ""
     if part.file and part.line:
         source = (
-            f" The op comes from {part.file}:{part.line}."
+            f" The op comes from {part.file}:{part.line}{called}."
             if part.is_source
             else f" Meanwhile the loop's thread is mostly at {part.file}:{part.line}."
         )
+    if part.is_program:
+        what, largest = f"Runs of the compiled function {part.first}", ""
+        source = f"{source} {_WHOLE}"
     facts = " ".join(_unusual(part))
     message = f"{what}{typed} take {_share(part, account)}{runs}{largest}.{source} {facts}".strip()
-    if part.data_type in DOUBLE:
+    if part.is_program:
+        first = _SPLIT
+    elif part.data_type in DOUBLE:
         first = (
             "Compute in float32: cast the inputs, and look for float64 constants and NumPy arrays."
         )

@@ -50,6 +50,11 @@ _BETWEEN = re.compile(r"gc_callback$")
 _PART = re.compile(r"<(?:list|dict|set)comp>$|<genexpr>$|<lambda>$")
 
 
+def is_installed(file: str) -> bool:
+    """Whether a path is of an installed library, or of the standard one."""
+    return _INSTALLED.search(file) is not None or _STANDARD.search(file) is not None
+
+
 @dataclass(frozen=True, slots=True)
 class Name:
     """What one row of ``Space.event_metadata`` says of a Python call.

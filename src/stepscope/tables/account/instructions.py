@@ -9,10 +9,13 @@ from typing import Final
 import numpy as np
 
 from stepscope.schema import names
+from stepscope.tables.account.frames import is_installed
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.stats import event_stats
 from stepscope.tables.hlo import hlo_modules
+from stepscope.tables.hlo.module import HloModule, Instruction
 from stepscope.tables.hlo.shape import PRIMITIVES
+from stepscope.tables.hlo.source import SourceFrame, source_frames
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +24,16 @@ class CompiledOp:
 
     Attributes:
         file, line: Of the program, where the op was made.
+        function: Of the program, that line is in.
+        caller: ``file:line function`` of the program that calls it while it is traced.
         data_type: As XLA writes it.
         opcode: Of XLA's instruction.
     """
 
     file: str = ""
     line: int = 0
+    function: str = ""
+    caller: str = ""
     data_type: str = ""
     opcode: str = ""
 
@@ -59,13 +66,26 @@ def _of_program(host: Host, event: int) -> CompiledOp | None:
     program = int(stats.ints(names.PROGRAM_ID).at(row, 0)[0])
     module = hlo_modules(host).get(program)
     instruction = module.instructions.get(hlo) if module is not None else None
-    if instruction is None:
+    if module is None or instruction is None:
         return None
-    file, _, line = instruction.source.rpartition(":")
+    at, caller = _source(module, instruction)
     shape = instruction.shape
     leaves = [leaf.element_type for _index, leaf in shape.leaves()]
     kind = PRIMITIVES.get(leaves[0], ("", 0))[0] if leaves else ""
-    return CompiledOp(file, int(line) if line.isdigit() else 0, kind, instruction.opcode)
+    return CompiledOp(at.file, at.line, at.function, caller, kind, instruction.opcode)
+
+
+def _source(module: HloModule, instruction: Instruction) -> tuple[SourceFrame, str]:
+    """The innermost line that is not a library's, else the innermost there is; and its caller."""
+    frames = source_frames(module, instruction)
+    if not frames:
+        file, _, line = instruction.source.rpartition(":")
+        return SourceFrame(file, int(line) if line.isdigit() else 0, ""), ""
+    own = [one for one in frames if not is_installed(one.file)]
+    if not own:
+        return frames[0], ""
+    around = next((one for one in own[1:] if one.function != own[0].function), None)
+    return own[0], "" if around is None else f"{around.file}:{around.line} {around.function}"
 
 
 def _argument_type(host: Host, event: int) -> str:

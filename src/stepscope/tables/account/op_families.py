@@ -43,6 +43,20 @@ PRODUCTS: Final = frozenset(
 )
 # Types of twice the usual width, as XLA writes them.
 DOUBLE: Final = ("f64", "c128")
+# What costs the cube of a size, or a whole transform: as each framework names it.
+_COSTLY: Final = {
+    "a singular value decomposition": "Svd svd linalg_svd linalg_svdvals",
+    "a QR decomposition": "Qr qr geqrf linalg_qr householder_product linalg_householder_product",
+    "a Cholesky decomposition": "Cholesky cholesky linalg_cholesky linalg_cholesky_ex",
+    "an LU decomposition": "Lu lu linalg_lu linalg_lu_factor linalg_lu_factor_ex",
+    "an eigenvalue decomposition": "SelfAdjointEig Eig eigh eig linalg_eigh linalg_eig",
+    "inverting a matrix": "MatrixInverse linalg_inv linalg_inv_ex linalg_pinv",
+    "solving a linear system": "MatrixSolve MatrixTriangularSolve triangular_solve "
+    "triangular-solve linalg_solve linalg_solve_ex linalg_solve_triangular linalg_lu_solve",
+    "a Fourier transform": "FFT FFT2D FFT3D IFFT IFFT2D IFFT3D RFFT RFFT2D IRFFT IRFFT2D fft "
+    "fft_r2c fft_c2r fft_c2c",
+}
+_NAMED: Final = {name: what for what, named in _COSTLY.items() for name in named.split()}
 # Ops that seldom are what a model is for, and what they usually do.
 UNUSUAL: Final = {
     "Sort": "sorting",
@@ -74,10 +88,6 @@ UNUSUAL: Final = {
     "Tile": "copying data to a larger shape",
     "While": "a loop in the graph",
     "while": "a loop in the compiled program",
-    "MatrixInverse": "inverting a matrix",
-    "Svd": "a singular value decomposition",
-    "Qr": "a QR decomposition",
-    "Cholesky": "a Cholesky decomposition",
     "PyFunc": "Python called from the graph",
     "EagerPyFunc": "Python called from the graph",
     "WriteFile": "writing files",
@@ -96,6 +106,7 @@ UNUSUAL: Final = {
     "copy_": "copying tensors",
     "_to_copy": "changing data types",
     "item": "reading a value on the host",
+    **_NAMED,
 }
 
 

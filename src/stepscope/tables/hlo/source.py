@@ -2,29 +2,45 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from typing import NamedTuple
+
 from stepscope.tables.hlo.module import HloModule, Instruction
 from stepscope.wire.read import values
 
-_FILE, _LOCATION, _FRAME = 1, 3, 4
+_FILE, _FUNCTION, _LOCATION, _FRAME = 1, 2, 3, 4
 _STACK_FRAME_ID = 15
 # A stack deeper than this is a cycle in a damaged index.
 _DEEPEST = 1000
+# Programs whose index is kept: the instructions of a recording are asked for one by one.
+_KEPT = 16
+
+
+class SourceFrame(NamedTuple):
+    """One frame of the stack that made an instruction; "" and 0 where unknown."""
+
+    file: str
+    line: int
+    function: str
+
+
+def source_frames(module: HloModule, instruction: Instruction) -> list[SourceFrame]:
+    """The frames of its stack, innermost first; none when not recorded."""
+    frame = instruction.metadata.get(_STACK_FRAME_ID, 0)
+    if not isinstance(frame, int) or not frame or not module.stack_frames:
+        return []
+    locations, frames = _index(module.stack_frames)
+    found: list[SourceFrame] = []
+    while 0 < frame <= len(frames) and len(found) < _DEEPEST:
+        location, frame = frames[frame - 1]
+        if 0 < location <= len(locations):
+            found.append(locations[location - 1])
+    return found
 
 
 def source_stack(module: HloModule, instruction: Instruction) -> str:
     """``file:line`` of each frame, innermost first, one per line; "" when not recorded."""
-    frame = instruction.metadata.get(_STACK_FRAME_ID, 0)
-    if not isinstance(frame, int) or not frame or not module.stack_frames:
-        return ""
-    files, locations, frames = _index(module.stack_frames)
-    lines: list[str] = []
-    while 0 < frame <= len(frames) and len(lines) < _DEEPEST:
-        location, frame = frames[frame - 1]
-        if 0 < location <= len(locations):
-            file, line = locations[location - 1]
-            name = files[file - 1] if 0 < file <= len(files) else ""
-            lines.append(f"{name}:{line}")
-    return "\n".join(lines)
+    return "\n".join(f"{one.file}:{one.line}" for one in source_frames(module, instruction))
 
 
 def source_line(module: HloModule, instruction: Instruction) -> str:
@@ -32,17 +48,30 @@ def source_line(module: HloModule, instruction: Instruction) -> str:
     return instruction.source or source_stack(module, instruction).partition("\n")[0]
 
 
-def _index(data: bytes) -> tuple[list[str], list[tuple[int, int]], list[tuple[int, int]]]:
-    """(file names, (file, line) of locations, (location, parent) of frames); ids count from 1."""
-    files: list[str] = []
-    pairs: dict[int, list[tuple[int, int]]] = {_LOCATION: [], _FRAME: []}
+@lru_cache(maxsize=_KEPT)
+def _index(data: bytes) -> tuple[list[SourceFrame], list[tuple[int, int]]]:
+    """Locations, and (location, parent) of frames; ids count from 1."""
+    texts: dict[int, list[str]] = {_FILE: [], _FUNCTION: []}
+    places: list[tuple[int, int, int]] = []
+    frames: list[tuple[int, int]] = []
     for number, value in values(data):
         if not isinstance(value, bytes):
             continue
-        if number == _FILE:
-            files.append(value.decode("utf-8", "replace"))
-        elif number in pairs:
+        if number in texts:
+            texts[number].append(value.decode("utf-8", "replace"))
+        elif number in (_LOCATION, _FRAME):
             found = {n: v for n, v in values(value) if isinstance(v, int)}
-            second = 3 if number == _LOCATION else 2
-            pairs[number].append((found.get(1, 0), found.get(second, 0)))
-    return files, pairs[_LOCATION], pairs[_FRAME]
+            one, two, three = (found.get(n, 0) for n in (1, 2, 3))
+            if number == _LOCATION:
+                places.append((one, three, two))
+            else:
+                frames.append((one, two))
+    locations = [
+        SourceFrame(_text(texts[_FILE], file), line, _text(texts[_FUNCTION], function))
+        for file, line, function in places
+    ]
+    return locations, frames
+
+
+def _text(texts: list[str], id_: int) -> str:
+    return texts[id_ - 1] if 0 < id_ <= len(texts) else ""

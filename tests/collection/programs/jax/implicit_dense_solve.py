@@ -29,7 +29,7 @@ def factored_step(factors, u):
 
 
 def main(clock):
-    clock.plan(3, 8)
+    clock.plan(2, 3)
     n = 700
     laplace = jnp.diag(jnp.full(n, -2.0)) + jnp.diag(jnp.ones(n - 1), 1) + jnp.diag(jnp.ones(n - 1), -1)
     matrix = jnp.eye(n) - 0.1 * laplace

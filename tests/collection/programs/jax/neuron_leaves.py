@@ -40,7 +40,7 @@ def train_neurons(layers, x):
 
 
 def main(clock):
-    clock.plan(2, 8)
+    clock.plan(2, 3)
     key = jax.random.PRNGKey(0)
     layers = [init_neurons(key, 64, 300), init_neurons(key, 300, 150)]
     if clock.fixed:

@@ -8,7 +8,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from clock import run
 
 LABEL = {
-    "planted": "short reviews are padded to the 300 tokens that the example pads to",
+    "planted": "short reviews are padded to the 200 tokens that the example pads to",
     "cause": "padding",
     "accept": ["padding", "graph-loop"],
     "rules": ["padding", "dominant-op", "graph-loop"],
@@ -25,8 +25,8 @@ def load_reviews(count, maxlen):
 
 
 def main(clock):
-    clock.plan(2, 4)
-    x, y = load_reviews(640, 40 if clock.fixed else 300)
+    clock.plan(1, 2)
+    x, y = load_reviews(640, 40 if clock.fixed else 200)
     layers = tf.keras.layers
     model = tf.keras.Sequential([layers.Embedding(2000, 32), layers.LSTM(32), layers.Dense(1, activation="sigmoid")])
     model.compile("rmsprop", "binary_crossentropy", metrics=["accuracy"])

@@ -43,7 +43,7 @@ class Agent:
 
 
 def main(clock):
-    clock.plan(1, 4)
+    clock.plan(1, 2)
     random.seed(0)
     agent = Agent()
     for _ in range(200):
@@ -51,7 +51,7 @@ def main(clock):
         agent.memory.append((state, random.randrange(2), 1.0, after))
     for step in clock.loop():
         with clock.mark(step, "replay step"):
-            batch = random.sample(agent.memory, 6)
+            batch = random.sample(agent.memory, 3)
             if clock.fixed:
                 agent.replay_at_once(batch)
             else:

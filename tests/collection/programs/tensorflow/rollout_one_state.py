@@ -30,7 +30,7 @@ def play_together(net, states):
 
 
 def main(clock):
-    clock.plan(2, 5)
+    clock.plan(1, 3)
     tf.random.set_seed(0)
     random = np.random.default_rng(0)
     dense = tf.keras.layers.Dense
@@ -39,7 +39,7 @@ def main(clock):
     ask = play_together if clock.fixed else play
     for step in clock.loop():
         with clock.mark(step, "iteration"):
-            states = random.standard_normal((48, 8)).astype(np.float32)
+            states = random.standard_normal((12, 8)).astype(np.float32)
             actions = ask(net, states)
             with tf.GradientTape() as tape:
                 chosen = tf.gather(tf.nn.log_softmax(net(states)), actions, batch_dims=1)

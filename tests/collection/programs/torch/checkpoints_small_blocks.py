@@ -50,7 +50,7 @@ class Encoder(nn.Module):
 
 
 def main(clock):
-    clock.plan(3, 6)
+    clock.plan(2, 3)
     torch.manual_seed(0)
     model = Encoder(use_checkpoint=not clock.fixed)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)

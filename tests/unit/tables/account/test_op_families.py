@@ -31,3 +31,22 @@ def test_a_type_belongs_to_a_family(op_type: str, family: str) -> None:
 
 def test_what_models_are_made_of_is_not_unusual() -> None:
     assert not {"Conv2D", "MatMul", "dot_general", "matmul", "FusedBatchNorm"} & UNUSUAL.keys()
+
+
+@pytest.mark.parametrize(
+    ("op_type", "what"),
+    [
+        ("Svd", "singular"),
+        ("aten/_linalg_svd", "singular"),
+        ("aten/linalg_qr", "QR"),
+        ("aten/linalg_cholesky_ex", "Cholesky"),
+        ("lu", "LU"),
+        ("SelfAdjointEigV2", "eigenvalue"),
+        ("aten/linalg_inv_ex", "inverting"),
+        ("triangular_solve", "solving"),
+        ("aten/_fft_r2c", "Fourier"),
+        ("FFT2D", "Fourier"),
+    ],
+)
+def test_a_decomposition_is_unusual_in_every_framework(op_type: str, what: str) -> None:
+    assert what in UNUSUAL[family_of(op_type)]

@@ -58,14 +58,7 @@ def no_xla(results: Results) -> Iterator[Answer]:
         return
     on_device = stats.device.op_time_us > 0
     side = "Device" if on_device else "Host"
-    pipeline = results.optional.tf_data_bottleneck_analysis
-    # What tf.data's threads run beside the step is not the step's to fuse.
-    beside = set() if pipeline is None else set(pipeline.function_ops["operation"])
-    rows = [
-        one
-        for one in stats.ops.records()
-        if one.host_or_device == side and one.operation not in beside
-    ]
+    rows = _rows(results, side)
     whole = sum(one.self_time_us for one in rows)
     alone = [one for one in rows if _is_elementwise(one)]
     if not whole:
@@ -111,6 +104,18 @@ def no_xla(results: Results) -> Iterator[Answer]:
             "pytorch": "model = torch.compile(model)",
         },
     )
+
+
+def _rows(results: Results, side: str) -> list[OpRow]:
+    """The step's ops on one side."""
+    pipeline = results.optional.tf_data_bottleneck_analysis
+    # What tf.data's threads run beside the step is not the step's to fuse.
+    beside = set() if pipeline is None else set(pipeline.function_ops["operation"])
+    return [
+        one
+        for one in results.framework_op_stats.ops.records()
+        if one.host_or_device == side and one.operation not in beside
+    ]
 
 
 def _updates_ms(results: Results) -> float:

@@ -79,8 +79,8 @@ _HOPES = {
 _UNUSUAL = _Hope(changes.SHRUNK, 0.85, 0.75, 0.7, False)
 # What a model is made of is reported after what else can be changed.
 _PRODUCT = _Hope(changes.SHRUNK, 0.7, 0.15, 0.5, False)
-# An update has to be made; that it is most of a step is not how models are.
-_UPDATE = _Hope(changes.SHRUNK, 0.7, 0.35, 0.5, False)
+# An update has to be made; it ranks by its size, as what it updates does.
+_UPDATE = _Hope(changes.SHRUNK, 0.7, 0.2, 0.5, False)
 _DOUBLE = _Hope(changes.NARROWED, 0.5, 0.5, 0.85, True)
 
 
