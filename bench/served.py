@@ -22,6 +22,7 @@ class Served:
     Attributes:
         began_s: When the process was started, in seconds since the epoch.
         url: What to open.
+        process: Its number.
         peak_mb: The most memory it held; known at the end.
 
     Raises:
@@ -38,6 +39,7 @@ class Served:
             self._child = subprocess.Popen(
                 command, stdout=subprocess.PIPE, stderr=errors, text=True, env=env
             )
+        self.process = self._child.pid
         self.url = ""
         assert self._child.stdout is not None
         for line in self._child.stdout:

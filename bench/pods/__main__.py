@@ -10,6 +10,7 @@ import sys
 import time
 
 from bench.pods.matrix import Matrix, clean, trials
+from bench.pods.scale import report
 
 
 def main() -> int:
@@ -20,13 +21,20 @@ def main() -> int:
     parser.add_argument("--faulty", type=int, help="how many pods with a fault (240)")
     parser.add_argument("--clean", type=int, help="how many clean pods (100)")
     parser.add_argument("--hosts", type=int, default=1000, help="hosts of a clean pod")
+    parser.add_argument("--scale", action="store_true", help="only what pods cost, no faults")
     chosen = parser.parse_args()
     faulty = chosen.faulty if chosen.faulty is not None else (24 if chosen.quick else 240)
     healthy = chosen.clean if chosen.clean is not None else (10 if chosen.quick else 100)
     began = time.perf_counter()
+    if chosen.scale:
+        for line in report(quick=chosen.quick):
+            print(line, flush=True)
+        return 0
     matrix = Matrix(list(trials(faulty)))
     matrix.clean, matrix.named_in_clean = clean(healthy, chosen.hosts)
     print(matrix.render())
+    for line in report(quick=chosen.quick):
+        print(line, flush=True)
     print(f"{time.perf_counter() - began:.0f} s")
     return 0
 

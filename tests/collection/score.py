@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import isnan
-from statistics import median
+from statistics import fmean, median
 from typing import Any, Final
 
 import stepscope
@@ -288,12 +288,24 @@ def reliability(faulty: Sequence[Judged]) -> list[str]:
 
 
 def likelihoods(rows: Sequence[Judged]) -> list[str]:
-    """How many alarms of each likelihood are right, those about healthy programs among them."""
-    told = [one for row in rows for one in row.told]
-    lines = ["likelihood    all alarms      right"]
+    """How many alarms of each likelihood are right, those about healthy programs among them.
+
+    Recordings of one program are right or wrong together, so programs are counted as well: each
+    for the share of its own alarms that is right.
+    """
+    lines = ["likelihood    all alarms      right               of programs  right"]
     for word in ("likely", "possible", "doubtful"):
-        right = [is_right for likelihood, is_right in told if likelihood == word]
-        lines.append(f"{word:10}    {len(right):10}      {share(sum(right), len(right))}")
+        programs: dict[str, list[bool]] = {}
+        for row in rows:
+            told = [is_right for likelihood, is_right in row.told if likelihood == word]
+            if told:
+                programs.setdefault(row.recorded.label.program, []).extend(told)
+        right = [one for told in programs.values() for one in told]
+        mean = fmean([fmean(told) for told in programs.values()]) if programs else 0.0
+        lines.append(
+            f"{word:10}    {len(right):10}      {share(sum(right), len(right)):18}  "
+            f"{len(programs):11}  {f'{100 * mean:.0f} %' if programs else NOTHING}"
+        )
     return lines
 
 

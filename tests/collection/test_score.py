@@ -73,7 +73,14 @@ def test_alarms_about_healthy_programs_count_against_their_likelihood() -> None:
         replace(JUDGED, told=(("likely", True), ("possible", False))),
         replace(JUDGED, recorded=healthy, told=(("likely", False),)),
     ]
-    likely, possible, doubtful = likelihoods(rows)[1:]
-    assert likely.endswith("1 of 2 (50 %)")
-    assert possible.endswith("0 of 1 (0 %)")
-    assert doubtful.endswith("0 of 0")
+    likely, possible, doubtful = (" ".join(line.split()) for line in likelihoods(rows)[1:])
+    assert likely == "likely 2 1 of 2 (50 %) 1 50 %"
+    assert possible == "possible 1 0 of 1 (0 %) 1 0 %"
+    assert doubtful == "doubtful 0 0 of 0 0 –"
+
+
+def test_a_program_with_many_recordings_counts_once() -> None:
+    other = replace(RECORDED, label=replace(LABEL, program="tf/y"))
+    rows = [replace(JUDGED, told=(("likely", True),)) for _recording in range(3)]
+    rows.append(replace(JUDGED, recorded=other, told=(("likely", False),)))
+    assert " ".join(likelihoods(rows)[1].split()) == "likely 4 3 of 4 (75 %) 2 50 %"

@@ -16,6 +16,7 @@ from stepscope.advice.evidence.window import of_the_recording
 from stepscope.advice.facts import FACTS
 from stepscope.advice.order import StepTime, bounded, ordered, refined, step_time
 from stepscope.advice.results import Results
+from stepscope.advice.saving_words import worded
 from stepscope.advice.savings import ranged
 from stepscope.registry import Answer, Rule, Rules, Silence, Unknown
 from stepscope.result import Advice, Checked, Finding, Result
@@ -115,7 +116,8 @@ def advise(
     subjects = RULES.subjects
     checked = [replace(one, subject=subjects.get(one.rule, "")) for one in checked]
     placed = ordered(refined(findings, facts), ran, time)
-    return Advice(tuple(ranged(one, facts[one.rule], results) for one in placed), tuple(checked))
+    complete = (ranged(one, facts[one.rule], results) for one in placed)
+    return Advice(tuple(worded(one, time.whole_ms) for one in complete), tuple(checked))
 
 
 def _answers(

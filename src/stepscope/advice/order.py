@@ -53,6 +53,7 @@ class StepTime:
 
     Attributes:
         step_ms: Its length; None where there are no steps.
+        whole_ms: The same, or the length of what was recorded in their place; None unknown.
         kinds_ms: Its parts by kind; None where the account does not bound what rules say.
         is_one: Whether only one was recorded, which need not be like the others.
         is_window: Whether there is none but the recording as a whole, or one that is a guess.
@@ -60,6 +61,7 @@ class StepTime:
     """
 
     step_ms: float | None
+    whole_ms: float | None
     kinds_ms: Mapping[str, float] | None
     is_one: bool
     is_window: bool
@@ -81,8 +83,11 @@ def step_time(results: Mapping[str, Result]) -> StepTime:
     is_guess = is_one and overview is not None and overview.steps.confidence < _POSSIBLE
     is_recording = account is not None and account.step_count > 0 and account.is_window
     is_recording |= overview is not None and overview.steps.source == "window"
+    step = mean if mean > 0 else None
+    recorded = account.step_time_ms if account is not None and account.step_time_ms > 0 else None
     return StepTime(
-        mean if mean > 0 else None,
+        step,
+        step or recorded,
         kinds,
         is_one=is_one,
         is_window=is_guess or (account is not None and account.is_window),

@@ -26,11 +26,11 @@ class GroupRow(Row):
     """One collective of one process group, with messages of one size."""
 
     group: Annotated[str, Column("Process group", kind="category")]
-    description: Annotated[str, Column("For", kind="name")]
-    collective: Annotated[str, Column("Collective", kind="category")]
-    ranks: Annotated[int, Column("Ranks", kind="count", help="Of the group; 0 if not recorded.")]
+    description: Annotated[str, Column("For", kind="category")]
+    collective: Annotated[str, Column("Collective", kind="name")]
+    ranks: Annotated[float, Column("Ranks", kind="number", help="Of the group.")]
     message_bytes: Annotated[
-        int, Column("Message", unit="B", kind="bytes", help="Of one exchange; 0 if not recorded.")
+        float, Column("Message", unit="B", kind="bytes", help="Of one exchange.")
     ]
     count: Annotated[
         float, Column("Count", kind="number", help="Exchanges, a mean over the devices.")
@@ -179,8 +179,8 @@ def _group_rows(found: Exchanges) -> Iterator[dict[str, Any]]:
             "group": kind.group,
             "description": kind.description,
             "collective": kind.collective,
-            "ranks": kind.ranks,
-            "message_bytes": kind.message_bytes,
+            "ranks": kind.ranks or nan,
+            "message_bytes": kind.message_bytes or nan,
             "count": count,
             "time_ms": time,
             "exposed_ms": _exposed(found.exposed_ps[mine], devices),

@@ -24,6 +24,7 @@ from stepscope.tables.memory.allocations import (
 )
 from stepscope.tables.memory.breakdown import BEFORE, Holding, holdings
 from stepscope.tables.memory.programs import ProgramMemory, has_program_memory, program_memories
+from stepscope.tables.memory.room import BatchRoom, batch_room
 from stepscope.tables.memory.samples import MemorySamples, has_memory_samples, memory_samples
 
 ALLOCATOR = "allocator events"
@@ -31,6 +32,11 @@ COMPILED = "HLO buffer assignment"
 SAMPLES = "sampled counter"
 _DEVICE_NUMBER = re.compile(r"(?:^|_)(\d+)(?:_|$)")
 _FAR_PS = 1 << 62
+
+
+AllocatedIn = Annotated[
+    str, Column("Allocated in", kind="name", help="What enclosed it, where no op is recorded.")
+]
 
 
 class MemoryTimeRow(Row):
@@ -55,10 +61,7 @@ class MemoryTimeRow(Row):
     ]
     data_type: Annotated[str, Column("Data type", kind="category")]
     shape: Annotated[str, Column("Shape", kind="text")]
-    allocated_in: Annotated[
-        str,
-        Column("Allocated in", kind="name", help="What enclosed it, where no op is recorded."),
-    ]
+    allocated_in: AllocatedIn
     in_use_bytes: Annotated[
         int, Column("In use", unit="B", kind="bytes", help="Stack and heap after the event.")
     ]
@@ -83,10 +86,7 @@ class MemoryHoldingRow(Row):
     region_type: Annotated[str, Column("Region", kind="category")]
     data_type: Annotated[str, Column("Data type", kind="category")]
     shape: Annotated[str, Column("Shape", kind="text")]
-    allocated_in: Annotated[
-        str,
-        Column("Allocated in", kind="name", help="What enclosed it, where no op is recorded."),
-    ]
+    allocated_in: AllocatedIn
     share_frac: Annotated[float, Column("Share of peak", unit="%", kind="ratio")]
     origin: Annotated[
         str,
@@ -126,8 +126,7 @@ class MemorySystem:
     """One memory: what the profile says about its use, and about its peak.
 
     Attributes:
-        id: The allocator's name, or the device's number; with the host before it when there
-            are several hosts.
+        id: The allocator's name or the device's number; after the host's where there are several.
         host: Host it belongs to.
         device: Device the memory is on, "" when it is the host's or not known.
         source: Where the numbers come from.
@@ -138,6 +137,7 @@ class MemorySystem:
         peak_step: The step it fell into; None outside of steps.
         stack_bytes, heap_bytes, free_bytes, fragmentation_frac: State at the peak.
         capacity_bytes: Stack, heap and free at the peak: what the allocator may use at most.
+        batch_room: How many times the batch fits; None where the capacity is not known.
         lifetime_peak_bytes: Highest use since the program started, also before the recording.
         begin_bytes, end_bytes: Use after the first and after the last event.
         before_recording_bytes: Bytes at the peak that were allocated before the recording.
@@ -158,6 +158,7 @@ class MemorySystem:
     free_bytes: int | None = None
     fragmentation_frac: float | None = None
     capacity_bytes: int | None = None
+    batch_room: BatchRoom | None = None
     lifetime_peak_bytes: int | None = None
     begin_bytes: int | None = None
     end_bytes: int | None = None
@@ -202,10 +203,7 @@ def memory_profile(profile: Profile, options: Options = Options()) -> MemoryProf
     if not found and options.memory:
         text = f"There is no memory {options.memory!r}; there are {', '.join(known)}."
         notes.append(Diagnostic("no-such-memory", "warning", text))
-    for memory in found:
-        excess = sum(memory.breakdown["allocation_bytes"]) - memory.peak_bytes
-        if len(memory.breakdown) and excess > 0:
-            notes.append(_excess(memory, excess))
+    notes += [_excess(memory) for memory in found if _excess_bytes(memory) > 0]
     found.sort(key=lambda memory: (-memory.peak_bytes, memory.id))
     return MemoryProfile(
         memories=tuple(found),
@@ -216,19 +214,21 @@ def memory_profile(profile: Profile, options: Options = Options()) -> MemoryProf
     )
 
 
-def _excess(memory: MemorySystem, excess: int) -> Diagnostic:
-    return Diagnostic(
-        "memory-events-disagree",
-        "warning",
-        f"{memory.id}: the allocations seen exceed the bytes in use at the peak by {excess} bytes; "
-        "deallocations are missing from the recording, or threads recorded out of order.",
-        memory.host,
+def _excess_bytes(memory: MemorySystem) -> int:
+    return int(sum(memory.breakdown["allocation_bytes"])) - memory.peak_bytes
+
+
+def _excess(memory: MemorySystem) -> Diagnostic:
+    text = (
+        f"{memory.id}: the allocations seen exceed the bytes in use at the peak by "
+        f"{_excess_bytes(memory)} bytes; deallocations are missing from the recording, or threads "
+        "recorded out of order."
     )
+    return Diagnostic("memory-events-disagree", "warning", text, memory.host)
 
 
 def _joined(schema: type[Row], parts: list[dict[str, Any]]) -> Table[Any]:
-    names = columns_of(schema)
-    return Table(schema, {name: [v for part in parts for v in part[name]] for name in names})
+    return Table(schema, {name: [v for p in parts for v in p[name]] for name in columns_of(schema)})
 
 
 def _sources(
@@ -244,9 +244,7 @@ def _sources(
     compiled = program_memories(host)
     if compiled:
         return [_CompiledMemory(host, program, prefix) for program in compiled]
-    return [
-        _SampledMemory(host, samples, prefix + samples.name) for samples in memory_samples(host)
-    ]
+    return [_SampledMemory(host, one, prefix + one.name) for one in memory_samples(host)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,6 +269,7 @@ class _AllocatorMemory:
         use = int(events.in_use_bytes[peak])
         free = _known(events.free_bytes[peak])
         count = int(events.is_allocation[own].sum())
+        capacity = None if free is None else use + free
         fragmentation = float(events.fragmentation[peak])
         return MemorySystem(
             id=self.id,
@@ -286,7 +285,8 @@ class _AllocatorMemory:
             heap_bytes=int(events.heap_bytes[peak]),
             free_bytes=free,
             fragmentation_frac=None if np.isnan(fragmentation) else fragmentation,
-            capacity_bytes=None if free is None else use + free,
+            capacity_bytes=capacity,
+            batch_room=batch_room(use, int(events.in_use_bytes[own].min()), capacity),
             lifetime_peak_bytes=max(use, int(events.lifetime_peak_bytes[own].max())),
             begin_bytes=int(events.in_use_bytes[own[0]]),
             end_bytes=int(events.in_use_bytes[own[-1]]),

@@ -47,7 +47,13 @@ class PipelineRow(Row):
     ]
     wait_frac: Annotated[
         float,
-        Column("Share of time", unit="%", kind="ratio", help="Mean wait ÷ time from call to call."),
+        Column(
+            "Share of time",
+            unit="%",
+            kind="ratio",
+            help="Mean wait ÷ time from call to call. A single call: ÷ the step it is in; outside "
+            "of steps, ÷ the recording.",
+        ),
     ]
     incomplete_calls: Annotated[
         int,

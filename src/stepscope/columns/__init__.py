@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from stepscope.columns.by_key import (
     among,
+    coded,
+    coded_rows,
     count_of,
     distinct_keys,
     look_up,
@@ -51,6 +53,8 @@ __all__ = [
     "StrColumn",
     "UnknownFields",
     "among",
+    "coded",
+    "coded_rows",
     "count_of",
     "distinct",
     "distinct_keys",

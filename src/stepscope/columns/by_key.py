@@ -56,6 +56,37 @@ def distinct_keys(key: I64) -> tuple[I64, I64]:
     return place[used], (np.cumsum(used) - 1)[key]
 
 
+def coded(values: I64) -> tuple[I64, I64]:
+    """The distinct values, ascending, and for every value which of them it is.
+
+    ``np.unique`` sorts all values for that. Those of a recording mostly lie close together, or
+    follow each other in runs; then nothing is sorted, or a value of each run alone.
+    """
+    if not len(values):
+        return values, np.zeros(0, np.int64)
+    low, high = int(values.min()), int(values.max())
+    if high - low < max(_FEW, len(values)):
+        seen = np.zeros(high - low + 1, bool)
+        seen[values - low] = True
+        used: I64 = np.flatnonzero(seen) + low
+        return used, (np.cumsum(seen) - 1)[values - low]
+    heads = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]]))
+    used, code = np.unique(values[heads], return_inverse=True)
+    lengths = np.diff(np.append(heads, len(values)))
+    return used, np.repeat(code.ravel().astype(np.int64), lengths)
+
+
+def coded_rows(*columns: I64) -> tuple[list[I64], I64]:
+    """The distinct rows of several columns, in order, as columns; and which each row is."""
+    used, code = coded(columns[0])
+    found = [used]
+    for column in columns[1:]:
+        more, inner = coded(column)
+        rows, code = coded(code * max(len(more), 1) + inner)
+        found = [*(one[rows // max(len(more), 1)] for one in found), more[rows % max(len(more), 1)]]
+    return found, code
+
+
 def sum_by_key(key: NDArray[np.integer[Any]], value: I64, size: int) -> I64:
     """Σ ``value`` per key 0 … size-1, exact; keys take 32 bits.
 

@@ -48,6 +48,7 @@ class Side:
         parts: Its average step, broken down.
         framework, device_type: Runs that share them share the names of ops and kernels.
         peak_memory_bytes: Peak of the fullest memory; NaN if not recorded.
+        examples: What a step takes of them, over all hosts; NaN unknown.
     """
 
     name: str
@@ -56,14 +57,20 @@ class Side:
     framework: str
     device_type: str
     peak_memory_bytes: float
+    examples: float
 
     def in_short(self) -> Side:
         """The run without its recording: enough to stand between two others in a trend."""
         return replace(self, profile=Profile(self.profile.name, ()))
 
 
-def side_of(name: str, profile: Profile) -> Side:
+def side_of(name: str, profile: Profile, batch_size: int | None = None) -> Side:
     """A run, ready to be compared.
+
+    Args:
+        name: As the answer calls it.
+        profile: What was recorded.
+        batch_size: Examples per step, where they are given; else what the recording tells.
 
     Raises:
         NothingToShow: It has no steps.
@@ -78,8 +85,16 @@ def side_of(name: str, profile: Profile) -> Side:
             "tf.profiler.experimental.Trace('train', step_num=i, _r=1)) and record again.",
             slug="no-steps",
         )
-    memory = _peak_memory_bytes(profile)
-    return Side(name, profile, found, framework(profile), device_types(profile), memory)
+    told = examples_per_step(profile)
+    return Side(
+        name,
+        profile,
+        found,
+        framework(profile),
+        device_types(profile),
+        _peak_memory_bytes(profile),
+        float(batch_size or (nan if told is None else told.examples)),
+    )
 
 
 def _damage(profile: Profile) -> str:
@@ -209,9 +224,9 @@ def _run_rows(runs: Sequence[Side]) -> Table[RunRow]:
 
 
 def _per_second(run: Side) -> float:
-    """Examples a second at the mean step; NaN where the recording does not tell the batch."""
-    found, step_ms = examples_per_step(run.profile), float(run.parts.step_ms.mean())
-    return found.examples / step_ms * 1e3 if found is not None and step_ms > 0 else nan
+    """Examples a second at the mean step; NaN where the batch is unknown."""
+    step_ms = float(run.parts.step_ms.mean())
+    return run.examples / step_ms * 1e3 if step_ms > 0 else nan
 
 
 def _main_change(before: Side, after: Side) -> str:

@@ -18,7 +18,6 @@ from stepscope.comparison.comparison import Comparison, PartRow
 from stepscope.comparison.limit import Limit, Quantity
 from stepscope.comparison.noise import block_noise, difference
 from stepscope.result import Column, Result, Row, Table
-from stepscope.tables.steps.batch_sizes import examples_per_step
 from stepscope.tables.steps.bottleneck import LIMITS
 from stepscope.tables.steps.session import session_steps
 
@@ -171,10 +170,7 @@ def _told(over: bool, why: str = "") -> dict[str, Any]:
 
 def _divisor(metric: str, run: Side) -> float:
     """What the time of a step is divided by: 1, or its examples (NaN where they are unknown)."""
-    if metric == "step_time":
-        return 1.0
-    found = examples_per_step(run.profile)
-    return float(found.examples) if found is not None else nan
+    return 1.0 if metric == "step_time" else run.examples
 
 
 def _measure(metric: str, run: Side) -> _Value:

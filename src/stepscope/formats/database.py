@@ -123,28 +123,56 @@ class TraceDatabase:
         if not known or (where is not None and where[0] not in known):
             empty: dict[str, list[str | None]] = {name: [] for name in texts}
             return Rows(0, {name: np.zeros(0, np.int64) for name in numbers}, empty, known)
-        query, values = self._query(table, numbers, texts, known, where)
-        parts: list[I64] = []
-        said: list[list[str | None]] = [[] for _ in texts]
-        known_texts: list[dict[object, str | None]] = [{} for _ in texts]
+        filled = self._filled(table, [one for one in (*numbers, *texts) if one in known], where)
+        wanted = [one for one in numbers if one in filled]
+        wanted_texts = [one for one in texts if one in filled]
+        query, values = self._query(table, wanted, wanted_texts, where)
+        parts: list[list[I64]] = [[] for _ in wanted]
+        said: dict[str, list[str | None]] = {name: [] for name in wanted_texts}
+        seen: list[dict[object, str | None]] = [{} for _ in wanted_texts]
+        count = 0
         for chunk in self._chunks(query, values):
-            if numbers:
-                cells = [row[: len(numbers)] for row in chunk] if texts else chunk
-                parts.append(self._integers(cells, len(numbers)))
-            for column, (into, seen) in enumerate(
-                zip(said, known_texts, strict=True), len(numbers)
+            count += len(chunk)
+            if wanted:
+                cells = [row[: len(wanted)] for row in chunk] if wanted_texts else chunk
+                table_of_numbers = self._integers(cells, len(wanted))
+                for into, column in zip(parts, table_of_numbers.T, strict=True):
+                    into.append(column.copy())
+            for place, (name, known_texts) in enumerate(
+                zip(wanted_texts, seen, strict=True), len(wanted)
             ):
-                into += self._texts([row[column] for row in chunk], seen)
-            if not numbers:
-                parts.append(np.zeros((len(chunk), 0), np.int64))
-        table_of_numbers = np.concatenate([np.zeros((0, len(numbers)), np.int64), *parts])
-        columns = np.ascontiguousarray(table_of_numbers.T)
+                said[name] += self._texts([row[place] for row in chunk], known_texts)
+        none = np.zeros(0, np.int64)
+        columns = {
+            name: np.concatenate([none, *part]) for name, part in zip(wanted, parts, strict=True)
+        }
         return Rows(
-            len(table_of_numbers),
-            dict(zip(numbers, columns, strict=True)),
-            dict(zip(texts, said, strict=True)),
+            count,
+            {name: columns.get(name, np.full(count, NULL)) for name in numbers},
+            {name: said.get(name, [None] * count) for name in texts},
             known,
         )
+
+    def _filled(
+        self,
+        table: str,
+        columns: Sequence[str],
+        where: tuple[str, Sequence[str] | Sequence[int]] | None,
+    ) -> frozenset[str]:
+        """The columns that hold anything: SQLite finds that out faster than their cells are read.
+
+        All of them where it cannot tell; reading on then says what is broken.
+        """
+        if where is not None or not columns:
+            return frozenset(columns)
+        counts = ", ".join(f"count({_quoted(one)})" for one in columns)
+        try:
+            found = self._connection.execute(f"SELECT {counts} FROM {_quoted(table)}").fetchone()
+        except _ERRORS:
+            return frozenset(columns)
+        filled = frozenset(one for one, count in zip(columns, found, strict=True) if count)
+        # Rows of nothing are rows.
+        return filled or frozenset(columns[:1])
 
     def texts(self, table: str, key: str, text: str, wanted: I64) -> dict[int, str]:
         """Texts by number, those of the wanted numbers alone: what nobody names is never read.
@@ -178,14 +206,11 @@ class TraceDatabase:
         table: str,
         numbers: Sequence[str],
         texts: Sequence[str],
-        known: frozenset[str],
         where: tuple[str, Sequence[str] | Sequence[int]] | None,
     ) -> tuple[str, tuple[Any, ...]]:
-        wanted = [f"ifnull({_quoted(c)}, {NULL})" if c in known else str(NULL) for c in numbers]
-        wanted += [
-            f"substr({_quoted(c)}, 1, {_LONGEST_TEXT})" if c in known else "NULL" for c in texts
-        ]
-        query = f"SELECT {', '.join(wanted)} FROM {_quoted(table)}"
+        wanted = [f"ifnull({_quoted(column)}, {NULL})" for column in numbers]
+        wanted += [f"substr({_quoted(column)}, 1, {_LONGEST_TEXT})" for column in texts]
+        query = f"SELECT {', '.join(wanted) or 'NULL'} FROM {_quoted(table)}"
         if where is None:
             return query, ()
         marks = ", ".join("?" * len(where[1]))

@@ -39,6 +39,7 @@ F64 = NDArray[np.float64]
 # A step this much longer than the typical one has stragglers, known or not.
 _UNEVEN: Final = 0.03
 _MOST_LINKS: Final = 500
+_NAMED: Final = 10
 
 
 def analyse(
@@ -315,13 +316,22 @@ class _Analysis:
             },
         )
 
+    def _absent(self, expected: int) -> str:
+        """The ranks without a recording, where all others say theirs."""
+        ranks = {one.who.rank for one in self.summaries}
+        absent = [rank for rank in range(expected) if rank not in ranks]
+        if -1 in ranks or len(absent) != expected - len(self.summaries):
+            return ""
+        more = " and more" if len(absent) > _NAMED else ""
+        return f": rank {', '.join(map(str, absent[:_NAMED]))}{more}"
+
     def _diagnostics(
         self, files: Sequence[tuple[str, str, str]], expected: int
     ) -> tuple[Diagnostic, ...]:
         found: list[Diagnostic] = []
         missing = expected - len(self.summaries)
         if missing > 0:
-            text = f"{missing:,} of {expected:,} recordings are missing."
+            text = f"{missing:,} of {expected:,} recordings are missing{self._absent(expected)}."
             found.append(Diagnostic("host-missing", "error", text))
         failed = [name for name, state, _ in files if state == "failed"]
         if failed:

@@ -174,10 +174,12 @@ GAP_REASON: Final = "reason"
 GAP_CHUNK: Final = "a chunk is written"
 GAP_PAUSE: Final = "the program records itself"
 # Of a step that the program did not mark itself: what of it our hooks took for one, MARKED_BATCH
-# (Keras's callbacks of a batch) or MARKED_OPTIMIZER (the optimizer's step of PyTorch).
+# (Keras's callbacks of a batch), MARKED_OPTIMIZER (the optimizer's step of PyTorch) or
+# MARKED_ENGINE (that of vLLM or SGLang).
 MARKED_BY: Final = "_marked_by"
 MARKED_BATCH: Final = "batch"
 MARKED_OPTIMIZER: Final = "optimizer"
+MARKED_ENGINE: Final = "engine"
 # Of a slice of a thread: processor time it used meanwhile.
 CPU_NS: Final = "cpu_ns"
 # Of a collection of garbage: its generation (2 is the oldest) and how many objects it freed.

@@ -21,7 +21,9 @@ from stepscope.session.session import Session, open
 Comparable = str | os.PathLike[str] | Session
 
 
-def compare(*runs: Comparable, progress: StageProgress | None = None) -> Comparison:
+def compare(
+    *runs: Comparable, batch_sizes: Sequence[int] = (), progress: StageProgress | None = None
+) -> Comparison:
     """Say what changed from the first of these runs to the last, and where the difference lies.
 
     A single path that holds several runs stands for all of them, the oldest first. Of those between
@@ -29,10 +31,11 @@ def compare(*runs: Comparable, progress: StageProgress | None = None) -> Compari
 
     Args:
         runs: Paths or sessions, the baseline first.
+        batch_sizes: Examples per step, where recordings do not tell: one for all, or one per run.
         progress: Called with (stage, done bytes, total bytes) while files are read and decoded.
 
     Raises:
-        UsageError: Fewer than two runs.
+        UsageError: Fewer than two runs, or as many batch sizes as neither one nor runs.
         NothingToShow: The first or the last has no steps.
     """
     found = list(_sessions(runs, progress))
@@ -44,14 +47,15 @@ def compare(*runs: Comparable, progress: StageProgress | None = None) -> Compari
             slug="one-run",
         )
     names = _told_apart([one for one, _ in found])
+    sizes = _sizes(batch_sizes, len(found))
     ready: list[Side] = []
     notes: list[Diagnostic] = []
     try:
         for place, (name, (session, is_ours)) in enumerate(zip(names, found, strict=True)):
             if not 0 < place < len(found) - 1:
-                ready.append(side_of(name, session.profile))
+                ready.append(side_of(name, session.profile, sizes[place]))
                 continue
-            one = run_between(name, session)
+            one = run_between(name, session, sizes[place])
             if isinstance(one, Side):
                 ready.append(one)
             else:
@@ -71,6 +75,7 @@ def check(
     limits: Mapping[str, str],
     *,
     baseline: Comparable | None = None,
+    batch_sizes: Sequence[int] = (),
     progress: StageProgress | None = None,
 ) -> GateReport:
     """Hold a run against limits: ``check(new, {"step_time": "+5%"}, baseline=old)``.
@@ -80,6 +85,8 @@ def check(
         limits: By metric (``step_time``, ``peak_memory``, ``idle``, or a limit of the step such as
             ``input``); with a sign they are on the change from the baseline.
         baseline: Path or session of the run to compare with.
+        batch_sizes: Examples per step, where recordings do not tell: one for both, or the
+            baseline's and the run's.
         progress: Called with (stage, done bytes, total bytes) while files are read and decoded.
 
     Raises:
@@ -101,7 +108,7 @@ def check(
             one if isinstance(one, Session) else stack.enter_context(open(one, progress=progress))
             for one in named
         ]
-        *before, judged = comparable(sessions)
+        *before, judged = comparable(sessions, batch_sizes)
         made = check_run(judged, parsed, before[0] if before else None)
         return replace(made, files_used=_files(sessions))
 
@@ -117,13 +124,13 @@ def _limit(metric: str, text: str) -> Limit:
     return Limit.parse(text, METRICS[metric], f"The limit on {metric}")
 
 
-def run_between(name: str, session: Session) -> Side | Diagnostic:
+def run_between(name: str, session: Session, batch_size: int | None = None) -> Side | Diagnostic:
     """A run that stands between the two compared, or why it cannot; the others are shown anyway.
 
     It comes without its recording: of a long course only the ends are kept in memory.
     """
     try:
-        return side_of(name, session.profile).in_short()
+        return side_of(name, session.profile, batch_size).in_short()
     except StepscopeError as error:
         return left_out(name, error)
 
@@ -136,10 +143,27 @@ def left_out(name: str, error: StepscopeError) -> Diagnostic:
     return Diagnostic("run-left-out", "warning", f"{name} was left out. {reason}")
 
 
-def comparable(sessions: Sequence[Session]) -> list[Side]:
-    """The runs of these sessions, named so that no two names are the same."""
-    names = _told_apart(sessions)
-    return [side_of(name, one.profile) for name, one in zip(names, sessions, strict=True)]
+def comparable(sessions: Sequence[Session], batch_sizes: Sequence[int] = ()) -> list[Side]:
+    """The runs of these sessions, named so that no two names are the same.
+
+    Raises:
+        UsageError: There are neither one nor as many batch sizes as sessions.
+        NothingToShow: One of the runs has no steps.
+    """
+    named = zip(_told_apart(sessions), sessions, _sizes(batch_sizes, len(sessions)), strict=True)
+    return [side_of(name, one.profile, size) for name, one, size in named]
+
+
+def _sizes(given: Sequence[int], runs: int) -> list[int | None]:
+    """The batch size of each run, None where none was given."""
+    if any(size < 1 for size in given):
+        raise UsageError("A batch has at least one example.", hint="Say e.g. --batch-size 128.")
+    if len(given) > 1 and len(given) != runs:
+        raise UsageError(
+            f"There are {len(given)} batch sizes for {runs} runs.",
+            hint="Give one for all, or one for each, the baseline's first.",
+        )
+    return [*given] if len(given) == runs else [given[0] if given else None] * runs
 
 
 def _sessions(

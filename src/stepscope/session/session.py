@@ -212,7 +212,14 @@ class Session(ToolMethods):
 
     def available(self, tool: str) -> Unavailable | None:
         """None if this tool has something to show here, else what is missing."""
-        return TOOLS.find(tool).available(self.profile)
+        return self._lacking(TOOLS.find(tool))
+
+    def _lacking(self, tool: Tool) -> Unavailable | None:
+        """What is missing for a tool, looked for once: some needs read many events' names."""
+        found: tuple[Unavailable | None] = self._once(
+            ("available", tool.id), lambda: (tool.available(self.profile),)
+        )
+        return found[0]
 
     def run(self, tool: str, **options: Any) -> Result:
         """The result of a tool, by id or short name; the same call again costs nothing.
@@ -255,7 +262,7 @@ class Session(ToolMethods):
         missing: dict[str, str] = {}
         wanted = {tool for rule in rules for tool in rule.reads}
         for tool in (TOOLS.find(name) for name in sorted(wanted)):
-            lacking = tool.available(self.profile)
+            lacking = self._lacking(tool)
             if lacking is None:
                 results[tool.id] = self._run_plain(tool, tool.options())
             else:
@@ -418,7 +425,7 @@ class Session(ToolMethods):
         """A tool's result without what only the session can add, memoised by its options."""
 
         def run() -> Result:
-            missing = tool.available(self.profile)
+            missing = self._lacking(tool)
             if missing is not None:
                 raise NothingToShow(
                     f"{tool.title} has nothing to show for this profile.",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Mapping
+from functools import cache
 from typing import Any, get_args, get_origin, get_type_hints
 
 from stepscope.result import Result, Row, Table
@@ -11,7 +13,8 @@ from stepscope.result import Result, Row, Table
 ENVELOPE = ("session", "hosts", "diagnostics", "files_used")
 
 
-def own_fields(result: type) -> dict[str, Any]:
+@cache
+def own_fields(result: type) -> Mapping[str, Any]:
     """``{field: type}`` of a result (its envelope aside) or of any nested record."""
     hints = get_type_hints(result)
     skip = ENVELOPE if issubclass(result, Result) else ()

@@ -45,6 +45,19 @@ def test_a_step_that_grew_more_than_allowed_fails_and_names_the_op() -> None:
     assert judged(slower, BASE, step_time="+50us").status == "exceeded"
 
 
+def test_a_given_batch_size_makes_steps_of_two_batches_comparable() -> None:
+    longer = replace(BASE, kernels=(replace(KERNELS[0], us=1000), KERNELS[1]))
+    sides = [
+        side_of(name, run(loop).profile, size)
+        for name, loop, size in (("old", BASE, 64), ("new", longer, 128))
+    ]
+    limit = {"example_time": Limit.parse("+5%", "time", "example_time")}
+    assert check(sides[1], limit, sides[0]).status == "kept"
+    same = replace(sides[1], examples=64.0)
+    assert check(same, limit, sides[0]).status == "exceeded"
+    assert judged(longer, BASE, example_time="+5%").status == "unknown"
+
+
 def test_limits_without_a_sign_need_no_baseline() -> None:
     # 600 µs of kernels, launched within 10: a step of 0.61 ms.
     assert judged(BASE, step_time="0.5ms").status == "exceeded"

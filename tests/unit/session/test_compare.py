@@ -41,6 +41,19 @@ def test_one_log_directory_stands_for_its_runs_from_old_to_new(tmp_path: Path) -
     assert list(found.runs["significant"]) == ["", "yes", "yes", "yes"]
 
 
+def test_a_given_batch_size_says_the_examples_a_second_of_every_run(tmp_path: Path) -> None:
+    root = runs(tmp_path, 400, 500, 700)
+    found = compare(root, batch_sizes=[64])
+    rates = [64 / time * 1e3 for time in found.runs["step_time_ms"]]
+    assert list(found.runs["examples_per_s"]) == pytest.approx(rates)
+    own = compare(root, batch_sizes=[64, 64, 128]).runs["examples_per_s"]
+    assert own[2] == pytest.approx(2 * rates[2])
+    with pytest.raises(UsageError, match="2 batch sizes for 3 runs"):
+        compare(root, batch_sizes=[64, 128])
+    with pytest.raises(UsageError, match="at least one example"):
+        compare(root, batch_sizes=[0])
+
+
 def test_a_run_between_that_cannot_be_compared_hides_no_other(tmp_path: Path) -> None:
     root = runs(tmp_path, 400, 450, 500, 700)
     folder = root / "plugins" / "profile"

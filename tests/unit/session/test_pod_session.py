@@ -111,6 +111,13 @@ def test_a_recording_that_does_not_open_is_named_and_the_others_count(tmp_path: 
     assert next(found.suspects.rows())["name"] == "rank3"
 
 
+def test_ranks_without_a_recording_are_named_first(tmp_path: Path) -> None:
+    folder = job(tmp_path / "run")
+    (folder / "rank1.pt.trace.json").unlink()
+    found = pod(folder, engine="here")
+    assert found.diagnostics[0].message == "1 of 4 recordings are missing: rank 1."
+
+
 def test_a_recording_written_while_it_is_read_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,7 +14,9 @@ from stepscope.analysis import TOOLS
 from stepscope.columns import Space
 from stepscope.errors import NothingToShow, StoreError, UsageError
 from stepscope.formats.xspace import decode
+from stepscope.registry import Tool, Unavailable
 from stepscope.session import decoded_run
+from stepscope.tables.core.profile import Profile
 from tests.profiles import no_events, worked_example
 
 DATA = worked_example(gpu=True)
@@ -229,3 +231,25 @@ def test_an_answer_that_is_there_waits_for_no_other(
         assert session.op_profile() is not None
         go_on.set()
         thread.join()
+
+
+def test_what_a_tool_needs_is_looked_for_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pages ask for the list of tools all the time, and some needs read the names of all events."""
+    path = tmp_path / "a.xplane.pb"
+    path.write_bytes(worked_example(gpu=True))
+    asked: list[str] = []
+    original = Tool.available
+
+    def counted(tool: Tool, profile: Profile) -> Unavailable | None:
+        asked.append(tool.id)
+        return original(tool, profile)
+
+    monkeypatch.setattr(Tool, "available", counted)
+    with stepscope.open(path) as session:
+        first = [session.available(tool.id) for tool in TOOLS]
+        assert [session.available(tool.id) for tool in TOOLS] == first
+        session.kernel_stats()
+        assert sorted(asked) == sorted(tool.id for tool in TOOLS)
+    assert None in first and set(first) != {None}

@@ -260,7 +260,7 @@ def test_session_lists_runs_files_and_reasons(client: Client, logs: Path) -> Non
 
 def test_tools_tell_what_is_missing(client: Client) -> None:
     full = body(ask(client, "/api/v1/tools?run=2024_02_01_00_00_00"))["tools"]
-    assert [tool["id"] for tool in full] == [*(tool.id for tool in TOOLS), "compare"]
+    assert [tool["id"] for tool in full] == [*(tool.id for tool in TOOLS), "pod", "compare"]
     ops = next(tool for tool in full if tool["id"] == "framework_op_stats")
     assert ops["available"] and {option["name"] for option in ops["options"]} >= {"group_by"}
     assert ops["tables"]["ops"][0].keys() >= {"name", "label", "unit", "kind", "sort", "hidden"}

@@ -327,6 +327,8 @@ export interface Finding {
   readonly saving_high_ms: number | null;
   readonly saving_per: "step" | "recording";
   readonly assumption: string;
+  readonly no_saving: string;
+  readonly saving_text: string;
   readonly likelihood: "likely" | "possible" | "doubtful";
   readonly measured: Readonly<Record<string, number | null | string>>;
   readonly threshold: string;
@@ -514,11 +516,18 @@ export interface MemorySystem {
   readonly free_bytes: number | null;
   readonly fragmentation_frac: number | null;
   readonly capacity_bytes: number | null;
+  readonly batch_room: BatchRoom | null;
   readonly lifetime_peak_bytes: number | null;
   readonly begin_bytes: number | null;
   readonly end_bytes: number | null;
   readonly before_recording_bytes: number | null;
   readonly breakdown: TableOf<MemoryHoldingRow>;
+}
+
+/** How many times the recorded batch fits, with a tenth of the memory left free. */
+export interface BatchRoom {
+  readonly at_least: number | null;
+  readonly at_most: number | null;
 }
 
 /** The worker the others wait for. */
@@ -716,7 +725,7 @@ export interface PipelineRow {
   readonly slow_calls: readonly (number | null)[];
   /** Waited (ms). Σ over all calls. */
   readonly wait_ms: readonly (number | null)[];
-  /** Share of time (%). Mean wait ÷ time from call to call. */
+  /** Share of time (%). Mean wait ÷ time from call to call. A single call: ÷ the step it is in; outside of steps, ÷ the recording. */
   readonly wait_frac: readonly (number | null)[];
   /** Not judged. Calls whose data was in the making when the recording began. */
   readonly incomplete_calls: readonly (number | null)[];
@@ -2060,9 +2069,9 @@ export interface CollectivesGroupRow {
   readonly description: readonly (string | null)[];
   /** Collective. */
   readonly collective: readonly (string | null)[];
-  /** Ranks. Of the group; 0 if not recorded. */
+  /** Ranks. Of the group. */
   readonly ranks: readonly (number | null)[];
-  /** Message (B). Of one exchange; 0 if not recorded. */
+  /** Message (B). Of one exchange. */
   readonly message_bytes: readonly (number | null)[];
   /** Count. Exchanges, a mean over the devices. */
   readonly count: readonly (number | null)[];

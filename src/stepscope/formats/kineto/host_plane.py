@@ -26,8 +26,6 @@ _STEP: Final = re.compile(re.escape(names.PYTORCH_STEP) + r"(\d{1,18})")
 _LOADER: Final = "enumerate(DataLoader)"
 # The iterator of a loader without worker processes.
 _ALONE: Final = f"{_LOADER}#_SingleProcessDataLoaderIter"
-#: What synthesised steps are called: a name that every viewer takes for a step.
-STEP_NAME: Final = "train"
 _SHAPES: Final = "Input Dims"
 #: What ``cid`` and ``cbid`` mean, the name of the call says; ``finished`` is true of all.
 _SAID_ELSEWHERE: Final = frozenset({_SHAPES, "cbid", "cid", "finished"})
@@ -62,10 +60,12 @@ def host_plane(
     lines = {place: LineParts() for place in np.unique(slices.place[shown]).tolist()}
     memory.add_instants(trace, slices, plane, lambda place: lines.setdefault(place, LineParts()))
     are_marked = said.has(names.STEP_NUM) or len(marks) > 0
-    found = None if count is None or are_marked else steps.training_steps(slices, count)
+    found = None
+    if count is not None and not are_marked:
+        found = steps.training_steps(slices, count) or steps.engine_steps(slices, count)
     if found is not None and found.place in lines:
-        code = np.full(len(found.number), plane.name(STEP_NAME))
-        by = np.full(len(found.number), plane.text(names.MARKED_OPTIMIZER))
+        code = np.full(len(found.number), plane.name(found.name))
+        by = np.full(len(found.number), plane.text(found.marked_by))
         numbers = [*_step_stats(found.number), Stat(names.MARKED_BY, by, is_text=True)]
         lines[found.place].add(code, found.start_ns, found.duration_ns, numbers)
     _add_marks(slices, plane, marks, lines)

@@ -40,6 +40,7 @@ _ADDRESS: Final = b'"Addr": '
 _PHASE: Final = b'"ph": "'
 _RANGE: Final = b'"ph": "X"'
 _NAMED: Final = re.compile(rb'"name": ("(?:[^"\\]|\\.)*")')
+_PLANES: Final = ("/device:", "/host:")
 _NAMES: Final = 5
 _MEMORY: Final = "[memory]"
 _PLAIN_NUMBER: Final = re.compile(r"-?\d{1,18}")
@@ -102,6 +103,11 @@ class Trace:
     negative: int = 0
     unpaired: int = 0
     unshown: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def has_planes(self) -> bool:
+        """Whether processes are called like planes: a viewer derived the trace from an XSpace."""
+        return any(name.startswith(_PLANES) for name in self.process_names.values())
 
 
 def unfinished(path: Path) -> tuple[str, ...]:
@@ -366,7 +372,11 @@ class _Reader:
         return kind, narrow(place)[category]
 
     def _in_time(self, rows: I32) -> I32:
-        """The slices by time, containers first, however the file orders them."""
+        """The slices by time, containers first, however the file orders them.
+
+        Only of those that a viewer derived from planes the file's order tells which of two equal
+        spans holds the other.
+        """
         start = self._start[rows]
         rows = rows[np.argsort(start, kind="stable")]
         start = self._start[rows]
@@ -375,6 +385,9 @@ class _Reader:
         tied = np.flatnonzero(same | np.append(same[1:], False))
         if len(tied):
             some = rows[tied]
+            if self._trace.has_planes:
+                rows[tied] = some[np.lexsort((some, -self._length[some], self._start[some]))]
+                return rows
             names = self._scanned.columns["name"][some]
             used, inverse = np.unique(names, return_inverse=True)
             raw = [self._texts.raw(number) for number in used.tolist()]

@@ -1,4 +1,4 @@
-"""Steps where the program marked none: from one end of the optimizer's step to the next."""
+"""Steps where the program marked none: those of the optimizer, or of an engine that serves."""
 
 from __future__ import annotations
 
@@ -10,8 +10,12 @@ import numpy as np
 from stepscope.formats.kineto.slices import Slices
 from stepscope.formats.xspace.event_bytes import I64
 from stepscope.schema import names
+from stepscope.schema.serving_marks import is_engine_step
 
 _OPTIMIZER: Final = "Optimizer.step#"
+#: What synthesised steps are called: a name that every viewer takes for a step.
+STEP_NAME: Final = "train"
+_SERVE: Final = "serve"
 
 
 @dataclass(slots=True)
@@ -46,22 +50,26 @@ class StepMark:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class TrainingSteps:
+class FoundSteps:
     """Steps of one thread.
 
     Attributes:
+        name: What they are called.
+        marked_by: What they were found by.
         place: The thread.
         number: Of each step.
         start_ns, duration_ns: Absolute; one ends where the next begins.
     """
 
+    name: str
+    marked_by: str
     place: int
     number: I64
     start_ns: I64
     duration_ns: I64
 
 
-def training_steps(slices: Slices, count: StepCount) -> TrainingSteps | None:
+def training_steps(slices: Slices, count: StepCount) -> FoundSteps | None:
     """The steps, and ``count`` moved on; None where the trace has ``ProfilerStep#`` or no step.
 
     Of several optimizers (a GAN has two) the one with the most steps counts, on the thread where
@@ -83,4 +91,35 @@ def training_steps(slices: Slices, count: StepCount) -> TrainingSteps | None:
     steps = len(ends) - 1
     number = count.number + np.arange(steps)
     count.number, count.end_ns = count.number + steps, int(ends[-1])
-    return TrainingSteps(int(slices.place[rows[0]]), number, ends[:-1], np.diff(ends))
+    return FoundSteps(
+        STEP_NAME,
+        names.MARKED_OPTIMIZER,
+        int(slices.place[rows[0]]),
+        number,
+        ends[:-1],
+        np.diff(ends),
+    )
+
+
+def engine_steps(slices: Slices, count: StepCount) -> FoundSteps | None:
+    """The steps of an engine's loop, from one mark to the next, and ``count`` moved on.
+
+    None where the trace has ``ProfilerStep#`` or no mark. Engines mark one step several times, one
+    mark inside of the other; the outermost count, on the thread with the most.
+    """
+    if slices.of_name(lambda name: name.startswith(names.PYTORCH_STEP)).any():
+        return None
+    rows = np.flatnonzero(slices.of_name(is_engine_step))
+    rows = rows[slices.is_kind("annotation")[rows]]
+    if not len(rows):
+        return None
+    place = np.bincount(slices.place[rows]).argmax()
+    rows = rows[slices.place[rows] == place]
+    start = slices.start_ns[rows]
+    end = start + slices.duration_ns[rows]
+    outermost = np.append(True, start[1:] >= np.maximum.accumulate(end)[:-1])
+    start, last = start[outermost], int(end.max())
+    number = count.number + np.arange(len(start))
+    count.number += len(start)
+    length = np.diff(np.append(start, last))
+    return FoundSteps(_SERVE, names.MARKED_ENGINE, int(place), number, start, length)

@@ -19,7 +19,6 @@ from stepscope.formats.xspace.event_bytes import I64
 from stepscope.formats.xspace.line_parts import by_place, stat_of
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 
-_PLANES: Final = ("/device:", "/host:")
 #: Whole numbers that exporters write as texts.
 _NUMBERS: Final = frozenset(
     {
@@ -31,7 +30,7 @@ _NUMBERS: Final = frozenset(
 
 def is_from_viewer(trace: Trace) -> bool:
     """Whether the trace's processes are planes."""
-    return any(name.startswith(_PLANES) for name in trace.process_names.values())
+    return trace.has_planes
 
 
 def viewer_planes(trace: Trace, slices: Slices) -> Iterator[PlaneWriter]:

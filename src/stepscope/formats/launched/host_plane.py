@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.columns import coded
 from stepscope.formats.launched.links import LaunchCalls, Scopes
 from stepscope.formats.launched.ranges import Ranges
 from stepscope.formats.launched.recorded import (
@@ -65,7 +66,7 @@ class _Writer:
             )
 
     def _names(self, table: HostEvents) -> I64:
-        used, inverse = np.unique(table.name, return_inverse=True)
+        used, inverse = coded(table.name)
         if table.kind != "range":
             ids = self._plane.names(self._texts[code] for code in used.tolist())
         else:
@@ -86,7 +87,7 @@ class _Writer:
             NamedValues(names.STEP_NUM, step, is_step),
             NamedValues(names.ROOT_LEVEL, np.ones(len(table), np.int64), is_step),
         ]
-        used, inverse = np.unique(table.name, return_inverse=True)
+        used, inverse = coded(table.name)
         said = [self._ranges.values[code] for code in used.tolist()]
         for key in dict.fromkeys(key for values in said for key in values if key != names.STEP_NUM):
             has = np.asarray([key in values for values in said], bool)
@@ -157,7 +158,7 @@ def written(plane: PlaneWriter, texts: list[str], column: NamedValues) -> NamedV
         return column
     ids = np.zeros(len(column.values), np.int64)
     rows = np.flatnonzero(column.has)
-    used, inverse = np.unique(column.values[rows], return_inverse=True)
+    used, inverse = coded(column.values[rows])
     if len(used):
         ids[rows] = plane.texts(texts[code] for code in used.tolist())[inverse]
     return NamedValues(column.name, ids, column.has, is_text=True)

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.columns import innermost, nest
+from stepscope.columns import coded_rows, innermost, nest
 from stepscope.formats.launched.ranges import Ranges
 from stepscope.formats.launched.recorded import I64, NONE, Bool, HostEvents, LaunchedRecording
 from stepscope.formats.xspace.line_parts import by_place
@@ -123,16 +123,15 @@ class Scopes:
             name = self._name[rows]
             # An op says by itself what it is; steps and epochs do not belong to what runs in them.
             before = np.where(is_op[name], NONE, before)
-            keys = np.stack([before, name])
-            used, inverse = np.unique(keys, axis=1, return_inverse=True)
+            (outers, inners), inverse = coded_rows(before, name)
             codes = []
-            for outer, code in used.T.tolist():
+            for outer, code in zip(outers.tolist(), inners.tolist(), strict=True):
                 if counts[code]:
                     pairs.append((outer, code))
                     codes.append(len(pairs) - 1)
                 else:
                     codes.append(outer)
-            chain[rows] = np.asarray(codes, np.int64)[inverse.ravel()] if codes else chain[rows]
+            chain[rows] = np.asarray(codes, np.int64)[inverse] if codes else chain[rows]
         return chain, [self._text(pairs, code) for code in range(len(pairs))]
 
     def _parents(self) -> I64:

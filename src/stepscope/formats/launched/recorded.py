@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.columns import coded
 from stepscope.formats.xspace.plane_writer import Value
 
 I64 = NDArray[np.int64]
@@ -267,8 +268,8 @@ def by_row(columns: Sequence[I64], value: Callable[[list[int]], int]) -> I64:
     for column in columns:
         # Most columns of most tables are the same on every row.
         if (column != column[0]).any():
-            used, inverse = np.unique(column, return_inverse=True)
-            code = np.unique(code * len(used) + inverse, return_inverse=True)[1]
+            used, inverse = coded(column)
+            code = coded(code * len(used) + inverse)[1]
     first = np.unique(code, return_index=True)[1]
     rows = np.stack([column[first] for column in columns]).T.tolist()
     return np.asarray([value(one) for one in rows], np.int64)[code]

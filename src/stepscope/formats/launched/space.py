@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from stepscope.columns import coded
 from stepscope.columns.space import Space
 from stepscope.errors import FormatError
 from stepscope.formats.launched.device_planes import device_planes
@@ -55,7 +56,7 @@ def _ranges(recorded: LaunchedRecording) -> Ranges:
     covered: dict[int, int] = {}
     for table in recorded.host:
         if table.kind == "range":
-            used, inverse = np.unique(table.name, return_inverse=True)
+            used, inverse = coded(table.name)
             total = np.zeros(len(used), np.int64)
             np.add.at(total, inverse, table.duration_ns)
             for code, length in zip(used.tolist(), total.tolist(), strict=True):

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from stepscope.formats.format import Format, Identity, Input
-from stepscope.formats.kineto.recognise import identity
+from stepscope.formats.kineto.recognise import identity, starts_trace
 
 if TYPE_CHECKING:
     from stepscope.columns.space import Space
@@ -35,6 +35,8 @@ def _promises_dump(name: str) -> bool:
 
 
 def _starts_dump(first: bytes) -> bool:
+    if starts_trace(first):
+        return False  # a distributed program's trace has pg_config as well, in distributedInfo
     is_value = first[:2] in _PICKLES or first.lstrip()[:1] == b"{"
     return is_value and any(key in first for key in _DUMP_KEYS)
 

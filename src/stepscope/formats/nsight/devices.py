@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 
+from stepscope.columns import coded
 from stepscope.formats.database import NULL, Rows, TraceDatabase
 from stepscope.formats.launched.recorded import (
     I64,
@@ -115,7 +116,7 @@ class Devices:
         what = ("copyKind", "bytes", "srcKind", "dstKind")
         rows = self._database.rows(table, (*_COMMON, *what, *_OF_COPIES))
         kind = rows.get("copyKind", 0)
-        used, inverse = np.unique(kind, return_inverse=True)
+        used, inverse = coded(kind)
         texts = [_COPIES.get(one, "MemcpyD2D") for one in used.tolist()]
         labels = words(self._database, "ENUM_CUDA_MEMCPY_OPER", {})
         shown = [labels.get(one, f"Copy of kind {one}") for one in used.tolist()]
@@ -179,7 +180,7 @@ class Devices:
         return self._events_of("wait", rows, name, _others(rows, ("eventId", "eventSyncId")))
 
     def _names_of(self, numbers: I64, text: Callable[[int], str]) -> I64:
-        used, inverse = np.unique(numbers, return_inverse=True)
+        used, inverse = coded(numbers)
         codes = self._recorded.texts.codes(text(one) for one in used.tolist())
         return codes[inverse] if len(codes) else inverse
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from stepscope.columns import coded
 from stepscope.formats.database import NULL, Rows, TraceDatabase
 from stepscope.formats.launched.recorded import (
     I64,
@@ -99,7 +100,7 @@ class Hosts:
     def _overheads(self, table: str) -> HostEvents:
         rows = self._database.rows(table, ("start", "end", "globalTid", "nameId", "overheadType"))
         kinds = words(self._database, "ENUM_CUPTI_OVERHEAD_TYPE", _OVERHEADS)
-        used, inverse = np.unique(rows.get("overheadType", 1), return_inverse=True)
+        used, inverse = coded(rows.get("overheadType", 1))
         texts = [kinds.get(one, f"Overhead of kind {one}") for one in used.tolist()]
         name = self._recorded.texts.codes(texts)[inverse] if texts else inverse
         return self._plain(rows, name)
@@ -138,7 +139,7 @@ class Hosts:
         texts = rows.texts["text"]
         distinct = list(dict.fromkeys(texts))
         index = {text: number for number, text in enumerate(distinct)}
-        number = np.fromiter((index[text] for text in texts), np.int64, len(texts))
+        number = np.fromiter(map(index.__getitem__, texts), np.int64, len(texts))
         parsed = [self._parsed(text) for text in distinct]
         code = np.asarray([one[0] for one in parsed] or [NONE], np.int64)[number]
         registered = self._names.optional(rows["textId"])
@@ -187,7 +188,7 @@ class Hosts:
         for row, code in zip(np.flatnonzero(is_domain).tolist(), registered.tolist(), strict=True):
             text = rows.texts["text"][row]
             name_of[int(rows["domainId"][row])] = self._recorded.texts.code(text) if text else code
-        used, inverse = np.unique(rows["domainId"], return_inverse=True)
+        used, inverse = coded(rows["domainId"])
         code = np.asarray([name_of.get(one, NONE) for one in used.tolist()] or [NONE], np.int64)
         domain = code[inverse] if len(used) else inverse
         return [NamedValues("domain", domain, domain >= 0, is_text=True)]

@@ -10,6 +10,7 @@ from typing import Final
 
 import numpy as np
 
+from stepscope.columns import coded
 from stepscope.formats.database import NULL, Rows, TraceDatabase
 from stepscope.formats.launched.recorded import (
     I64,
@@ -49,13 +50,13 @@ class Ids:
         if not self._knows_processes:
             return np.zeros(len(global_id), np.int64)
         pids = np.where(global_id == NULL, NULL, global_id >> _THREAD_BITS)
-        used, inverse = np.unique(pids, return_inverse=True)
+        used, inverse = coded(pids)
         found = [self._processes.setdefault(pid, len(self._processes)) for pid in used.tolist()]
         return np.asarray(found, np.int64)[inverse] if found else inverse
 
     def threads(self, global_id: I64) -> I64:
         """Row of the thread of each global id; all that have none are one thread."""
-        used, inverse = np.unique(global_id, return_inverse=True)
+        used, inverse = coded(global_id)
         found = [self._thread(one) for one in used.tolist()]
         return np.asarray(found, np.int64)[inverse] if found else inverse
 

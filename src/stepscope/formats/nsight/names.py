@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from stepscope.columns import coded
 from stepscope.formats.database import NULL, TraceDatabase
 from stepscope.formats.launched.recorded import I64, NONE, LaunchedRecording
 
@@ -40,7 +41,7 @@ class NsightNames:
             kind: What a text without words is called, as in "kernel 17".
             rename: What becomes of a text.
         """
-        used, inverse = np.unique(numbers, return_inverse=True)
+        used, inverse = coded(numbers)
         texts = self.texts(used)
         found = [
             rename(texts[one]) if one in texts else kind if one == NULL else f"{kind} {one}"
@@ -50,7 +51,7 @@ class NsightNames:
 
     def optional(self, numbers: I64) -> I64:
         """Codes of the texts of some numbers, ``NONE`` where there is none."""
-        used, inverse = np.unique(numbers, return_inverse=True)
+        used, inverse = coded(numbers)
         texts = self.texts(used)
         found = [
             self._recorded.texts.code(texts[one]) if one in texts else NONE for one in used.tolist()

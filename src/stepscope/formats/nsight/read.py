@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from stepscope.columns import coded, coded_rows
 from stepscope.columns.space import Space
 from stepscope.errors import FormatError
 from stepscope.formats.database import NULL, TraceDatabase, opened
@@ -131,11 +132,13 @@ def _gpu_metrics(database: TraceDatabase) -> Iterator[Counter]:
     for table in versions(database, "GPU_METRICS"):
         rows = database.rows(table, ("timestamp", "typeId", "metricId", "value"))
         usable = np.flatnonzero(rows.has("timestamp") & rows.has("value"))
-        key = np.stack([rows.get("typeId", 0)[usable], rows.get("metricId", 0)[usable]])
-        used, inverse = np.unique(key, axis=1, return_inverse=True)
-        order = np.argsort(inverse.ravel(), kind="stable")
-        cuts = np.cumsum(np.bincount(inverse.ravel(), minlength=used.shape[1]))[:-1]
-        for (kind, metric), part in zip(used.T.tolist(), np.split(order, cuts), strict=True):
+        (kinds, metrics), inverse = coded_rows(
+            rows.get("typeId", 0)[usable], rows.get("metricId", 0)[usable]
+        )
+        order = np.argsort(inverse, kind="stable")
+        cuts = np.cumsum(np.bincount(inverse, minlength=len(kinds)))[:-1]
+        pairs = zip(kinds.tolist(), metrics.tolist(), strict=True)
+        for (kind, metric), part in zip(pairs, np.split(order, cuts), strict=True):
             name = names.get((kind, metric)) or f"metric {metric}"
             mine = usable[part]
             unit = "%" if "%" in name else ""
@@ -155,7 +158,7 @@ def _allocations(
         kept = rows.has("start") & rows.has("bytes")
         size = np.maximum(rows.get("bytes", 0), 0)
         taken = rows.get("memoryOperationType", 0) == 0
-        used, inverse = np.unique(rows.get("deviceId", 0), return_inverse=True)
+        used, inverse = coded(rows.get("deviceId", 0))
         code = recorded.texts.codes(f"cuda_gpu_{device}" for device in used.tolist())
         process = ids.processes(rows["globalPid"])
         yield MemoryEvents(

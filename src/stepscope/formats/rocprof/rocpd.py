@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from stepscope.columns import coded
 from stepscope.columns.space import Space
 from stepscope.errors import FormatError
 from stepscope.formats.database import NULL, Rows, TraceDatabase, opened
@@ -254,12 +255,12 @@ class _Process:
         markers = [key for key, name in self._categories(category).items() if _MARKERS in name]
         is_range = np.isin(category, markers)
         names = self._texts(rows["name_id"])
-        used, inverse = np.unique(rows["name_id"], return_inverse=True)
+        used, inverse = coded(rows["name_id"])
         codes = self._recorded.texts.codes(names.get(one, f"call {one}") for one in used.tolist())
         name = codes[inverse] if len(codes) else inverse
         name = self._messages(markers, rows["event_id"], name)
         thread = self._place(rows, "tid")
-        used, inverse = np.unique(thread, return_inverse=True)
+        used, inverse = coded(thread)
         numbers = np.asarray([self._threads.get(one, one) for one in used.tolist()] or [0])
         thread = numbers[inverse] if len(thread) else thread
         launch = self._launch_of(rows)

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from stepscope.columns import coded
 from stepscope.columns.space import Space
 from stepscope.errors import FormatError
 from stepscope.formats.format import Input
@@ -192,7 +193,7 @@ class _Process:
         messages = _messages(self._strings.get("marker_api")) if is_range else {}
         if not messages:
             return name
-        used, inverse = np.unique(columns["launch"], return_inverse=True)
+        used, inverse = coded(columns["launch"])
         codes = [
             recorded.texts.code(messages[one]) if one in messages else NONE for one in used.tolist()
         ]

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from stepscope.columns import coded
 from stepscope.formats.launched.recorded import (
     I64,
     NONE,
@@ -85,7 +86,7 @@ def add_dispatches(
     count = len(columns["start"])
     device = _devices(columns["agent"], agents)
     lookup = [kernels.get(one) for one in np.unique(columns["kernel"]).tolist()]
-    used, inverse = np.unique(columns["kernel"], return_inverse=True)
+    used, inverse = coded(columns["kernel"])
     texts = [
         one.name if one and one.name else f"kernel {number}"
         for one, number in zip(lookup, used.tolist(), strict=True)
@@ -211,7 +212,7 @@ def add_facts(recorded: LaunchedRecording, number: int, said: Mapping[str, Any])
 
 def _devices(agent: I64, agents: Mapping[int, Agent]) -> I64:
     """Number of the GPU of each agent; -1 for what is none."""
-    used, inverse = np.unique(agent, return_inverse=True)
+    used, inverse = coded(agent)
     found = []
     for one in used.tolist():
         known = agents.get(one)

@@ -54,6 +54,12 @@ def shown_rows(top: int | None, format: str, default: int) -> int | None:
 
 
 path = argument("path", metavar="PATH", help=PATH_HELP)
+batch_sizes = click.option(
+    "--batch-size",
+    type=click.IntRange(min=1),
+    multiple=True,
+    help="Examples per step, where recordings do not tell; may be repeated, the baseline's first.",
+)
 max_tokens = click.option(
     "--max-tokens",
     type=click.IntRange(0, 20_000),

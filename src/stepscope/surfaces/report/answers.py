@@ -60,7 +60,7 @@ def tools_answer(session: Session, pages: tuple[str, ...]) -> dict[str, Any]:
     """All tools; those that the report leaves out say so."""
     found = []
     for tool in TOOLS:
-        missing = tool.available(session.profile)
+        missing = session.available(tool.id)
         if missing is None and tool.id not in pages:
             missing = LEFT_OUT
         found.append(tool_info(tool, missing))
@@ -83,7 +83,7 @@ def tool_answer(
 def variations(session: Session, pages: tuple[str, ...], rows: int) -> Iterator[ReportAnswer]:
     """Each page with each choice of one of its options: what a reader can switch to."""
     for tool in (tool for tool in TOOLS if tool.id in pages and tool.id != TIMELINE):
-        if tool.available(session.profile) is not None:
+        if session.available(tool.id) is not None:
             continue
         for option in tool.option_list():
             for choice in option.choices:

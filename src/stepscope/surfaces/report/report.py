@@ -142,9 +142,7 @@ class _Writer:
         shown = [
             tool
             for tool in TOOLS
-            if tool.id in self.pages
-            and tool.id != TIMELINE
-            and tool.available(session.profile) is None
+            if tool.id in self.pages and tool.id != TIMELINE and session.available(tool.id) is None
         ]
         for rows in _ROWS:
             names, cut = [], 0

@@ -10,10 +10,10 @@ import numpy as np
 
 from stepscope.columns import distinct_keys, rows_of, sum_labels, union_spans
 from stepscope.columns.nesting import CLASSES
-from stepscope.columns.space import I64, U8
+from stepscope.columns.space import I64, U8, Bool
 from stepscope.tables.account.instructions import compiled_from
 from stepscope.tables.account.moments import innermost
-from stepscope.tables.account.op_families import family_of
+from stepscope.tables.account.op_families import UNUSUAL, family_of
 from stepscope.tables.core.op_name import OpCategory, OpName
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host
@@ -23,6 +23,7 @@ from stepscope.tables.host.events import (
     Work,
     host_names,
     host_thread_rows,
+    is_nameless,
     is_pool_thread,
     is_tf_data_thread,
 )
@@ -30,6 +31,8 @@ from stepscope.tables.host.ops import HostOps, host_ops
 
 # What is too little to be listed.
 _REST = OpName(OpCategory.UNKNOWN, "other ops", "")
+# An op competes with the longest if it takes this share of its time.
+_RIVALS_FRAC = 0.5
 _RANK = {"input": 0, "runtime": 1, "compile": 2, "copy": 3, "collective": 3, "op": 4}
 # A program of XLA's runs although none of its ops does: its runtime waits for them.
 _PROGRAM = re.compile(r"^ThunkExecutor::Execute")
@@ -126,12 +129,13 @@ def _labelled(
     total = sums.total_ps
     used = np.flatnonzero(total > 0)
     # Where spans overlap, devices come before hosts, ops before the runtime around them, and the
-    # op that has the most time in all before the others.
+    # op that has the most time in all before the others: unless one that is seldom what a model is
+    # for takes nearly as long, which is what a person can change.
     rank = np.asarray([_RANK[one.kind] + 8 * one.on_device for one in facts] or [0])
     least = used[np.argsort(total[used], kind="stable")]
     rest = least[: max(len(used) - (CLASSES - 2), 0)]
     kept = np.sort(least[len(rest) :])
-    kept = kept[np.lexsort((total[kept], rank[kept]))]
+    kept = kept[np.lexsort((total[kept], _competes(facts, total)[kept], rank[kept]))]
     label = np.zeros(len(facts), dtype=np.uint8)
     label[rest] = 1
     first = 2 if len(rest) else 1
@@ -143,6 +147,15 @@ def _labelled(
         for at in kept.tolist()
     ]
     return label[code], tuple(things)
+
+
+def _competes(facts: list[_Fact], total: I64) -> Bool:
+    """Which are unusual ops that take a good part of the time of the longest op."""
+    ops = np.asarray([one.kind == "op" for one in facts] or [False])
+    unusual = [family_of(one.op.type or one.op.name) in UNUSUAL for one in facts]
+    longest = int(total[ops].max(initial=0)) if len(total) else 0
+    found: Bool = ops & np.asarray(unusual or [False]) & (total >= _RIVALS_FRAC * longest)
+    return found
 
 
 def _by_family(code: I64, facts: list[_Fact]) -> tuple[I64, list[_Fact]]:
@@ -253,7 +266,8 @@ def _runtime_spans(host: Host, line: int, facts: list[_Fact]) -> list[tuple[I64,
     codes: dict[str, int] = {}
     for row in host_thread_rows(host).tolist():
         one = space.lines[row]
-        if row == line or not is_pool_thread(one.name):
+        # Of a thread without a name, what it runs tells whose it is.
+        if row == line or not (is_pool_thread(one.name) or is_nameless(one.name)):
             continue
         own = one.begin + rows_of(space.events.metadata[one.begin : one.end], is_work)
         if len(own) == 0:

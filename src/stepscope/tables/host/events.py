@@ -184,6 +184,11 @@ def is_pool_thread(name: str) -> bool:
     return bool(_POOL.match(name)) and not is_tf_data_thread(name)
 
 
+def is_nameless(name: str) -> bool:
+    """Whether a recorder knew a thread by its number alone."""
+    return not name.strip("-0123456789")
+
+
 def timed_rows(host: Host, entries: Bool) -> I64:
     """The events of some rows of ``Space.event_metadata`` that have a place in time, ascending."""
     rows = rows_of(host.space.events.metadata, entries)

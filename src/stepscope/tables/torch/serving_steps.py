@@ -6,7 +6,6 @@ begins; what its thread launches until then belongs to it.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,6 +13,7 @@ import numpy as np
 
 from stepscope.columns import nest
 from stepscope.columns.space import DATA_OCCURRENCES, I64
+from stepscope.schema.serving_marks import SGLANG_STEP, VLLM_STEP
 from stepscope.tables.core.group_unions import union_by_group
 from stepscope.tables.core.planes import PlaneKind, planes
 from stepscope.tables.core.presence import Stretch, any_stretch, entries_named
@@ -23,12 +23,6 @@ from stepscope.tables.host.events import host_thread_rows
 from stepscope.tables.torch.launches import launched
 
 PREFILL, DECODE, MIXED, OTHER = "prefill", "decode", "mixed", "other"
-# vLLM: execute_34_context_2(sq512sk512…)_generation_32(sq32sk55086…), older: context_2(512)….
-_VLLM: Final = re.compile(
-    r"execute(?:_\w+?)?_context_(\d+)\((?:sq)?(\d*)[^)]*\)_generation_(\d+)\((?:sq)?(\d*)[^)]*\)"
-)
-# SGLang: step[DECODE bs=32], step[EXTEND bs=4 toks=1024].
-_SGLANG: Final = re.compile(r"step\[(\w+)(?: bs=(\d+))?(?: toks?=(\d+))?.*\]")
 _SGLANG_KINDS: Final = {"DECODE": DECODE, "EXTEND": PREFILL, "MIXED": MIXED, "PREFILL": PREFILL}
 
 
@@ -81,12 +75,12 @@ class EngineSteps:
 
 def batch_of(name: str) -> Batch | None:
     """The batch that an engine's mark tells of; None for other names."""
-    found = _VLLM.match(name)
+    found = VLLM_STEP.match(name)
     if found:
         prefills, prefilled, decodes, decoded = (int(one[:15] or 0) for one in found.groups())
         kind = MIXED if prefills and decodes else PREFILL if prefills else DECODE
         return Batch(kind, prefills + decodes, prefilled + decoded)
-    found = _SGLANG.match(name)
+    found = SGLANG_STEP.match(name)
     if found:
         kind, size, tokens = found.groups()
         kind = _SGLANG_KINDS.get(kind.upper(), OTHER)

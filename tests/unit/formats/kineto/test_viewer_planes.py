@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import stepscope
 from stepscope.formats.kineto.open_trace import open_trace
+from stepscope.formats.xspace import decode
 from stepscope.surfaces.export.chrome_json import chrome_trace
+from stepscope.tables.core.profile import Host, Profile
 from stepscope.timeline import timeline
-from tests.profiles import worked_example
+from tests.profiles import async_gpu, overlapping_streams, pytorch_like, worked_example
+from tests.unit.formats.exported import shown
 from tests.unit.formats.kineto.layout import lines, xspace
 
 
@@ -49,3 +56,29 @@ def test_our_own_export_says_the_same_of_devices(tmp_path: Path) -> None:
     (found,) = stepscope.open(exported).overview_page().window.devices
     assert (found.device, found.events) == (wanted.device, wanted.events)
     assert (found.busy_ns, found.span_ns) == (wanted.busy_ns, wanted.span_ns)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        worked_example,
+        lambda: worked_example(gpu=True),
+        overlapping_streams,
+        async_gpu,
+        pytorch_like,
+    ],
+)
+def test_our_own_export_comes_back_as_it_was(build: Callable[[], bytes]) -> None:
+    first = timeline(Profile("p", (Host("h", decode(build())),)))
+    data = b"".join(chrome_trace(first, first.span()[0], first.span()[1] + 1))
+    second = timeline(Profile("p", (Host("h", open_trace([data])),)))
+    before, after = shown(first), shown(second)
+    # The text counts from the recording's begin, which is not in it.
+    assert from_begin(before[0]) == from_begin(after[0])
+    assert sum(before[1].values()) == sum(after[1].values())
+    assert before[2].keys() == after[2].keys()
+
+
+def from_begin(events: Counter[Any]) -> dict[Any, int]:
+    begin = min(key[2] for key in events)
+    return {(*key[:2], key[2] - begin, *key[3:]): count for key, count in events.items()}

@@ -174,3 +174,17 @@ def test_any_field_of_a_record_may_hold_anything(tmp_path: Path, part: str, odd:
         path.write_text(json.dumps(perf(1, 8192, 10)) + json.dumps(record))
         assert len(opened(path, "nccl-inspector").events) in (1, 2)
         collectives(path)
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_the_trace_of_a_distributed_program_is_no_dump(indent: int | None, tmp_path: Path) -> None:
+    """Kineto's ``distributedInfo`` lists the process groups under a key that dumps have, too."""
+    groups = [{"pg_name": "0", "pg_desc": "default_pg", "pg_size": 2, "ranks": [0, 1]}]
+    info = {"backend": "nccl", "rank": 1, "world_size": 2, "pg_count": 1, "pg_config": groups}
+    event = {"ph": "X", "cat": "cpu_op", "name": "op", "pid": 1, "tid": 1, "ts": 1, "dur": 1}
+    trace = {"schemaVersion": 1, "distributedInfo": info, "traceEvents": [event]}
+    path = tmp_path / "rank_1.pt.trace.json"
+    path.write_text(json.dumps(trace, indent=indent))
+    assert not FORMATS["nccl-flight"].starts(path.read_bytes())
+    with stepscope.open(path) as session:
+        assert len(session.profile.hosts[0].space.events) == 1

@@ -7,7 +7,6 @@ import zlib
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,11 +17,11 @@ from stepscope.formats.xspace import decode
 from stepscope.store import find, read_pieces
 from stepscope.surfaces.export.recording import RECORDING_FORMATS
 from stepscope.tables.core.profile import Host, Profile
-from stepscope.timeline import Timeline, timeline
+from stepscope.timeline import timeline
 from stepscope.timeline.flows import flows
-from stepscope.timeline.threads import threads
 from stepscope.wire import write as wire
 from tests.profiles import async_gpu, overlapping_streams, pytorch_like, worked_example
+from tests.unit.formats.exported import shown
 from tests.unit.formats.layout import lines
 from tests.unit.formats.perfetto.traces import (
     CLEARED,
@@ -145,39 +144,6 @@ def test_slices_that_touch_and_nest_at_one_instant(tmp_path: Path) -> None:
 def test_a_trace_without_track_events_says_so(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="does not open"):
         opened(tmp_path, packet(flags=CLEARED) + thread(2, 40, 41, "main") + track(3, "x"))
-
-
-def shown(found: Timeline) -> tuple[Counter[Any], Counter[Any], dict[Any, Any]]:
-    """Events by place, arrows by what they join, counters."""
-    view = found.span()[0], found.span()[1] + 1
-    events: Counter[Any] = Counter()
-    of_id: dict[int, Any] = {}
-    origin_ps = found.axis.origin_ns * 1000
-    for one in threads(found, *view):
-        section = found.sections[one.track.section].name
-        rows = zip(
-            one.event.tolist(), one.name.tolist(), one.begin_ps.tolist(), one.end_ps.tolist(),
-            one.depth.tolist(), strict=True,
-        )  # fmt: skip
-        for number, name, begin, end, depth in rows:
-            start, stop = ((origin_ps + at) // 1000 for at in (begin, end))
-            # Lanes of a track that does not nest are tracks of their own in Perfetto.
-            level = depth if one.lane < 0 else 0
-            of_id[number] = (section, found.names[name], start, stop - start, level)
-            events[of_id[number]] += 1
-    arrows = flows(found.profile)
-    joined = Counter(
-        (of_id.get(a), of_id.get(b))
-        for a, b in zip(arrows.source.tolist(), arrows.target.tolist(), strict=True)
-    )
-    counters = {
-        (found.sections[one.section].name, one.name): (
-            ((origin_ps + one.counter.time_ps) // 1000).tolist(), one.counter.value.tolist(),
-        )
-        for one in found.tracks
-        if one.counter is not None
-    }  # fmt: skip
-    return events, joined, counters
 
 
 @pytest.mark.parametrize(

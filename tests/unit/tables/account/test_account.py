@@ -387,6 +387,51 @@ def test_a_host_without_events_has_no_account() -> None:
     assert account(Host("h", decode(space()))) is None
 
 
+@pytest.mark.parametrize(
+    ("sort", "sorting_ms"), [(".OOOOOOO..", 0.7), (".OO.......", 0.0)], ids=["as long", "short"]
+)
+def test_of_ops_that_run_beside_each_other_one_that_is_unusual_has_the_time(
+    sort: str, sorting_ms: float
+) -> None:
+    """A loss and a sort of like length, on two threads: a person can do without the sort.
+
+    Where the sort is short beside the loss, it costs nothing.
+    """
+    one = host(
+        f"""
+        /host:CPU
+          python      {2 * ("S" + 9 * "-")}
+          "           {2 * ("F" + 9 * "-")}
+          tf_pool     {2 * ".LLLLLLLL."}
+          tf_compute  {2 * sort}
+        """,
+        F=event("FunctionRun"),
+        L=event("loss/SparseSoftmaxCrossEntropyWithLogits:SparseSoftmaxCrossEntropyWithLogits"),
+        O=event("sort/TopKV2:TopKV2"),
+    )
+    found = account(one)
+    assert found is not None
+    times = {owner.name: owner.total_ps / 1e9 for owner in owners(found)}
+    assert times.get("sort/TopKV2", 0.0) == pytest.approx(2 * sorting_ms)
+
+
+@pytest.mark.parametrize("thread", ["tf_XLAEigen", "-839201", "worker"])
+def test_a_runtimes_work_is_known_on_a_thread_without_a_name(thread: str) -> None:
+    """``worker`` is a thread of the program's own: what it does is not waited for."""
+    one = host(
+        f"""
+        /host:CPU
+          python       S---------S---------
+          "            PP........PP........
+          {thread:12} ..XXXXXX....XXXXXX..
+        """,
+        P=event("$train.py:12 prepare"),
+        X=event("ThunkExecutor::Execute"),
+    )
+    of_runtime = told(one).get(("runtime", "ThunkExecutor::Execute"), 0.0)
+    assert of_runtime == (0.0 if thread == "worker" else 1.2)
+
+
 def test_python_alone_is_accounted_for_as_a_whole() -> None:
     """A program of NumPy under the sampler: no framework wrote anything."""
     samples = line(

@@ -16,7 +16,12 @@ type IdleProps = ToolPageProps<IdleResult>;
 
 /** The tables below the causes: what each is of, and what it means that there is none. */
 const TABLES = [
-  ["devices", "Devices", "", "No device was active in a counted step."],
+  [
+    "devices",
+    "Devices",
+    "those that ran anything in a counted step",
+    "No device was active in a counted step.",
+  ],
   ["gaps", "Longest gaps", "times without work on a device", "No gap is long enough to list."],
   ["launches", "Launching calls", "", "No launch calls were recorded."],
   [

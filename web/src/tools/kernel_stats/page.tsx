@@ -224,7 +224,7 @@ function Devices(props: KernelProps) {
     <section>
       <header class="section-head">
         <h2>By device</h2>
-        <p class="quiet">{said}</p>
+        <p class="quiet">those that ran a kernel. {said}</p>
       </header>
       <Grid {...binding} label="Devices" plain />
     </section>

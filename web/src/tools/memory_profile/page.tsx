@@ -4,7 +4,15 @@ import { useMemo } from "preact/hooks";
 import { byName, rowsWhere } from "../../api/columns.ts";
 import type { MemorySystem } from "../../api/types.gen.ts";
 import type { ColumnarTable } from "../../base/columns.ts";
-import { bytes, count, duration, MISSING, percent, plural } from "../../base/format.ts";
+import {
+  bytes,
+  count,
+  duration,
+  MISSING,
+  percent,
+  plural,
+  significant,
+} from "../../base/format.ts";
 import { visible } from "../../base/text.ts";
 import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
 import { TopBars } from "../../widgets/charts/top_bars.tsx";
@@ -87,6 +95,7 @@ function figures(memory: MemorySystem): Fact[] {
       value: size(memory.capacity_bytes),
       note: free === null ? "not recorded" : `${bytes(free)} free at the peak`,
     },
+    ...room(memory),
     {
       label: "Fragmentation",
       value: fragmentation === null ? MISSING : percent(fragmentation),
@@ -106,6 +115,16 @@ function figures(memory: MemorySystem): Fact[] {
       note: memory.lifetime_peak_bytes === null ? "not recorded" : "of the program",
     },
   ];
+}
+
+/** How many times the batch fits: the answer to "how large a batch can I take?". */
+function room({ batch_room: found }: MemorySystem): Fact[] {
+  const least = found?.at_least;
+  if (!found || least == null) return [];
+  const most = found.at_most ?? least;
+  const times = most > least ? `${significant(least)} to ${significant(most)}` : significant(least);
+  const note = "the recorded batch, a tenth of the memory left free";
+  return [{ label: "Room for a batch", value: `${times} ×`, note }];
 }
 
 function AtPeak({ memory }: { memory: MemorySystem }) {

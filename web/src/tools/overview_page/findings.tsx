@@ -90,7 +90,7 @@ interface FindingItemProps extends FindingsProps {
   readonly isSymptom: boolean;
 }
 
-function FindingItem({ finding, whole, isSymptom, ...props }: FindingItemProps) {
+function FindingItem({ finding, isSymptom, ...props }: FindingItemProps) {
   const place = placeText(finding);
   const causes = finding.explained_by
     .map((rule) => props.findings.find((other) => other.rule === rule)?.title)
@@ -98,7 +98,7 @@ function FindingItem({ finding, whole, isSymptom, ...props }: FindingItemProps) 
   return (
     <>
       <h3>{finding.title || finding.message}</h3>
-      <p class="finding-saving">{savingText(finding, whole)}</p>
+      <p class="finding-saving">{savingText(finding)}</p>
       {isSymptom && causes.length > 0 && (
         <p class="quiet">Part of: {causes.map((title) => `“${title}”`).join(", ")}</p>
       )}

@@ -6,12 +6,11 @@ import { codeFor } from "../../engine/advice/findings.ts";
 import { Prose } from "../sections/prose.tsx";
 import { type AdviceState, showMe } from "./advice.ts";
 import type { OverviewProps } from "./props.ts";
-import { placeText, savingText, type Whole } from "./saving.ts";
+import { placeText, savingText } from "./saving.ts";
 
 interface FixFirstProps extends OverviewProps {
   readonly finding: Finding | undefined;
   readonly advice: AdviceState;
-  readonly whole: Whole;
 }
 
 export function FixFirst(props: FixFirstProps) {
@@ -24,7 +23,7 @@ export function FixFirst(props: FixFirstProps) {
   );
 }
 
-function Card({ finding, whole, ...props }: FixFirstProps & { readonly finding: Finding }) {
+function Card({ finding, ...props }: FixFirstProps & { readonly finding: Finding }) {
   const { result } = props;
   const seen = showMe(finding, props);
   const [action] = finding.actions;
@@ -35,7 +34,7 @@ function Card({ finding, whole, ...props }: FixFirstProps & { readonly finding: 
       <div class="fix-first-text">
         <p class="quiet fix-first-label">Fix first</p>
         <h2>{finding.title || finding.message}</h2>
-        <p class="finding-saving">{savingText(finding, whole)}</p>
+        <p class="finding-saving">{savingText(finding)}</p>
         {place && (
           <p>
             At <code>{visible(place)}</code>

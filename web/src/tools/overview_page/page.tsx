@@ -31,7 +31,7 @@ export function Overview(props: OverviewProps) {
   return (
     <div class="overview">
       <Verdict result={result} />
-      <FixFirst {...props} {...{ advice, whole }} finding={findings[0]} />
+      <FixFirst {...props} {...{ advice }} finding={findings[0]} />
       <AverageStep {...props} />
       <OverviewFigures result={result} />
       {hasSteps(result.steps) && (

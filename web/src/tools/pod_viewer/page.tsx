@@ -32,7 +32,10 @@ export function PodViewer(props: PodProps) {
       <section>
         <header class="section-head">
           <h2>Workers</h2>
-          <p class="quiet">in the mean of the counted steps. {said}</p>
+          <p class="quiet">
+            in the mean of the counted steps, each device by itself: the Overview counts time in
+            which any device of a host computes as compute. {said}
+          </p>
         </header>
         <Grid {...workers} label="Workers" noun={["worker", "workers"]} sums={false} />
       </section>

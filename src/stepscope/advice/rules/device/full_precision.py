@@ -149,6 +149,7 @@ def _finding(overview: OverviewPage, wide: _Wide, low: float, device: str) -> Fi
         rule=RULE.id,
         severity=severity_of(wide.saving(0), step) if has_steps else "low",
         saving_ms=wide.saving(0) if has_steps else None,
+        no_saving="" if has_steps else "no step was found to measure it in",
         saving_high_ms=wide.saving(1) if has_steps else None,
         confidence=0.6 if wide.names else 0.4,
         message=f"{overview.precision.bits_32_frac or 0.0:.0%} of device compute on {device} is in "

@@ -134,6 +134,7 @@ def _by_op_time(overview: OverviewPage) -> Iterator[Answer]:
         rule=RULE.id,
         severity="medium",
         saving_ms=None,
+        no_saving="no step was found to measure it in",
         confidence=0.7,
         message=f"Ops run eagerly: {said}.",
         measured={f"{side}_eager_frac": share for side, share in eager.items()},

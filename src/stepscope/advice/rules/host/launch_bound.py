@@ -42,11 +42,15 @@ def launch_bound(results: Results) -> Iterator[Answer]:
         measured={"kernel_launch_ms": launching, "kernel_launch_frac": share, "step_time_ms": step},
         evidence=(Ref("overview_page", "breakdown_ms.kernel_launch"), Ref("kernel_stats")),
         actions=(
-            "Compile the step: tf.function(jit_compile=True), jax.jit, "
-            "torch.compile(mode='reduce-overhead').",
+            "Compile the step, so that one launch does the work of many.",
             "Use a larger batch, so that each launch does more.",
             "If tf.data competes for CPU threads, set TF_GPU_THREAD_MODE=gpu_private.",
         ),
+        code={
+            "tensorflow": "@tf.function(jit_compile=True)\ndef train_step(batch): ...",
+            "jax": "@jax.jit\ndef train_step(state, batch): ...",
+            "pytorch": 'model = torch.compile(model, mode="reduce-overhead")',
+        },
     )
 
 

@@ -45,6 +45,7 @@ def memory_fragmentation(results: Results) -> Iterator[Answer]:
         rule=RULE.id,
         severity="medium",
         saving_ms=None,
+        no_saving="it frees memory; the step takes as long",
         confidence=0.6,
         message=f"At its peak {worst.name} has {gib(worst.free_bytes)} free, but no piece larger "
         f"than {gib(largest)} ({broken:.0%} fragmented, {worst.used_frac:.0%} full).",

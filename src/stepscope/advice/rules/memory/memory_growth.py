@@ -54,6 +54,7 @@ def memory_growth(results: Results) -> Iterator[Answer]:
         rule=RULE.id,
         severity="medium" if left is not None and left < _LONG_RUN else "low",
         saving_ms=None,
+        no_saving="it keeps the program from running out of memory; the step takes as long",
         confidence=0.6,
         message=f"{memory} keeps {gib(rate)} more with each of {len(use)} steps{until}.",
         measured={

@@ -39,6 +39,7 @@ def memory_near_limit(results: Results) -> Iterator[Answer]:
         rule=RULE.id,
         severity="high" if fullest.used_frac >= _FULL_FRAC else "medium",
         saving_ms=None,
+        no_saving="it frees memory; the step takes as long",
         confidence=0.9,
         message=f"{fullest.subject}{more} holds {gib(fullest.peak_bytes)} of "
         f"{gib(fullest.capacity_bytes)} at its peak ({fullest.used_frac:.0%})"

@@ -28,6 +28,7 @@ def incomplete_profile(results: Results) -> Iterator[Answer]:
         rule=RULE.id,
         severity="low" if found.verdict == "damaged" else "info",
         saving_ms=None,
+        no_saving="a whole recording shows what is there to save",
         confidence=1.0,
         message=f"The recording is {found.verdict}: {notes}{more}",
         measured={"verdict": found.verdict, "notes": len(found.notes)},

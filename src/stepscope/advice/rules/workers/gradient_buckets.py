@@ -44,7 +44,7 @@ def gradient_buckets(results: Results) -> Iterator[Answer]:
         for one in results.collectives.groups.records()
         if _REDUCES.search(one.collective.lower())
     ]
-    if not any(one.message_bytes for one in rows):
+    if not any(one.message_bytes > 0 for one in rows):
         yield Unknown("No reduction was recorded with the size of its message.")
         return
     small = [one for one in rows if 0 < one.message_bytes < _SMALL_BYTES]

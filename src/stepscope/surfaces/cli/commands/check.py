@@ -53,6 +53,7 @@ def _limit(flag: str, help: str) -> arguments.Decorator:
     multiple=True,
     help="A limit on another part of the step, e.g. collectives=+2ms; may be repeated.",
 )
+@arguments.batch_sizes
 @click.option(
     "--summary",
     metavar="FILE",
@@ -65,6 +66,7 @@ def check(
     path: str,
     baseline: str | None,
     max_other: tuple[str, ...],
+    batch_size: tuple[int, ...],
     summary: str | None,
     junit: str | None,
     sarif: str | None,
@@ -75,7 +77,9 @@ def check(
     named = {name.removeprefix("max_"): text for name, text in limits.items()}
     given = _limits(named, max_other, has_baseline=baseline is not None)
     with ProgressLine() as waiting:
-        result = judge(path, given, baseline=baseline, progress=waiting.update)
+        result = judge(
+            path, given, baseline=baseline, batch_sizes=batch_size, progress=waiting.update
+        )
         waiting.stop()
     _print(result, format)
     if os.environ.get("GITHUB_ACTIONS") == "true":

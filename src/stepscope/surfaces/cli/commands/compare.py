@@ -31,16 +31,22 @@ _ROWS: Final = 15
     "--table",
     help="Only this table, e.g. modules, kernels, parity; csv writes parts by default.",
 )
+@arguments.batch_sizes
 @arguments.output
 def compare(
-    paths: tuple[str, ...], format: str, top: int | None, table: str | None, output: str | None
+    paths: tuple[str, ...],
+    format: str,
+    top: int | None,
+    table: str | None,
+    batch_size: tuple[int, ...],
+    output: str | None,
 ) -> None:
     """Say what changed between runs, in parts that sum to the change of the step."""
     from stepscope.session.compare import compare as compare_runs
     from stepscope.surfaces.cli.progress import ProgressLine
 
     with ProgressLine() as waiting:
-        result = compare_runs(*paths, progress=waiting.update)
+        result = compare_runs(*paths, batch_sizes=batch_size, progress=waiting.update)
         waiting.stop()
         rows = arguments.shown_rows(top, format, _ROWS)
         text = _rendered(result, format, rows, table, to_file=bool(output))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 import click
 
@@ -12,6 +12,7 @@ from stepscope.surfaces.cli import arguments
 from stepscope.surfaces.cli.output import deliver
 
 if TYPE_CHECKING:
+    from stepscope.comparison.pods import PodComparison
     from stepscope.pod.report import Pod
     from stepscope.store.kept import KeptWhere
 
@@ -34,6 +35,7 @@ _ROWS: Final = 10
     default="cache",
     help="Where summaries are kept for the next time.",
 )
+@click.option("--baseline", metavar="PATH", help="An earlier pod of the job to compare with.")
 @arguments.formats("table", "json", "csv")
 @arguments.rows(_ROWS)
 @click.option("--table", help="Only this table, e.g. devices; csv writes suspects by default.")
@@ -44,6 +46,7 @@ def pod(
     engine: str,
     memory: str | None,
     keep: KeptWhere,
+    baseline: str | None,
     format: str,
     top: int | None,
     table: str | None,
@@ -53,14 +56,22 @@ def pod(
     from stepscope.session.session import open as open_session
     from stepscope.surfaces.cli.progress import ProgressLine
 
-    with ProgressLine() as waiting:
+    def pod_at(path: str, run: str | None, waiting: ProgressLine) -> Pod:
         with open_session(path, run=run) as session:
-            result = session.pod(
+            return session.pod(
                 engine=engine,
                 memory_bytes=_bytes(memory),
                 keep=keep,
                 progress=waiting.update,
             )
+
+    with ProgressLine() as waiting:
+        result: Pod | PodComparison
+        result = found = pod_at(path, run, waiting)
+        if baseline is not None:
+            from stepscope.comparison.pods import compare_pods
+
+            result = compare_pods(pod_at(baseline, None, waiting), found)
         waiting.stop()
         rows = arguments.shown_rows(top, format, _ROWS)
         text = _rendered(result, format, rows, table, to_file=bool(output))
@@ -80,12 +91,17 @@ def _bytes(text: str | None) -> int:
 
 
 def _rendered(
-    result: Pod, format: str, rows: int | None, table: str | None, *, to_file: bool
+    result: Pod | PodComparison,
+    format: str,
+    rows: int | None,
+    table: str | None,
+    *,
+    to_file: bool,
 ) -> str | None:
     """The answer as text; None where a page printed itself."""
     from stepscope.surfaces import export
     from stepscope.surfaces.cli.pages.page import Page, terminal_width
-    from stepscope.surfaces.cli.pages.pod import write_pod
+    from stepscope.surfaces.cli.pages.pod import write_pod, write_pod_comparison
 
     if format == "json":
         return export.json_text(result, rows) + "\n"
@@ -94,8 +110,10 @@ def _rendered(
     page = Page(None if to_file else terminal_width(sys.stdout))
     if table:
         page.table(export.main_table(result, table)[1], rows)
+    elif result.tool == "pod":
+        write_pod(page, cast("Pod", result), rows)
     else:
-        write_pod(page, result, rows)
+        write_pod_comparison(page, cast("PodComparison", result), rows)
     if not to_file:
         page.print()
         return None

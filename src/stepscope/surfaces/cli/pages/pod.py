@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stepscope.comparison.pods import PodComparison
 from stepscope.pod.report import Pod
 from stepscope.surfaces.cli.pages.page import Page
 from stepscope.surfaces.cli.pages.parts import diagnostics
@@ -37,3 +38,27 @@ def write_pod(page: Page, result: Pod, rows: int | None) -> None:
     page.blank()
     page.text("Steps, links and more: --table steps, --table links. Everything: --format json.",
               indent=2, style="dim")  # fmt: skip
+
+
+def write_pod_comparison(page: Page, result: PodComparison, rows: int | None) -> None:
+    """Write what changed between two pods, with so many rows per table."""
+    page.line(
+        ("Pod", "bold"),
+        (f"  ·  run {clean(result.session)} against {clean(result.baseline)}", "dim"),
+    )
+    page.blank()
+    diagnostics(page, result.diagnostics)
+    page.text(clean(result.headline), style="bold")
+    text = f"Devices are matched by {result.matched_by}"
+    if result.unmatched:
+        text += f"; {result.unmatched:,} have no counterpart"
+    page.text(f"{text}.", style="dim")
+    if len(result.suspects):
+        page.heading("Who makes the others wait")
+        page.table(result.suspects, rows)
+    if len(result.coordinates):
+        page.heading("By place in the job")
+        page.table(result.coordinates, rows)
+    if len(result.places):
+        page.heading("Devices")
+        page.table(result.places, rows)

@@ -1,0 +1,236 @@
+"""Two pods held against each other by coordinates: names of hosts change, places do not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import nan
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar
+
+import numpy as np
+
+from stepscope.pod.report import DeviceRow, Pod, SuspectRow
+from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of
+
+R = TypeVar("R", bound=Row)
+#: What tells which device is which in both: coordinates, rank and device, or its place in order.
+MatchedBy = Literal["coordinates", "rank", "order"]
+# A step that differs by less has not changed.
+_SAME: Final = 0.005
+
+
+class SuspectChangeRow(Row):
+    """Who made one of the pods slower."""
+
+    name: Annotated[str, Column("Who", kind="name")]
+    change: Annotated[str, Column("Change", kind="category", help="new, gone or both.")]
+    before_ms: Annotated[float, Column("Cost before", unit="ms", kind="time")]
+    after_ms: Annotated[float, Column("Cost after", unit="ms", kind="time", sort="desc")]
+    cause: Annotated[str, Column("Cause", kind="category")]
+
+
+class CoordinateChangeRow(Row):
+    """One coordinate of one axis of the job, in both pods."""
+
+    axis: Annotated[str, Column("Axis", kind="name")]
+    coordinate: Annotated[int, Column("Coordinate", kind="number")]
+    work_before_ms: Annotated[float, Column("Own work before", unit="ms", kind="time")]
+    work_after_ms: Annotated[float, Column("Own work after", unit="ms", kind="time")]
+    work_change_ms: Annotated[float, Column("Change", unit="ms", kind="time", sort="desc")]
+    charged_before_ms: Annotated[float, Column("Makes wait before", unit="ms", kind="time")]
+    charged_after_ms: Annotated[float, Column("Makes wait after", unit="ms", kind="time")]
+
+
+class DeviceChangeRow(Row):
+    """One device of the new pod, and the one in its place before."""
+
+    place: Annotated[str, Column("Place", kind="name")]
+    host_before: Annotated[str, Column("Host before", kind="name")]
+    host_after: Annotated[str, Column("Host after", kind="name")]
+    device: Annotated[str, Column("Device", kind="name")]
+    charged_before_ms: Annotated[float, Column("Makes wait before", unit="ms", kind="time")]
+    charged_after_ms: Annotated[float, Column("Makes wait after", unit="ms", kind="time")]
+    charged_change_ms: Annotated[float, Column("Change", unit="ms", kind="time", sort="desc")]
+    ratio_before: Annotated[float, Column("× peers before", kind="number")]
+    ratio_after: Annotated[float, Column("× peers after", kind="number")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PodComparison(Result):
+    """What changed between two pods of one job.
+
+    Attributes:
+        headline: The answer in a sentence.
+        baseline: The run compared with.
+        matched_by: What tells which device is which.
+        unmatched: Devices of either pod without one in their place in the other.
+        step_before_ms, step_after_ms: Mean steps as replayed.
+        typical_before_ms, typical_after_ms: With typical times everywhere.
+        suspects, coordinates, places: See their rows.
+    """
+
+    tool: ClassVar[str] = "pod_comparison"
+    headline: str = ""
+    baseline: str = ""
+    matched_by: str = ""
+    unmatched: int = 0
+    step_before_ms: float = nan
+    step_after_ms: float = nan
+    typical_before_ms: float = nan
+    typical_after_ms: float = nan
+    suspects: Table[SuspectChangeRow]
+    coordinates: Table[CoordinateChangeRow]
+    places: Table[DeviceChangeRow]
+
+
+def compare_pods(before: Pod, after: Pod) -> PodComparison:
+    """Hold a pod against an earlier one of the same job."""
+    keys, how = _keys(before.devices, after.devices)
+    known = {key: row for row, key in enumerate(keys[0])}
+    shared = [(known[key], row) for row, key in enumerate(keys[1]) if key in known]
+    unmatched = len(keys[0]) + len(keys[1]) - 2 * len(shared)
+    notes: tuple[Diagnostic, ...] = ()
+    if how != "coordinates":
+        text = f"The pods have no axes in common: devices are matched by their {how}."
+        notes = (Diagnostic("pod-places", "info", text),)
+    return PodComparison(
+        session=after.session,
+        hosts=after.hosts,
+        diagnostics=(*_missing(before, "baseline"), *_missing(after, "new run"), *notes),
+        headline=_headline(before, after),
+        baseline=before.session,
+        matched_by=how,
+        unmatched=unmatched,
+        step_before_ms=before.step_ms,
+        step_after_ms=after.step_ms,
+        typical_before_ms=before.typical_step_ms,
+        typical_after_ms=after.typical_step_ms,
+        suspects=_suspects(before.suspects, after.suspects),
+        coordinates=_coordinates(before, after),
+        places=_places(before.devices, after.devices, shared, how),
+    )
+
+
+def _missing(pod: Pod, which: str) -> tuple[Diagnostic, ...]:
+    return tuple(
+        Diagnostic(one.slug, one.severity, one.message, one.where or which)
+        for one in pod.diagnostics
+        if one.severity == "error"
+    )
+
+
+def _headline(before: Pod, after: Pod) -> str:
+    change = after.step_ms - before.step_ms
+    own = after.typical_step_ms - before.typical_step_ms
+    if abs(change) < _SAME * before.step_ms:
+        return f"The step takes {after.step_ms:.3g} ms as before."
+    word = "longer" if change > 0 else "less"
+    waits = change - own
+    new = [row["name"] for row in after.suspects.rows()]
+    old = {row["name"] for row in before.suspects.rows()}
+    fresh = next((name for name in new if name not in old), "")
+    gone = next((name for name in old if name not in new), "")
+    who = f" {fresh} makes the others wait now." if fresh else ""
+    who += f" {gone} no longer makes the others wait." if gone else ""
+    return (
+        f"The step takes {abs(change):.3g} ms {word} ({before.step_ms:.3g} → "
+        f"{after.step_ms:.3g}): {own:+.3g} ms of it in the typical step, {waits:+.3g} ms in "
+        f"waiting for late members.{who}"
+    )
+
+
+def _keys(
+    before: Table[DeviceRow], after: Table[DeviceRow]
+) -> tuple[tuple[Sequence[object], Sequence[object]], MatchedBy]:
+    """By device of each pod, what it has in common with its counterpart."""
+    tables = before, after
+    places = [list(one["place"]) for one in tables]
+    if all(_tells(one) and "" not in one for one in places) and set(places[0]) & set(places[1]):
+        return (places[0], places[1]), "coordinates"
+    numbers = [np.asarray(one["rank"]).tolist() for one in tables]
+    ranks = [
+        list(zip(number, one["device"], strict=True))
+        for number, one in zip(numbers, tables, strict=True)
+    ]
+    if all(_tells(one) and all(rank >= 0 for rank, _ in one) for one in ranks):
+        return (ranks[0], ranks[1]), "rank"
+    return (list(range(len(before))), list(range(len(after)))), "order"
+
+
+def _tells(keys: Sequence[object]) -> bool:
+    return len(set(keys)) == len(keys)
+
+
+def _suspects(before: Table[SuspectRow], after: Table[SuspectRow]) -> Table[SuspectChangeRow]:
+    old = {row["name"]: row for row in before.rows()}
+    new = {row["name"]: row for row in after.rows()}
+    rows = []
+    for name in dict.fromkeys([*new, *old]):
+        one = new.get(name) or old[name]
+        change = "both" if name in new and name in old else "new" if name in new else "gone"
+        rows.append(
+            {
+                "name": name,
+                "change": change,
+                "before_ms": old[name]["cost_ms"] if name in old else 0.0,
+                "after_ms": new[name]["cost_ms"] if name in new else 0.0,
+                "cause": one["cause"],
+            }
+        )
+    return _table(SuspectChangeRow, rows)
+
+
+def _coordinates(before: Pod, after: Pod) -> Table[CoordinateChangeRow]:
+    old = {(row["axis"], row["coordinate"]): row for row in before.axes.rows()}
+    rows = []
+    for row in after.axes.rows():
+        was = old.get((row["axis"], row["coordinate"]))
+        if was is not None:
+            rows.append(
+                {
+                    "axis": row["axis"],
+                    "coordinate": row["coordinate"],
+                    "work_before_ms": was["work_ms"],
+                    "work_after_ms": row["work_ms"],
+                    "work_change_ms": row["work_ms"] - was["work_ms"],
+                    "charged_before_ms": was["charged_ms"],
+                    "charged_after_ms": row["charged_ms"],
+                }
+            )
+    return _table(CoordinateChangeRow, sorted(rows, key=lambda one: -abs(one["work_change_ms"])))
+
+
+def _places(
+    before: Table[DeviceRow], after: Table[DeviceRow], shared: list[tuple[int, int]], how: MatchedBy
+) -> Table[DeviceChangeRow]:
+    """Devices in both, those whose part in waiting changed most first."""
+    if not shared:
+        return Table.empty(DeviceChangeRow)
+    was, now = np.asarray(shared, dtype=np.int64).T
+    charged = [np.asarray(one["charged_ms"])[at] for one, at in ((before, was), (after, now))]
+    order = np.argsort(-np.abs(charged[1] - charged[0]), kind="stable")
+    was, now = was[order], now[order]
+
+    def texts(table: Table[DeviceRow], name: str, rows: np.ndarray) -> list[str]:
+        values = list(table[name])
+        return [str(values[row]) for row in rows.tolist()]
+
+    named = {"coordinates": "place", "rank": "rank", "order": "device"}[how]
+    return Table(
+        DeviceChangeRow,
+        {
+            "place": texts(after, named, now),
+            "host_before": texts(before, "host", was),
+            "host_after": texts(after, "host", now),
+            "device": texts(after, "device", now),
+            "charged_before_ms": charged[0][order],
+            "charged_after_ms": charged[1][order],
+            "charged_change_ms": (charged[1] - charged[0])[order],
+            "ratio_before": np.asarray(before["work_ratio"])[was],
+            "ratio_after": np.asarray(after["work_ratio"])[now],
+        },
+    )
+
+
+def _table(schema: type[R], rows: Sequence[dict[str, Any]]) -> Table[R]:
+    return Table(schema, {name: [row[name] for row in rows] for name in columns_of(schema)})

@@ -1,0 +1,60 @@
+"""What a finding saves, in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from stepscope.advice import RULES, advise
+from stepscope.advice.saving_words import roughly, worded
+from stepscope.result import Finding
+
+
+def said(saving_ms: float | None, whole_ms: float | None = 10.0, **more: Any) -> str:
+    return worded(Finding("slow", "high", saving_ms, 0.9, "", **more), whole_ms).saving_text
+
+
+@pytest.mark.parametrize(
+    ("low", "saving", "high", "text"),
+    [
+        (1.8, 2.0, 3.6, "Saves 1.8 to 3.6 ms per step (18 to 36%)"),
+        (0.0, 2.0, 3.6, "Saves 0 to 3.6 ms per step (0 to 36%)"),
+        (0.045, 0.5, 3.6, "Saves 45 µs to 3.6 ms per step (<1 to 36%)"),
+        (3.5, 3.5, 3.6, "Saves up to 3.6 ms per step (36%)"),
+        (None, 3.6, None, "Saves up to 3.6 ms per step (36%)"),
+        (2.0, 9.0, 12.0, "Saves 2 to 12 ms per step (20 to 100%)"),
+    ],
+)
+def test_a_range_is_in_its_units_once(
+    low: float | None, saving: float, high: float | None, text: str
+) -> None:
+    assert said(saving, saving_low_ms=low, saving_high_ms=high) == text
+
+
+def test_without_a_step_it_is_of_the_recording_and_without_a_length_no_share() -> None:
+    one = said(2.0, 20.0, saving_low_ms=1.0, saving_per="recording")
+    assert one == "Saves 1 to 2 ms of the recording (5 to 10%)"
+    assert said(2.0, None, saving_low_ms=1.0) == "Saves 1 to 2 ms per step"
+
+
+def test_an_unknown_saving_says_so_and_why() -> None:
+    assert said(None) == "Saving unknown"
+    assert said(None, no_saving="it frees memory") == "Saving unknown: it frees memory"
+
+
+def test_an_estimate_has_two_digits() -> None:
+    listed = [0.0, 0.0123, 0.999, 1.234, 123.4, 12_340.0]
+    assert [roughly(value) for value in listed] == [
+        "0 ms", "12 µs", "1 ms", "1.2 ms", "120 ms", "12 s",
+    ]  # fmt: skip
+
+
+def test_every_finding_says_what_it_saves() -> None:
+    rule = next(rule for rule in RULES if rule.id == "incomplete-profile")
+
+    def check(_results: object) -> Any:
+        yield Finding("incomplete-profile", "low", None, 1.0, "cut", no_saving="it is cut")
+
+    (found,) = advise({}, [type(rule)("incomplete-profile", check)]).findings
+    assert found.saving_text == "Saving unknown: it is cut"
