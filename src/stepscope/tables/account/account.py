@@ -113,9 +113,13 @@ def account(host: Host) -> Account | None:
 
 def _at_forward(moments: _Moments, calls: Frames, host: Host, line: int) -> None:
     """A gradient is computed within ``backward``, for the line that ran the op it is of."""
-    times = numbered_ops(host).forward_start(host.space.lines[line].id, moments.start_ps)
-    call = calls.moments.at(times)
-    known = (times >= 0) & (call >= 0) & (moments.kind != RECORDING)
+    start, end = numbered_ops(host).forward_of(host.space.lines[line].id, moments.start_ps)
+    middle = (start + end) // 2
+    call = calls.moments.at(middle)
+    known = (start >= 0) & (call >= 0) & (moments.kind != RECORDING)
+    if calls.is_sampled:  # between two samples a call stands for what nobody saw
+        last = calls.start_ps[call] + calls.length_ps[call]
+        known &= middle <= last
     at = call[known]
     moments.place[known] = np.where(calls.line[at] >= 0, calls.line[at], calls.own[at])
 

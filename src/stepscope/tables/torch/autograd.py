@@ -39,19 +39,24 @@ class NumberedOps:
         found: I64 = rows[np.append(number[1:] != number[:-1], True)] if len(rows) else rows
         return found
 
-    def forward_start(self, thread: int, times: I64) -> I64:
-        """When the op began whose gradient a thread computes at each time; -1 where it does not."""
+    def forward_of(self, thread: int, times: I64) -> tuple[I64, I64]:
+        """When the op ran whose gradient a thread computes at each time.
+
+        Returns:
+            Its begin and end; -1 where the thread computes none, or it was not recorded.
+        """
         mine = self.backward & (self.thread == thread)
         at = innermost(self.start_ps[mine], self.end_ps[mine], times)
         asked = np.append(self.number[mine], -1)[at]
         rows = self.last_forward()
         if len(rows) == 0:
-            return np.full(len(times), -1, dtype=np.int64)
+            nothing = np.full(len(times), -1, dtype=np.int64)
+            return nothing, nothing
         number = self.number[rows]
         place = np.minimum(np.searchsorted(number, asked), len(rows) - 1)
         known = (asked >= 0) & (number[place] == asked)
-        found: I64 = np.where(known, self.start_ps[rows[place]], -1)
-        return found
+        start, end = self.start_ps[rows[place]], self.end_ps[rows[place]]
+        return np.where(known, start, -1), np.where(known, end, -1)
 
 
 @derived

@@ -1,0 +1,109 @@
+"""Backward passes and optimizers in the account of a step."""
+
+from __future__ import annotations
+
+import pytest
+
+from stepscope.tables.account.account import account
+from stepscope.tables.account.parts import parts
+from tests.profiles import event, nth
+from tests.unit.tables.account.test_account import host, owner_named
+
+
+def test_a_gradient_is_of_the_line_that_ran_the_op_it_is_of() -> None:
+    """Both steps call distance, whose subtraction autograd numbers, then backward."""
+    backward = {"sequence_number": 7 + nth, "args": '{"Fwd thread id": 1}'}
+    one = host(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        T--------.T--------.
+          "        .D--......D--.......
+          "        ..O.......O-........
+          "        .....B--........B-..
+          "        ......G-........G-..
+        """,
+        T=event("$train.py:40 train"),
+        D=event("$train.py:12 distance"),
+        O=event("aten/sub:sub", sequence_number=7 + nth, args="{}"),
+        B=event("MulBackward0:MulBackward0", **backward),
+        G=event("aten/mul:mul"),
+    )
+    assert owner_named(one, "aten/mul").function == "distance"
+    assert owner_named(one, "MulBackward0").function == "distance"
+    assert owner_named(one, "train").function == "train"
+
+
+def test_a_gradient_whose_forward_op_was_not_recorded_is_of_backwards_line() -> None:
+    backward = {"sequence_number": 3, "args": '{"Fwd thread id": 1}'}
+    one = host(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        T--------.T--------.
+          "        .D--......D--.......
+          "        ..O.......O-........
+          "        .....B--........B-..
+        """,
+        T=event("$train.py:40 train"),
+        D=event("$train.py:12 distance"),
+        O=event("aten/sub:sub", sequence_number=9, args="{}"),
+        B=event("MulBackward0:MulBackward0", **backward),
+    )
+    assert owner_named(one, "MulBackward0").function == "train"
+
+
+def test_the_ops_of_an_optimizers_step_are_one_part() -> None:
+    one = host(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        .M-U----...M-U----..
+          "        ...AAB.......AAB....
+        """,
+        M=event("aten/mm:mm"),
+        U=event("Optimizer.step#Adam.step"),
+        A=event("aten/sqrt:sqrt"),
+        B=event("aten/lerp_:lerp_"),
+    )
+    found = account(one)
+    assert found is not None
+    made = {part.name: part.total_ps / 1e9 for part in parts(found) if part.kind == "op"}
+    assert made == {"Adam update": pytest.approx(0.6), "matmul": pytest.approx(0.4)}
+
+
+def test_a_step_with_a_closure_is_not_all_the_optimizers() -> None:
+    one = host(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        .U------...U------..
+          "        .M-E--.....M-E--....
+          "        ...A-........A-.....
+        """,
+        M=event("aten/mm:mm"),
+        U=event("Optimizer.step#LBFGS.step"),
+        E=event("autograd::engine::evaluate_function: MmBackward0"),
+        A=event("aten/mul:mul"),
+    )
+    found = account(one)
+    assert found is not None
+    assert {part.name for part in parts(found) if part.kind == "op"} == {"matmul", "mul"}
+
+
+def test_ops_that_a_graph_names_after_its_optimizer_are_its_update() -> None:
+    one = host(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        .F------...F------..
+          tf_pool  ..AAB.......AAB.....
+        """,
+        F=event("FunctionRun"),
+        A=event("adam/Sqrt_3:Sqrt"),
+        B=event("adam/AssignSubVariableOp_3:AssignSubVariableOp"),
+    )
+    found = account(one)
+    assert found is not None
+    made = {part.name: part.total_ps / 1e9 for part in parts(found) if part.kind == "op"}
+    assert made == {"adam update": pytest.approx(0.6)}
