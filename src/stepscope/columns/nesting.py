@@ -164,14 +164,19 @@ def sweep_pieces(
     step, time = np.empty(room, np.int64), np.empty(room, np.int64)
     kind = np.empty(room, np.uint8)
     scratch = np.zeros(CLASSES, np.int64), np.zeros(CLASSES, np.int64)
-    count = core.nest.sweep_pieces(*boundaries, *scratch, step, kind, time)
+    count = core.nest.sweep_pieces(
+        *boundaries, scratch[0].data, scratch[1].data, step.data, kind.data, time.data
+    )
     return step[:count].copy(), kind[:count].copy(), time[:count].copy()
 
 
 def _boundaries(
     starts: I64, ends: I64, classes: NDArray[np.integer], step_begin: I64, step_end: I64
-) -> tuple[I64, U8, I64, U8, I64, I64]:
-    """Where spans start and where they end, each sorted and with its class; the steps."""
+) -> tuple[memoryview, memoryview, memoryview, memoryview, memoryview, memoryview]:
+    """Where spans start and where they end, each sorted and with its class; the steps.
+
+    As memory: where no kernel was compiled, its items are Python's integers, which do not overflow.
+    """
     if np.any(step_end < step_begin) or np.any(step_begin[1:] < step_end[:-1]):
         raise ValueError("steps must be sorted and disjoint")
     if len(classes) and (classes.min() < 0 or classes.max() >= CLASSES):
@@ -180,8 +185,8 @@ def _boundaries(
     starts, ends, kinds = starts[real], ends[real], classes[real].astype(np.uint8)
     by_start, by_end = np.argsort(starts, kind="stable"), np.argsort(ends, kind="stable")
     return (
-        starts[by_start], kinds[by_start], ends[by_end], kinds[by_end],
-        np.ascontiguousarray(step_begin), np.ascontiguousarray(step_end),
+        starts[by_start].data, kinds[by_start].data, ends[by_end].data, kinds[by_end].data,
+        np.ascontiguousarray(step_begin).data, np.ascontiguousarray(step_end).data,
     )  # fmt: skip
 
 
