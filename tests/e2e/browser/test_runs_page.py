@@ -30,6 +30,8 @@ def test_runs_are_listed_noted_and_compared(open_page: Opener) -> None:
     page.get_by_label("Tags, separated by commas").fill("before, laptop")
     page.get_by_label("Note", exact=True).fill("without the cache")
     page.get_by_role("button", name="Keep").click()
+    expect(rows.filter(has_text="before, laptop")).to_be_visible()
+    # The list was asked for again, and the details are still open.
     expect(page.locator(".run-note")).to_contain_text("Kept beside the logs.")
     page.reload()
     expect(rows.filter(has_text="before, laptop")).to_contain_text("without the cache")

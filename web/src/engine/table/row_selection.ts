@@ -1,5 +1,7 @@
 /** Which rows of a table a person has picked, by their place in the shown order. */
 
+import type { Table, TextColumn } from "./table.ts";
+
 export interface Picked {
   readonly places: ReadonlySet<number>;
   /** Where a range begins, and where it now ends; -1 before anything was picked. */
@@ -62,4 +64,39 @@ export function pickAll(rows: number): Picked {
 export function pickedRows(picked: Picked, shown: Uint32Array): number[] | Uint32Array {
   if (picked.places.size === 0) return shown;
   return [...picked.places].sort((a, b) => a - b).map((place) => shown[place] as number);
+}
+
+/** A table and the order in which its rows are shown. */
+export interface Shown {
+  readonly table: Table;
+  readonly rows: Uint32Array;
+}
+
+/**
+ * What is picked once the table has been asked for again: the same rows, wherever they are shown
+ * now. Nothing where its rows are others, or where a person changed what is shown.
+ */
+export function followed(picked: Picked, before: Shown, after: Shown): Picked {
+  if (picked.places.size === 0 || before.table === after.table) return NONE_PICKED;
+  if (!sameNames(before.table, after.table)) return NONE_PICKED;
+  const placeOf = new Map<number, number>();
+  after.rows.forEach((row, place) => void placeOf.set(row, place));
+  const moved = (place: number) => placeOf.get(before.rows[place] ?? -1) ?? -1;
+  const active = moved(picked.active);
+  if (active < 0) return NONE_PICKED;
+  const places = [...picked.places].map(moved).filter((place) => place >= 0);
+  return { places: new Set(places), anchor: moved(picked.anchor), active };
+}
+
+/** Whether two tables have rows of the same names in the same order. */
+function sameNames(one: Table, other: Table): boolean {
+  const [mine, theirs] = [namesOf(one), namesOf(other)];
+  if (mine === undefined || theirs === undefined || one.rows !== other.rows) return false;
+  return mine.codes.every(
+    (code, row) => mine.words[code] === theirs.words[theirs.codes[row] ?? -1],
+  );
+}
+
+function namesOf(table: Table): TextColumn | undefined {
+  return table.columns.find((column) => column.type === "text");
 }

@@ -15,6 +15,7 @@ import {
   nextOrder,
 } from "../../engine/table/grid_view.ts";
 import {
+  followed,
   NONE_PICKED,
   pickAll,
   pickByKey,
@@ -41,8 +42,7 @@ export function Grid(props: GridProps) {
     () => table.columns.filter((column) => isShown(column, view)),
     [table, view],
   );
-  const [picked, setPicked] = useState(NONE_PICKED);
-  useEffect(() => setPicked(NONE_PICKED), [rows]);
+  const [picked, setPicked] = usePicked(table, rows);
   const copied = () => toTsv(columns, pickedRows(picked, rows));
   const activeRow = rows[picked.active];
 
@@ -82,6 +82,21 @@ export function Grid(props: GridProps) {
       )}
     </div>
   );
+}
+
+/** What is picked; a table that was asked for again keeps it, so that open details stay open. */
+function usePicked(table: Table, rows: Uint32Array) {
+  const [, redraw] = useState(NONE_PICKED);
+  const held = useRef({ table, rows, picked: NONE_PICKED });
+  if (held.current.rows !== rows) {
+    const picked = followed(held.current.picked, held.current, { table, rows });
+    held.current = { table, rows, picked };
+  }
+  const setPicked = (picked: typeof NONE_PICKED) => {
+    held.current = { ...held.current, picked };
+    redraw(picked);
+  };
+  return [held.current.picked, setPicked] as const;
 }
 
 /** Whether rows contain each other, so that adding them counts time twice. */
