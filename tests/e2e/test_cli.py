@@ -245,7 +245,8 @@ def test_repair_leaves_what_is_no_recording_alone(logdir: Path, tmp_path: Path) 
     before = trace.read_bytes()
     done = stepscope("repair", trace)
     assert done.returncode == 4, done.stderr
-    assert "not the start of an XSpace" in done.stderr
+    assert "Only an XSpace can be repaired." in done.stderr
+    assert "Perfetto trace" in done.stderr
     assert trace.read_bytes() == before
 
 

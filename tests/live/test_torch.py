@@ -77,6 +77,7 @@ NEEDS_MORE = {
     "device_idle",
     "graph_viewer",
     "hlo_stats",
+    "hung_collectives",
     "inference_profile",
     "kernel_stats",
     "megascale_stats",

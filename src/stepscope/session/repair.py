@@ -9,7 +9,10 @@ from pathlib import Path
 
 from stepscope import store
 from stepscope.columns.merge import merged
+from stepscope.errors import StoreError
+from stepscope.formats import FORMATS
 from stepscope.formats.xspace import decode, encode
+from stepscope.store.identify import XSPACE
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,7 @@ def repair(path: str, also: Sequence[str] = (), output: str | None = None) -> Re
     files = (path, *also)
     for one in files:
         if Path(one).is_file():  # what is none says so when it is read
-            store.find(one)
+            _expect_xspace(one)
     with contextlib.ExitStack() as opened:
         pieces = [opened.enter_context(store.read(one)) for one in files]
         # The pieces of one XSpace, one after the other, are that XSpace; none may be torn but the
@@ -69,3 +72,17 @@ def repair(path: str, also: Sequence[str] = (), output: str | None = None) -> Re
     for child in also:
         Path(child).unlink()
     return Repaired(str(target), len(data), events, before, len(result.planes), " ".join(reasons))
+
+
+def _expect_xspace(path: str) -> None:
+    """Refuse a recording of another format, of which next to nothing would be left."""
+    for run in store.find(path).runs:
+        for source in run.sources:
+            if source.format != XSPACE:
+                raise StoreError(
+                    "Only an XSpace can be repaired.",
+                    where=path,
+                    why=f"The file is of another format: {FORMATS[source.format].title}.",
+                    hint="Open it as it is; stepscope doctor FILE says what it holds.",
+                    slug="not-an-xspace",
+                )
