@@ -142,9 +142,9 @@ def sweep(
     Raises:
         ValueError: Steps overlap or are not sorted, or a class is out of range.
     """
-    boundaries = _boundaries(starts_ps, ends_ps, classes, step_begin_ps, step_end_ps)
+    step, kind, time = sweep_pieces(starts_ps, ends_ps, classes, step_begin_ps, step_end_ps)
     out = np.zeros((len(step_begin_ps), CLASSES), np.int64)
-    core.nest.sweep_spans(*boundaries, np.zeros(CLASSES, np.int64).data, out.reshape(-1).data)
+    out[step, kind] = time
     return out
 
 

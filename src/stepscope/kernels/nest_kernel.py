@@ -97,52 +97,6 @@ def nest_line(
     return result
 
 
-def sweep_spans(
-    starts: cython.const[cython.longlong][::1],
-    start_class: cython.const[cython.uchar][::1],
-    ends: cython.const[cython.longlong][::1],
-    end_class: cython.const[cython.uchar][::1],
-    step_begin: cython.const[cython.longlong][::1],
-    step_end: cython.const[cython.longlong][::1],
-    active: cython.longlong[::1],
-    out: cython.longlong[::1],
-) -> None:
-    """Add to ``out[64 * step + class]`` how long each class is the highest active one.
-
-    ``starts`` and ``ends`` are the boundaries of the spans, each sorted; spans are not empty,
-    steps are sorted and disjoint. ``active`` is scratch: 64 zeros.
-    """
-    top: cython.int = 0
-    kind: cython.int
-    i: cython.Py_ssize_t = 0
-    j: cython.Py_ssize_t = 0
-    step: cython.Py_ssize_t
-    now: cython.longlong
-    until: cython.longlong
-    with cython.nogil:
-        for step in range(step_begin.shape[0]):
-            now = step_begin[step]
-            while now < step_end[step]:
-                while i < starts.shape[0] and starts[i] <= now:
-                    kind = start_class[i]
-                    active[kind] += 1
-                    if kind > top:
-                        top = kind
-                    i += 1
-                while j < ends.shape[0] and ends[j] <= now:
-                    active[end_class[j]] -= 1
-                    j += 1
-                while top > 0 and active[top] == 0:
-                    top -= 1
-                until = step_end[step]
-                if i < starts.shape[0] and starts[i] < until:
-                    until = starts[i]
-                if j < ends.shape[0] and ends[j] < until:
-                    until = ends[j]
-                out[64 * step + top] += until - now
-                now = until
-
-
 def merge_spans(
     starts: cython.const[cython.longlong][::1],
     ends: cython.const[cython.longlong][::1],
@@ -240,10 +194,12 @@ def sweep_pieces(
     kind: cython.uchar[::1],
     time: cython.longlong[::1],
 ) -> cython.Py_ssize_t:
-    """What ``sweep_spans`` adds, one entry for each class that has time in a window.
+    """How long each class is the highest active one: an entry for each that has time in a window.
 
-    Entries come by window, then by class; there are at most as many as boundaries and windows.
-    ``active`` and ``spent`` are scratch: 64 zeros. Returns how many entries there are.
+    ``starts`` and ``ends`` are the boundaries of the spans, each sorted; spans are not empty,
+    windows are sorted and disjoint. Entries come by window, then by class; there are at most as
+    many as boundaries and windows. ``active`` and ``spent`` are scratch: 64 zeros. Returns how
+    many entries there are.
     """
     top: cython.int = 0
     most: cython.int

@@ -13,16 +13,6 @@ def nest_line(
     self_ps: memoryview,
     depth: memoryview,
 ) -> int: ...
-def sweep_spans(
-    starts: memoryview,
-    start_class: memoryview,
-    ends: memoryview,
-    end_class: memoryview,
-    step_begin: memoryview,
-    step_end: memoryview,
-    active: memoryview,
-    out: memoryview,
-) -> None: ...
 def merge_spans(
     starts: memoryview, ends: memoryview, merged_start: memoryview, merged_end: memoryview
 ) -> int: ...

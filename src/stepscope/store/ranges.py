@@ -42,7 +42,7 @@ def fetch(system: Any, path: str, begin: int, end: int) -> bytes:
             return found
         except _FINAL:
             raise
-        except Exception:
+        except Exception:  # each store has errors of its own for being busy
             if attempt == ATTEMPTS:
                 raise
             # Those that were refused together come again apart.

@@ -249,8 +249,8 @@ def test_reading_a_value_is_told_as_such_and_not_as_handing_work_over(call: str)
 def test_a_wait_beside_an_idle_device_says_that_it_is() -> None:
     row = part(kind="wait", name="api.block_until_ready", function="", time_ms=6.0)
     without = account(row)
-    assert "Nothing that was recorded ran on a device" not in first(without).message
-    assert "Nothing that was recorded ran on a device" in (
+    assert "Nothing recorded ran on a device" not in first(without).message
+    assert "Nothing recorded ran on a device" in (
         first(replace(without, has_device=True)).message
     )
 
@@ -402,4 +402,4 @@ def test_of_a_compiled_function_without_its_ops_it_is_told_that_they_are_missing
     found = first(account(op("update", 8.0, first="update", is_program=True)))
     assert "Runs of the compiled function update take 8 of each 10 ms" in found.message
     assert "Which of its ops take the time was not recorded." in found.message
-    assert found.actions[0].startswith("See inside of it")
+    assert found.actions[0].startswith("To see inside it")

@@ -129,7 +129,7 @@ def _code(part: PartRow, account: StepAccount) -> PartWords:
 
 _WHOLE = "Which of its ops take the time was not recorded."
 _SPLIT = (
-    "See inside of it: record with a newer version of the framework, which may name the ops, or "
+    "To see inside it, record with a newer version of the framework, which may name the ops, or "
     "compile its parts as functions of their own for one recording."
 )
 _UPDATE = (
@@ -279,8 +279,8 @@ def _of_kind(part: PartRow, account: StepAccount, about: str) -> PartWords:
     place = f" below {part.function}{at(part)}" if part.function else _between(part)
     facts = " ".join(_unusual(part))
     idle = (
-        "Nothing that was recorded ran on a device meanwhile: look in the timeline at what other "
-        "threads of the host do."
+        "Nothing recorded ran on a device meanwhile: look in the timeline at what the host's other "
+        "threads do."
         if part.kind == "wait" and account.has_device
         else ""
     )

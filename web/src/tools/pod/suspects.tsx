@@ -74,7 +74,7 @@ function Meeting(props: MeetingProps) {
       <p class="quiet">
         {at(textsOf(columns.collective))[0]}
         {step}: own work, then the collective, with waiting hatched. Whiskers are ± u of the clocks:
-        of arrivals closer than them the order is unknown.
+        where two arrivals are closer than that, their order is unknown.
       </p>
       <div ref={box}>
         <svg
