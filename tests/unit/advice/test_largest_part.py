@@ -250,9 +250,7 @@ def test_a_wait_beside_an_idle_device_says_that_it_is() -> None:
     row = part(kind="wait", name="api.block_until_ready", function="", time_ms=6.0)
     without = account(row)
     assert "Nothing recorded ran on a device" not in first(without).message
-    assert "Nothing recorded ran on a device" in (
-        first(replace(without, has_device=True)).message
-    )
+    assert "Nothing recorded ran on a device" in (first(replace(without, has_device=True)).message)
 
 
 def test_who_holds_the_lock_is_told_of_what_needs_it() -> None:

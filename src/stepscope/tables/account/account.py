@@ -114,12 +114,12 @@ def account(host: Host) -> Account | None:
 def _at_forward(moments: _Moments, calls: Frames, host: Host, line: int) -> None:
     """A gradient is computed within ``backward``, for the line that ran the op it is of."""
     start, end = numbered_ops(host).forward_of(host.space.lines[line].id, moments.start_ps)
-    middle = (start + end) // 2
-    call = calls.moments.at(middle)
+    if calls.is_sampled:  # what was seen before the op may have ended before it, too
+        call, _look = calls.first_seen(start, end)
+        call = np.where(call >= 0, call, calls.seen_around(start, end))
+    else:
+        call = calls.moments.at((start + end) // 2)
     known = (start >= 0) & (call >= 0) & (moments.kind != RECORDING)
-    if calls.is_sampled:  # between two samples a call stands for what nobody saw
-        last = calls.start_ps[call] + calls.length_ps[call]
-        known &= middle <= last
     at = call[known]
     moments.place[known] = np.where(calls.line[at] >= 0, calls.line[at], calls.own[at])
 
@@ -157,6 +157,8 @@ def _moments(
     begin, until, step = begin[inside], until[inside], step[inside]
     event = _at(said, begin)
     call = _at(calls, begin)
+    if said is not None and calls is not None and calls.is_sampled:
+        _look_ahead(said, calls, event, begin, call)
     kind, item, place, waits = _owners(said, calls, event, call)
     busy = _busy(work, begin)
     passive = waits & np.isin(kind, (of_native.FRAME, of_native.WAIT))
@@ -175,6 +177,19 @@ def _moments(
 
 def _at(one: Native | Frames | None, begin: I64) -> I64:
     return np.full(len(begin), -1, dtype=np.int64) if one is None else one.moments.at(begin)
+
+
+def _look_ahead(said: Native, calls: Frames, event: I64, begin: I64, call: I64) -> None:
+    """Where the program is in an op, from the op's begin on: the first look within it tells.
+
+    An op is called from one place. What an earlier look found may be long over: on a busy machine
+    looks are tens of milliseconds apart.
+    """
+    ops = np.flatnonzero((event >= 0) & (said.kind[event] == of_native.OP))
+    at = event[ops]
+    seen, look = calls.first_seen(said.start_ps[at], said.start_ps[at] + said.length_ps[at])
+    early = (seen >= 0) & (begin[ops] < look)
+    call[ops[early]] = seen[early]
 
 
 def _busy(work: Compute, begin: I64) -> Bool:

@@ -48,6 +48,8 @@ _FETCHES = re.compile(
 # What Python calls by itself when it collects garbage: the call it happens in goes on.
 _BETWEEN = re.compile(r"gc_callback$")
 _PART = re.compile(r"<(?:list|dict|set)comp>$|<genexpr>$|<lambda>$")
+# Two looks are as far apart as the shortest of what they find lasts, or this many times that.
+_SHORTEST, _APART = 0.1, 2.0
 
 
 def is_installed(file: str) -> bool:
@@ -96,6 +98,8 @@ class Frames:
         is_passive: Whether it waits, or asks the device for a value.
         names: Of each row of ``Space.event_metadata`` that occurs.
         is_sampled: Whether calls come from samples, so that their counts mean nothing.
+        looks_ps: When what runs was looked at, or changed: one for each of ``moments``, which may
+            begin earlier, where no look was possible.
     """
 
     rows: I64
@@ -111,6 +115,33 @@ class Frames:
     is_passive: Bool
     names: dict[int, Name]
     is_sampled: bool
+    looks_ps: I64
+
+    def first_seen(self, begin_ps: I64, end_ps: I64) -> tuple[I64, I64]:
+        """What the first look within each of these spans found, and when; -1 where none was."""
+        if len(self.looks_ps) == 0:
+            return np.full(len(begin_ps), -1, np.int64), np.full(len(begin_ps), -1, np.int64)
+        at = np.searchsorted(self.looks_ps, begin_ps, side="left")
+        at = np.minimum(at, len(self.looks_ps) - 1)
+        look = self.looks_ps[at]
+        seen = (look >= begin_ps) & (look < end_ps)
+        return np.where(seen, self.moments.owner[at], -1), np.where(seen, look, -1)
+
+    def seen_around(self, begin_ps: I64, end_ps: I64) -> I64:
+        """What was seen before each of these spans and once more after it; -1 where nothing was.
+
+        What a look found is known until the next look that found the same; the last of those was
+        no more than the usual time between two looks before another thing was found.
+        """
+        if len(self.looks_ps) == 0:
+            return np.full(len(begin_ps), -1, np.int64)
+        stretches = self.moments
+        apart = _APART * float(np.quantile(stretches.end_ps - self.looks_ps, _SHORTEST))
+        at = np.searchsorted(stretches.start_ps, begin_ps, side="right") - 1
+        sure = (
+            (at >= 0) & (self.looks_ps[at] <= begin_ps) & (end_ps + apart <= stretches.end_ps[at])
+        )
+        return np.where(sure, stretches.owner[at], -1)
 
 
 def frames(host: Host, line: int, begin_ps: int, end_ps: int) -> Frames | None:
@@ -273,5 +304,5 @@ def _linked(
     moments = innermost(start, length)
     return Frames(
         rows, start, length, _without_gaps(moments) if is_sampled else moments, meta, kind, own,
-        line, caller, call, passive, known, is_sampled,
+        line, caller, call, passive, known, is_sampled, moments.start_ps,
     )  # fmt: skip

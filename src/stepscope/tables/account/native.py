@@ -62,6 +62,7 @@ class Native:
     Attributes:
         rows: Event rows; the columns below have one entry each.
         start_ps: When each begins.
+        length_ps: How long it takes.
         moments: Which of them is the innermost when.
         kind: What each is, an inner wrapper being what the event around it is.
         label: Index into ``labels``: the op, function or call that names it.
@@ -71,6 +72,7 @@ class Native:
 
     rows: I64
     start_ps: I64
+    length_ps: I64
     moments: Moments
     kind: U8
     label: I64
@@ -117,7 +119,8 @@ def native(host: Host, line: int, markers: Markers) -> Native | None:
         kind[here] = np.where(runs, OP, kind[here])
     label = _in_updates(host, rows, nesting, kind, label, labels)
     longest = _longest_ops(rows, length, kind, label, len(labels))
-    return Native(rows, start, innermost(start, length), kind, label, tuple(labels), longest)
+    moments = innermost(start, length)
+    return Native(rows, start, length, moments, kind, label, tuple(labels), longest)
 
 
 def _in_updates(
