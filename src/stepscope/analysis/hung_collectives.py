@@ -298,7 +298,7 @@ def _listed(texts: Sequence[str]) -> str:
 TOOL = Tool(
     id="hung_collectives",
     short="hang",
-    title="Hung collectives",
+    title="Hung Collectives",
     group="Where time goes",
     run=hung_collectives,
     options=Options,

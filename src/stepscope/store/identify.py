@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from stepscope.formats import FORMATS
+from stepscope.formats import FORMATS, Format
 from stepscope.schema.xspace import Wire, XPlane
 from stepscope.store.found import Miss
 from stepscope.wire.read import fields, read_varint
@@ -153,18 +153,31 @@ def examine(
     first = head(HEAD_BYTES)
     inner = inflate_head(first) if first.startswith(GZIP_MAGIC) else first
     # Text that begins with a quote may read as the start of an XSpace, so the name is heard first.
-    for one in promised:
-        if one.starts(inner) or one.starts(_more(head, one.head_bytes)):
-            return one.id
-    if starts_xspace(inner):
-        return XSPACE
-    for one in FORMATS.values() if named else ():
-        if one.starts(inner) or one.starts(_more(head, one.head_bytes)):
-            return one.id
+    known = _known(promised, inner, head)
+    if known or starts_xspace(inner):
+        return known or XSPACE
+    known = _known(list(FORMATS.values()), inner, head) if named else ""
+    if known:
+        return known
     if not like:
         return ""
     titles = [one.title for one in promised]
     return _wrapped(path, size_bytes, first) or _unknown(path, size_bytes, inner, titles)
+
+
+def _known(formats: list[Format], inner: bytes, head: Callable[[int], bytes]) -> str:
+    """The first of these formats that a file starts as; "" for none.
+
+    Most files of a folder are of no interest, so more of one is read once for all formats.
+    """
+    more = b""
+    for one in formats:
+        if one.starts(inner):
+            return one.id
+        more = more or _more(head, max(one.head_bytes for one in formats))
+        if one.starts(more):
+            return one.id
+    return ""
 
 
 def _more(head: Callable[[int], bytes], size: int) -> bytes:

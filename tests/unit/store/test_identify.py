@@ -159,3 +159,16 @@ def test_source_files_beside_a_recording_are_of_no_interest(tmp_path: Path) -> N
     found = find(tmp_path)
     assert found.misses == ()
     assert found.files == 6
+
+
+@pytest.mark.parametrize("name", ["config.json", "notes.txt", "weights.pkl", "train.log"])
+def test_a_file_of_no_interest_is_read_twice_at_most(name: str) -> None:
+    """Folders of runs hold thousands of such files, and several formats have their names."""
+    asked: list[int] = []
+
+    def head(size: int) -> bytes:
+        asked.append(size)
+        return b'{"layers": [1, 2, 3]}\n'.ljust(size, b" ")
+
+    assert examine(f"logs/{name}", name, 1 << 20, head) == ""
+    assert len(asked) <= 2

@@ -65,20 +65,21 @@ def _is_pprof(first: bytes) -> bool:
 def _is_collapsed(first: bytes) -> bool:
     """Whole lines of "main;step;forward 12", at least one of them with a caller."""
     lines = first.split(b"\n")
-    parts = [
-        line.rsplit(None, 1) for line in (lines[:-1] if len(lines) > 1 else lines) if line.strip()
-    ]
-    is_each = all(
-        len(one) == 2 and one[1].isdigit() and one[0].strip(b"; ") and b"\0" not in one[0]
-        for one in parts
-    )
-    return is_each and any(b";" in one[0] for one in parts)
+    has_caller = False
+    for line in lines[:-1] if len(lines) > 1 else lines:
+        if not line.strip():
+            continue
+        stack, _, count = line.strip().rpartition(b" ")
+        if not count.isdigit() or not stack.strip(b"; ") or b"\0" in stack:
+            return False
+        has_caller |= b";" in stack
+    return has_caller
 
 
 def _is_perf(first: bytes) -> bool:
     lines = first.decode("utf-8", "replace").split("\n")[:256]
     return any(
-        head[:1].strip() and PERF_HEAD.search(head[:512]) and PERF_FRAME.match(frame)
+        PERF_FRAME.match(frame) and head[:1].strip() and PERF_HEAD.search(head[:512])
         for head, frame in pairwise(lines)
     )
 

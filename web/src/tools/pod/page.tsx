@@ -81,7 +81,11 @@ function figures(result: WholePodProps["result"]): Fact[] {
   const { step_ms: step, typical_step_ms: typical, clock_u_us: u } = result;
   const lost = step === null || typical === null || step <= 0 ? null : (step - typical) / step;
   return [
-    { label: "Step", value: time(step), note: plural(result.counted_steps, "step") },
+    {
+      label: "Step",
+      value: time(step),
+      note: `mean of ${plural(result.counted_steps, "step")}, replayed from what was recorded`,
+    },
     {
       label: "Typical step",
       value: time(typical),
