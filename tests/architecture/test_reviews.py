@@ -72,6 +72,8 @@ def test_a_fault_has_the_commit_that_brought_one_of_its_tests(at: str) -> None:
         pytest.skip("not a clone with its history")
     commit = fault["commit"]
     assert git("merge-base", REVIEWED, commit) == git("rev-parse", REVIEWED), "after the review"
+    # A commit that no branch holds is still in the clone that made it, and in no other.
+    assert git("merge-base", "HEAD", commit) == git("rev-parse", commit), "part of this branch"
     words = [test.rpartition("::")[2] for test in fault["tests"] if "::" in test]
     paths = [f"tests/{test}" for test in fault["tests"] if "::" not in test]
     assert git("ls-tree", "--name-only", commit, *paths) if paths else words
