@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from stepscope.advice.evidence.op_families import family_of
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, RuleFacts
 from stepscope.result import Finding, Likelihood, Result, Severity
-from stepscope.tables.account.op_families import DOUBLE, UNUSUAL
-from stepscope.tables.account.updates import is_update
+from stepscope.tables.account.op_families import DOUBLE
 
 LOCATED = "largest-part"
 # Rules that locate time by one table alone: the account is more exact.
@@ -160,13 +160,10 @@ def _explains_part(one: Finding, part: Finding, rules: Mapping[str, RuleFacts]) 
 
 
 def _is_layer(part: Finding) -> bool:
-    """Whether an op may be a layer of the model, so that less of it is what helps."""
-    family = "" if part.place is None else part.place.family
-    return (
-        family not in UNUSUAL
-        and not is_update(family)
-        and part.measured.get("data_type") not in DOUBLE
-    )
+    """Whether an op is what layers are made of, so that less of it is what helps."""
+    family = family_of("" if part.place is None else part.place.family)
+    is_layer = family is not None and family.is_layer
+    return is_layer and part.measured.get("data_type") not in DOUBLE
 
 
 def _with_place(one: Finding, part: Finding) -> Finding:
