@@ -159,7 +159,7 @@ def _moments(
     event = _at(said, begin)
     call = _at(calls, begin)
     if said is not None and calls is not None and calls.is_sampled:
-        place_by_looks(said, calls, event, begin, until, start, call)
+        place_by_looks(said, calls, event, begin, until, call)
     kind, item, place, waits = _owners(said, calls, event, call)
     busy = _busy(work, begin)
     passive = waits & np.isin(kind, (of_native.FRAME, of_native.WAIT))
