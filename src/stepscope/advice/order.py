@@ -240,11 +240,11 @@ def ordered(
         Small causes of one large symptom do not come before what saves more than each of them; the
         rest of it counts as one more.
         """
-        voids, informs, saving, *rest = _rank(ranked[at], time)
+        voids, informs, saving, severity, rule = _rank(ranked[at], time)
         leaves = [_rank(ranked[other], time)[2] for other in explaining[at]]
         largest = min([saving - sum(leaves), *leaves]) if leaves else saving
         is_one = largest <= _ONE_CAUSE_FRAC * saving
-        return (voids, informs, saving if is_one else largest, *rest)
+        return voids, informs, saving if is_one else largest, severity, rule
 
     for at in sorted(range(len(ranked)), key=key):
         place(at)
