@@ -393,6 +393,7 @@ export interface Bottleneck {
   readonly self_time_frac: number | null;
   readonly max_latency_us: number | null;
   readonly wait_frac: number | null;
+  readonly wait_of: string;
   readonly suggestion: string;
   readonly wait_us: number | null;
   readonly parallelism: number;
@@ -725,8 +726,10 @@ export interface PipelineRow {
   readonly slow_calls: readonly (number | null)[];
   /** Waited (ms). Σ over all calls. */
   readonly wait_ms: readonly (number | null)[];
-  /** Share of time (%). Mean wait ÷ time from call to call. A single call: ÷ the step it is in; outside of steps, ÷ the recording. */
+  /** Share (%). Mean wait ÷ time from call to call; of a single call ÷ its step or recording. */
   readonly wait_frac: readonly (number | null)[];
+  /** Share of. */
+  readonly wait_of: readonly (string | null)[];
   /** Not judged. Calls whose data was in the making when the recording began. */
   readonly incomplete_calls: readonly (number | null)[];
   /** Longest wait in. The iterator most waited for. */
@@ -1911,7 +1914,7 @@ export interface MemoryViewerProgramRow {
 export interface MemoryViewerStepRow {
   /** Step. */
   readonly step: readonly (number | null)[];
-  /** Instruction. */
+  /** Before instruction. */
   readonly instruction: readonly (string | null)[];
   /** In use (B). */
   readonly used_bytes: readonly (number | null)[];
