@@ -136,9 +136,21 @@ export interface QueryTablesInfo {
 export interface QueryInfo {
   readonly rows: number;
   readonly cut: boolean;
+  readonly has_times: boolean;
   readonly seconds: number | null;
   readonly schema: readonly ColumnInfo[];
   readonly columns: Readonly<Record<string, readonly unknown[]>>;
+}
+
+/** The answer to a query as a track: stretches by their begin, each with its lane. */
+export interface QueryLanesInfo {
+  readonly cut: boolean;
+  readonly lanes: number;
+  readonly name: readonly string[];
+  readonly begin_ps: readonly number[];
+  readonly end_ps: readonly number[];
+  readonly lane: readonly number[];
+  readonly event: readonly number[];
 }
 
 /** How far the opening of a run is; ``done`` and ``total`` are bytes of the stage. */
