@@ -127,8 +127,8 @@ softplus solve solving some something sort sorting soundfile source sourcemap sp
 spec special speedscope splash split splitk splitting sprop sq sqlite sqrt square sram src ss sse
 stable stack stacks stage stages stall standard start stat state stateful stateless states static
 stats status std stdin step stepped steps stepscope stf stochastic stop stopped stores str stream
-streamk strict stride strided strides string strings structured sub subscribe substr substring
-subtensoropwith subtract such sum summaries summary sunk surrogatepass svd svdvals swap
+streamk stretches strict stride strided strides string strings structured sub subscribe substr
+substring subtensoropwith subtract such sum summaries summary sunk surrogatepass svd svdvals swap
 swapdimension switch sxm sym symbol symbols sync synchronization synchronize syscall system
 systems table tables tag take taken takes tan tanh tape target task tb tc tcgen tcs tec telemetry
 tell tem temp template temporary tensor tensorboard tensorflow tensorop tensors teraflops test

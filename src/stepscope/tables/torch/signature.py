@@ -75,7 +75,7 @@ class Signature:
         strides: Per input, like ``dims``; empty where not recorded.
         values: Per input the value of what is not a tensor, as text; empty where not recorded.
         is_triton: Whether a kernel of Triton's was called, not an op.
-        list_element_bytes: Bytes of an element of its lists of tensors; 0 where nothing tells.
+        list_element_bytes: Bytes of an element of its lists of tensors; 0 where they are not known.
     """
 
     op: str
