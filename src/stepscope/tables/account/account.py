@@ -65,7 +65,8 @@ class Account:
         place: Place in ``frames`` of the program's line it is called from, else of its function;
             -1 unknown, below it -2 less the code of ``between``.
         time_ps: int64[owners, kept steps].
-        runs: How often each owner's time was come to, in all kept steps.
+        stretches: Into how many each owner's time falls, in all kept steps: what interrupts it
+            parts it.
         timeline: What the sums are of.
         native, frames, compute, between: What it was derived from.
     """
@@ -76,7 +77,7 @@ class Account:
     item: I64
     place: I64
     time_ps: I64
-    runs: I64
+    stretches: I64
     timeline: Stretches
     native: Native | None
     frames: Frames | None
@@ -342,12 +343,12 @@ def _summed(
     listed = owners[first]
     cell = code * count + moments.step[stretch]
     total = sum_by_key(cell, time, len(listed) * count).reshape(len(listed), count)
-    runs = np.bincount(code, minlength=len(listed)).astype(np.int64)
+    stretches = np.bincount(code, minlength=len(listed)).astype(np.int64)
     timeline = Stretches(
         moments.start_ps, moments.end_ps, moments.step, moments.waits, stretch, code, time
     )
     return Account(
-        found, line, listed[:, 0].astype(np.uint8), listed[:, 1], listed[:, 2], total, runs,
+        found, line, listed[:, 0].astype(np.uint8), listed[:, 1], listed[:, 2], total, stretches,
         timeline, said, calls, work, around,
     )  # fmt: skip
 
