@@ -53,11 +53,11 @@ def main(clock):
             layers.Conv2D(64, 3, 2, activation="relu"),
             layers.Conv2D(64, 3, 2, activation="relu"),
             layers.GlobalAveragePooling2D(),
-            layers.Dense(1000),
+            layers.Dense(300),
         ]
     )
-    server = Server(lambda x: net(x, training=False), [f"class_{i:04d}" for i in range(1000)], 5 if clock.fixed else None)
-    images = tf.random.uniform([32, 96, 96, 3])
+    server = Server(lambda x: net(x, training=False), [f"class_{i:04d}" for i in range(300)], 5 if clock.fixed else None)
+    images = tf.random.uniform([32, 128, 128, 3])
     sent = 0
     for step in clock.loop():
         with clock.mark(step, "request"):
