@@ -20,6 +20,13 @@ def test_addresses_are_whole_and_encrypted() -> None:
     assert [address for address in found if not whole.fullmatch(address)] == []
 
 
+def test_addresses_of_files_of_this_repository_name_files() -> None:
+    here = "https://github.com/stepscope/stepscope/blob/main/"
+    paths = [one.removeprefix(here) for one in links.addresses(links.pages()) if here in one]
+    assert "docs/index.md" in paths
+    assert [path for path in paths if not (links.ROOT / path.partition("#")[0]).exists()] == []
+
+
 def test_an_address_ends_where_the_sentence_does(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("See <https://a.org/b>, [c](https://c.org/d#e) or https://f.org/g. On\n"
