@@ -1,6 +1,6 @@
 """``python lint/links.py``: whether the addresses elsewhere that documents link to still answer.
 
-A report for whoever looks after the documents: it needs the network, so the
+A report for the people who look after the documents: it needs the network, so the
 checks leave it out. What needs none, such as links between documents, the tests check.
 """
 
