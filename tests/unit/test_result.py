@@ -59,6 +59,7 @@ def test_mixed_and_huge_values_stay_as_they_are() -> None:
 
 def test_frames() -> None:
     assert fruits().to_polars().columns == ["name", "weight_g"]
+    pytest.importorskip("pandas", reason="pandas is not installed")
     assert fruits().to_pandas()["name"].tolist() == ["fig", "kiwi"]
 
 
