@@ -86,6 +86,20 @@ export function SqlPage(props: SqlPageProps) {
         </form>
         <TablesList tables={tables?.tables ?? []} onChoose={insert} />
       </section>
+      {!query && (tables?.examples.length ?? 0) > 0 && (
+        <section>
+          <h2>Begin with</h2>
+          <ul class="sql-examples">
+            {tables?.examples.map((one) => (
+              <li key={one.question}>
+                <button type="button" class="button" onClick={() => run(one.query)}>
+                  {one.question}
+                </button>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
       {answer && <AnswerSection {...props} answer={answer} scope={scope} />}
     </div>
   );
