@@ -1156,8 +1156,8 @@ export interface StepAccountPartRow {
   readonly typical_ms: readonly (number | null)[];
   /** Saves at most (ms). With all that can go with it: hand-over, cold caches, shared cores. */
   readonly most_ms: readonly (number | null)[];
-  /** Runs per step. */
-  readonly runs: readonly (number | null)[];
+  /** Stretches. Of a step; what interrupts it parts it. */
+  readonly stretches: readonly (number | null)[];
   /** Steps with it (%). Where it takes half its mean. */
   readonly steps_frac: readonly (number | null)[];
   /** Growth. Its last third of the steps against the first. */
@@ -1198,8 +1198,8 @@ export interface OwnerRow {
   readonly time_ms: readonly (number | null)[];
   /** Share of step (%). */
   readonly step_frac: readonly (number | null)[];
-  /** Runs per step. */
-  readonly runs: readonly (number | null)[];
+  /** Stretches. Of a step; what interrupts it parts it. */
+  readonly stretches: readonly (number | null)[];
 }
 
 /** Columns: Another thread of the program that runs Python beside the loop. */

@@ -239,7 +239,7 @@ def _hope(part: PartRow) -> _Hope:
 def _worth(part: PartRow, account: StepAccount) -> float:
     """The share of a part that it is ranked by."""
     worth = _hope(part).worth
-    if part.kind == "op" and part.runs >= part_words.MANY_RUNS and part.typical_ms >= 0:
+    if part.kind == "op" and part.stretches >= part_words.MANY_STRETCHES and part.typical_ms >= 0:
         # An op that every step runs often, and that few steps spend time in, was interrupted.
         worth *= min(part.typical_ms / part.alone_ms, 1.0) if part.alone_ms > 0 else 1.0
     if _is_once(part, account):
