@@ -567,6 +567,18 @@ export interface RunSide {
   readonly device_type: string;
 }
 
+/** Two sides of several starts each; what starts of one side differ by is noise. */
+export interface Starts {
+  readonly runs: TableOf<StartRow>;
+  readonly baseline_ms: number | null;
+  readonly candidate_ms: number | null;
+  readonly delta_ms: number | null;
+  readonly delta_frac: number | null;
+  readonly interval_ms: readonly (number | null)[] | null;
+  readonly significant: boolean | null;
+  readonly spread_ms: number | null;
+}
+
 /** A cell for each device, at its coordinates where the job has axes, else host by host. */
 export interface PodMap {
   readonly rows: number;
@@ -2610,6 +2622,18 @@ export interface StepTimeRow {
   readonly step_time_ms: readonly (number | null)[];
 }
 
+/** Columns: One start of the program of one side. */
+export interface StartRow {
+  /** Run. */
+  readonly run: readonly (string | null)[];
+  /** Side. baseline or candidate. */
+  readonly side: readonly (string | null)[];
+  /** Steps. Steps the mean is over. */
+  readonly steps: readonly (number | null)[];
+  /** Step time (ms). Mean. */
+  readonly step_time_ms: readonly (number | null)[];
+}
+
 /** Columns: Who makes the pod slower. */
 export interface SuspectRow {
   /** Who. */
@@ -3167,6 +3191,7 @@ export interface Comparison extends ResultBody {
   readonly parity: TableOf<ParityRow>;
   readonly runs: TableOf<RunRow>;
   readonly step_times: TableOf<StepTimeRow>;
+  readonly starts: Starts | null;
 }
 
 /** Who makes a pod slower, what it costs, and why. */

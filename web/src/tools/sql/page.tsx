@@ -73,7 +73,11 @@ export function SqlPage(props: SqlPageProps) {
             <button type="submit" class="button" disabled={typed.trim() === ""}>
               Run <kbd>Ctrl Enter</kbd>
             </button>
-            <QueryMenu examples={tables?.examples ?? []} typed={typed} onChoose={run} />
+            <QueryMenu
+              examples={query ? (tables?.examples ?? []) : []}
+              typed={typed}
+              onChoose={run}
+            />
             {answer && !waiting && (
               <span class="quiet" role="status">
                 {answer.cut ? "the first " : ""}
