@@ -17,6 +17,7 @@ const ENVELOPE: ReadonlySet<string> = new Set([
   "diagnostics",
   "files_used",
   "times",
+  "times_of",
   "headline",
 ]);
 
