@@ -94,6 +94,7 @@ def test_the_published_form_of_a_result() -> None:
         "diagnostics": [{"slug": "d", "severity": "info", "message": "Said.", "where": ""}],
         "files_used": [],
         "times": "",
+        "times_of": "",
         "fruits": [{"name": "fig", "weight_g": 1.5}],
         "share_frac": None,
     }

@@ -20,7 +20,7 @@ from stepscope.session.rules import all_rules, rules_reading_only
 from stepscope.session.together import check_together
 from stepscope.store import Found, Run
 from stepscope.tables.core.profile import Profile, TimeBase
-from stepscope.tables.steps.time_base import said, with_times_of
+from stepscope.tables.steps.time_base import base_of, said, with_times_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -441,6 +441,7 @@ class Session(ToolMethods):
                 diagnostics=_merged(self.profile.diagnostics, result.diagnostics),
                 files_used=self.files_used,
                 times=said(self.profile, tool.times_of[0]) if tool.times_of else "",
+                times_of=(tool.times_of and base_of(self.profile, tool.times_of[0])) or "",
             )
 
         return self._once((tool.id, options), run)
