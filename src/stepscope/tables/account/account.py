@@ -13,6 +13,7 @@ from stepscope.tables.account.between import Between, between
 from stepscope.tables.account.compute import Compute, compute
 from stepscope.tables.account.frames import FRAMEWORK, OWN, RECORDER, Frames, frames
 from stepscope.tables.account.gaps import between_ops
+from stepscope.tables.account.looks import place_by_looks
 from stepscope.tables.account.native import Native, native
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.interval_overlap import covered
@@ -159,7 +160,7 @@ def _moments(
     event = _at(said, begin)
     call = _at(calls, begin)
     if said is not None and calls is not None and calls.is_sampled:
-        _look_ahead(said, calls, event, begin, call)
+        place_by_looks(said, calls, event, begin, until, call)
     kind, item, place, waits = _owners(said, calls, event, call)
     busy = _busy(work, begin)
     passive = waits & np.isin(kind, (of_native.FRAME, of_native.WAIT))
@@ -178,19 +179,6 @@ def _moments(
 
 def _at(one: Native | Frames | None, begin: I64) -> I64:
     return np.full(len(begin), -1, dtype=np.int64) if one is None else one.moments.at(begin)
-
-
-def _look_ahead(said: Native, calls: Frames, event: I64, begin: I64, call: I64) -> None:
-    """Where the program is in an op, from the op's begin on: the first look within it tells.
-
-    An op is called from one place. What an earlier look found may be long over: on a busy machine
-    looks are tens of milliseconds apart.
-    """
-    ops = np.flatnonzero((event >= 0) & (said.kind[event] == of_native.OP))
-    at = event[ops]
-    seen, look = calls.first_seen(said.start_ps[at], said.start_ps[at] + said.length_ps[at])
-    early = (seen >= 0) & (begin[ops] < look)
-    call[ops[early]] = seen[early]
 
 
 def _busy(work: Compute, begin: I64) -> Bool:
