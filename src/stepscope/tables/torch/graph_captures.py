@@ -36,7 +36,7 @@ _SETS: Final = re.compile(r"memset|fillBuffer", re.IGNORECASE)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Launches:
+class LaunchSequence:
     """What a program launched in some time, in that order.
 
     Attributes:
@@ -61,12 +61,12 @@ class Launches:
         return tuple(self.ops[one] for one in self.op[begin : begin + count].tolist())
 
 
-def _listed(kernels: Iterable[str], ops: Iterable[str], nodes: I64) -> Launches:
+def _listed(kernels: Iterable[str], ops: Iterable[str], nodes: I64) -> LaunchSequence:
     kernel_of: dict[str, int] = {}
     op_of: dict[str, int] = {}
     kernel = [kernel_of.setdefault(one, len(kernel_of)) for one in kernels]
     op = [op_of.setdefault(one, len(op_of)) for one in ops]
-    return Launches(
+    return LaunchSequence(
         tuple(kernel_of),
         np.asarray(kernel, np.int64),
         tuple(op_of),
@@ -117,7 +117,7 @@ def ops_of_graph(host: Host, graph: int, others: Iterable[Host]) -> GraphOps:
 
 
 @derived
-def captures(host: Host) -> tuple[Launches, ...]:
+def captures(host: Host) -> tuple[LaunchSequence, ...]:
     """What was captured on each thread, capture by capture."""
     begins, ends = (_rows_named(host, one) for one in (_BEGIN, _END))
     if not len(begins) or not len(ends):
@@ -140,7 +140,7 @@ def captures(host: Host) -> tuple[Launches, ...]:
     return tuple(found)
 
 
-def _captured(host: Host, thread: int, calls: I64) -> Launches:
+def _captured(host: Host, thread: int, calls: I64) -> LaunchSequence:
     ops = ops_around(host, thread, host.space.events.start_ps[calls])
     said = event_stats(host).texts(names.ARGUMENTS)
     arguments = [said.texts[code] if code >= 0 else "" for code in said.at(calls).tolist()]
@@ -165,7 +165,7 @@ def _launched_name(call: str, said: str) -> str:
 
 
 @derived
-def runs(host: Host) -> tuple[Launches, ...]:
+def runs(host: Host) -> tuple[LaunchSequence, ...]:
     """What ran outside of graphs, thread by thread."""
     calls, events, how = op_calls(host), device_events(host), launched(host)
     in_graph = np.append(entries_named(host, lambda name: "GraphLaunch" in name), False)
@@ -190,7 +190,7 @@ def runs(host: Host) -> tuple[Launches, ...]:
     return tuple(found)
 
 
-def _joined(kernels: Sequence[str], nodes: I64, found: Launches) -> tuple[tuple[str, ...], str]:
+def _joined(kernels: Sequence[str], nodes: I64, found: LaunchSequence) -> tuple[tuple[str, ...], str]:
     """The ops by what a capture says, and how it was told; none and why not."""
     if (nodes >= 0).all() and (found.nodes >= 0).all():
         of_node = dict(zip(found.nodes.tolist(), found.ops_at(0, len(found)), strict=True))
@@ -213,7 +213,7 @@ def _is_same(captured: str, replayed: str) -> bool:
     return any(one.search(captured) and one.search(replayed) for one in (_COPIES, _SETS))
 
 
-def _place_of(wanted: Sequence[str], ran: Launches) -> tuple[int, bool]:
+def _place_of(wanted: Sequence[str], ran: LaunchSequence) -> tuple[int, bool]:
     """Where the wanted kernels ran in a row, -1 for nowhere; and whether of the same ops always."""
     code = {name: number for number, name in enumerate(ran.kernels)}
     if not all(name in code for name in wanted):
