@@ -190,7 +190,9 @@ def runs(host: Host) -> tuple[LaunchSequence, ...]:
     return tuple(found)
 
 
-def _joined(kernels: Sequence[str], nodes: I64, found: LaunchSequence) -> tuple[tuple[str, ...], str]:
+def _joined(
+    kernels: Sequence[str], nodes: I64, found: LaunchSequence
+) -> tuple[tuple[str, ...], str]:
     """The ops by what a capture says, and how it was told; none and why not."""
     if (nodes >= 0).all() and (found.nodes >= 0).all():
         of_node = dict(zip(found.nodes.tolist(), found.ops_at(0, len(found)), strict=True))
