@@ -10,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stepscope.columns import distinct_codes
-from stepscope.formats.kineto.event_rows import REAL, TEXT, WHOLE, EventRows, ValueRows, narrow
+from stepscope.formats.kineto.event_rows import (
+    REAL,
+    TEXT,
+    WHOLE,
+    EventRows,
+    ValueRows,
+    narrow,
+)
 
 EDGES = [-(2**63), -(2**31) - 1, -(2**15), -129, -128, -1, 0, 127, 128, 2**15, 2**31, 2**63 - 1]
 
