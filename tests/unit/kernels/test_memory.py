@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-# Arrays of 8 MB, one of half a megabyte behind each that stays: freed from a heap they would leave holes.
+# Arrays of 8 MB with half a megabyte behind each that stays: in a heap they would leave holes.
 _PROGRAM = """
 import sys
 import numpy as np
