@@ -22,16 +22,16 @@ bernoulli between bf bfloat bfnrt bh bias biasadd biasnhwc big binary binaryop b
 bitcast bitmatrix bitonic bits bitwise blackwell bljk block blocked blocks bmm bn bname bnorm
 board body bof bool boosted both bottleneck bound bprop brain branch breakdown bridge broadcast bs
 buffer build builder building builtins busy but bw bwd by byte bytes bzip cache call callable
-callback callbacks called calls can cancellation candidate cannot cap capture case cast cat
-catarray categories category cause cbid cbrt ccp cdf ceil cell celu certain chain change changing
-channel char charged check checker checkify checkpoint checkpoints child chip cholesky choose
-chrome chunk cid cijk clamp class client clip clk clock clocks clone cloned close closed cloud
-cluster clustering cmem cmn coalesced code codegen col coll collapsed collect collected collection
-collective collectives column combinations come comm command common communication communicator
-comp compare comparison compat compil compilation compile compiled compiler compiling complete
-completed completeness completion complex composite compressed computation computations compute
-computeinternalgradients concat concatenate concrete concurrent cond condition conditional config
-configuration confusion const constant constants constructors consume context contextlib
+callback callbacks called calls can cancellation candidate cannot cap capture captured case cast
+cat catarray categories category cause cbid cbrt ccp cdf ceil cell celu certain chain change
+changing channel char charged check checker checkify checkpoint checkpoints child chip cholesky
+choose chrome chunk cid cijk clamp class client clip clk clock clocks clone cloned close closed
+cloud cluster clustering cmem cmn coalesced code codegen col coll collapsed collect collected
+collection collective collectives column combinations come comm command common communication
+communicator comp compare comparison compat compil compilation compile compiled compiler compiling
+complete completed completeness completion complex composite compressed computation computations
+compute computeinternalgradients concat concatenate concrete concurrent cond condition conditional
+config configuration confusion const constant constants constructors consume context contextlib
 contiguous contracting contractions control controls conv conversion convert convolution
 convolutions coordinate coordinates copies copy copydeviceto copying core corr correlation cos
 cosh cosine cost count counted counter counters cpp cpu cpy create created creation criterion

@@ -1431,6 +1431,24 @@ export interface GraphRow {
   readonly gap_before_us: readonly (number | null)[];
   /** Longest gap before (µs). */
   readonly longest_gap_us: readonly (number | null)[];
+  /** Ops from. What tells the ops of its kernels, or why none does. */
+  readonly ops_from: readonly (string | null)[];
+}
+
+/** Columns: An op that kernels of a CUDA or HIP graph come from. */
+export interface GraphOpRow {
+  /** Host. */
+  readonly host: readonly (string | null)[];
+  /** Graph. */
+  readonly graph: readonly (number | null)[];
+  /** Op. */
+  readonly op: readonly (string | null)[];
+  /** Kernels. Of one replay. */
+  readonly kernels_per_replay: readonly (number | null)[];
+  /** Per replay (µs). Of the first. */
+  readonly replay_us: readonly (number | null)[];
+  /** Share (%). Of the time of its kernels. */
+  readonly replay_frac: readonly (number | null)[];
 }
 
 /** Columns: One node of the tree; rows come in reading order, parents first. */
@@ -2966,6 +2984,7 @@ export interface CompiledRegions extends ResultBody {
   readonly breaks: TableOf<BreakRow>;
   readonly triton: TableOf<TritonRow>;
   readonly graphs: TableOf<GraphRow>;
+  readonly graph_ops: TableOf<GraphOpRow>;
 }
 
 /** Where the device's time goes as a tree, and how well each part uses the device. */

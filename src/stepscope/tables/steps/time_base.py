@@ -38,7 +38,7 @@ def with_times_of(profile: Profile, base: TimeBase) -> Profile:
     hosts = profile.hosts
     if base == "recording":
         hosts = tuple(_as_window(host) for host in hosts)
-    return Profile(profile.name, hosts, profile.diagnostics, base)
+    return Profile(profile.name, hosts, profile.diagnostics, base, profile.beside)
 
 
 def _as_window(host: Host) -> Host:
