@@ -11,8 +11,9 @@ from stepscope.summary.encode import decode
 
 def main() -> None:
     """Who makes the others wait."""
-    found = [decode(path.read_bytes(), str(path)) for path in sorted(Path(sys.argv[1]).iterdir())]
-    print(analyse([one for one in found if one is not None], "simulated").headline)
+    paths = sorted(Path(sys.argv[1]).iterdir())
+    found = (decode(path.read_bytes(), str(path)) for path in paths)
+    print(analyse((one for one in found if one is not None), "simulated").headline)
 
 
 if __name__ == "__main__":

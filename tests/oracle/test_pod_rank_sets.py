@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import stepscope
-from stepscope.pod.clocks import clocks_of
+from stepscope.pod.clocks import Clocks, clocks_of
+from stepscope.pod.intake import gathered
 from stepscope.pod.meetings import join, units_of
 from stepscope.summary.build import summarise
 from stepscope.summary.summary import Summary
@@ -26,14 +27,19 @@ def ranks(name: str) -> list[Summary]:
         return [summarise(host) for host in session.profile.hosts]
 
 
+def clocks(many: list[Summary]) -> Clocks:
+    who = [one.who for one in many]
+    return clocks_of(join(gathered(many)), units_of(who), who)
+
+
 @pytest.mark.parametrize("name", SETS)
 @pytest.mark.parametrize("moved", [0, 2])
 def test_a_moved_clock_is_found_within_ten_microseconds(name: str, moved: int) -> None:
     many = ranks(name)
-    before = clocks_of(join(many), units_of(many), many)
+    before = clocks(many)
     who = replace(many[moved].who, origin_ns=many[moved].who.origin_ns + SHIFT_NS)
     many[moved] = replace(many[moved], who=who)
-    after = clocks_of(join(many), units_of(many), many)
+    after = clocks(many)
     change_ns = (after.offset_ps - before.offset_ps) / 1e3
     others = np.delete(change_ns, moved)
     assert change_ns[moved] - np.median(others) == pytest.approx(SHIFT_NS, abs=10_000)
@@ -43,20 +49,20 @@ def test_a_moved_clock_is_found_within_ten_microseconds(name: str, moved: int) -
 @pytest.mark.parametrize("name", SETS)
 def test_waits_do_not_move_with_a_clock(name: str) -> None:
     many = ranks(name)
-    before = join(many)
+    before = join(gathered(many))
     moved = many[1].meetings.with_columns(many[1].meetings["start_ps"] + SHIFT_NS * 1000)
     steps = many[1].steps.with_columns(many[1].steps["begin_ps"] + SHIFT_NS * 1000)
     many[1] = replace(many[1], meetings=moved, steps=steps)
-    after = join(many)
-    assert before.wait_ps.tolist() == after.wait_ps.tolist()
+    after = join(gathered(many))
+    assert before.wait_ps(slice(None)).tolist() == after.wait_ps(slice(None)).tolist()
     assert before.transfer_ps.tolist() == after.transfer_ps.tolist()
 
 
 def test_the_last_to_come_is_whom_clocks_name_where_it_leads_clearly() -> None:
     """On one host clocks agree to some µs: the shortest part is that of the last arrival."""
     many = ranks("v100-dlrm-8rank")
-    found, units = join(many), units_of(many)
-    offset_ps = clocks_of(found, units, many).offset_ps[units.recording][found.unit]
+    found, units = join(gathered(many)), units_of([one.who for one in many])
+    offset_ps = clocks(many).offset_ps[units.recording][found.unit]
     origin = np.asarray([one.who.origin_ns for one in many])[units.recording][found.unit]
     arrival = found.start_ps + (origin - origin.min()) * 1000 - offset_ps
     checked = 0
@@ -66,5 +72,5 @@ def test_the_last_to_come_is_whom_clocks_name_where_it_leads_clearly() -> None:
         if not found.tells[node] or ordered[-1] - ordered[-2] < 100e6:
             continue
         checked += 1
-        assert arrival[mine].argmax() == found.wait_ps[mine].argmin()
+        assert arrival[mine].argmax() == found.wait_ps(mine).argmin()
     assert checked > 0 or found.tells.any()

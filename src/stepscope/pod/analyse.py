@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import numpy as np
@@ -14,8 +14,9 @@ from stepscope.pod.causes import Causes
 from stepscope.pod.clocks import Clocks, clocks_of
 from stepscope.pod.delay import delays_of
 from stepscope.pod.evidence import evidence_of
+from stepscope.pod.intake import Gathered, gathered
 from stepscope.pod.map import map_of
-from stepscope.pod.measures import excesses_of, parts_of
+from stepscope.pod.measures import excesses_of
 from stepscope.pod.meetings import Meetings, Units, join, units_of
 from stepscope.pod.places import MeshAxis, axes_of, families_of, stages_of
 from stepscope.pod.report import (
@@ -43,7 +44,7 @@ _NAMED: Final = 10
 
 
 def analyse(
-    summaries: Sequence[Summary],
+    summaries: Iterable[Summary],
     session: str = "",
     files: Sequence[tuple[str, str, str]] = (),
     expected: int = 0,
@@ -59,36 +60,45 @@ def analyse(
     Raises:
         NothingToShow: No two devices share a collective.
     """
-    # By rank, then name: the order in which files came must not matter.
-    ordered = sorted(summaries, key=lambda one: (one.who.rank, one.who.host))
-    found = join(ordered) if ordered else None
-    if found is None or not len(found):
+    return answer(gathered(summaries), session, files, expected)
+
+
+def answer(
+    whole: Gathered,
+    session: str = "",
+    files: Sequence[tuple[str, str, str]] = (),
+    expected: int = 0,
+) -> Pod:
+    """The same from what was gathered of summaries; it has no collectives afterwards."""
+    found = join(whole)
+    if not len(found):
         raise NothingToShow(
             "No two devices of these recordings share a collective.",
             why="Nothing in them says who waits for whom.",
             hint="Record all hosts of the job at the same time, with steps marked.",
         )
-    return _Analysis(ordered, found).report(session, files, expected)
+    return _Analysis(whole, found).report(session, files, expected)
 
 
 class _Analysis:
-    def __init__(self, summaries: list[Summary], found: Meetings) -> None:
-        self.summaries, self.found = summaries, found
-        self.units: Units = units_of(summaries)
+    def __init__(self, whole: Gathered, found: Meetings) -> None:
+        self.whole, self.found = whole, found
+        self.units: Units = units_of(whole.who)
+        self.clocks: Clocks = clocks_of(found, self.units, whole.who)
+        self.waits_ps = found.by_unit(len(self.units), found.stood_ps.__getitem__)
         self.axes: list[MeshAxis] = axes_of(found, self.units)
         self.stage: I64 = stages_of(self.axes, len(self.units))
         self.typical: Typical = typical_of(found, self.stage)
         self.waves: Waves = waves_of(found)
         self.delays = delays_of(found, self.typical, self.waves)
         self.replays = PodReplays(found, self.typical, self.waves)
-        self.clocks: Clocks = clocks_of(found, self.units, summaries)
         families = families_of(self.units, self.axes)
-        excess = excesses_of(summaries, self.stage, max(len(found.steps), 1))
+        excess = excesses_of(whole, self.stage, max(len(found.steps), 1))
         self.search = Search(found, self.units, self.typical, self.replays, families, excess)
 
     def report(self, session: str, files: Sequence[tuple[str, str, str]], expected: int) -> Pod:
         suspects = self.search.run()
-        causes = Causes(self.summaries, self.units, self.stage)
+        causes = Causes(self.whole, self.stage)
         step, typical = self.search.recorded_ps, self.search.typical_ps
         verdict = "suspects" if suspects else "even"
         if not suspects and step - typical > _UNEVEN * step:
@@ -98,11 +108,11 @@ class _Analysis:
         finite = self.clocks.uncertainty_ps[np.isfinite(self.clocks.uncertainty_ps)]
         return Pod(
             session=session,
-            hosts=tuple(one.who.host for one in self.summaries[:1000]),
+            hosts=tuple(one.host for one in self.whole.who[:1000]),
             diagnostics=self._diagnostics(files, expected),
             headline=self._headline(table, verdict),
-            recordings=len(self.summaries),
-            expected=max(expected, len(self.summaries)),
+            recordings=len(self.whole.who),
+            expected=max(expected, len(self.whole.who)),
             devices_found=len(self.units),
             counted_steps=self.search.steps,
             step_ms=ms(step),
@@ -112,7 +122,7 @@ class _Analysis:
             suspects=table,
             costs=self._costs(suspects),
             evidence=evidence_of(
-                suspects, self.found, self.typical, self.units, self.summaries, self.clocks
+                suspects, self.found, self.typical, self.units, self.whole.who, self.clocks
             ),
             steps=self._steps(),
             axes=self._axes(),
@@ -171,19 +181,18 @@ class _Analysis:
 
     def _costs(self, suspects: list[Suspect]) -> Table[CostRow]:
         """The recorded step in parts: typical, what fixing suspects one by one saves, the rest."""
-        rows = np.zeros(len(self.found), dtype=np.bool_)
+        units = np.zeros(len(self.units), dtype=np.bool_)
         nodes = np.zeros(len(self.found.size), dtype=np.bool_)
         parts = {"typical step": self.search.typical_ps}
         before = self.search.recorded_ps
         for one in suspects:
-            members = one.where.units[self.found.unit]
             if one.kind == "work":
-                rows |= members
+                units |= one.where.units
             elif one.kind == "link":
-                nodes[self.found.node[members]] = True
+                nodes[self.found.node[self.found.of_unit(one.where.units)]] = True
             else:
                 continue
-            now = self.replays.length_ps(rows, nodes) / self.search.steps
+            now = self.replays.length_ps(units, nodes) / self.search.steps
             parts[one.where.name] = before - now
             before = now
         parts["other members, in turn"] = before - self.search.typical_ps
@@ -194,16 +203,12 @@ class _Analysis:
     def _devices(self) -> Table[DeviceRow]:
         found, units, steps = self.found, self.units, self.search.steps
         size = len(units)
-        charged = np.bincount(found.unit, self.delays.own_ps, size) / steps
-        waits = np.bincount(found.unit, found.stood_ps, size) / steps
-        tells = found.tells[found.node]
-        is_last = tells & (found.wait_ps == 0)
-        met = np.bincount(found.unit[tells], minlength=size)
-        last = np.bincount(found.unit[is_last], minlength=size)
-        own = np.bincount(found.unit, found.stretch_ps, size)
-        usual = np.bincount(found.unit, self.typical.stretch_ps, size)
-        moved = np.bincount(found.unit, found.duration_ps - found.wait_ps, size) / steps
-        waits_for_input = parts_of(self.summaries, size)["input"]
+        tells = found.of_node(found.tells)
+        met = found.by_unit(size, tells.__getitem__)
+        last = found.by_unit(size, lambda rows: tells[rows] & (found.wait_ps(rows) == 0))
+        moved = found.by_unit(size, self._moved_ps) / steps
+        own = found.by_unit(size, found.stretch_ps.__getitem__)
+        usual = found.by_unit(size, self.typical.stretch_ps)
         clock, u = self.clocks.offset_ps, self.clocks.uncertainty_ps
         return Table(
             DeviceRow,
@@ -212,16 +217,24 @@ class _Analysis:
                 "device": list(units.name),
                 "rank": units.rank,
                 "place": self._places(),
-                "charged_ms": charged / 1e9,
-                "waits_ms": waits / 1e9,
+                "charged_ms": self.delays.own_ps / steps / 1e9,
+                "waits_ms": self.waits_ps / steps / 1e9,
                 "transfers_ms": moved / 1e9,
-                "input_ms": waits_for_input / 1e9,
+                "input_ms": self.whole.parts_ps["input"] / 1e9,
                 "last_frac": _ratio(last, met),
                 "work_ratio": _ratio(own, usual),
                 "clock_offset_ms": clock[units.recording] / 1e9,
                 "clock_u_us": np.where(np.isfinite(u), u, np.nan)[units.recording] / 1e6,
             },
         )
+
+    def _moved_ps(self, rows: slice) -> I64:
+        """What collectives take that is not waiting."""
+        return self.found.duration_ps[rows] - self.found.wait_ps(rows)
+
+    def _passed_ps(self, rows: slice) -> I64:
+        """What collectives take of a step: transfers, and waits in which nothing else is done."""
+        return self._moved_ps(rows) + np.maximum(self.found.stood_ps[rows], 0)
 
     def _places(self) -> list[str]:
         columns = [
@@ -234,14 +247,10 @@ class _Analysis:
 
     def _steps(self) -> Table[PodStepRow]:
         found, size = self.found, len(self.units)
-        steps = self.search.steps
-        place = found.unit * steps + np.maximum(found.step, 0)
-        own = np.bincount(place, found.stretch_ps, size * steps).reshape(size, steps) / 1e9
-        waits = np.bincount(place, found.stood_ps, size * steps).reshape(size, steps) / 1e9
-        took = np.zeros(size * steps)
-        np.add.at(took, place, found.stretch_ps + np.maximum(found.stood_ps, 0))
-        transfer = np.bincount(place, found.duration_ps - found.wait_ps, size * steps) * 1.0
-        whole = (took + transfer).reshape(size, steps) / 1e9
+        own_ps = found.by_step(size, found.stretch_ps.__getitem__)
+        waits_ps = found.by_step(size, found.stood_ps.__getitem__)
+        own, waits = own_ps / 1e9, waits_ps / 1e9
+        whole = own + found.by_step(size, self._passed_ps) / 1e9
         slowest = own.argmax(axis=0).tolist()
         worked = np.quantile(own, [0.01, 0.1, 0.5, 0.9, 0.99], axis=0)
         waited = np.quantile(waits, [0.1, 0.5, 0.9], axis=0)
@@ -269,9 +278,9 @@ class _Analysis:
         found, steps = self.found, self.search.steps
         rows: list[tuple[str, int, int, float, float, float]] = []
         size = len(self.units)
-        own = np.bincount(found.unit, found.stretch_ps, size) / steps / 1e9
-        charged = np.bincount(found.unit, self.delays.own_ps, size) / steps / 1e9
-        waits = np.bincount(found.unit, found.stood_ps, size) / steps / 1e9
+        own = found.by_unit(size, found.stretch_ps.__getitem__) / steps / 1e9
+        charged = self.delays.own_ps / steps / 1e9
+        waits = self.waits_ps / steps / 1e9
         for axis in self.axes:
             for one in range(axis.size):
                 mine = axis.place == one
@@ -286,17 +295,19 @@ class _Analysis:
     def _links(self) -> Table[LinkRow]:
         """The communicators with most transfer time."""
         found, steps = self.found, self.search.steps
-        count = len(found.keys)
-        of_node = np.zeros(len(found.size), dtype=np.int64)
-        of_node[found.node] = found.communicator
+        count = len(found.communicators)
+        of_node = found.communicator
         met = np.bincount(of_node, minlength=count)
         took = np.bincount(of_node, found.transfer_ps, count)
         usual = np.bincount(of_node, self.typical.transfer_ps, count)
-        waits = np.bincount(found.communicator, found.stood_ps, count)
+        waits = np.zeros(count)
+        for piece in found.pieces():
+            waits += np.bincount(of_node[found.node[piece]], found.stood_ps[piece], count)
         members = np.zeros(count, dtype=np.int64)
         np.maximum.at(members, of_node, found.size)
         first = np.full(count, len(self.units) - 1)
-        np.minimum.at(first, found.communicator, found.unit)
+        unit, communicator = found.memberships()
+        np.minimum.at(first, communicator, unit)
         kept = np.argsort(-took, kind="stable")[:_MOST_LINKS]
         kept = kept[met[kept] > 0]
         names = [
@@ -305,8 +316,8 @@ class _Analysis:
         return Table(
             LinkRow,
             {
-                "collective": [found.kinds[one] for one in kept.tolist()],
-                "label": [found.labels[one] for one in kept.tolist()],
+                "collective": [found.communicators[one].kind for one in kept.tolist()],
+                "label": [found.communicators[one].label for one in kept.tolist()],
                 "members": members[kept],
                 "first": names,
                 "meetings": met[kept],
@@ -318,9 +329,9 @@ class _Analysis:
 
     def _absent(self, expected: int) -> str:
         """The ranks without a recording, where all others say theirs."""
-        ranks = {one.who.rank for one in self.summaries}
+        ranks = {one.rank for one in self.whole.who}
         absent = [rank for rank in range(expected) if rank not in ranks]
-        if -1 in ranks or len(absent) != expected - len(self.summaries):
+        if -1 in ranks or len(absent) != expected - len(self.whole.who):
             return ""
         more = " and more" if len(absent) > _NAMED else ""
         return f": rank {', '.join(map(str, absent[:_NAMED]))}{more}"
@@ -329,7 +340,7 @@ class _Analysis:
         self, files: Sequence[tuple[str, str, str]], expected: int
     ) -> tuple[Diagnostic, ...]:
         found: list[Diagnostic] = []
-        missing = expected - len(self.summaries)
+        missing = expected - len(self.whole.who)
         if missing > 0:
             text = f"{missing:,} of {expected:,} recordings are missing{self._absent(expected)}."
             found.append(Diagnostic("host-missing", "error", text))
@@ -343,8 +354,7 @@ class _Analysis:
                 f"{self.waves.lost:,} collectives wait for one another in a circle: wrong matches."
             )
             found.append(Diagnostic("pod-circle", "warning", text))
-        guessed = [one for one in self.summaries if one.communicators["is_guess"].any()]
-        if guessed:
+        if self.whole.guessed:
             text = (
                 "These recordings do not say who meets whom; devices that do the same in the same "
                 "order were taken to meet."
@@ -353,10 +363,8 @@ class _Analysis:
         if len(np.unique(self.clocks.component)) > 1:
             text = "Some recordings share no collective with the others; their clocks are apart."
             found.append(Diagnostic("pod-clocks-apart", "warning", text))
-        for one in self.summaries:
-            found += [
-                Diagnostic("pod-recording", "warning", note, one.who.host) for note in one.who.notes
-            ]
+        for one in self.whole.who:
+            found += [Diagnostic("pod-recording", "warning", note, one.host) for note in one.notes]
         return tuple(found[:100])
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,10 +10,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from stepscope.columns.space import Bool
-from stepscope.pod.measures import parts_of
-from stepscope.pod.meetings import Units
+from stepscope.pod.intake import Gathered
 from stepscope.pod.suspects import Suspect
-from stepscope.summary.summary import Summary
 
 F64 = NDArray[np.float64]
 
@@ -57,17 +54,10 @@ class Cause:
 class Causes:
     """The parts of steps and the ops of all units, for comparing some with others."""
 
-    def __init__(
-        self, summaries: Sequence[Summary], units: Units, stage: NDArray[np.int64]
-    ) -> None:
+    def __init__(self, gathered: Gathered, stage: NDArray[np.int64]) -> None:
         self._stage = stage
-        self._parts = parts_of(summaries, len(units))
-        ops, first = [], 0
-        for one in summaries:
-            unit = (pl.col("device").cast(pl.Int64) + first).alias("unit")
-            ops.append(one.ops.with_columns(unit))
-            first += len(one.who.devices)
-        self._ops = pl.concat(ops)
+        self._parts = gathered.parts_ps
+        self._ops, self._names = gathered.ops, gathered.op_names
 
     def of(self, suspect: Suspect, steps: int) -> Cause:
         """The cause of one suspect, in a recording of so many steps."""
@@ -109,14 +99,12 @@ class Causes:
         )
 
     def _by_kernel(self, mine: Bool, peers: Bool, pattern: str) -> Cause:
-        is_mine, is_peer = pl.Series(mine), pl.Series(peers)
-        ops = self._ops.with_columns(
-            is_mine.gather(self._ops["unit"]).alias("mine"),
-            is_peer.gather(self._ops["unit"]).alias("peer"),
-        )
-        here = ops.filter("mine").group_by("op").agg(pl.col("total_ps", "count").mean())
-        there = ops.filter("peer").group_by("op").agg(pl.col("total_ps", "count").median())
+        unit = self._ops["unit"].to_numpy()
+        amounts = pl.col("total_ps", "count")
+        here = self._ops.filter(mine[unit]).group_by("op").agg(amounts.mean())
+        there = self._ops.filter(peers[unit]).group_by("op").agg(amounts.median())
         both = here.join(there, on="op", suffix="_usual").filter(pl.col("total_ps_usual") > 0)
+        both = both.sort("op")
         if both.is_empty():
             return Cause("compute", "its kernels take longer", pattern)
         often = float(both["count"].sum()) / max(float(both["count_usual"].sum()), 1.0)
@@ -129,7 +117,7 @@ class Causes:
         counted = usual > 0.01 * usual.sum()
         slower = ratio - 1 > _SLOWER * (ratio[counted].max() - 1)
         share = float(usual[slower & counted].sum() / usual[counted].sum())
-        worst = both["op"][int(np.argmax(np.where(counted, ratio, 0)))]
+        worst = self._names[both["op"][int(np.argmax(np.where(counted, ratio, 0)))]]
         if share < _ALL_KERNELS:
             text = f"{worst} takes {ratio[counted].max():.2f} × as long, most other kernels do not"
             return Cause("memory", text, pattern)

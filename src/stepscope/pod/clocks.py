@@ -11,23 +11,25 @@ shortest class of meetings used, because who is served first by a collective end
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
-from stepscope.columns.space import I64
+from stepscope.columns.space import I32, I64
 from stepscope.pod.meetings import Meetings, Units
-from stepscope.summary.summary import Summary
+from stepscope.pod.rows import runs, whole_units
+from stepscope.summary.summary import Who
 
 F64 = NDArray[np.float64]
 _PS_PER_NS: Final = 1000
 _FAR_NS: Final = 10**15  # more than a week, and no overflow in ps
 _ROUNDS: Final = 6
 _HUBER: Final = 1.5
+# Pairs of neighbours that are looked at together.
+_MOST_PAIRS: Final = 1 << 21
 # A stamp is accurate to this at best.
 _FLOOR_PS: Final = 1e5
 #: From this length on clocks can be told to drift.
@@ -58,61 +60,99 @@ class Clocks:
     bias_ps: float
 
 
-def clocks_of(found: Meetings, units: Units, summaries: Sequence[Summary]) -> Clocks:
+def clocks_of(found: Meetings, units: Units, who: Sequence[Who]) -> Clocks:
     """Fit the clocks of all recordings."""
-    count = len(summaries)
-    origin = np.asarray([one.who.origin_ns for one in summaries], dtype=np.int64)
+    count = len(who)
+    origin = np.asarray([one.origin_ns for one in who], dtype=np.int64)
     apart = np.clip(origin - (origin[0] if count else 0), -_FAR_NS, _FAR_NS) * _PS_PER_NS
-    # One row of a recording in each meeting: its last end.
-    recording = units.recording[found.unit]
-    used = np.flatnonzero(found.tells[found.node] & (found.duration_ps >= 0))
-    end = found.start_ps[used] + found.duration_ps[used] + apart[recording[used]]
-    one, other, difference, when = _pairs(found.node[used], recording[used], end)
-    edges = _edges(one, other, difference, when, count)
+    edges, lasted_ps = _edges(_Ends(found, units.recording, apart), count)
     component = _components(edges.one, edges.other, count)
     offset, error = _solve(edges.one, edges.other, edges.middle, edges.sigma, count, component)
     drift = np.zeros(count)
-    if len(when) and float(when.max() - when.min()) > DRIFT_FROM_PS:
+    if lasted_ps > DRIFT_FROM_PS:
         good = np.isfinite(edges.slope)
         drift, _ = _solve(
             edges.one[good], edges.other[good], edges.slope[good], edges.slope_sigma[good], count,
             component,
         )  # fmt: skip
-    bias = _shortest_ps(found, used) / 2
-    counts = np.bincount(one, minlength=count) + np.bincount(other, minlength=count)
+    bias = _shortest_ps(found) / 2
+    counts = np.bincount(edges.one, edges.pairs, count) + np.bincount(
+        edges.other, edges.pairs, count
+    )
     return Clocks(
         offset_ps=offset,
         drift=drift,
         uncertainty_ps=np.where(counts > 0, 2 * error + bias, np.inf),
-        meetings=counts,
+        meetings=counts.astype(np.int64),
         component=component,
         bias_ps=bias,
     )
 
 
-def _shortest_ps(found: Meetings, rows: I64) -> float:
-    """The median transfer of the communicator that has the shortest; 0 where there is none."""
-    table = pl.DataFrame(
-        {
-            "communicator": found.communicator[rows],
-            "transfer": found.transfer_ps[found.node[rows]],
-        }
+def _shortest_ps(found: Meetings) -> float:
+    """The median transfer of the communicator that has the shortest; 0 where there is none.
+
+    A meeting counts once for each member.
+    """
+    told = np.flatnonzero(found.tells)
+    communicator, transfer = found.communicator[told], found.transfer_ps[told]
+    order = np.lexsort((transfer, communicator))
+    communicator, transfer = communicator[order], transfer[order]
+    begin = runs(communicator)
+    many = np.cumsum(found.size[told][order])
+    before = np.append(0, many)[begin]
+    size = np.append(before[1:], many[-1:]) - before
+    # The members in the middle, counted from the shortest transfer on.
+    low, high = (
+        np.searchsorted(many, before + middle, side="right")
+        for middle in ((size - 1) // 2, size // 2)
     )
-    middle = table.group_by("communicator").agg(pl.col("transfer").median())["transfer"].min()
-    return float(middle) if isinstance(middle, float) else 0.0
+    return float(((transfer[low] + transfer[high]) / 2).min()) if len(begin) else 0.0
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Edges:
+    """Equations: by two recordings that are neighbours, what their clocks differ by."""
+
     one: I64
     other: I64
+    pairs: I64
     middle: F64
     sigma: F64
     slope: F64
     slope_sigma: F64
 
 
-def _pairs(node: I64, recording: I64, end: I64) -> tuple[I64, I64, F64, F64]:
+class _Ends:
+    """The ends of meetings on the clocks of their recordings, some meetings at a time."""
+
+    def __init__(self, found: Meetings, recording: I64, apart_ps: I64) -> None:
+        self._found, self._apart_ps = found, apart_ps
+        self._recording = recording.astype(np.int32)
+        low = np.full(len(found.size), np.iinfo(np.int32).max, dtype=np.int32)
+        high = np.full(len(found.size), -1, dtype=np.int32)
+        for piece in found.pieces():
+            node, mine = found.node[piece], self._recording[found.unit[piece]]
+            np.minimum.at(low, node, mine)
+            np.maximum.at(high, node, mine)
+        # Rows of meetings whose ends compare clocks, by meeting.
+        rows = np.flatnonzero(found.of_node(found.tells & (low < high)) & (found.duration_ps >= 0))
+        self._rows = rows[np.argsort(found.node[rows], kind="stable")].astype(np.int32)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def pairs(self) -> Iterator[tuple[I32, I32, F64, F64]]:
+        """Neighbours in meetings: two recordings, difference of ends, when."""
+        found = self._found
+        for piece in whole_units(found.node[self._rows]):
+            row = self._rows[piece]
+            recording = self._recording[found.unit[row]]
+            end = found.start_ps[row] + found.duration_ps[row] + self._apart_ps[recording]
+            yield _pairs(found.node[row], recording, end)
+
+
+def _pairs(node: I32, recording: I32, end: I64) -> tuple[I32, I32, F64, F64]:
     """Neighbours in a ring through each meeting: two recordings, difference of ends, when."""
     order = np.lexsort((-end, recording, node))
     node, recording, end = node[order], recording[order], end[order]
@@ -133,12 +173,35 @@ def _pairs(node: I64, recording: I64, end: I64) -> tuple[I64, I64, F64, F64]:
     return recording[low], recording[high], difference, end[low].astype(np.float64)
 
 
-def _edges(one: I64, other: I64, difference: F64, when: F64, count: int) -> _Edges:
-    """One equation for every two recordings that are neighbours: medians, and how sure they are."""
-    key = one * count + other
+def _edges(ends: _Ends, count: int) -> tuple[_Edges, float]:
+    """One equation for every two neighbours: medians, and how sure they are; how long all lasts."""
+    parts = max(-(-len(ends) // _MOST_PAIRS), 1)
+    found: list[_Edges] = []
+    first, last = np.inf, -np.inf
+    for part in range(parts):  # some recordings at a time: medians need all pairs of two
+        keys, differences, whens = [], [], []
+        for one, other, difference, when in ends.pairs():
+            first, last = min(first, when.min(initial=np.inf)), max(last, when.max(initial=-np.inf))
+            mine = one % parts == part
+            keys.append(one[mine].astype(np.int64) * count + other[mine])
+            differences.append(difference[mine])
+            whens.append(when[mine])
+        if keys:
+            columns = np.concatenate(keys), np.concatenate(differences), np.concatenate(whens)
+            found.append(_equations(*columns, count))
+    nothing = np.zeros(0)
+    found = found or [_equations(nothing.astype(np.int64), nothing, nothing, max(count, 1))]
+    whole = _Edges(
+        *(np.concatenate([getattr(one, name) for one in found]) for name in _Edges.__slots__)
+    )
+    return whole, last - first
+
+
+def _equations(key: I64, difference: F64, when: F64, count: int) -> _Edges:
     order = np.lexsort((when, key))
-    begin = np.flatnonzero(np.diff(key[order], prepend=-1))
+    begin = runs(key[order])
     parts = np.split(order, begin[1:]) if len(begin) else []
+    pairs = np.asarray([len(rows) for rows in parts], dtype=np.int64)
     middle, sigma, slope, slope_sigma = (np.zeros(len(parts)) for _ in range(4))
     for place, rows in enumerate(parts):
         values = difference[rows]
@@ -147,7 +210,8 @@ def _edges(one: I64, other: I64, difference: F64, when: F64, count: int) -> _Edg
         noise = max(float(spread) * 1.2533, _FLOOR_PS)
         sigma[place] = noise / np.sqrt(len(rows))
         slope[place], slope_sigma[place] = _slope(when[rows], values, noise)
-    return _Edges(one[order[begin]], other[order[begin]], middle, sigma, slope, slope_sigma)
+    both = key[order[begin]]
+    return _Edges(both // count, both % count, pairs, middle, sigma, slope, slope_sigma)
 
 
 def _slope(when: F64, values: F64, noise: float) -> tuple[float, float]:

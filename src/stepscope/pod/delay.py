@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from stepscope.columns.space import I64
 from stepscope.pod.meetings import Meetings
+from stepscope.pod.rows import runs
 from stepscope.pod.typical import Typical
 from stepscope.pod.waves import Waves
 
@@ -30,55 +31,58 @@ class Delays:
     """Waiting time of the whole pod, in device-picoseconds, by its origin.
 
     Attributes:
-        own_ps: By row: charged to the stretch of work before it.
+        own_ps: By unit: charged to its stretches of work.
         transfer_ps: By meeting: charged to its transfer.
-        unexplained_ps: By row: what began before the recording's first meeting.
+        unexplained_ps: What began before the recording's first meeting.
         waited_ps: All waiting; the three sum to it.
     """
 
     own_ps: F64
     transfer_ps: F64
-    unexplained_ps: F64
+    unexplained_ps: float
     waited_ps: float
 
 
 def delays_of(found: Meetings, typical: Typical, waves: Waves) -> Delays:
     """Charge all waiting to its origins."""
-    own = np.zeros(len(found))
-    unexplained = np.zeros(len(found))
+    own = np.zeros(len(typical.role))
+    unexplained = waited = 0.0
     link = np.zeros(len(found.size))
     # What later meetings charge to a meeting, and how much lateness that stands for.
     charge = np.zeros(len(found.size))
     weight = np.zeros(len(found.size))
-    excess = np.maximum(found.stretch_ps - typical.stretch_ps, 0).astype(np.float64)
-    slow = np.maximum(found.transfer_ps - typical.transfer_ps, 0).astype(np.float64)
     for wave in range(len(waves) - 1, -1, -1):
         rows = waves[wave]
         node = found.node[rows]
-        begin = np.flatnonzero(np.diff(node, prepend=-1))
-        nodes, code = node[begin], np.repeat(np.arange(len(begin)), np.diff([*begin, len(rows)]))
-        late = np.maximum(_medians(found.wait_ps[rows], begin)[code] - found.wait_ps[rows], 0.0)
+        begin = runs(node)
+        nodes = node[begin]
+        code = np.repeat(np.arange(len(begin)), np.diff(np.append(begin, len(rows))))
+        excess = np.maximum(found.stretch_ps[rows] - typical.stretch_ps(rows), 0).astype(np.float64)
+        slow = np.maximum(found.transfer_ps[nodes] - typical.transfer_ps[nodes], 0) * 1.0
+        stood, waits = found.stood_ps[rows].astype(np.float64), found.wait_ps(rows)
+        waited += float(stood.sum())
+        late = np.maximum(_medians(waits, begin)[code] - waits, 0.0)
         # What others inherited from here: first the transfer, then who came late, or worked long.
         inherited, lateness = charge[nodes], _ratio(weight[nodes], charge[nodes])
-        by_link = inherited * np.minimum(_ratio(slow[nodes], lateness), 1.0)
+        by_link = inherited * np.minimum(_ratio(slow, lateness), 1.0)
         link[nodes] += by_link
-        lateness = np.maximum(lateness - slow[nodes], 0.0)[code]
-        near = np.minimum(late, lateness) + np.minimum(excess[rows], lateness) + _TINY_PS
+        lateness = np.maximum(lateness - slow, 0.0)[code]
+        near = np.minimum(late, lateness) + np.minimum(excess, lateness) + _TINY_PS
         from_later = (inherited - by_link)[code] * near / np.add.reduceat(near, begin)[code]
-        direct = np.add.reduceat(found.stood_ps[rows].astype(np.float64), begin)
+        direct = np.add.reduceat(stood, begin)
         share = late + _TINY_PS
         from_here = direct[code] * share / np.add.reduceat(share, begin)[code]
         for amount, size in ((from_here, late), (from_later, lateness)):
-            mine = amount * np.minimum(_ratio(excess[rows], size), 1.0)
-            own[rows] += mine
-            rest, left = amount - mine, np.maximum(size - excess[rows], 0.0)
+            mine = amount * np.minimum(_ratio(excess, size), 1.0)
+            np.add.at(own, found.unit[rows], mine)
+            rest, left = amount - mine, np.maximum(size - excess, 0.0)
             earlier = found.before[rows]
             is_first = (earlier < 0) | (left <= 0)
-            unexplained[rows[is_first]] += rest[is_first]
+            unexplained += float(rest[is_first].sum())
             target = found.node[earlier[~is_first]]
             np.add.at(charge, target, rest[~is_first])
             np.add.at(weight, target, (rest * left)[~is_first])
-    return Delays(own, link, unexplained, float(found.stood_ps[waves.rows].sum()))
+    return Delays(own, link, unexplained, waited)
 
 
 def _ratio(above: F64, below: F64) -> F64:

@@ -18,7 +18,7 @@ from stepscope.pod.report import EvidenceRow
 from stepscope.pod.suspects import Suspect
 from stepscope.pod.typical import Typical
 from stepscope.result import Table, columns_of, ms, us
-from stepscope.summary.summary import Summary
+from stepscope.summary.summary import Who
 
 F64 = NDArray[np.float64]
 _PS_PER_NS = 1000
@@ -29,11 +29,11 @@ def evidence_of(
     found: Meetings,
     typical: Typical,
     units: Units,
-    summaries: Sequence[Summary],
+    who: Sequence[Who],
     clocks: Clocks,
 ) -> Table[EvidenceRow]:
     """Three members of one collective for each suspect that came late to any."""
-    origin = np.asarray([one.who.origin_ns for one in summaries], dtype=np.int64)
+    origin = np.asarray([one.origin_ns for one in who], dtype=np.int64)
     apart = (origin - origin.min()) * _PS_PER_NS
     offset = np.where(np.isfinite(clocks.offset_ps), clocks.offset_ps, 0.0)
     rows: list[dict[str, object]] = []
@@ -49,13 +49,14 @@ def evidence_of(
         first = float(begins.min())
         for place, row in enumerate(chosen.tolist()):
             unit, step = found.unit[row], found.step[row]
+            meet = found.communicators[found.communicator[found.node[row]]]
             rows.append(
                 {
                     "suspect": suspect.where.name,
                     "role": ("suspect", "median", "fastest")[place],
-                    "host": summaries[recording[place]].who.host,
+                    "host": who[recording[place]].host,
                     "device": units.name[unit],
-                    "collective": found.kinds[found.communicator[row]],
+                    "collective": meet.kind,
                     "step_num": int(found.steps[step]) if len(found.steps) and step >= 0 else -1,
                     "from_ms": ms(begins[place] - first),
                     "arrives_ms": ms(arrives[place] - first),
@@ -69,17 +70,20 @@ def evidence_of(
 
 def _three(suspect: Suspect, found: Meetings, typical: Typical) -> I64:
     """Rows of the collective to which the suspect came late for the longest work of its own."""
-    mine = suspect.where.units[found.unit]
-    over = found.transfer_ps - typical.transfer_ps
-    late = found.stretch_ps - typical.stretch_ps if suspect.kind == "work" else over[found.node]
+    mine = found.of_unit(suspect.where.units)
     others = np.zeros(len(found.size), dtype=np.bool_)
-    others[found.node[~mine]] = True
-    candidates = np.flatnonzero(mine & others[found.node] & found.tells[found.node])
+    for piece in found.pieces():
+        others[found.node[piece][~mine[piece]]] = True
+    candidates = np.flatnonzero(mine & found.of_node(others & found.tells))
     if not len(candidates):
         return candidates
-    worst = candidates[np.argmax(late[candidates])]
+    if suspect.kind == "work":
+        late = found.stretch_ps[candidates] - typical.stretch_ps(candidates)
+    else:
+        late = (found.transfer_ps - typical.transfer_ps)[found.node[candidates]]
+    worst = candidates[np.argmax(late)]
     members = np.flatnonzero((found.node == found.node[worst]) & ~mine)
     # Who waited longest was the fastest to come.
-    by_wait = members[np.argsort(found.wait_ps[members], kind="stable")]
+    by_wait = members[np.argsort(found.wait_ps(members), kind="stable")]
     chosen = [worst, by_wait[len(by_wait) // 2], by_wait[-1]]
     return np.asarray(list(dict.fromkeys(chosen)), dtype=np.int64)

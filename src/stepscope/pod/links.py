@@ -24,16 +24,15 @@ _ALIKE = 0.02
 
 def slowness(found: Meetings, typical: Typical) -> tuple[F64, F64]:
     """By communicator: its transfers as a multiple of what is typical, and z within its class."""
-    count = len(found.keys)
-    of_node = np.zeros(len(found.size), dtype=np.int64)
-    of_node[found.node] = found.communicator
+    count = len(found.communicators)
+    of_node = found.communicator
     told = found.tells
     took = np.bincount(of_node[told], found.transfer_ps[told], count)
     usual = np.bincount(of_node[told], typical.transfer_ps[told], count)
     ratio = np.divide(took, usual, out=np.ones(count), where=usual > 0)
     size = np.zeros(count, dtype=np.int64)
     size[of_node] = found.size
-    kinds = np.unique(np.asarray(found.kinds or [""]), return_inverse=True)[1]
+    kinds = np.unique([one.kind for one in found.communicators], return_inverse=True)[1]
     group = (kinds << 32) + size
     z = np.zeros(count)
     for one in np.unique(group):
@@ -51,8 +50,7 @@ def covering(
 ) -> Iterator[tuple[Set, Bool]]:
     """Sets that cover slow communicators and no normal one, with which they cover."""
     count = len(slow)
-    pairs = np.unique(found.unit * count + found.communicator)
-    unit, communicator = pairs // count, pairs % count
+    unit, communicator = found.memberships()
     # Transfers that stay on a host say nothing about its links.
     host = np.unique(np.asarray(units.host), return_inverse=True)[1][unit]
     low, high = np.full(count, len(units)), np.full(count, -1)

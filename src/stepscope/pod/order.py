@@ -8,12 +8,12 @@ ends keep one distance, whatever the clocks show.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
 
-from stepscope.columns.space import I64
+from stepscope.columns.space import I64, Bool
 
 # How many more collectives one unit may have recorded than another.
 _MOST_EXTRA: Final = 200
@@ -21,49 +21,57 @@ _MOST_EXTRA: Final = 200
 _TICK_PS: Final = 10_000_000
 
 
-def renumbered(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows (unit, communicator, step, number, numbered, start_ps, duration_ps) with better numbers.
+def renumbered(rows: dict[str, Any]) -> Bool | None:
+    """Give the rows of some communicators better numbers; rows that have a counterpart.
 
     Communicators whose units all have equally many in each step stay as they are; others are
-    numbered throughout, and what has no counterpart is left out.
+    numbered throughout.
+
+    Args:
+        rows: "unit", "communicator", "step", "number", "numbered", "start_ps", "duration_ps".
     """
-    unnumbered = rows.filter(~pl.col("numbered"))
-    if unnumbered.is_empty():
-        return rows
+    place = np.flatnonzero(~rows["numbered"])
+    if not len(place):
+        return None
+    keys = ("communicator", "step", "unit")
+    unnumbered = pl.DataFrame({name: rows[name][place] for name in keys})
     units = unnumbered.group_by("communicator").agg(pl.col("unit").n_unique().alias("units"))
-    count = unnumbered.group_by("communicator", "step", "unit").len()
     uneven = (
-        count.group_by("communicator", "step")
+        unnumbered.group_by(keys)
+        .len()
+        .group_by("communicator", "step")
         .agg(pl.len().alias("here"), pl.col("len").n_unique().alias("kinds"))
         .join(units, on="communicator")
         .filter((pl.col("here") < pl.col("units")) | (pl.col("kinds") > 1))["communicator"]
         .unique()
     )
     if uneven.is_empty():
-        return rows
-    wrong = pl.col("communicator").is_in(uneven.implode()) & ~pl.col("numbered")
-    parts = [rows.filter(~wrong)]
-    for _, mine in rows.filter(wrong).group_by("communicator", maintain_order=True):
-        parts.append(_laid(mine))
-    return pl.concat(parts)
+        return None
+    place = place[np.isin(rows["communicator"][place], uneven.to_numpy())]
+    names = ("unit", "communicator", "start_ps", "duration_ps")
+    wrong = pl.DataFrame({"row": place, **{name: rows[name][place] for name in names}})
+    kept = np.ones(len(rows["unit"]), dtype=np.bool_)
+    kept[place] = False
+    for _, mine in wrong.group_by("communicator"):
+        for laid in _laid(mine):
+            row = laid["row"].to_numpy()
+            kept[row] = rows["numbered"][row] = True
+            rows["number"][row] = np.arange(len(row))
+    return kept
 
 
-def _laid(rows: pl.DataFrame) -> pl.DataFrame:
-    """One communicator's rows, numbered like those of the unit with the fewest."""
-    by_unit = [part.sort("start_ps") for _, part in rows.group_by("unit", maintain_order=True)]
-    shortest = min(by_unit, key=lambda part: part.height)
-    reference = _ends(shortest)
+def _laid(rows: pl.DataFrame) -> list[pl.DataFrame]:
+    """By unit of one communicator, the rows that belong to those of the unit with the fewest."""
+    by_unit = [
+        part.sort("start_ps") for _, part in rows.sort("unit").group_by("unit", maintain_order=True)
+    ]
+    reference = _ends(min(by_unit, key=lambda part: part.height))
     found = []
     for part in by_unit:
         first = _first(_ends(part), reference)
         if first is not None:
-            number = pl.Series("number", np.arange(len(reference)))
-            found.append(
-                part.slice(first, len(reference)).with_columns(
-                    number.cast(rows.schema["number"]), pl.lit(True).alias("numbered")
-                )
-            )
-    return pl.concat(found)
+            found.append(part.slice(first, len(reference)))
+    return found
 
 
 def _ends(rows: pl.DataFrame) -> I64:

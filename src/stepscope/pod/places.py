@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from stepscope.columns.space import I64, Bool
 from stepscope.pod.meetings import Meetings, Units
+from stepscope.pod.rows import runs
 
 F64 = NDArray[np.float64]
 
@@ -96,14 +96,15 @@ def axes_of(found: Meetings, units: Units) -> list[MeshAxis]:
     pairs: list[I64] = []
     seen: set[tuple[int, ...]] = set()
     for communicator, mine in members.items():
-        if found.kinds[communicator] == "send_recv" and len(mine) == 2:
+        meet = found.communicators[communicator]
+        if meet.kind == "send_recv" and len(mine) == 2:
             pairs.append(mine)
             continue
         if (key := tuple(mine.tolist())) not in seen:
             seen.add(key)
             # The groups of one axis of a mesh repeat the same distances.
             apart = np.diff(mine).tobytes()
-            families[len(mine), found.labels[communicator], apart].append(mine)
+            families[len(mine), meet.label, apart].append(mine)
     axes = [_stages(pairs, len(units))] if pairs else []
     for (size, label, _), groups in sorted(families.items(), key=lambda one: one[0]):
         place = np.full(len(units), -1, dtype=np.int64)
@@ -127,13 +128,12 @@ def stages_of(axes: list[MeshAxis], units: int) -> I64:
 
 def _members(found: Meetings, units: Units) -> dict[int, I64]:
     """The units of each communicator, by rank."""
-    table = pl.DataFrame({"communicator": found.communicator, "unit": found.unit}).unique()
-    order = np.lexsort((np.arange(len(units)), units.rank))
-    by_rank = np.empty(len(units), dtype=np.int64)
-    by_rank[order] = np.arange(len(units))
-    grouped = table.sort("communicator", "unit").group_by("communicator", maintain_order=True)
-    parts = {key: rows["unit"].to_numpy() for (key,), rows in grouped}
-    return {int(key): mine[np.argsort(by_rank[mine])] for key, mine in parts.items()}
+    unit, communicator = found.memberships()
+    order = np.lexsort((unit, units.rank[unit], communicator))
+    unit, communicator = unit[order], communicator[order]
+    begin = runs(communicator)
+    parts = np.split(unit, begin[1:])
+    return dict(zip(communicator[begin].tolist(), parts, strict=True)) if len(begin) else {}
 
 
 def _stages(pairs: list[I64], count: int) -> MeshAxis:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.columns.space import I64, Bool
+from stepscope.columns.space import Bool
 from stepscope.pod.meetings import Meetings
+from stepscope.pod.rows import runs
 from stepscope.pod.typical import Typical
 from stepscope.pod.waves import Waves
 
@@ -25,47 +26,50 @@ class PodReplays:
         self._found = found
         self._typical = typical
         self._waves = waves
-        self._plan = [self._of_wave(wave) for wave in range(len(waves))]
+        # By wave, where the rows of each meeting begin in it.
+        self._begin = [runs(found.node[waves[one]]).astype(np.int32) for one in range(len(waves))]
         self.recorded_ps = self.length_ps()
 
-    def saving_ps(self, rows: Bool | None = None, nodes: Bool | None = None) -> float:
+    def saving_ps(self, units: Bool | None = None, nodes: Bool | None = None) -> float:
         """How much shorter the whole recording would be.
 
         Args:
-            rows: Rows whose stretches take no longer than typical.
+            units: Units whose stretches take no longer than typical.
             nodes: Meetings whose transfers take no longer than typical.
         """
-        return self.recorded_ps - self.length_ps(rows, nodes)
+        return self.recorded_ps - self.length_ps(units, nodes)
 
     def length_ps(
-        self, rows: Bool | None = None, nodes: Bool | None = None, usual_ps: F64 | None = None
+        self, units: Bool | None = None, nodes: Bool | None = None, share: F64 | None = None
     ) -> float:
         """From the first begin to the last end of a replay.
 
         Args:
-            rows: As for ``saving_ps``.
+            units: As for ``saving_ps``.
             nodes: As above, of nodes.
-            usual_ps: What a typical stretch is, by row, if not what is typical of peers.
+            share: By unit, what of a typical stretch its stretches take at most; 1 if not given.
         """
         found, typical = self._found, self._typical
-        stretch, transfer = found.stretch_ps.astype(np.float64), found.transfer_ps
-        if rows is not None:
-            usual = typical.stretch_ps if usual_ps is None else usual_ps
-            stretch = np.where(rows, np.minimum(stretch, usual), stretch)
+        transfer = found.transfer_ps
         if nodes is not None:
             transfer = np.where(nodes, np.minimum(transfer, typical.transfer_ps), transfer)
-        end = np.zeros(len(found) + 1)
-        for members, code, begin, node, tells, before, first in self._plan:
-            arrival = np.where(first, 0.0, end[before]) + stretch[members]
-            last = np.maximum.reduceat(arrival, begin)
-            alone = arrival + found.duration_ps[members]
-            end[members] = np.where(tells, (last + transfer[node])[code], alone)
-        return float(end[:-1].max()) if len(found) else 0.0
-
-    def _of_wave(self, wave: int) -> tuple[I64, I64, I64, I64, Bool, I64, Bool]:
-        found, members = self._found, self._waves[wave]
-        node = found.node[members]
-        begin = np.flatnonzero(np.diff(node, prepend=-1))
-        code = np.repeat(np.arange(len(begin)), np.diff(np.append(begin, len(members))))
-        before = found.before[members]
-        return members, code, begin, node[begin], found.tells[node], before, before < 0
+        end, latest = np.zeros(len(found)), 0.0
+        for wave, begin in enumerate(self._begin):
+            rows = self._waves[wave]
+            stretch = found.stretch_ps[rows].astype(np.float64)
+            if units is not None:
+                unit = found.unit[rows]
+                usual = typical.stretch_ps(rows) * (1.0 if share is None else share[unit])
+                stretch = np.where(units[unit], np.minimum(stretch, usual), stretch)
+            before = found.before[rows]
+            # What came from nothing begins at 0.
+            arrival = np.where(before < 0, 0.0, end[before]) + stretch
+            node = found.node[rows[begin]]
+            size = np.diff(np.append(begin, len(rows)))
+            done = np.repeat(np.maximum.reduceat(arrival, begin) + transfer[node], size)
+            tells = found.tells[node]
+            if not tells.all():
+                done = np.where(np.repeat(tells, size), done, arrival + found.duration_ps[rows])
+            end[rows] = done
+            latest = max(latest, float(done.max()))
+        return latest

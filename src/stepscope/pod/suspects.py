@@ -22,6 +22,7 @@ from stepscope.columns.space import Bool
 from stepscope.pod.links import covering, slowness
 from stepscope.pod.meetings import Meetings, Units
 from stepscope.pod.places import GroupFamily, Set
+from stepscope.pod.rows import pieces
 from stepscope.pod.saving import PodReplays
 from stepscope.pod.typical import Typical
 
@@ -97,14 +98,14 @@ class Search:
 
     def __post_init__(self) -> None:
         self.steps = max(len(self.found.steps), 1)
-        everything = np.ones(len(self.found), dtype=np.bool_)
+        everything = np.ones(len(self.units), dtype=np.bool_)
         nodes = np.ones(len(self.found.size), dtype=np.bool_)
         self.recorded_ps = self.replays.recorded_ps / self.steps
         self.typical_ps = self.replays.length_ps(everything, nodes) / self.steps
         # By unit and step: own work beyond typical, and what is typical.
-        over = self.found.stretch_ps - self.typical.stretch_ps
-        self._excess = self._by_step(over.astype(np.float64))
-        self._usual = self._by_step(self.typical.stretch_ps.astype(np.float64))
+        own = self.found.by_step(len(self.units), self.found.stretch_ps.__getitem__)
+        self._usual = self.found.by_step(len(self.units), self.typical.stretch_ps)
+        self._excess = own - self._usual
 
     def run(self) -> list[Suspect]:
         """The suspects, the most expensive first."""
@@ -134,10 +135,8 @@ class Search:
             if mine <= middle:
                 continue
             one = stages[place]
-            rows = one.units[self.found.unit]
-            usual_ps = self.typical.stretch_ps.astype(np.float64)
-            even = np.where(rows, middle / mine, 1.0) * usual_ps
-            length = self.replays.length_ps(np.ones(len(rows), np.bool_), everything, even)
+            even = np.where(one.units, middle / mine, 1.0)
+            length = self.replays.length_ps(np.ones(len(even), np.bool_), everything, even)
             cost = self.typical_ps - length / self.steps
             z = (mine - middle) / max(apart / float(np.sqrt(one.units.sum())), _ALIKE * middle)
             if cost < COST_FROM * self.recorded_ps or z < Z_FROM:
@@ -157,13 +156,6 @@ class Search:
                 )
             )
         return found
-
-    def _by_step(self, values: F64) -> F64:
-        """Sums by unit and step: float64[units, steps]."""
-        found, size = self.found, max(len(self.found.steps), 1)
-        place = found.unit * size + np.maximum(found.step, 0)
-        total = np.bincount(place, values, len(self.units) * size)
-        return total.reshape(len(self.units), size).astype(np.float64)
 
     def _worst(self, fixed: Bool) -> Suspect | None:
         """Of the sets not fixed yet that stand out and cost enough, the one that explains most."""
@@ -221,11 +213,11 @@ class Search:
     def _cost_ps(self, units: Bool) -> float:
         """What a step takes longer where all is typical but these units."""
         nodes = np.ones(len(self.found.size), dtype=np.bool_)
-        length = self.replays.length_ps(~units[self.found.unit], nodes)
+        length = self.replays.length_ps(~units, nodes)
         return length / self.steps - self.typical_ps
 
     def _suspect(self, where: Set, cost: float, z: float, peers: int, mine: Bool) -> Suspect:
-        saving = self.replays.saving_ps(rows=mine[self.found.unit]) / self.steps
+        saving = self.replays.saving_ps(mine) / self.steps
         by_step = self._excess[mine].mean(axis=0)
         late = by_step > _LATE * max(float(by_step.mean()), 0.0)
         late &= by_step > _ALIKE * self._usual[mine].mean(axis=0)
@@ -256,14 +248,16 @@ class Search:
 
     def _link(self, where: Set, communicators: Bool, ratio: F64, z: F64) -> Suspect:
         found = self.found
-        nodes = np.zeros(len(found.size), dtype=np.bool_)
-        nodes[found.node] = communicators[found.communicator]
-        everything = np.ones(len(found), dtype=np.bool_)
+        nodes = communicators[found.communicator]
+        everything = np.ones(len(self.units), dtype=np.bool_)
         length = self.replays.length_ps(everything, ~nodes)
         saving = self.replays.saving_ps(nodes=nodes) / self.steps
-        over = np.where(nodes, found.transfer_ps - self.typical.transfer_ps, 0)[found.node]
-        share = 1 / np.maximum(found.size[found.node], 1)
-        by_step = np.bincount(np.maximum(found.step, 0), np.maximum(over, 0) * share, self.steps)
+        over = np.maximum(np.where(nodes, found.transfer_ps - self.typical.transfer_ps, 0), 0)
+        share = over / np.maximum(found.size, 1)
+        by_step = np.zeros(self.steps)
+        for piece in pieces(len(found)):
+            step = np.maximum(found.step[piece], 0)
+            by_step += np.bincount(step, share[found.node[piece]], self.steps)
         late = by_step > _LATE * float(by_step.mean())
         return Suspect(
             where=where,

@@ -9,12 +9,20 @@ and a unit that is slow in every step, or all units in one step, are not.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Final
 
 import numpy as np
-import polars as pl
+from numpy.typing import NDArray
 
-from stepscope.columns.space import I64
+from stepscope.columns.space import I32, I64, U64
 from stepscope.pod.meetings import Meetings
+from stepscope.pod.rows import pieces, runs, whole_units
+
+F64 = NDArray[np.float64]
+# Odd numbers that spread what they multiply over all bits (Steele et al., SplitMix64).
+_NTH: Final = np.uint64(0x9E3779B97F4A7C15)
+_MIX: Final = ((np.uint64(30), np.uint64(0xBF58476D1CE4E5B9)),
+               (np.uint64(27), np.uint64(0x94D049BB133111EB)))  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -22,15 +30,24 @@ class Typical:
     """What is typical, by row or meeting of ``Meetings``.
 
     Attributes:
-        role: By unit: which units are its peers.
-        stretch_ps: By row; the row's own where it has no peers.
+        role: By unit: which units are its peers; -1 where it meets nobody.
+        slot: By row, its place in ``usual_ps``; -1 where it has no peers.
+        usual_ps: What stretches at the same place of peers' steps typically take.
+        own_ps: By row, what its own stretch takes: typical where it has no peers.
         transfer_ps: By meeting: the median of its class: kind, size, how often its communicator
             meets in a step, and the how-manieth time this is.
     """
 
     role: I64
-    stretch_ps: I64
+    slot: I32
+    usual_ps: I64
+    own_ps: I64
     transfer_ps: I64
+
+    def stretch_ps(self, rows: NDArray[Any] | slice) -> I64:
+        """What the stretches of these rows typically take."""
+        slot, own = self.slot[rows], self.own_ps[rows]
+        return np.where(slot >= 0, self.usual_ps[slot], own) if len(self.usual_ps) else own
 
 
 def typical_of(found: Meetings, stage: I64) -> Typical:
@@ -40,76 +57,113 @@ def typical_of(found: Meetings, stage: I64) -> Typical:
         found: The meetings.
         stage: By unit, its stage in a pipeline (-1: none).
     """
-    rows = pl.DataFrame(
-        {
-            "unit": found.unit,
-            "step": found.step,
-            "what": _what(found, stage),
-            "stretch": found.stretch_ps,
-            "start": found.start_ps,
-        }
-    ).with_row_index("row")
-    rows = rows.with_columns(
-        (pl.col("start").rank("ordinal") - 1).over("unit", "step").alias("nth")
-    )
-    sequence = pl.struct("nth", "what").hash(seed=7).sum()
-    of_step = rows.group_by("unit", "step").agg(sequence.alias("sequence"))
-    usual = of_step.group_by("unit", "sequence").len().sort("unit", "len", "sequence")
-    usual = usual.group_by("unit").last().select("unit", pl.col("sequence").alias("role"))
-    rows = rows.join(of_step, on=["unit", "step"], how="left").join(usual, on="unit", how="left")
-    # Steps in which a unit did something else compare with nothing.
-    like = rows.filter(pl.col("sequence") == pl.col("role"))
-    by_unit = like.group_by("role", "nth", "unit").agg(pl.col("stretch").median())
-    middle = by_unit.group_by("role", "nth").agg(
-        pl.col("stretch").quantile(0.5, "lower").cast(pl.Int64).alias("typical")
-    )
-    is_like = pl.col("sequence") == pl.col("role")
-    stretch = (
-        rows.join(middle, on=["role", "nth"], how="left")
-        .select("row", pl.when(is_like).then("typical").otherwise("stretch").alias("typical"))
-        .sort("row")["typical"]
-        .fill_null(strategy="zero")
-        .to_numpy()
-    )
+    if not len(found):
+        nobody = np.full(len(stage), -1, dtype=np.int64)
+        return Typical(nobody, found.unit, found.stretch_ps, found.stretch_ps, found.transfer_ps)
+    kinds = [one.kind for one in found.communicators]
+    kind = np.unique(np.asarray(kinds or [""]), return_inverse=True)[1]
+    # What a meeting is: the kind of collective, and how many are in it.
+    what = (kind[found.communicator] << 40) + (found.size.astype(np.int64) << 16)
+    sequence = np.zeros(len(stage), dtype=np.uint64)
+    slot = np.full(len(found), -1, dtype=np.int32)
+    over_steps: list[tuple[I64, I64, F64]] = []
+    for piece in whole_units(found.unit):
+        rows, nth, of_step = _by_step(found, piece)
+        of_row = what[found.node[rows]] + stage[found.unit[rows]] + 1
+        said = np.add.reduceat(_mixed(nth, of_row), of_step)
+        unit = found.unit[rows[of_step]]
+        used, usual = _most_frequent(unit, said)
+        sequence[used] = usual
+        # Steps in which a unit did something else compare with nothing.
+        many = np.diff(np.append(of_step, len(rows)))
+        like = np.repeat(said == sequence[unit], many)
+        slot[rows[like]] = nth[like]
+        over_steps.append(_medians(found, rows[like], nth[like]))
     role = np.full(len(stage), -1, dtype=np.int64)
-    place = usual["role"].rank("dense").to_numpy().astype(np.int64) - 1
-    role[usual["unit"].to_numpy()] = place
-    return Typical(role, stretch, _transfers(found))
+    used = np.unique(found.unit)
+    role[used] = np.unique(sequence[used], return_inverse=True)[1]
+    first, usual_ps = _among_peers(role, over_steps)
+    for piece in pieces(len(found)):
+        place = slot[piece] + first[role[found.unit[piece]]]
+        slot[piece] = np.where(slot[piece] >= 0, place, -1)
+    return Typical(role, slot, usual_ps, found.stretch_ps, _transfers(found, kind))
 
 
-def _what(found: Meetings, stage: I64) -> I64:
-    """What a row does: kind of collective, number of members, and the stage it is on."""
-    kinds = np.unique(np.asarray(found.kinds or [""]), return_inverse=True)[1]
-    if not len(found):
-        return np.zeros(0, dtype=np.int64)
-    what: I64 = (kinds[found.communicator] << 40) + (found.size[found.node] << 16)
-    what += stage[found.unit] + 1
-    return what
+def _by_step(found: Meetings, piece: slice) -> tuple[I64, I64, I64]:
+    """Rows of some units by unit, step and time; the how-manieth of its step each is; steps."""
+    unit, step = found.unit[piece], found.step[piece]
+    order = np.arange(len(unit))
+    if ((np.diff(step) < 0) & (np.diff(unit) == 0)).any():
+        order = np.lexsort((step, unit))
+    begin = runs(unit[order], step[order])
+    nth = np.arange(len(order))
+    nth -= np.repeat(begin, np.diff(np.append(begin, len(order))))
+    return order + piece.start, nth, begin
 
 
-def _transfers(found: Meetings) -> I64:
+def _mixed(nth: I64, what: I64) -> U64:
+    """A number that stands for "this as the n-th": sums of them tell sequences apart."""
+    found: U64 = what.astype(np.uint64) + nth.astype(np.uint64) * _NTH
+    for shift, factor in _MIX:
+        found ^= found >> shift
+        found *= factor
+    return found ^ (found >> np.uint64(31))
+
+
+def _most_frequent(unit: I32, sequence: U64) -> tuple[I32, U64]:
+    """Units, ascending, and the sequence that most of each one's steps have."""
+    order = np.lexsort((sequence, unit))
+    unit, sequence = unit[order], sequence[order]
+    begin = runs(unit, sequence)
+    often = np.diff(np.append(begin, len(unit)))
+    unit, sequence = unit[begin], sequence[begin]
+    order = np.lexsort((sequence, often, unit))
+    last = np.append(runs(unit[order])[1:], len(order)) - 1
+    return unit[order][last], sequence[order][last]
+
+
+def _medians(found: Meetings, rows: I64, nth: I64) -> tuple[I64, I64, F64]:
+    """By unit and place in a step, the median stretch over steps."""
+    unit, stretch = found.unit[rows].astype(np.int64), found.stretch_ps[rows]
+    order = np.lexsort((stretch, nth, unit))
+    unit, nth, stretch = unit[order], nth[order], stretch[order]
+    begin = runs(unit, nth)
+    size = np.diff(np.append(begin, len(unit)))
+    middle = (stretch[begin + (size - 1) // 2] + stretch[begin + size // 2]) / 2
+    return unit[begin], nth[begin], middle
+
+
+def _among_peers(role: I64, over_steps: list[tuple[I64, I64, F64]]) -> tuple[I64, I64]:
+    """By role, where its places begin in the lower medians over peers, and these."""
+    unit, nth, middle = map(np.concatenate, zip(*over_steps, strict=True))
+    mine = role[unit]
+    order = np.lexsort((middle, nth, mine))
+    mine, nth, middle = mine[order], nth[order], middle[order]
+    begin = runs(mine, nth)
+    size = np.diff(np.append(begin, len(mine)))
+    usual: I64 = middle[begin + (size - 1) // 2].astype(np.int64)
+    # Steps of one role have the same number of places, so these are the slots one after another.
+    return runs(mine[begin]), usual
+
+
+def _transfers(found: Meetings, kind: I64) -> I64:
     """By meeting, the median transfer of its class."""
-    if not len(found):
-        return found.transfer_ps
-    rows = pl.DataFrame(
-        {
-            "node": found.node,
-            "communicator": found.communicator,
-            "step": found.step,
-            "start": found.start_ps,
-        }
-    )
-    table = rows.group_by("node").first().sort("node")
-    table = table.with_columns(
-        pl.Series("kind", np.asarray(found.kinds)).gather(table["communicator"]).alias("kind"),
-        pl.Series("size", found.size),
-        pl.Series("transfer", found.transfer_ps),
-    )
-    meets = ["communicator", "step"]
+    count = len(found.size)
+    step = np.empty(count, dtype=np.int32)
+    for piece in reversed(list(pieces(len(found)))):  # that of the first member stays
+        step[found.node[piece][::-1]] = found.step[piece][::-1]
     # Meetings are numbered by communicator, step and number: their order is that of numbers.
-    table = table.with_columns(
-        pl.col("node").rank("ordinal").over(meets).alias("nth"), pl.len().over(meets).alias("often")
-    )
-    middle = pl.col("transfer").quantile(0.5, "lower").over("kind", "size", "often", "nth")
-    usual: I64 = table.select(middle.cast(pl.Int64))["transfer"].to_numpy()
-    return usual
+    order = np.lexsort((step, found.communicator))
+    begin = runs(found.communicator[order], step[order])
+    often = np.diff(np.append(begin, count))
+    nth = np.arange(count) - np.repeat(begin, often)
+    often = np.repeat(often, often)
+    transfer = found.transfer_ps[order]
+    of_kind, size = kind[found.communicator[order]], found.size[order]
+    by_class = np.lexsort((transfer, nth, often, size, of_kind))
+    begin = runs(of_kind[by_class], size[by_class], often[by_class], nth[by_class])
+    many = np.diff(np.append(begin, count))
+    usual = transfer[by_class][begin + (many - 1) // 2]
+    told = np.empty(count, dtype=np.int64)
+    told[order[by_class]] = np.repeat(usual, many)
+    return told

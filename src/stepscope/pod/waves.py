@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.columns.space import I64
+from stepscope.columns.space import I32, I64
 from stepscope.pod.meetings import Meetings
+from stepscope.pod.rows import pieces
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -25,14 +26,14 @@ class Waves:
             wrongly; they are in no wave.
     """
 
-    rows: I64
+    rows: I32
     begin: I64
     lost: int
 
     def __len__(self) -> int:
         return len(self.begin) - 1
 
-    def __getitem__(self, wave: int) -> I64:
+    def __getitem__(self, wave: int) -> I32:
         return self.rows[self.begin[wave] : self.begin[wave + 1]]
 
 
@@ -43,30 +44,41 @@ def waves_of(found: Meetings) -> Waves:
     for one another in a circle, whatever streams they are on.
     """
     count = len(found)
-    by_node = np.argsort(found.node, kind="stable")
-    node_at = np.searchsorted(found.node[by_node], np.arange(len(found.size) + 1))
-    # Rows by what they came from; those that came from nothing stand first.
-    by_before = np.argsort(found.before, kind="stable")
-    before_at = np.searchsorted(found.before[by_before], np.arange(count + 1))
-    has_before = found.before >= 0
-    missing = np.bincount(found.node[has_before], minlength=len(found.size))
+    by_node = np.argsort(found.node, kind="stable").astype(np.int32)
+    node_at = _offsets(found.node, len(found.size))
+    # Rows by what they came from, without those that came from nothing.
+    by_before = np.argsort(found.before, kind="stable").astype(np.int32)
+    by_before = by_before[int((found.before < 0).sum()) :]
+    before_at = _offsets(found.before[by_before], count)
+    missing = np.zeros(len(found.size), dtype=np.int32)
+    for piece in pieces(count):
+        nodes = found.node[piece][found.before[piece] >= 0]
+        np.add.at(missing, nodes, 1)
     ready = np.flatnonzero(missing == 0)
-    waves: list[I64] = []
+    waves: list[I32] = []
     while len(ready):
         rows = by_node[_ranges(node_at[ready], node_at[ready + 1])]
         waves.append(rows)
         after = by_before[_ranges(before_at[rows], before_at[rows + 1])]
         nodes, came = np.unique(found.node[after], return_counts=True)
-        missing[nodes] -= came
+        missing[nodes] -= came.astype(np.int32)
         ready = nodes[missing[nodes] == 0]
     begin = np.append(0, np.cumsum([len(wave) for wave in waves])).astype(np.int64)
-    rows = np.concatenate(waves) if waves else np.zeros(0, np.int64)
+    rows = np.concatenate([by_node[:0], *waves])
     return Waves(rows, begin, count - len(rows))
 
 
-def _ranges(low: I64, high: I64) -> I64:
+def _offsets(values: I32, size: int) -> I32:
+    """Where each value begins if they are sorted, and the end of the last."""
+    found = np.zeros(size + 1, dtype=np.int32)
+    for piece in pieces(len(values)):
+        np.add.at(found, values[piece] + 1, 1)
+    return np.cumsum(found, dtype=np.int32, out=found)
+
+
+def _ranges(low: I32, high: I32) -> I64:
     """The numbers of all these ranges, one after another."""
-    length = high - low
+    length = (high - low).astype(np.int64)
     offset = np.repeat(low - np.append(0, np.cumsum(length)[:-1]), length)
     found: I64 = offset + np.arange(int(length.sum()))
     return found

@@ -13,7 +13,8 @@ from typing import Final
 from stepscope import engine as engines
 from stepscope.engine import Done
 from stepscope.errors import NothingToShow, StepscopeError, StoreError
-from stepscope.pod.analyse import analyse
+from stepscope.pod.analyse import analyse, answer
+from stepscope.pod.intake import Gathered, Intake
 from stepscope.pod.report import Pod
 from stepscope.session.decoded_run import DecodedRun
 from stepscope.session.together import decoded_bytes
@@ -62,16 +63,17 @@ def pod_of(
     """
     kept = Kept(keep, VERSION)
     kept.check(run.sources)
-    found: dict[str, Summary] = {}
+    intake, missing = Intake(), []
     for source in run.sources:
-        if (known := _known(kept, source)) is not None:
-            found[source.host] = known
-    missing = [source for source in run.sources if source.host not in found]
+        if (known := _known(kept, source)) is None:
+            missing.append(source)
+        else:
+            intake.add(known)
     chosen_engine = _engine(engine, missing)
-    failed = _summarise(missing, found, kept, chosen_engine, memory_bytes, width, progress)
+    failed = _summarise(missing, intake, kept, chosen_engine, memory_bytes, width, progress)
     if keep == "cache" and missing:
         shrink()
-    if not found:
+    if not len(intake):
         raise NothingToShow(
             "None of this run's recordings could be summarised.",
             where=run.path,
@@ -79,9 +81,9 @@ def pod_of(
             hint="`stepscope ls --check` says more of each file.",
         )
     if progress is not None:
-        progress(f"joining {len(found):,} recordings", 0, 0)
-    summaries = list(found.values())
-    return analyse(summaries, run.id, failed, _expected(summaries, run))
+        progress(f"joining {len(intake):,} recordings", 0, 0)
+    whole = intake.gathered()
+    return answer(whole, run.id, failed, _expected(whole, run))
 
 
 def pod_of_hosts(hosts: Sequence[Host], name: str) -> Pod:
@@ -111,7 +113,7 @@ def _engine(name: str, missing: list[Source]) -> str:
 
 def _summarise(
     missing: list[Source],
-    found: dict[str, Summary],
+    intake: Intake,
     kept: Kept,
     engine: str,
     memory_bytes: int,
@@ -137,7 +139,7 @@ def _summarise(
             summary = decode(outcome.answer, source.path)
             assert summary is not None  # of this version: it was made just now
             kept.write(source, outcome.answer)
-            found[source.host] = summary
+            intake.add(summary)
         else:
             failed.append((source.host, "failed", outcome.reason))
         if progress is not None:
@@ -176,13 +178,9 @@ def summary_of(source: Source) -> bytes:
     return data
 
 
-def _expected(summaries: list[Summary], run: Run) -> int:
+def _expected(whole: Gathered, run: Run) -> int:
     """How many recordings there should be, as far as ranks and groups tell."""
-    ranks = max((one.who.rank for one in summaries), default=-1) + 1
-    largest = 0
-    for one in summaries:
-        sizes = one.communicators.filter(~one.communicators["is_guess"])["size"]
-        largest = max(largest, *sizes.to_list(), 0)
-    devices = {len(one.who.devices) for one in summaries}
-    by_group = largest if devices == {1} else 0
+    ranks = max((one.rank for one in whole.who), default=-1) + 1
+    devices = {len(one.devices) for one in whole.who}
+    by_group = whole.largest if devices == {1} else 0
     return max(ranks, by_group, len(run.sources))

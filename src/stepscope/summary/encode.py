@@ -1,7 +1,7 @@
 """Summaries ⇄ bytes: an archive of Arrow tables, the same bytes for the same summary.
 
-The archive is a ZIP whose members are Arrow IPC files and one JSON text; any tool that reads those
-reads a summary. Nothing in it is executed.
+The archive is a ZIP whose members are Arrow IPC streams and one JSON text; any tool that reads
+those reads a summary. Nothing in it is executed.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _archive(summary: Summary) -> bytes:
         for name, schema in _SCHEMAS.items():
             table = _plain(getattr(summary, name).select(list(schema)))
             member = io.BytesIO()
-            table.write_ipc(member, compression="zstd")
+            table.write_ipc_stream(member, compression="zstd")
             archive.writestr(zipfile.ZipInfo(f"{name}.arrow", _EPOCH), member.getvalue())
     return target.getvalue()
 
@@ -112,14 +112,16 @@ def decode(data: bytes, where: str = "") -> Summary | None:
                 name: _table(archive.read(f"{name}.arrow"), schema)
                 for name, schema in _SCHEMAS.items()
             }
-            return Summary(who=_who(who), **tables)
+            found = Summary(who=_who(who), **tables)
+            _check_places(found)
+            return found
     except (KeyError, TypeError, ValueError, OSError, zipfile.BadZipFile, RuntimeError) as error:
         raise _unreadable(where, error) from error
-    except pl.exceptions.PolarsError as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise _unreadable(where, error) from error
 
 
-def _unreadable(where: str, error: Exception) -> StepscopeError:
+def _unreadable(where: str, error: BaseException) -> StepscopeError:
     return StepscopeError(
         "This is not a summary that can be read.",
         where=where,
@@ -130,10 +132,20 @@ def _unreadable(where: str, error: Exception) -> StepscopeError:
 
 
 def _table(data: bytes, schema: dict[str, Any]) -> pl.DataFrame:
-    found = pl.read_ipc(io.BytesIO(data))
+    found = pl.read_ipc_stream(data)
     if dict(found.schema) != schema:
         raise ValueError(f"Its columns are {', '.join(found.columns)[:200]}.")
     return found
+
+
+def _check_places(found: Summary) -> None:
+    """Refuse places of devices and communicators that there are not."""
+    devices, communicators = len(found.who.devices), found.communicators.height
+    places = [(one["device"], devices) for one in (found.steps, found.meetings, found.ops)]
+    places.append((found.meetings["communicator"], communicators))
+    for column, count in places:
+        if len(column) and int(column.to_numpy().max()) >= count:
+            raise ValueError(f"It names a {column.name} that it does not describe.")
 
 
 def _who(said: dict[str, Any]) -> Who:

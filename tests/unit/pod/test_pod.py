@@ -15,6 +15,7 @@ from stepscope.errors import NothingToShow
 from stepscope.pod.analyse import analyse
 from stepscope.pod.clocks import clocks_of
 from stepscope.pod.delay import delays_of
+from stepscope.pod.intake import gathered
 from stepscope.pod.meetings import Meetings, join, units_of
 from stepscope.pod.places import axes_of, stages_of
 from stepscope.pod.typical import typical_of
@@ -34,11 +35,11 @@ def pod_of(layout: Layout, fault: str = "", size: float = 0.3, seed: int = 4) ->
 
 def delays(many: list[Summary]) -> tuple[Meetings, float, float]:
     """The meetings, all waiting, and all that was charged."""
-    units, found = units_of(many), join(many)
+    units, found = units_of([one.who for one in many]), join(gathered(many))
     stage = stages_of(axes_of(found, units), len(units))
     charged = delays_of(found, typical_of(found, stage), waves_of(found))
-    parts = (charged.own_ps, charged.transfer_ps, charged.unexplained_ps)
-    return found, charged.waited_ps, float(sum(part.sum() for part in parts))
+    whole = charged.own_ps.sum() + charged.transfer_ps.sum() + charged.unexplained_ps
+    return found, charged.waited_ps, float(whole)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=IDS)
@@ -62,7 +63,7 @@ def test_a_replay_of_what_was_recorded_takes_as_long_as_the_job(layout: Layout, 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=IDS)
 def test_no_collective_is_lost_in_a_circle(layout: Layout) -> None:
-    found = join(pod_of(layout))
+    found = join(gathered(pod_of(layout)))
     waves = waves_of(found)
     assert waves.lost == 0
     assert sorted(waves.rows.tolist()) == list(range(len(found)))
@@ -71,10 +72,10 @@ def test_no_collective_is_lost_in_a_circle(layout: Layout) -> None:
 def test_waits_do_not_depend_on_clocks() -> None:
     layout = SMALL
     run = Simulation(layout, no_fault(layout), 3).simulate()
-    one = join(summaries(run, 3, Damage(offset_ms=0, drift_ppm=0)))
-    other = join(summaries(run, 3, Damage(offset_ms=500, drift_ppm=0)))
+    one = join(gathered(summaries(run, 3, Damage(offset_ms=0, drift_ppm=0))))
+    other = join(gathered(summaries(run, 3, Damage(offset_ms=500, drift_ppm=0))))
     # Rounding to picoseconds is all that is left of clocks.
-    assert np.abs(one.wait_ps - other.wait_ps).max() <= 4
+    assert np.abs(one.wait_ps(slice(None)) - other.wait_ps(slice(None))).max() <= 4
 
 
 def test_the_order_of_recordings_does_not_matter() -> None:
@@ -89,7 +90,8 @@ def test_clocks_are_brought_together_within_what_is_said() -> None:
     random = np.random.default_rng(6)  # as ``summaries`` draws them
     planted = random.uniform(-50, 50, layout.hosts)
     many = summaries(run, 5, Damage(offset_ms=50, drift_ppm=0))
-    found = clocks_of(join(many), units_of(many), many)
+    who = [one.who for one in many]
+    found = clocks_of(join(gathered(many)), units_of(who), who)
     error_us = (found.offset_ps / 1e9 - (planted - np.median(planted))) * 1e3
     error_us -= np.median(error_us)
     assert np.abs(error_us).max() < 5
@@ -104,8 +106,8 @@ def test_recordings_that_meet_nobody_are_a_component_of_their_own() -> None:
     for place, one in enumerate(many):
         keys = one.communicators.with_columns(one.communicators["key"] + f"/{place}")
         many[place] = replace(one, communicators=keys)
-    found = join(many)
-    clocks = clocks_of(found, units_of(many), many)
+    who = [one.who for one in many]
+    clocks = clocks_of(join(gathered(many)), units_of(who), who)
     assert clocks.component.tolist() == [0, 1]
 
 
@@ -116,8 +118,8 @@ def test_recordings_that_meet_nobody_are_a_component_of_their_own() -> None:
 )
 def test_axes_are_told_from_who_meets_whom(layout: Layout, sizes: set[int]) -> None:
     many = pod_of(layout)
-    units = units_of(many)
-    axes = axes_of(join(many), units)
+    units = units_of([one.who for one in many])
+    axes = axes_of(join(gathered(many)), units)
     assert {axis.size for axis in axes} == sizes
     rank = np.arange(layout.world).reshape(layout.shape)
     for axis in axes:

@@ -96,6 +96,41 @@ def test_bytes_that_are_none_are_refused() -> None:
         decode(b"", "here")
 
 
+def forged(name: str, member: bytes) -> bytes:
+    """A summary with another member in place of one of its own, and a checksum that fits."""
+    target = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(encode(summary()))) as old, zipfile.ZipFile(target, "w") as new:
+        for one in old.namelist():
+            new.writestr(one, member if one == name else old.read(one))
+    return target.getvalue()
+
+
+def test_forged_members_are_refused_however_polars_takes_them() -> None:
+    random = Random(2)
+    with zipfile.ZipFile(io.BytesIO(encode(summary()))) as archive:
+        member = archive.read("steps.arrow")
+    refused = 0
+    for _ in range(150):
+        copy = bytearray(member)
+        for _ in range(3):
+            copy[random.randrange(len(copy))] = random.randrange(256)
+        try:
+            decode(forged("steps.arrow", bytes(copy)), "here")
+        except StepscopeError as error:
+            assert error.anchor == "bad-summary"
+            refused += 1
+    assert refused > 100
+
+
+def test_devices_and_communicators_that_are_not_described_are_refused() -> None:
+    one = summary()
+    for name, column in (("meetings", "device"), ("meetings", "communicator"), ("ops", "device")):
+        table = getattr(one, name)
+        wrong = table.with_columns(pl.lit(60_000).cast(table.schema[column]).alias(column))
+        with pytest.raises(StepscopeError, match="not a summary"):
+            decode(encode(replace(one, **{name: wrong})))
+
+
 def test_totals_of_many_are_those_of_their_sum_in_any_order() -> None:
     many = [summary(rank) for rank in range(3)]
     assert merged_ops(many).equals(merged_ops(many[::-1]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,9 @@ def test_of_many_devices_the_page_gets_the_worst(
 def test_a_colour_of_the_map_is_a_byte_for_each_cell(client: Client) -> None:
     answer = client.get("/api/v1/pod/cells?measure=charged_ms")
     assert np.frombuffer(answer.get_data(), np.uint8).tolist() == [125, 125, 125, 250]
+    page = body(client, "/api/v1/tool/pod?layout=columns")
+    assert page["map"]["measures"][0]["id"] == "charged_ms"
+    assert base64.b64decode(page["first_cells"]) == answer.get_data()
     assert "no measure" in body(client, "/api/v1/pod/cells?measure=x", 400)["what"]
 
 

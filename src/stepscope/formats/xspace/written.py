@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import chain
-from typing import Final
+from itertools import chain, pairwise
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stepscope.columns.space import (
     DATA_OFFSET,
@@ -20,12 +21,14 @@ from stepscope.columns.space import (
     StatMetadata,
     Stats,
 )
+from stepscope.formats.xspace.event_bytes import StatValues
 from stepscope.formats.xspace.headers import common_origin
 from stepscope.formats.xspace.lines import allocate
 from stepscope.formats.xspace.plane_writer import PlaneWriter, WrittenLine, WrittenStat
 from stepscope.kernels.memory import give_back
 
 _LARGE: Final = 1 << 16
+_BLOCK_EVENTS: Final = 1 << 16
 
 
 def space_of(planes: Sequence[PlaneWriter], *, warnings: Iterable[str] = ()) -> Space:
@@ -124,24 +127,44 @@ class _Filler:
         """One line; its plane's ids of names and texts are rows when these are added to them."""
         count = len(line.metadata)
         rows = slice(self.event, self.event + count)
-        self.events.metadata[rows] = line.metadata + names
-        self.events.start_ps[rows] = line.offset_ps + shift_ps
+        np.add(line.metadata, names, out=self.events.metadata[rows])
+        np.add(line.offset_ps, shift_ps, out=self.events.start_ps[rows])
         self.events.duration_ps[rows] = line.duration_ps
-        of_event = np.zeros(count, np.int64)
-        for stat in line.stats:
-            of_event += np.bincount(stat.rows, minlength=count)
+        # Some events at a time: what is between the two is as large as the columns themselves.
+        cuts = np.append(np.arange(0, count, _BLOCK_EVENTS), count)
+        spans = [np.searchsorted(stat.rows, cuts) for stat in line.stats]
+        for number, (begin, end) in enumerate(pairwise(cuts.tolist())):
+            place = self._begins(
+                [
+                    stat.rows[span[number] : span[number + 1]] - begin
+                    for stat, span in zip(line.stats, spans, strict=True)
+                ],
+                slice(self.event, self.event + end - begin),
+            )
+            for stat, span in zip(line.stats, spans, strict=True):
+                self._stat(stat, slice(span[number], span[number + 1]), begin, place, texts)
+            self.event += end - begin
+
+    def _begins(self, rows: Sequence[NDArray[np.integer[Any]]], events: slice) -> I64:
+        """Where the stats of some events begin, given which of them have each stat."""
+        of_event = np.zeros(events.stop - events.start, np.int64)
+        for one in rows:
+            of_event[one] += 1  # none is there twice
         after = np.cumsum(of_event) + self.stat
-        place = after - of_event
-        self.events.stat_begin[rows] = place
-        for stat in line.stats:
-            at = place[stat.rows]
-            place[stat.rows] += 1
-            self.stats.key[at] = stat.key + texts
-            self.stats.kind[at] = stat.kind
-            is_ref = int(stat.kind) == KIND_REF
-            self.stats.value[at] = stat.bits.astype(np.int64) + texts if is_ref else stat.bits
-        self.event += count
-        self.stat = int(after[-1]) if count else self.stat
+        place: I64 = after - of_event
+        self.events.stat_begin[events] = place
+        self.stat = int(after[-1])
+        return place
+
+    def _stat(self, stat: StatValues, span: slice, begin: int, place: I64, texts: int) -> None:
+        """A stretch of one stat; ``place`` is where the next of each event from ``begin`` on is."""
+        rows, bits = stat.rows[span] - begin, stat.bits[span]
+        at = place[rows]
+        place[rows] += 1
+        self.stats.key[at] = stat.key + texts
+        self.stats.kind[at] = stat.kind
+        is_ref = int(stat.kind) == KIND_REF
+        self.stats.value[at] = bits.astype(np.int64) + texts if is_ref else bits
 
 
 def _begins(counts: Iterable[int]) -> list[int]:

@@ -2,7 +2,8 @@
 
 It is over all recordings of a run, however many: they are summarised and joined once, when the page
 is first asked for. Of 80,000 devices the page gets the map, the worst and the sums; a colour of the
-map is a byte for each cell, asked for when it is chosen.
+map is a byte for each cell, asked for when it is chosen. The first one comes with the page, which
+then shows its map without another question.
 """
 
 from __future__ import annotations
@@ -125,8 +126,10 @@ class Pods:
 
 
 def _page_of(pod: Pod) -> dict[str, Any]:
+    from base64 import b64encode
     from dataclasses import replace
 
+    from stepscope.pod.map import colours
     from stepscope.result import Table
 
     worst = np.argsort(-np.asarray(pod.devices["charged_ms"]), kind="stable")[:MOST_DEVICES]
@@ -134,4 +137,6 @@ def _page_of(pod: Pod) -> dict[str, Any]:
         name: values[worst] if isinstance(values, np.ndarray) else [values[at] for at in worst]
         for name, values in pod.devices.columns.items()
     }
-    return columnar(replace(pod, devices=Table(pod.devices.schema, columns)))
+    page = columnar(replace(pod, devices=Table(pod.devices.schema, columns)))
+    first = colours(pod.devices, pod.map, pod.map.measures[0])
+    return {**page, "first_cells": b64encode(first.tobytes()).decode("ascii")}

@@ -4,6 +4,7 @@ import {
   binByKey,
   binned,
   deviceByCell,
+  fromBase64,
   fromSteps,
   MIDDLE,
   NOTHING,
@@ -14,6 +15,11 @@ import {
 test("numbers come back from their differences", () => {
   assert.deepEqual([...fromSteps([3, -1, 0, 5])], [3, 2, 2, 7]);
   assert.deepEqual([...fromSteps([])], []);
+});
+
+test("bytes come back from text", () => {
+  assert.deepEqual([...fromBase64("AH3/")], [0, 125, 255]);
+  assert.deepEqual([...fromBase64("")], []);
 });
 
 test("a cell knows its device, and one without a device says so", () => {

@@ -16,6 +16,14 @@ export function fromSteps(steps: readonly (number | null)[]): Int32Array {
   return found;
 }
 
+/** Bytes that came as text. */
+export function fromBase64(text: string): Uint8Array {
+  const letters = atob(text);
+  const found = new Uint8Array(letters.length);
+  for (let i = 0; i < letters.length; i++) found[i] = letters.charCodeAt(i);
+  return found;
+}
+
 /** By cell, its device; -1 where there is none. */
 export function deviceByCell(cells: Int32Array, size: number): Int32Array {
   const found = new Int32Array(size).fill(-1);

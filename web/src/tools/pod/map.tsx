@@ -10,6 +10,7 @@ import {
   binByKey,
   binned,
   deviceByCell,
+  fromBase64,
   fromSteps,
   MIDDLE,
   NOTHING,
@@ -58,21 +59,27 @@ export function DeviceMap(props: WholePodProps) {
   );
 }
 
-/** The bytes of a measure; the last ones until they have come. */
-function useCells({ query }: WholePodProps, measure: string): Uint8Array | null {
-  const [levels, setLevels] = useState<Uint8Array | null>(null);
-  const asked = JSON.stringify(query);
+/** The bytes of a measure; the last ones until they have come. Those of the first are at hand. */
+function useCells({ query, result }: WholePodProps, measure: string): Uint8Array | null {
+  const first = useMemo(
+    () => (result.first_cells === undefined ? null : fromBase64(result.first_cells)),
+    [result],
+  );
+  const [asked, setAsked] = useState<Uint8Array | null>(null);
+  const isFirst = first !== null && measure === result.map.measures[0]?.id;
+  const where = JSON.stringify(query);
   useEffect(() => {
+    if (isFirst) return;
     const control = new AbortController();
-    getCells(JSON.parse(asked) as Record<string, string>, measure, control.signal).then(
-      setLevels,
+    getCells(JSON.parse(where) as Record<string, string>, measure, control.signal).then(
+      setAsked,
       () => {
-        if (!control.signal.aborted) setLevels(null); // the table below has the same numbers
+        if (!control.signal.aborted) setAsked(null); // the table below has the same numbers
       },
     );
     return () => control.abort();
-  }, [asked, measure]);
-  return levels;
+  }, [isFirst, where, measure]);
+  return isFirst ? first : (asked ?? first);
 }
 
 interface CellsProps extends WholePodProps {

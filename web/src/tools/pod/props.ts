@@ -4,7 +4,9 @@ import type { Pod } from "../../api/types.gen.ts";
 import { formatHash } from "../../engine/address.ts";
 import type { ToolPageProps } from "../sections/tool_page.tsx";
 
-export type WholePodProps = ToolPageProps<Pod>;
+/** A pod as its page gets it, with the bytes of the map's first colour in base 64. */
+export type PodOfPage = Pod & { readonly first_cells?: string };
+export type WholePodProps = ToolPageProps<PodOfPage>;
 
 /** A page of some hosts of this run, which are then opened as any recording is. */
 export function hostsHref(props: WholePodProps, hosts: readonly string[], page: string): string {

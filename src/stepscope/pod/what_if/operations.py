@@ -15,7 +15,7 @@ import polars as pl
 
 from stepscope.columns.space import I64
 from stepscope.errors import StepscopeError
-from stepscope.pod.replay import F64
+from stepscope.pod.what_if.replay import F64
 
 _NEEDED: Final = ("optype", "start_ts", "duration")
 _WHOLE: Final = ("step", "dp_rank", "stage", "rank", "seq_id", "mc", "gmc")

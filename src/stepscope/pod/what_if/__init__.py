@@ -1,8 +1,8 @@
 """What stragglers cost a job: its steps replayed with typical durations in the place of its own.
 
 Definitions, after the what-if analysis of Lin et al. (OSDI 2025). A *replay* begins every operation
-as soon as what it waits for has ended (:mod:`stepscope.pod.replay`); the transfer of a collective
-or message is what follows its last member's begin.
+as soon as what it waits for has ended (:mod:`stepscope.pod.what_if.replay`); the transfer of a
+collective or message is what follows its last member's begin.
 
 * T: mean step of the replay with recorded durations, that is, without delays of launching.
 * T_ideal: with the mean of its type for computing, the median of its type for communication, over
@@ -24,9 +24,9 @@ from typing import Final, TypeVar
 import numpy as np
 import polars as pl
 
-from stepscope.pod.operations import Operations, read_operations
-from stepscope.pod.pipeline import COMPUTING, KINDS, schedule_of
-from stepscope.pod.replay import F64, Bool, ReplaySchedule, replay, transfers
+from stepscope.pod.what_if.operations import Operations, read_operations
+from stepscope.pod.what_if.pipeline import COMPUTING, KINDS, schedule_of
+from stepscope.pod.what_if.replay import F64, Bool, ReplaySchedule, replay, transfers
 
 _K = TypeVar("_K")
 # Below this there is nothing to divide among causes.

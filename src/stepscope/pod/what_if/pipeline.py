@@ -26,8 +26,8 @@ import numpy as np
 
 from stepscope.columns.space import I64
 from stepscope.errors import StepscopeError
-from stepscope.pod.operations import Operations
-from stepscope.pod.replay import ReplaySchedule, in_order
+from stepscope.pod.what_if.operations import Operations
+from stepscope.pod.what_if.replay import ReplaySchedule, in_order
 
 FORWARD: Final = "forward-compute"
 BACKWARD: Final = "backward-compute"

@@ -1,0 +1,100 @@
+"""Which rows are one meeting: the same communicator, and the same number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.columns.space import I32, I64, Bool
+
+_MOST: Final = 1 << 62
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Identified:
+    """Meetings, numbered by communicator, step (where numbers are of steps) and number.
+
+    Attributes:
+        kept: Rows that are one of at least two members, and the only one of their unit.
+        node: Of these rows, which meeting each is.
+        communicator, size: By meeting; its members are counted here.
+        twice: How many rows have a number that occurs twice on their unit.
+    """
+
+    kept: Bool
+    node: I32
+    communicator: I32
+    size: I32
+    twice: int
+
+
+def identified(rows: dict[str, Any]) -> Identified:
+    """Number the meetings, and take what names them out of the columns.
+
+    Args:
+        rows: By unit: "unit", "communicator", "step", "number", and "numbered" where numbers count
+            through all steps.
+    """
+    unit = rows["unit"]
+    communicator = rows.pop("communicator")
+    in_step = np.where(rows.pop("numbered"), 0, _from_zero(rows["step"]).astype(np.int64) + 1)
+    key = _packed(_packed(communicator, in_step), rows.pop("number"))
+    del in_step
+    order = np.argsort(key, kind="stable")
+    key = key[order]
+    is_first = np.ones(len(key), dtype=np.bool_)
+    np.not_equal(key[1:], key[:-1], out=is_first[1:])
+    del key
+    begin = np.flatnonzero(is_first)
+    # Rows of a meeting are in the order of units.
+    same = np.zeros(len(order), dtype=np.bool_)
+    owner = unit[order]
+    np.equal(owner[1:], owner[:-1], out=same[1:])
+    same &= ~is_first
+    same[:-1] |= same[1:]
+    once = ~same
+    members = np.diff(np.append(begin, len(order)))
+    size = np.add.reduceat(once, begin, dtype=np.int64) if len(begin) else begin
+    counts = size > 1
+    of_node = communicator[order[begin[counts]]]
+    number = (np.cumsum(counts) - 1).astype(np.int32)
+    once &= np.repeat(counts, members)
+    node = np.empty(len(order), dtype=np.int32)
+    node[order] = np.repeat(number, members)
+    kept = np.empty(len(order), dtype=np.bool_)
+    kept[order] = once
+    return Identified(
+        kept=kept,
+        node=node[kept],
+        communicator=of_node.astype(np.int32),
+        size=size[counts].astype(np.int32),
+        twice=int(same.sum()),
+    )
+
+
+def _packed(high: NDArray[Any], low: NDArray[Any]) -> I64:
+    """One number for every pair, in the order of pairs."""
+    if not len(high):
+        return np.zeros(0, dtype=np.int64)
+    high, low = _from_zero(high), _from_zero(low)
+    if (int(high.max()) + 1) * (int(low.max()) + 1) >= _MOST:
+        # As many as rows at most, so pairs of these do fit.
+        high, low = (np.unique(one, return_inverse=True)[1] for one in (high, low))
+    found = high.astype(np.int64)
+    found *= int(low.max()) + 1
+    found += low
+    return found
+
+
+def _from_zero(values: NDArray[Any]) -> NDArray[Any]:
+    if not len(values):
+        return values
+    least, most = int(values.min()), int(values.max())
+    if least == 0:
+        return values
+    if most - least >= _MOST:  # more than 64 bits hold
+        return np.unique(values, return_inverse=True)[1]
+    return values.astype(np.int64) - least

@@ -1,0 +1,47 @@
+"""Rows of a large table, some at a time: what is made of them on the way stays small."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.columns.space import I32, I64
+
+_PIECE: Final = 1 << 19
+
+
+def pieces(count: int) -> Iterator[slice]:
+    """So many rows, some at a time."""
+    return (slice(low, min(low + _PIECE, count)) for low in range(0, count, _PIECE))
+
+
+def whole_units(unit: I32) -> Iterator[slice]:
+    """All rows, some at a time; rows of a unit, which are together, come together."""
+    bounds = [0]
+    while (low := bounds[-1]) < len(unit):
+        high = min(low + _PIECE, len(unit))
+        if high < len(unit):
+            first = int(np.searchsorted(unit, unit[high]))
+            high = first if first > low else int(np.searchsorted(unit, unit[high], side="right"))
+        bounds.append(high)
+        yield slice(low, high)
+
+
+def by_index(values: NDArray[Any], index: I32 | I64) -> NDArray[Any]:
+    """``values[index]`` without a 64-bit copy of a narrow index."""
+    found = np.empty(len(index), dtype=values.dtype)
+    for piece in pieces(len(index)):
+        found[piece] = values[index[piece]]
+    return found
+
+
+def runs(*columns: NDArray[Any]) -> I64:
+    """Where runs of equal rows begin."""
+    differ = np.zeros(len(columns[0]), dtype=np.bool_)
+    differ[:1] = True
+    for one in columns:
+        differ[1:] |= one[1:] != one[:-1]
+    return np.flatnonzero(differ)
