@@ -164,9 +164,9 @@ def _json(path: Path, value: Any) -> Path:
 
 
 def texts(space: Space) -> Iterator[str]:
-    for one in (*space.planes, *space.lines):
-        yield one.name
-    yield from (one.display_name for one in space.lines)
+    yield from (one.name for one in space.planes)
+    for one in space.lines:
+        yield from (one.name, one.display_name)
     yield from space.event_metadata.name
     yield from space.event_metadata.display_name
     yield from space.stat_metadata.name
