@@ -5,7 +5,7 @@ python3 dev.py bench --timeline [--quick] [--ours-only] [--small-only]
 python3 dev.py bench --all-tools [--ours-only] [--small-only]
 python3 dev.py bench --advice [--built-only] [--collection]
 python3 dev.py bench --capture [--quick]
-python3 dev.py bench --pytorch [--ours-only] [--small-only]
+python3 dev.py bench --pytorch [--ours-only] [--small-only] [--every-page]
 python3 dev.py bench --formats [--times N]
 python3 dev.py bench --pods [--quick] [--faulty N] [--clean N] [--hosts N]
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fuzz.target import Target
 from fuzz.targets.decoder import TARGET as DECODER
+from fuzz.targets.differential import TARGET as DIFFERENTIAL
 from fuzz.targets.http import TARGET as HTTP
 from fuzz.targets.imports import TARGET as IMPORTS
 from fuzz.targets.kineto import TARGET as KINETO
@@ -11,4 +12,13 @@ from fuzz.targets.rpc import TARGET as RPC
 from fuzz.targets.scanner import TARGET as SCANNER
 from fuzz.targets.tools import TARGET as TOOLS
 
-TARGETS: tuple[Target, ...] = (DECODER, KINETO, SCANNER, IMPORTS, RPC, HTTP, TOOLS)
+TARGETS: tuple[Target, ...] = (
+    DECODER,
+    DIFFERENTIAL,
+    KINETO,
+    SCANNER,
+    IMPORTS,
+    RPC,
+    HTTP,
+    TOOLS,
+)

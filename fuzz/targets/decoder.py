@@ -6,4 +6,4 @@ from fuzz.decode import try_once
 from fuzz.mutate import mutated, seeds
 from fuzz.target import Target
 
-TARGET = Target("decoder", 0.25, seeds, mutated, try_once)
+TARGET = Target("decoder", 0.1, seeds, mutated, try_once)

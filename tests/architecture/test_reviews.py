@@ -28,6 +28,7 @@ NUMBERED = {
     "diagnosis": [str(number) for number in range(1, 13)],
     "profiles": [f"D{number}" for number in range(1, 15)],
     "code": [str(number) for number in range(1, 21)],
+    "ui": [str(number) for number in range(1, 29)],
 }
 
 

@@ -18,15 +18,29 @@ from stepscope.surfaces.http.app import STATIC_FOLDER, Application
 from stepscope.surfaces.http.security import Guard
 from stepscope.surfaces.http.settings import Settings
 from stepscope.surfaces.report import make_report
-from tests.profiles import worked_example
+from tests.profiles import parse, worked_example
 from tests.profiles.ready import async_gpu, overlapping_streams, pytorch_like
 
 WEB = Path(__file__).resolve().parents[2] / "web"
+
+
+def backwards(recording: bytes) -> bytes:
+    """The same recording with the events of every line last to first."""
+    space = parse(recording)
+    for plane in space.planes:
+        for line in plane.lines:
+            events = list(line.events)[::-1]
+            del line.events[:]
+            line.events.extend(events)
+    return bytes(space.SerializeToString())
+
+
 PROFILES = {
     "gpu": worked_example(gpu=True, steps=12),
     "asynchronous": async_gpu(),
     "overlapping": overlapping_streams(),
     "pytorch": pytorch_like(),
+    "backwards": backwards(overlapping_streams()),
 }
 # Of these a report says less: what an event was given is not inside.
 LEFT_OUT = ("stats", "full_name")

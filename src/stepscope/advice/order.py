@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from stepscope.advice.evidence.op_families import family_of
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, RuleFacts
 from stepscope.result import Finding, Likelihood, Result, Severity
-from stepscope.tables.account.op_families import DOUBLE, UNUSUAL
-from stepscope.tables.account.updates import is_update
+from stepscope.tables.account.op_families import DOUBLE
 
 LOCATED = "largest-part"
 # Rules that locate time by one table alone: the account is more exact.
@@ -35,6 +35,8 @@ _WORTH = {"info": 0.0, "low": 0.05, "medium": 0.5, "high": 1.0}
 _EXPLAINS_FRAC = 0.25
 # A cause that is hardly believed explains nothing.
 _SURE_CAUSE = 0.4
+# A symptom is one of its causes, or the rest of it, if that has this share of it.
+_ONE_CAUSE_FRAC = 0.5
 # A rule explains a part if it accounts for this share of it.
 _SAME_FRAC = 0.4
 # A rule says more than a part if it accounts for more than this many times its time.
@@ -160,13 +162,10 @@ def _explains_part(one: Finding, part: Finding, rules: Mapping[str, RuleFacts]) 
 
 
 def _is_layer(part: Finding) -> bool:
-    """Whether an op may be a layer of the model, so that less of it is what helps."""
-    family = "" if part.place is None else part.place.family
-    return (
-        family not in UNUSUAL
-        and not is_update(family)
-        and part.measured.get("data_type") not in DOUBLE
-    )
+    """Whether an op is what layers are made of, so that less of it is what helps."""
+    family = family_of("" if part.place is None else part.place.family)
+    is_layer = family is not None and family.is_layer
+    return is_layer and part.measured.get("data_type") not in DOUBLE
 
 
 def _with_place(one: Finding, part: Finding) -> Finding:
@@ -218,6 +217,7 @@ def ordered(
     """
     ranked = sorted(findings, key=lambda one: _rank(one, time))
     causes, facts = _causes(rules), {rule.id: rule for rule in rules}
+    explaining = [_explaining(one, ranked, causes, facts) for one in ranked]
     placed: list[Finding] = []
     visited: set[int] = set()
 
@@ -227,23 +227,44 @@ def ordered(
             return
         visited.add(at)
         one = ranked[at]
-        explaining = [
-            other
-            for other, cause in enumerate(ranked)
-            if cause.rule in causes.get(one.rule, ())
-            and _explains(cause, one)
-            and _concerns(facts.get(cause.rule), one)
-        ]
         located = [other for other, part in enumerate(ranked) if _locates(part, one, facts)]
-        for other in (*explaining, *located):
+        for other in (*explaining[at], *located):
             place(other)
-        named = {ranked[other].rule for other in explaining}
+        named = {ranked[other].rule for other in explaining[at]}
         explained_by = tuple(cause for cause in causes.get(one.rule, ()) if cause in named)
         placed.append(replace(one, explained_by=explained_by))
 
-    for at in range(len(ranked)):
+    def key(at: int) -> tuple[bool, bool, float, int, str]:
+        """As :func:`_rank`; what several causes explain ranks by its largest leaf.
+
+        Small causes of one large symptom do not come before what saves more than each of them; the
+        rest of it counts as one more.
+        """
+        voids, informs, saving, severity, rule = _rank(ranked[at], time)
+        leaves = [_rank(ranked[other], time)[2] for other in explaining[at]]
+        largest = min([saving - sum(leaves), *leaves]) if leaves else saving
+        is_one = largest <= _ONE_CAUSE_FRAC * saving
+        return voids, informs, saving if is_one else largest, severity, rule
+
+    for at in sorted(range(len(ranked)), key=key):
         place(at)
     return tuple(placed)
+
+
+def _explaining(
+    one: Finding,
+    ranked: Sequence[Finding],
+    causes: Mapping[str, tuple[str, ...]],
+    facts: Mapping[str, RuleFacts],
+) -> list[int]:
+    """Which of the ranked findings are causes of one of them."""
+    return [
+        at
+        for at, cause in enumerate(ranked)
+        if cause.rule in causes.get(one.rule, ())
+        and _explains(cause, one)
+        and _concerns(facts.get(cause.rule), one)
+    ]
 
 
 def _explains(cause: Finding, symptom: Finding) -> bool:

@@ -41,7 +41,7 @@ class StepRow(Row):
     """One step of the heap; before the step this much is in use."""
 
     step: Annotated[int, Column("Step", kind="rank")]
-    instruction: Annotated[str, Column("Instruction", kind="name")]
+    instruction: Annotated[str, Column("Before instruction", kind="name")]
     used_bytes: Annotated[int, Column("In use", unit="B", kind="bytes")]
     unpadded_bytes: Annotated[int, Column("Without padding", unit="B", kind="bytes")]
 
@@ -107,7 +107,7 @@ class MemoryViewer(Result):
         source: "heap trace" (recorded by the compiler), "lifetimes" (worked out from the
             program) or "none" (it has no temporary buffers).
         peak_bytes, peak_unpadded_bytes: The most in use at once, with and without padding.
-        peak_step, peak_instruction: Where.
+        peak_step, peak_instruction: The row of ``timeline``, and the instruction that led to it.
         parameter_bytes, constant_bytes, output_bytes, thread_local_bytes: Held for the whole run.
         temporary_bytes: Blocks that temporary buffers share.
         allocated_bytes: All blocks of the memory space.

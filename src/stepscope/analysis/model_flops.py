@@ -28,6 +28,8 @@ from stepscope.tables.torch.signature import Signature
 
 AT_MOST: Final = "at most: sizes are on the device, or were not recorded"
 ABOVE_PEAK: Final = "above the peak: its shape, its type or the peak is wrong"
+INPUTS_ONLY: Final = "what it is given: what it computes, reads of it and writes is not known"
+LONG_LIST: Final = "not known: the list of tensors is too long to be recorded"
 FROM_CACHE: Final = "faster than device memory: from caches"
 _COMPUTE, _MEMORY, _UNKNOWN = "Compute", "Memory", ""
 # Clocks above the data sheet's do not make a shape wrong.
@@ -270,9 +272,14 @@ def _row(found: _Sum, whole_ps: int, peaks: _Peaks) -> dict[str, Any]:
     peak = peaks.flops.get(cost.type, nan) if cost.flops else nan
     rate = flops / seconds if seconds else nan
     memory = moved / seconds if seconds else nan
+    if cost.is_inputs_only and memory > peaks.memory:
+        memory = nan  # it cannot have read all that it is given
     possible = [
         one
-        for one in (flops / peak if cost.flops else 0.0, moved / peaks.memory)
+        for one in (
+            flops / peak if cost.flops else 0.0,
+            cost.moved_bytes * found.calls / peaks.memory,
+        )
         if not math.isnan(one)
     ]
     is_told = len(possible) == 2
@@ -280,6 +287,8 @@ def _row(found: _Sum, whole_ps: int, peaks: _Peaks) -> dict[str, Any]:
     is_above = rate > _TOLERANCE * peak
     notes = [
         *([AT_MOST] if cost.is_at_most else []),
+        *([INPUTS_ONLY] if cost.is_inputs_only else []),
+        *([LONG_LIST] if signature.has_long_list else []),
         *([ABOVE_PEAK] if is_above else []),
         *([FROM_CACHE] if memory > peaks.memory else []),
     ]

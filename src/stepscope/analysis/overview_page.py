@@ -335,6 +335,8 @@ def _top_ops(profile: Profile) -> Table[TopOpRow]:
     side, totals = ("Device", device) if len(device) else ("Host", host)
     whole = totals.op_time_ps
     order = np.lexsort((np.asarray(totals.name, dtype=object), -totals.self_ps))[:10]
+    # Names that only an allocator's events mention took no time.
+    order = order[totals.self_ps[order] > 0]
     self_ps = totals.self_ps[order]
     seconds = np.where(self_ps > 0, self_ps / 1e12, nan)
     names = [totals.name[row] for row in order.tolist()]

@@ -69,7 +69,9 @@ class PartRow(Row):
             help="With all that can go with it: hand-over, cold caches, shared cores.",
         ),
     ]  # fmt: skip
-    runs: Annotated[float, Column("Runs per step", kind="number")]
+    stretches: Annotated[
+        float, Column("Stretches", kind="number", help="Of a step; what interrupts it parts it.")
+    ]
     steps_frac: Annotated[
         float,
         Column("Steps with it", unit="%", kind="ratio", help="Where it takes half its mean."),
@@ -111,7 +113,9 @@ class OwnerRow(Row):
     between: Annotated[str, Column("Where", kind="text", help="The named calls around it.")]
     time_ms: Annotated[float, Column("Time", unit="ms", kind="time", sort="desc")]
     step_frac: Annotated[float, Column("Share of step", unit="%", kind="ratio")]
-    runs: Annotated[float, Column("Runs per step", kind="number")]
+    stretches: Annotated[
+        float, Column("Stretches", kind="number", help="Of a step; what interrupts it parts it.")
+    ]
 
 
 class RivalRow(Row):
@@ -289,7 +293,7 @@ def _part_row(host: Host, one: Part, count: int, step_ps: float) -> dict[str, ob
         "first_frac": first.total_ps / one.total_ps if one.total_ps else nan,
         "time_ms": ms(one.total_ps) / count,
         "step_frac": one.total_ps / count / step_ps if step_ps > 0 else nan,
-        "runs": sum(owner.runs for owner in one.owners) / count,
+        "stretches": sum(owner.stretches for owner in one.owners) / count,
         "steps_frac": told.steps_frac,
         "growth": told.growth,
         "every": told.every,
@@ -377,7 +381,7 @@ def _owner_table(found: list[Owner], count: int, step_ps: float) -> Table[OwnerR
             "between": [one.between for one in found],
             "time_ms": [ms(one.total_ps) / count for one in found],
             "step_frac": [one.total_ps / count / step_ps if step_ps > 0 else nan for one in found],
-            "runs": [one.runs / count for one in found],
+            "stretches": [one.stretches / count for one in found],
         },
     )
 

@@ -48,13 +48,13 @@ class PipelineRow(Row):
     wait_frac: Annotated[
         float,
         Column(
-            "Share of time",
+            "Share",
             unit="%",
             kind="ratio",
-            help="Mean wait ÷ time from call to call. A single call: ÷ the step it is in; outside "
-            "of steps, ÷ the recording.",
+            help="Mean wait ÷ time from call to call; of a single call ÷ its step or recording.",
         ),
     ]
+    wait_of: Annotated[str, Column("Share of", kind="category")]
     incomplete_calls: Annotated[
         int,
         Column(
@@ -148,6 +148,7 @@ class Bottleneck:
         self_time_frac: Its share of the wait.
         max_latency_us: Longest judged call of the pipeline.
         wait_frac: Share of the program's time spent waiting for the pipeline.
+        wait_of: What that is a share of.
         suggestion: What to change, in words.
         wait_us: Mean wait of a call.
         parallelism: Calls of it that may run at once.
@@ -170,6 +171,7 @@ class Bottleneck:
     self_time_frac: float
     max_latency_us: float
     wait_frac: float
+    wait_of: str
     suggestion: str
     wait_us: float = nan
     parallelism: int = 1
@@ -297,6 +299,7 @@ def _explain(worst: _Found | None) -> tuple[Bottleneck | None, tuple[Knob, ...]]
         self_time_frac=spent / judged.wait_ps,
         max_latency_us=us(int(judged.duration_ps[judged.judged].max())),
         wait_frac=judged.wait_frac,
+        wait_of=judged.period_of,
         suggestion=suggestion(long_name),
     )
     stage = stage_of(worst.host, pipeline, judged)
@@ -383,6 +386,7 @@ def _pipeline_row(one: _Found) -> dict[str, object]:
         "slow_calls": int((time > SLOW_PS).sum()),
         "wait_ms": int(time.sum()) / 1e9,
         "wait_frac": judged.wait_frac,
+        "wait_of": judged.period_of,
         "incomplete_calls": int(one.pipeline.starved.sum()),
         "bottleneck": names[int(one.pipeline.nodes[judged.bottleneck])] if has else "",
         "bottleneck_us": us(float(judged.critical_ps[judged.bottleneck])) if has else 0.0,

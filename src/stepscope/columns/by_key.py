@@ -87,6 +87,21 @@ def coded_rows(*columns: I64) -> tuple[list[I64], I64]:
     return found, code
 
 
+def distinct_codes(codes: NDArray[Any]) -> tuple[I64, NDArray[np.int32]]:
+    """The distinct numbers of a column, none below -1, and where each stands among them.
+
+    Returns: The numbers, -1 last; and by number (-1 is the last entry) its place. Costs a look at
+    each row, not a sort of them.
+    """
+    seen = np.zeros(int(codes.max(initial=-1)) + 2, np.bool_)
+    seen[codes] = True
+    used = np.flatnonzero(seen)
+    place = np.zeros(len(seen), np.int32)
+    place[used] = np.arange(len(used), dtype=np.int32)
+    used[used == len(seen) - 1] = -1
+    return used, place
+
+
 def sum_by_key(key: NDArray[np.integer[Any]], value: I64, size: int) -> I64:
     """Σ ``value`` per key 0 … size-1, exact; keys take 32 bits.
 

@@ -13,6 +13,7 @@ from typing import Final
 
 import numpy as np
 
+from stepscope.columns.by_key import distinct_codes
 from stepscope.columns.ordered import distinct
 from stepscope.columns.space import (
     I32,
@@ -99,7 +100,10 @@ class StatColumn:
 
         A uint64 above 2^63 - 1 appears negative; ``uints`` has it exactly.
         """
-        values = self.bits.view(np.int64).copy()
+        values = self.bits.view(np.int64)
+        if np.isin(self.kind, (KIND_INT64, KIND_UINT64)).all():
+            return values
+        values = values.copy()
         doubles = np.flatnonzero(self.kind == KIND_DOUBLE)
         if len(doubles):
             values[doubles] = _truncated(self.bits[doubles].view(np.float64))
@@ -173,7 +177,14 @@ def _intern(space: Space, rows: I64, kind: U8, bits: U64) -> StrColumn:
         return found
 
     for one in distinct(kind).tolist():
-        where = np.flatnonzero(kind == one)
+        where = slice(None) if (kind == one).all() else np.flatnonzero(kind == one)
+        if one == KIND_REF:
+            # Rows of a table, which need no sort: it would take more memory than the column.
+            used, place = distinct_codes(bits[where].view(np.int64))
+            table = [code(space.stat_metadata.name[row]) for row in used.tolist()]
+            code_at = np.array(table, np.int32)[place]
+            codes[where] = code_at[bits[where].view(np.int64)]
+            continue
         unique, inverse = np.unique(bits[where], return_inverse=True)
         if one in (KIND_STR, KIND_BYTES) and len(unique) > _OBJECTS_UP_TO:
             equal = equal_texts(space.buffer, unique.view(np.int64))

@@ -11,10 +11,9 @@ from __future__ import annotations
 import re
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,16 +21,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.errors import FormatError
+from stepscope.formats.packed import NULL, CodedTexts, PackedIntegers
 
 I64 = NDArray[np.int64]
 Bool = NDArray[np.bool_]
 
-#: The value in a column of integers where the cell has none.
-NULL: Final = int(np.iinfo(np.int64).min)
 MAGIC: Final = b"SQLite format 3\0"
 #: What a broken file raises; the second, where it breaks the words of SQLite's own message.
 _ERRORS: Final = (sqlite3.Error, UnicodeDecodeError)
-_ROWS: Final = 50_000
+# Rows that are Python objects at a time, few enough to stay in the processor's caches; and those
+# that are arrays of 8 bytes a cell before they are packed.
+_ROWS: Final = 1_000
+_BLOCK: Final = 64 * _ROWS
 _KEYS: Final = 500
 _TIME_LIMIT_S: Final = 300.0
 _STEPS_BETWEEN_LOOKS: Final = 200_000
@@ -44,37 +45,65 @@ _ORDINARY: Final = 0
 _VIRTUAL: Final = re.compile(r"\s*CREATE\s+VIRTUAL\b", re.IGNORECASE)
 
 
-@dataclass(slots=True)
 class Rows:
     """Rows of a table as columns.
 
-    Attributes:
+    Args:
         count: How many there are.
-        numbers: Columns of integers; ``NULL`` where the cell has none.
-        texts: Columns of texts; None where the cell has none.
-        known: The columns that the table has; of the others every cell is NULL or None.
+        numbers: Columns of integers, as arrays or packed; of names that are missing every cell
+            is ``NULL``.
+        texts: Columns of texts; of names that are missing every cell is None.
+        known: The columns that the table has.
     """
 
-    count: int
-    numbers: dict[str, I64]
-    texts: dict[str, list[str | None]]
-    known: frozenset[str]
+    def __init__(
+        self,
+        count: int,
+        numbers: Mapping[str, PackedIntegers | I64 | None],
+        texts: Mapping[str, CodedTexts | None],
+        known: frozenset[str] = frozenset(),
+    ) -> None:
+        self._count = count
+        self._numbers = numbers
+        none = CodedTexts([None], np.broadcast_to(np.int32(0), count))
+        self.texts = {name: none if one is None else one for name, one in texts.items()}
+        self.known = known
 
     def __len__(self) -> int:
-        return self.count
+        return self._count
 
     def __getitem__(self, column: str) -> I64:
-        return self.numbers[column]
+        """A column of integers, unpacked; ``NULL`` where the cell has none."""
+        found = self._numbers[column]
+        if found is None:
+            return np.full(self._count, NULL)
+        return found.array() if isinstance(found, PackedIntegers) else found
 
     def has(self, column: str) -> Bool:
         """Which rows have a number in a column."""
-        found: Bool = self.numbers[column] != NULL
+        if self._numbers[column] is None:
+            return np.zeros(self._count, bool)
+        found: Bool = self[column] != NULL
         return found
 
     def get(self, column: str, missing: int) -> I64:
         """A column of integers with a number of one's own for missing ones."""
-        values = self.numbers[column]
-        return np.where(values == NULL, missing, values)
+        if self._numbers[column] is None:
+            return np.full(self._count, missing)
+        values = self[column]
+        values = values if values.flags.writeable else values.copy()
+        values[values == NULL] = missing
+        return values
+
+    def replaced(self, **numbers: I64) -> Rows:
+        """The rows with other columns of integers."""
+        return Rows(self._count, {**self._numbers, **numbers}, self.texts, self.known)
+
+    def kept(self, wanted: Bool) -> Rows:
+        """Some of the rows, without their texts."""
+        numbers = {name: None if one is None else self[name][wanted]
+                   for name, one in self._numbers.items()}  # fmt: skip
+        return Rows(int(wanted.sum()), numbers, {}, self.known)
 
 
 @dataclass(slots=True)
@@ -120,36 +149,28 @@ class TraceDatabase:
             where: Only rows whose column is one of these values.
         """
         known = frozenset(self.tables.get(table, ()))
+        nothing = Rows(0, dict.fromkeys(numbers), dict.fromkeys(texts), known)
         if not known or (where is not None and where[0] not in known):
-            empty: dict[str, list[str | None]] = {name: [] for name in texts}
-            return Rows(0, {name: np.zeros(0, np.int64) for name in numbers}, empty, known)
+            return nothing
         filled = self._filled(table, [one for one in (*numbers, *texts) if one in known], where)
         wanted = [one for one in numbers if one in filled]
         wanted_texts = [one for one in texts if one in filled]
         query, values = self._query(table, wanted, wanted_texts, where)
-        parts: list[list[I64]] = [[] for _ in wanted]
-        said: dict[str, list[str | None]] = {name: [] for name in wanted_texts}
-        seen: list[dict[object, str | None]] = [{} for _ in wanted_texts]
+        columns = [_Integers() for _ in wanted]
+        said = [_Texts() for _ in wanted_texts]
+        reading: tuple[_Integers | _Texts, ...] = (*columns, *said)
         count = 0
         for chunk in self._chunks(query, values):
             count += len(chunk)
-            if wanted:
-                cells = [row[: len(wanted)] for row in chunk] if wanted_texts else chunk
-                table_of_numbers = self._integers(cells, len(wanted))
-                for into, column in zip(parts, table_of_numbers.T, strict=True):
-                    into.append(column.copy())
-            for place, (name, known_texts) in enumerate(
-                zip(wanted_texts, seen, strict=True), len(wanted)
-            ):
-                said[name] += self._texts([row[place] for row in chunk], known_texts)
-        none = np.zeros(0, np.int64)
-        columns = {
-            name: np.concatenate([none, *part]) for name, part in zip(wanted, parts, strict=True)
-        }
+            # A table without any of the columns gives cells that no column takes.
+            for column, cells in zip(reading, zip(*chunk, strict=True), strict=False):
+                self.odd_cells += column.add(cells)
+        found = {name: one.packed() for name, one in zip(wanted, columns, strict=True)}
+        found_texts = {name: one.coded() for name, one in zip(wanted_texts, said, strict=True)}
         return Rows(
             count,
-            {name: columns.get(name, np.full(count, NULL)) for name in numbers},
-            {name: said.get(name, [None] * count) for name in texts},
+            {name: found.get(name) for name in numbers},
+            {name: found_texts.get(name) for name in texts},
             known,
         )
 
@@ -226,29 +247,70 @@ class TraceDatabase:
         except _ERRORS as error:
             self._end(error)
 
-    def _integers(self, cells: list[tuple[Any, ...]], width: int) -> I64:
-        """Cells as integers; what is none counts as odd and becomes ``NULL``."""
-        count = len(cells) * width
-        try:
-            flat = np.fromiter(chain.from_iterable(cells), np.int64, count)
-        except (TypeError, ValueError, OverflowError):
-            plain = [_integer(one) for one in chain.from_iterable(cells)]
-            self.odd_cells += sum(one is None for one in plain)
-            flat = np.fromiter((NULL if one is None else one for one in plain), np.int64, count)
-        return flat.reshape(-1, width)
-
-    def _texts(self, cells: list[object], seen: dict[object, str | None]) -> list[str | None]:
-        """Cells as texts; equal ones are one, as names repeat from row to row."""
-        for cell in set(cells).difference(seen):
-            is_text = cell is None or isinstance(cell, bytes)
-            self.odd_cells += not is_text
-            seen[cell] = cell.decode("utf-8", "replace") if isinstance(cell, bytes) else None
-        return [seen[cell] for cell in cells]
-
     def _end(self, error: Exception) -> None:
         is_late = isinstance(error, sqlite3.OperationalError) and "interrupt" in str(error)
         reason = f"reading took longer than {_TIME_LIMIT_S:.0f} s" if is_late else str(error)
         self.damage = self.damage or reason
+
+
+class _Integers:
+    """A column of integers that is being read."""
+
+    def __init__(self) -> None:
+        self._packed = PackedIntegers()
+        self._block = np.empty(_BLOCK, np.int64)
+        self._filled = 0
+
+    def add(self, cells: tuple[object, ...]) -> int:
+        """The next cells; how many are not integers, which become ``NULL``."""
+        if self._filled + len(cells) > _BLOCK:
+            self._pack()
+        odd = 0
+        try:
+            some = np.fromiter(cells, np.int64, len(cells))
+        except (TypeError, ValueError, OverflowError):
+            plain = [_integer(one) for one in cells]
+            odd = sum(one is None for one in plain)
+            some = np.asarray([NULL if one is None else one for one in plain], np.int64)
+        self._block[self._filled : self._filled + len(cells)] = some
+        self._filled += len(cells)
+        return odd
+
+    def _pack(self) -> None:
+        self._packed.add(self._block[: self._filled])
+        self._filled = 0
+
+    def packed(self) -> PackedIntegers:
+        """The column."""
+        if self._filled:
+            self._pack()
+        return self._packed
+
+
+class _Texts:
+    """A column of texts that is being read; equal ones are one, as names repeat."""
+
+    def __init__(self) -> None:
+        self._code: dict[object, int] = {}
+        self._distinct: list[str | None] = []
+        self._codes: list[NDArray[np.int32]] = []
+
+    def add(self, cells: tuple[object, ...]) -> int:
+        """The next cells; how many distinct new ones are not texts, which become None."""
+        odd = 0
+        for cell in set(cells).difference(self._code):
+            odd += not (cell is None or isinstance(cell, bytes))
+            self._code[cell] = len(self._distinct)
+            text = cell.decode("utf-8", "replace") if isinstance(cell, bytes) else None
+            self._distinct.append(text)
+        codes = map(self._code.__getitem__, cells)
+        self._codes.append(np.fromiter(codes, np.int32, len(cells)))
+        return odd
+
+    def coded(self) -> CodedTexts:
+        """The column."""
+        codes = np.concatenate([np.zeros(0, np.int32), *self._codes])
+        return CodedTexts(self._distinct, codes)
 
 
 @contextmanager

@@ -156,13 +156,32 @@ class QueryTablesInfo(TypedDict):
 
 
 class QueryInfo(TypedDict):
-    """The answer to a query: its first rows, and whether there are more (``cut``)."""
+    """The answer to a query: its first rows, and whether there are more (``cut``).
+
+    ``has_times``: whether its rows can be drawn on the timeline.
+    """
 
     rows: int
     cut: bool
+    has_times: bool
     seconds: float
     schema: list[ColumnInfo]
     columns: dict[str, list[Any]]
+
+
+class QueryLanesInfo(TypedDict):
+    """The answer to a query as a track: stretches by their begin, each with its lane.
+
+    ``event``: ids of events on the timeline; -1 where the answer has none.
+    """
+
+    cut: bool
+    lanes: int
+    name: list[str]
+    begin_ps: list[int]
+    end_ps: list[int]
+    lane: list[int]
+    event: list[int]
 
 
 class ProgressInfo(TypedDict):
@@ -246,6 +265,7 @@ ENVELOPES: tuple[type, ...] = (
     QueryExampleInfo,
     QueryTablesInfo,
     QueryInfo,
+    QueryLanesInfo,
     ProgressInfo,
     ErrorInfo,
     AdviceInfo,

@@ -204,6 +204,8 @@ def next_steps(verdict: StepVerdict) -> tuple[str, ...]:
     advice = list(_NEXT_FOR_COPIES if verdict.is_copies else _NEXT[verdict.bound_by])
     if verdict.bound_by == "device" and verdict.low_precision_frac < _LOW_PRECISION_FRAC:
         advice.append(_LOWER_PRECISION)
+    if verdict.bound_by == "unknown" and verdict.is_marked:
+        advice = ["Record the host and its devices, too: only the steps say where they begin."]
     if verdict.bound_by == "host" and not verdict.has_host:
         advice = ["Record the host, too: what launches work shows why the device waits."]
     elif verdict.bound_by == "host" and not verdict.has_device:

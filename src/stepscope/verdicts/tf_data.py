@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,9 @@ _RANDOM = re.compile(r"Random|Shuffle|Multinomial")
 _PYTHON_FUNCTIONS = frozenset({"PyFunc", "EagerPyFunc", "PyFuncStateless"})
 
 
+PeriodOf = Literal["time between calls", "its step", "the recording"]
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class PipelineWait:
     """What the program waits for a pipeline.
@@ -40,7 +44,8 @@ class PipelineWait:
     Attributes:
         duration_ps: Of each call.
         judged: The calls the judgement is over: not starved, unless all are.
-        period_ps: Mean time from call to call.
+        period_ps: Mean time from call to call; of a single call, of what ``period_of`` says.
+        period_of: What waiting is a share of.
         wait_ps: Mean duration of the judged calls.
         wait_frac: Share of the program's time spent in calls.
         felt_frac: The part of it that no device work hides; equal to it without devices.
@@ -51,6 +56,7 @@ class PipelineWait:
     duration_ps: I64
     judged: Bool
     period_ps: float
+    period_of: PeriodOf
     wait_ps: float
     wait_frac: float
     felt_frac: float
@@ -67,12 +73,15 @@ def waiting(host: Host, pipeline: Pipeline) -> PipelineWait:
     critical = pipeline.critical_ps[judged].mean(axis=0)
     bottleneck = most_waited_for(host, pipeline, critical)
     wait = float(duration[judged].mean())
-    period = max(_period_ps(host, start, start + duration, judged), wait)
+    period, period_of = _period(host, start, start + duration, judged)
+    period = max(period, wait)
     frac = min(wait / period, 1.0) if period > 0 else 1.0
     felt = step_input_frac(host)
     if felt is None or not any(device.has_events for device in devices(host)):
         felt = frac
-    return PipelineWait(duration, judged, period, wait, frac, min(frac, felt), critical, bottleneck)
+    return PipelineWait(
+        duration, judged, period, period_of, wait, frac, min(frac, felt), critical, bottleneck
+    )
 
 
 def most_waited_for(host: Host, pipeline: Pipeline, critical_ps: F64) -> int:
@@ -90,20 +99,21 @@ def most_waited_for(host: Host, pipeline: Pipeline, critical_ps: F64) -> int:
     return int(stage.argmax()) if stage.max(initial=0.0) > 0 else -1
 
 
-def _period_ps(host: Host, start: I64, end: I64, judged: Bool) -> float:
-    """Mean time from the start of a judged call to the next.
+def _period(host: Host, start: I64, end: I64, judged: Bool) -> tuple[float, PeriodOf]:
+    """Mean time from the start of a judged call to the next, in ps.
 
     A single call has the step that it falls into; outside of steps, the whole recording.
     """
     gaps = np.diff(start)
     if len(gaps):
-        return float(gaps[judged[:-1]].mean() if judged[:-1].any() else gaps.mean())
+        mean = gaps[judged[:-1]].mean() if judged[:-1].any() else gaps.mean()
+        return float(mean), "time between calls"
     found = steps(host)
     if found is not None:
         around = found.kept & (found.start_ps < end[0]) & (found.end_ps > start[0])
         if around.any():
-            return float(found.duration_ps[around].sum())
-    return float(_recorded_ps(host))
+            return float(found.duration_ps[around].sum()), "its step"
+    return float(_recorded_ps(host)), "the recording"
 
 
 @derived

@@ -67,6 +67,21 @@ def test_a_recording_is_ordered_and_its_overview_opens(dialog: Page, worker: str
     expect(page.get_by_label("Addresses")).to_have_value(worker)
 
 
+def test_a_recording_that_ends_behind_a_closed_dialog_is_one_press_away(
+    dialog: Page, worker: str
+) -> None:
+    page = dialog
+    page.get_by_label("Addresses").fill(worker)
+    page.get_by_label("Duration (ms)").fill("1500")
+    page.get_by_role("button", name="Record", exact=True).click()
+    expect(page.get_by_role("dialog")).to_contain_text("s to go")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.get_by_role("button", name="Open the new recording").click()
+    expect(page.locator("main h1")).to_contain_text("each 0.9 ms step")
+    expect(page.get_by_role("button", name="Open the new recording")).to_have_count(0)
+
+
 def test_addresses_are_checked_before_anything_is_recorded(dialog: Page, worker: str) -> None:
     page = dialog
     page.get_by_label("Addresses").fill(f"{worker}, 127.0.0.1:1")

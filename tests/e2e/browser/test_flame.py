@@ -40,3 +40,15 @@ def test_the_critical_path_is_a_table_and_tells_the_slack_of_an_event(open_page:
     panel.locator("tbody th button").first.click()
     expect(page.locator(".tl-event")).to_contain_text("Slack")
     expect(page.locator(".tl-event")).to_contain_text("on the critical path")
+
+
+def test_the_arrows_read_a_flame_and_leave_the_view(open_page: Opener) -> None:
+    page = open_page(f"#/timeline?run=gpu&{RANGE}&tl.flame=name")
+    chart = page.get_by_label("The range by what it contains")
+    chart.focus()
+    page.wait_for_timeout(500)
+    before = page.url
+    page.keyboard.press("ArrowRight")
+    expect(chart.locator(".slice.marked")).to_have_count(1)
+    page.wait_for_timeout(500)
+    assert page.url == before

@@ -55,3 +55,47 @@ def test_a_query_from_a_link_that_is_not_run_says_why(open_page: Opener, query: 
     page = open_page("#/sql?run=gpu&q=" + quote(query))
     expect(page.locator(".notice")).to_contain_text("query")
     expect(page.get_by_label("Query", exact=True)).to_have_value(query)
+
+
+def test_an_answer_with_times_is_a_track_of_the_timeline(open_page: Opener) -> None:
+    page = open_page("#/sql?run=gpu")
+    page.get_by_label("Query", exact=True).fill(
+        "SELECT name, start_us, duration_us, event FROM kernels ORDER BY start_us LIMIT 5"
+    )
+    page.keyboard.press("Control+Enter")
+    page.get_by_role("link", name="Show as track").click()
+    lane = page.locator(".tl-query")
+    expect(lane.get_by_role("status")).to_have_text("5 rows")
+    rows = lane.get_by_role("group")
+    rows.focus()
+    page.keyboard.press("ArrowRight")
+    expect(lane.locator(".tl-card")).to_contain_text("ampere_sgemm")
+    expect(page.locator(".tl-event")).to_contain_text("ampere_sgemm")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("() => location.hash.includes('tl.event=')")
+    # The second row is drawn where the pointer finds it.
+    canvas = lane.locator("canvas")
+    box = canvas.bounding_box()
+    card = lane.locator(".tl-card")
+    assert box is not None
+    expect(card).to_be_visible()
+    second = card.inner_text()
+    rows.blur()
+    expect(card).to_have_count(0)
+    for x in range(0, int(box["width"]), 4):
+        page.mouse.move(box["x"] + x, box["y"] + 8)
+        if card.count() and card.inner_text() == second:
+            break
+    else:
+        raise AssertionError("the row is not drawn")
+    assert violations(page) == []
+    page.reload()
+    expect(lane.get_by_role("status")).to_have_text("5 rows")
+    lane.get_by_role("button", name="Close").click()
+    expect(lane).to_have_count(0)
+    assert "query=" not in page.url
+
+
+def test_a_track_of_a_query_without_times_says_why(open_page: Opener) -> None:
+    page = open_page("#/timeline?run=gpu&query=" + quote("SELECT name FROM kernels"))
+    expect(page.locator(".tl-query").get_by_role("status")).to_contain_text("no times to draw")

@@ -33,7 +33,7 @@ PART: dict[str, Any] = {
     "alone_ms": 5.0,
     "typical_ms": 5.0,
     "most_ms": 5.5,
-    "runs": 1.0,
+    "stretches": 1.0,
     "steps_frac": 1.0,
     "growth": float("nan"),
     "every": float("nan"),
@@ -272,10 +272,10 @@ def test_who_holds_the_lock_is_told_of_what_needs_it() -> None:
 
 def test_an_op_of_which_one_run_was_interrupted_does_not_come_first() -> None:
     """It runs 100 times in each step and has 4 ms in one of them."""
-    torn = op("t", 4.0, runs=100.0) | {"typical_ms": 0.1}
-    assert "relu" in first(account(torn, op("relu", 1.5, runs=100.0))).title
-    rare = op("t", 4.0, runs=1.0) | {"typical_ms": 0.1}
-    assert "t takes" in first(account(rare, op("relu", 1.5, runs=100.0))).title
+    torn = op("t", 4.0, stretches=100.0) | {"typical_ms": 0.1}
+    assert "relu" in first(account(torn, op("relu", 1.5, stretches=100.0))).title
+    rare = op("t", 4.0, stretches=1.0) | {"typical_ms": 0.1}
+    assert "t takes" in first(account(rare, op("relu", 1.5, stretches=100.0))).title
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,14 @@ from typing import Any
 import pytest
 
 from stepscope.analysis import TOOLS
-from stepscope.analysis.model_flops import ABOVE_PEAK, AT_MOST, Options, model_flops
+from stepscope.analysis.model_flops import (
+    ABOVE_PEAK,
+    AT_MOST,
+    INPUTS_ONLY,
+    LONG_LIST,
+    Options,
+    model_flops,
+)
 from stepscope.analysis.roofline_model import Options as RooflineOptions
 from stepscope.analysis.roofline_model import roofline_model
 from stepscope.errors import UsageError
@@ -107,6 +114,34 @@ def test_sizes_on_the_device_are_at_most(tmp_path: Path) -> None:
     found = model_flops(made(tmp_path, steps(*events)))
     assert next(found.ops.rows())["note"] == AT_MOST
     assert "at-most" in {one.slug for one in found.diagnostics}
+
+
+def test_lists_of_tensors_have_the_type_that_their_kernels_are_made_for(tmp_path: Path) -> None:
+    events = product(1, 10, 200, kernel="multi_tensor_apply_kernel<UnaryOpFunctor<float, 2, 1, 1>>")
+    events[0]["name"] = "aten::_foreach_add_"
+    events[0]["args"] |= {"Input Dims": [[[N, N], [N]]], "Input type": ["TensorList"]}
+    (row,) = model_flops(made(tmp_path, steps(*events))).ops.rows()
+    assert (row["moved_bytes"], row["note"]) == (2 * 4 * (N * N + N), "")
+    events[0]["args"]["Input Dims"] = [[]]
+    (row,) = model_flops(made(tmp_path, steps(*events))).ops.rows()
+    assert (row["moved_bytes"], row["note"]) == (None, LONG_LIST)
+
+
+@pytest.mark.parametrize(("rows", "gbps"), [(N, N * N * 2 / 201e3), (10**9, None)])
+def test_an_op_of_another_library_has_what_it_is_given_and_a_note(
+    tmp_path: Path, rows: int, gbps: float | None
+) -> None:
+    """A cache of a terabyte is handed over and not read: no memory is so fast."""
+    events = product(1, 10, 200)
+    events[0]["name"] = "mine::attention"
+    events[0]["args"] |= {"Input Dims": [[rows, N], []], "Input type": ["c10::BFloat16", "Scalar"]}
+    found = made(tmp_path, steps(*events))
+    (row,) = model_flops(found).ops.rows()
+    assert (row["moved_bytes"], row["note"]) == (rows * N * 2, INPUTS_ONLY)
+    assert row["memory_gbps"] == (None if gbps is None else pytest.approx(gbps))
+    assert (row["bound_by"], row["possible_us"]) == ("", None)
+    (roof,) = (one for one in roofline_model(found).ops.rows() if one["rank"])
+    assert roof["memory_bw_gibps"] is None
 
 
 def test_peaks_can_be_given(tmp_path: Path) -> None:

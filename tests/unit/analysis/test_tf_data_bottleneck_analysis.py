@@ -111,8 +111,10 @@ def test_slow_calls_that_cost_little_are_healthy() -> None:
     assert "slow calls" in found.summary[0]
 
 
-@pytest.mark.parametrize(("begin", "frac"), [(1_100, 0.4), (5_600, 400 / 6_000)])
-def test_a_single_call_has_the_step_it_falls_into(begin: float, frac: float) -> None:
+@pytest.mark.parametrize(
+    ("begin", "frac", "of"), [(1_100, 0.4, "its step"), (5_600, 400 / 6_000, "the recording")]
+)
+def test_a_single_call_has_the_step_it_falls_into(begin: float, frac: float, of: str) -> None:
     """Outside of steps it has the whole recording, here 6 ms."""
     steps: list[EventLike] = [
         ("train", base, 1_000.0, {"step_num": number, "_r": 1})
@@ -121,6 +123,7 @@ def test_a_single_call_has_the_step_it_falls_into(begin: float, frac: float) -> 
     call = (ROOT, begin, 400.0, {"id": 1})
     found = analyze(space(host_plane(line("python", *steps), line("other", call))))
     assert found.pipelines["wait_frac"][0] == pytest.approx(frac)
+    assert found.pipelines["wait_of"][0] == of
 
 
 def test_what_device_work_hides_is_said() -> None:

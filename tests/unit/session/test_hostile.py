@@ -12,6 +12,7 @@ import pytest
 
 import stepscope
 from fuzz.answers import failures
+from stepscope.errors import DecodeError
 from stepscope.formats.xspace import decode, encode
 from stepscope.schema.xspace import (
     MapEntry,
@@ -188,6 +189,8 @@ def test_times_of_weeks_are_possible(tmp_path: Path) -> None:
         ("a plane with a stat", 20_000),
         ("an empty plane", 20_000),
         ("an empty line", 20_000),
+        ("a line with a name", 20_000),
+        ("a line with a field nobody knows", 20_000),
     ],
 )
 def test_memory_is_linear_in_bytes(piece: str, least_bytes: int) -> None:
@@ -197,6 +200,8 @@ def test_memory_is_linear_in_bytes(piece: str, least_bytes: int) -> None:
         "a plane with a stat": wire.blob(XSpace.PLANES, wire.blob(XPlane.STATS, b"\x08\x01")),
         "an empty plane": bytes.fromhex("0a00"),
         "an empty line": bytes.fromhex("0a021a00"),
+        "a line with a name": bytes.fromhex("0a051a03120161"),
+        "a line with a field nobody knows": bytes.fromhex("0a041a027801"),
     }
     data = pieces[piece] * (least_bytes // len(pieces[piece]))
     decode(data)
@@ -204,7 +209,24 @@ def test_memory_is_linear_in_bytes(piece: str, least_bytes: int) -> None:
     decode(data)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert peak < 1000 * len(data)
+    assert peak < 400 * len(data)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        bytes.fromhex("0a00") * (2**20 + 1),
+        wire.blob(XSpace.PLANES, bytes.fromhex("1a00") * (2**20 + 1)),
+    ],
+    ids=["planes", "lines"],
+)
+def test_more_planes_or_lines_than_any_recording_are_refused(
+    data: bytes, request: pytest.FixtureRequest
+) -> None:
+    """Each is an object; two megabytes of empty ones would take a gigabyte."""
+    kind = request.node.callspec.id
+    with pytest.raises(DecodeError, match=f"1,048,577 {kind}; no recording has more"):
+        decode(data)
 
 
 def test_unknown_fields_are_read_in_linear_time() -> None:

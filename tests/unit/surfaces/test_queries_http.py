@@ -110,3 +110,20 @@ def test_values_that_json_cannot_hold_are_told_as_text_or_not_available() -> Non
         "small": [1, None, 3],
         "l": ["[1]", "[]", None],
     }
+
+
+def test_an_answer_with_times_is_a_track_too(client: Client) -> None:
+    query = "SELECT name, start_us, duration_us, event FROM kernels ORDER BY start_us"
+    rows = body(client, query)
+    assert rows["has_times"]
+    status, data = ask(client, query, "sql/lanes")
+    assert status == 200
+    track = json.loads(data)
+    assert track["name"] == rows["columns"]["name"]
+    assert track["event"] == rows["columns"]["event"]
+    assert track["begin_ps"] == [round(start * 1e6) for start in rows["columns"]["start_us"]]
+    assert track["lanes"] == 1 + max(track["lane"])
+    assert not body(client, "SELECT name FROM kernels")["has_times"]
+    status, data = ask(client, "SELECT name FROM kernels", "sql/lanes")
+    assert status == 422
+    assert "no times" in json.loads(data)["what"]

@@ -1,7 +1,7 @@
 /** SQL: the tables there are, the answer to a query, and its files. */
 
 import { apiUrl, type ExportFormat, getJson } from "./client.ts";
-import type { QueryInfo, QueryTablesInfo } from "./types.gen.ts";
+import type { QueryInfo, QueryLanesInfo, QueryTablesInfo } from "./types.gen.ts";
 
 /** Which recording is asked. */
 export interface QueryScope {
@@ -19,6 +19,15 @@ export function getQueryAnswer(
   signal: AbortSignal,
 ): Promise<QueryInfo> {
   return getJson(apiUrl("sql", { ...scope, q }), signal);
+}
+
+/** The answer to a query as a track of the timeline. */
+export function getQueryLanes(
+  scope: QueryScope,
+  q: string,
+  signal: AbortSignal,
+): Promise<QueryLanesInfo> {
+  return getJson(apiUrl("sql/lanes", { run: scope.run, host: scope.host, q }), signal);
 }
 
 /** URL of an answer as a file to download. */

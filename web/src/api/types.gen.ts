@@ -136,9 +136,21 @@ export interface QueryTablesInfo {
 export interface QueryInfo {
   readonly rows: number;
   readonly cut: boolean;
+  readonly has_times: boolean;
   readonly seconds: number | null;
   readonly schema: readonly ColumnInfo[];
   readonly columns: Readonly<Record<string, readonly unknown[]>>;
+}
+
+/** The answer to a query as a track: stretches by their begin, each with its lane. */
+export interface QueryLanesInfo {
+  readonly cut: boolean;
+  readonly lanes: number;
+  readonly name: readonly string[];
+  readonly begin_ps: readonly number[];
+  readonly end_ps: readonly number[];
+  readonly lane: readonly number[];
+  readonly event: readonly number[];
 }
 
 /** How far the opening of a run is; ``done`` and ``total`` are bytes of the stage. */
@@ -393,6 +405,7 @@ export interface Bottleneck {
   readonly self_time_frac: number | null;
   readonly max_latency_us: number | null;
   readonly wait_frac: number | null;
+  readonly wait_of: string;
   readonly suggestion: string;
   readonly wait_us: number | null;
   readonly parallelism: number;
@@ -725,8 +738,10 @@ export interface PipelineRow {
   readonly slow_calls: readonly (number | null)[];
   /** Waited (ms). Σ over all calls. */
   readonly wait_ms: readonly (number | null)[];
-  /** Share of time (%). Mean wait ÷ time from call to call. A single call: ÷ the step it is in; outside of steps, ÷ the recording. */
+  /** Share (%). Mean wait ÷ time from call to call; of a single call ÷ its step or recording. */
   readonly wait_frac: readonly (number | null)[];
+  /** Share of. */
+  readonly wait_of: readonly (string | null)[];
   /** Not judged. Calls whose data was in the making when the recording began. */
   readonly incomplete_calls: readonly (number | null)[];
   /** Longest wait in. The iterator most waited for. */
@@ -1141,8 +1156,8 @@ export interface StepAccountPartRow {
   readonly typical_ms: readonly (number | null)[];
   /** Saves at most (ms). With all that can go with it: hand-over, cold caches, shared cores. */
   readonly most_ms: readonly (number | null)[];
-  /** Runs per step. */
-  readonly runs: readonly (number | null)[];
+  /** Stretches. Of a step; what interrupts it parts it. */
+  readonly stretches: readonly (number | null)[];
   /** Steps with it (%). Where it takes half its mean. */
   readonly steps_frac: readonly (number | null)[];
   /** Growth. Its last third of the steps against the first. */
@@ -1183,8 +1198,8 @@ export interface OwnerRow {
   readonly time_ms: readonly (number | null)[];
   /** Share of step (%). */
   readonly step_frac: readonly (number | null)[];
-  /** Runs per step. */
-  readonly runs: readonly (number | null)[];
+  /** Stretches. Of a step; what interrupts it parts it. */
+  readonly stretches: readonly (number | null)[];
 }
 
 /** Columns: Another thread of the program that runs Python beside the loop. */
@@ -1911,7 +1926,7 @@ export interface MemoryViewerProgramRow {
 export interface MemoryViewerStepRow {
   /** Step. */
   readonly step: readonly (number | null)[];
-  /** Instruction. */
+  /** Before instruction. */
   readonly instruction: readonly (string | null)[];
   /** In use (B). */
   readonly used_bytes: readonly (number | null)[];

@@ -27,6 +27,7 @@ import {
   lookAtCapture,
   openRun,
   order,
+  recorded,
   refused,
 } from "./state/capture.ts";
 
@@ -34,16 +35,27 @@ const REMEMBERED = "capture.addresses";
 
 export function CaptureButton() {
   const running = capture.value?.state === "running";
+  const run = recorded.value;
   return (
-    <button
-      type="button"
-      class="button"
-      onClick={() => {
-        captureOpen.value = true;
-      }}
-    >
-      {running ? "Capturing…" : "Capture"}
-    </button>
+    <>
+      {/* Who closed the dialog reads another page: that is left when they choose to. */}
+      <span role="status">
+        {run && (
+          <button type="button" class="button primary" onClick={() => openRun(run)}>
+            Open the new recording
+          </button>
+        )}
+      </span>
+      <button
+        type="button"
+        class="button"
+        onClick={() => {
+          captureOpen.value = true;
+        }}
+      >
+        {running ? "Capturing…" : "Capture"}
+      </button>
+    </>
   );
 }
 

@@ -16,6 +16,7 @@ import type { Size } from "./model/state.ts";
 import { Panels } from "./panels/panels.tsx";
 import { SecondTimeline } from "./second_timeline.tsx";
 import { Minimap } from "./stage/minimap.tsx";
+import { QueryLane } from "./stage/query_lane.tsx";
 import { Ruler } from "./stage/ruler.tsx";
 import { Stage } from "./stage/stage.tsx";
 import { Timeline } from "./stage/timeline.ts";
@@ -77,6 +78,13 @@ export function TimelinePage(props: TimelinePageProps) {
       <Status timeline={timeline} onStale={onStale} />
       <Minimap timeline={timeline} />
       <Ruler timeline={timeline} />
+      {params.query && (
+        <QueryLane
+          timeline={timeline}
+          query={params.query}
+          onClose={() => props.onParams({ ...params, query: "" })}
+        />
+      )}
       <Stage timeline={timeline} />
       {second && <SecondTimeline first={timeline} second={second} />}
       <Panels timeline={timeline} runs={props.runs} />

@@ -8,7 +8,7 @@ change of the layer changes both.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 
@@ -22,16 +22,22 @@ class Family:
         actions: What makes them cheaper.
         is_news: Whether it is worth a word that most of the time is theirs. Of optimizer updates
             another rule speaks, and products of matrices are what most models are made of.
+        is_layer: Whether it is what layers of a model are made of, so that smaller ones help.
     """
 
     name: str
     pattern: re.Pattern[str]
     actions: tuple[str, ...]
     is_news: bool = True
+    is_layer: bool = False
 
 
 def _family(name: str, pattern: str, *actions: str, is_news: bool = True) -> Family:
     return Family(name, re.compile(pattern, re.IGNORECASE), actions, is_news)
+
+
+def _layer(name: str, pattern: str, *actions: str, is_news: bool = True) -> Family:
+    return replace(_family(name, pattern, *actions, is_news=is_news), is_layer=True)
 
 
 FUSE: Final = "A fused implementation: tf.function(jit_compile=True), jax.jit, torch.compile."
@@ -43,41 +49,41 @@ FAMILIES: Final = (
         "tf.keras.optimizers.Adam(jit_compile=True), one jax.jit around optax's update.",
         is_news=False,
     ),
-    _family(
+    _layer(
         "convolutions",
         r"conv(?!er)|winograd",
         "Fewer filters, a lower resolution, or separable or grouped convolutions where most of the "
         "time is.",
         "Smaller kernels (two of 3 × 3 for one of 5 × 5), a larger stride earlier.",
     ),
-    _family(
+    _layer(
         "attention",
         r"attention|flash|(?<![a-z])mha|sdpa",
         "A fused attention: torch's scaled_dot_product_attention, jax.nn.dot_product_attention, "
         "keras.layers.MultiHeadAttention(flash_attention=True).",
         "Shorter or packed sequences; fewer heads for keys and values.",
     ),
-    _family(
+    _layer(
         "recurrent layers",
         r"lstm|(?<![a-z])gru(?![a-z])|rnn",
         "Longer batches of shorter sequences, and the library's own kernel: no recurrent dropout, "
         "the default activations.",
     ),
-    _family(
+    _layer(
         "matrix products",
         r"matmul|dot_general|einsum|addmm|(?<![a-z])b?mm(?![a-z])|baddbmm|gemm|xladot|linear|"
         r"(?<![a-z])dot(?![a-z])",
         "Fewer units or heads, a lower rank; dimensions that are multiples of 64.",
         is_news=False,
     ),
-    _family(
+    _layer(
         "normalisation",
         r"(batch|layer|group|instance|rms|l2)_?norm",
         FUSE,
         "No bias before a batch normalisation, which takes it out again; fold it into the layer "
         "before it for inference.",
     ),
-    _family("pooling", r"pool", "A stride in the convolution before it instead."),
+    _layer("pooling", r"pool", "A stride in the convolution before it instead."),
     _family("softmax and loss", r"soft_?max|cross_?entropy|nll_loss|logsumexp", FUSE),
     _family(
         "embeddings and gathers",

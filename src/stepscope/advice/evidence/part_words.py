@@ -22,8 +22,8 @@ _READS = re.compile(
     r"(?:^|\.)(?:item|tolist|_?numpy|cpu|device_get|_value|block_until_ready|"
     r"__(?:array|float|int|bool|index)__)$"
 )
-# A trend, a number of runs and a share of steps from which they are worth a word.
-_GROWS, _SHRINKS, MANY_RUNS = 1.4, 0.7, 8
+# A trend, a number of stretches and a share of steps from which they are worth a word.
+_GROWS, _SHRINKS, MANY_STRETCHES = 1.4, 0.7, 8
 _MOST_STEPS = 0.5
 
 
@@ -142,7 +142,8 @@ def _ops(part: PartRow, account: StepAccount) -> PartWords:
     why = UNUSUAL.get(part.name, "")
     what = f"{part.name} ops" + (f" ({why})" if why else "")
     typed = f" in {part.data_type}" if part.data_type in DOUBLE else ""
-    runs = f", {part.runs:.0f} runs a step" if part.runs >= MANY_RUNS else ""
+    many = part.stretches >= MANY_STRETCHES
+    stretches = f" in {part.stretches:.0f} stretches" if many else ""
     largest = f"; most in {part.made_of}" if part.made_of and part.made_of != part.name else ""
     source = ""
     called = f", called from {part.caller}" if part.caller else ""
@@ -156,7 +157,9 @@ def _ops(part: PartRow, account: StepAccount) -> PartWords:
         what, largest = f"Runs of the compiled function {part.first}", ""
         source = f"{source} {_WHOLE}"
     facts = " ".join(_unusual(part))
-    message = f"{what}{typed} take {_share(part, account)}{runs}{largest}.{source} {facts}".strip()
+    message = (
+        f"{what}{typed} take {_share(part, account)}{stretches}{largest}.{source} {facts}".strip()
+    )
     if part.is_program:
         first = _SPLIT
     elif part.data_type in DOUBLE:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.formats.kineto.args import NONE
 from stepscope.formats.kineto.read import Trace
-from stepscope.formats.kineto.slices import Slices, match
+from stepscope.formats.kineto.slices import RowNumbers, Slices, match, row_numbers, unsigned
 from stepscope.formats.xspace.event_bytes import I64
-from stepscope.formats.xspace.line_parts import stat_of
 from stepscope.formats.xspace.plane_writer import Stat
 from stepscope.schema import names
 
@@ -25,23 +23,25 @@ class Ends:
     """Ends of arrows by slice.
 
     Attributes:
-        produces, consumes: Id of the arrow per slice, -1 for none; empty where no slice has one.
+        produces, consumes: Ids of the arrows of those slices that have one.
     """
 
-    produces: I64
-    consumes: I64
+    produces: RowNumbers
+    consumes: RowNumbers
 
     def stats(self, mine: NDArray[np.integer[Any]]) -> list[Stat]:
         """The stats of some slices."""
         found: list[Stat] = []
-        if not len(self.produces):
-            return found
-        for ids, id_name, type_name in (
-            (self.produces[mine], names.PRODUCER_ID, names.PRODUCER_TYPE),
-            (self.consumes[mine], names.CONSUMER_ID, names.CONSUMER_TYPE),
+        for numbers, id_name, type_name in (
+            (self.produces, names.PRODUCER_ID, names.PRODUCER_TYPE),
+            (self.consumes, names.CONSUMER_ID, names.CONSUMER_TYPE),
         ):
-            found += stat_of(type_name, np.full(len(mine), CONTEXT_TYPE), ids >= 0)
-            found += stat_of(id_name, ids.astype(np.uint64), ids >= 0)
+            for ids in numbers.stat(id_name, mine):
+                kind = np.full(len(ids.values), CONTEXT_TYPE, np.int32)
+                found += [
+                    replace(ids, name=type_name, values=kind),
+                    replace(ids, values=unsigned(ids.values)),
+                ]
         return found
 
 
@@ -51,9 +51,7 @@ def ends(trace: Trace, slices: Slices) -> Ends:
     ops = slices.rows("op")
     ids = flows["id"]
     if not len(ops) or not len(ids):
-        return Ends(np.zeros(0, np.int64), np.zeros(0, np.int64))
-    produces = np.full(len(slices), NONE, np.int64)
-    consumes = np.full(len(slices), NONE, np.int64)
+        return Ends(row_numbers(ids[:0], ids[:0]), row_numbers(ids[:0], ids[:0]))
     origin = int(slices.start_ns[ops].min())
     spread = len(slices.places)
 
@@ -65,7 +63,7 @@ def ends(trace: Trace, slices: Slices) -> Ends:
         key(slices.start_ns[ops], slices.place[ops]), key(flows["start_ns"], flows["place"])
     )
     is_end = flows["is_end"] > 0
-    for column, side in ((produces, ~is_end), (consumes, is_end)):
-        chosen = same & side & (ids >= 0)
-        column[ops[at[chosen]]] = ids[chosen]
-    return Ends(produces, consumes)
+    begins, finishes = (same & side & (ids >= 0) for side in (~is_end, is_end))
+    return Ends(
+        row_numbers(ops[at[begins]], ids[begins]), row_numbers(ops[at[finishes]], ids[finishes])
+    )

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from stepscope.formats.kineto.args import NONE
 from stepscope.formats.kineto.categories import KIND
-from stepscope.formats.kineto.event_rows import narrow
 from stepscope.formats.kineto.launches import (
     LAUNCH_KEYS,
     kernel_details,
@@ -21,7 +20,14 @@ from stepscope.formats.kineto.launches import (
 from stepscope.formats.kineto.links import LABELS, Links, Origin
 from stepscope.formats.kineto.names import copy_name, has_direction, op_name
 from stepscope.formats.kineto.read import Trace
-from stepscope.formats.kineto.slices import Slices, unsigned, whole
+from stepscope.formats.kineto.slices import (
+    CodedIds,
+    Slices,
+    coded_ids,
+    row_numbers,
+    unsigned,
+    whole,
+)
 from stepscope.formats.xspace.event_bytes import I64
 from stepscope.formats.xspace.line_parts import by_place, stat_of
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
@@ -136,23 +142,28 @@ def _vendor(head: Mapping[str, Any], model: str, properties: Mapping[str, Any]) 
 
 
 class _Streams:
-    """Writes the lines of devices; what holds for all of them is found out once."""
+    """Writes the lines of devices; what holds for all of them is found out once.
+
+    Attributes:
+        slices: The recording's slices.
+        op, origin, launch, copy: Of each device event, in the order of ``Links.rows``: the name of
+            its op, its ``Origin``, and numbers for ``launch_text`` and ``copy_text``; -1 for none.
+    """
 
     def __init__(self, slices: Slices, links: Links) -> None:
-        self._slices = slices
-        self._op = np.full(len(slices), NONE, np.int32)
-        self._origin = np.full(len(slices), NONE, np.int8)
-        self._op[links.rows] = np.where(links.op >= 0, slices.name[links.op], NONE)
-        self._origin[links.rows] = links.origin
-        self._launch = self._launches(links)
+        self.slices = slices
+        self._rows = links.rows
+        self.op = np.where(links.op >= 0, slices.name[links.op], NONE)
+        self.origin = links.origin
+        self.launch = self._launches(links)
         size = slices.args.numbers("bytes")
         copies = slices.rows("copy", "set")
         said = slices.args.chain[copies].astype(np.int64)
         columns = np.stack([slices.name[copies], size[copies], said, slices.kind[copies]])
         pairs, inverse = np.unique(columns, axis=1, return_inverse=True)
         self._copies = pairs.T.tolist()
-        self._copy = np.full(len(slices), NONE, np.int32)
-        self._copy[copies] = inverse.ravel()
+        self.copy = np.full(len(links.rows), NONE, np.int32)
+        self.copy[self.at(copies)] = inverse.ravel()
         self._is_collective = slices.of_name(lambda name: bool(_COLLECTIVE.search(name)))
 
     def _launches(self, links: Links) -> NDArray[np.int32]:
@@ -160,7 +171,7 @@ class _Streams:
 
         Numbers from ``threads`` on are chains of launches that count threads.
         """
-        slices = self._slices
+        slices = self.slices
         chain = slices.args.chain
         has = np.append(
             (slices.args.by_chain("grid") >= 0)
@@ -168,37 +179,42 @@ class _Streams:
             | (slices.args.by_chain("registers per thread") >= 0),
             False,
         )
-        found = np.full(len(slices), NONE, np.int32)
-        found[links.rows] = chain[links.rows]
-        called = links.call >= 0
-        rows, call = links.rows[called], links.call[called]
-        poor = ~has[found[rows]]
-        found[rows[poor]] = chain[call[poor]]
+        found: NDArray[np.int32] = chain[links.rows].astype(np.int32)
+        called = np.flatnonzero(links.call >= 0)
+        call = links.call[called]
+        poor = ~has[found[called]]
+        found[called[poor]] = chain[call[poor]]
         found[~has[found]] = NONE
         self._threads = len(has)
         in_threads = slices.of_name(lambda name: bool(_COUNTS_THREADS.search(name)))[call]
-        counted = rows[in_threads & (found[rows] >= 0)]
+        counted = called[in_threads & (found[called] >= 0)]
         found[counted] += self._threads
         return found
 
-    def _launch_text(self, number: int) -> str:
+    def at(self, rows: I64) -> I64:
+        """The places of device events, none of them annotations, in the columns."""
+        return np.searchsorted(self._rows, rows)
+
+    def launch_text(self, number: int) -> str:
+        """How a kernel was launched, by its number in ``launch``."""
         in_threads = number >= self._threads
-        said = self._slices.args.said(number % self._threads)
+        said = self.slices.args.said(number % self._threads)
         key = launch_key(said, in_threads=in_threads)
         return "" if key is None else kernel_details(key)
 
-    def _copy_text(self, number: int) -> str:
+    def copy_text(self, number: int) -> str:
+        """What is copied, by its number in ``copy``."""
         size = self._copies[number][1]
         return memcpy_details(self._copy_label(number), size if size >= 0 else None, 0)
 
     def _copy_label(self, number: int) -> str:
         """What a copy is called; some writers say what it copies in its arguments alone."""
         name, _, chain, kind = self._copies[number]
-        text: str = self._slices.names[name]
+        text: str = self.slices.names[name]
         if kind == KIND["set"]:
             return text if "emset" in text else f"Memset {text}"
         if not has_direction(text):
-            said = self._slices.args.said(chain)
+            said = self.slices.args.said(chain)
             ends = " -> ".join(str(said[key]) for key in ("src kind", "dst kind") if key in said)
             words = [str(said[key]) for key in ("copy kind", "kind") if key in said]
             text = " ".join([text, *words, f"({ends})" if "->" in ends else ""])
@@ -206,12 +222,11 @@ class _Streams:
 
     def write(self, plane: PlaneWriter, rows: I64) -> None:
         """A line per stream; annotations get one of their own, they are not device work."""
-        slices = self._slices
-        metadata = np.zeros(len(slices), np.int32)
+        slices = self.slices
         is_scope, is_copy = slices.is_kind("scope"), slices.is_kind("copy", "set")
-        self._name_copies(plane, rows[is_copy[rows]], metadata)
-        slices.renamed(plane, rows[~is_copy[rows]], str, metadata)
         work_rows = rows[~is_scope[rows]]
+        copies = self._copy_names(plane, work_rows)
+        others = slices.name_ids(plane, rows[~is_copy[rows]], str)
         stats = _DeviceStats(self, plane, work_rows)
         for place, mine in by_place(slices.place, rows):
             stream = whole(slices.places[place][1])
@@ -220,7 +235,7 @@ class _Streams:
                 plane.line(
                     stream,
                     f"Stream #{stream}({self._content(work)})",
-                    metadata=metadata[work],
+                    metadata=np.where(is_copy[work], copies.of(self.at(work)), others.of(work)),
                     start_ns=slices.start_ns[work],
                     duration_ns=slices.duration_ns[work],
                     stats=stats.of(work),
@@ -229,27 +244,27 @@ class _Streams:
                 plane.line(
                     names.DERIVED_LINE_ID + stream % (names.DERIVED_LINE_COUNT // 2),
                     f"{names.NAME_SCOPE_LINES[0]} #{stream}",
-                    metadata=metadata[scopes],
+                    metadata=others.of(scopes),
                     start_ns=slices.start_ns[scopes],
                     duration_ns=slices.duration_ns[scopes],
                 )
 
-    def _name_copies(self, plane: PlaneWriter, rows: I64, into: NDArray[np.int32]) -> None:
-        """Put the ids of the copies' names on a plane into ``into``."""
-        used, inverse = np.unique(self._copy[rows], return_inverse=True)
-        ids = []
-        for number in used.tolist():
-            label = self._copy_label(number)
-            name, recorded = copy_name(label), self._slices.names[self._copies[number][0]]
-            ids.append(plane.name(name, display=recorded if recorded != name else ""))
-        if ids:
-            into[rows] = np.asarray(ids, np.int32)[inverse]
+    def _copy_names(self, plane: PlaneWriter, rows: I64) -> CodedIds:
+        """Ids of the copies' names on a plane, of rows as ``at`` gives them."""
+
+        def number(copy: int) -> int:
+            if copy < 0:
+                return 0
+            label = self._copy_label(copy)
+            name, recorded = copy_name(label), self.slices.names[self._copies[copy][0]]
+            return plane.name(name, display=recorded if recorded != name else "")
+
+        return coded_ids(self.copy, self.at(rows), number)
 
     def write_waits(self, plane: PlaneWriter, rows: I64) -> None:
         """What streams waited for, and the events they recorded: a line of its own for each."""
-        slices = self._slices
-        metadata = np.zeros(len(slices), np.int32)
-        slices.renamed(plane, rows, str, metadata)
+        slices = self.slices
+        metadata = slices.name_ids(plane, rows, str)
         said = slices.text_ids(plane, slices.args.chain, rows, slices.args.json)
         half = names.DERIVED_LINE_COUNT // 2
         for place, mine in by_place(slices.place, rows):
@@ -258,19 +273,19 @@ class _Streams:
             plane.line(
                 names.DERIVED_LINE_ID + half + stream % half,
                 f"Synchronization #{stream}",
-                metadata=metadata[mine],
+                metadata=metadata.of(mine),
                 start_ns=slices.start_ns[mine],
                 duration_ns=slices.duration_ns[mine],
                 stats=[
                     *stat_of(names.CORRELATION_ID, launched.astype(np.uint64), launched > 0),
-                    *stat_of(names.ARGUMENTS, said[mine], said[mine] > 0, is_text=True),
+                    *said.stat(names.ARGUMENTS, mine),
                     *slices.other_numbers(mine),
                 ],
             )
 
     def _content(self, work: I64) -> str:
         """What a stream is for, in one word."""
-        kernels = self._slices.is_kind("kernel")[work]
+        kernels = self.slices.is_kind("kernel")[work]
         if not kernels.any():
             return "Memcpy"
         return "Communication" if self._is_collective[work[kernels]].all() else "Compute"
@@ -280,33 +295,34 @@ class _DeviceStats:
     """The stats of the device events of one plane."""
 
     def __init__(self, streams: _Streams, plane: PlaneWriter, rows: I64) -> None:
-        slices = self._slices = streams._slices
-        ops = streams._op
-        self._launch = slices.text_ids(plane, streams._launch, rows, streams._launch_text)
-        self._copy = slices.text_ids(plane, streams._copy, rows, streams._copy_text)
-        self._op = slices.text_ids(plane, ops, rows, lambda code: op_name(slices.names[code]))
-        labels = slices.text_ids(
-            plane, streams._origin, rows, lambda code: LABELS.get(Origin(code), "")
-        )
-        self._origin = labels
-        self._op = np.where(self._op > 0, self._op, labels)
-        chain = slices.args.chain
+        slices = self._slices = streams.slices
+        self._streams, at = streams, streams.at(rows)
+
+        def op(code: int) -> str:
+            return op_name(slices.names[code])
+
+        def origin(code: int) -> str:
+            return LABELS.get(Origin(code), "")
+
+        self._launch = slices.text_ids(plane, streams.launch, at, streams.launch_text)
+        self._copy = slices.text_ids(plane, streams.copy, at, streams.copy_text)
+        self._op = slices.text_ids(plane, streams.op, at, op)
+        self._origin = slices.text_ids(plane, streams.origin, at, origin)
         self._said = slices.text_ids(
-            plane, chain, rows, lambda code: slices.args.json(code, _SAID_ELSEWHERE)
+            plane, slices.args.chain, rows, lambda code: slices.args.json(code, _SAID_ELSEWHERE)
         )
-        self._node = narrow(slices.args.numbers("graph node id"))
+        self._node = row_numbers(*slices.args.rows("graph node id"))
 
     def of(self, work: I64) -> list[Stat]:
         """The stats of some of them."""
-        launched = self._slices.correlation[work]
+        launched, at = self._slices.correlation[work], self._streams.at(work)
         found = stat_of(names.CORRELATION_ID, unsigned(launched), launched > 0)
-        for name, column in (
-            (names.KERNEL_DETAILS, self._launch),
-            (names.MEMCPY_DETAILS, self._copy),
-            (names.TF_OP, self._op),
-            (names.LAUNCH_ORIGIN, self._origin),
-            (names.ARGUMENTS, self._said),
-        ):
-            found += stat_of(name, column[work], column[work] > 0, is_text=True)
-        found += stat_of(names.GRAPH_NODE, self._node[work], self._node[work] >= 0)
+        found += self._launch.stat(names.KERNEL_DETAILS, at)
+        found += self._copy.stat(names.MEMCPY_DETAILS, at)
+        op, origin = self._op.of(at), self._origin.of(at)
+        op = np.where(op > 0, op, origin)
+        found += stat_of(names.TF_OP, op, op > 0, is_text=True)
+        found += stat_of(names.LAUNCH_ORIGIN, origin, origin > 0, is_text=True)
+        found += self._said.stat(names.ARGUMENTS, work)
+        found += self._node.stat(names.GRAPH_NODE, work)
         return found + self._slices.other_numbers(work)

@@ -13,11 +13,15 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.columns import distinct_codes
+
 I64 = NDArray[np.int64]
 Ints = NDArray[np.integer[Any]]
 
 #: ``kind`` of a value: a double's bits, a whole number, the number of a text.
 REAL, WHOLE, TEXT = 2, 4, 7
+# So many keys are looked for one after the other.
+_FEW_KEYS: Final = 64
 _NARROW: Final = (np.int8, np.int16, np.int32)
 
 
@@ -30,21 +34,6 @@ def narrow(values: NDArray[Any]) -> NDArray[Any]:
             if limits.min <= least and most <= limits.max:
                 return values.astype(kind)
     return values.copy()
-
-
-def distinct_codes(codes: NDArray[Any]) -> tuple[I64, NDArray[np.int32]]:
-    """The distinct numbers of a column, none below -1, and where each stands among them.
-
-    Returns: The numbers, -1 last; and by number (-1 is the last entry) its place. Costs a look at
-    each row, not a sort of them.
-    """
-    seen = np.zeros(int(codes.max(initial=-1)) + 2, np.bool_)
-    seen[codes] = True
-    used = np.flatnonzero(seen)
-    place = np.zeros(len(seen), np.int32)
-    place[used] = np.arange(len(used), dtype=np.int32)
-    used[used == len(seen) - 1] = -1
-    return used, place
 
 
 def joined(parts: list[NDArray[Any]], kind: type[Any]) -> NDArray[Any]:
@@ -129,9 +118,17 @@ class ValueRows:
 
 def _by_key(keys: list[Any], rows: list[Any], numbers: list[Any]) -> OwnValues:
     key = joined(keys, np.int32)
-    order = np.argsort(key, kind="stable").astype(np.int32)
-    key = key[order]
-    begin = np.flatnonzero(np.append(True, key[1:] != key[:-1])) if len(key) else order
+    used = distinct_codes(key)[0]
+    if len(used) > _FEW_KEYS:
+        order = np.argsort(key, kind="stable").astype(np.int32)
+        begin = np.searchsorted(key[order], np.append(used, used[-1] + 1))
+    else:  # the sort would take more memory than the values
+        order = np.empty(len(key), np.int32)
+        begin = np.zeros(len(used) + 1, np.int64)
+        for at, one in enumerate(used.tolist()):
+            mine = np.flatnonzero(key == one)
+            begin[at + 1] = begin[at] + len(mine)
+            order[begin[at] : begin[at + 1]] = mine
+    del key
     row = joined(rows, np.int32)[order]
-    number = joined(numbers, np.int64)[order]
-    return OwnValues(key[begin].astype(np.int64), np.append(begin, len(key)), row, number)
+    return OwnValues(used, begin, row, joined(numbers, np.int64)[order])

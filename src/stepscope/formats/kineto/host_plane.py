@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -13,12 +14,11 @@ from stepscope.formats.kineto import arrows, memory, steps
 from stepscope.formats.kineto.annotations import Annotations, annotations_of
 from stepscope.formats.kineto.args import NONE
 from stepscope.formats.kineto.categories import KIND
-from stepscope.formats.kineto.event_rows import narrow
 from stepscope.formats.kineto.names import op_name
 from stepscope.formats.kineto.read import Trace
-from stepscope.formats.kineto.slices import Slices, unsigned
+from stepscope.formats.kineto.slices import Slices, row_numbers, unsigned
 from stepscope.formats.xspace.event_bytes import I64
-from stepscope.formats.xspace.line_parts import LineParts, by_place, stat_of
+from stepscope.formats.xspace.line_parts import LineParts, by_place
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 from stepscope.schema import names
 
@@ -53,10 +53,9 @@ def host_plane(
     said = annotations_of(slices)
     slices.kind[said.is_one] = KIND["annotation"]
     shown = slices.is_kind("annotation", "runtime", "overhead", *(["op"] if ops else []))
-    metadata = np.zeros(len(slices), np.int32)
     is_op = slices.is_kind("op")
-    slices.renamed(plane, np.flatnonzero(is_op & shown), op_name, metadata)
-    slices.renamed(plane, np.flatnonzero(~is_op & shown), said.label, metadata)
+    op_names = slices.name_ids(plane, np.flatnonzero(is_op & shown), op_name)
+    other_names = slices.name_ids(plane, np.flatnonzero(~is_op & shown), said.label)
     lines = {place: LineParts() for place in np.unique(slices.place[shown]).tolist()}
     memory.add_instants(trace, slices, plane, lambda place: lines.setdefault(place, LineParts()))
     are_marked = said.has(names.STEP_NUM) or len(marks) > 0
@@ -72,9 +71,8 @@ def host_plane(
     stats = _HostStats(trace, slices, plane, said)
     # Each line is written before the next is put together: what it is made of is as large again.
     for place, mine in by_place(slices.place, np.flatnonzero(shown).astype(np.int32)):
-        lines[place].add(
-            metadata[mine], slices.start_ns[mine], slices.duration_ns[mine], stats.of(mine)
-        )
+        code = np.where(is_op[mine], op_names.of(mine), other_names.of(mine))
+        lines[place].add(code, slices.start_ns[mine], slices.duration_ns[mine], stats.of(mine))
         lines.pop(place).write(plane, *slices.thread(place))
     for place, part in lines.items():
         part.write(plane, *slices.thread(place))
@@ -128,16 +126,17 @@ class _HostStats:
         """Shapes, sequence numbers, and whatever else the events say of themselves."""
         slices, args = self._slices, self._slices.args
         rows = slices.rows("op", "annotation", "runtime", "overhead")
+        dims = args.by_chain(_SHAPES)
         shapes = slices.text_ids(
-            plane, args.texts(_SHAPES), slices.rows("op", "annotation"), self._shape
+            plane, args.chain, rows, lambda chain: self._shape(int(dims[chain]))
         )
         said = slices.text_ids(
             plane, args.chain, rows, lambda chain: args.json(chain, _SAID_ELSEWHERE)
         )
         self._texts = ((names.SHAPE, shapes), (names.ARGUMENTS, said))
-        sequence = args.numbers("Sequence number")
-        sequence[~slices.is_kind("op")] = NONE
-        self._sequence = narrow(sequence)
+        at, sequence = args.rows("Sequence number")
+        is_one = slices.is_kind("op")[at] & (sequence >= 0)
+        self._sequence = row_numbers(at[is_one], sequence[is_one])
 
     def _shape(self, number: int) -> str:
         dims = self._trace.texts.value(number)
@@ -145,27 +144,44 @@ class _HostStats:
 
     def of(self, mine: NDArray[np.int32]) -> list[Stat]:
         """The stats of some slices."""
-        is_annotation = self._slices.kind[mine] == KIND["annotation"]
-        step = np.where(is_annotation, self._step[self._slices.name[mine]], NONE)
-        loads = self._loads[mine]
-        count = len(mine)
-        found = stat_of(names.STEP_NUM, step, step >= 0)
-        found += stat_of(names.ROOT_LEVEL, np.ones(count, np.int64), step >= 0)
-        found += stat_of(names.INPUT_STAGE_ID, np.ones(count, np.int64), loads)
-        stage = np.where(self._alone[mine], self._stage_alone, self._stage)
-        found += stat_of(names.INPUT_STAGE_NAME, stage, loads, is_text=True)
-        category = np.full(count, self._category)
-        found += stat_of(names.INPUT_STAGE_CATEGORY, category, loads, is_text=True)
-        called = self._slices.correlation[mine]
-        found += stat_of(names.CORRELATION_ID, unsigned(called), self._calls[mine])
-        for key, column in self._texts:
-            found += stat_of(key, column[mine], column[mine] > 0, is_text=True)
-        sequence = self._sequence[mine]
-        found += stat_of(names.SEQUENCE_NUMBER, sequence, sequence >= 0)
         name = self._slices.name[mine]
+        is_step = (self._step >= 0)[name]
+        is_step &= self._slices.kind[mine] == KIND["annotation"]
+        found: list[Stat] = []
+        if is_step.any():
+            rows = np.flatnonzero(is_step)
+            found += [_at(rows, stat) for stat in _step_stats(self._step[name[rows]])]
+        rows = np.flatnonzero(self._loads[mine])
+        if len(rows):
+            found += [_at(rows, stat) for stat in self._loader_stats(mine[rows])]
+        calls = np.flatnonzero(self._calls[mine]).astype(np.int32)
+        if len(calls):
+            called = self._slices.correlation[mine[calls]]
+            found.append(Stat(names.CORRELATION_ID, unsigned(called), calls))
+        for key, column in self._texts:
+            found += column.stat(key, mine)
+        found += self._sequence.stat(names.SEQUENCE_NUMBER, mine)
         for stat in self._annotated:
-            found += stat_of(stat.name, stat.values[name], stat.has[name], is_text=stat.is_text)
+            rows = np.flatnonzero(stat.has[name])
+            if len(rows):
+                found.append(Stat(stat.name, stat.values[name[rows]], rows, stat.is_text))
         return found + self._arrows.stats(mine) + self._slices.other_numbers(mine)
+
+    def _loader_stats(self, loads: NDArray[np.int32]) -> list[Stat]:
+        """The stats of waits for PyTorch's loader."""
+        count = len(loads)
+        stage = np.where(self._alone[loads], self._stage_alone, self._stage)
+        category = np.full(count, self._category)
+        return [
+            Stat(names.INPUT_STAGE_ID, np.ones(count, np.int64)),
+            Stat(names.INPUT_STAGE_NAME, stage, is_text=True),
+            Stat(names.INPUT_STAGE_CATEGORY, category, is_text=True),
+        ]
+
+
+def _at(rows: I64, stat: Stat) -> Stat:
+    """A stat of some rows, given what these rows have."""
+    return replace(stat, rows=rows)
 
 
 def _step_number(name: str) -> int:

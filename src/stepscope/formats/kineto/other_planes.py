@@ -8,7 +8,6 @@ import numpy as np
 
 from stepscope.formats.kineto.read import Trace
 from stepscope.formats.kineto.slices import Slices
-from stepscope.formats.xspace.line_parts import stat_of
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 from stepscope.schema import names
 
@@ -35,8 +34,7 @@ def _events(
 ) -> PlaneWriter:
     """A line for each category on each thread."""
     plane = PlaneWriter(names.OTHER_EVENTS_PLANE)
-    metadata = np.zeros(len(slices), np.int32)
-    slices.renamed(plane, rows, str, metadata)
+    metadata = slices.name_ids(plane, rows, str)
     said = slices.text_ids(plane, slices.args.chain, rows, slices.args.json)
     category = trace.slices["category"]
     pair = category[rows].astype(np.int64) * (len(slices.places) + 1) + slices.place[rows]
@@ -47,11 +45,10 @@ def _events(
         plane.line(
             number + 1,
             f"{kind} {_where(trace, slices, place)}".strip(),
-            metadata=metadata[mine],
+            metadata=metadata.of(mine),
             start_ns=slices.start_ns[mine],
             duration_ns=slices.duration_ns[mine],
-            stats=stat_of(names.ARGUMENTS, said[mine], said[mine] > 0, is_text=True)
-            + slices.other_numbers(mine),
+            stats=said.stat(names.ARGUMENTS, mine) + slices.other_numbers(mine),
         )
     return plane
 

@@ -10,18 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-import numpy as np
-
 from stepscope.formats.kineto.device_planes import device_planes
 from stepscope.formats.kineto.host_plane import host_plane
 from stepscope.formats.kineto.links import links
 from stepscope.formats.kineto.names import frame_name
 from stepscope.formats.kineto.other_planes import other_planes
 from stepscope.formats.kineto.read import Trace
-from stepscope.formats.kineto.slices import Slices
+from stepscope.formats.kineto.slices import Slices, row_numbers
 from stepscope.formats.kineto.steps import StepCount, StepMark
 from stepscope.formats.kineto.viewer_planes import is_from_viewer, viewer_planes
-from stepscope.formats.xspace.line_parts import by_place, stat_of
+from stepscope.formats.xspace.line_parts import by_place
 from stepscope.formats.xspace.plane_writer import PlaneWriter
 from stepscope.kernels.memory import give_back
 from stepscope.schema import names
@@ -77,10 +75,10 @@ def _python(slices: Slices) -> Iterator[PlaneWriter]:
     if not len(rows):
         return
     plane = PlaneWriter(names.PYTHON_CALLS_PLANE)
-    metadata = np.zeros(len(slices), np.int32)
-    slices.renamed(plane, rows, frame_name, metadata)
+    metadata = slices.name_ids(plane, rows, frame_name)
     args = slices.args
-    own, parent = args.numbers("Python id"), args.numbers("Python parent id")
+    own = row_numbers(*args.rows("Python id"))
+    parent = row_numbers(*args.rows("Python parent id"))
     said = slices.text_ids(plane, args.chain, rows, lambda one: args.json(one, _SAID_ELSEWHERE))
     for place, mine in by_place(slices.place, rows):
         # Some versions lose the thread of Python's calls: it is then (0, 0).
@@ -89,13 +87,13 @@ def _python(slices: Slices) -> Iterator[PlaneWriter]:
         plane.line(
             number,
             name,
-            metadata=metadata[mine],
+            metadata=metadata.of(mine),
             start_ns=slices.start_ns[mine],
             duration_ns=slices.duration_ns[mine],
             stats=[
-                *stat_of(names.PYTHON_ID, own[mine], own[mine] > 0),
-                *stat_of(names.PYTHON_PARENT_ID, parent[mine], parent[mine] > 0),
-                *stat_of(names.ARGUMENTS, said[mine], said[mine] > 0, is_text=True),
+                *own.stat(names.PYTHON_ID, mine),
+                *parent.stat(names.PYTHON_PARENT_ID, mine),
+                *said.stat(names.ARGUMENTS, mine),
             ],
         )
     yield plane

@@ -12,10 +12,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.columns import distinct_codes
 from stepscope.formats.kineto import categories
 from stepscope.formats.kineto.args import NONE, EventArgs
 from stepscope.formats.kineto.categories import KIND, OTHER
-from stepscope.formats.kineto.event_rows import distinct_codes, narrow
+from stepscope.formats.kineto.event_rows import narrow
 from stepscope.formats.kineto.scan import (
     DURATION_IN_PS,
     HAS_DURATION,
@@ -46,6 +47,7 @@ _MEMORY: Final = "[memory]"
 _PLAIN_NUMBER: Final = re.compile(r"-?\d{1,18}")
 # A time of exactly 0 where all others are hours away was never taken.
 _HOURS_NS: Final = 3_600_000_000_000
+_NO_REST: Final = np.zeros(1, np.int16)
 _SLICE, _COUNTER, _META = ord("X"), ord("C"), ord("M")
 _INSTANTS: Final = tuple(map(ord, "iIRn"))
 _BEGIN, _END = ord("B"), ord("E")
@@ -75,7 +77,7 @@ class Trace:
         counters: place, name, start_ns, and a series and value each.
         thread_names, process_names: By place, and by pid.
         categories: Every category with the number of its events, arrows among them.
-        texts: Every distinct_codes text of the file.
+        texts: Every distinct text of the file.
         damage: What was wrong with it.
         lost: Events that made no sense: not JSON, or without name, phase or time.
         untimed: Events whose time the recorder did not take.
@@ -259,7 +261,10 @@ class _Reader:
         columns = self._scanned.columns
         columns["phase"][begin] = _SLICE
         self._length[begin] = self._start[end] - self._start[begin]
-        self._length_rest[begin] = self._start_rest[end] - self._start_rest[begin]
+        rest = self._start_rest[end] - self._start_rest[begin]
+        if (rest != self._length_rest[begin]).any():
+            self._length_rest = self._length_rest.copy()
+            self._length_rest[begin] = rest
         columns["flags"][begin] |= HAS_DURATION
         self._trace.unpaired += len(rows) - 2 * len(begin)
         return begin
@@ -333,11 +338,14 @@ class _Reader:
         self._length[rows[~timed]] = 0
         rows = self._in_time(rows)
         found = trace.slices
-        found["start_ns"], found["duration_ns"] = self._start[rows], self._length[rows]
-        self._start, self._length = found["start_ns"][:0], found["duration_ns"][:0]
-        found["start_rest_ps"] = self._start_rest[rows]
-        found["duration_rest_ps"] = self._length_rest[rows]
-        found["place"] = self._place_of[rows]
+        found["duration_ns"] = narrow(self._length[rows])
+        self._length = self._length[:0].copy()
+        found["start_ns"] = self._start[rows]
+        self._start = self._start[:0].copy()
+        for name, rest in (("start", self._start_rest), ("duration", self._length_rest)):
+            is_zero = not rest.flags.writeable
+            found[f"{name}_rest_ps"] = rest[: len(rows)] if is_zero else rest[rows]
+        found["place"] = narrow(self._place_of[rows])
         found["kind"], found["category"] = self._kinds(rows)
         found["name"] = self._names(rows)
         args = trace.args = EventArgs(self._scanned, rows)
@@ -345,7 +353,7 @@ class _Reader:
         found["correlation"] = narrow(args.numbers("correlation"))
         self._move_annotations()
 
-    def _names(self, rows: I32) -> I32:
+    def _names(self, rows: I32) -> NDArray[Any]:
         """The name of each slice as a place in ``trace.names``, which are in order of time."""
         name = self._scanned.columns["name"][rows]
         used, place = distinct_codes(name)
@@ -355,8 +363,7 @@ class _Reader:
         by_time = np.argsort(first)
         rank[by_time] = np.arange(len(used), dtype=np.int32)
         self._trace.names = [self._texts.string(number) for number in used[by_time].tolist()]
-        found: I32 = rank[place][name] if len(used) else np.zeros(0, np.int32)
-        return found
+        return narrow(rank[place])[name] if len(used) else np.zeros(0, np.int32)
 
     def _kinds(self, rows: I32) -> tuple[NDArray[np.int8], NDArray[Any]]:
         """The kind of each slice, and its category as a place in ``trace.category_names``."""
@@ -477,9 +484,10 @@ class _Reader:
 
 def _to_ns(time: NDArray[Any], is_ps: Bool) -> tuple[I64, NDArray[np.int16]]:
     """Times as the nearest ns, and what is left of those that are known to the ps."""
-    time = time.astype(np.int64)
-    rest = np.zeros(len(time), np.int16)
+    time = time.astype(np.int64, copy=False)
     rows = np.flatnonzero(is_ps)
+    # Hardly a file has any: then all are the same zero, which cannot be written.
+    rest = np.zeros(len(time), np.int16) if len(rows) else np.broadcast_to(_NO_REST, len(time))
     if len(rows):
         exact = time[rows]
         time[rows] = exact // 1000 + (exact % 1000 >= 500)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.columns import distinct_codes
 from stepscope.formats.kineto.categories import KIND
-from stepscope.formats.kineto.event_rows import distinct_codes
+from stepscope.formats.kineto.event_rows import narrow
 from stepscope.formats.kineto.read import Trace
 from stepscope.formats.kineto.texts import whole as whole_of
 from stepscope.formats.xspace.event_bytes import I64
@@ -29,6 +32,80 @@ _READ_ELSEWHERE: Final = frozenset(
 )  # fmt: skip
 _MOST_OTHERS: Final = 40
 _THREAD_NAME: Final = re.compile(r"thread -?\d+ \((.*)\)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CodedIds:
+    """What rows have by a column that repeats: nothing is kept per row but that column.
+
+    Attributes:
+        code: A number per row, -1 for none.
+        ids: By number; the last is that of -1.
+    """
+
+    code: NDArray[Any]
+    ids: I32
+
+    def of(self, rows: NDArray[np.integer[Any]]) -> I32:
+        """The ids of some of the rows."""
+        found: I32 = self.ids[self.code[rows]]
+        return found
+
+    def stat(self, name: str, rows: NDArray[np.integer[Any]]) -> list[Stat]:
+        """A stat whose values are texts of these ids, of the rows that have one."""
+        ids = self.of(rows)
+        return stat_of(name, ids, ids > 0, is_text=True)
+
+
+def coded_ids(code: NDArray[Any], rows: I64, number: Callable[[int], int]) -> CodedIds:
+    """Ids by code, asked once for each code that these rows have."""
+    used = distinct_codes(code[rows])[0]
+    ids = np.zeros(int(code.max(initial=-1)) + 2, np.int32)
+    ids[used] = np.asarray([number(one) for one in used.tolist()], np.int32)
+    return CodedIds(code, ids)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowNumbers:
+    """Numbers that some slices have.
+
+    Attributes:
+        rows: The slices, ascending.
+        values: The number of each.
+    """
+
+    rows: NDArray[np.int32]
+    values: NDArray[Any]
+
+    def stat(self, name: str, wanted: NDArray[np.integer[Any]]) -> list[Stat]:
+        """A stat of those of the wanted slices, which ascend, that have a number."""
+        mine: NDArray[np.int32] = wanted.astype(np.int32, copy=False)
+        # The fewer are looked for among the more: many lines cost no more than one.
+        if len(self.rows) <= len(mine):
+            at, has = _places(mine, self.rows)
+            at, values = at[has], self.values[has]
+        else:
+            at, has = _places(self.rows, mine)
+            at, values = np.flatnonzero(has), self.values[at[has]]
+        return [Stat(name, values, at.astype(np.int32))] if len(at) else []
+
+
+def row_numbers(rows: NDArray[np.integer[Any]], values: NDArray[Any]) -> RowNumbers:
+    """Numbers of slices in any order; of two that one slice has, the last counts."""
+    order = np.argsort(rows, kind="stable")
+    rows = rows[order].astype(np.int32)
+    last = np.append(rows[1:] != rows[:-1], True)[: len(rows)]
+    values = values[order[last]]
+    return RowNumbers(rows[last], values if values.dtype.kind == "f" else narrow(values))
+
+
+def _places(among: NDArray[np.int32], wanted: NDArray[np.int32]) -> tuple[I64, Bool]:
+    """Where each wanted number stands among others, both ascending, and whether it does."""
+    at = np.searchsorted(among, wanted)
+    if not len(among):
+        return at, np.zeros(len(at), bool)
+    at[at == len(among)] = 0
+    return at, among[at] == wanted
 
 
 class Slices:
@@ -51,7 +128,7 @@ class Slices:
         self.duration_rest_ps = columns["duration_rest_ps"]
         self.external, self.correlation = columns["external"], columns["correlation"]
         self._thread_names = trace.thread_names
-        self._others: list[tuple[str, NDArray[np.int32], NDArray[Any]]] | None = None
+        self._others: list[tuple[str, RowNumbers]] | None = None
         self.process = self._main_process()
 
     def __len__(self) -> int:
@@ -83,63 +160,50 @@ class Slices:
         name = found[1] if found else said
         return number, name or f"thread {number}"
 
-    def renamed(
-        self, plane: PlaneWriter, rows: I64, rename: Callable[[str], str], into: I32
-    ) -> None:
-        """Put the ids of the rows' names on a plane into ``into``.
+    def name_ids(self, plane: PlaneWriter, rows: I64, rename: Callable[[str], str]) -> CodedIds:
+        """Ids of the names of slices on a plane.
 
         Args:
             plane: Whose names they are to be.
-            rows: Which slices.
+            rows: The slices that will be asked about.
             rename: What a name becomes; the old one is then shown, but for annotations of ours.
-            into: One id per slice.
         """
-        mine = self.name[rows]
-        used, place = distinct_codes(mine)
-        ids = []
-        for code in used.tolist():
+
+        def number(code: int) -> int:
             old = self.names[code]
             new = rename(old)
             is_coded = new != old and not old.endswith("#")
-            ids.append(plane.name(new, display=old if is_coded else ""))
-        if ids:
-            into[rows] = np.asarray(ids, np.int32)[place][mine]
+            return plane.name(new, display=old if is_coded else "")
+
+        return coded_ids(self.name, rows, number)
 
     def text_ids(
         self, plane: PlaneWriter, code: NDArray[Any], rows: I64, text: Callable[[int], str]
-    ) -> I32:
-        """Per slice the id of a text on a plane (0: none).
+    ) -> CodedIds:
+        """Ids of texts on a plane (0: none).
 
         Args:
             plane: Whose texts they are to be.
-            code: A number per slice, -1 for none.
-            rows: Which slices.
+            code: A number per row, -1 for none.
+            rows: The rows that will be asked about.
             text: What a number means; it is asked once per number, "" is none.
         """
-        found = np.zeros(len(self), np.int32)
-        mine = code[rows]
-        used, place = distinct_codes(mine)
-        texts = [text(number) if number >= 0 else "" for number in used.tolist()]
-        ids = [plane.text(one) if one else 0 for one in texts]
-        if ids:
-            found[rows] = np.asarray(ids, np.int32)[place][mine]
-        return found
+
+        def number(one: int) -> int:
+            said = text(one) if one >= 0 else ""
+            return plane.text(said) if said else 0
+
+        return coded_ids(code, rows, number)
 
     def other_numbers(self, rows: NDArray[np.integer[Any]]) -> list[Stat]:
         """Stats of what some slices say in numbers that nothing else has read."""
         if self._others is None:
-            self._others = []
-            for key, owners, values in self.args.others(_READ_ELSEWHERE):
-                order = np.argsort(owners, kind="stable")
-                self._others.append((key, owners[order].astype(np.int32), values[order]))
-                if len(self._others) == _MOST_OTHERS:
-                    break
-        found: list[Stat] = []
-        for key, known, values in self._others:
-            at = np.searchsorted(known, rows, side="right") - 1
-            has = (at >= 0) & (known[np.maximum(at, 0)] == rows)
-            found += stat_of(key, values[at], has)
-        return found
+            found = self.args.others(_READ_ELSEWHERE)
+            self._others = [
+                (key, row_numbers(owners, values))
+                for key, owners, values in islice(found, _MOST_OTHERS)
+            ]
+        return [stat for key, numbers in self._others for stat in numbers.stat(key, rows)]
 
     def _main_process(self) -> int:
         for place in np.unique(self.place[self.rows(*_OF_THE_PROCESS)]).tolist():

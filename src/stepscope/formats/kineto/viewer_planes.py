@@ -11,10 +11,9 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stepscope.formats.kineto.read import Trace
-from stepscope.formats.kineto.slices import Slices, whole
+from stepscope.formats.kineto.slices import CodedIds, Slices, whole
 from stepscope.formats.xspace.event_bytes import I64
 from stepscope.formats.xspace.line_parts import by_place, stat_of
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
@@ -45,15 +44,14 @@ def viewer_planes(trace: Trace, slices: Slices) -> Iterator[PlaneWriter]:
             continue
         name = trace.process_names.get(pid, f"process {pid}")
         plane = PlaneWriter(name, id=whole(name.rpartition(":")[2]) + 1)
-        metadata = np.zeros(len(slices), np.int32)
-        slices.renamed(plane, mine, str, metadata)
+        metadata = slices.name_ids(plane, mine, str)
         stats = _Stats(trace, slices, plane, mine)
         for number, (place, some) in enumerate(by_place(slices.place, mine)):
             thread = trace.thread_names.get(slices.places[place], f"thread {number}")
             plane.line(
                 number + 1,
                 thread,
-                metadata=metadata[some],
+                metadata=metadata.of(some),
                 start_ns=slices.start_ns[some],
                 duration_ns=slices.duration_ns[some],
                 rest_ps=(slices.start_rest_ps[some], slices.duration_rest_ps[some]),
@@ -67,7 +65,7 @@ class _Stats:
 
     def __init__(self, trace: Trace, slices: Slices, plane: PlaneWriter, rows: I64) -> None:
         self._slices = slices
-        texts: list[tuple[str, NDArray[np.int32]]] = []
+        texts: list[tuple[str, CodedIds]] = []
         numbers: list[tuple[str, I64]] = []
         for key in slices.args.chain_keys():
             code = slices.args.texts(key)
@@ -85,7 +83,7 @@ class _Stats:
         """The stats of some of them."""
         found = self._slices.other_numbers(some)
         for key, column in self._texts:
-            found += stat_of(key, column[some], column[some] > 0, is_text=True)
+            found += column.stat(key, some)
         for key, values in self._numbers:
             found += stat_of(key, values[some], values[some] >= 0)
         return found

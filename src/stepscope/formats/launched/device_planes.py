@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stepscope.formats.kineto.links import LABELS, Origin
-from stepscope.formats.launched.host_plane import chosen, written
+from stepscope.formats.launched.host_plane import PlaneTexts, stats_of
 from stepscope.formats.launched.links import LaunchCalls, Scopes
 from stepscope.formats.launched.ranges import Ranges
 from stepscope.formats.launched.recorded import (
     I64,
     NONE,
+    Bool,
     DeviceWork,
     LaunchedRecording,
     NamedValues,
     by_row,
 )
-from stepscope.formats.xspace.line_parts import LineParts, by_place
+from stepscope.formats.xspace.line_parts import stat_of
+from stepscope.formats.xspace.merged_line import MergedLine, Rows, TablePart, places
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat, Value
 from stepscope.schema import names
 
@@ -68,42 +71,28 @@ class _Table:
         thread = np.where(known, np.append(calls.thread, NONE)[call], NONE)
         start = np.where(known, np.append(calls.start_ns, 0)[call], 0)
         op, self._ops = scopes.ops(thread, start)
-        hlo = self._hlo(recorded, ranges, scopes, thread, start) if self.is_work else []
+        hlo = _hlo(recorded, ranges, scopes, thread, start) if self.is_work else []
         # XLA says which instruction a kernel belongs to, which is more than its scope.
         if hlo:
             op = np.where(hlo[0].has, NONE, op)
-        self._op = op
-        self._hlo_columns = hlo
         origin = np.where(known, Origin.OUTSIDE, Origin.UNRECORDED)
         origin[~known & self._is_early(known)] = Origin.BEFORE
         if events.kind == "graph":
             origin[:] = Origin.GRAPH
-        self._origin = np.where(op >= 0, NONE, origin)
+        origin = np.where(op >= 0, NONE, origin)
+        self._columns = [*events.columns, *(one.narrowed() for one in hlo)]
+        # Tools group by op, so what has none is grouped by the reason.
+        has_hlo = hlo[0].has if hlo else np.zeros(len(events), bool)
+        named = np.where(op >= 0, op, origin + len(self._ops))
+        of_op = [
+            NamedValues(names.TF_OP, named, ~has_hlo, is_text=True),
+            NamedValues(
+                names.LAUNCH_ORIGIN, origin + len(self._ops), (origin >= 0) & ~has_hlo, is_text=True
+            ),
+        ]
+        self._of_op = [one.narrowed() for one in of_op if self.is_work]
 
-    def _hlo(
-        self, recorded: LaunchedRecording, ranges: Ranges, scopes: Scopes, thread: I64, start: I64
-    ) -> list[NamedValues]:
-        """The HLO instruction and program around each launch, where XLA marked them."""
-        found = []
-        for key in (names.HLO_OP, names.HLO_MODULE, names.PROGRAM_ID):
-            wanted = ranges.has(key)
-            if not wanted.any():
-                continue
-            name = scopes.name_of(scopes.around(wanted, thread, start))
-            has = name >= 0
-            said = {code: ranges.values[code][key] for code in np.unique(name[has]).tolist()}
-            if all(isinstance(value, int) for value in said.values()) and key == names.PROGRAM_ID:
-                values = np.asarray([said.get(code, 0) for code in name.tolist()], np.int64)
-                found.append(NamedValues(key, values, has))
-            else:
-                text = {code: recorded.texts.code(str(value)) for code, value in said.items()}
-                values = np.asarray([text.get(code, NONE) for code in name.tolist()], np.int64)
-                found.append(NamedValues(key, values, has, is_text=True))
-        return found if found and found[0].name == names.HLO_OP else []
-
-    def _is_early(
-        self, known: np.ndarray[tuple[int], np.dtype[np.bool_]]
-    ) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    def _is_early(self, known: Bool) -> Bool:
         """Events without a call that ran before the first of their stream with one."""
         if not known.any():
             return np.zeros(len(known), bool)
@@ -113,10 +102,37 @@ class _Table:
         own = np.full(len(first), np.iinfo(np.int64).max)
         np.minimum.at(own, stream[known], start[known])
         first[used] = own[used]
-        early: np.ndarray[tuple[int], np.dtype[np.bool_]] = start < first[stream]
+        early: Bool = start < first[stream]
         return early
 
-    def metadata(self, plane: PlaneWriter, texts: list[str], rows: I64) -> I64:
+    def part(
+        self, plane: PlaneWriter, texts: PlaneTexts, names_of: list[str], rows: Rows
+    ) -> TablePart:
+        """Some of the events, all of one line.
+
+        Args:
+            plane: Where they go.
+            texts: Ids of the recording's texts on it.
+            names_of: These texts.
+            rows: Which events.
+        """
+        events = self.events
+        labels = [LABELS.get(one, "") for one in Origin]
+        op_texts = PlaneTexts(plane, [*self._ops, *labels])
+
+        def describe(rows: NDArray[Any]) -> tuple[NDArray[Any], list[Stat]]:
+            launch = events.launch[rows].astype(np.uint64)
+            return self._ids(plane, names_of, rows), [
+                *stat_of(names.CORRELATION_ID, launch, launch > 0),
+                *stats_of(self._columns, rows, texts),
+                *stats_of(self._of_op, rows, op_texts),
+            ]
+
+        said = (*self._columns, *self._of_op)
+        count = int((events.launch[rows] > 0).sum()) + sum(int(one.has[rows].sum()) for one in said)
+        return TablePart(rows, events.start_ns, events.duration_ns, describe, count)
+
+    def _ids(self, plane: PlaneWriter, texts: list[str], rows: NDArray[Any]) -> I64:
         """Ids of the names of some rows."""
         display = self.events.display
         shown = np.full(len(rows), NONE) if display is None else display[rows]
@@ -124,60 +140,60 @@ class _Table:
         def name(pair: list[int]) -> int:
             return plane.name(texts[pair[0]], display=texts[pair[1]] if pair[1] >= 0 else "")
 
-        return by_row((self.events.name[rows], shown), name)
+        return by_row((self.events.name[rows].astype(np.int64), shown.astype(np.int64)), name)
 
-    def columns(self, plane: PlaneWriter, texts: list[str]) -> list[NamedValues]:
-        """Everything said of the events, with texts as ids on a plane."""
-        events = self.events
-        labels = [LABELS.get(one, "") for one in Origin]
-        # Tools group by op, so what has none is grouped by the reason.
-        code = np.where(self._op >= 0, self._op, self._origin + len(self._ops))
-        has_hlo = self._hlo_columns[0].has if self._hlo_columns else np.zeros(len(events), bool)
-        said = [
-            NamedValues(names.CORRELATION_ID, events.launch.astype(np.uint64), events.launch > 0),
-            *(written(plane, texts, one) for one in (*events.columns, *self._hlo_columns)),
-        ]
-        if self.is_work:
-            op = NamedValues(names.TF_OP, code, ~has_hlo, is_text=True)
-            origin = NamedValues(
-                names.LAUNCH_ORIGIN, self._origin, (self._origin >= 0) & ~has_hlo, is_text=True
-            )
-            said += [written(plane, [*self._ops, *labels], op), written(plane, labels, origin)]
-        return said
+
+def _hlo(
+    recorded: LaunchedRecording, ranges: Ranges, scopes: Scopes, thread: I64, start: I64
+) -> list[NamedValues]:
+    """The HLO instruction and program around each launch, where XLA marked them."""
+    found = []
+    for key in (names.HLO_OP, names.HLO_MODULE, names.PROGRAM_ID):
+        wanted = ranges.has(key)
+        if not wanted.any():
+            continue
+        name = scopes.names_around(wanted, thread, start)
+        has = name >= 0
+        said = {code: ranges.values[code][key] for code in np.unique(name[has]).tolist()}
+        if all(isinstance(value, int) for value in said.values()) and key == names.PROGRAM_ID:
+            values = np.asarray([said.get(code, 0) for code in name.tolist()], np.int64)
+            found.append(NamedValues(key, values, has))
+        else:
+            text = {code: recorded.texts.code(str(value)) for code, value in said.items()}
+            values = np.asarray([text.get(code, NONE) for code in name.tolist()], np.int64)
+            found.append(NamedValues(key, values, has, is_text=True))
+    return found if found and found[0].name == names.HLO_OP else []
 
 
 def _write_streams(
     plane: PlaneWriter, number: int, recorded: LaunchedRecording, tables: list[_Table]
 ) -> None:
     """A line for each stream's work, and one for what it waited for."""
-    lines: dict[tuple[int, bool], LineParts] = {}
+    lines: dict[tuple[int, bool], list[TablePart]] = {}
     content: dict[int, dict[str, None]] = {}
-    on_device = np.asarray([one.device == number for one in recorded.streams] or [False], bool)
-    texts = recorded.texts.list
+    names_of = recorded.texts.list
+    texts = PlaneTexts(plane, names_of)
     for table in tables:
         events = table.events
-        rows = np.flatnonzero(on_device[events.stream])
-        columns = table.columns(plane, texts) if len(rows) else []
-        for stream, mine in by_place(events.stream, rows):
+        for stream, rows in places(events.stream).items():
+            if recorded.streams[stream].device != number:
+                continue
             if table.is_work:
                 words = content.setdefault(stream, {})
                 kinds = [_CONTENT[events.kind]]
                 if events.kind == "copy":
-                    kinds = sorted({texts[code] for code in np.unique(events.name[mine]).tolist()})
+                    kinds = sorted({names_of[code] for code in np.unique(events.name[rows])})
                 words.update(dict.fromkeys(kinds))
-            lines.setdefault((stream, table.is_work), LineParts()).add(
-                table.metadata(plane, texts, mine),
-                events.start_ns[mine],
-                events.duration_ns[mine],
-                chosen(columns, mine),
-            )
-    for (stream, is_work), part in sorted(lines.items()):
+            part = table.part(plane, texts, names_of, rows)
+            lines.setdefault((stream, table.is_work), []).append(part)
+    for (stream, is_work), parts in sorted(lines.items(), key=lambda one: one[0]):
         line, label = _line_of(recorded, stream)
         if is_work:
-            part.write(plane, line, f"Stream #{label}({','.join(content[stream])})")
+            name = f"Stream #{label}({','.join(content[stream])})"
+            plane.add(MergedLine(plane, line, name, parts))
         else:
             derived = names.DERIVED_LINE_ID + _WAITS + line % _WAITS
-            part.write(plane, derived, f"Synchronization #{label}")
+            plane.add(MergedLine(plane, derived, f"Synchronization #{label}", parts))
 
 
 def _line_of(recorded: LaunchedRecording, row: int) -> tuple[int, str]:

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.columns import coded
 from stepscope.formats.launched.links import LaunchCalls, Scopes
 from stepscope.formats.launched.ranges import Ranges
 from stepscope.formats.launched.recorded import (
     I64,
     NONE,
     HostEvents,
+    Ints,
     LaunchedRecording,
     MemoryEvents,
     NamedValues,
 )
-from stepscope.formats.xspace.line_parts import LineParts, by_place, stat_of
+from stepscope.formats.xspace.line_parts import by_place, stat_of
+from stepscope.formats.xspace.merged_line import MergedLine, Rows, TablePart, places
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 from stepscope.schema import names
 
@@ -33,79 +35,118 @@ def host_plane(
     for key, value in {**recorded.host_facts, names.IMPORTED: recorded.origin}.items():
         plane.stat(key, value)
     writer = _Writer(recorded, ranges, plane)
-    lines: dict[int, LineParts] = {}
+    lines: dict[int, list[TablePart]] = {}
     for table in recorded.host:
         writer.add(table, lines)
     for allocations in recorded.allocations:
         writer.add_allocations(allocations, scopes, calls, lines)
     main = _main_thread(recorded)
-    for row, part in lines.items():
-        part.write(plane, _line_id(recorded, row), _line_name(recorded, row, main))
+    for row, parts in lines.items():
+        name = _line_name(recorded, row, main)
+        plane.add(MergedLine(plane, _line_id(recorded, row), name, parts))
     return plane
+
+
+class PlaneTexts:
+    """Ids that texts have on a plane, given out when a text is first used.
+
+    Args:
+        plane: Whose ids.
+        texts: By code.
+    """
+
+    def __init__(self, plane: PlaneWriter, texts: Sequence[str]) -> None:
+        self._plane = plane
+        self._texts = texts
+        self._ids = np.zeros(0, np.int32)
+
+    def ids(self, codes: Ints) -> NDArray[np.int32]:
+        """The ids of some texts."""
+        if len(self._ids) < len(self._texts):
+            self._ids = np.append(self._ids, np.zeros(len(self._texts) - len(self._ids), np.int32))
+        found = self._ids[codes]
+        if not found.all():
+            new = np.unique(codes[found == 0])
+            self._ids[new] = self._plane.texts(self._texts[code] for code in new.tolist())
+            found = self._ids[codes]
+        return found
 
 
 class _Writer:
     """Puts tables of events on lines of threads; what a name says is decided once."""
 
     def __init__(self, recorded: LaunchedRecording, ranges: Ranges, plane: PlaneWriter) -> None:
-        self._texts = recorded.texts.list
+        self._recorded = recorded
+        self._names = recorded.texts.list
+        self._texts = PlaneTexts(plane, self._names)
         self._ranges = ranges
         self._plane = plane
 
-    def add(self, table: HostEvents, lines: dict[int, LineParts]) -> None:
+    def add(self, table: HostEvents, lines: dict[int, list[TablePart]]) -> None:
         """The events of a table."""
-        metadata = self._names(table)
-        stats = self._of_names(table) if table.kind == "range" else []
-        stats += [self._written(column) for column in table.columns]
-        if len(table.launch):
-            launch = table.launch.astype(np.uint64)
-            stats.append(NamedValues(names.CORRELATION_ID, launch, table.launch > 0))
-        for row, mine in by_place(table.thread, np.arange(len(table))):
-            lines.setdefault(row, LineParts()).add(
-                metadata[mine], table.start_ns[mine], table.duration_ns[mine], chosen(stats, mine)
-            )
+        ids, of_names = self._ids(table), self._of_names(table)
 
-    def _names(self, table: HostEvents) -> I64:
-        used, inverse = coded(table.name)
-        if table.kind != "range":
-            ids = self._plane.names(self._texts[code] for code in used.tolist())
-        else:
-            ids = np.asarray(
-                [
-                    self._plane.name(self._ranges.labels[code], display=self._ranges.shown[code])
-                    for code in used.tolist()
-                ],
-                np.int64,
-            )
-        return ids[inverse] if len(ids) else inverse
+        def describe(rows: NDArray[Any]) -> tuple[NDArray[Any], list[Stat]]:
+            name = table.name[rows]
+            said = [NamedValues(one.name, one.values[name], one.has[name], one.is_text)
+                    for one in of_names]  # fmt: skip
+            found = stats_of(said, slice(None), self._texts)
+            found += stats_of(table.columns, rows, self._texts)
+            if len(table.launch):
+                launch = table.launch[rows].astype(np.uint64)
+                found += stat_of(names.CORRELATION_ID, launch, launch > 0)
+            return ids[name], found
+
+        for row, mine in places(table.thread).items():
+            name = table.name[mine]
+            count = sum(int(one.has[name].sum()) for one in of_names)
+            count += sum(int(one.has[mine].sum()) for one in table.columns)
+            count += int((table.launch[mine] > 0).sum()) if len(table.launch) else 0
+            part = TablePart(mine, table.start_ns, table.duration_ns, describe, count)
+            lines.setdefault(row, []).append(part)
+
+    def _ids(self, table: HostEvents) -> NDArray[np.int32]:
+        """The id of each name of the table on the plane, by code."""
+        ids = np.zeros(len(self._names), np.int32)
+        for code in _used(table.name, len(ids)):
+            if table.kind == "range":
+                shown = self._ranges.shown[code]
+                ids[code] = self._plane.name(self._ranges.labels[code], display=shown)
+            else:
+                ids[code] = self._plane.name(self._names[code])
+        return ids
 
     def _of_names(self, table: HostEvents) -> list[NamedValues]:
-        """Stats that follow from a range's name: the step's number, the values in it."""
-        step = self._ranges.step[table.name]
+        """What follows from a range's name, by code: the step's number, the values in it."""
+        if table.kind != "range":
+            return []
+        step = self._ranges.step
         is_step = step >= 0
         found = [
             NamedValues(names.STEP_NUM, step, is_step),
-            NamedValues(names.ROOT_LEVEL, np.ones(len(table), np.int64), is_step),
+            NamedValues(names.ROOT_LEVEL, np.ones(len(step), np.int64), is_step),
         ]
-        used, inverse = coded(table.name)
-        said = [self._ranges.values[code] for code in used.tolist()]
-        for key in dict.fromkeys(key for values in said for key in values if key != names.STEP_NUM):
-            has = np.asarray([key in values for values in said], bool)
+        said = {code: self._ranges.values[code] for code in _used(table.name, len(step))}
+        for key in dict.fromkeys(key for values in said.values() for key in values):
+            if key == names.STEP_NUM:
+                continue
+            having = {code: values[key] for code, values in said.items() if key in values}
+            has = np.zeros(len(step), bool)
+            has[list(having)] = True
             # One stat has one type: a number that another range writes as text is a text.
-            is_text = any(isinstance(values.get(key), str) for values in said)
-            values = [
-                self._plane.text(str(one.get(key, ""))) if is_text else one.get(key, 0)
-                for one in said
-            ]
-            found.append(NamedValues(key, np.asarray(values)[inverse], has[inverse], is_text))
+            is_text = any(isinstance(value, str) for value in having.values())
+            by_code = np.zeros(len(step), np.int64)
+            for code, value in having.items():
+                by_code[code] = self._recorded.texts.code(str(value)) if is_text else value
+            found.append(NamedValues(key, by_code, has, is_text))
         return found
 
-    def _written(self, column: NamedValues) -> NamedValues:
-        """A column whose texts are ids on the plane."""
-        return written(self._plane, self._texts, column)
-
     def add_allocations(
-        self, table: MemoryEvents, scopes: Scopes, calls: LaunchCalls, lines: dict[int, LineParts]
+        self,
+        table: MemoryEvents,
+        scopes: Scopes,
+        calls: LaunchCalls,
+        lines: dict[int, list[TablePart]],
     ) -> None:
         """Allocations as instants on the thread that asked for them, with what they left."""
         call = calls.of(table.launch)
@@ -116,19 +157,26 @@ class _Writer:
         held, peak = _held(table)
         every = np.ones(len(table), bool)
         code = np.where(table.size_bytes >= 0, *self._plane.names(names.MEMORY_EVENTS))
-        stats = [
-            self._written(NamedValues(names.ALLOCATOR_NAME, table.allocator, every, is_text=True)),
+        allocator = NamedValues(names.ALLOCATOR_NAME, table.allocator, every, is_text=True)
+        columns = [
             NamedValues(names.REQUESTED_BYTES, size, every),
             NamedValues(names.ALLOCATION_BYTES, size, every),
             NamedValues(names.ADDRESS, table.address, table.address > 0),
             NamedValues(names.BYTES_ALLOCATED, held, every),
             NamedValues(names.PEAK_BYTES_IN_USE, peak, every),
-            written(self._plane, ops, NamedValues(names.TF_OP, op, op >= 0, is_text=True)),
         ]
-        for row, mine in by_place(thread, np.arange(len(table))):
-            lines.setdefault(row, LineParts()).add(
-                code[mine], table.time_ns[mine], np.zeros(len(mine), np.int64), chosen(stats, mine)
-            )
+        of_op = NamedValues(names.TF_OP, op, op >= 0, is_text=True)
+        op_texts = PlaneTexts(self._plane, ops)
+
+        def describe(rows: NDArray[Any]) -> tuple[NDArray[Any], list[Stat]]:
+            found = stats_of([allocator, *columns], rows, self._texts)
+            return code[rows], [*found, *stats_of([of_op], rows, op_texts)]
+
+        none = np.broadcast_to(np.int64(0), len(table))
+        for row, mine in places(thread).items():
+            count = sum(int(one.has[mine].sum()) for one in (allocator, *columns, of_op))
+            part = TablePart(mine, table.time_ns, none, describe, count)
+            lines.setdefault(row, []).append(part)
 
 
 def _held(table: MemoryEvents) -> tuple[I64, I64]:
@@ -146,31 +194,31 @@ def _held(table: MemoryEvents) -> tuple[I64, I64]:
     return held, peak
 
 
-def written(plane: PlaneWriter, texts: list[str], column: NamedValues) -> NamedValues:
-    """A column whose texts are ids on a plane; columns of numbers stay.
+def stats_of(columns: Iterable[NamedValues], rows: Rows, texts: PlaneTexts) -> list[Stat]:
+    """What some rows carry.
 
     Args:
-        plane: Whose ids.
-        texts: What the column's values count.
-        column: Of numbers or texts.
+        columns: Of numbers or texts.
+        rows: Which.
+        texts: What codes of texts stand for.
     """
-    if not column.is_text:
-        return column
-    ids = np.zeros(len(column.values), np.int64)
-    rows = np.flatnonzero(column.has)
-    used, inverse = coded(column.values[rows])
-    if len(used):
-        ids[rows] = plane.texts(texts[code] for code in used.tolist())[inverse]
-    return NamedValues(column.name, ids, column.has, is_text=True)
+    found = []
+    for one in columns:
+        at = np.flatnonzero(one.has[rows]).astype(np.int32)
+        if len(at):
+            values = one.values[rows][at]
+            if one.is_text:
+                values = texts.ids(values)
+            found.append(Stat(one.name, values, at, one.is_text))
+    return found
 
 
-def chosen(columns: list[NamedValues], rows: NDArray[Any]) -> list[Stat]:
-    """The stats of some of the rows."""
-    return [
-        stat
-        for one in columns
-        for stat in stat_of(one.name, one.values[rows], one.has[rows], is_text=one.is_text)
-    ]
+def _used(codes: Ints, count: int) -> list[int]:
+    """The distinct ones of some codes below a number."""
+    seen = np.zeros(count, bool)
+    seen[codes] = True
+    used: list[int] = np.flatnonzero(seen).tolist()
+    return used
 
 
 def _main_thread(recorded: LaunchedRecording) -> int:

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stepscope.columns import coded_rows, innermost, nest
 from stepscope.formats.launched.ranges import Ranges
-from stepscope.formats.launched.recorded import I64, NONE, Bool, HostEvents, LaunchedRecording
-from stepscope.formats.xspace.line_parts import by_place
+from stepscope.formats.launched.recorded import (
+    I64,
+    NONE,
+    Bool,
+    HostEvents,
+    Ints,
+    LaunchedRecording,
+)
+from stepscope.formats.xspace.merged_line import Rows, places
+from stepscope.formats.xspace.plane_writer import in_order
 
 _NO_PART: Final = re.compile(r"[^\w.-]+")
 _ANY_TYPE: Final = re.compile(r"[a-z_][a-z0-9_]*")
@@ -32,7 +41,7 @@ class LaunchCalls:
     thread: I64
     start_ns: I64
 
-    def of(self, launch: I64) -> I64:
+    def of(self, launch: Ints) -> I64:
         """The call of each launch number, ``NONE`` where none was recorded."""
         if not len(self.launch):
             return np.full(len(launch), NONE, np.int64)
@@ -57,6 +66,33 @@ def calls_of(recorded: LaunchedRecording) -> LaunchCalls:
     return LaunchCalls(launch[kept], thread[kept], start[kept])
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _ThreadRanges:
+    """The ranges of one thread, by start, the outer before the inner.
+
+    Attributes:
+        start_ns, end_ns, name: Of each.
+        parent: The range around each, ``NONE`` for the outermost.
+        op: The op that each makes of what is launched in it, ``NONE`` for none.
+    """
+
+    start_ns: I64
+    end_ns: I64
+    name: Ints
+    parent: Ints
+    op: Ints
+
+    def around(self, time_ns: I64) -> I64:
+        """The innermost range around each moment, ``NONE`` for none."""
+        at: I64 = np.searchsorted(self.start_ns, time_ns, side="right") - 1
+        while True:
+            over = np.flatnonzero(at >= 0)
+            over = over[self.end_ns[at[over]] <= time_ns[over]]
+            if not len(over):
+                return at
+            at[over] = self.parent[at[over]]
+
+
 class Scopes:
     """The ranges of all threads, and which of them are around a moment of a thread.
 
@@ -66,83 +102,78 @@ class Scopes:
     """
 
     def __init__(self, recorded: LaunchedRecording, ranges: Ranges) -> None:
-        tables = [one for one in recorded.host if one.kind == "range"]
         self._ranges = ranges
-        self._name = _joined(tables, "name")
-        self._thread = _joined(tables, "thread")
-        self._start = _joined(tables, "start_ns")
-        self._end = self._start + _joined(tables, "duration_ns")
-        self._op = self._ops()
+        self._pairs: list[tuple[int, int]] = []
+        self._codes: dict[tuple[int, int], int] = {}
+        parts: dict[int, list[tuple[HostEvents, Rows]]] = {}
+        for table in recorded.host:
+            if table.kind == "range":
+                for thread, rows in places(table.thread).items():
+                    parts.setdefault(thread, []).append((table, rows))
+        self._of_thread = {thread: self._ranges_of(own) for thread, own in parts.items()}
+        self._op_texts = [self._text(self._pairs, code) for code in range(len(self._pairs))]
 
-    def around(self, wanted: Bool, thread: I64, time_ns: I64) -> I64:
-        """For each moment the innermost of the wanted ranges around it, ``NONE`` for none.
+    def names_around(self, wanted: Bool, thread: Ints, time_ns: I64) -> I64:
+        """For each moment the name of the innermost of the wanted ranges around it.
 
         Args:
             wanted: Which names count, by code.
             thread: Where to look.
             time_ns: When; a range is around its own begin, but not its end.
+
+        Returns: Codes, ``NONE`` for none.
         """
         found = np.full(len(time_ns), NONE, np.int64)
-        rows = np.flatnonzero(wanted[self._name]) if len(self._name) else self._name
-        of_thread = dict(by_place(self._thread, rows))
-        for where, asked in by_place(thread, np.arange(len(time_ns))):
-            own = of_thread.get(where)
+        for where, asked in places(thread).items():
+            own = self._of_thread.get(where)
             if own is not None:
-                at = innermost(self._start[own], self._end[own], time_ns[asked])
-                found[asked] = np.where(at >= 0, own[at], NONE)
+                rows = np.flatnonzero(wanted[own.name])
+                at = innermost(own.start_ns[rows], own.end_ns[rows], time_ns[asked])
+                names = np.append(own.name[rows], NONE)
+                found[asked] = names[at]
         return found
 
-    def name_of(self, row: I64) -> I64:
-        """The code of each range's name; ``NONE`` stays."""
-        return np.where(row >= 0, np.append(self._name, NONE)[row], NONE)
-
-    def ops(self, thread: I64, time_ns: I64) -> tuple[I64, list[str]]:
+    def ops(self, thread: Ints, time_ns: I64) -> tuple[I64, list[str]]:
         """The op at each moment of a thread: a code, ``NONE`` outside of any, and their texts."""
-        every = np.ones(len(self._ranges.labels), bool)
-        row = self.around(every, thread, time_ns)
-        codes, texts = self._op
-        return np.where(row >= 0, np.append(codes, NONE)[row], NONE), texts
+        found = np.full(len(time_ns), NONE, np.int64)
+        for where, asked in places(thread).items():
+            own = self._of_thread.get(where)
+            if own is not None:
+                found[asked] = np.append(own.op, NONE)[own.around(time_ns[asked])]
+        return found, self._op_texts
 
-    def _ops(self) -> tuple[I64, list[str]]:
-        """The op that a range makes of what is launched in it: a framework's, or its path."""
-        chain = np.full(len(self._name), NONE, np.int64)
-        parent = self._parents()
-        pairs: list[tuple[int, int]] = []
+    def _ranges_of(self, parts: list[tuple[HostEvents, Rows]]) -> _ThreadRanges:
+        start = _joined([table.start_ns[rows] for table, rows in parts]).astype(
+            np.int64, copy=False
+        )
+        length = _joined([table.duration_ns[rows] for table, rows in parts]).astype(np.int64)
+        name = _joined([table.name[rows] for table, rows in parts])
+        order = in_order(start, length)
+        if order is not None:
+            start, length, name = start[order], length[order], name[order]
+        nesting = nest(start, length, np.asarray([0, len(start)], np.int64))
+        depth = np.minimum(nesting.depth, _DEEPEST).astype(np.int8)
+        op = self._ops(name, nesting.parent, depth)
+        return _ThreadRanges(start, start + length, name, nesting.parent, op)
+
+    def _ops(self, name: Ints, parent: Ints, depth: Ints) -> Ints:
+        """The op that each range makes of what is launched in it: a framework's, or its path."""
+        chain = np.full(len(name), NONE, np.int32)
         counts, is_op = self._ranges.counts, self._ranges.is_op
-        depth = np.zeros(len(self._name), np.int64)
-        has = parent >= 0
         # Chains are made level by level, the outermost ranges first.
-        for _ in range(_DEEPEST):
-            deeper = np.where(has, depth[parent] + 1, 0)
-            if (deeper == depth).all():
-                break
-            depth = deeper
-        for level in range(int(depth.max(initial=0)) + 1):
-            rows = np.flatnonzero(depth == level)
-            before = np.where(has[rows], chain[parent[rows]], NONE)
-            name = self._name[rows]
+        for _, rows in sorted(places(depth).items()):
+            names, around = name[rows], parent[rows]
+            before = np.where(around >= 0, chain[around], NONE)
             # An op says by itself what it is; steps and epochs do not belong to what runs in them.
-            before = np.where(is_op[name], NONE, before)
-            (outers, inners), inverse = coded_rows(before, name)
-            codes = []
-            for outer, code in zip(outers.tolist(), inners.tolist(), strict=True):
-                if counts[code]:
-                    pairs.append((outer, code))
-                    codes.append(len(pairs) - 1)
-                else:
-                    codes.append(outer)
-            chain[rows] = np.asarray(codes, np.int64)[inverse] if codes else chain[rows]
-        return chain, [self._text(pairs, code) for code in range(len(pairs))]
-
-    def _parents(self) -> I64:
-        """The range around each range, ``NONE`` for the outermost."""
-        parent = np.full(len(self._name), NONE, np.int64)
-        for _, rows in by_place(self._thread, np.arange(len(self._name))):
-            start, length = self._start[rows], self._end[rows] - self._start[rows]
-            line = np.asarray([0, len(rows)], np.int64)
-            inner = nest(start, length, line).parent.astype(np.int64)
-            parent[rows] = np.where(inner >= 0, rows[inner], NONE)
-        return parent
+            before = np.where(is_op[names], NONE, before)
+            (outers, inners), inverse = coded_rows(before, names)
+            codes = [
+                self._codes.setdefault((outer, code), len(self._codes)) if counts[code] else outer
+                for outer, code in zip(outers.tolist(), inners.tolist(), strict=True)
+            ]
+            self._pairs += list(self._codes)[len(self._pairs) :]
+            chain[rows] = np.asarray(codes, np.int32)[inverse]
+        return chain
 
     def _text(self, pairs: list[tuple[int, int]], code: int) -> str:
         """A chain of ranges as an op: ``forward/layer_3/attention:attention``."""
@@ -169,5 +200,5 @@ def _type(path: str, name: str) -> str:
     return plain.lower() if _ANY_TYPE.fullmatch(plain.lower()) else "range"
 
 
-def _joined(tables: list[HostEvents], column: str) -> I64:
-    return np.concatenate([np.zeros(0, np.int64), *(getattr(one, column) for one in tables)])
+def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)

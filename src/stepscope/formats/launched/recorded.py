@@ -10,9 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.columns import coded
+from stepscope.formats.packed import narrow
 from stepscope.formats.xspace.plane_writer import Value
 
 I64 = NDArray[np.int64]
+#: Integers in as few bytes as hold them.
+Ints = NDArray[np.signedinteger[Any]]
 Bool = NDArray[np.bool_]
 
 #: A text, launch or thread that is not known.
@@ -39,6 +42,12 @@ class NamedValues:
     values: NDArray[Any]
     has: Bool
     is_text: bool = False
+
+    def narrowed(self) -> NamedValues:
+        """The same in as few bytes as it needs."""
+        # What rows without the value have there is never read.
+        values = self.values if self.has.all() else np.where(self.has, self.values, 0)
+        return NamedValues(self.name, narrow(values), narrow(self.has), self.is_text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +91,23 @@ class HostEvents:
     """
 
     kind: HostKind
-    thread: I64
-    name: I64
-    start_ns: I64
-    duration_ns: I64
-    launch: I64
+    thread: Ints
+    name: Ints
+    start_ns: Ints
+    duration_ns: Ints
+    launch: Ints
     columns: tuple[NamedValues, ...] = ()
 
     def __len__(self) -> int:
         return len(self.start_ns)
+
+    def narrowed(self) -> HostEvents:
+        """The same in as few bytes as it needs."""
+        return HostEvents(
+            self.kind, narrow(self.thread), narrow(self.name), narrow(self.start_ns),
+            narrow(self.duration_ns), narrow(self.launch),
+            tuple(one.narrowed() for one in self.columns if one.has.any()),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,16 +126,25 @@ class DeviceWork:
     """
 
     kind: DeviceKind
-    stream: I64
-    name: I64
-    start_ns: I64
-    duration_ns: I64
-    launch: I64
+    stream: Ints
+    name: Ints
+    start_ns: Ints
+    duration_ns: Ints
+    launch: Ints
     columns: tuple[NamedValues, ...] = ()
-    display: I64 | None = None
+    display: Ints | None = None
 
     def __len__(self) -> int:
         return len(self.start_ns)
+
+    def narrowed(self) -> DeviceWork:
+        """The same in as few bytes as it needs."""
+        return DeviceWork(
+            self.kind, narrow(self.stream), narrow(self.name), narrow(self.start_ns),
+            narrow(self.duration_ns), narrow(self.launch),
+            tuple(one.narrowed() for one in self.columns if one.has.any()),
+            None if self.display is None else narrow(self.display),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -251,6 +277,13 @@ class LaunchedRecording:
         code = by_row(columns, lambda one: self.texts.code(text(one)))
         empty = self.texts.code("")
         return NamedValues(name, code, code != empty, is_text=True)
+
+    def add(self, events: HostEvents | DeviceWork) -> None:
+        """A table of events, kept in as few bytes as it needs."""
+        if isinstance(events, HostEvents):
+            self.host.append(events.narrowed())
+        else:
+            self.device.append(events.narrowed())
 
     @property
     def count(self) -> int:

@@ -8,16 +8,18 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.columns import coded
+from stepscope.columns import coded, sum_by_key
 from stepscope.columns.space import Space
 from stepscope.errors import FormatError
 from stepscope.formats.launched.device_planes import device_planes
 from stepscope.formats.launched.host_plane import host_plane
 from stepscope.formats.launched.links import Scopes, calls_of
 from stepscope.formats.launched.ranges import Ranges, ranges_of
-from stepscope.formats.launched.recorded import I64, LaunchedRecording
+from stepscope.formats.launched.recorded import I64, Ints, LaunchedRecording
+from stepscope.formats.packed import narrow
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 from stepscope.formats.xspace.written import space_of
+from stepscope.kernels.memory import give_back
 from stepscope.schema import names
 
 # 26 days on each side of the median: starts and lengths in ps can then be added up.
@@ -41,6 +43,7 @@ def to_space(recorded: LaunchedRecording, *, file: str) -> Space:
             file=file,
             hint="Record again, over a stretch in which the program uses its devices.",
         )
+    give_back()
     _on_wall_clock(recorded)
     ranges = _ranges(recorded)
     scopes, calls = Scopes(recorded, ranges), calls_of(recorded)
@@ -49,6 +52,11 @@ def to_space(recorded: LaunchedRecording, *, file: str) -> Space:
         *device_planes(recorded, ranges, scopes, calls),
         *_host_counters(recorded),
     ]
+    # The planes hold the tables from here on, each until its lines are written.
+    recorded.host.clear()
+    recorded.device.clear()
+    del scopes, calls
+    give_back()
     return space_of(planes, warnings=recorded.warnings)
 
 
@@ -56,9 +64,8 @@ def _ranges(recorded: LaunchedRecording) -> Ranges:
     covered: dict[int, int] = {}
     for table in recorded.host:
         if table.kind == "range":
-            used, inverse = coded(table.name)
-            total = np.zeros(len(used), np.int64)
-            np.add.at(total, inverse, table.duration_ns)
+            used, inverse = coded(table.name.astype(np.int64))
+            total = sum_by_key(inverse, table.duration_ns.astype(np.int64), len(used))
             for code, length in zip(used.tolist(), total.tolist(), strict=True):
                 covered[code] = covered.get(code, 0) + length
     return ranges_of(recorded.texts.list, covered, covered)
@@ -75,23 +82,23 @@ def _on_wall_clock(recorded: LaunchedRecording) -> None:
     low, high = middle - _REACH_NS, middle + _REACH_NS
     changed = 0
 
-    def times(start: I64) -> I64:
+    def times(start: Ints) -> I64:
         nonlocal changed
-        within = np.clip(start, low, high)
+        within = np.clip(start.astype(np.int64), low, high)
         changed += int((within != start).sum())
-        return within + shift
+        within += shift
+        return within
 
-    def lengths(duration: I64) -> I64:
-        return np.clip(duration, 0, _REACH_NS)
+    def lengths(duration: Ints) -> Ints:
+        return narrow(np.clip(duration.astype(np.int64), 0, _REACH_NS))
 
-    recorded.host = [
-        replace(one, start_ns=times(one.start_ns), duration_ns=lengths(one.duration_ns))
-        for one in recorded.host
-    ]
-    recorded.device = [
-        replace(one, start_ns=times(one.start_ns), duration_ns=lengths(one.duration_ns))
-        for one in recorded.device
-    ]
+    # One after the other: all of them twice would be more than the columns take.
+    for at, host in enumerate(recorded.host):
+        start, length = times(host.start_ns), lengths(host.duration_ns)
+        recorded.host[at] = replace(host, start_ns=start, duration_ns=length)
+    for at, work in enumerate(recorded.device):
+        start, length = times(work.start_ns), lengths(work.duration_ns)
+        recorded.device[at] = replace(work, start_ns=start, duration_ns=length)
     recorded.counters = [replace(one, time_ns=times(one.time_ns)) for one in recorded.counters]
     recorded.allocations = [
         replace(one, time_ns=times(one.time_ns)) for one in recorded.allocations

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from stepscope.columns import coded
-from stepscope.formats.database import NULL, Rows, TraceDatabase
+from stepscope.formats.database import Rows, TraceDatabase
 from stepscope.formats.launched.recorded import (
     I64,
     NONE,
@@ -21,6 +21,7 @@ from stepscope.formats.launched.recorded import (
 )
 from stepscope.formats.nsight.ids import Ids
 from stepscope.formats.nsight.names import NsightNames, words
+from stepscope.formats.packed import NULL
 from stepscope.formats.xspace.plane_writer import Value
 from stepscope.schema import names as stats
 
@@ -97,7 +98,8 @@ class Devices:
         columns = [self._details(stats.KERNEL_DETAILS, rows, _LAUNCH, self._launch)]
         for key, column in (("short_name", "shortName"), ("mangled_name", "mangledName")):
             code = self._names.optional(rows[column])
-            columns.append(NamedValues(key, code, (code >= 0) & (code != name), is_text=True))
+            has = (code >= 0) & (code != name)
+            columns.append(NamedValues(key, code, has, is_text=True).narrowed())
         return self._events_of("kernel", rows, name, [*columns, *_others(rows, _OF_KERNELS)])
 
     def _launch(self, values: list[int]) -> str:
@@ -175,7 +177,8 @@ class Devices:
         what = ("timestamp", "eventId", "eventSyncId")
         rows = self._database.rows(table, (*_COMMON, *what))
         has = rows.has("timestamp") & (rows["timestamp"] != 0)
-        rows.numbers["start"] = rows.numbers["end"] = np.where(has, rows["timestamp"], NULL)
+        time = np.where(has, rows["timestamp"], NULL)
+        rows = rows.replaced(start=time, end=time)
         name = np.full(len(rows), self._recorded.texts.code("CUDA event recorded"))
         return self._events_of("wait", rows, name, _others(rows, ("eventId", "eventSyncId")))
 
@@ -189,7 +192,7 @@ class Devices:
     ) -> NamedValues:
         """A text made of several columns, once for each combination of their values."""
         values = [rows.get(one, NONE) for one in columns]
-        return self._recorded.text_column(stat, values, text)
+        return self._recorded.text_column(stat, values, text).narrowed()
 
     def _events_of(
         self,
@@ -274,5 +277,5 @@ def _others(rows: Rows, columns: tuple[str, ...]) -> list[NamedValues]:
     for one in columns:
         has = rows.has(one) & ((rows[one] != 0) | (one == "value"))
         if has.any():
-            found.append(NamedValues(_OWN_NAMES.get(one, one), rows[one], has))
+            found.append(NamedValues(_OWN_NAMES.get(one, one), rows[one], has).narrowed())
     return found

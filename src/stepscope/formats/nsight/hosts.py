@@ -7,14 +7,16 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stepscope.columns import coded
-from stepscope.formats.database import NULL, Rows, TraceDatabase
+from stepscope.formats.database import Rows, TraceDatabase
 from stepscope.formats.launched.recorded import (
     I64,
     NONE,
     Bool,
     HostEvents,
+    Ints,
     LaunchedRecording,
     NamedValues,
     launch_numbers,
@@ -22,6 +24,7 @@ from stepscope.formats.launched.recorded import (
 from stepscope.formats.nsight.devices import versions
 from stepscope.formats.nsight.ids import Ids
 from stepscope.formats.nsight.names import NsightNames, call_name, words
+from stepscope.formats.packed import NULL, narrow
 from stepscope.schema import names as stats
 
 _MARKS: Final = (34, 65)
@@ -116,37 +119,39 @@ class Hosts:
             ("start", "end", "eventType", "globalTid", "textId", "domainId", *_NUMBERS),
             ("text", "jsonText"),
         )
-        kind = rows["eventType"]
-        is_range, is_mark = np.isin(kind, _RANGES), np.isin(kind, _MARKS)
-        open_ = is_range & (rows["end"] == NULL)
+        label, columns = self._labels(rows)
+        columns += self._payloads(rows)
+        kind = narrow(rows["eventType"])
+        columns += self._domains(rows, np.isin(kind, _DOMAINS))
+        threads = narrow(self._ids.threads(rows["globalTid"]))
+        start, end = rows["start"], rows["end"]
+        open_ = np.isin(kind, _RANGES) & (end == NULL)
         self.open_ranges += int(open_.sum())
         # A range that never ended lasts to the end of the recording.
-        last = max(rows["start"].max(initial=0), rows["end"].max(initial=0))
-        end = np.where(open_, last, np.where(is_range, rows["end"], rows["start"]))
-        label, said = self._labels(rows)
-        columns = [*said, *self._payloads(rows), *self._domains(rows, np.isin(kind, _DOMAINS))]
+        end[open_] = max(start.max(initial=0), end.max(initial=0))
+        timed = start != NULL
+        length = narrow(np.where(timed & np.isin(kind, _RANGES), end - start, 0))
+        del end
         none = np.zeros(0, np.int64)
-        threads = self._ids.threads(rows["globalTid"])
-        for name, wanted in (("range", is_range), ("other", is_mark)):
+        for name, kinds in (("range", _RANGES), ("other", _MARKS)):
             events = HostEvents(
                 "range" if name == "range" else "other",
-                threads, label, rows["start"], end - rows["start"], none, tuple(columns),
+                threads, label, start, length, none, tuple(columns),
             )  # fmt: skip
-            yield kept(events, wanted & rows.has("start"))
+            yield kept(events, timed & np.isin(kind, kinds))
 
-    def _labels(self, rows: Rows) -> tuple[I64, list[NamedValues]]:
+    def _labels(self, rows: Rows) -> tuple[Ints, list[NamedValues]]:
         """Names of the ranges, and what PyTorch says behind them: equal ops get equal names."""
         texts = rows.texts["text"]
-        distinct = list(dict.fromkeys(texts))
-        index = {text: number for number, text in enumerate(distinct)}
-        number = np.fromiter(map(index.__getitem__, texts), np.int64, len(texts))
-        parsed = [self._parsed(text) for text in distinct]
-        code = np.asarray([one[0] for one in parsed] or [NONE], np.int64)[number]
-        registered = self._names.optional(rows["textId"])
-        code = np.where(code >= 0, code, registered)
+        number = texts.codes
+        parsed = [self._parsed(text) for text in texts.distinct]
+        code = np.asarray([one[0] for one in parsed] or [NONE], np.int32)[number]
+        if "textId" in rows.known:
+            code = np.where(code >= 0, code, self._names.optional(rows["textId"]))
         code[code < 0] = self._recorded.texts.code("range")
         keys = dict.fromkeys(key for _, said in parsed for key in said)
-        return code, [self._said(key, [said for _, said in parsed], number) for key in keys]
+        of_text = [said for _, said in parsed]
+        return narrow(code), [self._said(key, of_text, number).narrowed() for key in keys]
 
     def _parsed(self, text: str | None) -> tuple[int, dict[str, str]]:
         if text is None:
@@ -157,28 +162,29 @@ class Hosts:
         said = {key: value for key, value in one.groupdict().items() if value and key != "name"}
         return self._recorded.texts.code(one["name"]), said
 
-    def _said(self, key: str, said: list[dict[str, str]], number: I64) -> NamedValues:
+    def _said(self, key: str, said: list[dict[str, str]], number: NDArray[np.int32]) -> NamedValues:
         """One thing that names say: of each distinct text, for each row."""
         has = np.asarray([key in one for one in said], bool)[number]
         if key in ("seq", "op_id"):
             values = np.asarray([int(one.get(key, 0)) for one in said], np.int64)
             name = stats.SEQUENCE_NUMBER if key == "seq" else key
             return NamedValues(name, values[number], has)
-        values = self._recorded.texts.codes(one.get(key, "") for one in said)
+        values = self._recorded.texts.codes(one.get(key, "") for one in said).astype(np.int32)
         shown = stats.SHAPE if key == "sizes" else key
         return NamedValues(shown, values[number], has, is_text=True)
 
     def _payloads(self, rows: Rows) -> list[NamedValues]:
         """Payloads of ranges under their own names, where any row has one."""
         found = [
-            NamedValues(one, rows[one], rows.has(one)) for one in _NUMBERS if rows.has(one).any()
+            NamedValues(one, rows[one], rows.has(one)).narrowed()
+            for one in _NUMBERS
+            if rows.has(one).any()
         ]
         said = rows.texts["jsonText"]
-        has = np.asarray([bool(one) for one in said] or [False], bool)[: len(rows)]
-        if has.any():
-            code = np.full(len(rows), NONE, np.int64)
-            code[has] = self._recorded.texts.codes(one for one in said if one)
-            found.append(NamedValues(stats.ARGUMENTS, code, has, is_text=True))
+        if any(said.distinct):
+            code = self._recorded.texts.codes(one or "" for one in said.distinct)[said.codes]
+            has = np.asarray([bool(one) for one in said.distinct], bool)[said.codes]
+            found.append(NamedValues(stats.ARGUMENTS, code, has, is_text=True).narrowed())
         return found
 
     def _domains(self, rows: Rows, is_domain: Bool) -> list[NamedValues]:
@@ -191,11 +197,13 @@ class Hosts:
         used, inverse = coded(rows["domainId"])
         code = np.asarray([name_of.get(one, NONE) for one in used.tolist()] or [NONE], np.int64)
         domain = code[inverse] if len(used) else inverse
-        return [NamedValues("domain", domain, domain >= 0, is_text=True)]
+        return [NamedValues("domain", domain, domain >= 0, is_text=True).narrowed()]
 
 
 def kept(events: HostEvents, wanted: Bool) -> HostEvents:
-    """Some of the events."""
+    """Some of the events; all of them as they are."""
+    if wanted.all():
+        return events
     columns = tuple(
         NamedValues(one.name, one.values[wanted], one.has[wanted], one.is_text)
         for one in events.columns

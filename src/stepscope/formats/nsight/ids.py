@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from stepscope.columns import coded
-from stepscope.formats.database import NULL, Rows, TraceDatabase
+from stepscope.formats.database import Rows, TraceDatabase
 from stepscope.formats.launched.recorded import (
     I64,
     NONE,
@@ -21,6 +21,7 @@ from stepscope.formats.launched.recorded import (
     by_row,
 )
 from stepscope.formats.nsight.names import NsightNames
+from stepscope.formats.packed import NULL
 
 _THREAD_BITS: Final = 24
 _MASK: Final = (1 << _THREAD_BITS) - 1

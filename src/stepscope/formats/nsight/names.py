@@ -9,8 +9,9 @@ from typing import Final
 import numpy as np
 
 from stepscope.columns import coded
-from stepscope.formats.database import NULL, TraceDatabase
+from stepscope.formats.database import TraceDatabase
 from stepscope.formats.launched.recorded import I64, NONE, LaunchedRecording
+from stepscope.formats.packed import NULL
 
 _VERSION: Final = re.compile(r"_v\d+(?:_ptsz|_ptds)?$")
 

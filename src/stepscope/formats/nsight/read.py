@@ -11,7 +11,7 @@ import numpy as np
 from stepscope.columns import coded, coded_rows
 from stepscope.columns.space import Space
 from stepscope.errors import FormatError
-from stepscope.formats.database import NULL, TraceDatabase, opened
+from stepscope.formats.database import TraceDatabase, opened
 from stepscope.formats.format import Input
 from stepscope.formats.launched import Counter, LaunchedRecording, MemoryEvents, to_space
 from stepscope.formats.launched.recorded import launch_numbers
@@ -19,6 +19,7 @@ from stepscope.formats.nsight.devices import Devices, facts, versions
 from stepscope.formats.nsight.hosts import Hosts
 from stepscope.formats.nsight.ids import Ids
 from stepscope.formats.nsight.names import NsightNames
+from stepscope.formats.packed import NULL
 
 TITLE: Final = "an Nsight Systems export (SQLite)"
 # Tables with a row for each event that have no place here yet; they are counted in a warning.
@@ -77,11 +78,11 @@ def _read(database: TraceDatabase, recorded: LaunchedRecording) -> None:
     hosts = Hosts(database, recorded, ids, names)
     untimed: dict[str, int] = {}
     for table, events in Devices(database, recorded, ids, names).tables():
-        recorded.device.append(events)
+        recorded.add(events)
         untimed[table] = database.count(table) - len(events)
     seen: dict[str, int] = {}
     for table, marked in hosts.tables():
-        recorded.host.append(marked)
+        recorded.add(marked)
         seen[table] = seen.get(table, 0) + len(marked)
     untimed |= {one: database.count(one) - seen[one] for one in seen if one != "NVTX_EVENTS"}
     recorded.facts = facts(database)

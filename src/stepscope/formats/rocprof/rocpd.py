@@ -14,10 +14,11 @@ import numpy as np
 from stepscope.columns import coded
 from stepscope.columns.space import Space
 from stepscope.errors import FormatError
-from stepscope.formats.database import NULL, Rows, TraceDatabase, opened
+from stepscope.formats.database import Rows, TraceDatabase, opened
 from stepscope.formats.format import Input
 from stepscope.formats.launched import Counter, LaunchedRecording, to_space
 from stepscope.formats.launched.recorded import I64, NONE, HostThread
+from stepscope.formats.packed import NULL
 from stepscope.formats.rocprof.work import (
     DIMS,
     LACKS,
@@ -332,8 +333,7 @@ class _Process:
         self._recorded.warnings.append(
             f"{int((~kept).sum()):,} rows have no time; they are left out."
         )
-        numbers = {name: values[kept] for name, values in rows.numbers.items()}
-        return Rows(int(kept.sum()), numbers, {}, rows.known)
+        return rows.kept(kept)
 
 
 class _Lookup:

@@ -104,7 +104,7 @@ def add_dispatches(
     ):
         values = np.asarray(registers or [NONE], np.int64)[inverse if count else slice(0, 0)]
         others.append(NamedValues(name, values, values > 0))
-    recorded.device.append(
+    recorded.add(
         DeviceWork(
             "kernel",
             recorded.stream_rows(device, _streams(columns), np.full(count, process)),
@@ -142,7 +142,7 @@ def add_copies(
         stats.MEMCPY_DETAILS, columns_of_details, lambda one: _copy_details(one, agents)
     )
     queue = NamedValues("queue_id", columns["queue"], columns["queue"] >= 0)
-    recorded.device.append(
+    recorded.add(
         DeviceWork(
             "copy",
             recorded.stream_rows(device, _streams(columns), np.full(count, process)),
@@ -181,7 +181,7 @@ def add_calls(
     threads = recorded.thread_rows(np.full(count, pid), np.maximum(columns["thread"], 0))
     length = columns["end"] - columns["start"]
     kind: HostKind = "range" if is_range else "call"
-    recorded.host.append(HostEvents(kind, threads, name, columns["start"], length, launch))
+    recorded.add(HostEvents(kind, threads, name, columns["start"], length, launch))
 
 
 def add_facts(recorded: LaunchedRecording, number: int, said: Mapping[str, Any]) -> None:

@@ -31,6 +31,7 @@ REASONS: Final = {
 }
 CUT: Final = -6
 _BATCH: Final = 1 << 16
+_ASIDE: Final = 64
 _REPORTS: Final = 100
 _NO_TAG: Final = 0
 _NO_PAUSE: Final = 2**63 - 1
@@ -213,23 +214,25 @@ def joined(parts: Sequence[Fields]) -> Fields:
 
 def list_events_aside(
     buffer: memoryview, begin: int, end: int, events: int, chunk_bytes: int
-) -> Iterator[tuple[int, Fields, int, int]]:
+) -> Iterator[tuple[int, I64, int, int]]:
     """List the fields of one message but those with tag ``events``, which hold stats.
 
-    Yields, about every ``chunk_bytes``: the position, the fields since the last time, and how
-    many events and stats there were up to here. Where a field is broken, listing ends.
+    Yields, about every ``chunk_bytes``: the position, the fields since the last time as a block
+    (``in_block``), and how many events and stats there were up to here. Where a field is broken,
+    listing ends.
     """
     begins, ends = np.array([begin], np.int64), np.array([end], np.int64)
     state = np.array(_START, np.int64)
+    block = np.empty((len(_COLUMNS), _ASIDE), np.int64)
+    rows = in_block(block)
     at = begin
     while at < end and not state[3]:
-        rows = empty_fields(64)
         list_fields(buffer, begins, ends, rows, state, events, at + chunk_bytes)
         at = int(state[1]) if state[0] == 0 and not state[3] else end
         count = int(state[2])
         if count and state[3] and rows.begin[count - 1] == state[4]:
             count -= 1
-        yield at, rows[:count], int(state[5]), int(state[6])
+        yield at, block[:, :count].copy(), int(state[5]), int(state[6])
 
 
 def list_fields(
@@ -256,6 +259,20 @@ def empty_fields(rows: int) -> Fields:
         value=np.empty(rows, np.uint64),
         end=np.empty(rows, np.int64),
     )
+
+
+def no_fields() -> I64:
+    """A block without fields."""
+    return np.empty((len(_COLUMNS), 0), np.int64)
+
+
+def in_block(block: I64) -> Fields:
+    """The fields in a block: a row for each column of ``Fields``, in its order.
+
+    A file may have millions of lines; a block of few fields takes a sixth of its ``Fields``.
+    """
+    parent, tag, begin, prefix, value, end = block
+    return Fields(parent, tag.view(np.uint64), begin, prefix, value.view(np.uint64), end)
 
 
 def _field_path(fields: Fields, message: int, offset: int, tag: int, schema: type[IntEnum]) -> str:

@@ -56,6 +56,9 @@ _PLANE_FIELDS: Final = (
     *((number, Wire.LEN) for number in XPlane if number is not XPlane.ID),
 )
 
+# No recording has as many planes, or threads and streams; each takes up to 1 kB, from two bytes.
+_MOST: Final = 1 << 20
+
 
 def decode(
     buffer: bytes | bytearray | memoryview | mmap.mmap,
@@ -75,7 +78,8 @@ def decode(
         strict: Raise what would be ``Space.damage``.
 
     Raises:
-        DecodeError: Nothing in the bytes is readable as an XSpace, or ``strict`` and damage.
+        DecodeError: Nothing in the bytes is readable as an XSpace, it has more planes or lines
+            than any recording, or ``strict`` and damage.
     """
     view = memoryview(buffer).cast("B")
     damage = DamageLog()
@@ -84,7 +88,10 @@ def decode(
     recognised = len(top) - len(top.other_than(_SPACE_FIELDS))
     _check_kind(view, damage, recognised > 0, file)
     damage.missing_bytes = _missing_bytes(view, top)
-    reader = _Reader(view, damage, top.of(XSpace.PLANES, Wire.LEN), threads or cores())
+    planes = top.of(XSpace.PLANES, Wire.LEN)
+    _check_number(planes, "planes", file)
+    reader = _Reader(view, damage, planes, threads or cores())
+    _check_number(reader.fields.of(XPlane.LINES, Wire.LEN), "lines", file)
     space = reader.read(top, progress, file)
     _check_kind(view, damage, recognised > 0, file)
     if strict and space.damage is not None:
@@ -103,6 +110,17 @@ def _check_kind(view: memoryview, damage: DamageLog, recognised: bool, file: str
             path=error.path if error else "XSpace",
             file=file,
             hint=wrong.hint,
+        )
+
+
+def _check_number(fields: Fields, what: str, file: str) -> None:
+    """Raise if a file repeats a field so often that it must be made up."""
+    if len(fields) > _MOST:
+        raise DecodeError(
+            f"it has {len(fields):,} {what}; no recording has more than {_MOST:,}",
+            offset_bytes=int(fields.begin[_MOST]),
+            path="XSpace",
+            file=file,
         )
 
 
@@ -207,7 +225,7 @@ class _Reader:
         fields = self.fields.of(XPlane.LINES, Wire.LEN)
         first = np.searchsorted(fields.parent, fields.parent)
         return [
-            RawLine(plane, f"{_path(plane)}.lines[{i - i0}]", begin, end)
+            RawLine(plane, i - i0, begin, end)
             for i, (plane, i0, begin, end) in enumerate(
                 zip(
                     fields.parent.tolist(),

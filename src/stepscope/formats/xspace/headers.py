@@ -10,7 +10,7 @@ import numpy as np
 
 from stepscope.columns.reach import REACH_PS
 from stepscope.columns.space import Line
-from stepscope.formats.xspace.cold_fields import Fields, empty_fields, joined
+from stepscope.formats.xspace.cold_fields import Fields, in_block, no_fields
 from stepscope.formats.xspace.lines import RawLine
 from stepscope.formats.xspace.metadata import unknown_fields
 from stepscope.formats.xspace.texts import TextReader
@@ -76,12 +76,11 @@ class Headers:
 
 def read_headers(texts: TextReader, lines: list[RawLine]) -> Headers:
     """Put together what counting has listed; what is broken there, filling reports."""
-    parts = []
-    for row, line in enumerate(lines):
-        for part in line.header:
-            part.parent[:] = row
-            parts.append(part)
-    fields = joined([empty_fields(0), *parts])
+    blocks = [block for line in lines for block in line.header]
+    owners = [row for row, line in enumerate(lines) for _ in line.header]
+    every = np.concatenate([no_fields(), *blocks], axis=1)
+    every[0] = np.repeat(np.array(owners, np.int64), [block.shape[1] for block in blocks])
+    fields = in_block(every)
     return Headers(
         numbers={number: _numbers(fields, number, len(lines)) for number in _NUMBERS},
         texts={number: texts.column(fields.of(number, Wire.LEN), len(lines)) for number in _TEXTS},

@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 import numpy as np
 
 from stepscope.columns.space import I64, Events, Stats, UnknownFields
-from stepscope.formats.xspace.cold_fields import DamageLog, Fields, list_events_aside
+from stepscope.formats.xspace.cold_fields import DamageLog, list_events_aside
 from stepscope.formats.xspace.ids import IdRows
 from stepscope.kernels import core
 from stepscope.kernels.cores import on_cores
@@ -34,21 +34,26 @@ class RawLine:
 
     Attributes:
         plane: Row of its plane.
-        path: Message path, for reports.
+        number: Which line of its plane it is.
         begin, end: Its bytes.
         events, stats: How many it holds.
-        header: Its fields that are not events.
+        header: Blocks of its fields that are not events (``cold_fields.in_block``).
         shift_ps: To be added to offsets.
     """
 
     plane: int
-    path: str
+    number: int
     begin: int
     end: int
     events: int = 0
     stats: int = 0
-    header: list[Fields] = field(default_factory=list)
+    header: tuple[I64, ...] = ()
     shift_ps: int = 0
+
+    @property
+    def path(self) -> str:
+        """Message path, for reports."""
+        return f"XSpace.planes[{self.plane}].lines[{self.number}]"
 
 
 @dataclass(slots=True)
@@ -117,8 +122,8 @@ def scan(buffer: memoryview, line: RawLine, reading: Reading) -> None:
     before = line.begin
     listed = list_events_aside(buffer, line.begin, line.end, _EVENTS, CHUNK_BYTES)
     for at, header, line.events, line.stats in listed:
-        if len(header):
-            line.header.append(header)
+        if header.size:
+            line.header += (header,)
         reading.done(before, at)
         before = at
 

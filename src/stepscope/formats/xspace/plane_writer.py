@@ -15,9 +15,10 @@ no Python per event: a million events with two stats take about half a second.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from itertools import chain
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,6 +98,51 @@ class WrittenLine:
     duration_ps: I64
     stats: tuple[StatValues, ...]
 
+    @property
+    def event_count(self) -> int:
+        """How many events it has."""
+        return len(self.metadata)
+
+    @property
+    def stat_count(self) -> int:
+        """How many stats they carry."""
+        return sum(len(stat.bits) for stat in self.stats)
+
+    def pieces(self) -> Iterator[WrittenLine]:
+        """The line itself."""
+        yield self
+
+
+class LineInPieces(Protocol):
+    """A line whose events may be made while they are written (``merged_line.py``)."""
+
+    @property
+    def id(self) -> int:
+        """As for ``PlaneWriter.line``."""
+
+    @property
+    def name(self) -> str:
+        """As for ``PlaneWriter.line``."""
+
+    @property
+    def display_name(self) -> str:
+        """As for ``PlaneWriter.line``."""
+
+    @property
+    def timestamp_ns(self) -> int:
+        """Start of the first event."""
+
+    @property
+    def event_count(self) -> int:
+        """How many events it has."""
+
+    @property
+    def stat_count(self) -> int:
+        """How many stats they carry, at most."""
+
+    def pieces(self) -> Iterator[WrittenLine]:
+        """The events in order, a block after the other; all of one ``timestamp_ns``."""
+
 
 class PlaneWriter:
     """One plane on the way to its bytes or its columns.
@@ -115,7 +161,7 @@ class PlaneWriter:
 
     def __init__(self, name: str, *, id: int = 0) -> None:
         self.plane_id, self.plane_name = id, name
-        self.lines: list[WrittenLine] = []
+        self.lines: list[LineInPieces] = []
         self.named: list[WrittenName] = []
         self.stats: list[WrittenStat] = []
         self.events = 0
@@ -211,15 +257,19 @@ class PlaneWriter:
         offset_ps *= _PS_PER_NS
         if rest_ps is not None:
             offset_ps += rest_ps[0] % _PS_PER_NS
-        order = _order(offset_ps, length_ps)
+        order = in_order(offset_ps, length_ps)
         if order is not None:
             metadata, offset_ps, length_ps = metadata[order], offset_ps[order], length_ps[order]
         line = WrittenLine(
             id, name, display_name, origin, metadata, offset_ps, length_ps,
             self._placed(stats, len(metadata), order),
         )  # fmt: skip
+        self.add(line)
+
+    def add(self, line: LineInPieces) -> None:
+        """A line whose events are in order."""
         self.lines.append(line)
-        self.events += len(metadata)
+        self.events += line.event_count
 
     def xspace(self, *, hostname: str = "") -> bytes:
         """The plane as a whole XSpace; those of several planes may be concatenated."""
@@ -258,7 +308,7 @@ class PlaneWriter:
             place[order] = np.arange(count, dtype=np.int32)
         found = []
         for stat in stats:
-            kind, bits = _bits(stat)
+            kind, bits = stat_bits(stat)
             rows = place if stat.rows is None else place[stat.rows]
             if len(rows) != len(bits):
                 raise ValueError(f"stat {stat.name!r} has {len(bits)} values for {len(rows)} rows")
@@ -271,7 +321,7 @@ class PlaneWriter:
         return tuple(found)
 
 
-def _order(offset_ps: I64, length_ps: I64) -> I64 | None:
+def in_order(offset_ps: I64, length_ps: I64) -> I64 | None:
     """The order by time, containers before their contents; None where it is the one given."""
     before, after = offset_ps[:-1], offset_ps[1:]
     if ((before < after) | ((before == after) & (length_ps[:-1] >= length_ps[1:]))).all():
@@ -279,14 +329,17 @@ def _order(offset_ps: I64, length_ps: I64) -> I64 | None:
     return np.lexsort((-length_ps, offset_ps))
 
 
-def _line_field(line: WrittenLine) -> bytes:
+def _line_field(line: LineInPieces) -> bytes:
     head = (
         wire.number(XLine.ID, line.id)
         + wire.blob(XLine.NAME, _utf8(line.name))
         + wire.number(XLine.TIMESTAMP_NS, line.timestamp_ns)
         + wire.blob(XLine.DISPLAY_NAME, _utf8(line.display_name))
     )
-    events = encode_events(line.metadata, line.offset_ps, line.duration_ps, line.stats)
+    events = chain.from_iterable(
+        encode_events(one.metadata, one.offset_ps, one.duration_ps, one.stats)
+        for one in line.pieces()
+    )
     return wire.blob(XPlane.LINES, b"".join([head, *events]), always=True)
 
 
@@ -308,7 +361,7 @@ def _stat_fields(stat: WrittenStat) -> bytes:
     return key + wire.number(stat.kind, stat.bits, always=True)
 
 
-def _bits(stat: Stat) -> tuple[XStat, NDArray[Any]]:
+def stat_bits(stat: Stat) -> tuple[XStat, NDArray[Any]]:
     """How the values of a stat are written on the wire; integers stay as narrow as they are."""
     values = np.asarray(stat.values)
     if values.dtype.kind == "f":

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import chain
+from itertools import chain, pairwise
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stepscope.columns.space import (
     DATA_OFFSET,
@@ -19,9 +21,14 @@ from stepscope.columns.space import (
     StatMetadata,
     Stats,
 )
+from stepscope.formats.xspace.event_bytes import StatValues
 from stepscope.formats.xspace.headers import common_origin
 from stepscope.formats.xspace.lines import allocate
 from stepscope.formats.xspace.plane_writer import PlaneWriter, WrittenLine, WrittenStat
+from stepscope.kernels.memory import give_back
+
+_LARGE: Final = 1 << 16
+_BLOCK_EVENTS: Final = 1 << 16
 
 
 def space_of(planes: Sequence[PlaneWriter], *, warnings: Iterable[str] = ()) -> Space:
@@ -35,35 +42,37 @@ def space_of(planes: Sequence[PlaneWriter], *, warnings: Iterable[str] = ()) -> 
         ValueError: An event's name is of another plane.
     """
     lines = [line for plane in planes for line in plane.lines]
-    counts = [len(line.metadata) for line in lines]
+    counts = [line.event_count for line in lines]
     origin_ns, shifts_ps = common_origin([line.timestamp_ns for line in lines], counts)
-    stat_count = sum(len(stat.bits) for line in lines for stat in line.stats)
-    events, stats = allocate(sum(counts), stat_count)
-    events.data[:] = DATA_OFFSET
-    first_name = _begins(len(plane.named) for plane in planes)
-    first_text = _begins(len(plane.stat_texts) for plane in planes)
+    columns = allocate(sum(counts), sum(line.stat_count for line in lines))
     del lines
-    filler = _Filler(events, stats)
+    filler = _Filler(*columns)
     line_rows: list[Line] = []
     plane_rows: list[Plane] = []
     begins = _begins(len(plane.stats) for plane in planes)
+    # Lines in pieces name things while they are written: what comes before a plane is known then.
+    first_name, first_text = [0], [0]
     for number, plane in enumerate(planes):
         first_line = len(line_rows)
         plane.lines.reverse()
         while plane.lines:
             line = plane.lines.pop()
-            if len(line.metadata) and not (
-                line.metadata.min() >= 1 and line.metadata.max() <= len(plane.named)
-            ):
-                raise ValueError(f"line {line.name!r} has events of names that its plane lacks")
             begin, shift_ps = filler.event, shifts_ps[len(line_rows)]
-            filler.fill(line, shift_ps, first_name[number] - 1, first_text[number] - 1)
+            for piece in line.pieces():
+                _check_names(piece, plane)
+                filler.fill(piece, shift_ps, first_name[number] - 1, first_text[number] - 1)
             line_rows.append(
                 Line(
                     number, line.id, _clean(line.name), 0, _clean(line.display_name),
                     line.timestamp_ns, 0, begin, filler.event, shift_ps,
                 )
             )  # fmt: skip
+            if line.event_count > _LARGE:
+                # What it was made of is free now, and the next line's columns need the room.
+                del line, piece
+                give_back()
+        first_name.append(first_name[number] + len(plane.named))
+        first_text.append(first_text[number] + len(plane.stat_texts))
         plane_rows.append(
             Plane(
                 plane.plane_id, _clean(plane.plane_name), first_line, len(line_rows),
@@ -71,6 +80,7 @@ def space_of(planes: Sequence[PlaneWriter], *, warnings: Iterable[str] = ()) -> 
             )
         )  # fmt: skip
     shared = [[named.stats for named in plane.named] for plane in planes]
+    events, stats = filler.filled()
     return Space(
         buffer=memoryview(b""),
         planes=tuple(plane_rows),
@@ -88,6 +98,12 @@ def space_of(planes: Sequence[PlaneWriter], *, warnings: Iterable[str] = ()) -> 
     )
 
 
+def _check_names(line: WrittenLine, plane: PlaneWriter) -> None:
+    ids = line.metadata
+    if len(ids) and not (ids.min() >= 1 and ids.max() <= len(plane.named)):
+        raise ValueError(f"line {line.name!r} has events of names that its plane lacks")
+
+
 class _Filler:
     """Writes lines into the columns, one after the other.
 
@@ -98,29 +114,57 @@ class _Filler:
     def __init__(self, events: Events, stats: Stats) -> None:
         self.events, self.stats = events, stats
         self.event = self.stat = 0
+        events.data[:] = DATA_OFFSET
+
+    def filled(self) -> tuple[Events, Stats]:
+        """The columns, without the room for stats that lines did not use."""
+        used = slice(0, self.stat)
+        stats = Stats(self.stats.key[used], self.stats.kind[used], self.stats.value[used])
+        self.events.stat_begin[self.event] = self.stat
+        return self.events, stats
 
     def fill(self, line: WrittenLine, shift_ps: int, names: int, texts: int) -> None:
         """One line; its plane's ids of names and texts are rows when these are added to them."""
         count = len(line.metadata)
         rows = slice(self.event, self.event + count)
-        self.events.metadata[rows] = line.metadata + names
-        self.events.start_ps[rows] = line.offset_ps + shift_ps
+        np.add(line.metadata, names, out=self.events.metadata[rows])
+        np.add(line.offset_ps, shift_ps, out=self.events.start_ps[rows])
         self.events.duration_ps[rows] = line.duration_ps
-        of_event = np.zeros(count, np.int64)
-        for stat in line.stats:
-            of_event += np.bincount(stat.rows, minlength=count)
+        # Some events at a time: what is between the two is as large as the columns themselves.
+        cuts = np.append(np.arange(0, count, _BLOCK_EVENTS), count)
+        spans = [np.searchsorted(stat.rows, cuts) for stat in line.stats]
+        for number, (begin, end) in enumerate(pairwise(cuts.tolist())):
+            place = self._begins(
+                [
+                    stat.rows[span[number] : span[number + 1]] - begin
+                    for stat, span in zip(line.stats, spans, strict=True)
+                ],
+                slice(self.event, self.event + end - begin),
+            )
+            for stat, span in zip(line.stats, spans, strict=True):
+                self._stat(stat, slice(span[number], span[number + 1]), begin, place, texts)
+            self.event += end - begin
+
+    def _begins(self, rows: Sequence[NDArray[np.integer[Any]]], events: slice) -> I64:
+        """Where the stats of some events begin, given which of them have each stat."""
+        of_event = np.zeros(events.stop - events.start, np.int64)
+        for one in rows:
+            of_event[one] += 1  # none is there twice
         after = np.cumsum(of_event) + self.stat
-        place = after - of_event
-        self.events.stat_begin[rows] = place
-        for stat in line.stats:
-            at = place[stat.rows]
-            place[stat.rows] += 1
-            self.stats.key[at] = stat.key + texts
-            self.stats.kind[at] = stat.kind
-            is_ref = int(stat.kind) == KIND_REF
-            self.stats.value[at] = stat.bits.astype(np.int64) + texts if is_ref else stat.bits
-        self.event += count
-        self.stat = int(after[-1]) if count else self.stat
+        place: I64 = after - of_event
+        self.events.stat_begin[events] = place
+        self.stat = int(after[-1])
+        return place
+
+    def _stat(self, stat: StatValues, span: slice, begin: int, place: I64, texts: int) -> None:
+        """A stretch of one stat; ``place`` is where the next of each event from ``begin`` on is."""
+        rows, bits = stat.rows[span] - begin, stat.bits[span]
+        at = place[rows]
+        place[rows] += 1
+        self.stats.key[at] = stat.key + texts
+        self.stats.kind[at] = stat.kind
+        is_ref = int(stat.kind) == KIND_REF
+        self.stats.value[at] = bits.astype(np.int64) + texts if is_ref else bits
 
 
 def _begins(counts: Iterable[int]) -> list[int]:

@@ -151,6 +151,10 @@ class Api:
         """The tables that queries may name."""
         return queries.tables(request)
 
+    def sql_lanes(self, request: Request) -> Response:
+        """The answer to a query as a track of the timeline."""
+        return queries.lanes(request, self._session(request))
+
     def sql_file(self, request: Request, format: str) -> Response:
         """The answer to a query as a file to save."""
         return queries.saved(request, self._session(request), format)

@@ -46,6 +46,7 @@ _ROUTES = Map(
         Rule("/api/v1/pod/cells", endpoint="pod_cells"),
         Rule("/api/v1/sql", endpoint="sql"),
         Rule("/api/v1/sql/tables", endpoint="sql_tables"),
+        Rule("/api/v1/sql/lanes", endpoint="sql_lanes"),
         Rule("/api/v1/sql.<format>", endpoint="sql_file"),
         Rule("/api/v1/timeline/<part>", endpoint="timeline"),
         Rule("/api/v1/capture", endpoint="capture"),

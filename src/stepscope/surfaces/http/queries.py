@@ -13,9 +13,15 @@ from stepscope.result import Row, Table
 from stepscope.session import Session
 from stepscope.sql.database import QueryLimits
 from stepscope.sql.examples import EXAMPLES
+from stepscope.sql.lanes import has_times, lanes_of
 from stepscope.sql.tables import TABLES
 from stepscope.surfaces import export
-from stepscope.surfaces.envelope import QueryInfo, QueryTablesInfo, column_infos
+from stepscope.surfaces.envelope import (
+    QueryInfo,
+    QueryLanesInfo,
+    QueryTablesInfo,
+    column_infos,
+)
 from stepscope.surfaces.http.answers import compressed, download, json_answer
 from stepscope.surfaces.query_answer import answer_table
 
@@ -55,9 +61,26 @@ def answer(request: Request, session: Session) -> Response:
     body: QueryInfo = {
         "rows": len(table),
         "cut": found.cut,
+        "has_times": len(table) > 0 and has_times(found.frame.columns),
         "seconds": monotonic() - begin,
         "schema": column_infos(table.schema),
         "columns": table.to_dict(),
+    }
+    return json_answer(request, body)
+
+
+def lanes(request: Request, session: Session) -> Response:
+    """The answer to ``q`` as a track of the timeline."""
+    found = session.database.ask(_query(request), _SHOWN)
+    track = lanes_of(found.frame)
+    body: QueryLanesInfo = {
+        "cut": found.cut,
+        "lanes": track.lanes,
+        "name": track.name,
+        "begin_ps": track.begin_ps.tolist(),
+        "end_ps": track.end_ps.tolist(),
+        "lane": track.lane.tolist(),
+        "event": track.event.tolist(),
     }
     return json_answer(request, body)
 

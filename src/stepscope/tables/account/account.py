@@ -13,6 +13,7 @@ from stepscope.tables.account.between import Between, between
 from stepscope.tables.account.compute import Compute, compute
 from stepscope.tables.account.frames import FRAMEWORK, OWN, RECORDER, Frames, frames
 from stepscope.tables.account.gaps import between_ops
+from stepscope.tables.account.looks import place_by_looks
 from stepscope.tables.account.native import Native, native
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.interval_overlap import covered
@@ -64,7 +65,8 @@ class Account:
         place: Place in ``frames`` of the program's line it is called from, else of its function;
             -1 unknown, below it -2 less the code of ``between``.
         time_ps: int64[owners, kept steps].
-        runs: How often each owner's time was come to, in all kept steps.
+        stretches: Into how many each owner's time falls, in all kept steps: what interrupts it
+            parts it.
         timeline: What the sums are of.
         native, frames, compute, between: What it was derived from.
     """
@@ -75,7 +77,7 @@ class Account:
     item: I64
     place: I64
     time_ps: I64
-    runs: I64
+    stretches: I64
     timeline: Stretches
     native: Native | None
     frames: Frames | None
@@ -158,7 +160,7 @@ def _moments(
     event = _at(said, begin)
     call = _at(calls, begin)
     if said is not None and calls is not None and calls.is_sampled:
-        _look_ahead(said, calls, event, begin, call)
+        place_by_looks(said, calls, event, begin, until, call)
     kind, item, place, waits = _owners(said, calls, event, call)
     busy = _busy(work, begin)
     passive = waits & np.isin(kind, (of_native.FRAME, of_native.WAIT))
@@ -177,19 +179,6 @@ def _moments(
 
 def _at(one: Native | Frames | None, begin: I64) -> I64:
     return np.full(len(begin), -1, dtype=np.int64) if one is None else one.moments.at(begin)
-
-
-def _look_ahead(said: Native, calls: Frames, event: I64, begin: I64, call: I64) -> None:
-    """Where the program is in an op, from the op's begin on: the first look within it tells.
-
-    An op is called from one place. What an earlier look found may be long over: on a busy machine
-    looks are tens of milliseconds apart.
-    """
-    ops = np.flatnonzero((event >= 0) & (said.kind[event] == of_native.OP))
-    at = event[ops]
-    seen, look = calls.first_seen(said.start_ps[at], said.start_ps[at] + said.length_ps[at])
-    early = (seen >= 0) & (begin[ops] < look)
-    call[ops[early]] = seen[early]
 
 
 def _busy(work: Compute, begin: I64) -> Bool:
@@ -354,12 +343,12 @@ def _summed(
     listed = owners[first]
     cell = code * count + moments.step[stretch]
     total = sum_by_key(cell, time, len(listed) * count).reshape(len(listed), count)
-    runs = np.bincount(code, minlength=len(listed)).astype(np.int64)
+    stretches = np.bincount(code, minlength=len(listed)).astype(np.int64)
     timeline = Stretches(
         moments.start_ps, moments.end_ps, moments.step, moments.waits, stretch, code, time
     )
     return Account(
-        found, line, listed[:, 0].astype(np.uint8), listed[:, 1], listed[:, 2], total, runs,
+        found, line, listed[:, 0].astype(np.uint8), listed[:, 1], listed[:, 2], total, stretches,
         timeline, said, calls, work, around,
     )  # fmt: skip
 

@@ -83,7 +83,7 @@ def python_loops(listed: Iterable[tuple[Owner, Place]], count: int) -> frozenset
         found.is_optimizer |= one.name.startswith(names.PYTORCH_OPTIMIZER)
         if one.kind == "op":
             found.ops += one.total_ps
-            found.again += one.total_ps if one.runs >= _MANY * count else 0
+            found.again += one.total_ps if one.stretches >= _MANY * count else 0
     return frozenset(place for place, found in sums.items() if found.is_loop)
 
 

@@ -56,7 +56,7 @@ class Owner:
         on_device: Whether a device ran it.
         is_inline: Whether it is an op that ran on the loop's thread.
         time_ps: Per kept step.
-        runs: How often its time was come to.
+        stretches: Into how many its time falls: what interrupts it parts it.
         row: Of the account.
     """
 
@@ -72,7 +72,7 @@ class Owner:
     on_device: bool
     is_inline: bool
     time_ps: I64
-    runs: int
+    stretches: int
     row: int
 
     @property
@@ -120,7 +120,7 @@ def _owner(found: Account, row: int) -> Owner:
         event = int(found.native.longest[item]) if code == of_native.OP else -1
     return Owner(
         kind, name, type_, function, file, line, caller, around, event, on_device,
-        code == of_native.OP, found.time_ps[row], int(found.runs[row]), row,
+        code == of_native.OP, found.time_ps[row], int(found.stretches[row]), row,
     )  # fmt: skip
 
 

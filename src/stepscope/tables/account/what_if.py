@@ -151,7 +151,7 @@ def _goes_with(found: Account, listed: list[Owner], part: Part) -> F64:
         if one.kind in _AROUND:
             share[one.row] = consequence.around
         elif one.kind == "op" and not one.on_device:
-            is_short = one.total_ps < _SHORT_PS * one.runs
+            is_short = one.total_ps < _SHORT_PS * one.stretches
             share[one.row] = consequence.short_ops if is_short else consequence.ops
         elif one.kind == "op":
             share[one.row] = consequence.ops if part.kind == "op" else 0.0

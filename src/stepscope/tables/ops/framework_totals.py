@@ -240,7 +240,7 @@ def _shaped_costs(host: Host, found: DeviceEvents, size: int, keep: Bool) -> tup
     op[of_event[of_event >= 0]] = found.op[of_event >= 0]
     op = op[ran]
     sums = []
-    for each in ([one.flops for one in costs], [one.bytes for one in costs]):
+    for each in ([one.flops for one in costs], [one.moved_bytes for one in costs]):
         value = np.asarray(each or [0.0])[calls.signature[ran]]
         total = np.bincount(op, weights=value, minlength=size).astype(np.float64)
         total[np.bincount(op, minlength=size) == 0] = np.nan

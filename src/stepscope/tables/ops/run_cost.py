@@ -38,7 +38,8 @@ def shaped_cost(call: Signature) -> RunCost:
     """The cost of a PyTorch op, from the shapes that it was called with."""
     found = cost_of(call)
     flops = found.flops / _SPEED.get(found.type, 1.0)
-    return RunCost(found.model_flops, flops, found.bytes, found.bytes, math.nan, math.nan)
+    size = found.moved_bytes
+    return RunCost(found.model_flops, flops, size, size, math.nan, math.nan)
 
 
 def mean_cost(runs: Sequence[tuple[int, RunCost]]) -> RunCost:

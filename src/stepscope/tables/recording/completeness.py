@@ -116,10 +116,14 @@ def _devices_without_events(host: Host) -> list[Diagnostic]:
     if not silent:
         return []
     if len(silent) == len(present):
+        one = len(silent) == 1
         text = (
-            f"{len(silent)} device(s) are present but nothing was recorded on them. On GPUs "
-            "this is usually missing profiling privilege (CUPTI), or a recording that began "
-            "after the work."
+            f"No kernel, op or copy was recorded on {silent[0]}. "
+            if one
+            else f"No kernel, op or copy was recorded on any of the {len(silent)} devices. "
+        ) + (
+            "On GPUs this is usually missing profiling privilege (CUPTI), or a recording that "
+            "began after the work."
         )
         return [Diagnostic("no-device-events", "warning", text, host.name)]
     text = f"{len(silent)} of {len(present)} devices recorded no events: {', '.join(silent[:8])}."

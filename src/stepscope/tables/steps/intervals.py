@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.columns import median
+from stepscope.columns import median, sum_by_key
 from stepscope.columns.space import I64, Bool
 from stepscope.tables.core.planes import PlaneKind, planes
 from stepscope.tables.core.processes import correlation_ids
@@ -24,6 +24,8 @@ from stepscope.tables.steps.program_runs import program_runs
 
 # Work may end this much after the step's span, as a share of it, and still count as synchronous.
 _SYNC_SLACK = 0.02
+# Less than this share of its work may be done after it.
+_LATE_WORK = 0.1
 # Runs of calls made before the recording began.
 _MOST_SKIPPED = 256
 _NEVER = np.iinfo(np.int64).min
@@ -53,16 +55,18 @@ def step_intervals(host: Host, markers: Markers) -> Intervals:
     following = np.concatenate([start[1:], end[-1:]])
     is_cut = crosses_gap(host, start, np.maximum(following, end))
     finished = np.zeros(len(markers), dtype=np.bool_)
-    own_end = None
+    asked = None
     if markers.line >= 0 and not markers.is_window:
-        own_end = _later(_launched_until(host, markers), _run_until(host, markers))
-    if own_end is None:
+        asked = _together(_launched_work(host), _called_runs(host))
+    if asked is None:
         return Intervals(start, end, False, is_cut, finished)
-    launched = own_end > _NEVER
-    own_end = np.where(launched, own_end, markers.mark_end_ps)
-    late = own_end - end
-    slack = _SYNC_SLACK * np.maximum(end - start, 1)
-    if median(late - slack) <= 0:
+    own = _work_of_steps(markers, asked)
+    launched = own.end_ps > _NEVER
+    own_end = np.where(launched, own.end_ps, markers.mark_end_ps)
+    late = own_end - end - _SYNC_SLACK * np.maximum(end - start, 1)
+    # Of a step that is long for other reasons, that share of it may be all of its work.
+    late = np.maximum(late, own.after_ps - _LATE_WORK * own.total_ps)
+    if median(late) <= 0:
         return Intervals(start, end, False, is_cut, finished)
     finish = np.maximum.accumulate(np.maximum(own_end, markers.mark_end_ps))
     before = np.concatenate([[_NEVER], finish[:-1]])
@@ -87,17 +91,33 @@ def _unfinished(launched: Bool) -> Bool:
     return cut
 
 
-def _later(one: I64 | None, other: I64 | None) -> I64 | None:
-    if one is None or other is None:
-        return other if one is None else one
-    return np.maximum(one, other)
+@dataclass(frozen=True, eq=False, slots=True)
+class _AskedWork:
+    """Work that a thread asked for and others did.
 
-
-def _launched_until(host: Host, markers: Markers) -> I64 | None:
-    """Per step, when the last device event launched from inside its span ends.
-
-    Before all times where a step launched nothing; None when no launch is recorded.
+    Attributes:
+        asked_ps: When it was asked for.
+        start_ps, end_ps: When it was done.
     """
+
+    asked_ps: I64
+    start_ps: I64
+    end_ps: I64
+
+
+def _together(*found: _AskedWork | None) -> _AskedWork | None:
+    some = [one for one in found if one is not None and len(one.asked_ps)]
+    if not some:
+        return None
+    return _AskedWork(
+        np.concatenate([one.asked_ps for one in some]),
+        np.concatenate([one.start_ps for one in some]),
+        np.concatenate([one.end_ps for one in some]),
+    )
+
+
+def _launched_work(host: Host) -> _AskedWork | None:
+    """The device events whose launches are recorded; None when none is."""
     found = device_events(host)
     stats = correlation_ids(host)
     if len(found) == 0 or len(stats.rows) == 0:
@@ -114,46 +134,61 @@ def _launched_until(host: Host, markers: Markers) -> I64 | None:
     ids, at = ids[order], at[order]
     place = np.minimum(np.searchsorted(ids, wanted), len(ids) - 1)
     has = (ids[place] == wanted) & (found.correlation >= 0)
-    return _until(markers, at[place[has]], found.end_ps[has]) if has.any() else None
+    return _AskedWork(at[place[has]], found.start_ps[has], found.end_ps[has])
 
 
-def _run_until(host: Host, markers: Markers) -> I64 | None:
-    """Per step, when the last run of a program called from inside its span ends; as above."""
+def _called_runs(host: Host) -> _AskedWork | None:
+    """The runs of programs whose calls are recorded; None when none is."""
     runs = program_runs(host)
     if len(runs) == 0:
         return None
-    launches, ends = [], []
+    found = []
     code = {name: index for index, name in enumerate(runs.names)}
     for one in calls.function_calls(host):
         if one.kind == "call" and one.name in code:
             own = runs.name == code[one.name]
-            at, until = _paired(one.start_ps, runs.start_ps[own], runs.end_ps[own])
-            launches.append(at)
-            ends.append(until)
+            found.append(_paired(one.start_ps, runs.start_ps[own], runs.end_ps[own]))
     if "" in code:
         # The runtime does not say what it executes: it executes in the order of the calls.
-        at, until = _paired(calls.program_launches(host), runs.start_ps, runs.end_ps)
-        launches.append(at)
-        ends.append(until)
-    if not any(len(one) for one in launches):
-        return None
-    return _until(markers, np.concatenate(launches), np.concatenate(ends))
+        found.append(_paired(calls.program_launches(host), runs.start_ps, runs.end_ps))
+    return _together(*found)
 
 
-def _paired(called: I64, began: I64, ended: I64) -> tuple[I64, I64]:
-    """Calls and the ends of their runs, in order; runs of calls before the recording left out."""
+def _paired(called: I64, began: I64, ended: I64) -> _AskedWork | None:
+    """Calls and their runs, in order; runs of calls before the recording left out."""
     # Runs whose calls were not recorded come first: no run begins before its call.
     for skip in range(min(len(began), _MOST_SKIPPED)):
         count = min(len(called), len(began) - skip)
-        if (began[skip : skip + count] >= called[:count]).all():
-            return called[:count], ended[skip : skip + count]
-    return called[:0], ended[:0]
+        runs = slice(skip, skip + count)
+        if (began[runs] >= called[:count]).all():
+            return _AskedWork(called[:count], began[runs], ended[runs])
+    return None
 
 
-def _until(markers: Markers, launch: I64, finish: I64) -> I64:
-    """Ends of the work launched from inside each step; before all times where there is none."""
-    step = np.searchsorted(markers.start_ps, launch, side="right") - 1
-    inside = (step >= 0) & (launch < markers.end_ps[np.maximum(step, 0)])
+@dataclass(frozen=True, eq=False, slots=True)
+class _WorkOfSteps:
+    """The work asked for from inside each step.
+
+    Attributes:
+        end_ps: When the last of it ends; before all times where there is none.
+        total_ps: Σ of its durations.
+        after_ps: Σ of what was done of it after the step's span.
+    """
+
+    end_ps: I64
+    total_ps: I64
+    after_ps: I64
+
+
+def _work_of_steps(markers: Markers, asked: _AskedWork) -> _WorkOfSteps:
+    step = np.searchsorted(markers.start_ps, asked.asked_ps, side="right") - 1
+    inside = (step >= 0) & (asked.asked_ps < markers.end_ps[np.maximum(step, 0)])
+    step, begin, finish = step[inside], asked.start_ps[inside], asked.end_ps[inside]
     last = np.full(len(markers), _NEVER)
-    np.maximum.at(last, step[inside], finish[inside])
-    return last
+    np.maximum.at(last, step, finish)
+    after = np.maximum(finish - np.maximum(begin, markers.end_ps[step]), 0)
+    return _WorkOfSteps(
+        end_ps=last,
+        total_ps=sum_by_key(step, finish - begin, len(markers)),
+        after_ps=sum_by_key(step, after, len(markers)),
+    )

@@ -22,6 +22,7 @@ class OpCost:
         bytes: Inputs and outputs, each once.
         type: What is multiplied: "bf16", "fp32" …; "" where nothing is.
         is_at_most: Whether sizes are on the device, so that this is the most it can be.
+        is_inputs_only: Whether nothing is known of the op, and ``bytes`` are those of its inputs.
     """
 
     model_flops: float = math.nan
@@ -29,6 +30,12 @@ class OpCost:
     bytes: float = math.nan
     type: str = ""
     is_at_most: bool = False
+    is_inputs_only: bool = False
+
+    @property
+    def moved_bytes(self) -> float:
+        """``bytes``, NaN where they are not all that is moved."""
+        return math.nan if self.is_inputs_only else self.bytes
 
 
 UNKNOWN = OpCost()

@@ -6,7 +6,7 @@ in one call belongs together: a product of matrices may be several kernels and a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from stepscope.tables.core.stats import event_stats
 from stepscope.tables.device.events import device_events
 from stepscope.tables.host.events import host_names, host_thread_rows, timed_rows
 from stepscope.tables.torch.launches import launched
+from stepscope.tables.torch.list_cost import list_element_bytes
 from stepscope.tables.torch.signature import Signature, parse_signature
 
 
@@ -74,8 +75,9 @@ def op_calls(host: Host) -> OpCalls:
     rows, of_event = np.unique(op_of[op_of >= 0], return_inverse=True)
     call = np.full(len(op_of), -1, np.int64)
     call[op_of >= 0] = of_event
-    signature, signatures = _signatures(host, rows)
     has = np.flatnonzero(call >= 0)
+    kernel = host.space.events.metadata[events.rows[has]]
+    signature, signatures = _signatures(host, rows, call[has], kernel.astype(np.int64))
     first = np.full(len(rows), np.iinfo(np.int64).max)
     np.minimum.at(first, call[has], events.start_ps[has])
     device_ps = union_by_group(call[has], events.start_ps[has], events.end_ps[has], len(rows))
@@ -101,21 +103,38 @@ def _op_of_each(host: Host) -> I64:
     return found
 
 
-def _signatures(host: Host, rows: I64) -> tuple[I64, tuple[Signature, ...]]:
-    """How each call was made; texts that say the same are read once."""
+def _signatures(
+    host: Host, rows: I64, launcher: I64, launched_name: I64
+) -> tuple[I64, tuple[Signature, ...]]:
+    """How each call was made; texts that say the same are read once.
+
+    Args:
+        host: The host.
+        rows: Event rows of the calls.
+        launcher: Of each device event that one of them launched the call.
+        launched_name: Of each such event the name, as a row of the metadata.
+    """
     space, stats = host.space, event_stats(host)
     shapes, said = stats.texts(names.SHAPE), stats.texts(names.ARGUMENTS)
-    keys = (space.events.metadata[rows].astype(np.int64), shapes.at(rows), said.at(rows))
-    first, code = distinct_rows(keys)
     metadata = space.event_metadata
+    shape = shapes.at(rows)
+    has_list = np.asarray([*("[[" in text[1:] for text in shapes.texts), False])[shape]
+    element = np.zeros(len(rows), np.int64)
+    of_list = np.flatnonzero(has_list[launcher])
+    used, which = np.unique(launched_name[of_list], return_inverse=True)
+    known = [list_element_bytes(metadata.name[entry]) for entry in used.tolist()]
+    np.maximum.at(element, launcher[of_list], np.asarray(known or [0], np.int64)[which])
+    keys = (space.events.metadata[rows].astype(np.int64), shape, said.at(rows), element)
+    first, code = distinct_rows(keys)
     index: dict[Signature, int] = {}
     lut = []
-    for entry, shape, text in np.stack(keys)[:, first].T.tolist():
+    for entry, dims, text, size in np.stack(keys)[:, first].T.tolist():
         one = parse_signature(
             metadata.display_name[entry] or metadata.name[entry],
-            shapes.texts[shape] if shape >= 0 else "",
+            shapes.texts[dims] if dims >= 0 else "",
             said.texts[text] if text >= 0 else "",
         )
+        one = replace(one, list_element_bytes=size) if size else one
         lut.append(index.setdefault(one, len(index)))
     of_call = np.asarray(lut or [0], np.int64)[code] if len(rows) else np.zeros(0, np.int64)
     return of_call, tuple(index)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 Shape = tuple[int, ...]
 
@@ -34,6 +35,8 @@ TYPES: Final[dict[str, tuple[str, int]]] = {
     "unsigned char": ("uint8", 1),
     "bool": ("bool", 1),
 }
+#: What is written for the type of a list; one of more than 30 tensors has no shapes.
+TENSOR_LIST: Final = "TensorList"
 _WHOLE: Final = re.compile(r"-?\d{1,12}")
 # Beyond these a shape is damage: products of two shapes still fit a double.
 _MOST_DIMS: Final = 12
@@ -72,6 +75,7 @@ class Signature:
         strides: Per input, like ``dims``; empty where not recorded.
         values: Per input the value of what is not a tensor, as text; empty where not recorded.
         is_triton: Whether a kernel of Triton's was called, not an op.
+        list_element_bytes: Bytes of an element of its lists of tensors; 0 where they are not known.
     """
 
     op: str
@@ -80,13 +84,12 @@ class Signature:
     strides: tuple[Any, ...]
     values: tuple[str, ...]
     is_triton: bool = False
+    list_element_bytes: int = 0
 
     def tensor(self, place: int) -> Tensor | None:
         """The tensor at a place, None where there is none."""
         shape = self.dims[place] if 0 <= place < len(self.dims) else None
-        if not isinstance(shape, tuple) or len(shape) > _MOST_DIMS:
-            return None
-        if not all(isinstance(size, int) and 0 <= size <= _LARGEST for size in shape):
+        if not _is_shape(shape):
             return None
         type_ = self.types[place] if place < len(self.types) else ""
         if type_ not in TYPES and (type_ or not shape):
@@ -105,6 +108,23 @@ class Signature:
             found = self.tensor(place)
             if found is not None:
                 yield found
+
+    def list_bytes(self, place: int) -> float | None:
+        """Bytes of the tensors of a list, NaN where they are not known; None where none is."""
+        listed = self.dims[place] if 0 <= place < len(self.dims) else ()
+        is_list = place < len(self.types) and self.types[place] == TENSOR_LIST
+        if isinstance(listed, tuple) and listed and all(map(_is_shape, listed)):
+            size = sum(map(prod, listed)) * self.list_element_bytes
+            return float(size) if self.list_element_bytes else math.nan
+        return math.nan if is_list else None
+
+    @property
+    def has_long_list(self) -> bool:
+        """Whether it has a list of so many tensors that their shapes were not recorded."""
+        return any(
+            type_ == TENSOR_LIST and not dims
+            for type_, dims in zip(self.types, self.dims, strict=False)
+        )
 
     def value(self, place: int) -> str:
         """The value at a place as text; "" where it was not recorded or is a tensor."""
@@ -135,6 +155,15 @@ class Signature:
 def element_bytes(type_: str) -> float:
     """Size of an element by the short name of its type, NaN for none that is known."""
     return _BYTES.get(type_, float("nan"))
+
+
+def _is_shape(shape: Any) -> TypeGuard[Shape]:
+    """Whether this is the shape of a tensor, and not damage."""
+    return (
+        isinstance(shape, tuple)
+        and len(shape) <= _MOST_DIMS
+        and all(isinstance(size, int) and 0 <= size <= _LARGEST for size in shape)
+    )
 
 
 _BYTES: Final = dict(TYPES.values())

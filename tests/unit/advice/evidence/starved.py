@@ -19,6 +19,7 @@ SERIAL = Bottleneck(
     self_time_frac=0.9,
     max_latency_us=70_000,
     wait_frac=0.6,
+    wait_of="time between calls",
     suggestion="",
     wait_us=60_000,
     parallelism=1,

@@ -7,7 +7,10 @@ import random
 import pytest
 
 from fuzz.decode import check_sound, try_once
+from fuzz.fields import joined, reframed, taken_apart
 from fuzz.mutate import mutated, small_space
+from fuzz.targets import differential
+from stepscope.columns import Space
 from stepscope.formats.xspace import decode
 from tests.oracle.protobuf_space import canonical
 
@@ -33,3 +36,30 @@ def test_the_check_finds_columns_that_contradict_each_other() -> None:
     found.event_stats.key[3] = 10_000
     with pytest.raises(AssertionError):
         check_sound(found)
+
+
+def test_messages_taken_apart_and_joined_are_the_same() -> None:
+    seed = small_space()
+    assert joined(taken_apart(seed)) == seed
+
+
+def test_changed_fields_leave_most_messages_whole() -> None:
+    rng, seed = random.Random(1), small_space()
+    changed = [reframed(rng, seed) for _ in range(40)]
+    assert len(set(changed)) > 30
+    # A message may become a few bytes that are none.
+    assert sum(canonical(each) is not None for each in changed) > 30
+
+
+def test_what_goes_missing_without_a_word_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    seed = small_space()
+    assert differential.TARGET.attempt(seed) == "equal"
+
+    def forgetful(data: bytes, threads: int) -> Space:
+        space = decode(data, threads=threads)
+        space.events.duration_ps[-1] += 1
+        return space
+
+    monkeypatch.setattr(differential, "decode", forgetful)
+    with pytest.raises(AssertionError, match="missing or changed"):
+        differential.TARGET.attempt(seed)

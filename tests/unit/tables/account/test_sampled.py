@@ -61,3 +61,60 @@ def test_a_gradient_whose_forward_op_nobody_looked_at_is_where_backward_is() -> 
 def gradients(forward: str, backward: str) -> Host:
     numbered = {"sequence_number": 7 + nth, "args": '{"Fwd thread id": 1}'}
     return busy(forward, backward, B=event("MmBackward0:MmBackward0", **numbered))
+
+
+def unsaid(*seen: str) -> dict[tuple[str, str], float]:
+    """Milliseconds by kind and function, ops aside, of three steps with a gap of 0.6 ms each.
+
+    ``seen`` are the looks at the program, below ``main``.
+    """
+    drawn = "\n          ".join(f'"           {one}' for one in seen)
+    one = host(
+        f"""
+        /host:CPU
+          python      S---------S---------S---------
+          "           .OO......N.OO......N.OO......N
+        {names.PYTHON_SAMPLES_PLANE}
+          MainThread  T----------------------------.
+          {drawn}
+        """,
+        T=event("$train.py:40 main"),
+        P=event("$train.py:30 post"),
+        F=event("$train.py:12 forward"),
+        D=event("$json/__init__.py:183 dumps"),
+        O=event("aten/mm:mm"),
+        N=event("aten/add:add"),
+    )
+    found = account(one)
+    assert found is not None
+    spent: dict[tuple[str, str], float] = {}
+    for owner in owners(found):
+        if owner.kind != "op":
+            key = (owner.kind, owner.function)
+            spent[key] = round(spent.get(key, 0.0) + owner.total_ps / 1e9, 6)
+    return spent
+
+
+def test_a_gap_is_from_its_begin_on_where_the_first_look_within_it_finds_the_program() -> None:
+    """What was seen before it is of the op before it, and may end with that."""
+    spent = unsaid("F-----P---F-----P---F-----P---")
+    assert spent[("python", "post")] == 1.8
+    assert spent[("python", "forward")] == 0.3  # before the ops
+
+
+def test_a_gap_without_a_look_is_where_those_between_the_same_ops_are() -> None:
+    """The look that found "post" in the first two steps found "forward" in the third."""
+    spent = unsaid("F----P---F----P-----F---------")
+    assert spent[("python", "post")] == 1.8
+
+
+def test_gaps_between_the_same_ops_that_do_different_things_share_as_looks_do() -> None:
+    """One each of "post" and "forward" was seen; the third is as the last that was."""
+    spent = unsaid("F----P---F----F------F--------")
+    assert spent[("python", "post")] == 0.6
+    assert spent[("python", "forward")] >= 1.2
+
+
+def test_a_gap_nobody_looked_into_is_where_the_program_was_seen_last() -> None:
+    spent = unsaid("..P---------------------------", "..D---------------------------")
+    assert spent[("library", "post")] >= 1.8

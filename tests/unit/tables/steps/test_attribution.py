@@ -75,6 +75,27 @@ def test_a_step_whose_work_was_not_recorded_to_its_end_is_not_one_of_no_time() -
     assert "4 steps at the end, whose work was not recorded to its end." in found.left_out
 
 
+@pytest.mark.parametrize(("ends_late_us", "lasts_us"), [(150, 10_150), (9, 10_000)])
+def test_a_long_wait_in_a_step_does_not_hide_that_its_work_is_done_after_it(
+    ends_late_us: float, lasts_us: float
+) -> None:
+    """A replayed graph: 200 µs of work, launched at the end of 10 ms. 9 µs of it are no matter."""
+    begins_us = 10_000 + ends_late_us - 200
+    data = space(
+        host(
+            line(
+                "python",
+                Event("serve", 0, 10_000, {"step_num": 0, "_r": 1}),
+                Event("hipGraphLaunch", 9_700, 50, {"correlation_id": u(7)}),
+            )
+        ),
+        gpu(0, stream(7, Event("sgemm", begins_us, 200, {"correlation_id": u(7)}))),
+    )
+    found = steps_of(data)
+    assert found.duration_ps.tolist() == [lasts_us * US]
+    assert found.runs_behind is (ends_late_us > 20)
+
+
 def test_events_of_a_line_need_no_order_of_time() -> None:
     fetches = [Event("IteratorGetNext", at, 0) for at in (100, 200, 0)]
     found = steps_of(space(host(line("python", *fetches))))

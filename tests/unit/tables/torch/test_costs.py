@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from stepscope.tables.torch.cost import OpCost
+from stepscope.tables.torch.cost import UNKNOWN, OpCost
 from stepscope.tables.torch.costs import cost_of
+from stepscope.tables.torch.list_cost import list_element_bytes
 from stepscope.tables.torch.signature import Signature, parse_signature
 
 BF16, FP32, LONG, FP8 = "c10::BFloat16", "float", "long int", "c10::Float8_e4m3fn"
@@ -186,5 +188,63 @@ def test_damaged_shapes_cost_nothing_that_anybody_could_print(shapes: str, said:
     assert math.isnan(found.flops) or found.flops == 210
 
 
-def test_an_op_nobody_knows_is_unknown() -> None:
-    assert math.isnan(cost_of(call("mine::special", (BF16, (4, 8)))).bytes)
+def test_an_op_nobody_knows_counts_what_it_is_given_and_says_so() -> None:
+    found = cost_of(call("mine::special", (BF16, (4, 8)), (FP32, (8,)), 1))
+    assert math.isnan(found.flops) and found.bytes == 2 * 32 + 4 * 8
+    assert found.is_inputs_only and math.isnan(found.moved_bytes)
+    assert cost_of(call("mine::nothing", 1)) == UNKNOWN
+
+
+def lists(op: str, *shapes: list[list[int]], element: int = 4) -> Signature:
+    """A call with lists of tensors."""
+    args = {"Input type": ["TensorList"] * len(shapes)}
+    return replace(
+        parse_signature(op, str(list(shapes)), json.dumps(args)), list_element_bytes=element
+    )
+
+
+@pytest.mark.parametrize(
+    ("made", "moved"),
+    [
+        (lists("aten::cat", [[1, 8], [3, 8]], element=2), 2 * 2 * 32),
+        (lists("aten::_foreach_add_", [[4, 8], [8]], [[4, 8], [8]]), 4 * 3 * 40),
+        (lists("aten::_foreach_sqrt", [[4, 8], [8]]), 4 * 2 * 40),
+        (lists("aten::_foreach_copy_", [[8]], [[8]]), 4 * 2 * 8),
+        (lists("aten::_foreach_zero_", [[8]]), 4 * 8),
+        # Parameters, gradients, two moments and no maximum are read; three of them written.
+        (lists("aten::_fused_adamw_", [[4, 8]], [[4, 8]], [[4, 8]], [[4, 8]]), 4 * 32 * (4 + 3)),
+        (lists("aten::_fused_sgd_", [[8]], [[8]], [[8]]), 4 * 8 * (3 + 2)),
+    ],
+)
+def test_lists_of_tensors_are_moved_as_their_elements_are(made: Signature, moved: int) -> None:
+    assert cost_of(made) == OpCost(0.0, 0.0, moved)
+
+
+def test_of_a_list_whose_type_or_shapes_nothing_tells_no_bytes_are_known() -> None:
+    assert cost_of(lists("aten::_foreach_add_", [[8]], element=0)) == UNKNOWN
+    too_long = lists("aten::_foreach_add_", [], element=4)
+    assert cost_of(too_long) == UNKNOWN and too_long.has_long_list
+    assert not lists("aten::_foreach_add_", [[8]]).has_long_list
+
+
+@pytest.mark.parametrize(
+    ("kernel", "element"),
+    [
+        ("void at::native::multi_tensor_apply_kernel<TensorListMetadata<2>, "
+         "UnaryOpFunctor<c10::BFloat16, 2, 1, 1>, at::native::Sqrt<float> >(…)", 2),
+        ("void multi_tensor_apply_kernel<FusedOptimizerTensorListMetadata<4>, "
+         "FusedAdamMathFunctor<float, 4, (ADAM_MODE)1, false>, float const*>(…)", 4),
+        ("void multi_tensor_apply_kernel<TensorListMetadata<2>, UnaryOpFunctor<long, 2, 1, 1>, "
+         "at::native::Copy<long, long> >(…)", 8),
+        ("void multi_tensor_apply_kernel<TensorListMetadata<2>, UnaryOpFunctor<float, 2, 1, 1>, "
+         "at::native::Copy<float, c10::BFloat16> >(…)", 0),  # two types: one size for both is none
+        ("void CatArrayBatchedCopy<at::native::OpaqueType<4u>, unsigned int, 3, 64, 64>(…)", 4),
+        ("_ZN2at6native19CatArrayBatchedCopyINS0_10OpaqueTypeILj2EEEjLi3EEEvPT_", 2),
+        ("_ZN2at6native25multi_tensor_apply_kernelINS1_14UnaryOpFunctorIN3c108BFloat16ELi2EEE", 2),
+        ("_ZN2at6native25multi_tensor_apply_kernelINS1_14UnaryOpFunctorIfLi2ELi1EEE", 4),
+        ("triton_poi_fused_cat_0", 0),
+        ("void mine<MyFunctor<Strange>>(…)", 0),
+    ],
+)  # fmt: skip
+def test_a_kernel_says_how_large_the_elements_of_its_lists_are(kernel: str, element: int) -> None:
+    assert list_element_bytes(kernel) == element

@@ -18,6 +18,9 @@ export const refused = signal<ErrorInfo | null>(null);
 /** What was found at the addresses; null while nobody looked, or they have changed since. */
 export const checked = signal<readonly CaptureCheckInfo[] | "looking" | null>(null);
 
+/** Run that was recorded while its dialog was closed, until it is opened. */
+export const recorded = signal("");
+
 let following = false;
 
 /** Looks at the workers of an order without recording them. */
@@ -37,6 +40,7 @@ export async function checkWorkers(asked: CaptureOrder): Promise<void> {
 export async function order(asked: CaptureOrder): Promise<void> {
   refused.value = null;
   checked.value = null;
+  recorded.value = "";
   if (await ask(() => beginCapture(asked))) void follow();
 }
 
@@ -54,6 +58,7 @@ export async function lookAtCapture(): Promise<void> {
 /** Goes to the new run. */
 export function openRun(run: string): void {
   captureOpen.value = false;
+  recorded.value = "";
   navigate({ page: "overview_page", run, host: "", per: "", params: {} });
 }
 
@@ -74,7 +79,8 @@ async function follow(): Promise<void> {
   await loadSession();
   // With a worker lost the dialog stays, to say which and why.
   const whole = ended.workers.every((worker) => worker.phase === "done" && !worker.notes.length);
-  if (captureOpen.value && whole && ended.run) openRun(ended.run);
+  if (!captureOpen.value) recorded.value = ended.run;
+  else if (whole && ended.run) openRun(ended.run);
 }
 
 async function ask(question: () => Promise<CaptureInfo>): Promise<boolean> {

@@ -53,7 +53,11 @@ function environmentFacts({ environment: env }: OverviewPage): Fact[] {
       label: "Hosts",
       value: `${plural(env.host_count, "host")}, ${plural(env.task_count, "task")}`,
     },
-    { label: "Accelerators", value: devices },
+    {
+      label: "Accelerators",
+      value: devices,
+      ...(env.device_count > 0 ? { note: "that recorded events" } : {}),
+    },
     { label: "Recorded for", value: length === null ? MISSING : duration(length, "ms") },
     { label: "Recorded at", value: env.profile_start ? moment(env.profile_start) : MISSING },
   ];

@@ -99,6 +99,7 @@ function AnswerSection(props: SqlPageProps & { readonly answer: QueryInfo }) {
   );
   const state = JSON.stringify(subParams(params, TABLE));
   const view = useMemo(() => viewFromParams(JSON.parse(state) as Record<string, string>), [state]);
+  const track = answer.has_times ? pageFor("trace_viewer", { query }) : null;
   if (table.rows === 0) return <p class="quiet">The query ran and found no rows.</p>;
   return (
     <div class={waiting ? "sql-answer stale" : "sql-answer"} aria-busy={waiting}>
@@ -107,6 +108,11 @@ function AnswerSection(props: SqlPageProps & { readonly answer: QueryInfo }) {
         <header class="section-head">
           <h2>Rows</h2>
           {answer.cut && <p class="quiet">the first {count(answer.rows)}; add LIMIT or save all</p>}
+          {track && (
+            <a class="button" href={track.href}>
+              Show as track
+            </a>
+          )}
         </header>
         <Grid
           table={table}

@@ -75,7 +75,7 @@ function figures({ bottleneck, pipelines }: TfDataBottleneckAnalysis): Fact[] {
     {
       label: "Waiting",
       value: bottleneck.wait_frac === null ? MISSING : percent(bottleneck.wait_frac),
-      note: "of the time from call to call; for a single call, of its step or the recording",
+      note: `of ${bottleneck.wait_of}`,
     },
     ...some,
   ];

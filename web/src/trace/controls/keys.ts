@@ -53,6 +53,9 @@ const HELD: ReadonlySet<string> = new Set(["w", "a", "s", "d"]);
 const OWN_KEYS =
   "input, select, textarea, dialog, [role=grid], [role=listbox], [role=separator], [role=slider]";
 
+/** Elements that read their values by the arrows: tables, tools, flames and tracks of queries. */
+const OWN_ARROWS = "table, [role=toolbar], [role=group][tabindex]";
+
 /** What takes the keys for itself while it is open, wherever the focus is. */
 const OVERLAYS = "dialog[open], .popover-panel, .nav.over";
 
@@ -90,7 +93,7 @@ export class Keys {
     this.passUntil = key === "g" && !passed ? performance.now() + 1500 : 0;
     if (passed || key === "g") return;
     if (event.key.startsWith("Arrow")) {
-      if (target?.closest("table, [role=toolbar]")) return;
+      if (target?.closest(OWN_ARROWS)) return;
       this.arrow(event);
     } else if (HELD.has(key)) this.hold(key as Held);
     else if (!this.press(key, event.shiftKey)) return;

@@ -10,7 +10,7 @@ covers a phase that is not the loop.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 # Only rules that know them report parts of a smaller share; at most this many of a kind.
 _SOME_FRAC, _CODE_FRAC = 0.10, 0.05
 _MOST = 3
+# Where this share of the step is unrecorded, nothing of it was.
+_ALL_FRAC = 0.99
 # The recorder's own work is not the program's; what a runtime does around ops goes with them.
 _OURS = ("recorder", "runtime")
 # What is likely to be of no use is worth this share: time in which nothing was recorded, outside
@@ -135,7 +137,7 @@ def _finding(part: PartRow, account: StepAccount, about: str, stage: str) -> Fin
     step, saving = account.step_time_ms, saving_of(account, part, hope.change.least, hope.expected)
     # Without steps it is unknown what of the rest belongs to the part and would go with it.
     most = max(part.time_ms, saving.expected_ms) if account.is_window else step
-    return Finding(
+    found = Finding(
         rule=RULE.id,
         severity=_severity(part, hope, saving.expected_ms, account),
         saving_ms=saving.expected_ms,
@@ -158,6 +160,21 @@ def _finding(part: PartRow, account: StepAccount, about: str, stage: str) -> Fin
         evidence=_evidence(part, words),
         actions=words.actions,
     )
+    if not _is_all_there_is(part, account):
+        return found
+    return replace(
+        found,
+        saving_ms=None,
+        saving_low_ms=None,
+        saving_high_ms=None,
+        assumption="",
+        no_saving="nothing but the steps was recorded",
+    )
+
+
+def _is_all_there_is(part: PartRow, account: StepAccount) -> bool:
+    """Whether the recording has nothing of the steps: what they are made of is unknown."""
+    return part.kind == "unrecorded" and part.step_frac >= _ALL_FRAC and not account.busy_ms > 0
 
 
 def _stage(part: PartRow, results: Results) -> str:
@@ -222,7 +239,7 @@ def _hope(part: PartRow) -> _Hope:
 def _worth(part: PartRow, account: StepAccount) -> float:
     """The share of a part that it is ranked by."""
     worth = _hope(part).worth
-    if part.kind == "op" and part.runs >= part_words.MANY_RUNS and part.typical_ms >= 0:
+    if part.kind == "op" and part.stretches >= part_words.MANY_STRETCHES and part.typical_ms >= 0:
         # An op that every step runs often, and that few steps spend time in, was interrupted.
         worth *= min(part.typical_ms / part.alone_ms, 1.0) if part.alone_ms > 0 else 1.0
     if _is_once(part, account):

@@ -1,0 +1,100 @@
+"""Columns of a file that is read row by row, in as few bytes as their values need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+I64 = NDArray[np.int64]
+Bool = NDArray[np.bool_]
+
+#: The value in a column of integers where the file has none.
+NULL: Final = int(np.iinfo(np.int64).min)
+_WIDTHS: Final = (np.int8, np.int16, np.int32)
+
+
+def narrow(values: NDArray[Any]) -> NDArray[Any]:
+    """Integers or flags in as few bytes as hold them; one value for all where they are equal.
+
+    The result may be read-only; anything but integers and flags comes back as it is.
+    """
+    if values.dtype.kind not in "ib" or not len(values):
+        return values
+    low, high = values.min(), values.max()
+    if low == high:
+        return np.broadcast_to(
+            np.asarray(low, _width(values.dtype, int(low), int(high))), len(values)
+        )
+    return values.astype(_width(values.dtype, int(low), int(high)), copy=False)
+
+
+def _width(own: np.dtype[Any], low: int, high: int) -> np.dtype[Any]:
+    if own.kind == "b":
+        return own
+    for width in _WIDTHS:
+        limits = np.iinfo(width)
+        if limits.min <= low and high <= limits.max:
+            return np.dtype(width)
+    return np.dtype(np.int64)
+
+
+class PackedIntegers:
+    """A column of integers, ``NULL`` where there is none, that grows block by block."""
+
+    def __init__(self) -> None:
+        self._blocks: list[tuple[NDArray[Any], Bool | None]] = []
+
+    def add(self, values: I64) -> None:
+        """The next block of the column."""
+        has = values != NULL
+        if has.all():
+            self._blocks.append((narrow(values.copy()), None))
+        elif not has.any():
+            self._blocks.append((narrow(np.zeros(len(values), np.int64)), narrow(has)))
+        else:
+            self._blocks.append((narrow(np.where(has, values, values[has].min())), has))
+
+    def array(self) -> I64:
+        """The whole column."""
+        found = np.empty(sum(len(values) for values, _ in self._blocks), np.int64)
+        at = 0
+        for values, has in self._blocks:
+            part = found[at : at + len(values)]
+            part[:] = values
+            if has is not None:
+                part[~has] = NULL
+            at += len(values)
+        return found
+
+
+class CodedTexts(Sequence[str | None]):
+    """A column of texts of which each distinct one is kept once; None where there is none.
+
+    Attributes:
+        distinct: The texts, in the order in which they are met.
+        codes: Which of them each row has.
+    """
+
+    def __init__(self, distinct: list[str | None], codes: NDArray[np.int32]) -> None:
+        self.distinct = distinct
+        self.codes = codes
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @overload
+    def __getitem__(self, at: int) -> str | None: ...
+    @overload
+    def __getitem__(self, at: slice) -> CodedTexts: ...
+    def __getitem__(self, at: int | slice) -> str | CodedTexts | None:
+        """The text of a row, or a stretch of the column."""
+        if isinstance(at, slice):
+            return CodedTexts(self.distinct, self.codes[at])
+        return self.distinct[int(self.codes[at])]
+
+    def __iter__(self) -> Iterator[str | None]:
+        """The text of each row."""
+        return map(self.distinct.__getitem__, self.codes.tolist())
