@@ -277,8 +277,9 @@ def _untied(unit: I32, start: I64, node: I32, *others: NDArray[Any]) -> None:
 
 def _place(steps: I64, step: NDArray[Any]) -> NDArray[np.signedinteger[Any]]:
     """Places of these numbers among the steps that count; -1 for others."""
-    narrow = np.int16 if len(steps) <= np.iinfo(np.int16).max else np.int32
-    found = np.full(len(step), -1, dtype=narrow)
+    found: NDArray[np.signedinteger[Any]] = np.full(len(step), -1, dtype=np.int32)
+    if len(steps) <= np.iinfo(np.int16).max:
+        found = found.astype(np.int16)
     for piece in pieces(len(step) if len(steps) else 0):
         place = np.minimum(np.searchsorted(steps, step[piece]), len(steps) - 1)
         found[piece] = np.where(steps[place] == step[piece], place, -1)
