@@ -42,7 +42,7 @@ def main(clock):
     ds = series(48).map(scaled) if clock.fixed else rebatched(series(48), 256)
     ds = ds.prefetch(tf.data.AUTOTUNE)
     layers = tf.keras.layers
-    model = tf.keras.Sequential([layers.Flatten(), layers.Dense(1024, "relu"), layers.Dense(1024, "relu"), layers.Dense(1)])
+    model = tf.keras.Sequential([layers.Flatten(), layers.Dense(512, "relu"), layers.Dense(1)])
     optimizer = tf.keras.optimizers.Adam()
 
     @tf.function
