@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stepscope.columns import distinct_codes
 from stepscope.formats.kineto.event_rows import (
     REAL,
     TEXT,
     WHOLE,
     EventRows,
     ValueRows,
-    distinct_codes,
     narrow,
 )
 
