@@ -223,7 +223,7 @@ def test_a_rule_that_only_informs_does_not_claim_a_part(severity: Severity, says
 def test_compiling_names_the_function_and_alarms_where_it_happens_again() -> None:
     calls = {"update": 0.5, "train_step": 4.0}
     rows = [SimpleNamespace(function=one, built=0.9, build_ms=ms) for one, ms in calls.items()]
-    host = SimpleNamespace(calls=SimpleNamespace(records=lambda: rows))
+    host = SimpleNamespace(calls=SimpleNamespace(records=lambda: rows), step_count=0)
     row = part(kind="compile", name="Compile", function="", time_ms=5.0)
     again, once = (account(row | {"steps_frac": share}) for share in (1.0, 0.125))
     rule = next(rule for rule in RULES if rule.id == "largest-part")
@@ -401,3 +401,18 @@ def test_of_a_compiled_function_without_its_ops_it_is_told_that_they_are_missing
     assert "Runs of the compiled function update take 8 of each 10 ms" in found.message
     assert "Which of its ops take the time was not recorded." in found.message
     assert found.actions[0].startswith("To see inside it")
+
+
+@pytest.mark.parametrize(("calls", "says"), [(2.0, "Double the batch"), (200.0, "one compiled")])
+def test_a_step_that_is_compiled_already_is_not_told_to_be_compiled(
+    calls: float, says: str
+) -> None:
+    row = SimpleNamespace(function="step", calls=calls, built=0.0, build_ms=0.0)
+    host = SimpleNamespace(
+        calls=SimpleNamespace(records=lambda: [row]), step_count=8, eager_ops=0.0
+    )
+    found = account(part(kind="framework", name="main", first="fit"))
+    rule = next(rule for rule in RULES if rule.id == "largest-part")
+    one = next(iter(rule.check(Results({"step_account": found, "host_activity": host}))))  # type: ignore[dict-item]  # of it only the calls are read
+    assert isinstance(one, Finding)
+    assert says in one.actions[0]

@@ -49,14 +49,19 @@ def is_unusual(part: PartRow) -> bool:
     return part.name in UNUSUAL or part.data_type in DOUBLE
 
 
-def words(part: PartRow, account: StepAccount, about: str = "") -> PartWords:
+def words(
+    part: PartRow, account: StepAccount, about: str = "", is_compiled: bool = False
+) -> PartWords:
     """What to say of a part.
 
     Args:
         part: It.
         account: It is of.
         about: The function that it is done for, where that is known.
+        is_compiled: Whether the step is handed over in few calls already.
     """
+    if part.kind == "framework" and is_compiled:
+        return _framework(part, account, _LARGER)
     tell = _TELLS.get(part.kind)
     return _of_kind(part, account, about) if tell is None else tell(part, account)
 
@@ -208,7 +213,19 @@ def _eager(part: PartRow, account: StepAccount) -> PartWords:
     )
 
 
-def _framework(part: PartRow, account: StepAccount) -> PartWords:
+_FEWER = (
+    "Put the whole step into one compiled function (tf.function, jax.jit, torch.compile) "
+    "and compare the step's time.",
+    "Make fewer, larger calls from Python: one op over all parameters or samples, not one each.",
+)
+_LARGER = (
+    "Double the batch and compare the time per sample: what the loop costs around the compiled "
+    "step is then paid half as often.",
+    "Let one call run several steps: steps_per_execution in Keras, a scan over batches in JAX.",
+)
+
+
+def _framework(part: PartRow, account: StepAccount, actions: tuple[str, ...] = _FEWER) -> PartWords:
     place = f" below {part.function}{at(part)}" if part.function else _between(part)
     called = f", called from {part.caller}" if part.caller and part.function else ""
     message = (
@@ -237,12 +254,7 @@ def _framework(part: PartRow, account: StepAccount) -> PartWords:
     return PartWords(
         f"Handing work over to the runtime takes {part.step_frac:.0%} of the step",
         message,
-        (
-            "Put the whole step into one compiled function (tf.function, jax.jit, torch.compile) "
-            "and compare the step's time.",
-            "Make fewer, larger calls from Python: one op over all parameters or samples, not one "
-            "each.",
-        ),
+        actions,
         part.first,
     )
 

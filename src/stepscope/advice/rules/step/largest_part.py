@@ -77,6 +77,8 @@ _HOPES = {
     "eager": _Hope(changes.VECTORISED, 0.85, 0.75, 0.7, False),
     "op": _Hope(changes.SHRUNK, 0.7, 0.2, 0.5, False),
 }
+# A step that hands over fewer ops or compiled functions is compiled already.
+_FEW_DISPATCHES = 20
 # Ops that seldom are what a model is for can go for the most part.
 _UNUSUAL = _Hope(changes.SHRUNK, 0.85, 0.75, 0.7, False)
 # What a model is made of is reported after what else can be changed.
@@ -114,11 +116,22 @@ def largest_part(results: Results) -> Iterator[Answer]:
         yield Silence(f"No part of the step has {_SOME_FRAC:.0%} of it.")
         return
     # Those that are most likely worth a change, and whichever is the largest.
+    is_compiled = _is_compiled(results)
     ranked = sorted(shown, key=lambda part: -_worth(part, account) * part.time_ms)
     largest = max(shown, key=lambda part: part.time_ms)
     for at, part in enumerate(ranked):
         if at < _MOST or part is largest:
-            yield _finding(part, account, _compiled(part, results), _stage(part, results))
+            about = part_words.words(part, account, _compiled(part, results), is_compiled)
+            yield _finding(part, account, about, _stage(part, results))
+
+
+def _is_compiled(results: Results) -> bool:
+    """Whether a step is known to hand over few ops or compiled functions."""
+    host = results.optional.host_activity
+    if host is None or not host.step_count:
+        return False
+    calls = sum(one.calls for one in host.calls.records())
+    return 0 < max(host.eager_ops, calls) < _FEW_DISPATCHES
 
 
 def _with_runtime(parts: list[PartRow], step_ms: float) -> None:
@@ -131,9 +144,8 @@ def _with_runtime(parts: list[PartRow], step_ms: float) -> None:
         part.step_frac = part.time_ms / step_ms
 
 
-def _finding(part: PartRow, account: StepAccount, about: str, stage: str) -> Finding:
+def _finding(part: PartRow, account: StepAccount, words: PartWords, stage: str) -> Finding:
     hope = _hope(part)
-    words = part_words.words(part, account, about)
     step, saving = account.step_time_ms, saving_of(account, part, hope.change.least, hope.expected)
     # Without steps it is unknown what of the rest belongs to the part and would go with it.
     most = max(part.time_ms, saving.expected_ms) if account.is_window else step
