@@ -22,16 +22,16 @@ bernoulli between bf bfloat bfnrt bh bias biasadd biasnhwc big binary binaryop b
 bitcast bitmatrix bitonic bits bitwise blackwell bljk block blocked blocks bmm bn bname bnorm
 board body bof bool boosted both bottleneck bound bprop brain branch breakdown bridge broadcast bs
 buffer build builder building builtins busy but bw bwd by byte bytes bzip cache call callable
-callback callbacks called calls can cancellation candidate cannot cap capture case cast cat
-catarray categories category cause cbid cbrt ccp cdf ceil cell celu certain chain change changing
-channel char charged check checker checkify checkpoint checkpoints child chip cholesky choose
-chrome chunk cid cijk clamp class client clip clk clock clocks clone cloned close closed cloud
-cluster clustering cmem cmn coalesced code codegen col coll collapsed collect collected collection
-collective collectives column combinations come comm command common communication communicator
-comp compare comparison compat compil compilation compile compiled compiler compiling complete
-completed completeness completion complex composite compressed computation computations compute
-computeinternalgradients concat concatenate concrete concurrent cond condition conditional config
-configuration confusion const constant constants constructors consume context contextlib
+callback callbacks called calls can cancellation candidate cannot cap capture captured case cast
+cat catarray categories category cause cbid cbrt ccp cdf ceil cell celu certain chain change
+changing channel char charged check checker checkify checkpoint checkpoints child chip cholesky
+choose chrome chunk cid cijk clamp class client clip clk clock clocks clone cloned close closed
+cloud cluster clustering cmem cmn coalesced code codegen col coll collapsed collect collected
+collection collective collectives column combinations come comm command common communication
+communicator comp compare comparison compat compil compilation compile compiled compiler compiling
+complete completed completeness completion complex composite compressed computation computations
+compute computeinternalgradients concat concatenate concrete concurrent cond condition conditional
+config configuration confusion const constant constants constructors consume context contextlib
 contiguous contracting contractions control controls conv conversion convert convolution
 convolutions coordinate coordinates copies copy copydeviceto copying core corr correlation cos
 cosh cosine cost count counted counter counters cpp cpu cpy create created creation criterion
@@ -94,9 +94,9 @@ normalization not note nothing np npyio ns nsight null num number numbers numeri
 numerics numerictypes numpy nvfp nvidia nvjet nvl nvshmem nvtx object objects occ occupancy
 occurrences oci of off offset offsets ogs on once one oneccl onesweep only oom op opaque open oper
 operation operations operator ops opt optax optimizer option optional options or orbax order
-ordinal origin osrt other out outfeed output outside overhead override overrideable overrides own
-owner pack packages packed packet packets pad padded padding page pageable paged pandas parallel
-param parameter parent parquet parse parser parsing part partial partition partitioned
+ordinal origin osrt other out outfeed output outside over overhead override overrideable overrides
+own owner pack packages packed packet packets pad padded padding page pageable paged pandas
+parallel param parameter parent parquet parse parser parsing part partial partition partitioned
 partitioning parts pascal path pause pauses payload pb pc pcie pct peak peer peers pending per
 percent perf perfetto performance permute persist persistent pftrace pg phase philox pickle pid
 pil pinned pinv pipeline pitch pj pjit pkl place places plain plane planes plus pmap pmc png
@@ -125,28 +125,28 @@ silu simd simds sin sine single singular sinh site size sizes skew skip skipped 
 slices slicing slinky slow slower slowest sm small smart smisc sms sn snapshot so soft softmax
 softplus solve solving some something sort sorting soundfile source sourcemap space sparse spatial
 spec special speedscope splash split splitk splitting sprop sq sqlite sqrt square sram src ss sse
-stable stack stacks stage stages stall standard start stat state stateful stateless states static
-stats status std stdin step stepped steps stepscope stf stochastic stop stopped stores str stream
-streamk stretches strict stride strided strides string strings structured sub subscribe substr
-substring subtensoropwith subtract such sum summaries summary sunk surrogatepass svd svdvals swap
-swapdimension switch sxm sym symbol symbols sync synchronization synchronize syscall system
-systems table tables tag take taken takes tan tanh tape target task tb tc tcgen tcs tec telemetry
-tell tem temp template temporary tensor tensorboard tensorflow tensorop tensors teraflops test
-text tf tfe tfprof tfrt than that the then this thq thread threadpool threads threefry threshold
-throttle throughput thunk thunks ti tid tifffile tile tiles time timeline times timeseries
-timestamp timing to together toggle toggles token tokens toks told tolist too took tool top topk
-torch torchvision total tpu trace traceable traceback traced tracer traces tracing track trackable
-tracking train trainer training transfer transform transport transpose tree trees triangular
-tricks tril triton triu true truediv trunc trusted try ts tuple turing two twodim txt type types
-ucp ufunc ufunclike ufuncs uint um umath umma unaryop unattributed unbatch uncertain unconnected
-uneven unified uniform unique unit units unknown unmap unprivileged unrecorded unscale unsigned
-unsorted unstack until unweighted update updates us usage use user utc utf util utils validate
-validation valu value values var variable variables variant varlen vdot vec vector vectorize
-vectorized vectors vendor version versions vex vf vgpr viewer virtual visualization viztracer vld
-vllm vmap vmem void volta voltage vpu vram vreg vres vst vulkan wait waited waiting waits wal
-warning warp warps was wave weak weight weights were wgmma wgrad what when where while who whole
-why width window windowed winogra winograd wire with without wmma work worker workers workgroup
-would wr wrap wrapped wrapper write writer writing written xdl xdlops xent xf xinfo xla xladot xlu
-xmap xml xmma xor xpu xyz xz yes za zarr zero zeros zip zstandard
+stable stack stacks stage stages stall standard start starts stat state stateful stateless states
+static stats status std stdin step stepped steps stepscope stf stochastic stop stopped stores str
+stream streamk stretches strict stride strided strides string strings structured sub subscribe
+substr substring subtensoropwith subtract such sum summaries summary sunk surrogatepass svd
+svdvals swap swapdimension switch sxm sym symbol symbols sync synchronization synchronize syscall
+system systems table tables tag take taken takes tan tanh tape target task tb tc tcgen tcs tec
+telemetry tell tem temp template temporary tensor tensorboard tensorflow tensorop tensors
+teraflops test text tf tfe tfprof tfrt than that the then this thq thread threadpool threads
+threefry threshold throttle throughput thunk thunks ti tid tifffile tile tiles time timeline times
+timeseries timestamp timing to together toggle toggles token tokens toks told tolist too took tool
+top topk torch torchvision total tpu trace traceable traceback traced tracer traces tracing track
+trackable tracking train trainer training transfer transform transport transpose tree trees
+triangular tricks tril triton triu true truediv trunc trusted try ts tuple turing two twodim txt
+type types ucp ufunc ufunclike ufuncs uint um umath umma unaryop unattributed unbatch uncertain
+unconnected uneven unified uniform unique unit units unknown unmap unprivileged unrecorded unscale
+unsigned unsorted unstack until unweighted update updates us usage use user utc utf util utils
+validate validation valu value values var variable variables variant varlen vdot vec vector
+vectorize vectorized vectors vendor version versions vex vf vgpr viewer virtual visualization
+viztracer vld vllm vmap vmem void volta voltage vpu vram vreg vres vst vulkan wait waited waiting
+waits wal warning warp warps was wave weak weight weights were wgmma wgrad what when where while
+who whole why width window windowed winogra winograd wire with without wmma work worker workers
+workgroup would wr wrap wrapped wrapper write writer writing written xdl xdlops xent xf xinfo xla
+xladot xlu xmap xml xmma xor xpu xyz xz yes za zarr zero zeros zip zstandard
 """
 WORDS: Final = OP_WORDS | frozenset(_WORDS.split())

@@ -137,10 +137,14 @@ class StepscopeWay(Way):
 class KinetoWay(Way):
     """``torch.profiler.profile`` with its export for a Chrome trace."""
 
+    with_stack = False
+
     def start(self) -> None:
         from torch.profiler import ProfilerActivity, profile
 
-        self.inside = profile(activities=[ProfilerActivity.CPU], record_shapes=True)
+        self.inside = profile(
+            activities=[ProfilerActivity.CPU], record_shapes=True, with_stack=self.with_stack
+        )
         self.inside.__enter__()
 
     def step(self) -> None:
@@ -151,6 +155,12 @@ class KinetoWay(Way):
         self.inside.__exit__(None, None, None)
         Path(self.logdir).mkdir(parents=True, exist_ok=True)
         self.inside.export_chrome_trace(str(Path(self.logdir) / "host_1.pt.trace.json.gz"))
+
+
+class KinetoStack(KinetoWay):
+    """``torch.profiler.profile`` with the Python calls, too."""
+
+    with_stack = True
 
 
 class KerasRange(Way):
@@ -192,6 +202,7 @@ WAYS: dict[str, tuple[type[Way], bool]] = {
     "stepscope-record": (Record, False),
     "kineto": (KinetoWay, False),
     "kineto-steps": (KinetoWay, True),
+    "kineto-stack": (KinetoStack, True),
     "none": (NotRecorded, False),
 }
 
