@@ -69,6 +69,7 @@ class Rows:
         none = CodedTexts([None], np.broadcast_to(np.int32(0), count))
         self.texts = {name: none if one is None else one for name, one in texts.items()}
         self.known = known
+        self.ended: dict[str, I64] = {}
 
     def __len__(self) -> int:
         return self._count
@@ -142,6 +143,7 @@ class TraceDatabase:
         texts: Sequence[str] = (),
         *,
         where: tuple[str, Sequence[str] | Sequence[int]] | None = None,
+        endings: Sequence[str] = (),
     ) -> Rows:
         """A table, in the order of the file.
 
@@ -150,6 +152,8 @@ class TraceDatabase:
             numbers: Columns of integers.
             texts: Columns of texts.
             where: Only rows whose column is one of these values.
+            endings: What comes before numbers at the ends of texts of the first column of texts,
+                the last first. Where such ends were taken off, ``Rows.ended`` has the numbers.
         """
         known = frozenset(self.tables.get(table, ()))
         nothing = Rows(0, dict.fromkeys(numbers), dict.fromkeys(texts), known)
@@ -158,12 +162,13 @@ class TraceDatabase:
         if where is None and self._pages is not None and table in self._plain:
             some = [one for one in numbers if one in known]
             some_texts = [one for one in texts if one in known]
-            read = self._pages.read(self._plain[table], some, some_texts)
+            read = self._pages.read(self._plain[table], some, some_texts, endings)
             if read is not None:
-                count, columns, said = read
-                found = dict(zip(some, columns, strict=True))
-                found_texts = dict(zip(some_texts, said, strict=True))
-                return _rows(count, numbers, found, texts, found_texts, known)
+                found = dict(zip(some, read.numbers, strict=True))
+                found_texts = dict(zip(some_texts, read.texts, strict=True))
+                rows = _rows(read.count, numbers, found, texts, found_texts, known)
+                rows.ended = {one: numbers.array() for one, numbers in read.ended.items()}
+                return rows
         return self._asked(table, numbers, texts, where, known)
 
     def _asked(

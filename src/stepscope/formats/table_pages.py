@@ -20,6 +20,8 @@ _HEADER_BYTES: Final = 100
 _UTF8: Final = 1
 _INTERIOR: Final = 5
 _READ_BYTES: Final = 1 << 20
+# Numbers of more digits are left in their texts.
+_DIGITS: Final = 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,23 @@ class PlainTable:
     root: int
     columns: tuple[str, ...]
     rowid: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlainRows:
+    """Rows of a table.
+
+    Attributes:
+        count: How many.
+        numbers: Columns of integers.
+        texts: Columns of texts.
+        ended: The numbers that were taken off the ends of texts, by what came before them.
+    """
+
+    count: int
+    numbers: list[PackedIntegers]
+    texts: list[CodedTexts]
+    ended: dict[str, PackedIntegers]
 
 
 class TablePages:
@@ -61,16 +80,22 @@ class TablePages:
         return self._bytes((page - 1) * self._page_bytes, count * self._page_bytes)
 
     def read(
-        self, table: PlainTable, numbers: Sequence[str], texts: Sequence[str]
-    ) -> tuple[int, list[PackedIntegers], list[CodedTexts]] | None:
+        self,
+        table: PlainTable,
+        numbers: Sequence[str],
+        texts: Sequence[str],
+        endings: Sequence[str] = (),
+    ) -> PlainRows | None:
         """Rows and columns of a table, in the order of its rowids.
 
         Args:
             table: Where it is.
             numbers: Columns of integers.
             texts: Columns of texts.
+            endings: What comes before numbers at the ends of texts of the first of these columns,
+                the last first; such ends are taken off.
 
-        Returns: How many rows, and the columns; None where the table is not plain.
+        Returns: None where the table is not plain.
         """
         leaves = self._leaves(table.root)
         if leaves is None or (texts and not self._is_utf8):
@@ -86,6 +111,7 @@ class TablePages:
         reader = core.page.PageReader(places[:last].copy().data, rowid, NULL)
         columns = [PackedIntegers() for _ in numbers]
         said = [_TextsRead() for _ in texts]
+        ended = {ending: PackedIntegers() for ending in endings if texts}
         count = 0
         for pages, begins in self._pages(leaves):
             heads = pages[begins + 3].astype(np.int64) << 8 | pages[begins + 4]
@@ -98,9 +124,12 @@ class TablePages:
             if found.shape[1]:
                 for column, values in zip(columns, found[len(texts) :], strict=True):
                     column.add(values)
+                for ending, after in ended.items():
+                    counted, lengths[0] = _ending(pages, found[0], lengths[0], ending.encode())
+                    after.add(counted)
                 for text, begin, length in zip(said, found[: len(texts)], lengths, strict=True):
                     text.add(pages, begin, length)
-        return count, columns, [one.coded() for one in said]
+        return PlainRows(count, columns, [one.coded() for one in said], ended)
 
     def _leaves(self, root: int) -> NDArray[np.int64] | None:
         """The leaf pages of a table in order; None where its pages make no tree."""
@@ -171,3 +200,40 @@ class _TextsRead:
         """The column."""
         distinct = [None if one is None else one.decode("utf-8", "replace") for one in self._code]
         return CodedTexts(distinct, np.concatenate([np.zeros(0, np.int32), *self._codes]))
+
+
+def _ending(
+    pages: NDArray[np.uint8], begin: NDArray[np.int64], length: NDArray[np.int64], before: bytes
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Numbers at the ends of texts.
+
+    Args:
+        pages: Where the texts are.
+        begin: Of each.
+        length: Of each.
+        before: What has to come before the number.
+
+    Returns: The number of each text, ``NULL`` where it does not end so, and the lengths without.
+    """
+    value, digits = np.zeros(len(begin), np.int64), np.zeros(len(begin), np.int64)
+    rows, scale = np.flatnonzero(length > len(before)), 1
+    for number in range(_DIGITS + 1):
+        at = begin[rows] + length[rows] - 1 - number
+        digit = pages[np.maximum(at, 0)] - np.uint8(ord("0"))
+        is_one = (at >= begin[rows]) & (digit < 10)
+        rows, digit = rows[is_one], digit[is_one]
+        if not len(rows):
+            break
+        digits[rows] += 1
+        if number < _DIGITS:
+            value[rows] += digit.astype(np.int64) * scale
+        scale *= 10
+    rest = length - digits - len(before)
+    rows = np.flatnonzero((digits > 0) & (digits <= _DIGITS) & (rest >= 0))
+    letters = pages[(begin + rest)[rows][:, None] + np.arange(len(before))]
+    rows = rows[(letters == np.frombuffer(before, np.uint8)).all(axis=1)]
+    found = np.full(len(begin), NULL)
+    found[rows] = value[rows]
+    kept = length.copy()
+    kept[rows] = rest[rows]
+    return found, kept

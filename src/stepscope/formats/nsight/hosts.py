@@ -44,6 +44,7 @@ _OF_TORCH: Final = re.compile(
     r"(?:, sizes = (?P<sizes>\[.*?\]))?(?:, input_op_ids = (?P<inputs>\[.*\]))?",
     re.DOTALL,
 )
+_ENDINGS: Final = {", op_id = ": "op_id", ", seq = ": "seq"}
 _NUMBERS: Final = ("uint64Value", "int64Value", "uint32Value", "int32Value", "category")
 
 
@@ -114,11 +115,12 @@ class Hosts:
         return _timed(HostEvents("other", threads, name, rows["start"], _length(rows), none), rows)
 
     def _nvtx(self, table: str) -> Iterator[HostEvents]:
-        rows = self._database.rows(
-            table,
-            ("start", "end", "eventType", "globalTid", "textId", "domainId", *_NUMBERS),
-            ("text", "jsonText"),
-        )
+        columns_of = ("start", "end", "eventType", "globalTid", "textId", "domainId", *_NUMBERS)
+        wanted = (columns_of, ("text", "jsonText"))
+        # Numbers make every text another one: they are taken off before texts are kept.
+        rows = self._database.rows(table, *wanted, endings=list(_ENDINGS))
+        if _is_misread(rows):
+            rows = self._database.rows(table, *wanted)
         label, columns = self._labels(rows)
         columns += self._payloads(rows)
         kind = narrow(rows["eventType"])
@@ -149,9 +151,21 @@ class Hosts:
         if "textId" in rows.known:
             code = np.where(code >= 0, code, self._names.optional(rows["textId"]))
         code[code < 0] = self._recorded.texts.code("range")
-        keys = dict.fromkeys(key for _, said in parsed for key in said)
         of_text = [said for _, said in parsed]
-        return narrow(code), [self._said(key, of_text, number).narrowed() for key in keys]
+        found = {
+            key: self._said(key, of_text, number).narrowed()
+            for key in dict.fromkeys(key for said in of_text for key in said)
+        }
+        for text, key in _ENDINGS.items():
+            values = rows.ended.get(text, np.zeros(0, np.int64))
+            has = values != NULL
+            if has.any():
+                known = found.get(key)
+                if known is not None:
+                    values = np.where(has, values, known.values)
+                    has = has | known.has
+                found[key] = NamedValues(_shown(key), values, has).narrowed()
+        return narrow(code), list(found.values())
 
     def _parsed(self, text: str | None) -> tuple[int, dict[str, str]]:
         if text is None:
@@ -167,11 +181,9 @@ class Hosts:
         has = np.asarray([key in one for one in said], bool)[number]
         if key in ("seq", "op_id"):
             values = np.asarray([int(one.get(key, 0)) for one in said], np.int64)
-            name = stats.SEQUENCE_NUMBER if key == "seq" else key
-            return NamedValues(name, values[number], has)
+            return NamedValues(_shown(key), values[number], has)
         values = self._recorded.texts.codes(one.get(key, "") for one in said).astype(np.int32)
-        shown = stats.SHAPE if key == "sizes" else key
-        return NamedValues(shown, values[number], has, is_text=True)
+        return NamedValues(_shown(key), values[number], has, is_text=True)
 
     def _payloads(self, rows: Rows) -> list[NamedValues]:
         """Payloads of ranges under their own names, where any row has one."""
@@ -198,6 +210,19 @@ class Hosts:
         code = np.asarray([name_of.get(one, NONE) for one in used.tolist()] or [NONE], np.int64)
         domain = code[inverse] if len(used) else inverse
         return [NamedValues("domain", domain, domain >= 0, is_text=True).narrowed()]
+
+
+def _shown(key: str) -> str:
+    """What a value in an op's name is called."""
+    return {"seq": stats.SEQUENCE_NUMBER, "sizes": stats.SHAPE}.get(key, key)
+
+
+def _is_misread(rows: Rows) -> bool:
+    """Whether a number was taken off a text that is not an op's name: names have no commas."""
+    texts = rows.texts["text"]
+    odd = [one == "" or "," in (one or "") for one in texts.distinct]
+    is_odd = np.asarray(odd, bool)[texts.codes]
+    return any(bool((is_odd & (values != NULL)).any()) for values in rows.ended.values())
 
 
 def kept(events: HostEvents, wanted: Bool) -> HostEvents:

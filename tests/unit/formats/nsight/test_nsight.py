@@ -12,6 +12,7 @@ import stepscope
 from stepscope.columns.space import Space
 from stepscope.errors import FormatError, StoreError
 from stepscope.formats import FORMATS
+from stepscope.formats.table_pages import TablePages
 from stepscope.store import find, read_pieces
 from tests.unit.formats.layout import lines
 from tests.unit.formats.nsight.export import add, call, export, kernel, pid, range_, tid
@@ -308,3 +309,26 @@ def test_a_folder_of_exports_has_a_run_for_each(tmp_path: Path) -> None:
     found = find(tmp_path)
     assert sorted(run.sources[0].host for run in found.runs) == ["a", "b"]
     assert {source.format for run in found.runs for source in run.sources} == {"nsight"}
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["aten::mm, op_id = 7", "aten::mm, seq = 3, op_id = 8", "aten::add", None, "step 4"],
+        ["aten::mm, seq = 3", "aten::mm, op_id = 0007", f"aten::mm, op_id = {10**18 - 1}"],
+        ["aten::mm, op_id = 7", f"aten::mm, op_id = {10**19}", "aten::mm, op_id = ", "op_id = 7"],
+        ["a, b, op_id = 7", "aten::mm, op_id = 8"],
+        [", op_id = 7", "aten::mm, op_id = 8"],
+        ["", "aten::mm, op_id = 8", "forward, layer 3"],
+        ["aten::mm, op_id = 8", "aten::mm, seq = 2, op_id = 9, sizes = [[2, 3]]"],
+        ["aten::mm, op_id = 8, seq = 2", "aten::mm, seq = 1, seq = 2"],
+    ],
+)
+def test_names_read_from_pages_are_those_that_sqlite_gives(
+    texts: list[str | None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ranges = [{**range_(100 * n, 100 * n + 50, "x"), "text": one} for n, one in enumerate(texts)]
+    path = export(tmp_path / "n.sqlite", kernels=[kernel(1, 2, 1, 1)], ranges=ranges)
+    by_pages = lines(opened(path))
+    monkeypatch.setattr(TablePages, "read", lambda *_: None)
+    assert lines(opened(path)) == by_pages
