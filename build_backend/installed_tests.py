@@ -19,8 +19,8 @@ import assert_installed
 ROOT: Final = Path(__file__).resolve().parents[1]
 #: What the tests read or import; the package itself is not among it.
 BESIDE: Final = (
-    "tests", "bench", "fuzz", "docs", "examples", "lint", "build_backend", "pyproject.toml",
-    "setup.py", "dev.py", "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md",
+    "tests", "bench", "fuzz", "docs", "examples", "lint", "changes", "build_backend",
+    "pyproject.toml", "setup.py", "dev.py", "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md",
 )  # fmt: skip
 WHICH: Final = ("tests/unit", "tests/property", "tests/oracle")
 
