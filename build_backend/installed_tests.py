@@ -19,8 +19,9 @@ import assert_installed
 ROOT: Final = Path(__file__).resolve().parents[1]
 #: What the tests read or import; the package itself is not among it.
 BESIDE: Final = (
-    "tests", "bench", "fuzz", "docs", "examples", "lint", "build_backend", "pyproject.toml",
-    "setup.py", "dev.py", "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md",
+    "tests", "bench", "fuzz", "docs", "examples", "lint", "changes", "build_backend",
+    "web/package.json", "web/package-lock.json", "pyproject.toml", "setup.py", "dev.py",
+    "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "THIRD_PARTY.md",
 )  # fmt: skip
 WHICH: Final = ("tests/unit", "tests/property", "tests/oracle")
 
@@ -32,6 +33,7 @@ def copied(folder: Path) -> Path:
         if source.is_dir():
             shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
         else:
+            (folder / name).parent.mkdir(exist_ok=True)
             shutil.copy2(source, folder / name)
     return folder
 
