@@ -7,62 +7,62 @@ from typing import Final
 from stepscope.redaction.op_words import OP_WORDS
 
 _WORDS: Final = """
-abs absolute abstract ac access accessed accum achieved acos acosh acquire act action activation
-active activity ad ada adadelta adafactor adagrad adam adamw adaptive add addbias addcdiv addcmul
-added adding addmm addmv addr address addtensor advanced after afz agent agents ailk al algobw
-aliases align alike all alloc allocate allocated allocating allocation allocator alltoall alone
-alu always amax amd amin amount amp ampere an analysis analyzer and ann annotated annotation
-annotations anonymous another any api apply approx arange arch archive are arg argmax argmin args
-argument arguments arithmetic around array arraypad arrayprint arrays arraysetops arrayterator as
-asarray ascii asin asinh asked assert assign async asynchronous at atan atanh aten atomic att
-attention attn attributes audio auto autograd autograph autotun available average avg avx await
-awaiting axis backend backprop backward baddbmm balanced bandwidth banks barrier base basearray
-baseline batch batchdecode batches batching batchprefill bb bbs be before began begin begun below
-bernoulli between bf bfloat bfnrt bh bias biasadd biasnhwc big binary binaryop bincount bit
-bitcast bitmatrix bitonic bits bitwise blackwell bljk block blocked blocks bmm bn bname bnorm
-board body bof bool boosted both bottleneck bound bprop brain branch breakdown bridge broadcast bs
-buffer build builder building builtins busy but bw bwd by byte bytes bzip cache call callable
-callback callbacks called calls can cancellation candidate cannot cap capture captured case cast
-cat catarray categories category cause cbid cbrt ccp cdf ceil cell celu certain chain change
-changing channel char charged check checker checkify checkpoint checkpoints child chip cholesky
-choose chrome chunk cid cijk clamp class client clip clk clock clocks clone cloned close closed
-cloud cluster clustering cmem cmn coalesced code codegen col coll collapsed collect collected
-collection collective collectives column combinations come comm command common communication
-communicator comp compare comparison compat compil compilation compile compiled compiler compiling
-complete completed completeness completion complex composite compressed computation computations
-compute computeinternalgradients concat concatenate concrete concurrent cond condition conditional
-config configuration confusion const constant constants constructors consume context contextlib
-contiguous contracting contractions control controls conv conversion convert convolution
-convolutions coordinate coordinates copies copy copydeviceto copying core corr correlation cos
-cosh cosine cost count counted counter counters cpp cpu cpy create created creation criterion
-critical crop cross cshuffle csv ct ctc ctx ctypes cu cub cublas cublaslt cuda cudnn cum
-cumlogsumexp cumprod cumsum cumulative cupti curand custom cut cutlass cv cversions cycle cycles
-da damage damaged data database dataloader dataset datasets datasource db dcn dcudnn dd
-deallocation debug decode decoder decomposition decorator deduplicated deep deeper def default
-defchararray defined delta deltas demanded demangled dense dependency deprecated deprecation
-deprecations deps depthwise dequeue derivatives derived desc description dest destination
-destruction detail details dev device devices devicescan df dgrad diagnostic dict die differs
-digits dilate dilated dim dimension dimensions dims direct directed direction dispatch display
-dist distinct distribute distribution div divide dk dlpack dma dnn do document does domain done
-dot double dq driver droop drooped dropout dropped dst dto dtoh dtype dtypes dump duplicate
+abs absolute abstract ac accept access accessed accum achieved acos acosh acquire act action
+activation active activity ad ada adadelta adafactor adagrad adam adamw adaptive add addbias
+addcdiv addcmul added adding addmm addmv addr address addtensor advanced after afz agent agents
+ailk al algobw aliases align alike all alloc allocate allocated allocating allocation allocator
+alltoall alone alu always amax amd amin amount amp ampere an analysis analyzer and ann annotated
+annotation annotations anonymous another any api apply approx arange arch archive are arg argmax
+argmin args argument arguments arithmetic around array arraypad arrayprint arrays arraysetops
+arrayterator as asarray ascii asin asinh asked assert assign async asynchronous at atan atanh aten
+atomic att attention attn attributes audio auto autograd autograph autotun available average avg
+avx await awaiting axis backend backprop backward baddbmm balanced bandwidth banks barrier base
+basearray baseline batch batchdecode batches batching batchprefill bb bbs be before began begin
+begun below bernoulli between bf bfloat bfnrt bh bias biasadd biasnhwc big binary binaryop
+bincount bit bitcast bitmatrix bitonic bits bitwise blackwell bljk block blocked blocks bmm bn
+bname bnorm board body bof bool boosted both bottleneck bound bprop brain branch breakdown bridge
+broadcast bs buffer build builder building builtins busy but bw bwd by byte bytes bzip cache call
+callable callback callbacks called calls can cancellation candidate cannot cap capture captured
+case cast cat catarray categories category cause cbid cbrt ccp cdf ceil cell celu certain chain
+change changing channel char charged check checker checkify checkpoint checkpoints child chip
+cholesky choose chrome chunk cid cijk clamp class client clip clk clock clocks clone cloned close
+closed cloud cluster clustering cmem cmn coalesced code codegen col coll collapsed collect
+collected collection collective collectives column combinations come comm command common
+communication communicator comp compare comparison compat compil compilation compile compiled
+compiler compiling complete completed completeness completion complex composite compressed
+computation computations compute computeinternalgradients concat concatenate concrete concurrent
+cond condition conditional config configuration confusion connect const constant constants
+constructors consume context contextlib contiguous contracting contractions control controls conv
+conversion convert convolution convolutions coordinate coordinates copies copy copydeviceto
+copying core corr correlation cos cosh cosine cost count counted counter counters cpp cpu cpy
+create created creation criterion critical crop cross cshuffle csv ct ctc ctx ctypes cu cub cublas
+cublaslt cuda cudnn cum cumlogsumexp cumprod cumsum cumulative cupti curand custom cut cutlass cv
+cversions cycle cycles da damage damaged data database dataloader dataset datasets datasource db
+dcn dcudnn dd deallocation debug decode decoder decomposition decorator deduplicated deep deeper
+def default defchararray defined delta deltas demanded demangled dense dependency deprecated
+deprecation deprecations deps depthwise dequeue derivatives derived desc description dest
+destination destruction detail details dev device devices devicescan df dgrad diagnostic dict die
+differs digits dilate dilated dim dimension dimensions dims direct directed direction dispatch
+display dist distinct distribute distribution div divide dk dlpack dma dnn do document does domain
+done dot double dq driver droop drooped dropout dropped dst dto dtoh dtype dtypes dump duplicate
 duration durations dv dynamic dynamo each eager earray ed edge ee effects efficient eigen
 eigenmetakernel eigenvalue einsum einsumfunc element elements elementwise else elu emb embedding
 embeddings embs empty emset encode encoder encoding end ended ends engine enqueue entire entries
-entropy enum enumerate environment ep epoch eq equal er erf erfc erfinv error errors escapes est
-etw ev eval evaluate even event events every everything ex example examples exceeded exceptions
-exclusive exec executable execute executed execution executions executor exist exp expert expm
-exponential export exported expressions ext extdata extend extension external fadd false family
-fast faster fastparquet fault fb fcompute fd fdw feature fecs fermi fetch fetches fewer ff ffi fft
-field fifo file filename files filesystem fill fillbuffer fillfunctor filter finding finished
-finite firefox first fit fixed flags flash flat flatten flax flexible flight flip float floor
-flops flow flush fmac fmha fmod fmul fn fnu fnuz folded for foreach format formats formatted
-formatting forward forwardprop found fourier fp fprop fr frac fragmentation frame frames framework
-free freq from fromnumeric front frozen ftrl full fullest fun func function functional functions
-functor fused fusion fw fwd fwdbwd fx gammabeta garbage gather gathers gb gbs gc ge gecko gelu
-gemm gemv general generate generation generator generic genexpr get getitem getlimits gfx gi
-gigabytes git given global glow gmma gone gpu grad gradient gradientdescent gradients grain graph
-graphlaunch graphs greater green grew grid group grouped groupnorm groups grows gru gt gtcx gz
-gzip had half handle handler hardsigmoid hardswish hardtanh hardware has hash hashable have hbm
+entropy enum enumerate environment ep epoch epoll eq equal er erf erfc erfinv error errors escapes
+est etw ev eval evaluate even event events every everything ex example examples exceeded
+exceptions exclusive exec executable execute executed execution executions executor exist exp
+expert expm exponential export exported expressions ext extdata extend extension external fadd
+false family fast faster fastparquet fault fb fcompute fd fdw feature fecs fermi fetch fetches
+fewer ff ffi fft field fifo file filename files filesystem fill fillbuffer fillfunctor filter
+finding finished finite firefox first fit fixed flags flash flat flatten flax flexible flight flip
+float floor flops flow flush fmac fmha fmod fmul fn fnu fnuz folded for foreach format formats
+formatted formatting forward forwardprop found fourier fp fprop fr frac fragmentation frame frames
+framework free freq from fromnumeric front frozen ftrl full fullest fun func function functional
+functions functor fused fusion fw fwd fwdbwd fx gammabeta garbage gather gathers gb gbs gc ge
+gecko gelu gemm gemv general generate generation generator generic genexpr get getitem getlimits
+gfx gi gigabytes git given global glow gmma gone gpu grad gradient gradientdescent gradients grain
+graph graphlaunch graphs greater green grew grid group grouped groupnorm groups grows gru gt gtcx
+gz gzip had half handle handler hardsigmoid hardswish hardtanh hardware has hash hashable have hbm
 hbmc header heap helper helpers hgemm hi hidden high hijax hip histogram histograms history hl hlo
 hmma hold holds hopper host hostname hosts hot hpu hsa hsh hss hto htod ias ib ici icr id ident
 identity idle ids idx ie ient if ifnull igemm ignore il im imag image imageio images immutable
