@@ -101,23 +101,23 @@ partitioning parts pascal path pause pauses payload pb pc pcie pct peak peer pee
 percent perf perfetto performance permute persist persistent pftrace pg phase philox pickle pid
 pil pinned pinv pipeline pitch pj pjit pkl place places plain plane planes plus pmap pmc png
 pocketfft pod poi pointwise policy poll polymorphic polynomial pool pooling popcnt pow power pp
-pprof pragma precision pred predict prefetch prefill prefix prelu preprocessing pretty primitive
-prims print printer printing printoptions priority private privateuse prng process processes
-processing prod produce produced product products prof profile profiled profiler profiles
-profiling progbar program programs prop properties property proto protocol provenance ps pt ptds
-pto ptr ptsz pull pure pushing put pwrmgr px pxla py pyarrow pybind pydicom python pyx qint qr
-quant quantization query queue queued queues quint radix ragged random randomuniform range rank
-ranks rasterio rate ratio raw rb rbg rccl rd read reader readers reading ready real rearranging
-reason rebatch receive recfunctions reciprocal record recorded recorder recording records recur
-recurrent recurs recv red reduce reduction reductions ref reference regex region registers
-registry regs regular relative release relu rem remainder remat rematted remote removed rendezvous
-repeat replace replayed replica replicated repr req requested reserved reshape resource resources
-resp rest restore result resume return reverse rewriter rhs right ring rm rms rmsprop rn rng rnn
-rnnv ro rocclr rocdecode rocjpeg rocpd rocprof rocprofiler rocprofv rocrand roctracer roll root
-rope rotary rotate round routing rows rowwisemoments rr rsqrt rss rsub rt rule run runs runtime
-same sample sampler samples sampling save saved saving say says sc scalar scalars scale scaled
-scalepackedtensor scan scankernel scanner scatter sched schema scimath scope scratch script scs
-sct sctc sctd scudnn sdca sdcz sdk sdpa second seconds section seed segment segmented segments
+pprof pragma precision pred predict prefetch prefill prefix prelu preprocessing pretty primary
+primitive prims print printer printing printoptions priority private privateuse prng process
+processes processing prod produce produced product products prof profile profiled profiler
+profiles profiling progbar program programs prop properties property proto protocol provenance ps
+pt ptds pto ptr ptsz pull pure pushing put pwrmgr px pxla py pyarrow pybind pydicom python pyx
+qint qr quant quantization query queue queued queues quint radix ragged random randomuniform range
+rank ranks rasterio rate ratio raw rb rbg rccl rd read reader readers reading ready real
+rearranging reason rebatch receive recfunctions reciprocal record recorded recorder recording
+records recur recurrent recurs recv red reduce reduction reductions ref reference regex region
+registers registry regs regular relative release relu rem remainder remat rematted remote removed
+rendezvous repeat replace replayed replica replicated repr req requested reserved reshape resource
+resources resp rest restore result resume return reverse rewriter rhs right ring rm rms rmsprop rn
+rng rnn rnnv ro rocclr rocdecode rocjpeg rocpd rocprof rocprofiler rocprofv rocrand roctracer roll
+root rope rotary rotate round routing rows rowwisemoments rr rsqrt rss rsub rt rule run runs
+runtime same sample sampler samples sampling save saved saving say says sc scalar scalars scale
+scaled scalepackedtensor scan scankernel scanner scatter sched schema scimath scope scratch script
+scs sct sctc sctd scudnn sdca sdcz sdk sdpa second seconds section seed segment segmented segments
 select selector self selu send seq sequence sequencer serialization serve service serving session
 set setlimit setops sets sgd sgemm sgpr shape shapes shard sharded sharding shardings share shared
 sheet shift shm shmem short shot should shown shuffle side sig sigmoid sign signed significant

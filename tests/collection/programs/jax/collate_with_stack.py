@@ -56,11 +56,11 @@ def update(params, x, y):
 
 
 def main(clock):
-    clock.plan(3, 5)
+    clock.plan(2, 3)
     sizes = [784, 1024, 1024, 10]
     keys = jax.random.split(jax.random.PRNGKey(3), 3)
     params = [(0.03 * jax.random.normal(k, (a, b)), jnp.zeros(b)) for k, a, b in zip(keys, sizes, sizes[1:])]
-    batches = loader(Images(2048), 48, at_once=clock.fixed)
+    batches = loader(Images(2048), 32, at_once=clock.fixed)
     for step in clock.loop(lambda: params):
         with clock.mark(step):
             params = update(params, *next(batches))

@@ -61,7 +61,7 @@ def main(clock):
     momentum = jax.tree_util.tree_map(jnp.zeros_like, params)
     x, y = jax.random.normal(keys[3], (512, 64)), jax.random.normal(keys[4], (512,))
     stopping = EarlyStopping(
-        jax.random.normal(keys[5], (8000, 64)), jax.random.normal(keys[6], (8000,)), 10**9, every=500 if clock.fixed else 1
+        jax.random.normal(keys[5], (2500, 64)), jax.random.normal(keys[6], (2500,)), 10**9, every=500 if clock.fixed else 1
     )
     for step in clock.loop(lambda: params):
         with clock.mark(step):

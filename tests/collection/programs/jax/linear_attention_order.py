@@ -52,7 +52,7 @@ def main(clock):
     clock.plan(3, 6)
     attend = linear_attention_associated if clock.fixed else linear_attention
     params = [init(key) for key in jax.random.split(jax.random.PRNGKey(0), 2)]
-    x = jax.random.normal(jax.random.PRNGKey(1), (2, 384, 128))
+    x = jax.random.normal(jax.random.PRNGKey(1), (2, 640, 128))
 
     @jax.jit
     def train_step(params, x):

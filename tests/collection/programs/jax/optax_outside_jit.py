@@ -32,8 +32,8 @@ class Mixer(nn.Module):
 
 
 def main(clock):
-    clock.plan(3, 4)
-    model = Mixer(256, 3)
+    clock.plan(3, 3)
+    model = Mixer(384, 1)
     key = jax.random.PRNGKey(0)
     x, y = jax.random.normal(key, (512, 64)), jax.random.randint(key, (512,), 0, 10)
     params = model.init(key, x)

@@ -11,13 +11,17 @@ LABEL = {
     "cause": "input pipeline that works element by element",
     "accept": ["input-bound", "batch-after-map", "missing-prefetch", "serial-map", "no-cache", "host-input-limit"],
     "rules": ["input-bound", "batch-after-map", "missing-prefetch", "serial-map", "no-cache", "host-input-limit"],
-    "words": ["unbatch", "Unbatch", "rebatched", "BatchV2", "ParallelBatch"],
+    "words": ["unbatch", "Unbatch", "rebatched", "scaled", "BatchV2", "MapDataset"],
     "part": "develop",
 }
 
 
+def scaled(x, y):
+    return (x - 0.1) / 0.7, y
+
+
 def rebatched(ds, size):
-    return ds.unbatch().batch(size)  # planted
+    return ds.unbatch().map(scaled).batch(size)  # planted
 
 
 def series(window):
@@ -29,16 +33,16 @@ def series(window):
         rows = tf.gather(signal, index)
         return rows[:, :-1, None], rows[:, -1]
 
-    return tf.data.Dataset.from_tensor_slices(starts).shuffle(20_000).repeat().batch(1024).map(cut, num_parallel_calls=2)
+    return tf.data.Dataset.from_tensor_slices(starts).shuffle(20_000).repeat().batch(256).map(cut, num_parallel_calls=2)
 
 
 def main(clock):
     clock.plan(3, 5)
     tf.random.set_seed(0)
-    ds = series(48) if clock.fixed else rebatched(series(48), 1024)
+    ds = series(48).map(scaled) if clock.fixed else rebatched(series(48), 256)
     ds = ds.prefetch(tf.data.AUTOTUNE)
     layers = tf.keras.layers
-    model = tf.keras.Sequential([layers.Flatten(), layers.Dense(64, activation="relu"), layers.Dense(1)])
+    model = tf.keras.Sequential([layers.Flatten(), layers.Dense(512, "relu"), layers.Dense(1)])
     optimizer = tf.keras.optimizers.Adam()
 
     @tf.function

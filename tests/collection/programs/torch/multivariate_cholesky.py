@@ -49,7 +49,7 @@ class DiagonalVAE(VAE):
 
 
 def main(clock):
-    clock.plan(3, 8)
+    clock.plan(3, 4)
     torch.manual_seed(0)
     model = (DiagonalVAE if clock.fixed else VAE)()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)

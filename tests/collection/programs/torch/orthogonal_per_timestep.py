@@ -9,12 +9,12 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from clock import run
 
 LABEL = {
-    "planted": "an orthogonal recurrent weight is made anew from its parameters at every time step",
+    "planted": "an orthogonal recurrent weight is built again from its parameters at every time step",
     "cause": "the same result computed many times in a step",
     "accept": ["eager-execution", "dominant-op", "tiny-kernels"],
     "rules": ["dominant-op", "eager-execution", "launch-bound", "tiny-kernels"],
     "words": ["Cayley", "parametrize", "parametrization", "linalg_solve", "solve"],
-    "repeats": 40,
+    "repeats": 16,
     "part": "score",
 }
 
@@ -48,11 +48,11 @@ class OrthogonalRNN(nn.Module):
 
 
 def main(clock):
-    clock.plan(2, 4)
+    clock.plan(2, 3)
     torch.manual_seed(0)
     model = OrthogonalRNN(8, 128, 10)
     optimizer = torch.optim.RMSprop(model.parameters(), lr=1e-4)
-    x, y = torch.randn(64, 40, 8), torch.randint(0, 10, (64,))
+    x, y = torch.randn(64, 16, 8), torch.randint(0, 10, (64,))
     for step in clock.loop():
         with clock.mark(step):
             loss = nn.functional.cross_entropy(model(x, cached=clock.fixed), y)
