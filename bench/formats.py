@@ -3,7 +3,8 @@
 Files are made by the builders of our tests, larger by repetition with times and numbers moved on;
 Nsight's is the shared one where it is here. Each is opened in a process of its own: bytes as
 stored, processor time from its begin to the columns, and the most memory it held, of which
-"empty" is what a process holds that has imported the reader and opened a file of one event.
+"empty" is what a process holds that has imported the reader and opened a file of one event. "x" is
+the rest against the columns that stay.
 """
 
 from __future__ import annotations
@@ -22,8 +23,13 @@ from typing import Final
 from bench.machine import machine, say
 from bench.measure import Run, measure
 from bench.recordings import ROOT
+from stepscope.wire import write as wire
+from tests.unit.formats.nccl.dumps import dump, entry, log, perf
 from tests.unit.formats.nsight.export import call, export, kernel, range_
+from tests.unit.formats.perfetto.traces import NEEDS, packet, small
+from tests.unit.formats.perfetto.traces import event as event_of
 from tests.unit.formats.rocprof.files import kernel_csv, rocpd, run, tool_json
+from tests.unit.formats.stacks.files import PERF, speedscope
 from tests.unit.formats.torch_memory.snapshot import event, training
 
 FOLDER: Final = ROOT / ".stepscope" / "bench" / "formats"
@@ -33,7 +39,11 @@ _OPEN: Final = """
 import sys
 from stepscope.formats import FORMATS
 from stepscope.store import read_pieces
-print(len(FORMATS[sys.argv[1]].open(read_pieces(sys.argv[2]), sys.argv[2]).events))
+space = FORMATS[sys.argv[1]].open(read_pieces(sys.argv[2]), sys.argv[2])
+events, stats = space.events, space.event_stats
+columns = (events.metadata, events.start_ps, events.duration_ps, events.data, events.stat_begin,
+           stats.key, stats.kind, stats.value)
+print(len(events), sum(one.nbytes for one in columns))
 """
 
 
@@ -52,7 +62,7 @@ def main() -> int:
     FOLDER.mkdir(parents=True, exist_ok=True)
     print(machine())
     print(f"{'format':<14}{'MB':>8}{'events':>11}{'cpu s':>8}{'MB/s':>8}{'events/s':>11}"
-          f"{'peak MB':>9}{'empty MB':>10}")  # fmt: skip
+          f"{'peak MB':>9}{'empty MB':>10}{'columns MB':>12}{'x':>6}")  # fmt: skip
     for name in MADE:
         format_ = name.partition(":")[0]
         file = name.partition(":")[2]
@@ -70,19 +80,23 @@ def main() -> int:
 
 
 def _row(format_: str, small: Path, large: Path) -> str:
-    empty, _ = _opened(format_, small)
-    took, events = _opened(format_, large)
+    empty, *_ = _opened(format_, small)
+    took, events, columns = _opened(format_, large)
+    columns_mb = columns / 1e6
     size_mb, cpu_s = large.stat().st_size / 1e6, max(took.cpu_s - empty.cpu_s, 0.01)
     return (
         f"{format_:<14}{size_mb:>8.1f}{events:>11,}{cpu_s:>8.2f}{size_mb / cpu_s:>8.1f}"
         f"{events / cpu_s:>11,.0f}{took.peak_mb:>9.0f}{empty.peak_mb:>10.0f}"
+        f"{columns_mb:>12.1f}{(took.peak_mb - empty.peak_mb) / columns_mb:>6.2f}"
     )
 
 
-def _opened(format_: str, path: Path) -> tuple[Run, int]:
-    log = FOLDER / "output.log"
-    took = measure([sys.executable, "-c", _OPEN, format_, str(path)], log)
-    return took, int(log.read_text().splitlines()[-1])
+def _opened(format_: str, path: Path) -> tuple[Run, int, int]:
+    """What it took, and how many events with how many bytes of columns it gave."""
+    output = FOLDER / "output.log"
+    took = measure([sys.executable, "-c", _OPEN, format_, str(path)], output)
+    events, columns = map(int, output.read_text().splitlines()[-1].split())
+    return took, events, columns
 
 
 def _nsight(path: Path, times: int) -> None:
@@ -168,6 +182,46 @@ def _chrome(path: Path, times: int) -> None:
     path.write_text(json.dumps({"traceEvents": events}))
 
 
+def _flight(path: Path, times: int) -> None:
+    """A dump of the flight recorder as C++ pickles it: protocol 2."""
+    entries = [entry(n, n) for n in range(1, 2_000 * times + 2)]
+    path.write_bytes(pickle.dumps(dump(entries), 2))
+
+
+def _inspector(path: Path, times: int) -> None:
+    log(path, *(perf(n, 8192, 10) for n in range(1, 2_000 * times + 2)))
+
+
+def _speedscope(path: Path, times: int) -> None:
+    """Samples in turns of two stacks."""
+    found = speedscope()
+    (profile,) = found["profiles"]
+    profile["samples"] *= 5_000 * times + 1
+    profile["weights"] *= 5_000 * times + 1
+    path.write_text(json.dumps(found))
+
+
+def _perf(path: Path, times: int) -> None:
+    samples = [one for one in PERF.split("\n\n") if one.strip()]
+    whole = "\n\n".join(one.rstrip("\n") for one in samples)
+    later = (whole.replace(" 100.0", f" {100 + n}.0") for n in range(1_000 * times + 1))
+    path.write_text("\n\n".join(later) + "\n\n")
+
+
+def _perfetto(path: Path, times: int) -> None:
+    """A thread with two slices, one in the other, and a counter."""
+    packets = [small()]
+    for at in range(10_000, 10_000 + 1_000 * (5_000 * times), 1_000):
+        packets += [
+            packet(event_of(1, 2, number=1), at=at, flags=NEEDS),
+            packet(event_of(1, 2, name="launch"), at=at + 200),
+            packet(event_of(2, 2), at=at + 300),
+            packet(event_of(2, 2), at=at + 900),
+            packet(event_of(4, 4, wire.number(30, 21)), at=at + 950),
+        ]
+    path.write_bytes(b"".join(packets))
+
+
 MADE: Final[dict[str, Callable[[Path, int], None]]] = {
     "nsight:n.sqlite": _nsight,
     "rocpd:r.db": _rocpd,
@@ -175,6 +229,11 @@ MADE: Final[dict[str, Callable[[Path, int], None]]] = {
     "rocprof-csv:r_kernel_trace.csv": _rocprof_csv,
     "torch-memory:m.pickle": _snapshot,
     "kineto:c.json": _chrome,
+    "nccl-flight:nccl_trace_rank_0": _flight,
+    "nccl-inspector:i.log": _inspector,
+    "speedscope:s.speedscope.json": _speedscope,
+    "perf-script:p.perf": _perf,
+    "perfetto:t.pftrace": _perfetto,
 }
 
 

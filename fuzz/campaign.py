@@ -36,6 +36,7 @@ class Campaign:
         self.env = env
         self.more = more
         self.counts: dict[str, int] = {}
+        self.readers: dict[str, int] = {}
         self.failed = 0
 
     def run(self, seconds: float, seed: int) -> None:
@@ -83,6 +84,8 @@ class Campaign:
         path.unlink()
         for name, count in said["counts"].items():
             self.counts[name] = self.counts.get(name, 0) + count
+        for name, count in said["readers"].items():
+            self.readers[name] = self.readers.get(name, 0) + count
         self.failed += said["failed"]
 
 
@@ -111,6 +114,9 @@ def main() -> int:
     minutes = (time.monotonic() - began) / 60
     total = sum(campaign.counts.values())
     print(f"{total:,} inputs in {minutes:.1f} min: {campaign.counts}; {campaign.failed} failed")
+    if campaign.readers:
+        readers = sorted(campaign.readers.items())
+        print("by reader: " + ", ".join(f"{name} {count:,}" for name, count in readers))
     return 1 if campaign.failed else 0
 
 

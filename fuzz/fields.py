@@ -1,4 +1,4 @@
-"""XSpaces whose framing holds: fields change, and the lengths around them are written anew.
+"""XSpaces whose framing holds: fields change, and the lengths around them are written again.
 
 Bytes changed at random break the framing nine times in ten, so that little gets past it. Here a
 field goes missing, comes twice, moves to another message, or gets another number, type or value.

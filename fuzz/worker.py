@@ -33,6 +33,7 @@ class Worker:
         self.folder = folder
         self.rng = random.Random(seed)
         self.counts = {target.name: 0 for target in TARGETS}
+        self.readers: dict[str, int] = {}
         self.outcomes: dict[str, set[str]] = {}
         self.inputs: dict[str, list[bytes]] = {}
         self.failed = 0
@@ -70,6 +71,9 @@ class Worker:
             self.unraisable.clear()
         else:
             self._keep(target, data, outcome)
+            reader, told, _ = outcome.partition(": ")
+            if told and target.name == "imports":
+                self.readers[reader] = self.readers.get(reader, 0) + 1
         self.counts[target.name] += 1
 
     def _seed(self, target: Target) -> bytes:
@@ -100,7 +104,7 @@ class Worker:
             print(f"FAILED {folder / f'{target.name}-{place}'}\n{text}", flush=True)
 
     def _report(self) -> None:
-        said = {"counts": self.counts, "failed": self.failed}
+        said = {"counts": self.counts, "failed": self.failed, "readers": self.readers}
         (self.folder / "counts.json").write_text(json.dumps(said))
 
 

@@ -113,6 +113,17 @@ def joining(hosts: Sequence[int]) -> list[str]:
     ]
 
 
+def synthetic(files: int = 10_000) -> Iterator[str]:
+    """So many different files without a disk, each read through its URL, joined; as a process."""
+    where = f"hosts={files},fault=gpu_throttled,size=0.4,seed=3"
+    made, whole = module("written", where, "make"), module("written", where, "join")
+    yield (
+        f"measured: {files:,} different recordings of synth:// made in {made.cpu_s:.0f} "
+        f"core-seconds; listed, read, summarised and joined by one process in "
+        f"{whole.cpu_s - made.cpu_s:.0f} more and {whole.peak_mb:,.0f} MB"
+    )
+
+
 def listing(files: int = 10_000) -> str:
     """How long a folder of so many recordings takes to be found and ordered."""
     from stepscope.store import find
@@ -135,6 +146,7 @@ def report(*, quick: bool) -> Iterator[str]:
         yield from reading(Path(folder), (2, 4) if quick else (4, 8, 16))
     yield from joining((50, 100) if quick else (250, 500, 1000))
     yield listing(1000 if quick else 10_000)
+    yield from synthetic(200 if quick else 10_000)
     from bench.pods.page import page_of, pod_of
     from tests.e2e.browser.tool_recordings import pod as recorded
 

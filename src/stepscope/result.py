@@ -19,6 +19,7 @@ from typing import (
     Annotated,
     Any,
     ClassVar,
+    Final,
     Generic,
     Literal,
     TypeVar,
@@ -375,6 +376,11 @@ class Advice:
         }
 
 
+TimesOf = Literal["", "step", "recording"]
+#: What every result has beside its own fields.
+ENVELOPE: Final = frozenset({"session", "hosts", "diagnostics", "files_used", "times", "times_of"})
+
+
 @dataclass(frozen=True, kw_only=True)
 class Result:
     """Base of every tool's answer.
@@ -385,6 +391,7 @@ class Result:
         diagnostics: What to know before believing them.
         files_used: Names of the files the numbers are from.
         times: What its times are of, as a sentence; "" where that is not one thing.
+        times_of: The same for programs.
     """
 
     tool: ClassVar[str] = ""
@@ -393,13 +400,14 @@ class Result:
     diagnostics: tuple[Diagnostic, ...] = ()
     files_used: tuple[str, ...] = ()
     times: str = ""
+    times_of: TimesOf = ""
 
     def to_dict(self, top: int | None = None) -> dict[str, Any]:
         """The published JSON form. ``top`` keeps the first N rows of every table."""
         body = {
             f.name: _plain(getattr(self, f.name), top)
             for f in dataclasses.fields(self)
-            if f.name not in ("session", "hosts", "diagnostics", "files_used", "times")
+            if f.name not in ENVELOPE
         }
         return {
             "tool": type(self).tool,
@@ -409,6 +417,7 @@ class Result:
             "diagnostics": _plain(self.diagnostics, None),
             "files_used": list(self.files_used),
             "times": self.times,
+            "times_of": self.times_of,
             **body,
         }
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
+import dev
 from stepscope.surfaces.cli.group import build
 from tests.architecture.tree import PACKAGE, ROOT
 
@@ -22,6 +23,8 @@ PAGES = [
 _BLOCK = re.compile(r"```(\w*)\n(.*?)```", re.DOTALL)
 _IN_BLOCK = re.compile(r"^\s*(?:\$ |- |RUN )?(?:python3? -m )?stepscope (.*)$", re.MULTILINE)
 _INLINE = re.compile(r"`stepscope ([a-z-][^`\n]*)`")
+_SCRIPT = re.compile(r"\bpython3? ([\w/]+\.py)\b")
+_DEV = re.compile(r"\bdev\.py ([a-z]+)\b")
 _SHELLS = ("sh", "bash", "console", "yaml", "text", "")
 
 
@@ -70,6 +73,22 @@ def test_every_command_of_the_documents_is_taken() -> None:
     assert wrong == []
 
 
+def test_scripts_of_the_documents_are_there() -> None:
+    texts = {page: page.read_text("utf-8") for page in PAGES}
+    scripts = {one for text in texts.values() for one in _SCRIPT.findall(text)}
+    assert {"dev.py", "lint/links.py", "examples/slow_input_cnn.py"} <= scripts
+    assert {one for one in scripts if not (ROOT / one).is_file()} <= {"train.py"}  # the reader's
+
+
+def test_commands_of_dev_py_are_taken() -> None:
+    """Its first word; the flags of ``bench`` and ``fuzz`` are read by what they start."""
+    texts = [page.read_text("utf-8") for page in (*PAGES, ROOT / "fuzz" / "README.md")]
+    names = {name for text in texts for name in _DEV.findall(text)}
+    assert {"demo", "test", "check", "fuzz"} <= names
+    for name in names:
+        assert dev.parser().parse_args([name]).command == name
+
+
 def test_the_image_runs_a_command_that_is_taken() -> None:
     text = (ROOT / "Containerfile").read_text("utf-8")
     entry, command = (
@@ -98,13 +117,3 @@ def test_the_image_runs_a_command_that_is_taken() -> None:
 def test_what_is_not_taken_is_noticed(arguments: str, is_whole: bool, why: str) -> None:
     told = refusal(arguments, is_whole)
     assert why in told and bool(why) is bool(told)
-
-
-def test_links_that_leave_the_project_are_whole() -> None:
-    """They cannot be followed here: at least each is an address, and none is unencrypted."""
-    links = {
-        (page.name, link)
-        for page in PAGES
-        for link in re.findall(r"\]\((\w+://[^)\s]*)\)", page.read_text("utf-8"))
-    }
-    assert all(re.fullmatch(r"https://[\w.-]+\.\w+(/[\w./#?=%&-]*)?", link) for _, link in links)

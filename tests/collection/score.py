@@ -37,7 +37,7 @@ _SURE: Final = 0.8
 _CLAIMED: Final = """
     allocation-stalls batch-after-map collective-bound device-copies dominant-op eager-execution
     exposed-collectives few-input-threads file-reads full-precision host-copies host-input-limit
-    host-waits idle-device incomplete-profile input-bound late-shard launch-bound
+    host-waits hung-collective idle-device incomplete-profile input-bound late-shard launch-bound
     layout-transposes memory-fragmentation memory-near-limit missing-prefetch no-cache
     no-interleave no-xla print-every-step python-in-pipeline recompilation retracing roofline-gap
     serial-map slow-launches slow-steps small-batch straggler tensor-cores-unused tiny-kernels

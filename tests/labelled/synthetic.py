@@ -8,10 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from stepscope.formats import FORMATS
+from stepscope.formats.xspace import encode
+from stepscope.store import read_pieces
 from tests.labelled import Labelled, torch_loops
 from tests.profiles.loops import Collective, Kernel, Loop, copy_to_device, copy_to_host, record
 from tests.profiles.model import NVIDIA_A100, Event, Stats, host, line, space
+from tests.unit.formats.nccl.dumps import dump, entry, write_dumps
 
 GIB = 1 << 30
 V100: Stats = {
@@ -323,7 +329,22 @@ def _faults_of_many() -> list[Labelled]:
         ),
         Labelled("gpu_one_device_with_more_work", "unbalanced-devices", _many(heavy, POD)),
         Labelled("gpu_one_device_of_two_used", "unbalanced-devices", _one(alone)),
+        Labelled("nccl_rank_that_stopped", "hung-collective", _rank_that_stopped),
     ]
+
+
+def _rank_that_stopped() -> dict[str, bytes]:
+    """Dumps of NCCL's flight recorder: two ranks call a collective that the third does not."""
+    begun = [entry(number, number) for number in range(1, 6)]
+    waits, stopped = dump([*begun, entry(6, 6, "started")], 3), dump(begun, 3)
+    found = {}
+    with TemporaryDirectory() as folder:
+        write_dumps(Path(folder), waits, stopped, waits)
+        for rank in range(3):
+            path = str(Path(folder, f"nccl_trace_rank_{rank}"))
+            space = FORMATS["nccl-flight"].open(read_pieces(path), path)
+            found[f"rank{rank}"] = encode(space)
+    return found
 
 
 def _healthy() -> list[Labelled]:

@@ -59,6 +59,7 @@ def test_mixed_and_huge_values_stay_as_they_are() -> None:
 
 def test_frames() -> None:
     assert fruits().to_polars().columns == ["name", "weight_g"]
+    pytest.importorskip("pandas", reason="pandas is not installed")
     assert fruits().to_pandas()["name"].tolist() == ["fig", "kiwi"]
 
 
@@ -93,6 +94,7 @@ def test_the_published_form_of_a_result() -> None:
         "diagnostics": [{"slug": "d", "severity": "info", "message": "Said.", "where": ""}],
         "files_used": [],
         "times": "",
+        "times_of": "",
         "fruits": [{"name": "fig", "weight_g": 1.5}],
         "share_frac": None,
     }

@@ -61,6 +61,7 @@ RULES = Rules(
         "workers.unbalanced_devices",
         "workers.straggler",
         "workers.worker_skew",
+        "workers.hung_collective",
         "host.eager_execution",
         "host.optimizer_per_variable",
         "host.garbage_collection",

@@ -290,6 +290,11 @@ FACTS = (
         parts=("collective",),
     ),
     RuleFacts(
+        "hung-collective",
+        title="A rank does not join a collective",
+        needs=("hung_collectives",),
+    ),
+    RuleFacts(
         "eager-execution",
         title="Ops run one by one",
         needs=("overview_page",),

@@ -35,8 +35,8 @@ _WORTH = {"info": 0.0, "low": 0.05, "medium": 0.5, "high": 1.0}
 _EXPLAINS_FRAC = 0.25
 # A cause that is hardly believed explains nothing.
 _SURE_CAUSE = 0.4
-# A symptom is one of its causes, or the rest of it, if that has this share of it.
-_ONE_CAUSE_FRAC = 0.5
+# A cause that accounts for this share of a symptom goes before it whatever else there is.
+_MOSTLY_FRAC = 0.5
 # A rule explains a part if it accounts for this share of it.
 _SAME_FRAC = 0.4
 # A rule says more than a part if it accounts for more than this many times its time.
@@ -221,6 +221,16 @@ def ordered(
     placed: list[Finding] = []
     visited: set[int] = set()
 
+    def climbs(cause: int, at: int) -> bool:
+        """Whether a cause goes before its symptom: it is most of it, or nothing else saves more.
+
+        Several small causes of one large symptom do not come before what saves more than each.
+        """
+        between = (other for other in range(at + 1, cause) if other not in explaining[at])
+        most, cost = ranked[cause].saving_high_ms, ranked[at].saving_ms
+        is_most = most is None or cost is None or most >= _MOSTLY_FRAC * cost
+        return is_most or visited.issuperset(between)
+
     def place(at: int) -> None:
         """Its causes, then itself; ``visited`` also ends a circle of rules."""
         if at in visited:
@@ -229,24 +239,13 @@ def ordered(
         one = ranked[at]
         located = [other for other, part in enumerate(ranked) if _locates(part, one, facts)]
         for other in (*explaining[at], *located):
-            place(other)
+            if other in located or climbs(other, at):
+                place(other)
         named = {ranked[other].rule for other in explaining[at]}
         explained_by = tuple(cause for cause in causes.get(one.rule, ()) if cause in named)
         placed.append(replace(one, explained_by=explained_by))
 
-    def key(at: int) -> tuple[bool, bool, float, int, str]:
-        """As :func:`_rank`; what several causes explain ranks by its largest leaf.
-
-        Small causes of one large symptom do not come before what saves more than each of them; the
-        rest of it counts as one more.
-        """
-        voids, informs, saving, severity, rule = _rank(ranked[at], time)
-        leaves = [_rank(ranked[other], time)[2] for other in explaining[at]]
-        largest = min([saving - sum(leaves), *leaves]) if leaves else saving
-        is_one = largest <= _ONE_CAUSE_FRAC * saving
-        return voids, informs, saving if is_one else largest, severity, rule
-
-    for at in sorted(range(len(ranked)), key=key):
+    for at in range(len(ranked)):
         place(at)
     return tuple(placed)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import nan
 from typing import Annotated, Any
@@ -11,12 +12,19 @@ import numpy as np
 from stepscope import how_to_record
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, ms, us
+from stepscope.schema.names import OUTSIDE_OPS
 from stepscope.schema.numbers import as_integer
 from stepscope.tables.core.devices import devices
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.device.events import device_events
 from stepscope.tables.ops.gpu_models import model_peaks
-from stepscope.tables.torch.graph_replays import Replays, has_replays, replays
+from stepscope.tables.torch.graph_captures import GraphOps, op_counts, ops_of_graph
+from stepscope.tables.torch.graph_replays import (
+    Replays,
+    has_replays,
+    replayed_events,
+    replays,
+)
 from stepscope.tables.torch.regions import CompiledCode, compiled, has_regions
 from stepscope.tables.torch.triton_kernels import has_triton_kernels, triton_kernels
 
@@ -107,6 +115,27 @@ class GraphRow(Row):
         float, Column("Gap before", unit="µs", kind="time", help="Mean; the device ran nothing.")
     ]
     longest_gap_us: Annotated[float, Column("Longest gap before", unit="µs", kind="time")]
+    ops_from: Annotated[
+        str,
+        Column(
+            "Ops from", kind="text", help="What tells the ops of its kernels, or why none does."
+        ),
+    ]
+
+
+class GraphOpRow(Row):
+    """An op that kernels of a CUDA or HIP graph come from."""
+
+    host: Annotated[str, Column("Host", kind="name", hidden=True)]
+    graph: Annotated[int, Column("Graph", kind="number")]
+    op: Annotated[str, Column("Op", kind="name")]
+    kernels_per_replay: Annotated[int, Column("Kernels", kind="count", help="Of one replay.")]
+    replay_us: Annotated[
+        float, Column("Per replay", unit="µs", kind="time", sort="desc", help="Of the first.")
+    ]
+    replay_frac: Annotated[
+        float, Column("Share", unit="%", kind="ratio", help="Of the time of its kernels.")
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +156,7 @@ class CompiledRegions(Result):
         breaks: Where compiled functions break, if stacks were recorded.
         triton: Kernels of Triton's.
         graphs: CUDA and HIP graphs.
+        graph_ops: Their ops, as far as a recording of their capture tells.
     """
 
     tool = "compiled_regions"
@@ -138,13 +168,19 @@ class CompiledRegions(Result):
     breaks: Table[BreakRow]
     triton: Table[TritonRow]
     graphs: Table[GraphRow]
+    graph_ops: Table[GraphOpRow]
 
 
 def compiled_regions(profile: Profile, options: Options = Options()) -> CompiledRegions:
     """What was compiled on all hosts."""
     found = {host.name: compiled(host) for host in profile.hosts}
     whole = sum(int(device_events(host).duration_ps.sum()) for host in profile.hosts)
-    graphs = [row for host in profile.hosts for row in _graph_rows(host, whole)]
+    told = {
+        (host.name, graph): ops_of_graph(host, graph, _recordings(profile))
+        for host in profile.hosts
+        for graph in np.unique(replays(host).graph).tolist()
+    }
+    graphs = [row for host in profile.hosts for row in _graph_rows(host, whole, told)]
     outside = ms(sum(one.outside_ps for one in found.values()))
     compiles = sum(one.compiles for one in found.values())
     has_breaks = any(one.breaks for one in found.values())
@@ -174,8 +210,17 @@ def compiled_regions(profile: Profile, options: Options = Options()) -> Compiled
         ),
         triton=_table(TritonRow, [row for host in profile.hosts for row in _triton_rows(host)]),
         graphs=_table(GraphRow, graphs),
+        graph_ops=_table(
+            GraphOpRow, [row for host in profile.hosts for row in _graph_op_rows(host, told)]
+        ),
         diagnostics=_diagnostics(compiles, has_breaks=has_breaks, many=many),
     )
+
+
+def _recordings(profile: Profile) -> Iterator[Host]:
+    """Those of the profile, and those beside it, which are opened only if these do not do."""
+    yield from profile.hosts
+    yield from profile.beside()
 
 
 def _table(schema: Any, rows: list[dict[str, Any]]) -> Table[Any]:
@@ -238,7 +283,29 @@ def _memory_peak(host: Host) -> float:
     return nan if only is None else only
 
 
-def _graph_rows(host: Host, whole_ps: int) -> list[dict[str, Any]]:
+_Told = Mapping[tuple[str, int], GraphOps]
+
+
+def _graph_op_rows(host: Host, told: _Told) -> list[dict[str, Any]]:
+    rows = []
+    for graph in np.unique(replays(host).graph).tolist():
+        ops = told[host.name, graph].ops
+        time = device_events(host).duration_ps[replayed_events(host, graph)]
+        for op, kernels, op_ps in op_counts(ops, time) if ops else ():
+            rows.append(
+                {
+                    "host": host.name,
+                    "graph": graph + 1,
+                    "op": op or OUTSIDE_OPS,
+                    "kernels_per_replay": kernels,
+                    "replay_us": us(op_ps),
+                    "replay_frac": op_ps / max(int(time.sum()), 1),
+                }
+            )
+    return rows
+
+
+def _graph_rows(host: Host, whole_ps: int, told: _Told) -> list[dict[str, Any]]:
     found: Replays = replays(host)
     rows = []
     for graph in np.unique(found.graph).tolist():
@@ -261,6 +328,7 @@ def _graph_rows(host: Host, whole_ps: int) -> list[dict[str, Any]]:
                 "inside_gap_us": us(float((spans - found.busy_ps[mine]).mean())),
                 "gap_before_us": us(float(gaps.mean())) if len(gaps) else nan,
                 "longest_gap_us": us(int(gaps.max())) if len(gaps) else nan,
+                "ops_from": told[host.name, graph].told_by,
             }
         )
     return rows

@@ -2,5 +2,6 @@
 
 from stepscope.comparison.compare import Side, compare, side_of
 from stepscope.comparison.comparison import Comparison
+from stepscope.comparison.starts import compare_starts
 
-__all__ = ["Comparison", "Side", "compare", "side_of"]
+__all__ = ["Comparison", "Side", "compare", "compare_starts", "side_of"]

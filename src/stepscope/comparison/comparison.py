@@ -105,6 +105,15 @@ class RunRow(Row):
     ]
 
 
+class StartRow(Row):
+    """One start of the program of one side."""
+
+    run: Annotated[str, Column("Run", kind="name")]
+    side: Annotated[str, Column("Side", kind="category", help="baseline or candidate.")]
+    steps: Annotated[int, Column("Steps", kind="count", help="Steps the mean is over.")]
+    step_time_ms: Annotated[float, Column("Step time", unit="ms", kind="time", help="Mean.")]
+
+
 class StepTimeRow(Row):
     """One step of one of the two runs compared."""
 
@@ -154,6 +163,29 @@ class RunSide:
     device_type: str
 
 
+@dataclass(frozen=True, slots=True)
+class Starts:
+    """Two sides of several starts each; what starts of one side differ by is noise.
+
+    Attributes:
+        runs: Every start.
+        baseline_ms, candidate_ms: Mean over the starts of a side, each start by its mean step.
+        delta_ms, delta_frac: Candidate less baseline; the share is of the baseline.
+        interval_ms: 99 % interval of ``delta_ms``; None where a side has one start.
+        significant: Whether the change is certainly more than 1 % of the step; None as above.
+        spread_ms: Standard deviation from start to start within the sides.
+    """
+
+    runs: Table[StartRow]
+    baseline_ms: float
+    candidate_ms: float
+    delta_ms: float
+    delta_frac: float
+    interval_ms: tuple[float, float] | None
+    significant: bool | None
+    spread_ms: float
+
+
 @dataclass(frozen=True, kw_only=True)
 class Comparison(Result):
     """What changed from one run to another, split into parts that sum to the change.
@@ -178,6 +210,8 @@ class Comparison(Result):
         parity: Whether both runs did the same work under the same conditions.
         runs: All runs given, in order.
         step_times: The times of the single steps.
+        starts: All starts of both sides, where several were given; then ``baseline`` and
+            ``candidate``, and all parts, are of the start in the middle of each side.
     """
 
     tool = "compare"
@@ -197,3 +231,4 @@ class Comparison(Result):
     parity: Table[ParityRow]
     runs: Table[RunRow]
     step_times: Table[StepTimeRow]
+    starts: Starts | None = None

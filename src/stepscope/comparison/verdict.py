@@ -37,6 +37,24 @@ def headline(noise: Noise, before_ms: float, after_ms: float, parts: Table[PartR
     return f"{how}: {times} ({interval}).{because}"
 
 
+def starts_headline(
+    noise: Noise,
+    before_ms: float,
+    after_ms: float,
+    starts: tuple[int, int],
+    parts: Table[PartRow],
+) -> str:
+    """The same of several starts on each side."""
+    of = f"{starts[0]} and {starts[1]} starts"
+    if noise.significant is None:
+        return (
+            f"{_number(before_ms)} → {_number(after_ms)} ms a step over {of} "
+            f"({_signed(noise.delta)} ms), but one start on a side does not show what starts "
+            "differ by: this may be chance."
+        )
+    return f"Over {of}: {headline(noise, before_ms, after_ms, parts)}"
+
+
 def main_parts(parts: Table[PartRow], delta_ms: float) -> Iterator[str]:
     """The parts that make most of a difference, in its direction, above their own noise."""
     named = 0

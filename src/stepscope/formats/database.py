@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from stepscope.errors import FormatError
 from stepscope.formats.packed import NULL, CodedTexts, PackedIntegers
+from stepscope.formats.table_pages import PlainTable, TablePages
 
 I64 = NDArray[np.int64]
 Bool = NDArray[np.bool_]
@@ -29,10 +30,8 @@ Bool = NDArray[np.bool_]
 MAGIC: Final = b"SQLite format 3\0"
 #: What a broken file raises; the second, where it breaks the words of SQLite's own message.
 _ERRORS: Final = (sqlite3.Error, UnicodeDecodeError)
-# Rows that are Python objects at a time, few enough to stay in the processor's caches; and those
-# that are arrays of 8 bytes a cell before they are packed.
+# Rows that are Python objects at a time: few enough to stay in the processor's caches.
 _ROWS: Final = 1_000
-_BLOCK: Final = 64 * _ROWS
 _KEYS: Final = 500
 _TIME_LIMIT_S: Final = 300.0
 _STEPS_BETWEEN_LOOKS: Final = 200_000
@@ -42,6 +41,8 @@ _FUNCTIONS: Final = frozenset({"ifnull", "substr", "count"})
 _PLAIN_READS: Final = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ})
 # PRAGMA table_xinfo says this of ordinary columns; generated and hidden ones have other numbers.
 _ORDINARY: Final = 0
+# Such a key is not a name of the rowid.
+_DESCENDING: Final = re.compile(r"PRIMARY\s+KEY\s+DESC\b", re.IGNORECASE)
 _VIRTUAL: Final = re.compile(r"\s*CREATE\s+VIRTUAL\b", re.IGNORECASE)
 
 
@@ -118,6 +119,8 @@ class TraceDatabase:
 
     tables: dict[str, tuple[str, ...]]
     _connection: sqlite3.Connection
+    _plain: Mapping[str, PlainTable]
+    _pages: TablePages | None
     damage: str = ""
     odd_cells: int = 0
 
@@ -152,6 +155,26 @@ class TraceDatabase:
         nothing = Rows(0, dict.fromkeys(numbers), dict.fromkeys(texts), known)
         if not known or (where is not None and where[0] not in known):
             return nothing
+        if where is None and self._pages is not None and table in self._plain:
+            some = [one for one in numbers if one in known]
+            some_texts = [one for one in texts if one in known]
+            read = self._pages.read(self._plain[table], some, some_texts)
+            if read is not None:
+                count, columns, said = read
+                found = dict(zip(some, columns, strict=True))
+                found_texts = dict(zip(some_texts, said, strict=True))
+                return _rows(count, numbers, found, texts, found_texts, known)
+        return self._asked(table, numbers, texts, where, known)
+
+    def _asked(
+        self,
+        table: str,
+        numbers: Sequence[str],
+        texts: Sequence[str],
+        where: tuple[str, Sequence[str] | Sequence[int]] | None,
+        known: frozenset[str],
+    ) -> Rows:
+        """The same rows, from SQLite."""
         filled = self._filled(table, [one for one in (*numbers, *texts) if one in known], where)
         wanted = [one for one in numbers if one in filled]
         wanted_texts = [one for one in texts if one in filled]
@@ -165,14 +188,9 @@ class TraceDatabase:
             # A table without any of the columns gives cells that no column takes.
             for column, cells in zip(reading, zip(*chunk, strict=True), strict=False):
                 self.odd_cells += column.add(cells)
-        found = {name: one.packed() for name, one in zip(wanted, columns, strict=True)}
+        found = {name: one.packed for name, one in zip(wanted, columns, strict=True)}
         found_texts = {name: one.coded() for name, one in zip(wanted_texts, said, strict=True)}
-        return Rows(
-            count,
-            {name: found.get(name) for name in numbers},
-            {name: found_texts.get(name) for name in texts},
-            known,
-        )
+        return _rows(count, numbers, found, texts, found_texts, known)
 
     def _filled(
         self,
@@ -253,38 +271,39 @@ class TraceDatabase:
         self.damage = self.damage or reason
 
 
+def _rows(
+    count: int,
+    numbers: Sequence[str],
+    found: Mapping[str, PackedIntegers],
+    texts: Sequence[str],
+    found_texts: Mapping[str, CodedTexts],
+    known: frozenset[str],
+) -> Rows:
+    return Rows(
+        count,
+        {name: found.get(name) for name in numbers},
+        {name: found_texts.get(name) for name in texts},
+        known,
+    )
+
+
 class _Integers:
     """A column of integers that is being read."""
 
     def __init__(self) -> None:
-        self._packed = PackedIntegers()
-        self._block = np.empty(_BLOCK, np.int64)
-        self._filled = 0
+        self.packed = PackedIntegers()
 
     def add(self, cells: tuple[object, ...]) -> int:
         """The next cells; how many are not integers, which become ``NULL``."""
-        if self._filled + len(cells) > _BLOCK:
-            self._pack()
         odd = 0
-        try:
+        if set(map(type, cells)) <= {int}:
             some = np.fromiter(cells, np.int64, len(cells))
-        except (TypeError, ValueError, OverflowError):
+        else:
             plain = [_integer(one) for one in cells]
             odd = sum(one is None for one in plain)
             some = np.asarray([NULL if one is None else one for one in plain], np.int64)
-        self._block[self._filled : self._filled + len(cells)] = some
-        self._filled += len(cells)
+        self.packed.add(some)
         return odd
-
-    def _pack(self) -> None:
-        self._packed.add(self._block[: self._filled])
-        self._filled = 0
-
-    def packed(self) -> PackedIntegers:
-        """The column."""
-        if self._filled:
-            self._pack()
-        return self._packed
 
 
 class _Texts:
@@ -327,13 +346,16 @@ def opened(path: Path, *, title: str, file: str) -> Iterator[TraceDatabase]:
     """
     uri = f"{path.absolute().as_uri()}?mode=ro"
     # A journal beside it holds what the file does not; without one nothing needs to be locked.
-    if not any(_has_bytes(path, suffix) for suffix in ("-wal", "-journal")):
+    is_whole = not any(_has_bytes(path, suffix) for suffix in ("-wal", "-journal"))
+    if is_whole:
         uri += "&immutable=1"
     connection: sqlite3.Connection | None = None
     try:
         connection = sqlite3.connect(uri, uri=True, isolation_level=None)
         _restrict(connection)
-        yield TraceDatabase(_tables(connection), connection)
+        tables, plain = _tables(connection)
+        with path.open("rb") as pages:
+            yield TraceDatabase(tables, connection, plain, TablePages(pages) if is_whole else None)
     except _ERRORS as error:
         raise FormatError(title, f"SQLite says: {error}", file=file, hint=_hint(path)) from error
     finally:
@@ -363,18 +385,28 @@ def _allowed(action: int, first: str | None, second: str | None, *_: str | None)
     return sqlite3.SQLITE_OK if is_plain else sqlite3.SQLITE_DENY
 
 
-def _tables(connection: sqlite3.Connection) -> dict[str, tuple[str, ...]]:
-    """Base tables and their ordinary columns."""
-    listed = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
-    texts = [(_decoded(name), _decoded(sql)) for name, sql in listed.fetchall()]
-    names = [name for name, sql in texts if name and sql and not _VIRTUAL.match(sql)]
-    found = {}
-    for name in names:
+def _tables(
+    connection: sqlite3.Connection,
+) -> tuple[dict[str, tuple[str, ...]], dict[str, PlainTable]]:
+    """Base tables and their ordinary columns, and those that have no other columns."""
+    listed = connection.execute(
+        "SELECT name, sql, rootpage FROM sqlite_master WHERE type = 'table'"
+    )
+    texts = [(_decoded(name), _decoded(sql), root) for name, sql, root in listed.fetchall()]
+    found: dict[str, tuple[str, ...]] = {}
+    plain: dict[str, PlainTable] = {}
+    for name, sql, root in texts:
+        if not name or not sql or _VIRTUAL.match(sql):
+            continue
         columns = connection.execute(f"PRAGMA table_xinfo({_quoted(name)})").fetchall()
-        found[name] = tuple(
-            _decoded(column[1]) for column in columns if len(column) > 6 and column[6] == _ORDINARY
-        )
-    return found
+        ordinary = [one for one in columns if len(one) > 6 and one[6] == _ORDINARY]
+        found[name] = tuple(_decoded(one[1]) for one in ordinary)
+        if len(ordinary) == len(columns) and isinstance(root, int):
+            keys = [one for one in columns if one[5]]
+            is_rowid = len(keys) == 1 and _decoded(keys[0][2]).upper() == "INTEGER"
+            rowid = _decoded(keys[0][1]) if is_rowid and not _DESCENDING.search(sql) else ""
+            plain[name] = PlainTable(root, found[name], rowid)
+    return found, plain
 
 
 def _decoded(cell: object) -> str:

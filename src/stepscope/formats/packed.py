@@ -13,6 +13,7 @@ Bool = NDArray[np.bool_]
 
 #: The value in a column of integers where the file has none.
 NULL: Final = int(np.iinfo(np.int64).min)
+_BLOCK: Final = 1 << 16
 _WIDTHS: Final = (np.int8, np.int16, np.int32)
 
 
@@ -42,23 +43,39 @@ def _width(own: np.dtype[Any], low: int, high: int) -> np.dtype[Any]:
 
 
 class PackedIntegers:
-    """A column of integers, ``NULL`` where there is none, that grows block by block."""
+    """A column of integers, ``NULL`` where there is none, that grows bit by bit."""
 
     def __init__(self) -> None:
         self._blocks: list[tuple[NDArray[Any], Bool | None]] = []
+        # Small blocks would be scattered between what else is allocated meanwhile.
+        self._waiting = np.empty(_BLOCK, np.int64)
+        self._waits = 0
 
     def add(self, values: I64) -> None:
-        """The next block of the column."""
+        """The next values."""
+        for begin in range(0, len(values), _BLOCK):
+            some = values[begin : begin + _BLOCK]
+            if self._waits + len(some) > _BLOCK:
+                self._pack()
+            self._waiting[self._waits : self._waits + len(some)] = some
+            self._waits += len(some)
+
+    def _pack(self) -> None:
+        values = self._waiting[: self._waits].copy()
+        self._waits = 0
         has = values != NULL
         if has.all():
-            self._blocks.append((narrow(values.copy()), None))
+            self._blocks.append((narrow(values), None))
         elif not has.any():
             self._blocks.append((narrow(np.zeros(len(values), np.int64)), narrow(has)))
         else:
             self._blocks.append((narrow(np.where(has, values, values[has].min())), has))
 
     def array(self) -> I64:
-        """The whole column."""
+        """The whole column; nothing can be added to it afterwards."""
+        if self._waits:
+            self._pack()
+            self._waiting = np.empty(0, np.int64)
         found = np.empty(sum(len(values) for values, _ in self._blocks), np.int64)
         at = 0
         for values, has in self._blocks:

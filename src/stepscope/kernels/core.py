@@ -50,9 +50,10 @@ chain = _load("chain_kernel")
 json = _load("json_kernel")
 json_values = _load("json_values_kernel")
 replay = _load("replay_kernel")
+page = _load("page_kernel")
 
 
 def compiled() -> bool:
     """Whether the kernels run as machine code."""
-    kernels = (read, write, nest, gather, pyramid, key, chain, json, json_values, replay)
+    kernels = (read, write, nest, gather, pyramid, key, chain, json, json_values, replay, page)
     return all(kernel.is_compiled() for kernel in kernels)

@@ -207,7 +207,7 @@ class _Analysis:
         met = found.by_unit(size, tells.__getitem__)
         last = found.by_unit(size, lambda rows: tells[rows] & (found.wait_ps(rows) == 0))
         moved = found.by_unit(size, self._moved_ps) / steps
-        own = found.by_unit(size, found.stretch_ps.__getitem__)
+        own = found.by_unit(size, found.stretch_ps)
         usual = found.by_unit(size, self.typical.stretch_ps)
         clock, u = self.clocks.offset_ps, self.clocks.uncertainty_ps
         return Table(
@@ -247,7 +247,7 @@ class _Analysis:
 
     def _steps(self) -> Table[PodStepRow]:
         found, size = self.found, len(self.units)
-        own_ps = found.by_step(size, found.stretch_ps.__getitem__)
+        own_ps = found.by_step(size, found.stretch_ps)
         waits_ps = found.by_step(size, found.stood_ps.__getitem__)
         own, waits = own_ps / 1e9, waits_ps / 1e9
         whole = own + found.by_step(size, self._passed_ps) / 1e9
@@ -278,7 +278,7 @@ class _Analysis:
         found, steps = self.found, self.search.steps
         rows: list[tuple[str, int, int, float, float, float]] = []
         size = len(self.units)
-        own = found.by_unit(size, found.stretch_ps.__getitem__) / steps / 1e9
+        own = found.by_unit(size, found.stretch_ps) / steps / 1e9
         charged = self.delays.own_ps / steps / 1e9
         waits = self.waits_ps / steps / 1e9
         for axis in self.axes:

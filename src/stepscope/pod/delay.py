@@ -32,7 +32,7 @@ class Delays:
 
     Attributes:
         own_ps: By unit: charged to its stretches of work.
-        transfer_ps: By meeting: charged to its transfer.
+        transfer_ps: By communicator: charged to its transfers.
         unexplained_ps: What began before the recording's first meeting.
         waited_ps: All waiting; the three sum to it.
     """
@@ -47,7 +47,7 @@ def delays_of(found: Meetings, typical: Typical, waves: Waves) -> Delays:
     """Charge all waiting to its origins."""
     own = np.zeros(len(typical.role))
     unexplained = waited = 0.0
-    link = np.zeros(len(found.size))
+    link = np.zeros(len(found.communicators))
     # What later meetings charge to a meeting, and how much lateness that stands for.
     charge = np.zeros(len(found.size))
     weight = np.zeros(len(found.size))
@@ -57,7 +57,7 @@ def delays_of(found: Meetings, typical: Typical, waves: Waves) -> Delays:
         begin = runs(node)
         nodes = node[begin]
         code = np.repeat(np.arange(len(begin)), np.diff(np.append(begin, len(rows))))
-        excess = np.maximum(found.stretch_ps[rows] - typical.stretch_ps(rows), 0).astype(np.float64)
+        excess = np.maximum(found.stretch_ps(rows) - typical.stretch_ps(rows), 0).astype(np.float64)
         slow = np.maximum(found.transfer_ps[nodes] - typical.transfer_ps[nodes], 0) * 1.0
         stood, waits = found.stood_ps[rows].astype(np.float64), found.wait_ps(rows)
         waited += float(stood.sum())
@@ -65,7 +65,7 @@ def delays_of(found: Meetings, typical: Typical, waves: Waves) -> Delays:
         # What others inherited from here: first the transfer, then who came late, or worked long.
         inherited, lateness = charge[nodes], _ratio(weight[nodes], charge[nodes])
         by_link = inherited * np.minimum(_ratio(slow, lateness), 1.0)
-        link[nodes] += by_link
+        np.add.at(link, found.communicator[nodes], by_link)
         lateness = np.maximum(lateness - slow, 0.0)[code]
         near = np.minimum(late, lateness) + np.minimum(excess, lateness) + _TINY_PS
         from_later = (inherited - by_link)[code] * near / np.add.reduceat(near, begin)[code]

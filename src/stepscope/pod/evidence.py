@@ -45,7 +45,7 @@ def evidence_of(
         # What a recording's clock shows at its origin, brought to the pod's.
         shift = apart[recording] - offset[recording]
         arrives = found.start_ps[chosen] + shift
-        begins = arrives - found.stretch_ps[chosen]
+        begins = arrives - found.stretch_ps(chosen)
         first = float(begins.min())
         for place, row in enumerate(chosen.tolist()):
             unit, step = found.unit[row], found.step[row]
@@ -78,7 +78,7 @@ def _three(suspect: Suspect, found: Meetings, typical: Typical) -> I64:
     if not len(candidates):
         return candidates
     if suspect.kind == "work":
-        late = found.stretch_ps[candidates] - typical.stretch_ps(candidates)
+        late = found.stretch_ps(candidates) - typical.stretch_ps(candidates)
     else:
         late = (found.transfer_ps - typical.transfer_ps)[found.node[candidates]]
     worst = candidates[np.argmax(late)]

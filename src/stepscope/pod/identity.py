@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.columns.space import I32, I64, Bool
+from stepscope.pod.rows import pieces
 
 _MOST: Final = 1 << 62
 
@@ -41,12 +42,11 @@ def identified(rows: dict[str, Any]) -> Identified:
     unit = rows["unit"]
     communicator = rows.pop("communicator")
     in_step = np.where(rows.pop("numbered"), 0, _from_zero(rows["step"]).astype(np.int64) + 1)
-    key = _packed(_packed(communicator, in_step), rows.pop("number"))
+    both = packed(communicator, in_step)
     del in_step
-    order = np.argsort(key, kind="stable")
-    key = key[order]
-    is_first = np.ones(len(key), dtype=np.bool_)
-    np.not_equal(key[1:], key[:-1], out=is_first[1:])
+    key = packed(both, rows.pop("number"))
+    del both
+    order, is_first = _sorted(key)
     del key
     begin = np.flatnonzero(is_first)
     # Rows of a meeting are in the order of units.
@@ -75,7 +75,29 @@ def identified(rows: dict[str, Any]) -> Identified:
     )
 
 
-def _packed(high: NDArray[Any], low: NDArray[Any]) -> I64:
+def _sorted(key: I64) -> tuple[NDArray[Any], Bool]:
+    """Rows by key, then number, and which of them are the first of their key; spoils the keys."""
+    is_first = np.ones(len(key), dtype=np.bool_)
+    bits = len(key).bit_length()
+    if not len(key) or int(key.max()) >= _MOST >> bits:
+        order = np.argsort(key, kind="stable")
+        key = key[order]
+        np.not_equal(key[1:], key[:-1], out=is_first[1:])
+        return order, is_first
+    # With the row in its lowest bits a key is sorted in its place.
+    key <<= bits
+    for piece in pieces(len(key)):
+        key[piece] |= np.arange(piece.start, piece.stop)
+    key.sort()
+    order = np.empty(len(key), dtype=np.int32)
+    for piece in pieces(len(key)):
+        order[piece] = key[piece] & ((1 << bits) - 1)
+        before = max(piece.start - 1, 0)
+        is_first[before + 1 : piece.stop] = np.diff(key[before : piece.stop] >> bits) != 0
+    return order, is_first
+
+
+def packed(high: NDArray[Any], low: NDArray[Any]) -> I64:
     """One number for every pair, in the order of pairs."""
     if not len(high):
         return np.zeros(0, dtype=np.int64)
@@ -83,8 +105,7 @@ def _packed(high: NDArray[Any], low: NDArray[Any]) -> I64:
     if (int(high.max()) + 1) * (int(low.max()) + 1) >= _MOST:
         # As many as rows at most, so pairs of these do fit.
         high, low = (np.unique(one, return_inverse=True)[1] for one in (high, low))
-    found = high.astype(np.int64)
-    found *= int(low.max()) + 1
+    found = high.astype(np.int64) * (int(low.max()) + 1)
     found += low
     return found
 

@@ -7,7 +7,7 @@ The order in which they come does not matter.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -122,6 +122,7 @@ class Intake:
 
     def __init__(self) -> None:
         self._who: list[Who] = []
+        self._shared: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._row_counts: list[int] = []
         self._op_counts: list[int] = []
         self._rows = {
@@ -153,7 +154,10 @@ class Intake:
 
     def add(self, summary: Summary) -> None:
         """Keep what is needed of one more summary."""
-        self._who.append(summary.who)
+        who, shared = summary.who, self._shared.setdefault
+        # Most hosts have the same devices: one text for all.
+        devices, kinds = shared(who.devices, who.devices), shared(who.kinds, who.kinds)
+        self._who.append(replace(who, devices=devices, kinds=kinds))
         self._take_rows(summary)
         self._take_steps(summary)
         self._take_ops(summary)

@@ -68,7 +68,7 @@ class Meetings:
         stood_ps: Time in which the unit waited for the last member and did nothing else.
         before: Row of the last collective that the unit stood for and that ended before this
             began; -1 for none.
-        stretch_ps: Its own time since then (since its first step began, where there is none).
+        begin_ps: By unit, where its first step begins.
         communicator: By meeting: place in ``communicators``.
         transfer_ps: By meeting.
         tells: By meeting: whether durations tell who came last.
@@ -80,12 +80,12 @@ class Meetings:
 
     unit: I32
     node: I32
-    step: I32
+    step: NDArray[np.signedinteger[Any]]
     start_ps: I64
     duration_ps: I64
     stood_ps: I64
     before: I32
-    stretch_ps: I64
+    begin_ps: I64
     communicator: I32
     transfer_ps: I64
     tells: Bool
@@ -96,6 +96,14 @@ class Meetings:
 
     def __len__(self) -> int:
         return len(self.unit)
+
+    def stretch_ps(self, rows: I32 | I64 | slice) -> I64:
+        """The unit's own time since ``before`` ended, or its first step began."""
+        last, start = self.before[rows], self.start_ps[rows]
+        since = self.start_ps[last] + self.duration_ps[last]
+        first = np.flatnonzero(last < 0)
+        since[first] = np.minimum(self.begin_ps[self.unit[rows][first]], start[first])
+        return start - since
 
     def wait_ps(self, rows: I32 | I64 | slice) -> I64:
         """How long rows wait until the last member comes; 0 where durations do not tell."""
@@ -236,12 +244,6 @@ def _measured(
         waits = np.where(tells[at], duration[piece] - transfer[at], 0)
         exposed[piece] = np.minimum(waits, exposed[piece])
     before = latest_before(unit, start, duration, stood)
-    stretch = np.empty(len(node), dtype=np.int64)
-    for piece in pieces(len(node)):
-        last = before[piece]
-        begin = np.minimum(gathered.begin_ps[unit[piece]], start[piece])
-        since = np.where(last >= 0, start[last] + duration[last], begin)
-        stretch[piece] = start[piece] - since
     return Meetings(
         unit=unit,
         node=node,
@@ -250,7 +252,7 @@ def _measured(
         duration_ps=duration,
         stood_ps=exposed,
         before=before,
-        stretch_ps=stretch,
+        begin_ps=gathered.begin_ps,
         communicator=communicator,
         transfer_ps=transfer,
         tells=tells,
@@ -273,9 +275,11 @@ def _untied(unit: I32, start: I64, node: I32, *others: NDArray[Any]) -> None:
         column[rows] = column[order]
 
 
-def _place(steps: I64, step: NDArray[Any]) -> I32:
+def _place(steps: I64, step: NDArray[Any]) -> NDArray[np.signedinteger[Any]]:
     """Places of these numbers among the steps that count; -1 for others."""
-    found = np.full(len(step), -1, dtype=np.int32)
+    found: NDArray[np.signedinteger[Any]] = np.full(len(step), -1, dtype=np.int32)
+    if len(steps) <= np.iinfo(np.int16).max:
+        found = found.astype(np.int16)
     for piece in pieces(len(step) if len(steps) else 0):
         place = np.minimum(np.searchsorted(steps, step[piece]), len(steps) - 1)
         found[piece] = np.where(steps[place] == step[piece], place, -1)

@@ -56,7 +56,7 @@ class PodReplays:
         end, latest = np.zeros(len(found)), 0.0
         for wave, begin in enumerate(self._begin):
             rows = self._waves[wave]
-            stretch = found.stretch_ps[rows].astype(np.float64)
+            stretch = found.stretch_ps(rows).astype(np.float64)
             if units is not None:
                 unit = found.unit[rows]
                 usual = typical.stretch_ps(rows) * (1.0 if share is None else share[unit])

@@ -103,7 +103,7 @@ class Search:
         self.recorded_ps = self.replays.recorded_ps / self.steps
         self.typical_ps = self.replays.length_ps(everything, nodes) / self.steps
         # By unit and step: own work beyond typical, and what is typical.
-        own = self.found.by_step(len(self.units), self.found.stretch_ps.__getitem__)
+        own = self.found.by_step(len(self.units), self.found.stretch_ps)
         self._usual = self.found.by_step(len(self.units), self.typical.stretch_ps)
         self._excess = own - self._usual
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.columns.space import I32, I64, U64
+from stepscope.pod.identity import packed
 from stepscope.pod.meetings import Meetings
 from stepscope.pod.rows import pieces, runs, whole_units
 
@@ -30,24 +31,31 @@ class Typical:
     """What is typical, by row or meeting of ``Meetings``.
 
     Attributes:
+        found: The meetings.
         role: By unit: which units are its peers; -1 where it meets nobody.
-        slot: By row, its place in ``usual_ps``; -1 where it has no peers.
+        slot: By row, its place in ``usual_ps``; -1 where it has no peers, and is typical itself.
         usual_ps: What stretches at the same place of peers' steps typically take.
-        own_ps: By row, what its own stretch takes: typical where it has no peers.
         transfer_ps: By meeting: the median of its class: kind, size, how often its communicator
             meets in a step, and the how-manieth time this is.
     """
 
+    found: Meetings
     role: I64
     slot: I32
     usual_ps: I64
-    own_ps: I64
     transfer_ps: I64
 
     def stretch_ps(self, rows: NDArray[Any] | slice) -> I64:
         """What the stretches of these rows typically take."""
-        slot, own = self.slot[rows], self.own_ps[rows]
-        return np.where(slot >= 0, self.usual_ps[slot], own) if len(self.usual_ps) else own
+        slot = self.slot[rows]
+        alone = np.flatnonzero(slot < 0)
+        if not len(alone):
+            return self.usual_ps[slot]
+        usual = np.zeros(len(slot), dtype=np.int64)
+        usual[slot >= 0] = self.usual_ps[slot[slot >= 0]]
+        row = np.arange(rows.start, rows.stop)[alone] if isinstance(rows, slice) else rows[alone]
+        usual[alone] = self.found.stretch_ps(row)
+        return usual
 
 
 def typical_of(found: Meetings, stage: I64) -> Typical:
@@ -59,7 +67,7 @@ def typical_of(found: Meetings, stage: I64) -> Typical:
     """
     if not len(found):
         nobody = np.full(len(stage), -1, dtype=np.int64)
-        return Typical(nobody, found.unit, found.stretch_ps, found.stretch_ps, found.transfer_ps)
+        return Typical(found, nobody, found.unit, found.transfer_ps, found.transfer_ps)
     kinds = [one.kind for one in found.communicators]
     kind = np.unique(np.asarray(kinds or [""]), return_inverse=True)[1]
     # What a meeting is: the kind of collective, and how many are in it.
@@ -86,7 +94,7 @@ def typical_of(found: Meetings, stage: I64) -> Typical:
     for piece in pieces(len(found)):
         place = slot[piece] + first[role[found.unit[piece]]]
         slot[piece] = np.where(slot[piece] >= 0, place, -1)
-    return Typical(role, slot, usual_ps, found.stretch_ps, _transfers(found, kind))
+    return Typical(found, role, slot, usual_ps, _transfers(found, kind))
 
 
 def _by_step(found: Meetings, piece: slice) -> tuple[I64, I64, I64]:
@@ -124,7 +132,7 @@ def _most_frequent(unit: I32, sequence: U64) -> tuple[I32, U64]:
 
 def _medians(found: Meetings, rows: I64, nth: I64) -> tuple[I64, I64, F64]:
     """By unit and place in a step, the median stretch over steps."""
-    unit, stretch = found.unit[rows].astype(np.int64), found.stretch_ps[rows]
+    unit, stretch = found.unit[rows].astype(np.int64), found.stretch_ps(rows)
     order = np.lexsort((stretch, nth, unit))
     unit, nth, stretch = unit[order], nth[order], stretch[order]
     begin = runs(unit, nth)
@@ -153,17 +161,20 @@ def _transfers(found: Meetings, kind: I64) -> I64:
     for piece in reversed(list(pieces(len(found)))):  # that of the first member stays
         step[found.node[piece][::-1]] = found.step[piece][::-1]
     # Meetings are numbered by communicator, step and number: their order is that of numbers.
-    order = np.lexsort((step, found.communicator))
-    begin = runs(found.communicator[order], step[order])
-    often = np.diff(np.append(begin, count))
-    nth = np.arange(count) - np.repeat(begin, often)
-    often = np.repeat(often, often)
-    transfer = found.transfer_ps[order]
-    of_kind, size = kind[found.communicator[order]], found.size[order]
-    by_class = np.lexsort((transfer, nth, often, size, of_kind))
-    begin = runs(of_kind[by_class], size[by_class], often[by_class], nth[by_class])
+    order = np.lexsort((step, found.communicator)).astype(np.int32)
+    communicator = found.communicator[order]
+    begin = runs(communicator, step[order])
     many = np.diff(np.append(begin, count))
-    usual = transfer[by_class][begin + (many - 1) // 2]
+    nth = np.arange(count, dtype=np.int32) - np.repeat(begin.astype(np.int32), many)
+    often = np.repeat(many.astype(np.int32), many)
+    place = packed(packed(kind[communicator], found.size[order]), packed(often, nth))
+    del communicator, nth, often
+    by_class = np.lexsort((found.transfer_ps[order], place))
+    begin = runs(place[by_class])
+    del place
+    many = np.diff(np.append(begin, count))
+    order = order[by_class]
+    del by_class
     told = np.empty(count, dtype=np.int64)
-    told[order[by_class]] = np.repeat(usual, many)
+    told[order] = np.repeat(found.transfer_ps[order[begin + (many - 1) // 2]], many)
     return told

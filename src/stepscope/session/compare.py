@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
-from stepscope.comparison import Comparison, Side, side_of
+from stepscope.comparison import Comparison, Side, compare_starts, side_of
 from stepscope.comparison import compare as compare_runs
 from stepscope.comparison.gate import METRICS, GateReport
 from stepscope.comparison.gate import check as check_run
@@ -22,7 +22,10 @@ Comparable = str | os.PathLike[str] | Session
 
 
 def compare(
-    *runs: Comparable, batch_sizes: Sequence[int] = (), progress: StageProgress | None = None
+    *runs: Comparable,
+    baselines: Sequence[Comparable] = (),
+    batch_sizes: Sequence[int] = (),
+    progress: StageProgress | None = None,
 ) -> Comparison:
     """Say what changed from the first of these runs to the last, and where the difference lies.
 
@@ -30,14 +33,20 @@ def compare(
     the first and the last, one that cannot be compared is left out and named in the diagnostics.
 
     Args:
-        runs: Paths or sessions, the baseline first.
-        batch_sizes: Examples per step, where recordings do not tell: one for all, or one per run.
+        runs: Paths or sessions, the baseline first; with ``baselines`` all are starts of what is
+            compared with it.
+        baselines: Starts of the baseline: ``compare(b1, b2, baselines=(a1, a2))``. What differs
+            from start to start then counts as noise (``Comparison.starts``).
+        batch_sizes: Examples per step, where recordings do not tell: one for all, or one per run,
+            those of ``baselines`` first.
         progress: Called with (stage, done bytes, total bytes) while files are read and decoded.
 
     Raises:
         UsageError: Fewer than two runs, or as many batch sizes as neither one nor runs.
         NothingToShow: The first or the last has no steps.
     """
+    if baselines:
+        return _compare_starts(baselines, runs, batch_sizes, progress)
     found = list(_sessions(runs, progress))
     if len(found) < 2:
         raise UsageError(
@@ -68,6 +77,27 @@ def compare(
         for session, is_ours in found:
             if is_ours:
                 session.close()
+
+
+def _compare_starts(
+    baselines: Sequence[Comparable],
+    runs: Sequence[Comparable],
+    batch_sizes: Sequence[int],
+    progress: StageProgress | None,
+) -> Comparison:
+    with ExitStack() as stack:
+        before, after = (
+            [
+                one
+                if isinstance(one, Session)
+                else stack.enter_context(open(one, progress=progress))
+                for one in side
+            ]
+            for side in (baselines, runs)
+        )
+        sides = comparable([*before, *after], batch_sizes)
+        made = compare_starts(sides[: len(before)], sides[len(before) :])
+        return replace(made, files_used=_files([*before, *after]))
 
 
 def check(

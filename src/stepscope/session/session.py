@@ -19,8 +19,8 @@ from stepscope.session.decoded_run import DecodedRun, FileReport, StageProgress
 from stepscope.session.rules import all_rules, rules_reading_only
 from stepscope.session.together import check_together
 from stepscope.store import Found, Run
-from stepscope.tables.core.profile import Profile, TimeBase
-from stepscope.tables.steps.time_base import said, with_times_of
+from stepscope.tables.core.profile import Host, Profile, TimeBase
+from stepscope.tables.steps.time_base import base_of, said, with_times_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -184,10 +184,20 @@ class Session(ToolMethods):
             if self._profile is None:
                 check_together(self._recording.run, self._names)
                 hosts = self._recording.hosts(self._names, self._progress)
-                found = Profile(self.name, hosts, self._recording.diagnostics(self._names))
+                notes = self._recording.diagnostics(self._names)
+                found = Profile(self.name, hosts, notes, beside=self._beside)
                 base = self._times_of
                 self._profile = with_times_of(found, base) if base else found
             return self._profile
+
+    def _beside(self) -> tuple[Host, ...]:
+        """Hosts of other windows; none where names are taken out, which theirs are not."""
+        if self._recording.redaction is not None:
+            return ()
+        from stepscope.session.beside import hosts_beside
+
+        run = self._recording.run
+        return self._once(("beside",), lambda: hosts_beside(self._found, run))
 
     def per(self, base: TimeBase) -> Session:
         """This session with all times per "step", or all of the whole "recording".
@@ -441,6 +451,7 @@ class Session(ToolMethods):
                 diagnostics=_merged(self.profile.diagnostics, result.diagnostics),
                 files_used=self.files_used,
                 times=said(self.profile, tool.times_of[0]) if tool.times_of else "",
+                times_of=(tool.times_of and base_of(self.profile, tool.times_of[0])) or "",
             )
 
         return self._once((tool.id, options), run)

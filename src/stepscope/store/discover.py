@@ -21,7 +21,7 @@ from stepscope.formats import FORMATS
 from stepscope.store import trace_runs
 from stepscope.store.found import Found, Miss, Run, Source
 from stepscope.store.identify import XSPACE, examine, host_of, promises_xspace
-from stepscope.store.local import LocalTree, unlistable
+from stepscope.store.local import LocalTree, is_there, unlistable
 from stepscope.store.tree import Entry, Tree
 from stepscope.urls import is_url
 from stepscope.utf8 import shown
@@ -58,10 +58,10 @@ def search(path: str | os.PathLike[str]) -> Found:
     try:
         local = Path(text).expanduser().absolute()
         root_path = Path(os.path.realpath(local))
-        is_there = root_path.exists()
+        found = is_there(root_path)
     except (OSError, ValueError, RuntimeError) as error:  # the last: nobody has the home in ~name
         raise _impossible(text, error) from error
-    if not is_there:
+    if not found:
         raise _absent(local, text)
     if root_path.is_dir():
         return _of_folder(LocalTree(root_path), str(root_path))

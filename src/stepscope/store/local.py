@@ -2,14 +2,36 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from stepscope.store.found import Miss
 from stepscope.store.tree import Entry, EntryKind
+
+_ABSENT: Final = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+
+
+def is_there(path: Path) -> bool:
+    """Whether there is a file or folder of this name.
+
+    Unlike ``Path.exists``, which since Python 3.14 takes every error for "no", such as a closed
+    folder on the way.
+
+    Raises:
+        OSError: The system cannot tell.
+    """
+    try:
+        path.stat()
+    except OSError as error:
+        if error.errno in _ABSENT:
+            return False
+        raise
+    return True
 
 
 @dataclass(frozen=True)
@@ -38,10 +60,10 @@ class LocalTree:
     def _linked(self, entry: os.DirEntry[str]) -> Entry:
         target = Path(os.path.realpath(entry.path))
         try:
-            is_there = target.exists()
+            found = is_there(target)
         except OSError as error:  # a target of too long a name, or behind a closed folder
             return Entry(entry.path, entry.name, "other", miss=unlistable(entry.path, error))
-        if not is_there:
+        if not found:
             miss = Miss(
                 entry.path,
                 "broken-link",

@@ -8,16 +8,14 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, get_args, get_origin, get_type_hints
 
-from stepscope.result import Result, Row, Table
-
-ENVELOPE = ("session", "hosts", "diagnostics", "files_used")
+from stepscope.result import ENVELOPE, Result, Row, Table
 
 
 @cache
 def own_fields(result: type) -> Mapping[str, Any]:
     """``{field: type}`` of a result (its envelope aside) or of any nested record."""
     hints = get_type_hints(result)
-    skip = ENVELOPE if issubclass(result, Result) else ()
+    skip = ENVELOPE if issubclass(result, Result) else frozenset()
     return {f.name: hints[f.name] for f in dataclasses.fields(result) if f.name not in skip}
 
 

@@ -7,10 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from stepscope.result import Result, Table
+from stepscope.result import ENVELOPE, Result, Table
 from stepscope.surfaces.format import clean, label_of, scalar, suffix_of
-
-_ENVELOPE = frozenset({"session", "hosts", "diagnostics"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +24,7 @@ def outline(result: Result) -> Iterator[OutlineLine]:
     """The values of a result that are not tables, in field order."""
     for f in dataclasses.fields(result):
         value = getattr(result, f.name)
-        if f.name not in _ENVELOPE and not isinstance(value, Table):
+        if f.name not in ENVELOPE and not isinstance(value, Table):
             yield from _lines(f.name, value, 0)
 
 

@@ -146,6 +146,21 @@ def test_between_two_neighbours_no_course_is_offered(open_page: Opener) -> None:
     expect(page.get_by_role("button", name="All runs")).to_have_count(0)
 
 
+def test_more_starts_of_a_side_make_their_spread_the_noise(open_page: Opener) -> None:
+    page = open_page("#/compare?run=2026_01_02_00_00_00&baseline=2026_01_01_00_00_00")
+    page.get_by_role("button", name="More starts").click()
+    page.get_by_label("2026_01_03_00_00_00").select_option("a start of the baseline")
+    expect(page.locator(".verdict h2")).to_contain_text("over 2 and 1 starts")
+    page.keyboard.press("Escape")
+    figures = page.locator(".figures > div")
+    expect(figures.filter(has_text="Step before")).to_contain_text("mean of 2 starts")
+    expect(figures.filter(has_text="99% interval")).to_contain_text("one start on a side")
+    table = page.get_by_role("grid", name="Starts")
+    expect(table).to_contain_text("2026_01_03_00_00_00")
+    assert "baseline_starts=2026_01_03_00_00_00" in page.url
+    assert violations(page) == []
+
+
 def test_names_from_a_recording_are_text(open_page: Opener) -> None:
     page = open_page("#/compare?run=2026_01_03_00_00_00&baseline=2026_01_01_00_00_00")
     slowest = page.get_by_role("grid", name="For the worker the others wait for")

@@ -9,7 +9,7 @@ from tests.e2e.browser.conftest import Opener
 
 PAGES = ("overview", "kernel_stats", "trace_viewer", "about")
 MOST_SHIFT = 0.02
-_WATCH_SHIFTS = """
+WATCH_SHIFTS = """
 window.shifted = 0;
 new PerformanceObserver((list) => {
   for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shifted += entry.value;
@@ -62,7 +62,7 @@ def test_charts_fit_the_paper(page: Page, open_page: Opener) -> None:
 
 @pytest.mark.parametrize("address", PAGES)
 def test_nothing_moves_while_a_page_loads(page: Page, open_page: Opener, address: str) -> None:
-    page.add_init_script(_WATCH_SHIFTS)
+    page.add_init_script(WATCH_SHIFTS)
     open_page(f"#/{address}?run=gpu")
     page.reload()
     page.wait_for_load_state("networkidle")

@@ -152,6 +152,7 @@ RESTS_ON: dict[str, set[str]] = {
     "unbalanced-devices": {"device"},
     "straggler": {"ops"},
     "worker-skew": {"ops"},
+    "hung-collective": set(),
     "eager-execution": {"dispatch"},
     "optimizer-per-variable": {"host"},
     "garbage-collection": {"garbage"},

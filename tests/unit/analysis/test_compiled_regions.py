@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import stepscope
 from stepscope.analysis import TOOLS
-from stepscope.analysis.compiled_regions import compiled_regions
-from tests.unit.formats.kineto.layout import PID, profile, x
+from stepscope.analysis.compiled_regions import CompiledRegions, compiled_regions
+from stepscope.tables.torch.graph_captures import NO_CAPTURE
+from tests.unit.formats.kineto.layout import PID, profile, text, x
 
 
 def kernel(
@@ -129,6 +132,122 @@ def test_overlapping_kernels_of_a_replay_are_busy_once(tmp_path: Path) -> None:
     (row,) = compiled_regions(profile(tmp_path, events)).graphs.rows()
     assert row["kernels_per_replay"] == 3
     assert (row["replay_us"], row["inside_gap_us"]) == (pytest.approx(10), pytest.approx(0))
+
+
+def run_once(at: float, ops: dict[str, str]) -> list[dict[str, Any]]:
+    """Each op in turn, with the kernels that it launches."""
+    events = []
+    for name, kernels in ops.items():
+        events.append(x("cpu_op", name, at, 10, Input_type=["float"]))
+        for place, one in enumerate(kernels):
+            number = int(at) * 100 + place + 50
+            events += [
+                x("cuda_runtime", "cudaLaunchKernel", at + 1 + place, 0.5, correlation=number),
+                x(
+                    "kernel",
+                    one,
+                    at + 500 + place,
+                    0.9,
+                    0,
+                    7,
+                    device=0,
+                    stream=7,
+                    correlation=number,
+                ),
+            ]
+        at += 20
+    return events
+
+
+def captured(
+    at: float, ops: dict[str, str], *, kernel: bool = True, nodes: list[int] | None = None
+) -> list[dict[str, Any]]:
+    """A capture: launches that run nothing; ROCm's say what they launch."""
+    events = [x("cuda_runtime", "hipStreamBeginCapture", at, 1)]
+    count = 0
+    for name, kernels in ops.items():
+        events.append(x("cpu_op", name, at + 10, 10))
+        for place, one in enumerate(kernels):
+            said: dict[str, Any] = {"kernel": one} if kernel else {}
+            said |= {"graph_node_id": nodes[count]} if nodes else {}
+            count += 1
+            call = x("cuda_runtime", "hipLaunchKernel", at + 11 + place, 0.5,
+                     correlation=9000 + count, **said)  # fmt: skip
+            events.append(call)
+        at += 20
+    return [*events, x("cuda_runtime", "hipStreamEndCapture", at + 10, 1)]
+
+
+def graph_ops(found: CompiledRegions) -> tuple[str, dict[str, tuple[int, float]]]:
+    """What tells the ops of the only graph, and of each its kernels and their time in µs."""
+    (graph,) = found.graphs.rows()
+    rows = found.graph_ops.rows()
+    return graph["ops_from"], {
+        row["op"]: (row["kernels_per_replay"], row["replay_us"]) for row in rows
+    }
+
+
+TWO_OPS = {"aten::mm": "ab", "aten::relu": "c"}
+THEIR_KERNELS = {"aten::mm": (2, 6.0), "aten::relu": (1, 3.0)}
+
+
+def test_a_run_before_the_capture_tells_the_ops_of_a_graph(tmp_path: Path) -> None:
+    events = [*run_once(0, TWO_OPS), *replay(1, 2000, 2100, "abc")]
+    told, ops = graph_ops(compiled_regions(profile(tmp_path, events)))
+    assert (told, ops) == ("a run outside of graphs", THEIR_KERNELS)
+
+
+def test_ops_that_launch_the_same_kernels_are_not_told_apart(tmp_path: Path) -> None:
+    other = {"aten::addmm": "ab", "aten::relu": "c"}
+    events = [*run_once(0, TWO_OPS), *run_once(1000, other), *replay(1, 3000, 3100, "abc")]
+    told, ops = graph_ops(compiled_regions(profile(tmp_path, events)))
+    assert (told, ops) == ("other ops run the same kernels", {})
+
+
+def test_a_capture_tells_the_ops_of_a_graph_by_order_and_names(tmp_path: Path) -> None:
+    events = [*captured(0, TWO_OPS), *replay(1, 2000, 2100, "abc")]
+    told, ops = graph_ops(compiled_regions(profile(tmp_path, events)))
+    assert (told, ops) == ("its capture, in order", THEIR_KERNELS)
+
+
+def test_nodes_tell_the_ops_whatever_their_order(tmp_path: Path) -> None:
+    replayed = replay(1, 2000, 2100, "cab")
+    for event, node in zip(replayed[1:], (7, 5, 6), strict=True):
+        event["args"]["graph node id"] = node
+    events = [*captured(0, TWO_OPS, kernel=False, nodes=[5, 6, 7]), *replayed]
+    told, ops = graph_ops(compiled_regions(profile(tmp_path, events)))
+    assert (told, ops) == ("its capture, by node", THEIR_KERNELS)
+
+
+@pytest.mark.parametrize(
+    ("events", "reason"),
+    [
+        (replay(1, 2000, 2100, "abc"), NO_CAPTURE),
+        ([*captured(0, TWO_OPS), *replay(1, 2000, 2100, "abcd")],
+         "3 launches were captured, 4 are replayed"),
+        ([*captured(0, TWO_OPS), *replay(1, 2000, 2100, "abd")],
+         "kernel 3 of 3 is not the one that was captured there"),
+        ([*captured(0, TWO_OPS, kernel=False), *replay(1, 2000, 2100, "abc")],
+         "the launches that were captured have no names"),
+        ([*run_once(0, TWO_OPS), *replay(1, 2000, 2100, "acb")], NO_CAPTURE),
+    ],
+)  # fmt: skip
+def test_what_does_not_agree_is_not_guessed(
+    tmp_path: Path, events: list[dict[str, Any]], reason: str
+) -> None:
+    assert graph_ops(compiled_regions(profile(tmp_path, events))) == (reason, {})
+
+
+def test_a_window_before_this_one_may_have_the_capture(tmp_path: Path) -> None:
+    for number, events in enumerate((run_once(0, TWO_OPS), replay(1, 2000, 2100, "abc"))):
+        path = tmp_path / f"worker_7.{1_700_000_000_000 + number}.pt.trace.json"
+        path.write_text(text(events), "utf-8")
+        os.utime(path, (number + 1, number + 1))
+    with stepscope.open(tmp_path) as session:
+        assert len(session.runs) == 2
+        earlier = next(run.id for run in session.runs if run.id != session.name)
+        told, ops = graph_ops(session.compiled_regions())
+    assert (told, ops) == (f"a run outside of graphs in {earlier}", THEIR_KERNELS)
 
 
 def test_an_eager_program_has_no_such_page(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import stepscope
 from stepscope.kernels.core import compiled
 from tests.profiles import host, line, ref, space, u
 
@@ -46,7 +47,7 @@ sys.stdout.buffer.write(pickle.dumps((compiled(), [a.tolist() for a in answer], 
 
 
 def run(core: str, data: bytes, program: str = PROGRAM) -> tuple[bool, list[object], list[object]]:
-    source = Path(__file__).parents[3] / "src"
+    source = Path(stepscope.__file__).parents[1]
     environment = {**os.environ, "STEPSCOPE_CORE": core}
     paths = [str(source), *filter(None, [environment.get("PYTHONPATH")])]
     environment["PYTHONPATH"] = os.pathsep.join(paths)

@@ -190,7 +190,7 @@ def test_times_of_weeks_are_possible(tmp_path: Path) -> None:
         ("an empty plane", 20_000),
         ("an empty line", 20_000),
         ("a line with a name", 20_000),
-        ("a line with a field nobody knows", 20_000),
+        ("a line with an unknown field", 20_000),
     ],
 )
 def test_memory_is_linear_in_bytes(piece: str, least_bytes: int) -> None:
@@ -201,7 +201,7 @@ def test_memory_is_linear_in_bytes(piece: str, least_bytes: int) -> None:
         "an empty plane": bytes.fromhex("0a00"),
         "an empty line": bytes.fromhex("0a021a00"),
         "a line with a name": bytes.fromhex("0a051a03120161"),
-        "a line with a field nobody knows": bytes.fromhex("0a041a027801"),
+        "a line with an unknown field": bytes.fromhex("0a041a027801"),
     }
     data = pieces[piece] * (least_bytes // len(pieces[piece]))
     decode(data)

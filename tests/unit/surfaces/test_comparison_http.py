@@ -190,3 +190,19 @@ def test_other_pages_are_answered_while_a_course_is_read(
     finally:
         go_on.set()
         first.join(60)
+
+
+def test_further_starts_of_both_sides_are_asked_for_by_name(client: Client) -> None:
+    plain = ask(client, f"run={LAST}&baseline={FIRST}")
+    assert plain["starts"] is None
+    found = ask(client, f"run={LAST}&baseline={FIRST}&starts={DAYS[5]}&baseline_starts={DAYS[1]}")
+    starts = found["starts"]
+    assert isinstance(starts, dict)
+    # 400 and 450 µs against 650 and 700.
+    assert starts["delta_ms"] == pytest.approx(0.25)
+    assert [row["run"] for row in starts["runs"]] == [FIRST, DAYS[1], LAST, DAYS[5]]
+    one = ask(client, f"run={LAST}&baseline={FIRST}&starts={DAYS[5]}")["starts"]
+    assert isinstance(one, dict)
+    assert one["interval_ms"] is None
+    gone = client.get(f"/api/v1/tool/compare?run={LAST}&baseline={FIRST}&starts=nothing")
+    assert gone.status_code >= 400

@@ -20,6 +20,7 @@ export interface ResultBody {
   readonly diagnostics: readonly Diagnostic[];
   readonly files_used: readonly string[];
   readonly times: string;
+  readonly times_of: "" | "step" | "recording";
 }
 
 /** One run. ``modified`` is the ISO 8601 time of its newest file. */
@@ -565,6 +566,18 @@ export interface RunSide {
   readonly step_time_ms: number | null;
   readonly framework: string;
   readonly device_type: string;
+}
+
+/** Two sides of several starts each; what starts of one side differ by is noise. */
+export interface Starts {
+  readonly runs: TableOf<StartRow>;
+  readonly baseline_ms: number | null;
+  readonly candidate_ms: number | null;
+  readonly delta_ms: number | null;
+  readonly delta_frac: number | null;
+  readonly interval_ms: readonly (number | null)[] | null;
+  readonly significant: boolean | null;
+  readonly spread_ms: number | null;
 }
 
 /** A cell for each device, at its coordinates where the job has axes, else host by host. */
@@ -1418,6 +1431,24 @@ export interface GraphRow {
   readonly gap_before_us: readonly (number | null)[];
   /** Longest gap before (µs). */
   readonly longest_gap_us: readonly (number | null)[];
+  /** Ops from. What tells the ops of its kernels, or why none does. */
+  readonly ops_from: readonly (string | null)[];
+}
+
+/** Columns: An op that kernels of a CUDA or HIP graph come from. */
+export interface GraphOpRow {
+  /** Host. */
+  readonly host: readonly (string | null)[];
+  /** Graph. */
+  readonly graph: readonly (number | null)[];
+  /** Op. */
+  readonly op: readonly (string | null)[];
+  /** Kernels. Of one replay. */
+  readonly kernels_per_replay: readonly (number | null)[];
+  /** Per replay (µs). Of the first. */
+  readonly replay_us: readonly (number | null)[];
+  /** Share (%). Of the time of its kernels. */
+  readonly replay_frac: readonly (number | null)[];
 }
 
 /** Columns: One node of the tree; rows come in reading order, parents first. */
@@ -2610,6 +2641,18 @@ export interface StepTimeRow {
   readonly step_time_ms: readonly (number | null)[];
 }
 
+/** Columns: One start of the program of one side. */
+export interface StartRow {
+  /** Run. */
+  readonly run: readonly (string | null)[];
+  /** Side. baseline or candidate. */
+  readonly side: readonly (string | null)[];
+  /** Steps. Steps the mean is over. */
+  readonly steps: readonly (number | null)[];
+  /** Step time (ms). Mean. */
+  readonly step_time_ms: readonly (number | null)[];
+}
+
 /** Columns: Who makes the pod slower. */
 export interface SuspectRow {
   /** Who. */
@@ -2791,7 +2834,6 @@ export interface CellRow {
 /** What limits this run, where an average step goes, and the ops that take the time. */
 export interface OverviewPage extends ResultBody {
   readonly tool: "overview_page";
-  readonly times: string;
   readonly headline: string;
   readonly bound_by: "input" | "output" | "kernel_launch" | "host" | "device" | "collectives" | "compilation" | "balanced" | "unknown";
   readonly bound_frac: number | null;
@@ -2815,7 +2857,6 @@ export interface OverviewPage extends ResultBody {
 /** How much of the step waits for input, and where the host spends the time to bring it. */
 export interface InputPipelineAnalyzer extends ResultBody {
   readonly tool: "input_pipeline_analyzer";
-  readonly times: string;
   readonly verdict: "highly_input_bound" | "moderately_input_bound" | "not_input_bound" | "unknown";
   readonly headline: string;
   readonly input_frac: number | null;
@@ -2832,7 +2873,6 @@ export interface InputPipelineAnalyzer extends ResultBody {
 /** Which tf.data stage is the bottleneck, and what changing it gains. */
 export interface TfDataBottleneckAnalysis extends ResultBody {
   readonly tool: "tf_data_bottleneck_analysis";
-  readonly times: string;
   readonly verdict: "input_bound" | "healthy" | "no_activity";
   readonly summary: readonly string[];
   readonly bottleneck: Bottleneck | null;
@@ -2845,7 +2885,6 @@ export interface TfDataBottleneckAnalysis extends ResultBody {
 /** Every framework op with its self and total time, on the host and on the device. */
 export interface FrameworkOpStats extends ResultBody {
   readonly tool: "framework_op_stats";
-  readonly times: string;
   readonly ops: TableOf<FrameworkOpStatsOpRow>;
   readonly host: SideTotals;
   readonly device: SideTotals;
@@ -2856,7 +2895,6 @@ export interface FrameworkOpStats extends ResultBody {
 /** What ran when, on every thread and device: tracks, top events, matches, launch delays. */
 export interface TraceViewer extends ResultBody {
   readonly tool: "trace_viewer";
-  readonly times: string;
   readonly names: TableOf<NameRow>;
   readonly tracks: TableOf<TrackRow>;
   readonly events: TableOf<EventRow>;
@@ -2869,7 +2907,6 @@ export interface TraceViewer extends ResultBody {
 /** Every GPU kernel with its launch, the op that launched it, and its times. */
 export interface KernelStats extends ResultBody {
   readonly tool: "kernel_stats";
-  readonly times: string;
   readonly kernels: TableOf<KernelRow>;
   readonly longest: TableOf<KernelSliceRow>;
   readonly by_class: TableOf<KernelClassRow>;
@@ -2880,7 +2917,6 @@ export interface KernelStats extends ResultBody {
 /** Why devices have nothing to do, cause by cause, and what is copied in a step. */
 export interface DeviceIdle extends ResultBody {
   readonly tool: "device_idle";
-  readonly times: string;
   readonly step_time_ms: number | null;
   readonly step_count: number;
   readonly idle_ms: number | null;
@@ -2899,7 +2935,6 @@ export interface DeviceIdle extends ResultBody {
 /** Where the step goes: every moment of it, by line, library call, op or wait. */
 export interface StepAccount extends ResultBody {
   readonly tool: "step_account";
-  readonly times: string;
   readonly headline: string;
   readonly step_time_ms: number | null;
   readonly step_count: number;
@@ -2917,7 +2952,6 @@ export interface StepAccount extends ResultBody {
 /** What the host does in a step while nothing computes: building functions, printing, Python. */
 export interface HostActivity extends ResultBody {
   readonly tool: "host_activity";
-  readonly times: string;
   readonly headline: string;
   readonly step_time_ms: number | null;
   readonly step_count: number;
@@ -2935,7 +2969,6 @@ export interface HostActivity extends ResultBody {
 /** The modules of a PyTorch model as a tree, with their time on host and device. */
 export interface ModuleTree extends ResultBody {
   readonly tool: "module_tree";
-  readonly times: string;
   readonly modules: TableOf<ModuleRow>;
   readonly outside_ms: number | null;
 }
@@ -2943,7 +2976,6 @@ export interface ModuleTree extends ResultBody {
 /** Regions of torch.compile, graph breaks, Triton kernels, and replays of CUDA graphs. */
 export interface CompiledRegions extends ResultBody {
   readonly tool: "compiled_regions";
-  readonly times: string;
   readonly compiles: number;
   readonly compile_ms: number | null;
   readonly guard_ms: number | null;
@@ -2952,12 +2984,12 @@ export interface CompiledRegions extends ResultBody {
   readonly breaks: TableOf<BreakRow>;
   readonly triton: TableOf<TritonRow>;
   readonly graphs: TableOf<GraphRow>;
+  readonly graph_ops: TableOf<GraphOpRow>;
 }
 
 /** Where the device's time goes as a tree, and how well each part uses the device. */
 export interface OpProfile extends ResultBody {
   readonly tool: "op_profile";
-  readonly times: string;
   readonly nodes: TableOf<OpProfileNodeRow>;
   readonly total_time_us: number | null;
   readonly idle_time_us: number | null;
@@ -2969,7 +3001,6 @@ export interface OpProfile extends ResultBody {
 /** Every HLO op with its time, FLOP rate, bandwidth and what bounds it. */
 export interface HloStats extends ResultBody {
   readonly tool: "hlo_stats";
-  readonly times: string;
   readonly ops: TableOf<HloRow>;
   readonly categories: TableOf<CategoryRow>;
   readonly rematerialised: TableOf<CategoryRow>;
@@ -2982,7 +3013,6 @@ export interface HloStats extends ResultBody {
 /** How close each op, and the whole program, comes to the device's roofline. */
 export interface RooflineModel extends ResultBody {
   readonly tool: "roofline_model";
-  readonly times: string;
   readonly device: RooflineDevice;
   readonly roofs: TableOf<RoofPoint>;
   readonly programs: TableOf<RooflineRow>;
@@ -2992,7 +3022,6 @@ export interface RooflineModel extends ResultBody {
 /** FLOPs and bytes of PyTorch's ops by shape, and the model FLOP utilisation (MFU). */
 export interface ModelFlops extends ResultBody {
   readonly tool: "model_flops";
-  readonly times: string;
   readonly limits: DeviceLimits;
   readonly utilisation: Utilisation;
   readonly ops: TableOf<ShapedOpRow>;
@@ -3002,7 +3031,6 @@ export interface ModelFlops extends ResultBody {
 /** What the hardware counters of GPUs and TPUs counted: each counter, and each sample of it. */
 export interface PerfCounters extends ResultBody {
   readonly tool: "perf_counters";
-  readonly times: string;
   readonly headline: string;
   readonly counters: TableOf<PerfCounterRow>;
   readonly samples: TableOf<CounterSampleRow>;
@@ -3011,7 +3039,6 @@ export interface PerfCounters extends ResultBody {
 /** What each unit of a TPU chip achieved against its peak, by the chip's own counters. */
 export interface UtilizationViewer extends ResultBody {
   readonly tool: "utilization_viewer";
-  readonly times: string;
   readonly headline: string;
   readonly chips: TableOf<UtilizedChipRow>;
   readonly units: TableOf<UnitRow>;
@@ -3023,7 +3050,6 @@ export interface UtilizationViewer extends ResultBody {
 /** Use of each memory over time, its peak, and which ops held the bytes at the peak. */
 export interface MemoryProfile extends ResultBody {
   readonly tool: "memory_profile";
-  readonly times: string;
   readonly memories: readonly MemorySystem[];
   readonly breakdown: TableOf<MemoryHoldingRow>;
   readonly timeline: TableOf<MemoryTimeRow>;
@@ -3033,7 +3059,6 @@ export interface MemoryProfile extends ResultBody {
 /** Memory of one compiled program over time, its peak, and the buffers live then. */
 export interface MemoryViewer extends ResultBody {
   readonly tool: "memory_viewer";
-  readonly times: string;
   readonly programs: TableOf<MemoryViewerProgramRow>;
   readonly program: string;
   readonly program_id: string;
@@ -3058,7 +3083,6 @@ export interface MemoryViewer extends ResultBody {
 /** Where each step goes on every worker, and which worker the others wait for. */
 export interface PodViewer extends ResultBody {
   readonly tool: "pod_viewer";
-  readonly times: string;
   readonly device_type: string;
   readonly parts: Readonly<Record<string, string>>;
   readonly step_nums: readonly number[];
@@ -3074,7 +3098,6 @@ export interface PodViewer extends ResultBody {
 /** What devices exchange with each other: waiting, transfer, bandwidth, and who comes last. */
 export interface Collectives extends ResultBody {
   readonly tool: "collectives";
-  readonly times: string;
   readonly headline: string;
   readonly time_ms: number | null;
   readonly exposed_ms: number | null;
@@ -3086,7 +3109,6 @@ export interface Collectives extends ResultBody {
 /** Which rank a hung job waits for: missing, differing and late calls of collectives. */
 export interface HungCollectives extends ResultBody {
   readonly tool: "hung_collectives";
-  readonly times: string;
   readonly headline: string;
   readonly is_stuck: boolean;
   readonly stuck: TableOf<StuckRow>;
@@ -3096,7 +3118,6 @@ export interface HungCollectives extends ResultBody {
 /** What exchanging data with other TPU slices costs, collective by collective. */
 export interface MegascaleStats extends ResultBody {
   readonly tool: "megascale_stats";
-  readonly times: string;
   readonly headline: string;
   readonly stall_ms: number | null;
   readonly stall_per_step_ms: number | null;
@@ -3113,7 +3134,6 @@ export interface MegascaleStats extends ResultBody {
 /** Latency of a model server's requests, by model, and the time and size of its batches. */
 export interface InferenceProfile extends ResultBody {
   readonly tool: "inference_profile";
-  readonly times: string;
   readonly models: TableOf<ServedModelRow>;
   readonly requests: TableOf<RequestRow>;
   readonly batches: TableOf<BatchRow>;
@@ -3123,7 +3143,6 @@ export interface InferenceProfile extends ResultBody {
 /** Steps of an engine that serves language models, by kind and batch size. */
 export interface ServingSteps extends ResultBody {
   readonly tool: "serving_steps";
-  readonly times: string;
   readonly batches: TableOf<EngineBatchRow>;
   readonly steps: TableOf<EngineStepRow>;
 }
@@ -3131,7 +3150,6 @@ export interface ServingSteps extends ResultBody {
 /** Part of a compiled program as a graph, ready to be laid out, and all there is to search. */
 export interface GraphViewer extends ResultBody {
   readonly tool: "graph_viewer";
-  readonly times: string;
   readonly programs: TableOf<GraphViewerProgramRow>;
   readonly program: string;
   readonly program_id: string;
@@ -3150,7 +3168,6 @@ export interface GraphViewer extends ResultBody {
 /** What changed from one run to another, split into parts that sum to the change. */
 export interface Comparison extends ResultBody {
   readonly tool: "compare";
-  readonly times: string;
   readonly headline: string;
   readonly delta_ms: number | null;
   readonly delta_frac: number | null;
@@ -3167,12 +3184,12 @@ export interface Comparison extends ResultBody {
   readonly parity: TableOf<ParityRow>;
   readonly runs: TableOf<RunRow>;
   readonly step_times: TableOf<StepTimeRow>;
+  readonly starts: Starts | null;
 }
 
 /** Who makes a pod slower, what it costs, and why. */
 export interface Pod extends ResultBody {
   readonly tool: "pod";
-  readonly times: string;
   readonly headline: string;
   readonly recordings: number;
   readonly expected: number;

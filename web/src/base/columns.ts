@@ -26,6 +26,8 @@ export interface ColumnMeta {
   /** "asc" or "desc" on the column a table is sorted by when it arrives. */
   readonly sort: "" | "asc" | "desc";
   readonly hidden: boolean;
+  /** Least width where cells arrive one by one, so that columns do not move; else their content's. */
+  readonly widthPx?: number;
 }
 
 /** One cell as it travels in JSON; null means "not available" and is never shown as 0. */

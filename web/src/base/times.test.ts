@@ -2,9 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { inWordsOf } from "./times.ts";
 
-const STEP = "Times are per step, the mean of 8.";
-const WHOLE = "Times are of the whole recording.";
-
 test("texts written for a step say recording where times are of one", () => {
   for (const [step, whole] of [
     ["Share of step", "Share of the recording"],
@@ -18,9 +15,8 @@ test("texts written for a step say recording where times are of one", () => {
     ],
     ["Mean", "Mean"],
   ] as const) {
-    assert.equal(inWordsOf(STEP, step), step);
-    assert.equal(inWordsOf(WHOLE, step), whole);
-    assert.equal(inWordsOf("Times are of the whole recording: no step was found.", step), whole);
+    assert.equal(inWordsOf("step", step), step);
+    assert.equal(inWordsOf("recording", step), whole);
   }
 });
 

@@ -1,6 +1,7 @@
 /** What the times of a result are of, in the texts around them. */
 
-const WHOLE = /^Times are of the (whole )?recording/;
+/** `times_of` of a result; "" where that is not one thing. */
+export type TimesOf = "" | "step" | "recording";
 
 const WORDS: readonly (readonly [RegExp, string])[] = [
   [/\bPer step\b/g, "In the recording"],
@@ -9,13 +10,8 @@ const WORDS: readonly (readonly [RegExp, string])[] = [
   [/\bof step time\b/g, "of the recording"],
 ];
 
-/** Whether a result's times are of the recording, as its `times` says. */
-export function areOfRecording(times: string): boolean {
-  return WHOLE.test(times);
-}
-
-/** A text that was written for the mean step, in the words of what `times` says. */
-export function inWordsOf(times: string, text: string): string {
-  if (!areOfRecording(times)) return text;
+/** A text that was written for the mean step, in the words of what times are of. */
+export function inWordsOf(timesOf: TimesOf, text: string): string {
+  if (timesOf !== "recording") return text;
   return WORDS.reduce((said, [of, instead]) => said.replace(of, instead), text);
 }

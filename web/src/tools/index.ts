@@ -54,7 +54,11 @@ const PAGES: Readonly<Record<string, PageEntry>> = {
   hlo_stats: { Page: HloStats },
   memory_viewer: { Page: MemoryViewer, owns: ["program", "memory_space"] },
   utilization_viewer: { Page: UtilizationViewer },
-  compare: { Page: Compare, owns: ["baseline", "between"], Recover: Baseline },
+  compare: {
+    Page: Compare,
+    owns: ["baseline", "between", "starts", "baseline_starts"],
+    Recover: Baseline,
+  },
   memory_profile: { Page: MemoryProfile, owns: ["memory", "points", "from_ms", "to_ms"] },
 };
 

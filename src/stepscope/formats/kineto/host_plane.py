@@ -136,7 +136,10 @@ class _HostStats:
         self._texts = ((names.SHAPE, shapes), (names.ARGUMENTS, said))
         at, sequence = args.rows("Sequence number")
         is_one = slices.is_kind("op")[at] & (sequence >= 0)
-        self._sequence = row_numbers(at[is_one], sequence[is_one])
+        self._numbers = (
+            (names.SEQUENCE_NUMBER, row_numbers(at[is_one], sequence[is_one])),
+            (names.GRAPH_NODE, row_numbers(*args.rows("graph node id"))),
+        )
 
     def _shape(self, number: int) -> str:
         dims = self._trace.texts.value(number)
@@ -160,7 +163,8 @@ class _HostStats:
             found.append(Stat(names.CORRELATION_ID, unsigned(called), calls))
         for key, column in self._texts:
             found += column.stat(key, mine)
-        found += self._sequence.stat(names.SEQUENCE_NUMBER, mine)
+        for key, numbers in self._numbers:
+            found += numbers.stat(key, mine)
         for stat in self._annotated:
             rows = np.flatnonzero(stat.has[name])
             if len(rows):

@@ -49,8 +49,8 @@ def tool_page(tool: Tool) -> str:
         "",
         "## Values",
         "",
-        "Beside `tool`, `schema_version`, `session`, `hosts`, `diagnostics`, `files_used` and "
-        "`times`, which every answer has:",
+        "Beside `tool`, `schema_version`, `session`, `hosts`, `diagnostics`, `files_used`, "
+        "`times` and `times_of`, which every answer has:",
         "",
         "| field | unit | meaning |",
         "| --- | --- | --- |",

@@ -48,6 +48,7 @@ export interface ResultBody {{
   readonly diagnostics: readonly Diagnostic[];
   readonly files_used: readonly string[];
   readonly times: string;
+  readonly times_of: "" | "step" | "recording";
 }}
 """
 

@@ -1,7 +1,8 @@
 """Two runs of one workspace compared, as a page among those of the tools.
 
 The page is listed, asked for and exported like a tool's, though it is over several runs: its option
-``baseline`` names the second, ``between`` adds those recorded between the two.
+``baseline`` names the second, ``between`` adds those recorded between the two; ``starts`` and
+``baseline_starts`` name further starts of the program of either side.
 """
 
 from __future__ import annotations
@@ -76,6 +77,20 @@ class Comparisons:
                     "choices": [],
                     "help": "Also the runs that were recorded between the two.",
                 },
+                {
+                    "name": "starts",
+                    "type": "str",
+                    "default": "",
+                    "choices": [],
+                    "help": "Runs that are further starts of the same program, by commas.",
+                },
+                {
+                    "name": "baseline_starts",
+                    "type": "str",
+                    "default": "",
+                    "choices": [],
+                    "help": "Runs that are further starts of the baseline, by commas.",
+                },
             ],
             "tables": {name: column_infos(row) for name, row in table_fields(Comparison).items()},
             "times_of": ["step"],
@@ -96,14 +111,26 @@ class Comparisons:
         if host and session.hosts[0] in before.hosts:
             before = load(before.name, session.hosts[0])
         wants_all = parse_flag(request.args.get("between", ""), "compare: between")
-        between = self._between(before.name, session.name) if wants_all else []
+        sides = tuple(
+            [load(one) for one in _listed(request.args.get(name, ""))]
+            for name in ("baseline_starts", "starts")
+        )
+        has_starts = any(sides)
+        between = [] if has_starts or not wants_all else self._between(before.name, session.name)
         # The runs as they were opened: meanwhile they may have been overwritten, or be gone.
-        key = host, (before.recording.run, *between, session.recording.run)
+        starts = [[one.recording.run for one in side] for side in sides]
+        key = (
+            f"{host} {[len(side) for side in sides]}",
+            (before.recording.run, *starts[0], *between, session.recording.run, *starts[1]),
+        )
         with self._lock:
             if key in self._known:
                 self._known.move_to_end(key)
                 return self._known[key]
-        found = self._compared(before, between, session, host, check_of(request))
+        if has_starts:
+            found = _compared_starts([before, *sides[0]], [session, *sides[1]])
+        else:
+            found = self._compared(before, between, session, host, check_of(request))
         with self._lock:
             self._known[key] = found
             while len(self._known) > _KEPT:
@@ -196,3 +223,15 @@ class Comparisons:
             )
         place = next((at for at, one in enumerate(runs) if one.id == run), 0)
         return others[min(place, len(others) - 1)]
+
+
+def _listed(text: str) -> list[str]:
+    return [one.strip() for one in text.split(",") if one.strip()]
+
+
+def _compared_starts(before: list[Session], after: list[Session]) -> Comparison:
+    from stepscope.comparison import compare_starts
+    from stepscope.session.compare import comparable
+
+    sides = comparable([*before, *after])
+    return compare_starts(sides[: len(before)], sides[len(before) :])

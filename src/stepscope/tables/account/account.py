@@ -290,6 +290,7 @@ def _ends_with_work(
     waits = (length > _TOGETHER_PS) & ~goes_on & (together | (share >= _MOSTLY_FRAC * length))
     found = np.zeros(len(calls.rows), dtype=bool)
     found[calls.moments.owner[waits]] = True
+    found[np.isin(calls.name, [row for row, one in calls.names.items() if one.is_outside])] = False
     flags: Bool = (call >= 0) & found[np.maximum(call, 0)]
     return flags
 

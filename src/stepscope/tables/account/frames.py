@@ -37,9 +37,11 @@ _FRAMEWORKS = re.compile(
     r"^(?:tensorflow|keras|tf_keras|jax|jaxlib|flax|optax|torch|torchvision|lightning)\b"
 )
 _WAITS = re.compile(
-    r"(?:^|\.)(?:block_until_ready|try_to_block|effects_barrier|wait|_wait\w*|acquire|join|sleep|select|poll|"
-    r"result|synchronize)$"
+    r"(?:^|\.)(?:block_until_ready|try_to_block|effects_barrier|wait|_wait\w*|acquire|join|result|"
+    r"synchronize)$"
 )
+# What a clock or another machine ends, and nothing that computes here.
+_OUTSIDE = re.compile(r"(?:^|\.)(?:sleep|select|poll|epoll|recv|recv_into|accept|connect)$")
 # JAX's and TensorFlow's own ways to ask a device for a value.
 _FETCHES = re.compile(
     r"(?:^|\.)(?:_value|__array__|block_until_ready|_single_device_array_to_np\w*"
@@ -67,7 +69,8 @@ class Name:
         line: Its first line, or the line it was at; 0 unknown.
         kind: Whose code it is.
         public: What a program calls it by, for a library's: ``json.dumps``.
-        is_wait: Whether it only waits.
+        is_wait: Whether it only waits for what may be computed here.
+        is_outside: Whether it waits for a clock or a socket.
         is_fetch: Whether it asks the device for a value, and waits for it.
     """
 
@@ -77,6 +80,7 @@ class Name:
     kind: int
     public: str
     is_wait: bool
+    is_outside: bool
     is_fetch: bool
 
 
@@ -225,17 +229,23 @@ def _name(text: str, path: str) -> Name:
             outer = ""
         public = function if outer in ("", "builtins") else f"{outer}.{function}"
         kind = FRAMEWORK if _FRAMEWORKS.match(outer) or "xla" in outer.lower() else LIBRARY
-        return Name(
-            function, "", 0, kind, public, bool(_WAITS.search(function)),
-            bool(_FETCHES.search(function)),
-        )  # fmt: skip
+        return Name(function, "", 0, kind, public, *_waits(function))
     file, line, function = said.groups()
     function = function or ""
     path = path.rpartition(":")[0] or path
     kind, module = (RECORDER, "") if is_recorder_work(text) else _origin(file, path, function)
     public = ".".join(part for part in (module, function.rpartition(".<locals>.")[2]) if part)
-    is_wait, is_fetch = (bool(one.search(function)) and kind != OWN for one in (_WAITS, _FETCHES))
-    return Name(function, file, int(line), kind, public, is_wait, is_fetch)
+    waits = _waits(function) if kind != OWN else (False, False, False)
+    return Name(function, file, int(line), kind, public, *waits)
+
+
+def _waits(function: str) -> tuple[bool, bool, bool]:
+    """Whether a function that is not the program's waits, for something outside, for a device."""
+    return (
+        _WAITS.search(function) is not None,
+        _OUTSIDE.search(function) is not None,
+        _FETCHES.search(function) is not None,
+    )
 
 
 def _origin(file: str, path: str, function: str) -> tuple[int, str]:

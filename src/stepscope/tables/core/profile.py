@@ -51,12 +51,15 @@ class Profile:
         diagnostics: What the store already knows (files that did not open, damage).
         times_of: What times are of (``tables.steps.time_base``); None: what each tool's are of by
             itself.
+        beside: Hosts of other recordings of the same program, such as its other windows; they are
+            opened when this is called.
     """
 
     name: str
     hosts: tuple[Host, ...]
     diagnostics: tuple[Diagnostic, ...] = ()
     times_of: TimeBase | None = None
+    beside: Callable[[], tuple[Host, ...]] = tuple
     cache: dict[str, Any] = field(default_factory=dict, repr=False)
     locks: dict[str, RLock] = field(default_factory=dict, repr=False)
 

@@ -44,6 +44,7 @@ WANTED = (
     names.ARGUMENTS,
     names.SEQUENCE_NUMBER,
     names.COLLECTIVE_NUMBER,
+    names.GRAPH_NODE,
 )
 
 

@@ -38,7 +38,7 @@ def with_times_of(profile: Profile, base: TimeBase) -> Profile:
     hosts = profile.hosts
     if base == "recording":
         hosts = tuple(_as_window(host) for host in hosts)
-    return Profile(profile.name, hosts, profile.diagnostics, base)
+    return Profile(profile.name, hosts, profile.diagnostics, base, profile.beside)
 
 
 def _as_window(host: Host) -> Host:
@@ -73,6 +73,20 @@ def summed_hosts(profile: Profile) -> list[tuple[Host, TimeSpans | None]]:
     if counted is None:
         return [(host, None) for host in profile.hosts]
     return [(profile.hosts[row], spans) for row, spans in counted.spans.items()]
+
+
+def base_of(profile: Profile, own: TimeBase) -> TimeBase | None:
+    """What the times of a tool are of; None where there are none. ``own``: by itself.
+
+    Where no step was found, the recording is the only step there is.
+    """
+    base = profile.times_of or own
+    if base == "recording" and own == "recording":
+        return base
+    found = session_steps(profile)
+    if found is None or not found.kept.any():
+        return None
+    return "recording" if found.is_window else "step"
 
 
 def said(profile: Profile, own: TimeBase) -> str:

@@ -30,6 +30,7 @@ class Replays:
 
     Attributes:
         graph: Which graph, counted by first replay.
+        call: Event row of the call that launched it.
         device: Row in ``Space.planes``.
         kernels: What ran in it.
         launch_ps: Length of the call on the host.
@@ -41,6 +42,7 @@ class Replays:
     """
 
     graph: I64
+    call: I64
     device: I64
     kernels: I64
     launch_ps: I64
@@ -80,7 +82,7 @@ def replays(host: Host) -> Replays:
     begin = np.flatnonzero(np.append(True, (pair[:, 1:] != pair[:, :-1]).any(axis=0)))
     begin = begin[: len(mine)]
     if not len(mine):
-        return Replays(*(np.zeros(0, np.int64) for _ in range(9)))
+        return Replays(*(np.zeros(0, np.int64) for _ in range(10)))
     start, end = events.start_ps[mine], events.end_ps[mine]
     counts = np.diff(np.append(begin, len(mine)))
     first, last = start[begin], np.maximum.reduceat(end, begin)
@@ -95,6 +97,7 @@ def replays(host: Host) -> Replays:
     group = np.repeat(np.arange(len(begin)), counts)
     return Replays(
         graph=rank[graph.ravel()],
+        call=call[mine[begin]][order],
         device=device[order],
         kernels=counts[order],
         launch_ps=host.space.length_ps[call[mine[begin]]][order],
@@ -104,6 +107,15 @@ def replays(host: Host) -> Replays:
         gap_ps=_gaps(host, device[order], first[order]),
         first_kernel=metadata[events.rows[mine[begin]]].astype(np.int64)[order],
     )
+
+
+def replayed_events(host: Host, graph: int) -> I64:
+    """Rows of ``device_events`` of the first replay of a graph, in order of begin."""
+    events, found = device_events(host), replays(host)
+    first = int(np.flatnonzero(found.graph == graph)[0])
+    call = launched(host).call == found.call[first]
+    mine = np.flatnonzero(call & (events.device == found.device[first]))
+    return mine[np.argsort(events.start_ps[mine], kind="stable")]
 
 
 def _gaps(host: Host, device: I64, first: I64) -> I64:

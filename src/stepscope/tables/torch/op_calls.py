@@ -86,21 +86,32 @@ def op_calls(host: Host) -> OpCalls:
 
 def _op_of_each(host: Host) -> I64:
     """The event row of the op that launched each device event, -1 for none."""
-    space, launches = host.space, launched(host)
+    launches = launched(host)
     found = np.full(len(launches.call), -1, np.int64)
     if names.ARGUMENTS not in stat_rows(host):
         return found  # no recording of PyTorch's
-    is_op = (host_names(host).op >= 0) & ~entries_named(host, names.MEMORY_EVENTS.__contains__)
-    ops = timed_rows(host, is_op)
-    lines = space.lines_of(ops)
-    thread = np.asarray([one.id for one in space.lines] or [0], np.int64)[lines]
     for number in np.unique(launches.thread[launches.thread >= 0]).tolist():
         mine = np.flatnonzero(launches.thread == number)
-        own = ops[thread == number]
-        start = space.events.start_ps[own]
-        at = innermost(start, start + space.length_ps[own], launches.start_ps[mine])
-        found[mine] = np.append(own, -1)[at]
+        found[mine] = ops_around(host, number, launches.start_ps[mine])
     return found
+
+
+def ops_around(host: Host, thread: int, times_ps: I64) -> I64:
+    """The event row of the innermost op of a thread around each time, -1 for none."""
+    space, (ops, thread_of) = host.space, _ops_by_thread(host)
+    own = ops[thread_of == thread]
+    start = space.events.start_ps[own]
+    found: I64 = np.append(own, -1)[innermost(start, start + space.length_ps[own], times_ps)]
+    return found
+
+
+@derived
+def _ops_by_thread(host: Host) -> tuple[I64, I64]:
+    """Event rows of the ops of PyTorch's, and the thread of each."""
+    is_op = (host_names(host).op >= 0) & ~entries_named(host, names.MEMORY_EVENTS.__contains__)
+    ops = timed_rows(host, is_op)
+    threads = np.asarray([one.id for one in host.space.lines] or [0], np.int64)
+    return ops, threads[host.space.lines_of(ops)]
 
 
 def _signatures(

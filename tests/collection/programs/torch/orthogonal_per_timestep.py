@@ -9,7 +9,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from clock import run
 
 LABEL = {
-    "planted": "an orthogonal recurrent weight is made anew from its parameters at every time step",
+    "planted": "an orthogonal recurrent weight is built again from its parameters at every time step",
     "cause": "the same result computed many times in a step",
     "accept": ["eager-execution", "dominant-op", "tiny-kernels"],
     "rules": ["dominant-op", "eager-execution", "launch-bound", "tiny-kernels"],

@@ -382,3 +382,32 @@ def test_the_recorders_own_work_is_told_apart() -> None:
 
 def test_a_host_without_events_has_no_account() -> None:
     assert account(Host("h", decode(space()))) is None
+
+
+@pytest.mark.parametrize(
+    ("call", "kind"), [("$time sleep", "library"), ("$<unknown> acquire", "op")]
+)
+def test_a_program_that_sleeps_waits_for_nothing_that_computes(call: str, kind: str) -> None:
+    """A lock may be held until an op ends; a clock goes on by itself.
+
+    500 of its 600 µs have an op beside them, which may run beside the next step as well.
+    """
+    one = host(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        M--------.M--------.
+          "        .W-----.......W-----.
+          tf_pool  .OOOOO........OOOOO.
+        """,
+        M=event("$train.py:12 back_off"),
+        W=event(call),
+        O=event("a/MatMul:MatMul"),
+    )
+    found = account(one)
+    assert found is not None
+    spent: dict[str, float] = {}
+    for owner in owners(found):
+        spent[owner.kind] = spent.get(owner.kind, 0.0) + owner.total_ps / 1e9
+    assert spent[kind] >= 1.0
+    assert ("op" in spent) == (kind == "op")

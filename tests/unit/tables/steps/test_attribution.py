@@ -79,7 +79,7 @@ def test_a_step_whose_work_was_not_recorded_to_its_end_is_not_one_of_no_time() -
 def test_a_long_wait_in_a_step_does_not_hide_that_its_work_is_done_after_it(
     ends_late_us: float, lasts_us: float
 ) -> None:
-    """A replayed graph: 200 µs of work, launched at the end of 10 ms. 9 µs of it are no matter."""
+    """A replayed graph: 200 µs of work, launched at the end of 10 ms. 9 µs of it do not count."""
     begins_us = 10_000 + ends_late_us - 200
     data = space(
         host(

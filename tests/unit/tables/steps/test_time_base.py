@@ -41,7 +41,7 @@ def test_sums_are_means_of_the_steps_that_count(session: Session) -> None:
     # 400 µs in each of two steps; the kernel of the warm-up is in none.
     assert found.totals.total_duration_us == pytest.approx(400)
     assert found.totals.occurrences == 1
-    assert found.times == "Times are per step, the mean of 2."
+    assert (found.times, found.times_of) == ("Times are per step, the mean of 2.", "step")
     (row,) = found.kernels.records()
     assert (row.avg_duration_us, row.max_duration_us) == (400, 400)
 
@@ -111,3 +111,4 @@ def test_without_steps_sums_are_of_the_recording_and_say_so(tmp_path: Path) -> N
     found = stepscope.open(tmp_path).per("step").kernel_stats()
     assert found.totals.total_duration_us == pytest.approx(300)
     assert found.times == "Times are of the whole recording: no step was found."
+    assert found.times_of == "recording"

@@ -18,6 +18,7 @@ const LONGEST = { name: 30, other: 22 } as const;
 
 /** Least width in px: the heading in two lines, nearly every cell whole, and the sum. */
 export function columnWidth(column: Column, measure: Measure): number {
+  if (column.meta.widthPx !== undefined) return column.meta.widthPx;
   const heading = twoLineWidth(headingText(column), measure) + SORT_MARK_PX;
   const most = column.meta.kind === "name" ? LONGEST.name : LONGEST.other;
   const cell = measure(longestCell(column).slice(0, most), "cell");

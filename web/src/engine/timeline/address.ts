@@ -1,7 +1,7 @@
 /** The whole view in the address: `tl.*` parameters. */
 
 import type { Span, TimelineMeta } from "../../base/timeline.ts";
-import { type Arrangement, AS_RECORDED } from "./arrangement.ts";
+import { type Arrangement, AS_RECORDED, opened } from "./arrangement.ts";
 
 export type ColourMode = "name" | "category" | "step";
 export type Hand = "select" | "pan" | "zoom" | "timing";
@@ -139,6 +139,13 @@ function flameFrom(texts: Texts): FlameView | null {
   if (by === "") return null;
   const inverted = groups.includes("inverted");
   return { by, inverted, base: spanFrom(texts.base), baseRun: texts.baserun ?? "" };
+}
+
+/** How the tracks are arranged at first; an address that names something to look at is kept to. */
+export function arrangedFor(link: TimelineLink, meta: TimelineMeta, first: Span): Arrangement {
+  const { view, event, range, at, arranged } = link;
+  const named = [view, event, range, at].some((part) => part !== null);
+  return named ? arranged : opened(arranged, meta, first);
 }
 
 export function linkTexts(link: TimelineLink): Record<string, string> {

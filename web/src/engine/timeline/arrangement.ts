@@ -103,6 +103,15 @@ function reaches(track: TimelineTrack | undefined, view: Span): boolean {
   return track !== undefined && track.begin_ps < view.end && track.end_ps > view.begin;
 }
 
+/** The same with sections folded of which nothing reaches into the view that is shown first. */
+export function opened(arranged: Arrangement, meta: TimelineMeta, view: Span): Arrangement {
+  const beside = meta.sections.filter(
+    ({ tracks }) => tracks.length > 0 && !tracks.some((id) => reaches(meta.tracks[id], view)),
+  );
+  if (beside.length === 0 || arranged.closedSections.size > 0) return arranged;
+  return { ...arranged, closedSections: new Set(beside.map(({ id }) => id)) };
+}
+
 /** Where everything is. `view` matters where only tracks with events in it are wanted. */
 export function arrange(
   meta: TimelineMeta,

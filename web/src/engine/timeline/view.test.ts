@@ -2,7 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { TimelineMeta, TimelineTrack } from "../../base/timeline.ts";
 import { linkFrom, linkTexts, type TimelineLink } from "./address.ts";
-import { AS_RECORDED, arrange, bandsBetween, orderedTracks, SECTION_PX } from "./arrangement.ts";
+import {
+  AS_RECORDED,
+  arrange,
+  bandsBetween,
+  opened,
+  orderedTracks,
+  SECTION_PX,
+} from "./arrangement.ts";
 import { GroupIndex, psPerPx, rowAt, screenOf, timeAt, wantedTiles, xOf } from "./screen.ts";
 import { groupLanes, groupText, levelFor, tilesOver } from "./tile_grid.ts";
 import { axisTime, rulerTicks, tickTexts, tickTime } from "./time_axis.ts";
@@ -182,6 +189,22 @@ test("on wish only tracks whose events reach into the view are shown", () => {
   assert.deepEqual(shown({ begin: 6, end: 12 }, true), [1]);
   assert.equal(shown({ begin: 6, end: 12 }, false).length, tracks.length);
   assert.deepEqual(shown({ begin: 16, end: 18 }, true), []);
+});
+
+test("sections of which nothing is in the first view begin folded", () => {
+  const tracks = META.tracks.map((each, place) => ({
+    ...each,
+    begin_ps: place * 10,
+    end_ps: place * 10 + 5,
+  }));
+  const meta = { ...META, tracks };
+  const folded = (view: { begin: number; end: number }) => [
+    ...opened(AS_RECORDED, meta, view).closedSections,
+  ];
+  assert.deepEqual(folded({ begin: 22, end: 40 }), [0]);
+  assert.deepEqual(folded({ begin: 12, end: 22 }), []);
+  const chosen = { ...AS_RECORDED, closedSections: new Set([1]) };
+  assert.equal(opened(chosen, meta, { begin: 22, end: 40 }), chosen);
 });
 
 test("tracks are moved one before another", () => {

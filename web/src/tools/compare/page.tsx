@@ -17,6 +17,7 @@ import { useTable } from "../sections/tool_page.tsx";
 import { AskForBaseline, Baseline, otherHardware } from "./baseline.tsx";
 import type { CompareProps } from "./props.ts";
 import { RunSeries } from "./run_series.tsx";
+import { StartsMenu, StartsTable, startFigures } from "./starts.tsx";
 
 type Parts = TableOf<ComparisonPartRow>;
 
@@ -31,9 +32,13 @@ export function Compare(props: CompareProps) {
       <header class={`verdict change-${direction(result)}`}>
         <h2>{visible(result.headline)}</h2>
         <Cancelled result={result} />
-        <Baseline {...props} />
+        <div class="pickers">
+          <Baseline {...props} />
+          <StartsMenu {...props} />
+        </div>
       </header>
-      <Figures figures={figures(result)} />
+      <Figures figures={result.starts ? startFigures(result.starts) : figures(result)} />
+      <StartsTable {...props} />
       <Conditions {...props} />
       <RunSeries {...props} />
       <Difference {...props} field="step_parts" title="Where the step changed" />

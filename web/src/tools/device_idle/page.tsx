@@ -3,7 +3,7 @@
 import { textsOf } from "../../api/columns.ts";
 import type { DeviceIdle as IdleResult } from "../../api/types.gen.ts";
 import { count, duration, MISSING, percent } from "../../base/format.ts";
-import { areOfRecording, inWordsOf } from "../../base/times.ts";
+import { inWordsOf } from "../../base/times.ts";
 import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
 import { TopBars } from "../../widgets/charts/top_bars.tsx";
 import { type Fact, Figures } from "../../widgets/facts.tsx";
@@ -58,8 +58,8 @@ export function DeviceIdle(props: IdleProps) {
           key={field}
           {...props}
           {...{ field, title }}
-          note={inWordsOf(result.times, note)}
-          none={inWordsOf(result.times, none)}
+          note={inWordsOf(result.times_of, note)}
+          none={inWordsOf(result.times_of, none)}
           source={result[field]}
         />
       ))}
@@ -68,20 +68,20 @@ export function DeviceIdle(props: IdleProps) {
   );
 }
 
-function headline({ idle_ms: idle, idle_frac: share, causes, times }: IdleResult): string {
+function headline({ idle_ms: idle, idle_frac: share, causes, times_of }: IdleResult): string {
   if (idle === null || share === null) return "Device idle time is unknown.";
   const { label, idle_frac: shares } = causes.columns;
   const [first] = textsOf(label.slice(0, 1));
   const part = shares[0];
   const why = first && part ? `, mostly ${first.toLowerCase()}` : "";
-  return inWordsOf(times, `Devices are idle ${percent(share)} of the step${why}.`);
+  return inWordsOf(times_of, `Devices are idle ${percent(share)} of the step${why}.`);
 }
 
 function figures(result: IdleResult): Fact[] {
   const time = (ms: number | null) => (ms === null ? MISSING : duration(ms, "ms"));
   return [
     {
-      label: areOfRecording(result.times) ? "Idle" : "Idle per step",
+      label: result.times_of === "recording" ? "Idle" : "Idle per step",
       value: time(result.idle_ms),
       note: `of ${time(result.step_time_ms)}, mean over devices`,
     },
@@ -93,11 +93,12 @@ function figures(result: IdleResult): Fact[] {
     {
       label: "Host blocked",
       value: time(result.blocked_ms),
-      note: areOfRecording(result.times)
-        ? "waiting for busy devices"
-        : "per step, waiting for busy devices",
+      note:
+        result.times_of === "recording"
+          ? "waiting for busy devices"
+          : "per step, waiting for busy devices",
     },
-    ...(areOfRecording(result.times)
+    ...(result.times_of === "recording"
       ? []
       : [{ label: "Steps counted", value: count(result.step_count) }]),
   ];
@@ -107,7 +108,7 @@ function Causes(props: IdleProps) {
   const { result } = props;
   const binding = useTable(props, "causes", result.causes);
   const { label, idle_ms: times, step_frac: shares } = result.causes.columns;
-  const said = (text: string) => inWordsOf(result.times, text);
+  const said = (text: string) => inWordsOf(result.times_of, text);
   const bars = textsOf(label)
     .map((name, row) => ({
       label: name,

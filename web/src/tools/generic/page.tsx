@@ -17,6 +17,7 @@ const ENVELOPE: ReadonlySet<string> = new Set([
   "diagnostics",
   "files_used",
   "times",
+  "times_of",
   "headline",
 ]);
 
@@ -25,7 +26,8 @@ export function Generic(props: ToolPageProps) {
   const headline =
     "headline" in result && typeof result.headline === "string" ? result.headline : "";
   const fields = Object.entries(result).filter(([name]) => !ENVELOPE.has(name));
-  const scalars = fields.filter(([, value]) => isScalar(value));
+  // Flags are for programs: what follows from them for a person, other fields say in words.
+  const scalars = fields.filter(([, value]) => isScalar(value) && typeof value !== "boolean");
   const nested = fields.filter(([, value]) => !isScalar(value));
   // Short values first: a table of a thousand rows would hide what is below it.
   const rest = [

@@ -4,7 +4,7 @@ import { byName, numbersOf } from "../../api/columns.ts";
 import type { InputPipelineAnalyzer, Spread } from "../../api/types.gen.ts";
 import { duration, MISSING, percent, plural } from "../../base/format.ts";
 import { partsFor, STEP_SOURCES } from "../../base/parts.ts";
-import { areOfRecording, inWordsOf } from "../../base/times.ts";
+import { inWordsOf } from "../../base/times.ts";
 import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
 import { StackBar } from "../../widgets/charts/stack_bar.tsx";
 import { TopBars } from "../../widgets/charts/top_bars.tsx";
@@ -72,12 +72,12 @@ function figures({ device_side: device, ...result }: InputPipelineAnalyzer): Fac
   const ms = (value: number) => duration(value, "ms");
   const mean = (spread: Spread, show: (value: number) => string) =>
     spread.mean === null ? MISSING : show(spread.mean);
-  const whole = areOfRecording(result.times);
+  const whole = result.times_of === "recording";
   const waiting = {
     label: "Waiting for input",
     value: result.input_frac === null ? MISSING : percent(result.input_frac),
     note: inWordsOf(
-      result.times,
+      result.times_of,
       "of step time, including copies to devices; above 5% is worth fixing, above 20% is severe",
     ),
   };
@@ -113,7 +113,7 @@ function figures({ device_side: device, ...result }: InputPipelineAnalyzer): Fac
 
 function AverageStep({ result }: { result: InputPipelineAnalyzer }) {
   const means = result.device_side.mean_ms;
-  const whole = areOfRecording(result.times);
+  const whole = result.times_of === "recording";
   const items = partsFor(Object.keys(means)).map((part) => ({
     part,
     ms: means[part.id] ?? null,

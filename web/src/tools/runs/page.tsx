@@ -6,7 +6,7 @@ import type { RunFactsInfo, RunInfo } from "../../api/types.gen.ts";
 import type { Cell, ColumnMeta } from "../../base/columns.ts";
 import { plural } from "../../base/format.ts";
 import { subParams, withSubParams } from "../../engine/address.ts";
-import { viewFromParams, viewToParams } from "../../engine/table/grid_view.ts";
+import { type GridView, viewFromParams, viewToParams } from "../../engine/table/grid_view.ts";
 import { buildTable, type Table } from "../../engine/table/table.ts";
 import { Grid } from "../../widgets/grid/grid.tsx";
 import type { Params } from "../sections/page_link.ts";
@@ -32,7 +32,7 @@ export function RunsPage(props: RunsPageProps) {
   const facts = useFacts(runs);
   const table = useMemo(() => tableOf(runs, facts), [runs, facts]);
   const state = JSON.stringify(subParams(params, TABLE));
-  const view = useMemo(() => viewFromParams(JSON.parse(state) as Record<string, string>), [state]);
+  const view = useMemo(() => withFacts(JSON.parse(state) as Record<string, string>), [state]);
   const left = runs.length - facts.size;
   return (
     <section class="tool-page">
@@ -54,6 +54,14 @@ export function RunsPage(props: RunsPageProps) {
     </section>
   );
 }
+
+/** The table's view, with the columns that are still empty while facts arrive. */
+function withFacts(state: Readonly<Record<string, string>>): GridView {
+  const view = viewFromParams(state);
+  return { ...view, shown: { ...ARRIVING, ...view.shown } };
+}
+
+const ARRIVING = { step_time_ms: true, device: true, verdict: true, steps: true };
 
 /** Facts of all runs, one after the other: each may have to be read from its files. */
 function useFacts(runs: readonly RunInfo[]): Facts {
@@ -87,12 +95,15 @@ function meta(
 const COLUMNS: readonly ColumnMeta[] = [
   meta("run", "Run", "name"),
   meta("recorded", "Recorded", "text"),
-  meta("step_time_ms", "Step time", "time", "ms", "Mean of the counted steps."),
-  meta("device", "Devices", "category"),
-  meta("verdict", "Verdict", "text"),
+  {
+    ...meta("step_time_ms", "Step time", "time", "ms", "Mean of the counted steps."),
+    widthPx: 100,
+  },
+  { ...meta("device", "Devices", "category"), widthPx: 170 },
+  { ...meta("verdict", "Verdict", "text"), widthPx: 300 },
   meta("tags", "Tags", "text"),
   meta("note", "Note", "text"),
-  meta("steps", "Steps", "count"),
+  { ...meta("steps", "Steps", "count"), widthPx: 72 },
   meta("bytes", "Size", "bytes", "B"),
 ];
 

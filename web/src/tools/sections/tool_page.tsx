@@ -58,15 +58,15 @@ export function useTable(
   at = field,
 ): TableBinding {
   const { tool, params, onParams, query } = props;
-  const { times } = props.result;
+  const { times_of: timesOf } = props.result;
   const table = useMemo(() => {
     const metas = columnMetas(tool.tables[field] ?? []).map((meta) => ({
       ...meta,
-      label: inWordsOf(times, meta.label),
-      help: inWordsOf(times, meta.help),
+      label: inWordsOf(timesOf, meta.label),
+      help: inWordsOf(timesOf, meta.help),
     }));
     return buildTable(byName(source), metas);
-  }, [source, tool, field, times]);
+  }, [source, tool, field, timesOf]);
   const state = JSON.stringify(subParams(params, at));
   const view = useMemo(() => viewFromParams(JSON.parse(state) as Record<string, string>), [state]);
   return {

@@ -73,7 +73,11 @@ export function SqlPage(props: SqlPageProps) {
             <button type="submit" class="button" disabled={typed.trim() === ""}>
               Run <kbd>Ctrl Enter</kbd>
             </button>
-            <QueryMenu examples={tables?.examples ?? []} typed={typed} onChoose={run} />
+            <QueryMenu
+              examples={query ? (tables?.examples ?? []) : []}
+              typed={typed}
+              onChoose={run}
+            />
             {answer && !waiting && (
               <span class="quiet" role="status">
                 {answer.cut ? "the first " : ""}
@@ -86,6 +90,20 @@ export function SqlPage(props: SqlPageProps) {
         </form>
         <TablesList tables={tables?.tables ?? []} onChoose={insert} />
       </section>
+      {!query && (tables?.examples.length ?? 0) > 0 && (
+        <section>
+          <h2>Begin with</h2>
+          <ul class="sql-examples">
+            {tables?.examples.map((one) => (
+              <li key={one.question}>
+                <button type="button" class="button" onClick={() => run(one.query)}>
+                  {one.question}
+                </button>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
       {answer && <AnswerSection {...props} answer={answer} scope={scope} />}
     </div>
   );

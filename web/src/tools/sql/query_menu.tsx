@@ -15,25 +15,27 @@ export function QueryMenu({ examples, typed, onChoose }: QueryMenuProps) {
   const own = savedQueries.value;
   return (
     <>
-      <Popover label="Examples">
-        {(close) => (
-          <div class="menu">
-            {examples.map(({ question, query }) => (
-              <button
-                key={question}
-                type="button"
-                class="menu-item"
-                onClick={() => {
-                  close();
-                  onChoose(query);
-                }}
-              >
-                {question}
-              </button>
-            ))}
-          </div>
-        )}
-      </Popover>
+      {examples.length > 0 && (
+        <Popover label="Examples">
+          {(close) => (
+            <div class="menu">
+              {examples.map(({ question, query }) => (
+                <button
+                  key={question}
+                  type="button"
+                  class="menu-item"
+                  onClick={() => {
+                    close();
+                    onChoose(query);
+                  }}
+                >
+                  {question}
+                </button>
+              ))}
+            </div>
+          )}
+        </Popover>
+      )}
       <Popover label={own.length > 0 ? `Saved queries (${own.length})` : "Saved queries"}>
         {(close) => (
           <div class="menu">

@@ -11,13 +11,14 @@ import type {
   Span,
   TimelineMeta,
 } from "../../base/timeline.ts";
-import type {
-  Bookmark,
-  ColourMode,
-  Hand,
-  SecondRun,
-  Sought,
-  TimelineLink,
+import {
+  arrangedFor,
+  type Bookmark,
+  type ColourMode,
+  type Hand,
+  type SecondRun,
+  type Sought,
+  type TimelineLink,
 } from "../../engine/timeline/address.ts";
 import { type Arrangement, arrange, type Layout } from "../../engine/timeline/arrangement.ts";
 import type { Hit } from "../../engine/timeline/hit_test.ts";
@@ -126,7 +127,7 @@ export class TimelineState {
     this.whole = { begin: meta.begin_ps, end: Math.max(meta.end_ps, meta.begin_ps + 1) };
     this.view = signal<Span>(link.view ? this.fitted(link.view) : this.opening());
     this.scroll = signal(link.scroll);
-    this.arranged = signal<Arrangement>(link.arranged);
+    this.arranged = signal(arrangedFor(link, meta, this.view.value));
     this.colours = signal<ColourMode>(link.colours);
     this.hand = signal<Hand>(link.hand);
     this.marks = signal<readonly number[]>(link.marks);

@@ -25,6 +25,14 @@ _ROWS: Final = 15
     required=True,
     help="The baseline, then the runs to compare with it; or one path with several runs.",
 )
+@click.option(
+    "--baseline",
+    "baselines",
+    metavar="PATH",
+    multiple=True,
+    help="A start of the baseline; may be repeated. Then every PATH is a start of the new program, "
+    "and what differs from start to start counts as noise.",
+)
 @arguments.formats("table", "json", "csv", "md")
 @arguments.rows(_ROWS)
 @click.option(
@@ -35,6 +43,7 @@ _ROWS: Final = 15
 @arguments.output
 def compare(
     paths: tuple[str, ...],
+    baselines: tuple[str, ...],
     format: str,
     top: int | None,
     table: str | None,
@@ -46,7 +55,9 @@ def compare(
     from stepscope.surfaces.cli.progress import ProgressLine
 
     with ProgressLine() as waiting:
-        result = compare_runs(*paths, batch_sizes=batch_size, progress=waiting.update)
+        result = compare_runs(
+            *paths, baselines=baselines, batch_sizes=batch_size, progress=waiting.update
+        )
         waiting.stop()
         rows = arguments.shown_rows(top, format, _ROWS)
         text = _rendered(result, format, rows, table, to_file=bool(output))

@@ -21,7 +21,12 @@ def write_comparison(page: Page, result: Comparison, rows: int | None) -> None:
     page.text(clean(result.headline), style="bold")
     diagnostics(page, tuple(one for one in result.diagnostics if one.severity != "info"))
     _differences(page, result)
-    if len(result.runs) > 2:
+    if result.starts is not None:
+        page.heading("The starts")
+        page.table(result.starts.runs, None)
+        first, last = result.baseline.name, result.candidate.name
+        page.text(f"Below: {clean(last)} against {clean(first)}, the middle of each side.")
+    elif len(result.runs) > 2:
         page.heading("The runs, in order")
         page.table(result.runs, None)
     page.heading("Where the step changed")
@@ -65,7 +70,9 @@ def comparison_markdown(result: Comparison, rows: int | None) -> str:
         ("Where the step changed", result.step_parts),
         (f"What changed (sums to {signed(result.delta_ms)} ms)", result.parts),
     ]
-    if len(result.runs) > 2:
+    if result.starts is not None:
+        sections.insert(0, ("Starts", result.starts.runs))
+    elif len(result.runs) > 2:
         sections.insert(0, ("Runs", result.runs))
     if len(result.worker_times):
         sections.append(("Workers", result.worker_times))

@@ -1,0 +1,265 @@
+"""Which ops the kernels of a replayed CUDA or HIP graph come from, as its capture tells.
+
+A replay says nothing of its kernels. What captured the graph may: the calls that were captured, in
+the recording of the capture, and before it the same function run once without a graph, as is done
+to warm up. Either counts only if all of it agrees, kernel by kernel; nothing is guessed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Final
+
+import numpy as np
+
+from stepscope.columns.space import I64
+from stepscope.schema import names
+from stepscope.tables.core.presence import entries_named
+from stepscope.tables.core.processes import correlation_ids
+from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.core.stats import event_stats
+from stepscope.tables.device.events import device_events
+from stepscope.tables.torch.graph_replays import replayed_events
+from stepscope.tables.torch.launches import launched
+from stepscope.tables.torch.op_calls import op_calls, ops_around
+
+NO_CAPTURE: Final = "no recording has its capture, or its kernels outside of a graph"
+_BEGIN: Final = re.compile(r"StreamBeginCapture", re.IGNORECASE)
+_END: Final = re.compile(r"StreamEndCapture", re.IGNORECASE)
+_LAUNCHES: Final = re.compile(r"Launch(?!HostFunc)|Memcpy|Memset", re.IGNORECASE)
+_COPIES: Final = re.compile(r"memcpy|copyBuffer", re.IGNORECASE)
+_SETS: Final = re.compile(r"memset|fillBuffer", re.IGNORECASE)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LaunchSequence:
+    """What a program launched in some time, in that order.
+
+    Attributes:
+        kernels: The distinct names of kernels and copies; "" where a launch does not say it.
+        kernel: Of each launch the name, as a place in ``kernels``.
+        ops: The distinct ops; "" for none.
+        op: Of each launch the op, as a place in ``ops``.
+        nodes: Number of each in a graph, -1 where it is not recorded.
+    """
+
+    kernels: tuple[str, ...]
+    kernel: I64
+    ops: tuple[str, ...]
+    op: I64
+    nodes: I64
+
+    def __len__(self) -> int:
+        return len(self.kernel)
+
+    def ops_at(self, begin: int, count: int) -> tuple[str, ...]:
+        """The ops of some launches in a row."""
+        return tuple(self.ops[one] for one in self.op[begin : begin + count].tolist())
+
+
+def _listed(kernels: Iterable[str], ops: Iterable[str], nodes: I64) -> LaunchSequence:
+    kernel_of: dict[str, int] = {}
+    op_of: dict[str, int] = {}
+    kernel = [kernel_of.setdefault(one, len(kernel_of)) for one in kernels]
+    op = [op_of.setdefault(one, len(op_of)) for one in ops]
+    return LaunchSequence(
+        tuple(kernel_of),
+        np.asarray(kernel, np.int64),
+        tuple(op_of),
+        np.asarray(op, np.int64),
+        nodes,
+    )
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class GraphOps:
+    """The ops of a graph's kernels.
+
+    Attributes:
+        ops: By kernel, in the order of a replay; empty where they are not known.
+        told_by: Where they are from, else why they are not known.
+    """
+
+    ops: tuple[str, ...]
+    told_by: str
+
+
+def ops_of_graph(host: Host, graph: int, others: Iterable[Host]) -> GraphOps:
+    """The ops of one of a host's graphs, from its own recording, else from the first that knows.
+
+    Args:
+        host: Where the graph is replayed.
+        graph: As in ``replays``.
+        others: Recordings that may have the capture.
+    """
+    events, wanted = device_events(host), replayed_events(host, graph)
+    kernels = [_name(host, int(row)) for row in host.space.events.metadata[events.rows[wanted]]]
+    nodes = event_stats(host).ints(names.GRAPH_NODE).at(events.rows[wanted], -1)
+    reason = NO_CAPTURE
+    for one in chain((host,), (other for other in others if other is not host)):
+        where = "" if one is host else f" in {one.name}"
+        for found in captures(one):
+            ops, why = _joined(kernels, nodes, found)
+            if ops:
+                return GraphOps(ops, f"{why}{where}")
+            reason = f"{why}{where}" if reason == NO_CAPTURE and why else reason
+        for found in runs(one):
+            at, is_told = _place_of(kernels, found)
+            if is_told:
+                return GraphOps(found.ops_at(at, len(kernels)), f"a run outside of graphs{where}")
+            if at >= 0:
+                reason = "other ops run the same kernels"
+    return GraphOps((), reason)
+
+
+@derived
+def captures(host: Host) -> tuple[LaunchSequence, ...]:
+    """What was captured on each thread, capture by capture."""
+    begins, ends = (_rows_named(host, one) for one in (_BEGIN, _END))
+    if not len(begins) or not len(ends):
+        return ()
+    space, ran = host.space, launched(host).call
+    calls = _launch_calls(host)
+    calls = calls[~np.isin(calls, ran[ran >= 0])]
+    line_of, start = space.lines_of(calls), space.events.start_ps
+    calls = calls[np.lexsort((start[calls], line_of))]
+    found = []
+    for line in np.unique(space.lines_of(begins)).tolist():
+        mine = calls[space.lines_of(calls) == line]
+        began, ended = (np.sort(start[one[space.lines_of(one) == line]]) for one in (begins, ends))
+        end_at = np.searchsorted(ended, began)
+        for at, until in zip(began[end_at < len(ended)], ended[end_at[end_at < len(ended)]],
+                             strict=True):  # fmt: skip
+            first, last = np.searchsorted(start[mine], (at, until))
+            if last > first:
+                found.append(_captured(host, space.lines[line].id, mine[first:last]))
+    return tuple(found)
+
+
+def _captured(host: Host, thread: int, calls: I64) -> LaunchSequence:
+    ops = ops_around(host, thread, host.space.events.start_ps[calls])
+    said = event_stats(host).texts(names.ARGUMENTS)
+    arguments = [said.texts[code] if code >= 0 else "" for code in said.at(calls).tolist()]
+    called = [_name(host, int(row)) for row in host.space.events.metadata[calls]]
+    return _listed(
+        map(_launched_name, called, arguments),
+        (_op_name(host, row) for row in ops.tolist()),
+        event_stats(host).ints(names.GRAPH_NODE).at(calls, -1),
+    )
+
+
+def _launched_name(call: str, said: str) -> str:
+    """What a call launches: ROCm's say it, CUDA's only where it is a copy."""
+    try:
+        args = json.loads(said) if said else {}
+    except (ValueError, RecursionError):
+        args = {}
+    kernel = args.get("kernel") if isinstance(args, dict) else None
+    if isinstance(kernel, str) and kernel:
+        return kernel
+    return call if _COPIES.search(call) or _SETS.search(call) else ""
+
+
+@derived
+def runs(host: Host) -> tuple[LaunchSequence, ...]:
+    """What ran outside of graphs, thread by thread."""
+    calls, events, how = op_calls(host), device_events(host), launched(host)
+    in_graph = np.append(entries_named(host, lambda name: "GraphLaunch" in name), False)
+    metadata = host.space.events.metadata
+    of_call = np.where(how.call >= 0, metadata[np.maximum(how.call, 0)], -1)
+    alone = np.flatnonzero((how.call >= 0) & ~in_graph[of_call])
+    found = []
+    for thread in np.unique(how.thread[alone]).tolist():
+        mine = alone[how.thread[alone] == thread]
+        mine = mine[np.lexsort((events.start_ps[mine], how.start_ps[mine]))]
+        op = calls.of_event[mine]
+        rows = np.where(op >= 0, calls.rows[op] if len(calls) else -1, -1)
+        entries = metadata[events.rows[mine]].tolist()
+        if (rows >= 0).any():
+            found.append(
+                _listed(
+                    (_name(host, entry) for entry in entries),
+                    (_op_name(host, row) for row in rows.tolist()),
+                    np.full(len(mine), -1, np.int64),
+                )
+            )
+    return tuple(found)
+
+
+def _joined(
+    kernels: Sequence[str], nodes: I64, found: LaunchSequence
+) -> tuple[tuple[str, ...], str]:
+    """The ops by what a capture says, and how it was told; none and why not."""
+    if (nodes >= 0).all() and (found.nodes >= 0).all():
+        of_node = dict(zip(found.nodes.tolist(), found.ops_at(0, len(found)), strict=True))
+        if len(of_node) == len(found) and all(one in of_node for one in nodes.tolist()):
+            return tuple(of_node[one] for one in nodes.tolist()), "its capture, by node"
+    if len(found) != len(kernels):
+        return (), f"{len(found)} launches were captured, {len(kernels)} are replayed"
+    if not all(found.kernels):
+        return (), "the launches that were captured have no names"
+    for number, (code, replayed) in enumerate(zip(found.kernel.tolist(), kernels, strict=True), 1):
+        if not _is_same(found.kernels[code], replayed):
+            return (), f"kernel {number} of {len(kernels)} is not the one that was captured there"
+    return found.ops_at(0, len(found)), "its capture, in order"
+
+
+def _is_same(captured: str, replayed: str) -> bool:
+    """Whether a launch is of what ran; copies are called after the call or after what they do."""
+    if captured == replayed:
+        return True
+    return any(one.search(captured) and one.search(replayed) for one in (_COPIES, _SETS))
+
+
+def _place_of(wanted: Sequence[str], ran: LaunchSequence) -> tuple[int, bool]:
+    """Where the wanted kernels ran in a row, -1 for nowhere; and whether of the same ops always."""
+    code = {name: number for number, name in enumerate(ran.kernels)}
+    if not all(name in code for name in wanted):
+        return -1, False
+    at = np.arange(max(len(ran) - len(wanted) + 1, 0))
+    for number, name in enumerate(wanted):
+        at = at[ran.kernel[at + number] == code[name]]
+        if not len(at):
+            return -1, False
+    ops = (ran.op[at + number] for number in range(len(wanted)))
+    return int(at[0]), all((one == one[0]).all() for one in ops)
+
+
+def _launch_calls(host: Host) -> I64:
+    rows = correlation_ids(host).rows
+    is_launch = entries_named(host, lambda name: bool(_LAUNCHES.search(name)))
+    found: I64 = rows[is_launch[host.space.events.metadata[rows]]]
+    return found
+
+
+def _rows_named(host: Host, wanted: re.Pattern[str]) -> I64:
+    entries = entries_named(host, lambda name: bool(wanted.search(name)))
+    if not entries.any():
+        return np.zeros(0, np.int64)
+    return np.flatnonzero(entries[host.space.events.metadata])
+
+
+def _name(host: Host, entry: int) -> str:
+    return host.space.event_metadata.name[entry]
+
+
+def _op_name(host: Host, row: int) -> str:
+    """The op as PyTorch writes it; "" for none."""
+    if row < 0:
+        return ""
+    metadata = host.space.event_metadata
+    entry = int(host.space.events.metadata[row])
+    return metadata.display_name[entry] or metadata.name[entry]
+
+
+def op_counts(ops: Sequence[str], device_ps: I64) -> Iterator[tuple[str, int, int]]:
+    """Each op of a graph with its kernels and their time, the longest first."""
+    kernels: dict[str, list[int]] = {}
+    for op, time in zip(ops, device_ps.tolist(), strict=True):
+        kernels.setdefault(op, []).append(time)
+    for op, times in sorted(kernels.items(), key=lambda one: (-sum(one[1]), one[0])):
+        yield op, len(times), sum(times)
