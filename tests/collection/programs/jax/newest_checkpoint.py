@@ -50,7 +50,7 @@ def policy(params, observations):
 
 
 def main(clock):
-    clock.plan(3, 8)
+    clock.plan(3, 3)
     folder = Path(clock.folder) / "checkpoints"
     for i in range(240):
         path = folder / f"run{i % 12}" / f"step{i:06d}.npz"

@@ -33,7 +33,7 @@ class Progress:
 
 
 def main(clock):
-    clock.plan(3, 6)
+    clock.plan(2, 3)
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(128, 512), nn.ReLU(), nn.Dropout(0.1), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10))
     optimizer = torch.optim.Adam(model.parameters())
