@@ -115,6 +115,8 @@ class TablePages:
         count = 0
         for pages, begins in self._pages(leaves):
             heads = pages[begins + 3].astype(np.int64) << 8 | pages[begins + 4]
+            if heads.max(initial=0) > (self._usable - 8) // 2:
+                return None  # more rows than a page has room for: no room is made for them
             found = np.empty((len(wanted), int(heads.sum())), np.int64)
             lengths = np.empty((len(texts), found.shape[1]), np.int64)
             whole = (pages.data, begins.data, self._usable, found.data, lengths.data)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sqlite3
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -183,3 +184,21 @@ def test_a_journal_beside_the_file_is_left_to_sqlite(tmp_path: Path) -> None:
             assert found.rows("t", ("n",))["n"].tolist() == [5]
     finally:
         database.close()
+
+
+def test_pages_that_claim_more_rows_than_fit_get_no_room(tmp_path: Path) -> None:
+    """65,535 rows of 512 bytes' pages would be gigabytes for a file of a megabyte."""
+    path = tmp_path / "claims.sqlite"
+    made(path, [(n, "a", n) for n in range(20_000)], "", 512)
+    whole = bytearray(path.read_bytes())
+    for begin in range(512, len(whole), 512):
+        if whole[begin] == 13:
+            whole[begin + 3 : begin + 5] = b"\xff\xff"
+    path.write_bytes(whole)
+    with opened(path, title="", file="") as database:
+        assert database._pages is not None
+        tracemalloc.start()
+        assert database._pages.read(database._plain["t"], ("id", "n", "m"), ("t",)) is None
+        peak_bytes = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peak_bytes < 20 * len(whole)
