@@ -21,8 +21,10 @@ from stepscope.tables.account.library_files import (
     LIBRARY_FILES,
 )
 from stepscope.tables.account.moments import Moments, innermost, one_line
-from stepscope.tables.core.profile import Host
+from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import metadata_texts
+from stepscope.tables.hlo import hlo_modules
+from stepscope.tables.hlo.source import source_files
 from stepscope.tables.steps.recorder_work import is_recorder_work
 
 # Whose code a function is: the program's, of an installed library, of the framework (which
@@ -35,6 +37,10 @@ _INSTALLED = re.compile(r"[/\\](?:site|dist)-packages[/\\](.*)$")
 _STANDARD = re.compile(r"[/\\]lib(?:64)?[/\\]python3[^/\\]*[/\\](.*)$|^<frozen ([\w.]+)")
 _FRAMEWORKS = re.compile(
     r"^(?:tensorflow|keras|tf_keras|jax|jaxlib|flax|optax|torch|torchvision|lightning)\b"
+)
+# Of a framework that is used from its sources.
+_FRAMEWORK_FOLDER = re.compile(
+    r"[/\\](?:tensorflow|keras|jax|jaxlib|flax|optax|torch)[/\\](?:python|src|_src|core|nn)[/\\]"
 )
 _WAITS = re.compile(
     r"(?:^|\.)(?:block_until_ready|try_to_block|effects_barrier|wait|_wait\w*|acquire|join|result|"
@@ -218,10 +224,26 @@ def names_of(host: Host, meta: I64) -> dict[int, Name]:
     """What each of these rows of ``Space.event_metadata`` says."""
     space = host.space
     paths = metadata_texts(host, names.SOURCE)
-    return {row: _name(space.event_metadata.name[row], paths.get(row, "")) for row in meta.tolist()}
+    listed: list[int] = meta.tolist()
+    own = frozenset[str]() if all(row in paths for row in listed) else program_files(host)
+    return {row: _name(space.event_metadata.name[row], paths.get(row, ""), own) for row in listed}
 
 
-def _name(text: str, path: str) -> Name:
+@derived
+def program_files(host: Host) -> frozenset[str]:
+    """Names of the program's own files, as far as XLA's programs say where their ops were written.
+
+    A ``trainer.py`` may be anybody's; one that lies beside no installed library is the program's.
+    """
+    paths = {path for index in hlo_modules(host).stack_frames() for path in source_files(index)}
+    return frozenset(
+        re.split(r"[/\\]", path)[-1]
+        for path in paths
+        if not (is_installed(path) or _FRAMEWORK_FOLDER.search(path))
+    )
+
+
+def _name(text: str, path: str, own: frozenset[str]) -> Name:
     said = _CALL.match(text)
     if said is None:
         outer, _, function = text[1:].rpartition(" ")
@@ -234,6 +256,8 @@ def _name(text: str, path: str) -> Name:
     function = function or ""
     path = path.rpartition(":")[0] or path
     kind, module = (RECORDER, "") if is_recorder_work(text) else _origin(file, path, function)
+    if not path and kind != RECORDER and file in own:
+        kind, module = OWN, ""
     public = ".".join(part for part in (module, function.rpartition(".<locals>.")[2]) if part)
     waits = _waits(function) if kind != OWN else (False, False, False)
     return Name(function, file, int(line), kind, public, *waits)

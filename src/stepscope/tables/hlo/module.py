@@ -14,6 +14,8 @@ from stepscope.errors import DecodeError
 from stepscope.tables.hlo.shape import Shape, parse_shape
 from stepscope.wire.read import packed_varints, values
 
+# Of HloModuleProto.
+_STACK_FRAMES = 17
 _FUSION_KINDS = {"kLoop": "Loop", "kInput": "Input", "kOutput": "Output", "kCustom": "Custom"}
 # Field numbers of xla.HloInstructionProto.
 _NAME, _OPCODE, _SHAPE, _METADATA, _FUSION_KIND = 1, 2, 3, 7, 11
@@ -210,6 +212,19 @@ def parse_module(proto: bytes) -> HloModule | None:
         return None
 
 
+def parse_stack_frames(proto: bytes) -> bytes:
+    """The StackFrameIndexProto of an HloProto, without reading its instructions; b"" without."""
+    found = b""
+    try:
+        for number, module in values(proto):
+            if number == 1 and isinstance(module, bytes):
+                inside = (value for field, value in values(module) if field == _STACK_FRAMES)
+                found = next((value for value in inside if isinstance(value, bytes)), b"")
+    except DecodeError:
+        return b""
+    return found
+
+
 def _parse(data: bytes, buffers: bytes) -> HloModule:
     name, entry_name, stack_frames, entry_id = "", "", b"", 0
     computations: dict[int, Computation] = {}
@@ -223,7 +238,7 @@ def _parse(data: bytes, buffers: bytes) -> HloModule:
         elif number == 3:
             computation = _parse_computation(value)
             computations[computation.id] = computation
-        elif number == 17:
+        elif number == _STACK_FRAMES:
             stack_frames = value
     if entry_id not in computations:
         named = (one.id for one in computations.values() if one.name == entry_name)

@@ -14,7 +14,7 @@ from stepscope.columns.space import KIND_BYTES
 from stepscope.schema import names
 from stepscope.tables.core.planes import PlaneKind, planes
 from stepscope.tables.core.profile import Host, derived
-from stepscope.tables.hlo.module import HloModule, parse_module
+from stepscope.tables.hlo.module import HloModule, parse_module, parse_stack_frames
 
 # A program's id is 64 bits, written with or without a sign.
 _PROGRAM_ID = re.compile(r"-?[0-9]{1,20}")
@@ -41,6 +41,10 @@ class HloModules:
     def ids(self) -> tuple[int, ...]:
         """Program ids of the modules the file holds, damaged ones included."""
         return tuple(self._protos)
+
+    def stack_frames(self) -> Iterator[bytes]:
+        """The StackFrameIndexProto of each module that has one; no module is parsed for it."""
+        return (index for proto in self._protos.values() if (index := parse_stack_frames(proto)))
 
     def __iter__(self) -> Iterator[HloModule]:
         return (module for id_ in self._protos if (module := self.get(id_)) is not None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
+from stepscope.errors import DecodeError
 from stepscope.tables.hlo.module import HloModule, Instruction
 from stepscope.wire.read import values
 
@@ -41,6 +42,18 @@ def source_frames(module: HloModule, instruction: Instruction) -> list[SourceFra
 def source_stack(module: HloModule, instruction: Instruction) -> str:
     """``file:line`` of each frame, innermost first, one per line; "" when not recorded."""
     return "\n".join(f"{one.file}:{one.line}" for one in source_frames(module, instruction))
+
+
+def source_files(stack_frames: bytes) -> frozenset[str]:
+    """The paths of all files in a StackFrameIndexProto; none where it is damaged."""
+    try:
+        return frozenset(
+            value.decode("utf-8", "replace")
+            for number, value in values(stack_frames)
+            if number == _FILE and isinstance(value, bytes)
+        )
+    except DecodeError:
+        return frozenset()
 
 
 def source_line(module: HloModule, instruction: Instruction) -> str:

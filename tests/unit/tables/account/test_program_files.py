@@ -1,0 +1,74 @@
+"""Whose a function is whose file has a name that frameworks use as well."""
+
+from __future__ import annotations
+
+import pytest
+
+from stepscope.formats.xspace import decode
+from stepscope.tables.account.account import account
+from stepscope.tables.account.frames import program_files
+from stepscope.tables.account.owners import owners
+from stepscope.tables.core.profile import Host
+from stepscope.tables.hlo.module import parse_stack_frames
+from stepscope.tables.hlo.source import source_files
+from tests.profiles import draw, event, nth, space
+from tests.profiles.hlo import f32, instruction, metadata_plane, program
+
+PJIT = "/venv/lib/python3.12/site-packages/jax/_src/pjit.py"
+SOURCES = "/src/jax/jax/_src/tree_util.py"
+
+
+def host(*files: str) -> Host:
+    """A step in ``trainer.py`` that calls JAX's ``tree_map``, which calls a function of it.
+
+    The compiled program was written in these files.
+    """
+    entry = [
+        instruction("x", "parameter", f32(4), parameter_number=0),
+        instruction("abs.1", "abs", f32(4), "x", stack=[(file, 7, "loss") for file in files]),
+    ]
+    drawn = draw(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        T--------.T--------.
+          "        .M------...M------..
+          "        ..C----.....C----...
+        """,
+        unit_us=100,
+        S=event("train", step_num=nth, _r=1),
+        T=event("$trainer.py:40 train_step"),
+        M=event("$tree_util.py:300 tree_map"),
+        C=event("$trainer.py:12 clip"),
+    )
+    return Host("h", decode(space(*drawn, metadata_plane(("jit_f", 7, program("jit_f", entry))))))
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        (("/home/me/trainer.py", PJIT), "clip"),
+        (("C:\\me\\trainer.py", SOURCES), "clip"),
+        ((PJIT,), ""),
+        ((), ""),
+    ],
+    ids=["the program's file", "of Windows", "a library's alone", "not recorded"],
+)
+def test_a_file_that_compiled_ops_come_from_is_the_programs(
+    files: tuple[str, ...], told: str
+) -> None:
+    found = account(host(*files))
+    assert found is not None
+    assert owners(found)[0].function == told
+
+
+def test_files_of_libraries_and_of_a_frameworks_sources_are_not_the_programs() -> None:
+    assert program_files(host(PJIT, SOURCES, "/home/me/trainer.py")) == {"trainer.py"}
+
+
+@pytest.mark.parametrize("cut", [1, 5, 20])
+def test_a_damaged_program_says_nothing_of_files(cut: int) -> None:
+    whole = program("jit_f", [instruction("abs.1", "abs", f32(4), stack=[("me.py", 7, "loss")])])
+    assert source_files(parse_stack_frames(whole)) == {"me.py"}
+    assert source_files(parse_stack_frames(whole[:-cut])) <= {"me.py"}
+    assert source_files(parse_stack_frames(whole)[:-cut]) <= {"me.py"}
