@@ -25,9 +25,6 @@ def prepare(command: str) -> None:
     # again after every 700 new objects.
     gc.set_threshold(50_000, *gc.get_threshold()[1:])
     _import_numpy()
-    from stepscope.kernels.memory import return_large
-
-    return_large()
 
 
 def _import_numpy() -> None:
