@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from stepscope.advice.evidence.op_families import family_of
 from stepscope.advice.results import Results
 from stepscope.registry import NEGLIGIBLE_FRAC, RuleFacts
 from stepscope.result import Finding, Likelihood, Result, Severity
@@ -163,6 +162,9 @@ def _explains_part(one: Finding, part: Finding, rules: Mapping[str, RuleFacts]) 
 
 def _is_layer(part: Finding) -> bool:
     """Whether an op is what layers are made of, so that less of it is what helps."""
+    # Its patterns take 3 ms to compile, and the overview's few rules seldom ask.
+    from stepscope.advice.evidence.op_families import family_of
+
     family = family_of("" if part.place is None else part.place.family)
     is_layer = family is not None and family.is_layer
     return is_layer and part.measured.get("data_type") not in DOUBLE
