@@ -270,7 +270,8 @@ def share_in_python(switch_interval: float | None = None) -> float:
         python()
         time.sleep(0.003)
     sys.setswitchinterval(own)
-    late_ms = float(np.median(np.frombuffer(sampler._looks.late_ns, np.int64))) / MS
+    # A copy: while numpy holds the array itself, the sampler cannot append to it.
+    late_ms = float(np.median(list(sampler._looks.late_ns))) / MS
     found = spans(sampler.collect().xspace)["MainThread"]
     if late_ms > 1 and switch_interval is None:  # five times what a thread may keep the GIL for
         pytest.skip(f"the sampler waited {late_ms:.1f} ms for a processor: nothing to measure")
