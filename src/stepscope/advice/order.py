@@ -215,7 +215,8 @@ def ordered(
 ) -> tuple[Finding, ...]:
     """By saving; a cause directly before the strongest of its symptoms that would outrank it.
 
-    So is a part with its place before what a rule says about the same kind without one.
+    It stays where it is if it is a small one and something else in between saves more. A part
+    with its place goes before what a rule says about the same kind without one.
     """
     ranked = sorted(findings, key=lambda one: _rank(one, time))
     causes, facts = _causes(rules), {rule.id: rule for rule in rules}

@@ -256,11 +256,17 @@ def _name(text: str, path: str, own: frozenset[str]) -> Name:
     function = function or ""
     path = path.rpartition(":")[0] or path
     kind, module = (RECORDER, "") if is_recorder_work(text) else _origin(file, path, function)
-    if not path and kind != RECORDER and file in own:
+    if not path and kind != RECORDER and file in own and not _is_api(file, function):
         kind, module = OWN, ""
     public = ".".join(part for part in (module, function.rpartition(".<locals>.")[2]) if part)
     waits = _waits(function) if kind != OWN else (False, False, False)
     return Name(function, file, int(line), kind, public, *waits)
+
+
+def _is_api(file: str, function: str) -> bool:
+    """Whether a call by its name is a framework's, though the program has such a file as well."""
+    waits = _WAITS.search(function) or _FETCHES.search(function)
+    return bool(waits) or function in FRAMEWORK_CALLS.get(file.removesuffix(".py"), ())
 
 
 def _waits(function: str) -> tuple[bool, bool, bool]:

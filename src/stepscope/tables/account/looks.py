@@ -15,6 +15,7 @@ from stepscope.columns.space import I64, Bool
 from stepscope.tables.account import native as of_native
 from stepscope.tables.account.frames import Frames
 from stepscope.tables.account.native import Native
+from stepscope.tables.core.distinct_rows import distinct_rows
 
 
 def place_by_looks(
@@ -68,8 +69,8 @@ def _gaps(said: Native, event: I64, begin_ps: I64, until_ps: I64) -> _Gaps:
     edge = np.diff(np.concatenate([[0], is_gap.astype(np.int8), [0]]))
     first, last = np.flatnonzero(edge == 1), np.flatnonzero(edge == -1)
     label = np.concatenate([[-1], np.where(event >= 0, said.label[event], -1), [-1]])
-    key = (label[first] + 1) * (len(said.labels) + 1) + label[last + 1] + 1
-    return _Gaps(begin_ps[first], until_ps[last - 1], first, last, key.astype(np.int64))
+    _first, key = distinct_rows([label[first], label[last + 1]])
+    return _Gaps(begin_ps[first], until_ps[last - 1], first, last, key)
 
 
 def _within_gaps(gaps: _Gaps, calls: Frames, begin_ps: I64, call: I64) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from stepscope.formats.xspace import decode
 from stepscope.tables.account.account import account
-from stepscope.tables.account.frames import program_files
+from stepscope.tables.account.frames import OWN, _name, program_files
 from stepscope.tables.account.owners import owners
 from stepscope.tables.core.profile import Host
 from stepscope.tables.hlo.module import parse_stack_frames
@@ -72,3 +72,15 @@ def test_a_damaged_program_says_nothing_of_files(cut: int) -> None:
     assert source_files(parse_stack_frames(whole)) == {"me.py"}
     assert source_files(parse_stack_frames(whole[:-cut])) <= {"me.py"}
     assert source_files(parse_stack_frames(whole)[:-cut]) <= {"me.py"}
+
+
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [("api.py", "block_until_ready"), ("array.py", "_value"), ("array.py", "normalise")],
+)
+def test_a_programs_api_py_does_not_make_jaxs_its_own(name: str, function: str) -> None:
+    """What waits for a device in a file of such a name is JAX's: both may be in one recording."""
+    own = program_files(host(f"/home/me/{name}"))
+    assert own == {name}
+    is_own = _name(f"${name}:2479 {function}", "", own).kind == OWN
+    assert is_own == (function == "normalise")

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence.changes import BATCHED
+from stepscope.advice.evidence.dispatches import MANY, dispatched
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Ref
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
 # Reference §3.5: eager time above this share is worth a word.
 EAGER_FRAC = 0.10
-# From this many dispatches on a step is not a compiled one.
-_MANY = 20
 _USUAL_FRAC = 0.3
 # What handing an op over costs at most; what is idle beyond that has another cause.
 _MOST_MS = {"PyTorch": 0.04, "JAX": 0.3, "TensorFlow": 1.0}
@@ -62,7 +61,7 @@ def _by_steps(
     rows = list(host.calls.records())
     calls = sum(one.calls for one in rows)
     building = sum(one.build_ms for one in rows)
-    ops = max(host.eager_ops, calls)
+    ops = dispatched(host)
     # Python functions that python-bound names cost as much in a compiled step's loop.
     python = sum(
         one.self_ms
@@ -73,7 +72,7 @@ def _by_steps(
     framework = "" if overview is None else overview.environment.framework
     if framework in _MOST_MS:
         saving = min(saving, ops * _MOST_MS[framework])
-    if ops < _MANY or saving < EAGER_FRAC * step:
+    if ops < MANY or saving < EAGER_FRAC * step:
         yield Silence(
             f"A step dispatches {ops:.0f} ops or compiled functions; nothing computes for "
             f"{saving / step:.0%} of it."

@@ -15,6 +15,7 @@ from math import isnan
 from typing import TYPE_CHECKING
 
 from stepscope.advice.evidence import changes, part_words
+from stepscope.advice.evidence.dispatches import MANY, dispatched
 from stepscope.advice.evidence.part_words import PartWords
 from stepscope.advice.evidence.savings import is_hidden, saving_of
 from stepscope.advice.results import Results
@@ -77,8 +78,6 @@ _HOPES = {
     "eager": _Hope(changes.VECTORISED, 0.85, 0.75, 0.7, False),
     "op": _Hope(changes.SHRUNK, 0.7, 0.2, 0.5, False),
 }
-# A step that hands over fewer ops or compiled functions is compiled already.
-_FEW_DISPATCHES = 20
 # Ops that seldom are what a model is for can go for the most part.
 _UNUSUAL = _Hope(changes.SHRUNK, 0.85, 0.75, 0.7, False)
 # What a model is made of is reported after what else can be changed.
@@ -121,17 +120,14 @@ def largest_part(results: Results) -> Iterator[Answer]:
     largest = max(shown, key=lambda part: part.time_ms)
     for at, part in enumerate(ranked):
         if at < _MOST or part is largest:
-            about = part_words.words(part, account, _compiled(part, results), is_compiled)
-            yield _finding(part, account, about, _stage(part, results))
+            words = part_words.words(part, account, _compiled(part, results), is_compiled)
+            yield _finding(part, account, words, _stage(part, results))
 
 
 def _is_compiled(results: Results) -> bool:
     """Whether a step is known to hand over few ops or compiled functions."""
     host = results.optional.host_activity
-    if host is None or not host.step_count:
-        return False
-    calls = sum(one.calls for one in host.calls.records())
-    return 0 < max(host.eager_ops, calls) < _FEW_DISPATCHES
+    return host is not None and host.step_count > 0 and 0 < dispatched(host) < MANY
 
 
 def _with_runtime(parts: list[PartRow], step_ms: float) -> None:
