@@ -287,10 +287,13 @@ def _ends_with_work(
     goes_on &= calls.moments.end_ps < within[1]
     share = covered(work.busy_start_ps, work.busy_end_ps, start, end)
     together = (share >= _BUSY_FRAC * length) & (done >= end - near) & (done <= end)
-    waits = (length > _TOGETHER_PS) & ~goes_on & (together | (share >= _MOSTLY_FRAC * length))
+    waits = ~goes_on & (together | (share >= _MOSTLY_FRAC * length))
+    # A sleep between two looks whether the work is done is over before it, or ends with it.
+    outside = [row for row, one in calls.names.items() if one.is_outside]
+    polls = (goes_on & (share >= (1 - _TOGETHER_FRAC) * length)) | (~goes_on & together)
+    waits = np.where(np.isin(calls.name[calls.moments.owner], outside), polls, waits)
     found = np.zeros(len(calls.rows), dtype=bool)
-    found[calls.moments.owner[waits]] = True
-    found[np.isin(calls.name, [row for row, one in calls.names.items() if one.is_outside])] = False
+    found[calls.moments.owner[waits & (length > _TOGETHER_PS)]] = True
     flags: Bool = (call >= 0) & found[np.maximum(call, 0)]
     return flags
 
