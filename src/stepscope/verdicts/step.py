@@ -205,7 +205,9 @@ def next_steps(verdict: StepVerdict) -> tuple[str, ...]:
     if verdict.bound_by == "device" and verdict.low_precision_frac < _LOW_PRECISION_FRAC:
         advice.append(_LOWER_PRECISION)
     if verdict.bound_by == "unknown" and verdict.is_marked:
-        advice = ["Record the host and its devices, too: only the steps say where they begin."]
+        advice = [
+            "Record the host and its devices, too: this recording holds nothing but the steps."
+        ]
     if verdict.bound_by == "host" and not verdict.has_host:
         advice = ["Record the host, too: what launches work shows why the device waits."]
     elif verdict.bound_by == "host" and not verdict.has_device:

@@ -63,7 +63,14 @@ def source_line(module: HloModule, instruction: Instruction) -> str:
 
 @lru_cache(maxsize=_KEPT)
 def _index(data: bytes) -> tuple[list[SourceFrame], list[tuple[int, int]]]:
-    """Locations, and (location, parent) of frames; ids count from 1."""
+    """Locations, and (location, parent) of frames; ids count from 1. None of a damaged index."""
+    try:
+        return _read_index(data)
+    except DecodeError:
+        return [], []
+
+
+def _read_index(data: bytes) -> tuple[list[SourceFrame], list[tuple[int, int]]]:
     texts: dict[int, list[str]] = {_FILE: [], _FUNCTION: []}
     places: list[tuple[int, int, int]] = []
     frames: list[tuple[int, int]] = []

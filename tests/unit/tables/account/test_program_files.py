@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from stepscope.formats.xspace import decode
@@ -9,8 +11,8 @@ from stepscope.tables.account.account import account
 from stepscope.tables.account.frames import OWN, _name, program_files
 from stepscope.tables.account.owners import owners
 from stepscope.tables.core.profile import Host
-from stepscope.tables.hlo.module import parse_stack_frames
-from stepscope.tables.hlo.source import source_files
+from stepscope.tables.hlo.module import parse_module, parse_stack_frames
+from stepscope.tables.hlo.source import source_files, source_frames
 from tests.profiles import draw, event, nth, space
 from tests.profiles.hlo import f32, instruction, metadata_plane, program
 
@@ -71,7 +73,12 @@ def test_a_damaged_program_says_nothing_of_files(cut: int) -> None:
     whole = program("jit_f", [instruction("abs.1", "abs", f32(4), stack=[("me.py", 7, "loss")])])
     assert source_files(parse_stack_frames(whole)) == {"me.py"}
     assert source_files(parse_stack_frames(whole[:-cut])) <= {"me.py"}
-    assert source_files(parse_stack_frames(whole)[:-cut]) <= {"me.py"}
+    index = parse_stack_frames(whole)[:-cut]
+    assert source_files(index) <= {"me.py"}
+    module = parse_module(whole)
+    assert module is not None
+    torn = replace(module, stack_frames=index)
+    assert {one.file for one in source_frames(torn, module.instructions["abs.1"])} <= {"me.py"}
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ interface QueryLaneProps {
 export function QueryLane({ timeline, query, onClose }: QueryLaneProps) {
   const { rows, problem } = useRows(timeline, query);
   const said = rows
-    ? `${rows.cut ? "the first " : ""}${plural(rows.begin_ps.length, "row")}`
+    ? `${rows.cut ? "the first " : ""}${plural(rows.begin_ps.length, "row")}${hiddenLanes(rows)}`
     : problem || "Running …";
   return (
     <div class="tl-query">
@@ -48,6 +48,11 @@ export function QueryLane({ timeline, query, onClose }: QueryLaneProps) {
       {rows && <Lanes timeline={timeline} rows={rows} />}
     </div>
   );
+}
+
+/** What is not drawn: rows that lie over more others than there is room for. */
+function hiddenLanes({ lanes }: QueryLanesInfo): string {
+  return lanes > MOST_LANES ? `, ${MOST_LANES} of ${lanes} lanes drawn` : "";
 }
 
 interface Answered {
