@@ -60,6 +60,14 @@ def test_a_query_from_a_link_that_is_not_run_says_why(open_page: Opener, query: 
     expect(page.get_by_label("Query", exact=True)).to_have_value(query)
 
 
+def test_a_track_says_when_its_rows_need_more_lanes_than_it_has(open_page: Opener) -> None:
+    """Nine that begin at once lie within each other: the ninth lane is not drawn."""
+    query = "SELECT name, 1000.0 AS start_us, duration_us FROM events LIMIT 9"
+    page = open_page("#/sql?run=gpu&q=" + quote(query))
+    page.get_by_role("link", name="Show as track").click()
+    expect(page.locator(".tl-query")).to_contain_text("9 rows, 8 of 9 lanes drawn")
+
+
 def test_an_answer_with_times_is_a_track_of_the_timeline(open_page: Opener) -> None:
     page = open_page("#/sql?run=gpu")
     page.get_by_label("Query", exact=True).fill(
