@@ -18,28 +18,26 @@ _WIDTHS: Final = (np.int8, np.int16, np.int32)
 
 
 def narrow(values: NDArray[Any]) -> NDArray[Any]:
-    """Integers or flags in as few bytes as hold them; one value for all where they are equal.
+    """A copy in the narrowest type of signed integers that holds all of them."""
+    if values.dtype.kind == "i" and len(values):
+        low, high = int(values.min()), int(values.max())
+        for width in _WIDTHS[: values.dtype.itemsize.bit_length() - 1]:
+            limits = np.iinfo(width)
+            if limits.min <= low and high <= limits.max:
+                return values.astype(width)
+    return values.copy()
+
+
+def compact(values: NDArray[Any]) -> NDArray[Any]:
+    """Integers or flags in few bytes: as :func:`narrow`, and one for all where they are equal.
 
     The result may be read-only; anything but integers and flags comes back as it is.
     """
     if values.dtype.kind not in "ib" or not len(values):
         return values
-    low, high = values.min(), values.max()
-    if low == high:
-        return np.broadcast_to(
-            np.asarray(low, _width(values.dtype, int(low), int(high))), len(values)
-        )
-    return values.astype(_width(values.dtype, int(low), int(high)), copy=False)
-
-
-def _width(own: np.dtype[Any], low: int, high: int) -> np.dtype[Any]:
-    if own.kind == "b":
-        return own
-    for width in _WIDTHS:
-        limits = np.iinfo(width)
-        if limits.min <= low and high <= limits.max:
-            return np.dtype(width)
-    return np.dtype(np.int64)
+    if values.min() == values.max():
+        return np.broadcast_to(narrow(values[:1])[0], len(values))
+    return values if values.dtype.kind == "b" else narrow(values)
 
 
 class PackedIntegers:
@@ -65,11 +63,11 @@ class PackedIntegers:
         self._waits = 0
         has = values != NULL
         if has.all():
-            self._blocks.append((narrow(values), None))
+            self._blocks.append((compact(values), None))
         elif not has.any():
-            self._blocks.append((narrow(np.zeros(len(values), np.int64)), narrow(has)))
+            self._blocks.append((compact(np.zeros(len(values), np.int64)), compact(has)))
         else:
-            self._blocks.append((narrow(np.where(has, values, values[has].min())), has))
+            self._blocks.append((compact(np.where(has, values, values[has].min())), has))
 
     def array(self) -> I64:
         """The whole column; nothing can be added to it afterwards."""

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.columns import distinct_codes
+from stepscope.formats.packed import narrow
 
 I64 = NDArray[np.int64]
 Ints = NDArray[np.integer[Any]]
@@ -22,18 +23,6 @@ Ints = NDArray[np.integer[Any]]
 REAL, WHOLE, TEXT = 2, 4, 7
 # So many keys are looked for one after the other.
 _FEW_KEYS: Final = 64
-_NARROW: Final = (np.int8, np.int16, np.int32)
-
-
-def narrow(values: NDArray[Any]) -> NDArray[Any]:
-    """A copy in the narrowest type of signed integers that holds all of them."""
-    if values.dtype.kind == "i" and len(values):
-        least, most = int(values.min()), int(values.max())
-        for kind in _NARROW[: values.dtype.itemsize.bit_length() - 1]:
-            limits = np.iinfo(kind)
-            if limits.min <= least and most <= limits.max:
-                return values.astype(kind)
-    return values.copy()
 
 
 def joined(parts: list[NDArray[Any]], kind: type[Any]) -> NDArray[Any]:

@@ -16,7 +16,6 @@ from stepscope.columns import distinct_codes
 from stepscope.formats.kineto import categories
 from stepscope.formats.kineto.args import NONE, EventArgs
 from stepscope.formats.kineto.categories import KIND, OTHER
-from stepscope.formats.kineto.event_rows import narrow
 from stepscope.formats.kineto.scan import (
     DURATION_IN_PS,
     HAS_DURATION,
@@ -27,6 +26,7 @@ from stepscope.formats.kineto.scan import (
     scan,
 )
 from stepscope.formats.kineto.texts import TraceTexts, lenient_json, whole
+from stepscope.formats.packed import narrow
 from stepscope.kernels.memory import give_back
 
 I64 = NDArray[np.int64]

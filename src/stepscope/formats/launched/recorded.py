@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.columns import coded
-from stepscope.formats.packed import narrow
+from stepscope.formats.packed import compact
 from stepscope.formats.xspace.plane_writer import Value
 
 I64 = NDArray[np.int64]
@@ -47,7 +47,7 @@ class NamedValues:
         """The same in as few bytes as it needs."""
         # What rows without the value have there is never read.
         values = self.values if self.has.all() else np.where(self.has, self.values, 0)
-        return NamedValues(self.name, narrow(values), narrow(self.has), self.is_text)
+        return NamedValues(self.name, compact(values), compact(self.has), self.is_text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +104,8 @@ class HostEvents:
     def narrowed(self) -> HostEvents:
         """The same in as few bytes as it needs."""
         return HostEvents(
-            self.kind, narrow(self.thread), narrow(self.name), narrow(self.start_ns),
-            narrow(self.duration_ns), narrow(self.launch),
+            self.kind, compact(self.thread), compact(self.name), compact(self.start_ns),
+            compact(self.duration_ns), compact(self.launch),
             tuple(one.narrowed() for one in self.columns if one.has.any()),
         )  # fmt: skip
 
@@ -140,10 +140,10 @@ class DeviceWork:
     def narrowed(self) -> DeviceWork:
         """The same in as few bytes as it needs."""
         return DeviceWork(
-            self.kind, narrow(self.stream), narrow(self.name), narrow(self.start_ns),
-            narrow(self.duration_ns), narrow(self.launch),
+            self.kind, compact(self.stream), compact(self.name), compact(self.start_ns),
+            compact(self.duration_ns), compact(self.launch),
             tuple(one.narrowed() for one in self.columns if one.has.any()),
-            None if self.display is None else narrow(self.display),
+            None if self.display is None else compact(self.display),
         )  # fmt: skip
 
 

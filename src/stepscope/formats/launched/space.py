@@ -16,7 +16,7 @@ from stepscope.formats.launched.host_plane import host_plane
 from stepscope.formats.launched.links import Scopes, calls_of
 from stepscope.formats.launched.ranges import Ranges, ranges_of
 from stepscope.formats.launched.recorded import I64, Ints, LaunchedRecording
-from stepscope.formats.packed import narrow
+from stepscope.formats.packed import compact
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 from stepscope.formats.xspace.written import space_of
 from stepscope.kernels.memory import give_back
@@ -90,7 +90,7 @@ def _on_wall_clock(recorded: LaunchedRecording) -> None:
         return within
 
     def lengths(duration: Ints) -> Ints:
-        return narrow(np.clip(duration.astype(np.int64), 0, _REACH_NS))
+        return compact(np.clip(duration.astype(np.int64), 0, _REACH_NS))
 
     # One after the other: all of them twice would be more than the columns take.
     for at, host in enumerate(recorded.host):

@@ -24,7 +24,7 @@ from stepscope.formats.launched.recorded import (
 from stepscope.formats.nsight.devices import versions
 from stepscope.formats.nsight.ids import Ids
 from stepscope.formats.nsight.names import NsightNames, call_name, words
-from stepscope.formats.packed import NULL, narrow
+from stepscope.formats.packed import NULL, compact
 from stepscope.schema import names as stats
 
 _MARKS: Final = (34, 65)
@@ -123,16 +123,16 @@ class Hosts:
             rows = self._database.rows(table, *wanted)
         label, columns = self._labels(rows)
         columns += self._payloads(rows)
-        kind = narrow(rows["eventType"])
+        kind = compact(rows["eventType"])
         columns += self._domains(rows, np.isin(kind, _DOMAINS))
-        threads = narrow(self._ids.threads(rows["globalTid"]))
+        threads = compact(self._ids.threads(rows["globalTid"]))
         start, end = rows["start"], rows["end"]
         open_ = np.isin(kind, _RANGES) & (end == NULL)
         self.open_ranges += int(open_.sum())
         # A range that never ended lasts to the end of the recording.
         end[open_] = max(start.max(initial=0), end.max(initial=0))
         timed = start != NULL
-        length = narrow(np.where(timed & np.isin(kind, _RANGES), end - start, 0))
+        length = compact(np.where(timed & np.isin(kind, _RANGES), end - start, 0))
         del end
         none = np.zeros(0, np.int64)
         for name, kinds in (("range", _RANGES), ("other", _MARKS)):
@@ -165,7 +165,7 @@ class Hosts:
                     values = np.where(has, values, known.values)
                     has = has | known.has
                 found[key] = NamedValues(_shown(key), values, has).narrowed()
-        return narrow(code), list(found.values())
+        return compact(code), list(found.values())
 
     def _parsed(self, text: str | None) -> tuple[int, dict[str, str]]:
         if text is None:

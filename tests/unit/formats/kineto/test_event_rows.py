@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,23 +13,9 @@ from stepscope.formats.kineto.event_rows import (
     WHOLE,
     EventRows,
     ValueRows,
-    narrow,
 )
 
 EDGES = [-(2**63), -(2**31) - 1, -(2**15), -129, -128, -1, 0, 127, 128, 2**15, 2**31, 2**63 - 1]
-
-
-@given(st.lists(st.sampled_from(EDGES) | st.integers(-(2**63), 2**63 - 1)))
-def test_narrow_keeps_every_number(values: list[int]) -> None:
-    assert narrow(np.asarray(values, np.int64)).tolist() == values
-
-
-@pytest.mark.parametrize(
-    ("values", "kind"),
-    [([-128, 127], np.int8), ([128], np.int16), ([-(2**15) - 1], np.int32), ([2**31], np.int64)],
-)
-def test_narrow_takes_as_few_bytes_as_hold_them(values: list[int], kind: Any) -> None:
-    assert narrow(np.asarray(values, np.int64)).dtype == kind
 
 
 @given(st.lists(st.lists(st.sampled_from(EDGES), max_size=4), max_size=4))
