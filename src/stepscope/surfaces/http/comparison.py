@@ -33,6 +33,10 @@ _KEPT_BETWEEN: Final = 256
 _ASKED_SECONDS: Final = 0.5
 
 
+# The host; starts of the baseline, the runs between, and starts of the other side.
+_Asked = tuple[str, tuple[Run, ...], tuple[Run, ...], tuple[Run, ...]]
+
+
 class Comparisons:
     """The comparisons of a workspace, the latest of them kept."""
 
@@ -40,7 +44,7 @@ class Comparisons:
         self._workspace = workspace
         self._lock = Lock()
         self._reading = Lock()  # of runs between others: one page's at a time
-        self._known: OrderedDict[tuple[str, tuple[Run, ...]], Comparison] = OrderedDict()
+        self._known: OrderedDict[_Asked, Comparison] = OrderedDict()
         self._short: OrderedDict[tuple[str, Run], Side | Diagnostic] = OrderedDict()
 
     def info(self, run: str) -> ToolInfo:
@@ -118,17 +122,21 @@ class Comparisons:
         has_starts = any(sides)
         between = [] if has_starts or not wants_all else self._between(before.name, session.name)
         # The runs as they were opened: meanwhile they may have been overwritten, or be gone.
-        starts = [[one.recording.run for one in side] for side in sides]
+        starts = [tuple(one.recording.run for one in side) for side in sides]
         key = (
-            f"{host} {[len(side) for side in sides]}",
-            (before.recording.run, *starts[0], *between, session.recording.run, *starts[1]),
+            host,
+            (before.recording.run, *starts[0]),
+            tuple(between),
+            (session.recording.run, *starts[1]),
         )
         with self._lock:
             if key in self._known:
                 self._known.move_to_end(key)
                 return self._known[key]
         if has_starts:
-            found = _compared_starts([before, *sides[0]], [session, *sides[1]])
+            from stepscope.session.compare import compare
+
+            found = compare(session, *sides[1], baselines=(before, *sides[0]))
         else:
             found = self._compared(before, between, session, host, check_of(request))
         with self._lock:
@@ -227,11 +235,3 @@ class Comparisons:
 
 def _listed(text: str) -> list[str]:
     return [one.strip() for one in text.split(",") if one.strip()]
-
-
-def _compared_starts(before: list[Session], after: list[Session]) -> Comparison:
-    from stepscope.comparison import compare_starts
-    from stepscope.session.compare import comparable
-
-    sides = comparable([*before, *after])
-    return compare_starts(sides[: len(before)], sides[len(before) :])
