@@ -17,7 +17,7 @@ LABEL = {
     "part": "score",
 }
 
-DT, CONTACTS = 0.01, 2048
+DT, CONTACTS = 0.01, 4096
 
 
 def terrain(params, xy):
@@ -77,7 +77,7 @@ def respawn(key, positions):
 
 
 def main(clock):
-    clock.plan(2, 6)
+    clock.plan(2, 4)
     keys = jax.random.split(jax.random.PRNGKey(0), 5)
     params = {
         "w1": jax.random.normal(keys[0], (64, 2)),

@@ -93,7 +93,7 @@ def train_step(params, tokens, cfg, attend):
 
 
 def main(clock):
-    clock.plan(3, 6)
+    clock.plan(3, 4)
     cfg = Config()
     params = init(jax.random.PRNGKey(0), cfg)
     text = jax.random.randint(jax.random.PRNGKey(1), (cfg.batch, cfg.length + 1), 0, cfg.vocab)

@@ -63,7 +63,7 @@ def make_fit(objective, lr=0.05):
 
 
 def main(clock):
-    clock.plan(2, 5)
+    clock.plan(2, 3)
     rng = np.random.default_rng(0)
     x = jnp.asarray(rng.uniform(-3, 3, (640, 4)), jnp.float32)
     y = jnp.sin(x).sum(1) + 0.1 * jnp.asarray(rng.normal(size=640), jnp.float32)

@@ -78,7 +78,7 @@ def train_step(params, moments, count, x, key):
 
 
 def main(clock):
-    clock.plan(3, 6)
+    clock.plan(3, 4)
     path = os.path.join(clock.folder, "dsprites_like.npz")
     if not os.path.exists(path):
         write_shapes(path)

@@ -17,7 +17,7 @@ LABEL = {
     "part": "score",
 }
 
-EPS, TOLERANCE, MAX_ITERATIONS = 0.02, 1e-6, 250
+EPS, TOLERANCE, MAX_ITERATIONS = 0.02, 1e-6, 100
 
 
 def init_mlp(key, sizes):
@@ -81,9 +81,9 @@ def update(params, x, y, plan, lr=0.01):
 
 
 def main(clock):
-    clock.plan(3, 5)
+    clock.plan(3, 4)
     key = jax.random.PRNGKey(0)
-    params = init_mlp(key, (64, 256, 256, 32))
+    params = init_mlp(key, (64, 768, 768, 32))
     source = jax.random.normal(key, (128, 64))
     target = source[::-1] + 0.3 * jax.random.normal(jax.random.PRNGKey(1), (128, 64))
     plan_of = plan_on_device if clock.fixed else transport_plan

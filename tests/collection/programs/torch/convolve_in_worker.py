@@ -83,7 +83,7 @@ class M5(nn.Module):
 
 
 def main(clock):
-    clock.plan(5, 8)
+    clock.plan(5, 6)
     torch.manual_seed(0)
     transform = Compose(RoomReverb(fftconvolve if clock.fixed else np.convolve), AddNoise())
     loader = DataLoader(Keywords(transform), batch_size=24, num_workers=1, drop_last=True)

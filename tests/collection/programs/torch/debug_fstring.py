@@ -23,7 +23,7 @@ LABEL = {
 
 logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
 
-CONFIG = dict(vocab=512, block=64, layers=3, heads=4, width=192, batch=16, lr=3e-4, warmup=100)
+CONFIG = dict(vocab=512, block=64, layers=2, heads=4, width=128, batch=8, lr=3e-4, warmup=100)
 
 
 class Block(nn.Module):
@@ -64,11 +64,11 @@ def cosine_lr(step):
 
 
 def main(clock):
-    clock.plan(3, 6)
+    clock.plan(2, 3)
     torch.manual_seed(1337)
     model = GPT(**CONFIG)
     if not clock.fixed:
-        watch(model, (nn.LayerNorm, nn.Linear))  # planted
+        watch(model, nn.LayerNorm)  # planted
     optimizer = torch.optim.AdamW(model.parameters(), lr=CONFIG["lr"], weight_decay=0.1)
     scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, cosine_lr)
     text = torch.randint(0, CONFIG["vocab"], (100_000,))

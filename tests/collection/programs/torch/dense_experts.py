@@ -27,7 +27,7 @@ class MoEConfig:
     top_k: int = 1
     vocab: int = 256
     block: int = 64
-    batch: int = 8
+    batch: int = 12
 
 
 class Expert(nn.Module):
@@ -71,11 +71,14 @@ class Layer(nn.Module):
     def __init__(self, cfg, only_routed):
         super().__init__()
         self.norm1, self.norm2 = nn.LayerNorm(cfg.width), nn.LayerNorm(cfg.width)
-        self.mix = nn.GRU(cfg.width, cfg.width, batch_first=True)
+        self.mix = nn.MultiheadAttention(cfg.width, 4, batch_first=True)
+        causal = torch.ones(cfg.block, cfg.block, dtype=torch.bool).triu(1)
+        self.register_buffer("causal", causal)
         self.moe = SparseMoE(cfg, only_routed)
 
     def forward(self, x):
-        x = x + self.mix(self.norm1(x))[0]
+        y = self.norm1(x)
+        x = x + self.mix(y, y, y, need_weights=False, attn_mask=self.causal)[0]
         return x + self.moe(self.norm2(x))
 
 

@@ -21,7 +21,7 @@ LABEL = {
 
 Transition = namedtuple("Transition", ("state", "action", "next_state", "reward", "done"))
 
-GAMMA, TAU, LR, BATCH_SIZE, CAPACITY = 0.99, 0.005, 1e-4, 512, 1_000_000
+GAMMA, TAU, LR, BATCH_SIZE, CAPACITY = 0.99, 0.005, 1e-4, 1024, 1_000_000
 
 
 class ReplayMemory:
@@ -62,7 +62,7 @@ def fill(memory):
 
 
 def main(clock):
-    clock.plan(3, 8)
+    clock.plan(3, 6)
     torch.manual_seed(0)
     random.seed(0)
     memory = ReplayMemory(CAPACITY, list if clock.fixed else deque)

@@ -66,7 +66,7 @@ class SobolevTrainer:
 
 
 def main(clock):
-    clock.plan(3, 6)
+    clock.plan(3, 4)
     torch.manual_seed(0)
     designs = torch.rand(3072, DESIGN)
     slopes = vmap(jacfwd(physics))(designs[:48])

@@ -24,8 +24,8 @@ class Config:
     rows: int = 60_000
     features: int = 54
     classes: int = 7
-    width: int = 256
-    batch_size: int = 2048
+    width: int = 320
+    batch_size: int = 1024
     lr: float = 1e-3
     epochs: int = 100
 

@@ -71,7 +71,7 @@ def jitter(clouds, sigma=0.01, clip=0.05):
 
 
 def main(clock):
-    clock.plan(2, 4)
+    clock.plan(2, 3)
     torch.manual_seed(0)
     MaxOverPoints.spread = staticmethod(scatter_to_winners if clock.fixed else spread_to_winners)
     model = PointNet()

@@ -9,7 +9,7 @@ def watch(model, kinds):
 
     def listen(name):
         def report_activation(module, inputs, output):
-            logger.debug(f"{name}: in={inputs[0]} out={output} weight={module.weight}")
+            logger.debug(f"{name}: in={inputs[0]} out={output}")
 
         return report_activation
 
