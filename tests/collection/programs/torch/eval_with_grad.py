@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "memory-growth"],
     "rules": ["memory-growth"],
     "words": ["validation_step", "run_validation"],
-    "part": "score",
+    "part": "develop",
 }
 
 
