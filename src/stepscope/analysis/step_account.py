@@ -16,7 +16,7 @@ from stepscope.tables.account.growth import growth
 from stepscope.tables.account.instructions import CompiledOp, compiled_from
 from stepscope.tables.account.made_of import made_of
 from stepscope.tables.account.op_families import PRODUCTS, family_of
-from stepscope.tables.account.owners import Owner, Place, owners
+from stepscope.tables.account.owners import CallSite, Owner, owners
 from stepscope.tables.account.parts import Part, parts
 from stepscope.tables.account.rivals import rivals
 from stepscope.tables.account.series import series
@@ -289,7 +289,7 @@ def _unused(host: Host, found: Account, count: int) -> UnusedGradients | None:
     graph = unused_graph(host, found)
     if graph is None:
         return None
-    place = graph.place or Place("", "", 0, "")
+    place = graph.place or CallSite("", "", 0, "")
     return UnusedGradients(
         ms(graph.time_ps) / count,
         graph.ops / count,

@@ -24,9 +24,9 @@ def test_it_names_the_line_and_what_may_be_saved() -> None:
     (found,) = told(EVALUATE).findings
     assert "for 40 ops of each step, 6 of its 10 ms, and never computed" in found.message
     assert "evaluate (train.py:30), called from train.py:50 main" in found.message
-    assert (found.saving_low_ms, found.saving_ms, found.saving_high_ms) == (
-        pytest.approx(0.3), pytest.approx(1.5), pytest.approx(3.6),
-    )  # fmt: skip
+    assert found.saving_low_ms == pytest.approx(0.3)
+    assert found.saving_ms == pytest.approx(1.5)
+    assert found.saving_high_ms == pytest.approx(3.6)
 
 
 def test_without_python_it_says_that_the_place_is_unknown() -> None:

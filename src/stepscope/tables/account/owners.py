@@ -40,8 +40,8 @@ _KINDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A place in the program.
+class CallSite:
+    """Where in the program a call is made.
 
     Attributes:
         function, file, line: Its function, and the line there, or where the function begins.
@@ -84,7 +84,7 @@ class Owner:
     file: str
     line: int
     caller: str
-    under: Place | None
+    under: CallSite | None
     between: str
     event: int
     on_device: bool
@@ -147,14 +147,14 @@ def _owner(found: Account, row: int) -> Owner:
     )  # fmt: skip
 
 
-def _standing(found: Account, row: int) -> Place | None:
+def _standing(found: Account, row: int) -> CallSite | None:
     under = int(found.under[row])
-    return None if under < 0 or found.frames is None else place_in(found.frames, under)
+    return None if under < 0 or found.frames is None else site_of(found.frames, under)
 
 
-def place_in(calls: Frames, row: int) -> Place:
+def site_of(calls: Frames, row: int) -> CallSite:
     """The place of one of the calls."""
-    return Place(*_place(calls, row))
+    return CallSite(*_place(calls, row))
 
 
 def _place(calls: Frames | None, place: int) -> tuple[str, str, int, str]:

@@ -14,7 +14,7 @@ import numpy as np
 from stepscope.columns import distinct, distinct_keys, sum_by_key, union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.tables.account.account import Account
-from stepscope.tables.account.owners import Place, place_in
+from stepscope.tables.account.owners import CallSite, site_of
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host
 from stepscope.tables.torch.autograd import NumberedOps, numbered_ops
@@ -32,7 +32,7 @@ class UnusedGraph:
 
     time_ps: int
     ops: int
-    place: Place | None
+    place: CallSite | None
 
 
 def unused_graph(host: Host, found: Account) -> UnusedGraph | None:
@@ -66,7 +66,7 @@ def _unused(ops: NumberedOps) -> Bool:
     return unused
 
 
-def _place(found: Account, begin: I64, until: I64) -> Place | None:
+def _place(found: Account, begin: I64, until: I64) -> CallSite | None:
     calls = found.frames
     if calls is None:
         return None
@@ -79,4 +79,4 @@ def _place(found: Account, begin: I64, until: I64) -> Place | None:
         return None
     first, code = distinct_keys(calls.name[row])
     most = int(np.argmax(sum_by_key(code, length, len(first))))
-    return place_in(calls, int(row[first[most]]))
+    return site_of(calls, int(row[first[most]]))
