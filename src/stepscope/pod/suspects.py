@@ -241,7 +241,7 @@ class Search:
         slow = z > Z_FROM
         if not slow.any():
             return []
-        covers = covering(self.found, self.units, self.families, slow, _MOST)
+        covers = covering(self.found, self.units, self.families, slow, z <= Z_FROM, _MOST)
         named = [self._link(where, mine, ratio, z) for where, mine in covers]
         cheap = COST_FROM * self.recorded_ps
         return [one for one in named if max(one.cost_ps, one.saving_ps) >= cheap]

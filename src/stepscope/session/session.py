@@ -17,7 +17,7 @@ from stepscope.result import Advice, Diagnostic, Finding, Result
 from stepscope.session._tools import ToolMethods
 from stepscope.session.decoded_run import DecodedRun, FileReport, StageProgress
 from stepscope.session.rules import all_rules, rules_reading_only
-from stepscope.session.together import check_together
+from stepscope.session.together import TooManyTogether, check_together
 from stepscope.store import Found, Run
 from stepscope.tables.core.profile import Host, Profile, TimeBase
 from stepscope.tables.steps.time_base import base_of, said, with_times_of
@@ -268,16 +268,33 @@ class Session(ToolMethods):
     def _advise(self, rules: Sequence[Rule]) -> Advice:
         if self._times_of == "step":
             return self._plain._advise(rules)  # rules take sums to be of the recording
-        results: dict[str, Result] = {}
-        missing: dict[str, str] = {}
-        wanted = {tool for rule in rules for tool in rule.reads}
-        for tool in (TOOLS.find(name) for name in sorted(wanted)):
-            lacking = self._lacking(tool)
-            if lacking is None:
-                results[tool.id] = self._run_plain(tool, tool.options())
-            else:
-                missing[tool.id] = lacking.missing
+        results, missing = self.read_by(rules)
         return advise(results, rules, missing)
+
+    def read_by(self, rules: Sequence[Rule]) -> tuple[dict[str, Result], dict[str, str]]:
+        """The results that these rules read, and what is missing for others, by id.
+
+        Of more recordings than can be open together there is the pod alone.
+        """
+        wanted = {name for rule in rules for name in rule.reads}
+        try:
+            found = {name: self._read(name) for name in sorted(wanted)}
+        except TooManyTogether as error:
+            found = dict.fromkeys(wanted, error.what)
+            if "pod" in wanted:
+                found["pod"] = self._once(("pod",), self.pod)
+        missing = {name: one for name, one in found.items() if isinstance(one, str)}
+        return {name: one for name, one in found.items() if isinstance(one, Result)}, missing
+
+    def _read(self, name: str) -> Result | str:
+        """A result, or what is missing for it."""
+        if name == "pod":
+            from stepscope.session.pod import pod_of_profile
+
+            return self._once(("pod of hosts",), lambda: pod_of_profile(self.profile))
+        tool = TOOLS.find(name)
+        lacking = self._lacking(tool)
+        return self._run_plain(tool, tool.options()) if lacking is None else lacking.missing
 
     def pod(
         self,

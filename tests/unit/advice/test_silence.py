@@ -150,6 +150,8 @@ RESTS_ON: dict[str, set[str]] = {
     "graph-breaks": {"host"},
     "loader-workers": {"input"},
     "unbalanced-devices": {"device"},
+    "slow-link": {"ops"},
+    "unequal-stages": {"ops"},
     "straggler": {"ops"},
     "worker-skew": {"ops"},
     "hung-collective": set(),
