@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from stepscope.advice import RULES, advise
 from stepscope.analysis import TOOLS
 from stepscope.formats.xspace import decode
+from stepscope.pod.decoded import pod_of_profile
 from stepscope.result import Advice, Result
-from stepscope.session.pod import pod_of_profile
 from stepscope.tables.core.profile import Host, Profile
 from tests.labelled import Labelled
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final
 
 from stepscope import engine as engines
 from stepscope.engine import Done
 from stepscope.errors import NothingToShow, StepscopeError, StoreError
-from stepscope.pod.analyse import analyse, answer
+from stepscope.pod.analyse import answer
 from stepscope.pod.intake import Gathered, Intake
 from stepscope.pod.report import Pod
 from stepscope.session.decoded_run import DecodedRun
@@ -24,8 +24,6 @@ from stepscope.store.stamp import stamp
 from stepscope.summary.build import summarise
 from stepscope.summary.encode import decode, encode
 from stepscope.summary.summary import VERSION, Summary
-from stepscope.tables.core.devices import devices
-from stepscope.tables.core.profile import Host, Profile
 
 #: Called with (what is done, done bytes, total bytes).
 Progress = Callable[[str, int, int], None]
@@ -85,25 +83,6 @@ def pod_of(
         progress(f"joining {len(intake):,} recordings", 0, 0)
     whole = intake.gathered()
     return answer(whole, run.id, failed, _expected(whole, run))
-
-
-def pod_of_hosts(hosts: Sequence[Host], name: str) -> Pod:
-    """The same from hosts that are decoded already, of a run of this name."""
-    return analyse([summarise(host) for host in hosts], name)
-
-
-def pod_of_profile(profile: Profile) -> Pod | str:
-    """The pod of the decoded hosts of a profile, or why there is none, as a sentence."""
-    if len(profile.hosts) < 2 and not _several_devices(profile):
-        return "Only one device was recorded, so nobody waits for anybody."
-    try:
-        return pod_of_hosts(profile.hosts, profile.name)
-    except NothingToShow as error:
-        return error.what
-
-
-def _several_devices(profile: Profile) -> bool:
-    return any(sum(one.has_events for one in devices(host)) > 1 for host in profile.hosts)
 
 
 def _known(kept: Kept, source: Source) -> Summary | None:

@@ -289,9 +289,9 @@ class Session(ToolMethods):
     def _read(self, name: str) -> Result | str:
         """A result, or what is missing for it."""
         if name == "pod":
-            from stepscope.session.pod import pod_of_profile
+            from stepscope.pod.decoded import pod_of_profile
 
-            return self._once(("pod of hosts",), lambda: pod_of_profile(self.profile))
+            return pod_of_profile(self.profile)
         tool = TOOLS.find(name)
         lacking = self._lacking(tool)
         return self._run_plain(tool, tool.options()) if lacking is None else lacking.missing
@@ -314,10 +314,11 @@ class Session(ToolMethods):
             keep: Where summaries are kept: "cache", "beside" the recordings, or "no".
             progress: Called with (stage, done bytes, total bytes).
         """
-        from stepscope.session.pod import pod_of, pod_of_hosts
+        from stepscope.pod.decoded import pod_of_hosts
+        from stepscope.session.pod import pod_of
 
         if self._recording.redaction is not None:  # names stay in this process, and are not kept
-            return pod_of_hosts(self.profile.hosts, self.name)
+            return pod_of_hosts(self.profile)
         run, chosen = self._recording.run, set(self._names)
         sources = tuple(source for source in run.sources if source.host in chosen)
         return pod_of(

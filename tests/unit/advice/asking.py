@@ -9,9 +9,9 @@ from stepscope.advice import RULES, advise
 from stepscope.advice.results import Results
 from stepscope.analysis import TOOLS
 from stepscope.formats.xspace import decode
+from stepscope.pod.decoded import pod_of_profile
 from stepscope.registry import Answer
 from stepscope.result import Finding
-from stepscope.session.pod import pod_of_profile
 from stepscope.tables.core.profile import Host, Profile
 from tests.profiles.loops import Loop, record
 
