@@ -156,7 +156,7 @@ def _key(profile: Profile, time: WorkerTime) -> tuple[str, str]:
 
 
 def _places(before: Profile, after: Profile) -> dict[tuple[str, str], tuple[str, str]] | None:
-    """By host and device of the new run, those in its place before; None where nothing tells."""
+    """By host and device of the new run, those in its place before; None without places."""
     one, other = pod_of_profile(before), pod_of_profile(after)
     if isinstance(one, str) or isinstance(other, str):
         return None

@@ -272,14 +272,11 @@ class Session(ToolMethods):
         return advise(results, rules, missing)
 
     def read_by(self, rules: Sequence[Rule]) -> tuple[dict[str, Result], dict[str, str]]:
-        """The results that these rules read, and what is missing for others, by id.
-
-        Of more recordings than can be open together there is the pod alone.
-        """
+        """The results that these rules read, and what is missing for others, by id."""
         wanted = {name for rule in rules for name in rule.reads}
         try:
             found = {name: self._read(name) for name in sorted(wanted)}
-        except TooManyTogether as error:
+        except TooManyTogether as error:  # then there is the pod alone
             found = dict.fromkeys(wanted, error.what)
             if "pod" in wanted:
                 found["pod"] = self._once(("pod",), self.pod)
