@@ -32,7 +32,7 @@ def slowness(found: Meetings, typical: Typical) -> tuple[F64, F64]:
     of_node = found.communicator
     told = found.tells
     took = np.bincount(of_node[told], found.transfer_ps[told], count)
-    usual = np.bincount(of_node[told], typical.transfer_ps[told], count)
+    usual = np.bincount(of_node[told], typical.transfer_ps(told), count)
     ratio = np.divide(took, usual, out=np.ones(count), where=usual > 0)
     size = np.zeros(count, dtype=np.int64)
     size[of_node] = found.size

@@ -252,7 +252,7 @@ class Search:
         everything = np.ones(len(self.units), dtype=np.bool_)
         length = self.replays.length_ps(everything, ~nodes)
         saving = self.replays.saving_ps(nodes=nodes) / self.steps
-        over = np.maximum(np.where(nodes, found.transfer_ps - self.typical.transfer_ps, 0), 0)
+        over = np.maximum(np.where(nodes, found.transfer_ps - self.typical.transfer_ps(), 0), 0)
         share = over / np.maximum(found.size, 1)
         by_step = np.zeros(self.steps)
         for piece in pieces(len(found)):
