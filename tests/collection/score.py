@@ -170,13 +170,7 @@ def advice_of(session: stepscope.Session, without: Sequence[str]) -> Advice:
     if not without:
         return session.advice()
     rules = [rule for rule in all_rules() if rule.id not in without]
-    results, missing = {}, {}
-    for name in sorted({tool for rule in rules for tool in (*rule.needs, *rule.optional)}):
-        lacking = session.available(name)
-        if lacking is None:
-            results[name] = session.run(name)
-        else:
-            missing[name] = lacking.missing
+    results, missing = session.read_by(rules)
     return advise(results, rules, missing)
 
 

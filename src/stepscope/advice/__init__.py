@@ -59,6 +59,8 @@ RULES = Rules(
         "workers.exposed_collectives",
         "workers.gradient_buckets",
         "workers.unbalanced_devices",
+        "workers.slow_link",
+        "workers.unequal_stages",
         "workers.straggler",
         "workers.worker_skew",
         "workers.hung_collective",

@@ -151,6 +151,8 @@ RESTS_ON: dict[str, set[str]] = {
     "growing-steps": {"ops"},
     "loader-workers": {"input"},
     "unbalanced-devices": {"device"},
+    "slow-link": {"ops"},
+    "unequal-stages": {"ops"},
     "straggler": {"ops"},
     "worker-skew": {"ops"},
     "hung-collective": set(),

@@ -2606,6 +2606,20 @@ export interface WorkerTimeRow {
   readonly wait_after_ms: readonly (number | null)[];
 }
 
+/** Columns: Who made one of the pods slower. */
+export interface SuspectChangeRow {
+  /** Who. */
+  readonly name: readonly (string | null)[];
+  /** Change. new, gone or both. */
+  readonly change: readonly (string | null)[];
+  /** Cost before (ms). */
+  readonly before_ms: readonly (number | null)[];
+  /** Cost after (ms). */
+  readonly after_ms: readonly (number | null)[];
+  /** Cause. */
+  readonly cause: readonly (string | null)[];
+}
+
 /** Columns: One property that must be equal for the comparison to be about the program alone. */
 export interface ParityRow {
   /** Property. */
@@ -3201,6 +3215,7 @@ export interface Comparison extends ResultBody {
   readonly modules: TableOf<ComparisonPartRow>;
   readonly kernels: TableOf<ComparisonPartRow>;
   readonly worker_times: TableOf<WorkerTimeRow>;
+  readonly suspects: TableOf<SuspectChangeRow>;
   readonly slowest_worker_parts: TableOf<ComparisonPartRow>;
   readonly parity: TableOf<ParityRow>;
   readonly runs: TableOf<RunRow>;
