@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from stepscope import store
 from stepscope.columns.merge import merged
+from stepscope.columns.private import private_stretches, without_private
 from stepscope.columns.reach import within_reach
 from stepscope.columns.space import Space
 from stepscope.columns.texts import stretches_without_text
@@ -81,10 +82,14 @@ class DecodedRun:
         run: Its files.
         redaction: What is taken out of each host before anybody sees it; files are then called
             by their hosts.
+        private: Keep what hosts say of their machine and its owner (``columns.private``).
     """
 
-    def __init__(self, run: Run, redaction: Redaction | None = None) -> None:
+    def __init__(
+        self, run: Run, redaction: Redaction | None = None, *, private: bool = False
+    ) -> None:
         self.run = run
+        self._private = private
         self.redaction = redaction
         self._files = {
             source.host: _File(
@@ -121,6 +126,10 @@ class DecodedRun:
                         if file.contents is not None:  # nothing points into it any more
                             file.contents.close()
                             file.contents = None
+                    elif not self._private:
+                        if file.contents is not None:
+                            file.contents.blank(private_stretches(space))
+                        space = without_private(space)
                     _keep(file, space)
                 except StepscopeError as error:
                     file.error = error

@@ -69,6 +69,16 @@ class Contents:
             if size > 0:
                 self.memory.madvise(mmap.MADV_DONTNEED, first, size)
 
+    def blank(self, stretches: Iterable[tuple[int, int]]) -> None:
+        """Make these bytes 0.
+
+        Args:
+            stretches: Begin and end of each.
+        """
+        with memoryview(self.buffer.obj) as memory:
+            for begin, end in stretches:
+                memory[begin:end] = bytes(end - begin)
+
     def __enter__(self) -> Contents:
         return self
 
