@@ -14,42 +14,42 @@ ailk al algobw aliases align alike all alloc allocate allocated allocating alloc
 alltoall alone alu always amax amd amin amount amp ampere an analysis analyzer and ann annotated
 annotation annotations anonymous another any api apply approx arange arch archive are arg argmax
 argmin args argument arguments arithmetic around array arraypad arrayprint arrays arraysetops
-arrayterator as asarray ascii asin asinh asked assert assign async asynchronous at atan atanh aten
-atomic att attention attn attributes audio auto autograd autograph autotun available average avg
-avx await awaiting axis backend backprop backward baddbmm balanced bandwidth banks barrier base
-basearray baseline batch batchdecode batches batching batchprefill bb bbs be before began begin
-begun below bernoulli between bf bfloat bfnrt bh bias biasadd biasnhwc big binary binaryop
-bincount bit bitcast bitmatrix bitonic bits bitwise blackwell bljk block blocked blocks bmm bn
-bname bnorm board body bof bool boosted both bottleneck bound bprop brain branch breakdown bridge
-broadcast bs buffer build builder building builtins busy but bw bwd by byte bytes bzip cache call
-callable callback callbacks called calls can cancellation candidate cannot cap capture captured
-case cast cat catarray categories category cause cbid cbrt ccp cdf ceil cell celu certain chain
-change changing channel char charged check checker checkify checkpoint checkpoints child chip
-cholesky choose chrome chunk cid cijk clamp class client clip clk clock clocks clone cloned close
-closed cloud cluster clustering cmem cmn coalesced code codegen col coll collapsed collect
-collected collection collective collectives column combinations come comm command common
-communication communicator comp compare comparison compat compil compilation compile compiled
-compiler compiling complete completed completeness completion complex composite compressed
-computation computations compute computeinternalgradients concat concatenate concrete concurrent
-cond condition conditional config configuration confusion connect const constant constants
-constructors consume context contextlib contiguous contracting contractions control controls conv
-conversion convert convolution convolutions coordinate coordinates copies copy copydeviceto
-copying core corr correlation cos cosh cosine cost count counted counter counters cpp cpu cpy
-create created creation criterion critical crop cross cshuffle csv ct ctc ctx ctypes cu cub cublas
-cublaslt cuda cudnn cum cumlogsumexp cumprod cumsum cumulative cupti curand custom cut cutlass cv
-cversions cycle cycles da damage damaged data database dataloader dataset datasets datasource db
-dcn dcudnn dd deallocation debug decode decoder decomposition decorator deduplicated deep deeper
-def default defchararray defined delta deltas demanded demangled dense dependency deprecated
-deprecation deprecations deps depthwise dequeue derivatives derived desc description dest
-destination destruction detail details dev device devices devicescan df dgrad diagnostic dict die
-differs digits dilate dilated dim dimension dimensions dims direct directed direction dispatch
+arrayterator arrow as asarray ascii asin asinh asked assert assign async asynchronous at atan
+atanh aten atomic att attention attn attributes audio auto autograd autograph autotun available
+average avg avx await awaiting axis backend backprop backward baddbmm balanced bandwidth banks
+barrier base basearray baseline batch batchdecode batches batching batchprefill bb bbs be before
+began begin begun below bernoulli between bf bfloat bfnrt bh bias biasadd biasnhwc big binary
+binaryop bincount bit bitcast bitmatrix bitonic bits bitwise blackwell bljk block blocked blocks
+bmm bn bname bnorm board body bof bool boosted both bottleneck bound bprop brain branch breakdown
+bridge broadcast broken bs buffer build builder building builtins busy but bw bwd by byte bytes
+bzip cache call callable callback callbacks called calls can cancellation candidate cannot cap
+capture captured case cast cat catarray categories category cause cbid cbrt ccp cdf ceil cell celu
+certain chain change changing channel char charged check checker checkify checkpoint checkpoints
+child chip cholesky choose chrome chunk cid cijk claims clamp class client clip clk clock clocks
+clone cloned close closed cloud cluster clustering cmem cmn coalesced code codegen col coll
+collapsed collect collected collection collective collectives column combinations come comm
+command common communication communicator comp compare comparison compat compil compilation
+compile compiled compiler compiling complete completed completeness completion complex composite
+compressed computation computations compute computeinternalgradients concat concatenate concrete
+concurrent cond condition conditional config configuration confusion connect const constant
+constants constructors consume context contextlib contiguous contracting contractions control
+controls conv conversion convert convolution convolutions coordinate coordinates copies copy
+copydeviceto copying core corr correlation cos cosh cosine cost count counted counter counters cpp
+cpu cpy create created creation criterion critical crop cross cshuffle csv ct ctc ctx ctypes cu
+cub cublas cublaslt cuda cudnn cum cumlogsumexp cumprod cumsum cumulative cupti curand custom cut
+cutlass cv cversions cycle cycles da damage damaged data database dataloader dataset datasets
+datasource db dcn dcudnn dd deallocation debug decode decoder decomposition decorator deduplicated
+deep deeper def default defchararray defined delta deltas demanded demangled dense dependency
+deprecated deprecation deprecations deps depthwise dequeue derivatives derived desc description
+dest destination destruction detail details dev device devices devicescan df dgrad diagnostic dict
+die differs digits dilate dilated dim dimension dimensions dims direct directed direction dispatch
 display dist distinct distribute distribution div divide dk dlpack dma dnn do document does domain
 done dot double dq driver droop drooped dropout dropped dst dto dtoh dtype dtypes dump duplicate
 duration durations dv dynamic dynamo each eager earray ed edge ee effects efficient eigen
 eigenmetakernel eigenvalue einsum einsumfunc element elements elementwise else elu emb embedding
 embeddings embs empty emset encode encoder encoding end ended ends engine enqueue entire entries
 entropy enum enumerate environment ep epoch epoll eq equal er erf erfc erfinv error errors escapes
-est etw ev eval evaluate even event events every everything ex example examples exceeded
+est etw ev eval evaluate even event events every everything ex example examples exceeded exception
 exceptions exclusive exec executable execute executed execution executions executor exist exp
 expert expm exponential export exported expressions ext extdata extend extension external fadd
 false family fast faster fastparquet fault fb fcompute fd fdw feature fecs fermi fetch fetches
@@ -90,12 +90,12 @@ multihead multiply multiprocessor multiprocessors must mv mxfp mxu na nadam name
 namespace naming nan nanfunctions nanoseconds native nccl nchw nchwto ndimage ndjson ne near
 nearest need neg negate negative neither nelems neon nest nested net never new newdocs next nhwc
 nhwcto nibabel nic nll nn no node noise non none nonzero nor norm normal normalisation
-normalization not note nothing np npyio ns nsight null num number numbers numeric numerical
+normalization not note nothing np npyio ns nsight nsys null num number numbers numeric numerical
 numerics numerictypes numpy nvfp nvidia nvjet nvl nvshmem nvtx object objects occ occupancy
 occurrences oci of off offset offsets ogs on once one oneccl onesweep only oom op opaque open oper
 operation operations operator ops opt optax optimizer option optional options or orbax order
 ordinal origin osrt other out outfeed output outside over overhead override overrideable overrides
-own owner pack packages packed packet packets pad padded padding page pageable paged pandas
+own owner pack packages packed packet packets pad padded padding page pageable paged pandas panic
 parallel param parameter parent parquet parse parser parsing part partial partition partitioned
 partitioning parts pascal path pause pauses payload pb pc pcie pct peak peer peers pending per
 percent perf perfetto performance permute persist persistent pftrace pg phase philox pickle pid

@@ -149,8 +149,14 @@ class Pieces:
 
     @contextlib.contextmanager
     def on_disk(self) -> Iterator[Path]:
-        """The bytes as a file of this machine: the file itself, or an inflated copy for a while."""
+        """The bytes as a file of this machine: the file itself, or an inflated copy for a while.
+
+        A recording that is a folder is the folder.
+        """
         if not is_url(self.path):
+            if Path(self.path).is_dir():
+                yield Path(self.path)
+                return
             try:
                 with Path(self.path).open("rb") as file:
                     is_plain = file.read(2) != GZIP_MAGIC

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -32,6 +33,7 @@ from stepscope.wire import write as wire
 from tests.profiles import environment, host, line, parse, plane, ref, space, worked_example
 from tests.unit.formats.nccl.dumps import dump, entry, log, perf, write_dumps
 from tests.unit.formats.nsight import export as nsight
+from tests.unit.formats.nsight.folder import folder_of
 from tests.unit.formats.perfetto.traces import small
 from tests.unit.formats.rocprof.files import kernel_csv, rocpd, tool_json
 from tests.unit.formats.rocprof.files import run as rocprof_run
@@ -70,6 +72,14 @@ def _nsight(folder: Path) -> Path:
         ANALYSIS_FILE=[{"id": 1, "filename": PATH, "content": COMMAND}],
         DIAGNOSTIC_EVENT=[{"text": f"{COMMAND} {USER}@{HOST}"}],
     )  # fmt: skip
+
+
+def _nsight_folder(folder: Path) -> Path:
+    made = folder / "made"
+    made.mkdir()
+    path = folder_of(_nsight(made), folder / "logs" / "a_pqtdir")
+    shutil.rmtree(made)
+    return path
 
 
 def _rocpd(folder: Path) -> Path:
@@ -234,7 +244,7 @@ FILES: dict[str, Callable[[Path], Path]] = {
     "kineto": _kineto, "chrome": _chrome, "viztracer": _viztracer, "speedscope": _speedscope,
     "gecko": _gecko, "perf": _perf, "perfetto": _perfetto, "nccl-flight": _flight,
     "nccl-inspector": _inspector, "rocprof-csv": _csv, "pprof": _pprof, "collapsed": _collapsed,
-    "xspace": _xspace,
+    "xspace": _xspace, "nsight-tables": _nsight_folder,
 }  # fmt: skip
 
 
@@ -259,7 +269,8 @@ def test_what_is_private_stays_in_the_file(
     format_: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = FILES[format_](tmp_path)
-    data = path.read_bytes()
+    files = [one for one in sorted(path.iterdir())] if path.is_dir() else [path]
+    data = b"".join(one.read_bytes() for one in files)
     assert WORD.encode() in (gzip.decompress(data) if path.suffix == ".gz" else data)
     with stepscope.open(path) as session:
         said = [*texts(session.profile.hosts[0].space), *_exports(session), *_results(session)]
