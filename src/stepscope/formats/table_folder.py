@@ -138,7 +138,7 @@ class TableFolder:
         except (pl.exceptions.PolarsError, OSError, ValueError, OverflowError) as error:
             reason = str(error).strip().split("\n", 1)[0][:200]
         except BaseException as error:
-            if type(error).__name__ != "PanicException":  # Polars' own, which is no Exception
+            if type(error).__name__ != "PanicException":  # Polars' own; Exception is not its base
                 raise
             reason = "it is broken"
         self.damage = self.damage or f"{name}: {reason}"

@@ -132,7 +132,7 @@ substr substring subtensoropwith subtract such sum summaries summary sunk surrog
 svdvals swap swapdimension switch sxm sym symbol symbols sync synchronization synchronize syscall
 system systems table tables tag take taken takes tan tanh tape target task tb tc tcgen tcs tec
 telemetry tell tem temp template temporary tensor tensorboard tensorflow tensorop tensors
-teraflops test text tf tfe tfprof tfrt than that the then this thq thread threadpool threads
+teraflops test text tf tfe tfprof tfrt than that the then they this thq thread threadpool threads
 threefry threshold throttle throughput thunk thunks ti tid tifffile tile tiles time timeline times
 timeseries timestamp timing to together toggle toggles token tokens toks told tolist too took tool
 top topk torch torchvision total tpu trace traceable traceback traced tracer traces tracing track
@@ -144,9 +144,9 @@ unsigned unsorted unstack until unweighted update updates us usage use user utc 
 validate validation valu value values var variable variables variant varlen vdot vec vector
 vectorize vectorized vectors vendor version versions vex vf vgpr viewer virtual visualization
 viztracer vld vllm vmap vmem void volta voltage vpu vram vreg vres vst vulkan wait waited waiting
-waits wal warning warp warps was wave weak weight weights were wgmma wgrad what when where while
-who whole why width window windowed winogra winograd wire with without wmma work worker workers
-workgroup would wr wrap wrapped wrapper write writer writing written xdl xdlops xent xf xinfo xla
-xladot xlu xmap xml xmma xor xpu xyz xz yes za zarr zero zeros zip zstandard
+waits wal wall warning warp warps was wave weak weight weights were wgmma wgrad what when where
+while who whole why width window windowed winogra winograd wire with without wmma work worker
+workers workgroup would wr wrap wrapped wrapper write writer writing written xdl xdlops xent xf
+xinfo xla xladot xlu xmap xml xmma xor xpu xyz xz yes za zarr zero zeros zip zstandard
 """
 WORDS: Final = OP_WORDS | frozenset(_WORDS.split())

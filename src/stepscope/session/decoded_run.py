@@ -71,6 +71,8 @@ class _File:
     contents: Contents | None = None
     damage: str = ""
     impossible: int = 0
+    together: tuple[Diagnostic, ...] = ()
+    beside: tuple[str, ...] = ()
     asked: bool = False
     lock: RLock = field(default_factory=RLock, repr=False)
 
@@ -119,7 +121,7 @@ class DecodedRun:
         with file.lock:
             if not file.asked:
                 try:
-                    space = _decoded(file, progress)
+                    space = _with_companions(file, _decoded(file, progress), progress)
                     if self._redactor is not None:
                         is_first = file is next(iter(self._files.values()))
                         space = self._redactor(space, is_first=is_first)
@@ -169,6 +171,8 @@ class DecodedRun:
         """Names, without their folders, of the opened files of these hosts."""
         reports = [self._files[name].report for name in names]
         used = [one.path for one in reports if one.state in ("opened", "damaged")]
+        if self.redaction is None:
+            used += [path for name in names for path in self._files[name].beside]
         return tuple(re.split(r"[/\\]", path)[-1] for path in used)
 
     def diagnostics(self, names: tuple[str, ...]) -> tuple[Diagnostic, ...]:
@@ -185,6 +189,7 @@ class DecodedRun:
             if file.damage:
                 text = f"{file.damage} Everything before the damage is shown."
                 found.append(Diagnostic("damaged-file", "error", text, name))
+            found += file.together
             if file.host is not None:
                 found += damage_of(file.host)
             if file.impossible:
@@ -241,6 +246,22 @@ def _decoded(file: _File, progress: StageProgress | None) -> Space:
     file.contents = contents
     file.damage = contents.damage
     return space
+
+
+def _with_companions(file: _File, space: Space, progress: StageProgress | None) -> Space:
+    """The columns with those of the files beside it, where they are of the same time."""
+    if not file.source.companions:
+        return space
+    from stepscope.session.companions import with_companions
+
+    def read(source: Source) -> Space:
+        return _decoded(
+            _File(source, FileReport(source.path, source.size_bytes, "waiting")), progress
+        )
+
+    found = with_companions(file.source, space, read)
+    file.together, file.beside = found.notes, found.paths
+    return found.space
 
 
 def _keep(file: _File, space: Space) -> None:

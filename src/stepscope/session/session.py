@@ -305,7 +305,11 @@ class Session(ToolMethods):
         if self._recording.redaction is not None:  # names stay in this process, and are not kept
             return pod_of_hosts(self.profile.hosts, self.name)
         run, chosen = self._recording.run, set(self._names)
-        sources = tuple(source for source in run.sources if source.host in chosen)
+        sources = tuple(
+            dataclasses.replace(source, companions=())
+            for source in run.sources
+            if source.host in chosen
+        )
         return pod_of(
             dataclasses.replace(run, sources=sources),
             engine=engine,

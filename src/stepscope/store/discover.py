@@ -19,6 +19,7 @@ from pathlib import Path
 from stepscope.errors import StoreError
 from stepscope.formats import FORMATS
 from stepscope.store import trace_runs
+from stepscope.store.companions import with_companions
 from stepscope.store.found import Found, Miss, Run, Source
 from stepscope.store.identify import XSPACE, examine, host_of, promises_xspace
 from stepscope.store.local import LocalTree, is_there, unlistable
@@ -250,15 +251,27 @@ def _of_folder(tree: Tree, root: str) -> Found:
         runs += trace_runs.runs(tree, folder, _relative(root, folder), traces)
     runs += _of_other_formats(tree, root, walk)
     runs += _of_tables(tree, root, walk)
+    runs = with_companions(runs)
     ids = _short_ids([run.id for run in runs])
     named: dict[str, Run] = {}
     for run in runs:
         name = _unused(shown(ids[run.id]), named)
         named[name] = Run(name, run.path, run.sources)
     runs = list(named.values())
-    runs.sort(key=lambda run: (run.recorded, run.id), reverse=True)
+    # What has others beside it comes before them, whichever was written last.
+    runs.sort(key=lambda run: (_recorded(run), _has_companions(run), run.id), reverse=True)
     misses = tuple(sorted(walk.misses, key=lambda miss: miss.path))
     return Found(root, tuple(runs), misses, walk.folders, walk.files, tuple(walk.notes))
+
+
+def _has_companions(run: Run) -> bool:
+    return any(source.companions for source in run.sources)
+
+
+def _recorded(run: Run) -> float:
+    """When a run and what lies beside it was recorded."""
+    beside = [one.modified for source in run.sources for one in source.companions]
+    return max([run.recorded, *beside])
 
 
 def _of_other_formats(tree: Tree, root: str, walk: _Walk) -> Iterator[Run]:
