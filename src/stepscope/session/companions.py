@@ -20,7 +20,7 @@ from stepscope.tables.core.profile import Host
 from stepscope.tables.recording.common_clock import CommonClock, common_clock, span_ps
 from stepscope.timeline.trim import touching, trimmed
 
-#: Slug of what is said of each.
+#: Slug of the note on each.
 OPENED: Final = "opened-together"
 _ITSELF: Final = "It is a run of its own in the list."
 
@@ -31,7 +31,7 @@ class Together:
 
     Attributes:
         space: The columns.
-        notes: What became of each file beside it.
+        notes: A note on each file beside it.
         paths: The files that are in the columns besides.
     """
 

@@ -14,7 +14,7 @@ from stepscope.store.identify import XSPACE
 _RECORDINGS: Final = (XSPACE, "kineto", "nsight", "rocpd")
 # Several of one tool's formats, made of one recording.
 _SAME: Final = {"nsight-tables": "nsight", "rocprof-json": "rocpd", "rocprof-csv": "rocpd"}
-# Totals, and times from a begin that nobody knows: nothing puts them beside anything.
+# Totals, and times from a begin that is unknown: they fit beside nothing.
 _CLOCKLESS: Final = ("collapsed", "pprof", "speedscope")
 
 

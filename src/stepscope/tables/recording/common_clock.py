@@ -27,7 +27,7 @@ class CommonClock:
     """How the times of a second recording become those of a first.
 
     Attributes:
-        shift_ps: Added to the second's; None where nothing tells.
+        shift_ps: Added to the second's; None where it is not recorded.
         said: By what, or why not, as a clause.
     """
 
@@ -52,7 +52,7 @@ def common_clock(first: Host, second: Host) -> CommonClock:
 
 
 def _unix_ns(host: Host) -> int | None:
-    """What time 0 of a host is on the wall clock; None where nothing tells."""
+    """What time 0 of a host is on the wall clock; None where it is not recorded."""
     begin, origin = recorded_at(host).begin_unix_ns, host.space.origin_ns
     if _FIRST_NS <= begin < _LAST_NS and 0 <= origin < _DAY_NS:
         return begin + origin
