@@ -1,4 +1,4 @@
-"""Files of one run that lie together open as one recording, on one clock, or a note says why not."""
+"""Files of one run that lie together open as one recording on one clock, or a note says why not."""
 
 from __future__ import annotations
 
