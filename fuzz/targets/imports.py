@@ -33,6 +33,7 @@ from tests.unit.formats.stacks.files import (
     gecko,
     pprof,
     speedscope,
+    tachyon,
 )
 from tests.unit.formats.torch_memory.snapshot import training
 
@@ -105,6 +106,7 @@ def _seeds(_: Path | None) -> list[bytes]:
         *(text.encode() for text in written),
         gzip.decompress(pprof()),
         small(),
+        tachyon(),
         seed_trace(),
     ]
 

@@ -37,7 +37,15 @@ from tests.unit.formats.nsight.folder import folder_of
 from tests.unit.formats.perfetto.traces import small
 from tests.unit.formats.rocprof.files import kernel_csv, rocpd, tool_json
 from tests.unit.formats.rocprof.files import run as rocprof_run
-from tests.unit.formats.stacks.files import COLLAPSED, HOME, PERF, gecko, pprof, speedscope
+from tests.unit.formats.stacks.files import (
+    COLLAPSED,
+    HOME,
+    PERF,
+    gecko,
+    pprof,
+    speedscope,
+    tachyon,
+)
 from tests.unit.formats.torch_memory.snapshot import training, written
 from tests.unit.surfaces.test_report import unpacked
 
@@ -206,6 +214,12 @@ def _collapsed(folder: Path) -> Path:
     return path
 
 
+def _tachyon(folder: Path) -> Path:
+    path = folder / "a.bin"
+    path.write_bytes(tachyon(path=PATH))
+    return path
+
+
 def _xspace_message() -> Any:
     """A training with private metadata wherever an XSpace has strings for it."""
     options = wire.number(2, 3) + wire.text(10, f"gs://{WORD}bucket/logs") + wire.number(4, 1)
@@ -244,7 +258,7 @@ FILES: dict[str, Callable[[Path], Path]] = {
     "kineto": _kineto, "chrome": _chrome, "viztracer": _viztracer, "speedscope": _speedscope,
     "gecko": _gecko, "perf": _perf, "perfetto": _perfetto, "nccl-flight": _flight,
     "nccl-inspector": _inspector, "rocprof-csv": _csv, "pprof": _pprof, "collapsed": _collapsed,
-    "xspace": _xspace, "nsight-tables": _nsight_folder,
+    "tachyon": _tachyon, "xspace": _xspace, "nsight-tables": _nsight_folder,
 }  # fmt: skip
 
 
