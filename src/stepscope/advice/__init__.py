@@ -66,6 +66,7 @@ RULES = Rules(
         "host.optimizer_per_variable",
         "host.garbage_collection",
         "host.gil_contention",
+        "host.debug_mode",
         "host.retracing",
         "host.recompilation",
         "host.graph_breaks",

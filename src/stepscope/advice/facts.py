@@ -331,6 +331,13 @@ FACTS = (
         ),
     ),
     RuleFacts(
+        "debug-mode",
+        title="Checks for debugging run in every step",
+        needs=("step_account",),
+        optional=("overview_page", "framework_op_stats"),
+        cause_of=("eager-execution", "python-bound", "host-waits"),
+    ),
+    RuleFacts(
         "retracing",
         title="Functions are traced again",
         needs=("host_activity",),

@@ -158,6 +158,7 @@ RESTS_ON: dict[str, set[str]] = {
     "optimizer-per-variable": {"host"},
     "garbage-collection": {"garbage"},
     "gil-contention": {"python"},
+    "debug-mode": {"ops"},
     "retracing": {"host"},
     "recompilation": {"host"},
     "python-bound": {"host"},

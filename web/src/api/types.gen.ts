@@ -296,6 +296,7 @@ export interface Environment {
   readonly profile_start: string;
   readonly task_type: string;
   readonly versions: Readonly<Record<string, string>>;
+  readonly settings: Readonly<Record<string, string>>;
 }
 
 /** Whether the profile is whole: "complete", "partial" or "damaged", and what is missing. */
