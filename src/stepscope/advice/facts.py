@@ -331,6 +331,13 @@ FACTS = (
         ),
     ),
     RuleFacts(
+        "debug-mode",
+        title="Checks for debugging run in every step",
+        needs=("step_account",),
+        optional=("overview_page", "framework_op_stats"),
+        cause_of=("eager-execution", "python-bound", "host-waits"),
+    ),
+    RuleFacts(
         "retracing",
         title="Functions are traced again",
         needs=("host_activity",),
@@ -393,6 +400,12 @@ FACTS = (
         "incomplete-profile",
         title="The recording is not whole",
         needs=("overview_page",),
+    ),
+    RuleFacts(
+        "growing-steps",
+        title="Each step does more than the one before",
+        needs=("step_account",),
+        cause_of=("eager-execution", "largest-part", "memory-growth", "python-bound"),
     ),
     RuleFacts(
         "largest-part",

@@ -296,6 +296,7 @@ export interface Environment {
   readonly profile_start: string;
   readonly task_type: string;
   readonly versions: Readonly<Record<string, string>>;
+  readonly settings: Readonly<Record<string, string>>;
 }
 
 /** Whether the profile is whole: "complete", "partial" or "damaged", and what is missing. */
@@ -480,6 +481,14 @@ export interface KernelTotals {
   readonly tensor_core_eligible_frac: number | null;
   readonly tensor_core_missed_us: number | null;
   readonly bits_16_frac: number | null;
+}
+
+/** Ops that the loop's thread runs: each step more than the one before. */
+export interface OpsGrowth {
+  readonly first_ops: number;
+  readonly last_ops: number;
+  readonly mean_ops: number | null;
+  readonly op: string;
 }
 
 /** The device the roofs belong to; None where a limit is unknown. */
@@ -2944,6 +2953,7 @@ export interface StepAccount extends ResultBody {
   readonly has_python: boolean;
   readonly has_events: boolean;
   readonly recorder_ms: number | null;
+  readonly growth: OpsGrowth | null;
   readonly parts: TableOf<StepAccountPartRow>;
   readonly owners: TableOf<OwnerRow>;
   readonly rivals: TableOf<RivalRow>;
