@@ -12,7 +12,6 @@ from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, ms
 from stepscope.schema import names
 from stepscope.tables.account.account import Account, account
-from stepscope.tables.account.growth import growth
 from stepscope.tables.account.instructions import CompiledOp, compiled_from
 from stepscope.tables.account.made_of import made_of
 from stepscope.tables.account.op_families import PRODUCTS, family_of
@@ -281,7 +280,7 @@ _PROGRAMS = 3
 
 
 def _growth(found: Account) -> OpsGrowth | None:
-    grows = growth(found)
+    grows = found.growth
     return None if grows is None else OpsGrowth(grows.first, grows.last, grows.mean, grows.op)
 
 
