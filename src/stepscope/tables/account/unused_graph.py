@@ -58,7 +58,7 @@ def _unused(ops: NumberedOps) -> Bool:
     if not forward.any():
         return forward
     carried = distinct(ops.number[ops.backward])
-    # The number that is next is said of every op until one takes it.
+    # Every op says the next number, until one takes it.
     taken = ops.number < int(ops.number[forward].max())
     unused: Bool = forward & taken & ~np.isin(ops.number, carried)
     if len(carried):  # what follows the last gradient may have had its own after the recording
