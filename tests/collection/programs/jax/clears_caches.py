@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "recompilation", "retracing", "uneven-steps", "slow-steps", "python-bound"],
     "rules": ["recompilation", "retracing", "uneven-steps", "slow-steps", "python-bound"],
     "words": ["clear_caches", "backend_compile", "against_leaks", "jit_update"],
-    "part": "score",
+    "part": "develop",
 }
 
 WIDTH = 768

@@ -16,7 +16,7 @@ LABEL = {
     "accept": ["largest-part"],
     "rules": [],
     "words": ["log_loss", "jit_evaluate_loss", "evaluate_loss"],
-    "part": "score",
+    "part": "develop",
 }
 
 log = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ LABEL = {
     "accept": [],
     "rules": [],
     "words": [],
-    "part": "score",
+    "part": "develop",
 }
 
 DIM, HIDDEN, LAYERS = 64, 384, 6

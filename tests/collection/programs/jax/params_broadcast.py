@@ -18,7 +18,7 @@ LABEL = {
     "accept": ["largest-part", "device-copies", "host-copies"],
     "rules": ["device-copies", "host-copies"],
     "words": ["unreplicate", "shard_args", "batched_device_put", "device_put", "dynamic_slice", "squeeze"],
-    "part": "score",
+    "part": "develop",
 }  # fmt: skip
 
 

@@ -19,7 +19,7 @@ LABEL = {
     "words": [
         "convolve", "RoomReverb", "_MultiProcessingDataLoaderIter", "_try_get_data",
     ],
-    "part": "score",
+    "part": "develop",
 }  # fmt: skip
 
 SAMPLE_RATE = 8000

@@ -18,7 +18,7 @@ LABEL = {
     "accept": ["largest-part", "python-bound", "host-waits", "print-every-step", "tiny-kernels"],
     "rules": ["python-bound", "host-waits", "print-every-step", "tiny-kernels"],
     "words": ["report_activation", "watch", "watching.py", "_tensor_str", "__format__", "__repr__", "_str_intern"],
-    "part": "score",
+    "part": "develop",
 }
 
 logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")

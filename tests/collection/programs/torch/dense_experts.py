@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part"],
     "rules": [],
     "words": ["run_experts", "SparseMoE", "Expert"],
-    "part": "score",
+    "part": "develop",
 }
 
 

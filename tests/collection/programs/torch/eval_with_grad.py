@@ -11,10 +11,10 @@ from clock import run
 LABEL = {
     "planted": "validation after each fourth batch builds the graph for backward and keeps it with the losses of all its batches",
     "cause": "gradients recorded where none are needed",
-    "accept": ["largest-part", "memory-growth"],
+    "accept": ["largest-part", "memory-growth", "unused-gradients"],
     "rules": ["memory-growth"],
     "words": ["validation_step", "run_validation"],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -17,7 +17,7 @@ LABEL = {
     "accept": ["largest-part", "input-bound", "loader-workers", "uneven-steps", "slow-steps"],
     "rules": ["input-bound", "loader-workers", "uneven-steps", "slow-steps"],
     "words": ["_MultiProcessingDataLoaderIter", "popen_fork.py", "Popen", "_launch", "_shutdown_workers"],
-    "part": "score",
+    "part": "develop",
 }
 
 BATCH_SIZE = 32

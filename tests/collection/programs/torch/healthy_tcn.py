@@ -16,7 +16,7 @@ LABEL = {
     "accept": [],
     "rules": [],
     "words": [],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op", "optimizer-per-variable"],
     "rules": ["dominant-op", "optimizer-per-variable"],
     "words": ["svd", "_matrix_power", "Shampoo"],
-    "part": "score",
+    "part": "develop",
 }
 
 

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "input-bound", "loader-workers", "python-bound", "missing-prefetch"],
     "rules": ["input-bound", "loader-workers", "python-bound", "missing-prefetch"],
     "words": ["TensorDataset", "default_collate", "collate", "fetch.py", "_SingleProcessDataLoaderIter", "aten::stack"],
-    "part": "score",
+    "part": "develop",
 }
 
 

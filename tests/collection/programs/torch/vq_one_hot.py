@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["dominant-op"],
     "words": ["quantize", "aten::mm", "scatter_", "encodings"],
-    "part": "score",
+    "part": "develop",
 }
 
 

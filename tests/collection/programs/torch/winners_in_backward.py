@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "python-bound", "eager-execution", "tiny-kernels", "launch-bound"],
     "rules": ["python-bound", "eager-execution", "tiny-kernels", "launch-bound"],
     "words": ["spread_to_winners", "index_put_", "MaxOverPoints"],
-    "part": "score",
+    "part": "develop",
 }
 
 
