@@ -17,7 +17,7 @@ LABEL = {
     "part": "score",
 }
 
-SIDE, SUBSTEPS, PARAMETERS = 64, 12, 6
+SIDE, SUBSTEPS, PARAMETERS = 112, 3, 6
 
 
 def laplacian(u):
@@ -90,7 +90,7 @@ class Trainer:
 
 
 def main(clock):
-    clock.plan(3, 4)
+    clock.plan(3, 3)
     simulator = Simulator()
     truth = tf.random.uniform((32, PARAMETERS), seed=1)
     maps = simulator.run(truth)
