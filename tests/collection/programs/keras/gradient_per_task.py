@@ -61,7 +61,7 @@ class MultiTask(tf.keras.Model):
     def gradients_by_task(self, tape, losses, variables):
         total = None
         for loss in losses.values():
-            grads = tape.gradient(loss, variables, unconnected_gradients="zero")  # planted
+            grads = tape.gradient(loss, variables, unconnected_gradients=tf.UnconnectedGradients.ZERO)  # planted
             total = grads if total is None else [a + b for a, b in zip(total, grads)]
         return total
 
