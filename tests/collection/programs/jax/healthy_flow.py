@@ -11,7 +11,7 @@ from clock import run
 
 LABEL = {"planted": None, "cause": "healthy", "accept": [], "rules": [], "words": [], "part": "score"}
 
-DIM, HIDDEN, COUPLINGS, BATCH = 64, 512, 4, 512
+DIM, HIDDEN, COUPLINGS, BATCH = 64, 512, 4, 1024
 
 
 def init(key):
@@ -53,7 +53,7 @@ def train_step(params, m, v, step, x):
 
 
 def main(clock):
-    clock.plan(4, 8)
+    clock.plan(4, 6)
     params = init(jax.random.PRNGKey(0))
     m = jax.tree_util.tree_map(jnp.zeros_like, params)
     v = jax.tree_util.tree_map(jnp.zeros_like, params)
