@@ -275,10 +275,23 @@ FACTS = (
         parts=("collective",),
     ),
     RuleFacts(
+        "slow-link",
+        title="Transfers through one link are slow",
+        needs=("pod",),
+        cause_of=("collective-bound", "exposed-collectives"),
+        parts=("collective",),
+    ),
+    RuleFacts(
+        "unequal-stages",
+        title="A pipeline stage has more to do than the others",
+        needs=("pod",),
+        cause_of=("worker-skew", "exposed-collectives"),
+        parts=("collective",),
+    ),
+    RuleFacts(
         "straggler",
         title="One worker makes all others wait",
-        needs=("pod_viewer",),
-        optional=("overview_page",),
+        optional=("pod", "pod_viewer", "overview_page"),
         symptom_of=("unbalanced-devices",),
         parts=("collective",),
     ),
@@ -329,6 +342,18 @@ FACTS = (
             "launch-bound",
             "input-bound",
         ),
+    ),
+    RuleFacts(
+        "debug-mode",
+        title="Checks for debugging run in every step",
+        needs=("step_account",),
+        optional=("overview_page", "framework_op_stats"),
+        cause_of=("eager-execution", "python-bound", "host-waits"),
+    ),
+    RuleFacts(
+        "unused-gradients",
+        title="Gradients are prepared that nothing computes",
+        needs=("step_account",),
     ),
     RuleFacts(
         "retracing",
@@ -393,6 +418,12 @@ FACTS = (
         "incomplete-profile",
         title="The recording is not whole",
         needs=("overview_page",),
+    ),
+    RuleFacts(
+        "growing-steps",
+        title="Each step does more than the one before",
+        needs=("step_account",),
+        cause_of=("eager-execution", "largest-part", "memory-growth", "python-bound"),
     ),
     RuleFacts(
         "largest-part",

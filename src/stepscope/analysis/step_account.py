@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, repeat
 from math import nan
 from typing import Annotated
@@ -11,17 +10,22 @@ from typing import Annotated
 from stepscope import how_to_record
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, ms
+from stepscope.schema import names
 from stepscope.tables.account.account import Account, account
 from stepscope.tables.account.instructions import CompiledOp, compiled_from
-from stepscope.tables.account.op_families import UNUSUAL, family_of
-from stepscope.tables.account.owners import Owner, owners
+from stepscope.tables.account.made_of import made_of
+from stepscope.tables.account.op_families import PRODUCTS, family_of
+from stepscope.tables.account.owners import CallSite, Owner, owners
 from stepscope.tables.account.parts import Part, parts
 from stepscope.tables.account.rivals import rivals
 from stepscope.tables.account.series import series
+from stepscope.tables.account.unused_graph import unused_graph
 from stepscope.tables.account.what_if import WhatIf, what_if
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.host.cores import host_cores
+from stepscope.tables.recording.environment import environment
 from stepscope.tables.steps.attribution import HostSteps
+from stepscope.tables.steps.calls import function_calls, is_single_op
 from stepscope.tables.steps.markers import has_account
 from stepscope.tables.steps.session import taking_part
 from stepscope.verdicts.sentences import written_out
@@ -133,6 +137,39 @@ class RivalRow(Row):
 
 
 @dataclass(frozen=True, slots=True)
+class OpsGrowth:
+    """Ops that the loop's thread runs: each step more than the one before.
+
+    Attributes:
+        first_ops, last_ops, mean_ops: Of the first and the last kept step, and of all.
+        op: Of which there are most more.
+    """
+
+    first_ops: int
+    last_ops: int
+    mean_ops: float
+    op: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnusedGradients:
+    """Forward ops of PyTorch's whose gradients were prepared and never computed.
+
+    Attributes:
+        time_ms: Of these ops, per step.
+        ops: How many of them, per step.
+        function, file, line, caller: Where most of their time is called from; "" and 0 unknown.
+    """
+
+    time_ms: float
+    ops: float
+    function: str
+    file: str
+    line: int
+    caller: str
+
+
+@dataclass(frozen=True, slots=True)
 class Options:
     """The account has no options."""
 
@@ -151,6 +188,8 @@ class StepAccount(Result):
         has_python: Whether what Python did was recorded.
         has_events: Whether the frameworks' own events of the loop's thread were.
         recorder_ms: Per step, the recorder's own work; no part of the program.
+        growth: Where each step runs more ops than the one before; None where it does not.
+        unused_gradients: Forward ops whose gradients nothing computed; None where there are none.
         parts: What a person would change; their times sum to the step.
         owners: What the parts are made of; their times sum to the step, too.
         rivals: Other threads that run Python.
@@ -166,6 +205,8 @@ class StepAccount(Result):
     has_python: bool
     has_events: bool
     recorder_ms: float
+    growth: OpsGrowth | None
+    unused_gradients: UnusedGradients | None
     parts: Table[PartRow]
     owners: Table[OwnerRow]
     rivals: Table[RivalRow]
@@ -179,7 +220,7 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
     host, longest = max(found, key=lambda pair: _mean_ps(pair[1]))
     steps = longest.found
     start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
-    made = parts(longest)
+    made = _with_programs(host, parts(longest))
     played = what_if(longest, made, host_cores(host))
     step_ps = _mean_ps(longest)
     recorder = sum(one.total_ps for one in made if one.kind == "recorder")
@@ -193,6 +234,8 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
         has_python=longest.frames is not None,
         has_events=longest.native is not None,
         recorder_ms=ms(recorder) / len(start),
+        growth=_growth(longest),
+        unused_gradients=_unused(host, longest, len(start)),
         parts=_part_table(host, made, played, step_ps, len(start)),
         owners=_owner_table(owners(longest), len(start), step_ps),
         rivals=_rival_table(host, longest),
@@ -210,9 +253,49 @@ def _nothing() -> StepAccount:
         has_python=False,
         has_events=False,
         recorder_ms=0.0,
+        growth=None,
+        unused_gradients=None,
         parts=Table.empty(PartRow),
         owners=Table.empty(OwnerRow),
         rivals=Table.empty(RivalRow),
+    )
+
+
+def _with_programs(host: Host, made: list[Part]) -> list[Part]:
+    """What runs compiled functions, as these functions, where none of their ops was recorded."""
+    if any(one.kind == "op" for one in made):
+        return made
+    called = [one for one in function_calls(host) if one.kind == "call"]
+    called = [one for one in called if not is_single_op(one.name)] or called
+    longest = sorted(called, key=lambda one: -one.time_ps)[:_PROGRAMS]
+    name = ", ".join(one.name for one in longest)
+    return [
+        replace(one, kind="program", name=name) if name and one.kind == "runtime" else one
+        for one in made
+    ]
+
+
+# So many functions are named where what of each was running is unknown.
+_PROGRAMS = 3
+
+
+def _growth(found: Account) -> OpsGrowth | None:
+    grows = found.growth
+    return None if grows is None else OpsGrowth(grows.first, grows.last, grows.mean, grows.op)
+
+
+def _unused(host: Host, found: Account, count: int) -> UnusedGradients | None:
+    graph = unused_graph(host, found)
+    if graph is None:
+        return None
+    place = graph.place or CallSite("", "", 0, "")
+    return UnusedGradients(
+        ms(graph.time_ps) / count,
+        graph.ops / count,
+        place.function,
+        place.file,
+        place.line,
+        place.caller,
     )
 
 
@@ -234,6 +317,8 @@ def _headline(made: list[Part], step_ps: float, steps: HostSteps) -> str:
 _WORDS = {
     "op": "The ops of the family {name}",
     "eager": "What the program runs op by op in a loop",
+    "function": "The ops that {name} runs",
+    "program": "Running the compiled function {name}",
     "framework": "The framework's own work on the loop's thread ({name})",
     "unrecorded": "Time in which nothing was recorded on the loop's thread",
     "input": "Waiting for input ({name})",
@@ -284,9 +369,9 @@ def _part_row(host: Host, one: Part, count: int, step_ps: float) -> dict[str, ob
         "function": place[0],
         "file": place[1],
         "line": place[2],
-        "caller": known.caller if known.function else first.caller,
+        "caller": _caller(one, known),
         "between": _between(one),
-        "made_of": _made_of(one),
+        "made_of": made_of(one),
         "op": op,
         "first": first.name,
         "first_kind": first.kind,
@@ -298,7 +383,7 @@ def _part_row(host: Host, one: Part, count: int, step_ps: float) -> dict[str, ob
         "growth": told.growth,
         "every": told.every,
         "burst_ms": ms(told.burst_ps),
-        "data_type": known.data_type,
+        "data_type": known.data_type or _type_of_model(host, one),
         "on_device": first.on_device,
         "is_source": one.kind not in ("python", "library")
         and (bool(known.line) or (first.is_inline and bool(first.line))),
@@ -306,8 +391,31 @@ def _part_row(host: Host, one: Part, count: int, step_ps: float) -> dict[str, ob
     }
 
 
+# NumPy's names of the types that matter here, and XLA's.
+_TYPES = {"float64": "f64", "complex128": "c128"}
+
+
+def _type_of_model(host: Host, one: Part) -> str:
+    """What the model's products compute in, where only the recorder noted it."""
+    if one.kind != "op" or one.name not in PRODUCTS:
+        return ""
+    return _TYPES.get(environment(host).settings.get(names.PARAMETERS, ""), "")
+
+
+def _caller(one: Part, known: CompiledOp) -> str:
+    if one.kind == "function" and one.first.under is not None:
+        return one.first.under.caller
+    if one.kind == "program":
+        return ""
+    return known.caller if known.function else one.first.caller
+
+
 def _place(one: Part, known: CompiledOp) -> tuple[str, str, int]:
     """Where in the program a part is: its longest line, or the source of its op."""
+    if one.kind == "program":  # where the thread waits meanwhile is not where it comes from
+        return "", "", 0
+    if one.kind == "function" and (whole := one.first.under) is not None:
+        return whole.function, whole.file, whole.line
     if known.line and one.kind not in ("python", "library"):
         return known.function or one.first.function, known.file, known.line
     first = next((owner for owner in one.owners if owner.file), one.first)
@@ -321,50 +429,6 @@ def _between(one: Part) -> str:
         total[owner.between] = total.get(owner.between, 0) + owner.total_ps
     most = max(total, key=lambda name: total[name], default="")
     return most if total.get(most, 0) > one.total_ps / 2 else ""
-
-
-def _made_of(one: Part) -> str:
-    total: dict[str, int] = {}
-    for owner in one.owners:
-        name = owner.name or owner.kind
-        total[name] = total.get(name, 0) + owner.total_ps
-    listed = sorted(total.items(), key=lambda item: -item[1])[:3]
-    if one.kind == "eager":
-        return _ops_of_loop(one)
-    return ", ".join(f"{name} {time / max(one.total_ps, 1):.0%}" for name, time in listed)
-
-
-# Ops by which a program only makes its numbers and shapes tensors.
-_BOOKKEEPING = (
-    "_EagerConst",
-    "Const",
-    "Shape",
-    "StridedSlice",
-    "Pack",
-    "Identity",
-    "ReadVariableOp",
-)
-_LISTED = 5
-_NUMBERED = re.compile(r"\.\d+$")
-
-
-def _ops_of_loop(one: Part) -> str:
-    """The ops that a program runs again and again; what they are for, its rarest may tell."""
-    ops = [owner for owner in one.owners if owner.kind == "op"]
-    # XLA's instructions have numbers; the functions that JAX dispatches say more than they do.
-    if all(_NUMBERED.search(owner.name) for owner in ops):
-        ops = [owner for owner in one.owners if owner.kind == "framework" and owner.name] or ops
-    listed = list(dict.fromkeys(owner.name for owner in ops))
-    working = [name for name in listed if not _is_bookkeeping(name)] or listed
-    telling = {owner.name for owner in ops if owner.family in UNUSUAL}
-    shown = working[:_LISTED]
-    return ", ".join(
-        [*shown, *(name for name in working[_LISTED:] if name in telling)][: 2 * _LISTED]
-    )
-
-
-def _is_bookkeeping(name: str) -> bool:
-    return name in _BOOKKEEPING or name.startswith("TFE_")
 
 
 def _owner_table(found: list[Owner], count: int, step_ps: float) -> Table[OwnerRow]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from stepscope.columns import among, distinct_keys, look_up
 from stepscope.columns.nesting import Nesting
-from stepscope.columns.space import I64, U8
+from stepscope.columns.space import I32, I64, U8
 from stepscope.schema import names
 from stepscope.tables.account.moments import Moments, innermost, one_line
 from stepscope.tables.account.updates import marked_updates
@@ -51,8 +51,29 @@ _COMPILE = re.compile(
 _WAIT = re.compile(
     r"wait for completion|::Await|^Wait for |Synchroniz|\bAwait\b|BlockUntil|BlockHost"
 )
+# PyTorch's ops that compute nothing: what they copy, if they do, an op within them copies.
+_VIEW = re.compile(
+    r"aten/(?:t|T|mT|numpy_T|transpose|permute|movedim|swapaxes|view|_unsafe_view|view_as|reshape|"
+    r"_reshape_alias|flatten|unflatten|ravel|expand|expand_as|broadcast_to|unsqueeze|squeeze|select|"
+    r"slice|narrow|unbind|split|split_with_sizes|chunk|as_strided|alias|detach|diagonal|real|"
+    r"view_as_real|view_as_complex|lift_fresh|resolve_conj|resolve_neg|result_type|"
+    r"empty|empty_like|empty_strided|new_empty|set)_?$"
+)
 _EAGER = re.compile(r"^Eager(?:Local)?Execute: (?!__)(.+)$")
 _FUNCTION = re.compile(r"^PjitFunction\((.*)\)$|^Eager\w*Execute: (__(?:inference|forward)\w*)$")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class NativeLabels:
+    """What labels of events stand for.
+
+    Attributes:
+        labels: (name, type) of each.
+        longest: Event row of the longest op of each, -1 none.
+    """
+
+    labels: tuple[tuple[str, str], ...]
+    longest: I64
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -60,24 +81,20 @@ class Native:
     """The events of the loop's thread that are not Python calls.
 
     Attributes:
-        rows: Event rows; the columns below have one entry each.
         start_ps: When each begins.
         length_ps: How long it takes.
         moments: Which of them is the innermost when.
         kind: What each is, an inner wrapper being what the event around it is.
-        label: Index into ``labels``: the op, function or call that names it.
-        labels: (name, type) of each.
-        longest: Event row of the longest op of each label, -1 none.
+        label: Which of the labels: the op, function or call that names it; -1 none.
+        named: The labels.
     """
 
-    rows: I64
     start_ps: I64
     length_ps: I64
     moments: Moments
     kind: U8
-    label: I64
-    labels: tuple[tuple[str, str], ...]
-    longest: I64
+    label: I32
+    named: NativeLabels
 
 
 def native(host: Host, line: int, markers: Markers) -> Native | None:
@@ -118,9 +135,10 @@ def native(host: Host, line: int, markers: Markers) -> Native | None:
         runs &= ~(is_short[here] & starts_program[here])
         kind[here] = np.where(runs, OP, kind[here])
     label = _in_updates(host, rows, nesting, kind, label, labels)
-    longest = _longest_ops(rows, length, kind, label, len(labels))
-    moments = innermost(start, length)
-    return Native(rows, start, length, moments, kind, label, tuple(labels), longest)
+    named = NativeLabels(tuple(labels), _longest_ops(rows, length, kind, label, len(labels)))
+    codes = label.astype(np.int32)
+    del rows, label, nesting, parent, unnamed, is_short, starts_program  # the next takes as much
+    return Native(start, length, innermost(start, length), kind, codes, named)
 
 
 def _in_updates(
@@ -177,11 +195,19 @@ def _classified(host: Host, rows: I64, markers: Markers) -> tuple[U8, I64, list[
         # On the loop's thread an iterator of tf.data is what the loop waits for.
         fetches = np.asarray([op.category is OpCategory.TF_DATA for op in ops.ops] or [False])
         waits = (kind == INPUT) | (is_op & fetches[ops.op[at]])
-        kind = np.where(waits, INPUT, np.where(is_op, OP, kind)).astype(np.uint8)
+        views = np.asarray([is_view(op.name) for op in ops.ops] or [False])
+        # What only looks at a tensor otherwise computes nothing: its time is the hand-over's.
+        done = np.where(views[ops.op[at]], DISPATCH, OP)
+        kind = np.where(waits, INPUT, np.where(is_op, done, kind)).astype(np.uint8)
         label = np.where(is_op, codes_of_ops[ops.op[at]], label)
     _by_stats(host, rows, kind, markers)
     label = np.where(kind == NOTHING, -1, label)
     return kind, label, labels
+
+
+def is_view(op: str) -> bool:
+    """Whether an op of PyTorch's only looks at a tensor otherwise."""
+    return _VIEW.match(op) is not None
 
 
 def _by_stats(host: Host, rows: I64, kind: U8, markers: Markers) -> None:

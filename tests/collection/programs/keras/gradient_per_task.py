@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part"],
     "rules": ["largest-part"],
     "words": ["gradients_by_task", "persistent"],
-    "part": "score",
+    "part": "develop",
 }
 
 TASKS = {"age": 1, "gender": 2, "expression": 7, "pose": 3}

@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "input-bound", "python-in-pipeline", "host-input-limit", "python-bound", "gil-contention", "missing-prefetch"],
     "rules": ["input-bound", "python-in-pipeline", "python-bound", "host-input-limit", "largest-part"],
     "words": ["ImageDataGenerator", "apply_affine_transform", "affine_transform", "NumpyArrayIterator", "random_transform"],
-    "part": "score",
+    "part": "develop",
 }
 
 CFG = {"side": 80, "batch": 32, "classes": 2, "rotation": 25, "shift": 0.15, "zoom": 0.2}

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op", "roofline-gap"],
     "rules": ["dominant-op", "roofline-gap", "largest-part"],
     "words": ["mixed_float16", "float16", "Cast", "set_global_policy"],
-    "part": "score",
+    "part": "develop",
 }
 
 SIDE, PATCH, WIDTH, HEADS, DEPTH, CLASSES = 32, 4, 96, 4, 2, 10

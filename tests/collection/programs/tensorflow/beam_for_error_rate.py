@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "dominant-op"],
     "rules": ["largest-part", "dominant-op"],
     "words": ["CharacterErrorRate", "ctc_beam_search_decoder", "CTCBeamSearchDecoder"],
-    "part": "score",
+    "part": "develop",
 }
 
 ALPHABET = " abcdefghijklmnopqrstuvwxyz0123456789"

@@ -15,7 +15,7 @@ LABEL = {
     "accept": ["largest-part", "retracing", "recompilation", "uneven-steps", "python-bound"],
     "rules": ["retracing", "uneven-steps", "python-bound", "largest-part"],
     "words": ["beta_at", "train_step"],
-    "part": "score",
+    "part": "develop",
 }
 
 

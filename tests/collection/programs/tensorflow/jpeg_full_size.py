@@ -14,7 +14,7 @@ LABEL = {
     "accept": ["largest-part", "input-bound", "host-input-limit", "no-cache"],
     "rules": ["input-bound", "host-input-limit", "no-cache", "largest-part"],
     "words": ["decode_jpeg", "DecodeJpeg", "load_photo"],
-    "part": "score",
+    "part": "develop",
 }
 
 SIZE, BATCH, CLASSES = 96, 16, 20

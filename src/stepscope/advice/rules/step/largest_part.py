@@ -40,6 +40,8 @@ _OURS = ("recorder", "runtime")
 _BESIDE = 0.1
 # A line of the program is easier to change than what a framework does.
 _CODE = ("python", "library")
+# What a line of the program runs, where lines were recorded.
+_HAS_LINE = ("op", "eager", "framework", "program", "compile")
 # What needs the interpreter's lock.
 _LOCKED = ("python", "framework", "eager", "unrecorded")
 
@@ -77,6 +79,8 @@ _HOPES = {
     "unrecorded": _Hope(changes.UNSEEN, 0.8, 0.6, 0.5, False),
     "eager": _Hope(changes.VECTORISED, 0.85, 0.75, 0.7, False),
     "op": _Hope(changes.SHRUNK, 0.7, 0.2, 0.5, False),
+    "program": _Hope(changes.SHRUNK, 0.7, 0.2, 0.5, False),
+    "function": _Hope(changes.SHRUNK, 0.7, 0.5, 0.5, False),
 }
 # Ops that seldom are what a model is for can go for the most part.
 _UNUSUAL = _Hope(changes.SHRUNK, 0.85, 0.75, 0.7, False)
@@ -84,6 +88,8 @@ _UNUSUAL = _Hope(changes.SHRUNK, 0.85, 0.75, 0.7, False)
 _PRODUCT = _Hope(changes.SHRUNK, 0.7, 0.15, 0.5, False)
 # An update has to be made; it ranks by its size, as what it updates does.
 _UPDATE = _Hope(changes.SHRUNK, 0.7, 0.2, 0.5, False)
+# Methods by which the frameworks call a model or a layer: what they do is what the program is for.
+_MODEL = ("forward", "call", "__call__")
 _DOUBLE = _Hope(changes.NARROWED, 0.5, 0.5, 0.85, True)
 
 
@@ -154,7 +160,11 @@ def _finding(part: PartRow, account: StepAccount, words: PartWords, stage: str) 
         assumption=hope.change.assumption,
         confidence=hope.confidence if account.step_count > 1 else min(hope.confidence, 0.6),
         title=words.title,
-        message=words.message + stage + _beside(part) + _rival(part, account),
+        message=words.message
+        + stage
+        + _beside(part)
+        + _rival(part, account)
+        + _nowhere(part, account),
         place=_place(part),
         measured={
             "part_ms": part.time_ms,
@@ -218,6 +228,13 @@ def _beside(part: PartRow) -> str:
     )
 
 
+def _nowhere(part: PartRow, account: StepAccount) -> str:
+    """Why no line of the program is named, where none was recorded."""
+    if part.file or account.has_python or part.kind not in _HAS_LINE:
+        return ""
+    return " Which line of the program runs this was not recorded."
+
+
 def _rival(part: PartRow, account: StepAccount) -> str:
     """Who else wants the interpreter's lock, where the part may wait for it."""
     if part.kind not in _LOCKED:
@@ -241,6 +258,8 @@ def _hope(part: PartRow) -> _Hope:
         return _UPDATE
     if part.kind == "op" and part.name in PRODUCTS:
         return _PRODUCT
+    if part.kind == "function" and part.name.rpartition(".")[2] in _MODEL:
+        return _HOPES["op"]
     return _HOPES.get(part.kind, _HOPES["op"])
 
 
@@ -263,7 +282,7 @@ def _severity(part: PartRow, hope: _Hope, saving: float, account: StepAccount) -
 
 
 def _place(part: PartRow) -> Place:
-    is_op = part.kind in ("op", "eager")
+    is_op = part.kind in ("op", "eager", "function")
     call = part.first if part.first_kind in ("library", "framework") and not is_op else ""
     return Place(
         function=part.function,
