@@ -18,8 +18,8 @@ from stepscope.columns import distinct, median
 from stepscope.columns.space import I64, Bool
 from stepscope.tables.collectives.identity import (
     SYMMETRIC,
-    Communicator,
     CollectiveIdentity,
+    Communicator,
     identities,
 )
 from stepscope.tables.core.profile import Host, Profile, derived
